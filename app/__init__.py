@@ -1,0 +1,1 @@
+"""Third floor: what people and other programs touch."""

@@ -1,0 +1,101 @@
+"""From a stream of records to verdicts, a fixed number of dialogues at a time.
+
+Chunks depend on the input's order and on the size alone, so that a resumed job makes the same ones.
+Nothing is written here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from detector.errors import ConfigError
+from detector.ingest.outcomes import Loaded, Reject
+from detector.pipeline import Detector
+from detector.records import Finding, Severity, Verdict
+from detector.taxonomy import Taxonomy
+
+
+def chunked(
+    records: Iterable[Loaded | Reject],
+    size: int,
+    limit: int | None,
+    on_load: Callable[[Loaded], None],
+    on_reject: Callable[[Reject], None],
+) -> Iterator[list[Loaded]]:
+    """Groups of `size` dialogues, the last one smaller; stops after `limit` dialogues."""
+    chunk: list[Loaded] = []
+    taken = 0
+    for record in records:
+        if isinstance(record, Reject):
+            on_reject(record)
+            continue
+        on_load(record)
+        chunk.append(record)
+        taken += 1
+        if len(chunk) == size:
+            yield chunk
+            chunk = []
+        if taken == limit:
+            break
+    if chunk:
+        yield chunk
+
+
+@dataclass(frozen=True)
+class Keep:
+    """Which findings are reported. `codes` are whole codes; empty means all."""
+
+    codes: frozenset[str]
+    severities: frozenset[Severity]
+    taxonomy: Taxonomy
+
+    def __call__(self, verdict: Verdict) -> Verdict:
+        """The verdict with only the findings that are reported, its quality derived from these."""
+        kept = tuple(finding for finding in verdict.findings if self._wanted(finding))
+        if len(kept) == len(verdict.findings):
+            return verdict
+        quality = None if verdict.status == "failed" else self.taxonomy.quality(kept)
+        return Verdict.model_validate({**dict(verdict), "findings": kept, "quality": quality})
+
+    def _wanted(self, finding: Finding) -> bool:
+        return finding.severity in self.severities and (not self.codes or finding.code in self.codes)
+
+
+def selected_codes(names: Sequence[str], taxonomy: Taxonomy) -> frozenset[str]:
+    """The codes that `names` mean: codes, whole categories, commas between them.
+
+    Raises:
+        ConfigError: a name the taxonomy does not have.
+    """
+    found: set[str] = set()
+    for name in (part.strip() for group in names for part in group.split(",")):
+        of_category = {
+            code.code for category in taxonomy.categories if category.code == name for code in category.codes
+        }
+        if not of_category and name not in taxonomy.codes:
+            known = " ".join(category.code for category in taxonomy.categories)
+            raise ConfigError(
+                "E_CODE", f"--codes {name!r}: neither a code (`dialint codes`) nor a category ({known})"
+            )
+        found |= of_category or {name}
+    return frozenset(found)
+
+
+def judged(
+    detector: Detector, chunk: Sequence[Loaded], keep: Keep, *, all_probabilities: bool
+) -> list[Verdict]:
+    """One verdict for each dialogue of `chunk`, in order, filtered.
+
+    Raises:
+        RuntimeError: the detector broke its contract, a defect that must not pass as a clean log.
+    """
+    verdicts = detector.verdicts([one.dialogue for one in chunk], all_probabilities=all_probabilities)
+    if [verdict.dialogue_id for verdict in verdicts] != [one.dialogue.id for one in chunk]:
+        raise RuntimeError("the detector did not answer each dialogue once and in order")
+    return [keep(verdict) for verdict in verdicts]
+
+
+def longest(chunk: Sequence[Loaded]) -> str:
+    """Id of the dialogue with most text."""
+    return max(chunk, key=lambda one: sum(len(turn.text) for turn in one.dialogue.turns)).dialogue.id

@@ -1,0 +1,68 @@
+"""The one command, ``dialint``. Every sub-command is imported only when it is called."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from importlib.metadata import version
+
+from cyclopts import App
+
+app = App(
+    name="dialint",
+    help="Finds the errors that support agents make: a dialogue log goes in, verdicts come out.",
+    version=lambda: version("dialint"),
+)
+app.command("app.score:score", name="score")
+app.command("app.codes:codes", name="codes")
+app.command("app.doctor:doctor", name="doctor")
+app.command("app.verify:verify", name="verify")
+
+data = App(name="data", help="Make training data.")
+data.command("labeling.inject.run:inject", name="inject")
+app.command(data)
+
+train = App(name="train", help="Fine-tune models.")
+train.command("finetune.scan:train_scan", name="scan")
+app.command(train)
+
+evaluation = App(name="eval", help="Measure quality and speed.")
+evaluation.command("eval.run:run", name="run")
+evaluation.command("eval.speed:speed", name="speed")
+app.command(evaluation)
+
+
+def main() -> None:
+    """Entry point: errors become one line on standard error and an exit code, never a traceback."""
+    from detector.errors import DialintError
+
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a screen that cannot show a letter is no defect
+    try:
+        sys.exit(app())
+    except DialintError as error:
+        print(f"dialint: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
+    except Exception as error:  # noqa: BLE001  the last line of defence: dialogue text must not leak
+        if os.environ.get("DIALINT_DEBUG"):
+            raise
+        place = error.__traceback__
+        while place and place.tb_next:
+            place = place.tb_next
+        where = f"{os.path.basename(place.tb_frame.f_code.co_filename)}:{place.tb_lineno}" if place else "?"
+        print(
+            f"dialint: E_INTERNAL: {type(error).__name__} at {where}; a defect of dialint, please report it. "
+            "DIALINT_DEBUG=1 shows the traceback, which may hold dialogue text.",
+            file=sys.stderr,
+        )
+        sys.exit(3)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,204 @@
+"""``dialint codes``: the taxonomy on the screen, and all that is known of one code or category.
+
+It shows what the file says and which codes the embedded release covers; it judges nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from detector.errors import ReleaseRefused
+from detector.taxonomy import PACKAGED, Category, Code, Taxonomy, load
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+EMBEDDED = PACKAGED.with_name("embedded") / "release.json"
+PIPE_WIDTH = 100
+"""Columns of the output where no terminal says how wide it is."""
+
+Language = Literal["en", "es", "ru"]
+
+
+@dataclass(frozen=True)
+class CodesConfig:
+    """Which taxonomy is shown, and how."""
+
+    taxonomy: Annotated[
+        Path | None, Parameter(help="A taxonomy file of your own in place of the packaged one.")
+    ] = None
+    language: Annotated[Language, Parameter(help="The language of the names.")] = "en"
+    as_json: Annotated[
+        bool, Parameter(name="--json", negative="", help="Write JSON; the same shape with and without CODE.")
+    ] = False
+
+
+def codes(
+    code: str | None = None, /, *, config: Annotated[CodesConfig, Parameter(name="*")] | None = None
+) -> None:
+    """Show the errors dialint knows, or everything about one code or category.
+
+    Parameters
+    ----------
+    code
+        A code such as C1, or the letter of a category such as C. All of them if left out.
+    """
+    config = config or CodesConfig()
+    taxonomy = load(config.taxonomy)
+    chosen = taxonomy.select(code) if code is not None else tuple(taxonomy.codes.values())
+    covered = covered_codes(EMBEDDED, taxonomy)
+    if config.as_json:
+        sys.stdout.write(json.dumps(as_json(taxonomy, chosen, covered), indent=2) + "\n")
+    elif code is not None:
+        _show(*_details(taxonomy, chosen, covered, config.language))
+    else:
+        _show(_table(taxonomy, covered, config.language), f"\n{_summary(taxonomy, covered)}")
+
+
+def covered_codes(release: Path, taxonomy: Taxonomy) -> frozenset[str] | None:
+    """The codes that the release described in the file `release` finds; None if there is no release.
+
+    A release made for another version of the taxonomy covers none of this one: equal letters need
+    not mean the same error.
+
+    Raises:
+        ReleaseRefused: the file is there and is not a release's description.
+    """
+    try:
+        described = json.loads(release.read_bytes())
+        names = frozenset(map(str, described["codes"]))
+        made_for = described.get("taxonomy", taxonomy.version)
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise ReleaseRefused("E_RELEASE", f"{release}: not a release's description") from None
+    return names & taxonomy.codes.keys() if made_for == taxonomy.version else frozenset()
+
+
+def as_json(taxonomy: Taxonomy, chosen: Sequence[Code], covered: frozenset[str] | None) -> dict[str, Any]:
+    """The taxonomy cut down to the `chosen` codes, in the shape of its file; each code has `covered`
+    (by the embedded release) where there is one."""
+    categories = []
+    for category in taxonomy.categories:
+        listed = [_with_coverage(code, covered) for code in category.codes if code in chosen]
+        if listed:
+            categories.append({**category.model_dump(mode="json", exclude={"codes"}), "codes": listed})
+    return {
+        "version": taxonomy.version,
+        "severities": [level.model_dump(mode="json") for level in taxonomy.severities],
+        "categories": categories,
+    }
+
+
+def _with_coverage(code: Code, covered: frozenset[str] | None) -> dict[str, Any]:
+    shown = code.model_dump(mode="json")
+    return shown if covered is None else {**shown, "covered": code.code in covered}
+
+
+def _show(*parts: RenderableType) -> None:
+    """Print to standard output, coloured only on a terminal, no line with blanks at its end."""
+    from rich.console import Console
+
+    width = None if sys.stdout.isatty() else PIPE_WIDTH
+    console = Console(file=sys.stdout, width=width, highlight=False, markup=False, emoji=False)
+    with console.capture() as capture:
+        for part in parts:
+            console.print(part)
+    sys.stdout.write("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
+
+
+def _columns(**options: Any) -> Table:
+    from rich.table import Table
+
+    return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), **options)
+
+
+def _table(taxonomy: Taxonomy, covered: frozenset[str] | None, language: Language) -> Table:
+    from rich.text import Text
+
+    table = _columns(header_style="bold")
+    for heading in ("code", "name", "severity", "scope", "needs"):
+        table.add_column(heading, no_wrap=heading == "code")
+    if covered is not None:
+        table.add_column("covered")
+    for category in taxonomy.categories:
+        table.add_row(category.code, Text(getattr(category.name, language), "bold"))
+        for code in category.codes:
+            row = [
+                code.code,
+                getattr(code.name, language),
+                _severities(code),
+                code.scope,
+                ", ".join(code.needs),
+            ]
+            if covered is not None:
+                row.append("yes" if code.code in covered else "no")
+            table.add_row(*(Text(cell) for cell in row))
+    return table
+
+
+def _summary(taxonomy: Taxonomy, covered: frozenset[str] | None) -> str:
+    counted = (
+        f"Taxonomy {taxonomy.version}: {len(taxonomy.categories)} categories, {len(taxonomy.codes)} codes"
+    )
+    if covered is not None:
+        counted += f", {len(covered)} covered by the embedded release"
+    return f"{counted}. One of them in full: dialint codes {next(iter(taxonomy.codes))}"
+
+
+def _severities(code: Code) -> str:
+    """The usual severity, then the others it may get: ``S3 (S2 S4)``."""
+    others = " ".join(severity for severity in code.severities if severity != code.severity)
+    return f"{code.severity} ({others})" if others else code.severity
+
+
+def _details(
+    taxonomy: Taxonomy, chosen: Sequence[Code], covered: frozenset[str] | None, language: Language
+) -> Iterator[RenderableType]:
+    from rich.text import Text
+
+    for number, code in enumerate(chosen):
+        category = next(each for each in taxonomy.categories if code in each.codes)
+        if number:
+            yield ""
+        yield Text(_title(code, category, language), "bold")
+        grid = _columns(show_header=False)
+        grid.add_column(no_wrap=True)
+        grid.add_column()
+        for label, value in _lines(code, taxonomy, covered):
+            grid.add_row(Text(label, "dim"), Text(value))
+        yield grid
+
+
+def _title(code: Code, category: Category, language: Language) -> str:
+    return (
+        f"{code.code}  {getattr(code.name, language)}  [{category.code} {getattr(category.name, language)}]"
+    )
+
+
+def _lines(code: Code, taxonomy: Taxonomy, covered: frozenset[str] | None) -> list[tuple[str, str]]:
+    """Label and text of every line about `code`, in the order a labeler wants them."""
+    meaning = {level.code: f"{level.name.en}: {level.meaning}" for level in taxonomy.severities}
+    lines = [
+        ("definition", code.definition),
+        ("test", code.test),
+        ("an error", code.example),
+        ("not an error", code.counter_example),
+        ("severity", f"{_severities(code)}  {meaning[code.severity]}"),
+        ("scope", code.scope),
+        ("usual fault", code.fault),
+        ("needs", ", ".join(code.needs) or "the text alone"),
+    ]
+    if covered is not None:
+        lines.append(
+            ("covered", "by the embedded release" if code.code in covered else "not by this release")
+        )
+    return lines

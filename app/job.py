@@ -1,0 +1,321 @@
+"""A durable scoring job: it may be killed at any moment and the same command goes on from there.
+
+Beside ``verdicts.jsonl`` lies, while the job runs, the folder ``.verdicts.job``: what the job is
+(``job.json``), the verdicts so far (``part.jsonl``), and a journal with one line for each chunk that is
+whole. When all is scored the complete files and their manifest are made in there; three renames, the
+manifest last, bring them out. Each step can be repeated, so each can be interrupted.
+
+At-least-once work, one committed result for each dialogue. This module does not know what a verdict is.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from app.verdict_files import manifest_path, rejects_path
+from detector.artifacts import (
+    Appender,
+    disk_errors,
+    fingerprint,
+    fsync_folder,
+    read_manifest,
+    remove_orphans,
+    verify_files,
+    write_manifest,
+)
+from detector.errors import OutputRefused
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """One journal line: `end` is the size of the part file after it, `ids` a hash of its dialogue ids,
+    `longest` the id of the one with most text."""
+
+    number: int
+    end: int
+    rows: int
+    sha256: str
+    ids: str
+    longest: str
+    seconds: float
+
+
+@dataclass
+class Job:
+    """One output of one job, locked for this process. `resumed` are the chunks of earlier runs."""
+
+    out: Path
+    folder: Path
+    resumed: list[Chunk] = field(default_factory=list)
+    n_chunks: int = 0
+    n_rows: int = 0
+    _part: Appender | None = None
+    _journal: Appender | None = None
+
+    @property
+    def part(self) -> Path:
+        """The verdicts so far."""
+        return self.folder / "part.jsonl"
+
+    @property
+    def rejects(self) -> Path:
+        """The rejects of this run; made anew by every run."""
+        return self.folder / "rejects.jsonl"
+
+    @property
+    def places(self) -> Path:
+        """File and line of each dialogue, for reports that point there; made anew by every run."""
+        return self.folder / "places.jsonl"
+
+    @property
+    def journal(self) -> Path:
+        """Which chunks of the part file are whole."""
+        return self.folder / "journal.jsonl"
+
+    @property
+    def final(self) -> Path:
+        """The complete output before its rename, where it is not the part file itself."""
+        return self.folder / "final"
+
+    @property
+    def _ready(self) -> Path:
+        return self.folder / "manifest.json"
+
+    @property
+    def _about(self) -> Path:
+        return self.folder / "job.json"
+
+    def finished(self, work: dict[str, Any]) -> dict[str, Any] | None:
+        """The manifest, verified with its files, if this very job is done already.
+
+        Raises:
+            OutputRefused: the output belongs to another job, is damaged, or has no manifest.
+        """
+        self._publish()
+        path = manifest_path(self.out)
+        if not path.exists():
+            for stray in (self.out, rejects_path(self.out)):
+                if stray.exists() or stray.is_symlink():
+                    raise OutputRefused(
+                        "E_OUTPUT_EXISTS", f"{stray}: is there already, without a manifest; move it away"
+                    )
+            return None
+        manifest = read_manifest(path)
+        if manifest.get("kind") != "verdicts":
+            raise OutputRefused("E_OUTPUT_EXISTS", f"{path}: is no manifest of verdicts; use another --out")
+        _same_job(self.out, manifest["work"], work, "; move it away or use another --out")
+        verify_files(self.out.parent, manifest["files"])
+        return manifest
+
+    def begin(self, work: dict[str, Any], *, restart: bool) -> None:
+        """Go on with the partial job in the folder, or start one.
+
+        Raises:
+            OutputRefused: the partial job is another one and has done something; what differs is said.
+        """
+        self.resumed = list(self._whole_chunks())
+        if self._about.exists() and self.resumed and not restart:
+            kept = read_manifest(self._about)
+            _same_job(self.out, kept["work"], work, "; --restart throws the partial output away")
+        else:
+            self.discard()
+            write_manifest(self._about, {"kind": "job", "work": work})
+        self.n_chunks = len(self.resumed)
+        self.n_rows = sum(chunk.rows for chunk in self.resumed)
+        self._part = Appender(self.part, self.resumed[-1].end if self.resumed else 0)
+        self._journal = Appender(self.journal, sum(len(_line(chunk)) for chunk in self.resumed))
+        with disk_errors(self.folder):
+            fsync_folder(self.folder)
+
+    def commit(self, lines: Sequence[bytes], ids: Sequence[str], longest: str, seconds: float) -> None:
+        """Make one chunk durable: first its lines, then the journal line that vouches for them."""
+        assert self._part is not None
+        assert self._journal is not None
+        piece = b"".join(lines)
+        self._part.write(piece)
+        self._part.sync()
+        digest = hashlib.sha256(piece).hexdigest()
+        chunk = Chunk(
+            number=self.n_chunks,
+            end=self._part.size,
+            rows=len(lines),
+            sha256=digest,
+            ids=ids_hash(ids),
+            longest=longest,
+            seconds=round(seconds, 4),
+        )
+        self._journal.write(_line(chunk))
+        self._journal.sync()
+        self.n_chunks += 1
+        self.n_rows += len(lines)
+
+    def publish(self, manifest: dict[str, Any]) -> None:
+        """Bring the complete files out under their names, the manifest last, and end the job."""
+        write_manifest(self._ready, manifest)
+        self._publish()
+
+    def discard(self) -> None:
+        """Throw the partial job away. `job.json` goes first: without it the rest means nothing."""
+        self.close()
+        with disk_errors(self.folder):
+            self._about.unlink(missing_ok=True)
+            for path in (self.journal, self.part, self.rejects, self.places, self.final):
+                path.unlink(missing_ok=True)
+        self.resumed, self.n_chunks, self.n_rows = [], 0, 0
+
+    def close(self) -> None:
+        """Let go of the open files."""
+        for appender in (self._part, self._journal):
+            if appender is not None:
+                appender.close()
+        self._part = self._journal = None
+
+    def _publish(self) -> None:
+        """The renames, from wherever they were interrupted. Nothing happens before the job is complete."""
+        if not self._ready.exists():
+            return
+        self.close()
+        manifest = read_manifest(self._ready)
+        entries = manifest["files"]
+        final = self.part if manifest["format"] == "jsonl" else self.final
+        with disk_errors(self.out):
+            for made, entry in zip((final, self.rejects), entries, strict=True):
+                target = self.out.with_name(entry["name"])
+                if made.exists():
+                    if target.exists():
+                        raise OutputRefused("E_OUTPUT_EXISTS", f"{target}: appeared meanwhile; move it away")
+                    made.replace(target)
+            fsync_folder(self.out.parent)
+            verify_files(self.out.parent, entries)
+            self._ready.replace(manifest_path(self.out))
+            fsync_folder(self.out.parent)
+
+    def _whole_chunks(self) -> Iterator[Chunk]:
+        """The chunks whose journal line and bytes are whole, up to the first that is not."""
+        if not (self.journal.exists() and self.part.exists()):
+            return
+        end = 0
+        with open(self.journal, "rb") as journal, open(self.part, "rb") as part:
+            for number, line in enumerate(journal):
+                chunk = _chunk(line)
+                if chunk is None or chunk.number != number or chunk.end < end:
+                    return
+                piece = part.read(chunk.end - end)
+                if hashlib.sha256(piece).hexdigest() != chunk.sha256 or piece.count(b"\n") != chunk.rows:
+                    return
+                end = chunk.end
+                yield chunk
+
+
+def ids_hash(ids: Sequence[str]) -> str:
+    """Short hash of dialogue ids in order: a resumed run must meet the same ones."""
+    return hashlib.blake2b("\n".join(ids).encode(), digest_size=8).hexdigest()
+
+
+def _line(chunk: Chunk) -> bytes:
+    return json.dumps(asdict(chunk), separators=(",", ":")).encode() + b"\n"
+
+
+def _chunk(line: bytes) -> Chunk | None:
+    """A journal line's chunk; none if the line was cut off or changed."""
+    try:
+        chunk = Chunk(**json.loads(line))
+    except (ValueError, TypeError):
+        return None
+    return chunk if _line(chunk) == line else None
+
+
+def _same_job(out: Path, kept: dict[str, Any], work: dict[str, Any], way_on: str) -> None:
+    """Refuse when `kept` and `work` are not the same, and say in what they differ."""
+    if fingerprint(kept) == fingerprint(work):
+        return
+    different = [part for part in work if kept.get(part) != work[part]]
+    details = ", ".join(_difference(part, kept.get(part), work[part]) for part in different)
+    raise OutputRefused("E_OTHER_JOB", f"{out}: belongs to another job: other {details}{way_on}")
+
+
+def _difference(part: str, before: Any, now: Any) -> str:
+    """What changed in one part of the work, hashes shortened."""
+    if not (isinstance(before, dict) and isinstance(now, dict)):
+        return part
+    names = [name for name in sorted({*before, *now}) if before.get(name) != now.get(name)]
+    shown = ", ".join(f"{name} {_short(before.get(name))} -> {_short(now.get(name))}" for name in names)
+    return f"{part} ({shown})"
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= 24 else text[:12] + "…"
+
+
+@contextmanager
+def hold(out: Path) -> Iterator[Job]:
+    """The job of `out`, locked: one process at a time. Orphan temporaries of killed ones are removed.
+
+    Raises:
+        OutputRefused: another process works on it; the message has its id.
+        WorldError: the folder cannot be written.
+    """
+    folder = out.with_name(f".{out.stem}.job")
+    lock = _locked(folder, out)
+    job = Job(out, folder)
+    try:
+        for name in ("job.json", "manifest.json", "final"):
+            remove_orphans(folder / name)
+        yield job
+    finally:
+        job.close()
+        if not (folder / "job.json").exists() or _is_over(job):
+            _remove(folder)
+        os.close(lock)
+
+
+def _is_over(job: Job) -> bool:
+    """Whether the output is out and only leftovers are in the folder."""
+    return manifest_path(job.out).exists() and not (job.folder / "manifest.json").exists()
+
+
+def _remove(folder: Path) -> None:
+    """Remove the job folder, its lock last."""
+    with disk_errors(folder):
+        for path in sorted(folder.iterdir()):
+            if path.name != "lock":
+                path.unlink()
+        (folder / "lock").unlink()
+        with suppress(OSError):  # the next process may be inside already
+            folder.rmdir()
+        fsync_folder(folder.parent)
+
+
+def _locked(folder: Path, out: Path) -> int:
+    """An open, locked handle; taken again if the folder was removed while we waited at its door."""
+    path = folder / "lock"
+    while True:
+        with disk_errors(out):
+            folder.mkdir(exist_ok=True)
+            try:
+                handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+            except FileNotFoundError:
+                continue
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                pid = os.read(handle, 20).decode(errors="replace").strip() or "?"
+                os.close(handle)
+                raise OutputRefused(
+                    "E_LOCKED",
+                    f"{out}: another dialint (process {pid}) is writing it; wait or stop it",
+                ) from None
+            if path.exists() and os.path.samestat(os.fstat(handle), path.stat()):
+                os.ftruncate(handle, 0)
+                os.write(handle, f"{os.getpid()}\n".encode())
+                return handle
+            os.close(handle)

@@ -1,0 +1,267 @@
+"""Findings for people and for other programs: plain text, JUnit XML, SARIF 2.1.0.
+
+All of them are written as a stream. They show quotes, which is what the user asked for; nothing else
+of a dialogue is in them. Scoring, counting and exit codes live elsewhere.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, BinaryIO
+from urllib.parse import quote as percent_encoded
+from xml.sax.saxutils import escape, quoteattr
+
+from app.summary import SEVERITIES
+from detector.records import Finding, Severity, Verdict
+from detector.taxonomy import Taxonomy
+
+LEVELS = {"S1": "error", "S2": "error", "S3": "warning", "S4": "note"}
+SARIF_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A verdict and where its dialogue stands: file name as given, line from 1."""
+
+    verdict: Verdict
+    file: str
+    line: int
+
+
+def visible(text: str) -> str:
+    """`text` on one line, what a terminal would obey or hide shown as a middle dot."""
+    return "".join(char if char.isprintable() else "·" for char in " ".join(text.split()))
+
+
+def as_text(verdict: Verdict, taxonomy: Taxonomy) -> str:
+    """One dialogue's findings for a person; an empty string if there is nothing to say."""
+    if verdict.status == "failed":
+        return f"{visible(verdict.dialogue_id)}   FAILED {verdict.failure}\n"
+    if not verdict.findings:
+        return ""
+    lines = [f"{visible(verdict.dialogue_id)}   quality {verdict.quality:g}"]
+    for finding in verdict.findings:
+        lines.append(
+            f"  turn {finding.turn}  {finding.severity}  {title(finding.code, taxonomy)}"
+            f"  {finding.probability:.2f}  “{visible(finding.quote)}”"
+        )
+        lines.append(f"      {visible(finding.reason)}")
+        if finding.rewrite:
+            lines.append(f"      better: {visible(finding.rewrite)}")
+    return "\n".join(lines) + "\n"
+
+
+def title(code: str, taxonomy: Taxonomy) -> str:
+    """A code with its name."""
+    known = taxonomy.codes.get(code)
+    return f"{code} {known.name.en}" if known else code
+
+
+def _xml(text: str) -> str:
+    """`text` without the characters that XML 1.0 forbids."""
+    return "".join(
+        char
+        for char in text
+        if char in "\t\n\r" or " " <= char <= "\ud7ff" or "\ue000" <= char <= "\ufffd" or char >= "\U00010000"
+    )
+
+
+def _counts(finding: Finding, fail_on: Severity | None) -> bool:
+    return fail_on is None or SEVERITIES.index(finding.severity) <= SEVERITIES.index(fail_on)
+
+
+def _junit_case(placed: Placed, taxonomy: Taxonomy, fail_on: Severity | None) -> tuple[str, str]:
+    """One test case and what it is: passed, failure or error."""
+    verdict = placed.verdict
+    place = f"file={quoteattr(_xml(placed.file))} line={quoteattr(str(placed.line))}"
+    name = f"name={quoteattr(_xml(verdict.dialogue_id))} classname={quoteattr(_xml(placed.file))}"
+    kind, inside = "passed", ""
+    if verdict.status == "failed":
+        kind = "error"
+        inside = f"<error message={quoteattr(_xml(verdict.failure or '?'))} type={quoteattr('failed')}/>"
+    elif verdict.findings:
+        body = escape(_xml("\n".join(_told(finding, taxonomy) for finding in verdict.findings)))
+        counted = [finding for finding in verdict.findings if _counts(finding, fail_on)]
+        if counted:
+            kind = "failure"
+            short = "; ".join(f"{finding.code} turn {finding.turn}" for finding in counted)
+            worst = min(counted, key=lambda finding: finding.severity)
+            inside = f"<failure message={quoteattr(short)} type={quoteattr(worst.code)}>{body}</failure>"
+        else:
+            inside = f"<system-out>{body}</system-out>"
+    return kind, f"<testcase {name} {place}>{inside}</testcase>\n"
+
+
+def _told(finding: Finding, taxonomy: Taxonomy) -> str:
+    sure = f"({finding.severity}, {finding.probability:.2f})"
+    return f"turn {finding.turn}: {title(finding.code, taxonomy)} {sure}: “{visible(finding.quote)}” {visible(finding.reason)}"
+
+
+def _junit_reject(reject: dict[str, Any]) -> str:
+    name = reject.get("dialogue_id") or f"line {reject['line']}"
+    told = f"{reject['code']}: found {reject['found']}, expected {reject['expected']}"
+    return (
+        f"<testcase name={quoteattr(_xml(name))} classname={quoteattr(_xml(reject['file']))} "
+        f"file={quoteattr(_xml(reject['file']))} line={quoteattr(str(reject['line']))}>"
+        f"<error message={quoteattr(_xml(told))} type={quoteattr(reject['code'])}/></testcase>\n"
+    )
+
+
+def write_junit(
+    placed: Iterable[Placed],
+    rejects: Iterable[dict[str, Any]],
+    out: BinaryIO,
+    taxonomy: Taxonomy,
+    fail_on: Severity | None,
+    files: Sequence[str],
+    spool: BinaryIO,
+) -> None:
+    """JUnit XML: a suite for each log, in the order of `files`, a test case for each dialogue.
+
+    A finding is a failure (with `fail_on`: only if it is that severe); a dialogue that could not be read
+    or judged is an error.
+
+    The suites' counts stand before their cases, so cases go through `spool`, a temporary file.
+    """
+    out.write(b'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="dialint">\n')
+    of_verdicts = groupby(placed, key=lambda one: one.file)
+    of_rejects = groupby(rejects, key=lambda one: str(one["file"]))
+    cases = next(of_verdicts, None)
+    bad = next(of_rejects, None)
+    for file in files:
+        totals = {"passed": 0, "failure": 0, "error": 0}
+        spool.seek(0)
+        spool.truncate()
+        if cases and cases[0] == file:
+            for one in cases[1]:
+                kind, text = _junit_case(one, taxonomy, fail_on)
+                totals[kind] += 1
+                spool.write(text.encode())
+            cases = next(of_verdicts, None)
+        if bad and bad[0] == file:
+            for reject in bad[1]:
+                totals["error"] += 1
+                spool.write(_junit_reject(reject).encode())
+            bad = next(of_rejects, None)
+        if any(totals.values()):
+            _junit_suite(file, totals, spool, out)
+    out.write(b"</testsuites>\n")
+
+
+def _junit_suite(file: str, totals: dict[str, int], spool: BinaryIO, out: BinaryIO) -> None:
+    head = (
+        f'<testsuite name={quoteattr(_xml(file))} tests="{sum(totals.values())}" '
+        f'failures="{totals["failure"]}" errors="{totals["error"]}" skipped="0">\n'
+    )
+    out.write(head.encode())
+    spool.seek(0)
+    while block := spool.read(1 << 20):
+        out.write(block)
+    out.write(b"</testsuite>\n")
+
+
+def write_sarif(
+    placed: Iterable[Placed],
+    rejects: Iterable[dict[str, Any]],
+    out: BinaryIO,
+    taxonomy: Taxonomy,
+    version: str,
+    spool: BinaryIO,
+) -> None:
+    """SARIF 2.1.0: a result for each finding, its line that of the dialogue in the log. What could not
+    be read or judged is a tool notification of level error; they wait in `spool` until the results end."""
+    order = {code: index for index, code in enumerate(taxonomy.codes)}
+    driver = {"name": "dialint", "version": version, "rules": [_rule(code, taxonomy) for code in order]}
+    out.write(f'{{"$schema":{json.dumps(SARIF_SCHEMA)},"version":"2.1.0","runs":[{{'.encode())
+    out.write(f'"tool":{{"driver":{_json(driver)}}},"columnKind":"unicodeCodePoints","results":['.encode())
+    notes = 0
+    first = True
+    for one in placed:
+        for result in _results(one, order, taxonomy):
+            out.write(b"\n" if first else b",\n")
+            out.write(_json(result).encode())
+            first = False
+        if one.verdict.status == "failed":
+            text = f"dialogue {one.verdict.dialogue_id} could not be judged: {one.verdict.failure}"
+            spool.write((b"," if notes else b"") + _json(_notification(text, one.file, one.line)).encode())
+            notes += 1
+    for reject in rejects:
+        text = f"{reject['code']}: found {reject['found']}, expected {reject['expected']}"
+        note = _notification(text, reject["file"], reject["line"])
+        spool.write((b"," if notes else b"") + _json(note).encode())
+        notes += 1
+    out.write(b'\n],"invocations":[{"executionSuccessful":true,"toolExecutionNotifications":[')
+    spool.seek(0)
+    while block := spool.read(1 << 20):
+        out.write(block)
+    out.write(b"]}]}]}\n")
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _rule(code: str, taxonomy: Taxonomy) -> dict[str, Any]:
+    about = taxonomy.codes[code]
+    return {
+        "id": code,
+        "shortDescription": {"text": about.name.en},
+        "fullDescription": {"text": about.definition},
+        "defaultConfiguration": {"level": LEVELS[about.severity]},
+    }
+
+
+def _location(file: str, line: int) -> dict[str, Any]:
+    uri = percent_encoded(file.replace("\\", "/"), safe="/")
+    return {
+        "artifactLocation": {"uri": f"file://{uri}" if uri.startswith("/") else uri},
+        "region": {"startLine": max(1, line)},
+    }
+
+
+def _notification(text: str, file: str, line: int) -> dict[str, Any]:
+    return {
+        "level": "error",
+        "message": {"text": text},
+        "locations": [{"physicalLocation": _location(file, line)}],
+    }
+
+
+def _results(one: Placed, order: dict[str, int], taxonomy: Taxonomy) -> Iterator[dict[str, Any]]:
+    met: dict[str, int] = {}
+    for finding in one.verdict.findings:
+        key = f"{one.verdict.dialogue_id}:{finding.turn}:{finding.code}"
+        met[key] = met.get(key, 0) + 1
+        place = _location(one.file, one.line)
+        place["region"]["snippet"] = {"text": finding.quote}
+        known = {"ruleIndex": order[finding.code]} if finding.code in order else {}
+        yield {
+            "ruleId": finding.code,
+            **known,
+            "level": LEVELS[finding.severity],
+            "message": {"text": f"{title(finding.code, taxonomy)}: {finding.reason}"},
+            "locations": [
+                {
+                    "physicalLocation": place,
+                    "logicalLocations": [
+                        {
+                            "name": f"turn {finding.turn}",
+                            "fullyQualifiedName": f"{one.verdict.dialogue_id}/{finding.turn}",
+                            "kind": "message",
+                        }
+                    ],
+                }
+            ],
+            "partialFingerprints": {"dialogueTurnRule/v1": key if met[key] == 1 else f"{key}#{met[key]}"},
+            "properties": {
+                "dialogue_id": one.verdict.dialogue_id,
+                "turn": finding.turn,
+                "start": finding.start,
+                "end": finding.end,
+                "severity": finding.severity,
+                "probability": finding.probability,
+            },
+        }

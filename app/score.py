@@ -1,0 +1,142 @@
+"""``dialint score LOG... --out verdicts.jsonl``: the main job, from a log to verdicts and their manifest.
+
+Reads logs and a release; writes the verdicts, ``*.rejects.jsonl`` and ``*.manifest.json`` beside them,
+or, without ``--out``, a report on standard output. The same command after a crash goes on where it
+stopped; no model, no score. Exit codes: 0 done, 1 ``--fail-on`` found something, 2 the input or the
+options are wrong, 3 too many bad records or failures, 130 stopped by Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from detector.errors import ConfigError
+from detector.ingest.config import ReadConfig
+from detector.pipeline import Detector
+from detector.records import Severity
+
+OutputFormat = Literal["auto", "text", "jsonl", "parquet", "csv", "junit", "sarif"]
+
+ENDINGS: dict[str, OutputFormat] = {
+    ".jsonl": "jsonl",
+    ".parquet": "parquet",
+    ".csv": "csv",
+    ".xml": "junit",
+    ".sarif": "sarif",
+}
+
+
+@dataclass(frozen=True)
+class DetectorConfig:
+    """What judges the dialogues."""
+
+    release: Path | None = None
+    """Folder of the release; the embedded one if not given."""
+
+    taxonomy: Path | None = None
+    """A taxonomy of your own."""
+
+
+@dataclass(frozen=True)
+class ScoreConfig:
+    """Options of ``dialint score``."""
+
+    out: Path | None = None
+    """Write verdicts to this file (.jsonl, .parquet, .csv; .xml and .sarif are reports), with its
+    rejects and manifest beside it. Without it a report goes to standard output."""
+
+    format: OutputFormat = "auto"
+    """Format of the output; `auto` goes by the ending of --out."""
+
+    fail_on: Severity | None = None
+    """Exit with 1 if a reported finding is this severe or more severe."""
+
+    codes: tuple[str, ...] = ()
+    """Report only these codes or categories, for instance C1,T."""
+
+    min_severity: Severity = "S4"
+    """Report only findings this severe or more severe."""
+
+    all_probabilities: bool = False
+    """Add the probability of every agent turn and code."""
+
+    limit: int | None = None
+    """Stop after this many dialogues."""
+
+    max_failed: float = 0.05
+    """Share of dialogues that could not be judged above which the job stops."""
+
+    chunk_size: int = 128
+    """Dialogues that are judged, written and made durable together."""
+
+    restart: bool = False
+    """Throw away what an interrupted job has done and start anew."""
+
+    quiet: bool = False
+    """No progress, no closing table."""
+
+    read: Annotated[ReadConfig, Parameter(name="*")] = field(default_factory=ReadConfig)
+    """How logs are read."""
+
+    detector: Annotated[DetectorConfig, Parameter(name="*")] = field(default_factory=DetectorConfig)
+    """What judges them."""
+
+    def __post_init__(self) -> None:
+        if self.limit is not None and self.limit < 1:
+            raise ConfigError("E_OPTION", "--limit: expected at least 1")
+        if self.chunk_size < 1:
+            raise ConfigError("E_OPTION", "--chunk-size: expected at least 1")
+        if not 0.0 <= self.max_failed <= 1.0:
+            raise ConfigError("E_OPTION", "--max-failed: expected a share between 0 and 1")
+        if self.out is not None and self.out.suffix not in ENDINGS and self.format == "auto":
+            raise ConfigError("E_OPTION", f"--out {self.out}: expected an ending of {', '.join(ENDINGS)}")
+        if self.out is not None and self.output_format == "text":
+            raise ConfigError("E_OPTION", "--format text is for reading on a screen; leave --out away")
+        if self.out is None and self.format == "parquet":
+            raise ConfigError("E_OPTION", "--format parquet needs --out")
+
+    @property
+    def output_format(self) -> OutputFormat:
+        """The format that is written."""
+        if self.format != "auto":
+            return self.format
+        return "text" if self.out is None else ENDINGS[self.out.suffix]
+
+
+def score(*logs: str, config: Annotated[ScoreConfig, Parameter(name="*")] = ScoreConfig()) -> int:  # noqa: B008
+    """Find the errors in dialogue logs.
+
+    Parameters
+    ----------
+    logs
+        Log files, globs, or - for standard input.
+    """
+    return run(logs, config)
+
+
+def run(logs: Sequence[str], config: ScoreConfig, detector: Detector | None = None) -> int:
+    """Score `logs` as `config` says and return the exit code. Tests give a `detector` of their own.
+
+    Raises:
+        UserError: the input, an option, the release or the output is wrong (exit 2), or too much is bad
+            (exit 3).
+        WorldError: the disk is full or failed; the same command goes on later.
+    """
+    if not logs:
+        raise ConfigError("E_OPTION", "no log was named; give files, globs, or - for standard input")
+    from app.scoring import score_to_file, score_to_screen
+
+    if config.out is None:
+        return score_to_screen(logs, config, detector)
+    return score_to_file(logs, config, config.out, detector)
+
+
+def say(line: str) -> None:
+    """One line for the person at the terminal."""
+    sys.stderr.write(f"dialint: {line}\n")

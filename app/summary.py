@@ -1,0 +1,127 @@
+"""What a scoring job found, in numbers of fixed size: for the closing table, the manifest, the exit code.
+
+A failed dialogue is counted as failed and nowhere else.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any, get_args
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from detector.records import Severity, Verdict
+from detector.taxonomy import Taxonomy
+
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)
+SERIOUS = ("S1", "S2")
+N_SHOWN = 5
+
+
+@dataclass
+class Tally:
+    """Counts over verdicts; its size does not depend on how many there are."""
+
+    scored: int = 0
+    failed: int = 0
+    serious: int = 0
+    findings: dict[str, Counter[str]] = field(default_factory=dict)
+    failures: Counter[str] = field(default_factory=Counter)
+    failed_ids: list[str] = field(default_factory=list)
+    slowest: list[tuple[float, int, int, str]] = field(default_factory=list)
+
+    @property
+    def n(self) -> int:
+        """Dialogues with a verdict, failed ones included."""
+        return self.scored + self.failed
+
+    def add(self, verdict: Verdict) -> None:
+        """Count one verdict."""
+        if verdict.status == "failed":
+            self.failed += 1
+            self.failures[verdict.failure or "?"] += 1
+            if len(self.failed_ids) < N_SHOWN:
+                self.failed_ids.append(verdict.dialogue_id)
+            return
+        self.scored += 1
+        self.serious += any(finding.severity in SERIOUS for finding in verdict.findings)
+        for finding in verdict.findings:
+            self.findings.setdefault(finding.code, Counter())[finding.severity] += 1
+
+    def add_chunk(self, number: int, rows: int, longest: str, seconds: float) -> None:
+        """Remember a chunk if it is among the slowest."""
+        entry = (seconds, number, rows, longest)
+        if len(self.slowest) < N_SHOWN:
+            heapq.heappush(self.slowest, entry)
+        else:
+            heapq.heappushpop(self.slowest, entry)
+
+    def counts(self) -> dict[str, Any]:
+        """The counts for the manifest, in a fixed order."""
+        return {
+            "scored": self.scored,
+            "failed": self.failed,
+            "with_s1_or_s2": self.serious,
+            "failures": dict(sorted(self.failures.items())),
+            "findings": {
+                code: {severity: by[severity] for severity in SEVERITIES if by[severity]}
+                for code, by in sorted(self.findings.items())
+            },
+        }
+
+
+def found_from(counts: dict[str, Any], fail_on: Severity | None) -> bool:
+    """Whether `counts` hold a finding as severe as `fail_on` or more."""
+    if fail_on is None:
+        return False
+    reached = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
+    return any(severity in by for by in counts["findings"].values() for severity in reached)
+
+
+def closing_table(tally: Tally, reading: dict[str, Any], taxonomy: Taxonomy) -> RenderableType:
+    """Findings by code and severity, the share of dialogues with an S1 or S2, failed and slowest ones.
+    `reading` holds what the reader counted: rejected, duplicates, warnings."""
+    parts: list[RenderableType] = []
+    if tally.findings:
+        parts.append(_findings_table(tally, taxonomy))
+    share = tally.serious / tally.scored if tally.scored else 0.0
+    parts.append(
+        Text(
+            f"{tally.scored:,} dialogues scored, {tally.serious:,} ({share:.1%}) with an S1 or S2; "
+            f"{tally.failed:,} failed; {reading['rejected']:,} records rejected"
+        )
+    )
+    if tally.failed:
+        reasons = ", ".join(f"{name} {count:,}" for name, count in tally.failures.most_common())
+        parts.append(Text(f"failed: {reasons}; first: {', '.join(map(repr, tally.failed_ids))}"))
+    notes = ", ".join(f"{name} {count:,}" for name, count in sorted(reading["warnings"].items()))
+    if notes:
+        parts.append(Text(f"warnings: {notes}"))
+    if tally.slowest and tally.n > 1:
+        seconds, number, rows, longest = max(tally.slowest)
+        parts.append(
+            Text(f"slowest: chunk {number} of {rows} dialogues, {seconds:.1f} s, longest in it {longest!r}")
+        )
+    return Group(*parts)
+
+
+def _findings_table(tally: Tally, taxonomy: Taxonomy) -> Table:
+    table = Table(title="Findings", title_justify="left")
+    table.add_column("code")
+    table.add_column("error")
+    for severity in (*SEVERITIES, "all"):
+        table.add_column(severity, justify="right")
+    for code, by in sorted(tally.findings.items()):
+        known = taxonomy.codes.get(code)
+        numbers = [f"{by[severity]:,}" if by[severity] else "" for severity in SEVERITIES]
+        table.add_row(code, Text(known.name.en if known else ""), *numbers, f"{by.total():,}")
+    return table
+
+
+def show(renderable: RenderableType, *, to_stderr: bool) -> None:
+    """Print for a person."""
+    Console(stderr=to_stderr, markup=False, highlight=False, soft_wrap=True).print(renderable)

@@ -1,0 +1,204 @@
+"""Verdicts on disk, there and back: JSONL, Parquet and CSV hold the same records.
+
+One JSON object a line is the form a job grows in; the other two are made from it in bounded memory.
+Reading trusts the manifest alone: an output without one, or with other bytes, is refused. This module
+does not score, resume or summarise.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, Literal
+
+from detector.artifacts import read_manifest, verify_files
+from detector.errors import OutputRefused
+from detector.records import Finding, Verdict
+
+FileFormat = Literal["jsonl", "parquet", "csv"]
+
+VERDICT_COLUMNS = ("dialogue_id", "release", "taxonomy", "status", "failure", "quality", "probabilities")
+FINDING_COLUMNS = tuple(Finding.model_fields)
+NULLABLE = frozenset({"failure", "quality", "probabilities", "rewrite"})
+NUMBERS = frozenset({"quality", "turn", "probability", "start", "end"})
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "'", "＝", "＋", "－", "＠")
+MAX_CELL = 1 << 30
+ROW_GROUP_BYTES = 4 << 20
+
+
+def manifest_path(out: Path) -> Path:
+    """Where the manifest of `out` lies: ``verdicts.jsonl`` has ``verdicts.manifest.json``."""
+    return out.with_name(f"{out.stem}.manifest.json")
+
+
+def rejects_path(out: Path) -> Path:
+    """Where the rejects of `out` lie."""
+    return out.with_name(f"{out.stem}.rejects.jsonl")
+
+
+def verdict_line(verdict: Verdict) -> bytes:
+    """One verdict as one line; `failure` and `probabilities` stand there only if there are any."""
+    absent = {name for name in ("failure", "probabilities") if getattr(verdict, name) is None}
+    return verdict.model_dump_json(exclude=absent).encode() + b"\n"
+
+
+def parsed(lines: Iterable[bytes]) -> Iterator[Verdict]:
+    """The verdicts of JSONL lines, in order."""
+    for line in lines:
+        yield Verdict.model_validate_json(line)
+
+
+def convert(lines: Iterable[bytes], out: BinaryIO, file_format: FileFormat) -> None:
+    """Write the verdicts of JSONL `lines` to `out`; no more than one row group is held in memory."""
+    if file_format == "jsonl":
+        out.writelines(lines)
+    elif file_format == "csv":
+        _write_csv(parsed(lines), out)
+    else:
+        _write_parquet(lines, out)
+
+
+def read_verdicts(out: Path) -> Iterator[Verdict]:
+    """The verdicts of a finished output, in order, after its bytes were compared with its manifest.
+
+    Raises:
+        OutputRefused: not finished, damaged, or not an output of ``dialint score``.
+    """
+    manifest = read_manifest(manifest_path(out))
+    if manifest.get("kind") != "verdicts" or manifest["files"][0]["name"] != out.name:
+        raise OutputRefused("E_MANIFEST", f"{manifest_path(out)}: does not describe {out.name}")
+    verify_files(out.parent, manifest["files"])
+    readers = {"jsonl": _read_jsonl, "csv": _read_csv, "parquet": _read_parquet}
+    if manifest["format"] not in readers:
+        raise OutputRefused("E_FORMAT", f"{out}: a {manifest['format']} report cannot be read as verdicts")
+    return readers[manifest["format"]](out)
+
+
+def _read_jsonl(path: Path) -> Iterator[Verdict]:
+    with open(path, "rb") as file:
+        yield from parsed(file)
+
+
+def escaped(text: str | None) -> str:
+    """A cell no spreadsheet takes for a formula. Undone by `unescaped`; none and "" stay apart."""
+    if text is None:
+        return ""
+    return "'" + text if text == "" or text.startswith(FORMULA_STARTS) else text
+
+
+def unescaped(cell: str) -> str | None:
+    """The text behind a cell."""
+    if cell == "":
+        return None
+    return cell[1:] if cell.startswith("'") else cell
+
+
+def _write_csv(verdicts: Iterable[Verdict], out: BinaryIO) -> None:
+    """One row for each finding; a dialogue without findings has one row with empty finding cells."""
+    text = io.TextIOWrapper(out, encoding="utf-8", newline="")
+    writer = csv.writer(text, lineterminator="\r\n", quoting=csv.QUOTE_ALL)
+    writer.writerow(VERDICT_COLUMNS + FINDING_COLUMNS)
+    for verdict in verdicts:
+        head = verdict.model_dump(include=set(VERDICT_COLUMNS), mode="json")
+        if head["probabilities"] is not None:
+            head["probabilities"] = json.dumps(head["probabilities"], ensure_ascii=False)
+        cells = [_cell(head[name]) for name in VERDICT_COLUMNS]
+        for finding in verdict.findings:
+            writer.writerow(cells + [_cell(getattr(finding, name)) for name in FINDING_COLUMNS])
+        if not verdict.findings:
+            writer.writerow(cells + [""] * len(FINDING_COLUMNS))
+    text.flush()
+    text.detach()
+
+
+def _cell(value: str | float | None) -> str:
+    return escaped(value) if value is None or isinstance(value, str) else repr(value)
+
+
+def _read_csv(path: Path) -> Iterator[Verdict]:
+    """Rows of one dialogue stand together; ids are unique, so a new id begins a new verdict."""
+    csv.field_size_limit(MAX_CELL)
+    head: dict[str, Any] = {}
+    findings: list[dict[str, Any]] = []
+    with open(path, encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            values = {name: _value(name, row[name]) for name in VERDICT_COLUMNS + FINDING_COLUMNS}
+            if head and values["dialogue_id"] != head["dialogue_id"]:
+                yield _verdict(head, findings)
+                findings = []
+            head = {name: values[name] for name in VERDICT_COLUMNS}
+            if values["code"] is not None:
+                findings.append({name: values[name] for name in FINDING_COLUMNS})
+    if head:
+        yield _verdict(head, findings)
+
+
+def _value(name: str, cell: str) -> Any:
+    text = unescaped(cell)
+    if text is not None and name in NUMBERS:
+        return json.loads(text)
+    return text
+
+
+def _verdict(head: dict[str, Any], findings: list[dict[str, Any]]) -> Verdict:
+    probabilities = head["probabilities"] and json.loads(head["probabilities"])
+    record = {**head, "probabilities": probabilities, "findings": findings}
+    return Verdict.model_validate_json(json.dumps(record))
+
+
+def _schema() -> Any:
+    import pyarrow as pa
+
+    text, whole, real = pa.string(), pa.int64(), pa.float64()
+    kinds = {"turn": whole, "start": whole, "end": whole, "probability": real, "quality": real}
+
+    def field(name: str) -> Any:
+        return pa.field(name, kinds.get(name, text), nullable=name in NULLABLE)
+
+    finding = pa.struct([field(name) for name in FINDING_COLUMNS])
+    nested = pa.field("findings", pa.list_(pa.field("item", finding, nullable=False)), nullable=False)
+    return pa.schema([*(field(name) for name in VERDICT_COLUMNS), nested])
+
+
+def _write_parquet(lines: Iterable[bytes], out: BinaryIO) -> None:
+    """One row for each dialogue, findings nested, probabilities as a JSON string."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    schema = _schema()
+    with pq.ParquetWriter(out, schema, compression="zstd") as writer:
+        for group in _groups(lines):
+            rows = [_parquet_row(verdict) for verdict in parsed(group)]
+            writer.write_table(pa.Table.from_pylist(rows, schema=schema))
+
+
+def _groups(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
+    group: list[bytes] = []
+    size = 0
+    for line in lines:
+        group.append(line)
+        size += len(line)
+        if size >= ROW_GROUP_BYTES:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def _parquet_row(verdict: Verdict) -> dict[str, Any]:
+    row = verdict.model_dump(mode="json")
+    if row["probabilities"] is not None:
+        row["probabilities"] = json.dumps(row["probabilities"], ensure_ascii=False)
+    return row
+
+
+def _read_parquet(path: Path) -> Iterator[Verdict]:
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as file:
+        for number in range(file.num_row_groups):
+            for row in file.read_row_group(number).to_pylist():
+                yield _verdict({name: row[name] for name in VERDICT_COLUMNS}, row["findings"])

@@ -1,0 +1,192 @@
+"""Files that are whole or not there: atomic writes, checksums and manifests.
+
+Temporary file in the same folder, fsync, rename, fsync of the folder; the manifest is written last
+and is the only thing readers trust. An `Appender` is the one kind of file that grows in place: its
+owner keeps a journal of what is whole. Nothing here knows what the files mean.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from detector.errors import OutputRefused, WorldError
+
+TEMPORARY_SUFFIX = ".tmp"
+
+
+def sha256_file(path: Path) -> str:
+    """Hex SHA-256 of a file's bytes."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def fingerprint(value: Any) -> str:
+    """Hex SHA-256 of a JSON value, the same for any order of keys."""
+    canonical = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def fsync_folder(folder: Path) -> None:
+    """Make renames and removals inside `folder` durable."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def atomic_file(path: Path) -> Iterator[BinaryIO]:
+    """A binary file that appears at `path`, complete and durable, or not at all.
+
+    Raises:
+        WorldError: the disk is full or failed; `path` is as it was, or complete.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}{TEMPORARY_SUFFIX}")
+    try:
+        with open(temporary, "xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+        fsync_folder(path.parent)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise WorldError("E_WRITE", f"{path}: {error.strerror or error}") from error
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def disk_errors(path: Path) -> Iterator[None]:
+    """Turn the operating system's error about `path` into one line for a person.
+
+    Raises:
+        WorldError: the disk is full, failed, or does not let us.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise WorldError("E_WRITE", f"{path}: {error.strerror or error}") from error
+
+
+class Appender:
+    """A file that grows in place. After an error or a kill its end may hold part of a piece: the owner
+    opens it again with `keep`, the number of bytes known to be good.
+
+    Raises:
+        WorldError: from every method, when the disk is full or failed.
+    """
+
+    def __init__(self, path: Path, keep: int) -> None:
+        self.path = path
+        self.size = keep
+        with disk_errors(path):
+            self._handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+            os.ftruncate(self._handle, keep)
+            os.lseek(self._handle, 0, os.SEEK_END)
+
+    def write(self, piece: bytes) -> None:
+        """Add `piece` at the end, without waiting for the disk."""
+        with disk_errors(self.path):
+            rest = memoryview(piece)
+            while rest:
+                rest = rest[os.write(self._handle, rest) :]
+        self.size += len(piece)
+
+    def sync(self) -> None:
+        """All that was written is on the disk when this returns."""
+        with disk_errors(self.path):
+            os.fsync(self._handle)
+
+    def close(self) -> None:
+        """Let the file go; what was written stays."""
+        os.close(self._handle)
+
+
+def rendered(value: Any) -> bytes:
+    """A JSON document as our files hold it: keys in the order given, two spaces, a line end."""
+    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write one JSON document atomically, keys in the order given."""
+    with atomic_file(path) as file:
+        file.write(rendered(value))
+
+
+def remove_orphans(path: Path) -> int:
+    """Remove temporaries that killed writers of `path` left behind; how many there were."""
+    orphans = list(path.parent.glob(f".{path.name}.*{TEMPORARY_SUFFIX}"))
+    for orphan in orphans:
+        orphan.unlink(missing_ok=True)
+    return len(orphans)
+
+
+def versions(*packages: str) -> dict[str, str]:
+    """Installed versions of `packages`, with Python's own; absent ones are left out."""
+    found = {"python": sys.version.split()[0]}
+    for package in packages:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def described(path: Path, rows: int | None = None) -> dict[str, Any]:
+    """A file's entry in a manifest: name, bytes, sha256, and rows where it has any."""
+    entry: dict[str, Any] = {"name": path.name, "bytes": path.stat().st_size, "sha256": sha256_file(path)}
+    return entry if rows is None else {**entry, "rows": rows}
+
+
+def write_manifest(path: Path, content: Mapping[str, Any]) -> None:
+    """Write a manifest atomically, sealed with a checksum of itself so that no bit of it may flip."""
+    write_json(path, {**content, "seal": fingerprint(content)})
+
+
+def read_manifest(path: Path) -> dict[str, Any]:
+    """A manifest's content, its seal verified; every byte counts, also those JSON does not care about.
+
+    Raises:
+        OutputRefused: missing, not JSON, or changed since it was written.
+    """
+    try:
+        raw = path.read_bytes()
+    except FileNotFoundError:
+        raise OutputRefused("E_MANIFEST", f"{path}: no manifest, so the output is not complete") from None
+    try:
+        content = json.loads(raw)
+        seal = content["seal"]
+        whole = raw == rendered(content)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise OutputRefused(
+            "E_MANIFEST", f"{path}: not a manifest, or changed since it was written"
+        ) from None
+    del content["seal"]
+    if not whole or seal != fingerprint(content):
+        raise OutputRefused("E_MANIFEST", f"{path}: changed since it was written")
+    return cast(dict[str, Any], content)
+
+
+def verify_files(folder: Path, entries: list[dict[str, Any]]) -> None:
+    """Compare the files in `folder` with their manifest entries.
+
+    Raises:
+        OutputRefused: a file is missing or its bytes differ; the message names it.
+    """
+    for entry in entries:
+        path = folder / entry["name"]
+        if not path.is_file():
+            raise OutputRefused("E_CHECKSUM", f"{path}: missing")
+        if path.stat().st_size != entry["bytes"] or sha256_file(path) != entry["sha256"]:
+            raise OutputRefused("E_CHECKSUM", f"{path}: its bytes are not those of the manifest")

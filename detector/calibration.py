@@ -1,0 +1,65 @@
+"""From raw scores to probabilities and findings: the part of a release that says what may be claimed.
+
+Applies what was fitted elsewhere (`eval/contract.py`); fits nothing itself.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from detector.records import Probability, Record
+
+
+class Contract(Record):
+    """What the release keeps for one code, on dialogues like those it was calibrated on.
+
+    With confidence `confidence`, at most `false_accusations_per_100` of 100 clean turns are flagged
+    at `threshold`; `recall` is the share of errors found there, as measured on the calibration split
+    of `n_errors` errors and `n_clean` clean turns.
+    """
+
+    threshold: Probability
+    false_accusations_per_100: Annotated[float, Field(ge=0)]
+    confidence: Probability
+    recall: Probability
+    n_errors: int
+    n_clean: int
+
+
+class Scan(Record):
+    """The scan finds this code: probability is sigmoid(slope x score + offset). Without a contract
+    no threshold kept the wanted rate, and the scan may not accuse by itself."""
+
+    slope: Annotated[float, Field(gt=0)]
+    offset: float
+    contract: Contract | None
+
+    def probability(self, score: float) -> float:
+        """Calibrated probability of a raw score; 0 for -inf, a code that is not asked there."""
+        if score == -math.inf:
+            return 0.0
+        z = self.slope * score + self.offset
+        return 1.0 / (1.0 + math.exp(-z)) if z >= 0 else math.exp(z) / (1.0 + math.exp(z))
+
+
+class Check(Record):
+    """A named exact check finds this code, and was right this often where it was measured."""
+
+    name: str
+    precision: Probability
+
+
+class CodeRelease(Record):
+    """How a release finds one code: by the scan, by an exact check, or by both."""
+
+    scan: Scan | None = None
+    check: Check | None = None
+
+    @model_validator(mode="after")
+    def _found_somehow(self) -> CodeRelease:
+        if self.scan is None and self.check is None:
+            raise ValueError("a covered code needs a scan or a check")
+        return self

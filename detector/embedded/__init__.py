@@ -1,0 +1,1 @@
+"""The release that ships with the package."""

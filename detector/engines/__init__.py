@@ -1,0 +1,1 @@
+"""Where a model runs. Each engine turns windows into raw scores."""

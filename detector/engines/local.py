@@ -1,0 +1,174 @@
+"""The engine that runs a scanner in this process with transformers, on CPU or CUDA."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from transformers.initialization import no_init_weights
+
+from detector.engines import packed
+from detector.engines.scan_model import ScanModel, backbone_from_config
+from detector.errors import ConfigError, ReleaseRefused
+from detector.release import SCALE, Release
+from detector.render import Rendered
+from detector.scanner import WindowScores
+
+Precision = Literal["auto", "fp32", "bf16"]
+
+
+class LocalEngine:
+    """Length-sorted windows in rows of about `row_tokens` tokens, one forward pass a row."""
+
+    def __init__(
+        self, model: ScanModel, precision: Precision = "auto", row_tokens: int = 4096, device: str = "auto"
+    ) -> None:
+        self.device = torch.device(_device(device))
+        self.precision = _precision(precision, self.device)
+        self.row_tokens = row_tokens
+        self.model = model.eval().requires_grad_(False).to(self.device)
+        self._shares_prefix = self.model.causal
+
+    @property
+    def fingerprint(self) -> str:
+        return f"local/{self.device.type}/{self.precision}"
+
+    def scan(self, windows: Sequence[Rendered]) -> list[WindowScores]:
+        """Scores of each window, in the order given."""
+        results: list[WindowScores | None] = [None] * len(windows)
+        for row in self.rows(windows):
+            for place, result in zip(row, self._forward([windows[place] for place in row]), strict=True):
+                results[place] = result
+        return [result for result in results if result is not None]
+
+    def rows(self, windows: Sequence[Rendered]) -> list[list[int]]:
+        """Places of windows that go through the model together, longest first."""
+        rows: list[list[int]] = []
+        room = 0
+        for place in sorted(range(len(windows)), key=lambda place: -len(windows[place])):
+            if not rows or len(windows[place]) > room:
+                rows.append([])
+                room = max(self.row_tokens, len(windows[place]))
+            rows[-1].append(place)
+            room -= len(windows[place])
+        return rows
+
+    def packed(self, windows: Sequence[Rendered]) -> packed.Packed:
+        """One row of tokens on this engine's device."""
+        prefix = windows[0].prefix if self._shares_prefix else 0
+        row = packed.pack([window.ids for window in windows], prefix)
+        return packed.Packed(row.ids.to(self.device), row.positions.to(self.device), row.bounds, row.prefix)
+
+    @torch.inference_mode()
+    def _forward(self, windows: Sequence[Rendered]) -> list[WindowScores]:
+        row = self.packed(windows)
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bf16"):
+            states = self.model.hidden(row)
+        return _read(self.model, states.float(), windows, row)
+
+
+@dataclass(frozen=True)
+class HeadPlaces:
+    """Where in a packed row the heads read: slots, evidence tokens (with how many belong to each
+    slot), and dialogue ends, each in window order."""
+
+    slots: list[int]
+    tokens: list[int]
+    lengths: list[int]
+    ends: list[int]
+
+
+def head_places(windows: Sequence[Rendered], row: packed.Packed) -> HeadPlaces:
+    """The rows of the hidden states that matter."""
+    places = HeadPlaces([], [], [], [])
+    for window, bound in zip(windows, row.bounds.tolist(), strict=False):
+        start = bound - row.prefix
+        for slot in window.slots:
+            places.slots.append(start + slot.position)
+            places.tokens.extend(range(start + slot.first_token, start + slot.position))
+            places.lengths.append(slot.position - slot.first_token)
+        if window.dialogue_slot is not None:
+            places.ends.append(start + window.dialogue_slot)
+    return places
+
+
+def _read(
+    model: ScanModel, states: torch.Tensor, windows: Sequence[Rendered], row: packed.Packed
+) -> list[WindowScores]:
+    """The heads' logits for a row of windows."""
+    places = head_places(windows, row)
+    turns = model.turn_head(states[places.slots]).cpu().numpy()
+    tokens = model.span_head(states[places.tokens]).cpu().numpy()
+    spans = np.split(tokens, np.cumsum(places.lengths)[:-1]) if places.lengths else []
+    dialogues = iter(model.dialogue_head(states[places.ends]).cpu().numpy())
+    results, at = [], 0
+    for window in windows:
+        until = at + len(window.slots)
+        end = next(dialogues) if window.dialogue_slot is not None else None
+        results.append(WindowScores(turns[at:until], end, tuple(spans[at:until])))
+        at = until
+    return results
+
+
+def _device(wanted: str) -> str:
+    if wanted == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    if wanted.startswith("cuda") and not torch.cuda.is_available():
+        raise ConfigError("E_DEVICE", f"--device {wanted}: this machine has no CUDA device")
+    return wanted
+
+
+def _precision(wanted: Precision, device: torch.device) -> Literal["fp32", "bf16"]:
+    """bf16 where the hardware computes it, fp32 elsewhere. fp32 rows differ by about 1e-6 with their
+    neighbours, bf16 rows not at all (measured 2026-11-20 on a CPU with AVX512-BF16)."""
+    if wanted != "auto":
+        return wanted
+    if device.type == "cuda":
+        return "bf16" if torch.cuda.is_bf16_supported() else "fp32"
+    able = torch.cpu.get_capabilities()
+    return "bf16" if able.get("avx512_bf16") or able.get("amx_bf16") else "fp32"
+
+
+def load(release: Release, precision: Precision, row_tokens: int, device: str) -> LocalEngine:
+    """The engine for a verified release.
+
+    Raises:
+        ReleaseRefused: the weights do not have the shape that the release's configuration demands.
+    """
+    config = release.config
+    try:
+        with torch.device("meta"):
+            shapes = {k: v.shape for k, v in _empty(config, len(release.info.head_codes)).state_dict().items()}
+    except (ValueError, KeyError, TypeError) as error:
+        raise ReleaseRefused("E_RELEASE", f"{release.folder}/config.json: {type(error).__name__}") from None
+    tensors = {name: _tensor(release, name) for name in release.tensors if not name.endswith(SCALE)}
+    for name in sorted(shapes.keys() | tensors.keys()):
+        if name not in tensors or name not in shapes or tensors[name].shape != shapes[name]:
+            raise ReleaseRefused("E_RELEASE", f"{release.folder}: {name} does not fit config.json; another base?")
+    with no_init_weights():
+        model = _empty(config, len(release.info.head_codes))
+    model.load_state_dict(tensors)
+    return LocalEngine(model, precision, row_tokens, device)
+
+
+def _empty(config: dict[str, Any], n_codes: int) -> ScanModel:
+    return ScanModel(backbone_from_config(config), n_codes)
+
+
+_TYPES = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "I8": torch.int8}
+
+
+def _tensor(release: Release, name: str) -> torch.Tensor:
+    """One tensor in fp32; int8 rows are multiplied by their scale."""
+    kind, shape, data = release.tensors[name]
+    if kind not in _TYPES:
+        raise ReleaseRefused("E_RELEASE", f"{release.folder}: {name} has the type {kind}")
+    tensor = torch.frombuffer(bytearray(data), dtype=_TYPES[kind]).reshape(shape).float()
+    if kind == "I8":
+        if name + SCALE not in release.tensors:
+            raise ReleaseRefused("E_RELEASE", f"{release.folder}: {name} has no scale")
+        tensor = tensor * _tensor(release, name + SCALE)[:, None]
+    return tensor

@@ -1,0 +1,76 @@
+"""Every error dialint raises on purpose, and what becomes of each.
+
+    DialintError
+    ├── UserError            the user's: one clear line, exit 2
+    │   ├── InputRefused     a log that is refused whole
+    │   ├── ConfigError      an option that cannot be
+    │   ├── ReleaseRefused   a release that must not be loaded
+    │   ├── OutputRefused    an output that belongs to another job, or is damaged
+    │   └── TooManyBad       over the share of bad records or failures, exit 3
+    ├── WorldError           the world's (disk full, server down), exit 3
+    └── DialogueFailed       one dialogue's: becomes a failed verdict, is counted
+
+No message may carry dialogue text: `excerpt` masks what must be shown.
+"""
+
+from __future__ import annotations
+
+import re
+
+MAX_EXCERPT = 20
+
+
+class DialintError(Exception):
+    """An error with a stable code (``E_...``) and one line for a person."""
+
+    exit_code = 2
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(f"{code}: {message}")
+        self.code = code
+        self.message = message
+
+
+class UserError(DialintError):
+    """The user can mend it; the message says where and how."""
+
+
+class InputRefused(UserError):
+    """A log file is refused whole; nothing of it is committed."""
+
+
+class ConfigError(UserError):
+    """An option or a configuration file is wrong."""
+
+
+class ReleaseRefused(UserError):
+    """A release is damaged, unsafe or not the one that was named."""
+
+
+class OutputRefused(UserError):
+    """An output file belongs to another job, is in use, or fails its checksum."""
+
+
+class TooManyBad(UserError):
+    """More bad records or failed dialogues than the job allows."""
+
+    exit_code = 3
+
+
+class WorldError(DialintError):
+    """Disk, network or another program failed after bounded retries."""
+
+    exit_code = 3
+
+
+class DialogueFailed(DialintError):
+    """One dialogue could not be judged; its verdict has status ``failed``."""
+
+    exit_code = 3
+
+
+def excerpt(value: object) -> str:
+    """At most 20 characters of `value` with every letter and digit masked, for error messages."""
+    shown = re.sub(r"\d", "9", re.sub(r"[^\W\d_]", "x", str(value)[: MAX_EXCERPT + 1]))
+    shown = "".join(char if char.isprintable() else "?" for char in shown)
+    return shown if len(shown) <= MAX_EXCERPT else shown[: MAX_EXCERPT - 1] + "…"

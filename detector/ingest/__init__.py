@@ -1,0 +1,1 @@
+"""Reading dialogue logs: bytes in, checked dialogues and rejects out."""

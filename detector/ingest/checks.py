@@ -1,0 +1,238 @@
+"""The checks that every format's dialogues pass, and the record that comes out of them.
+
+A format reader fills a `Draft` with whatever it found; `finish` judges it. Text changes in one way
+only, and keeps its length: control characters become spaces. Invisible and bidirectional characters
+are counted here and neutralised where text is rendered.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from detector.errors import excerpt
+from detector.ingest.config import ROLES, ReadConfig
+from detector.ingest.outcomes import BadRecord
+from detector.records import Dialogue, Role
+
+MAX_ID_BYTES = 256
+FIRST_YEAR, LAST_YEAR = 1970, 2200
+MILLISECONDS_FROM = 1e11
+"""Epoch numbers from here on are milliseconds: as seconds they would lie after the year 5000."""
+
+CONTROL = re.compile("[\x00-\x08\x0c\x0e-\x1f\x7f-\x84\x86-\x9f]")
+BIDI = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+INVISIBLE = re.compile(
+    "[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200d\u2060-\u2064\u206a-\u206f\u3164"
+    "\ufe00-\ufe0d\uffa0\U000e0000-\U000e0fff]"
+)
+TEMPLATE = re.compile(
+    r"<\|[^|<>\s]{1,40}\|>|</?s>|\[/?INST\]|<</?SYS>>|<(?:start|end)_of_turn>|<(?:bos|eos|pad|unk)>|"
+    r"<｜[^｜<>]{1,40}｜>|</?think>|</?tool_call>|\[(?:CLS|SEP|MASK|PAD|UNK)\]"
+)
+_SCRIPTS = ("LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "FULLWIDTH", "MATHEMATICAL")
+
+
+@dataclass
+class DraftTurn:
+    """A message as a format reader found it; every value may still be of any type."""
+
+    role: object
+    text: object
+    at: object = None
+    author: object = None
+
+
+@dataclass
+class Draft:
+    """A dialogue as a format reader found it. `fields` are further fields of `Dialogue`. `known_roles`
+    says that the reader itself made the roles; else they are names to be looked up. `path` leads to
+    the list of turns."""
+
+    id: object
+    turns: list[DraftTurn]
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    warnings: Counter[str] = field(default_factory=Counter)
+    known_roles: bool = False
+    path: str = "turns"
+
+
+def finish(draft: Draft, config: ReadConfig, warnings: Counter[str]) -> Dialogue:
+    """The checked dialogue; adds to `warnings` only if it is whole.
+
+    Raises:
+        BadRecord: the first fault found, its id included where there is one.
+    """
+    name = check_id(draft.id)
+    counted: Counter[str] = Counter(draft.warnings)
+    try:
+        turns = _turns(draft, config, counted)
+        times = [turn["at"] for turn in turns]
+        if any(time is not None for time in times):
+            turns = _in_time_order(turns, config, counted, draft.path)
+        fields = {key: value for key, value in draft.fields.items() if value is not None}
+        _check_texts(fields)
+        dialogue = Dialogue.model_validate({"id": name, "turns": tuple(turns), **fields})
+    except BadRecord as bad:
+        bad.dialogue_id = name
+        raise
+    warnings.update(counted)
+    return dialogue
+
+
+def check_id(value: object) -> str:
+    """`value`, if it can name a dialogue.
+
+    Raises:
+        BadRecord: E_ID or E_HOMOGLYPH.
+    """
+    expected = f"a text of 1 to {MAX_ID_BYTES} bytes without control characters"
+    if not isinstance(value, str):
+        raise BadRecord("E_ID", "id", "none" if value is None else type(value).__name__, expected)
+    if not value.strip() or len(value.encode()) > MAX_ID_BYTES:
+        raise BadRecord("E_ID", "id", excerpt(value), expected)
+    if value.isascii() and value.isprintable():
+        return value
+    if any(unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp") for char in value):
+        raise BadRecord("E_ID", "id", excerpt(value), expected)
+    if _mixed_scripts(value):
+        raise BadRecord("E_HOMOGLYPH", "id", "mixed scripts", "letters of one script")
+    return value
+
+
+def _mixed_scripts(text: str) -> bool:
+    """Whether letters that look alike come from more than one script."""
+    seen = {unicodedata.name(char, "").partition(" ")[0] for char in text if char.isalpha()}
+    return len(seen.intersection(_SCRIPTS)) > 1
+
+
+def _turns(draft: Draft, config: ReadConfig, warnings: Counter[str]) -> list[dict[str, Any]]:
+    if not draft.turns:
+        raise BadRecord("E_EMPTY", draft.path, "no turns", "at least one turn")
+    if len(draft.turns) > config.max_turns:
+        raise BadRecord("E_TURNS", draft.path, f"{len(draft.turns)}", f"at most {config.max_turns} turns")
+    roles = config.roles()
+    turns = []
+    for index, turn in enumerate(draft.turns):
+        path = f"{draft.path}[{index}]"
+        role = turn.role if draft.known_roles else _role(turn.role, roles, path)
+        text = _text(turn.text, config, path, warnings)
+        author = turn.author if isinstance(turn.author, str) and turn.author else None
+        if turn.author is not None and not isinstance(turn.author, str):
+            raise BadRecord("E_TYPE", f"{path}.author", type(turn.author).__name__, "a text or null")
+        at = _time(turn.at, f"{path}.at")
+        turns.append({"index": index, "role": role, "text": text, "at": at, "author": author})
+    _check_whole(turns, draft.path, warnings)
+    return turns
+
+
+def _check_whole(turns: list[dict[str, Any]], path: str, warnings: Counter[str]) -> None:
+    blank = sum(not turn["text"].strip() for turn in turns)
+    if blank == len(turns):
+        raise BadRecord("E_EMPTY", path, "only blank turns", "at least one turn with text")
+    warnings["W_BLANK_TURN"] += blank
+    if all(turn["role"] == "system" for turn in turns):
+        raise BadRecord("E_ROLE", path, "only system turns", "a customer, agent or bot among the roles")
+
+
+def _role(value: object, roles: Mapping[str, Role], path: str) -> Role:
+    if not isinstance(value, str):
+        raise BadRecord("E_TYPE", f"{path}.role", type(value).__name__, "a text")
+    role = roles.get(value) or ROLES.get(value)
+    if role is not None:
+        return role
+    if not value.isascii() and _mixed_scripts(value):
+        raise BadRecord("E_HOMOGLYPH", f"{path}.role", "mixed scripts", "letters of one script")
+    raise BadRecord("E_ROLE", f"{path}.role", excerpt(value), f"{', '.join(ROLES)}; or --role NAME=ROLE")
+
+
+def _text(value: object, config: ReadConfig, path: str, warnings: Counter[str]) -> str:
+    if not isinstance(value, str):
+        raise BadRecord("E_TYPE", f"{path}.text", type(value).__name__, "a text")
+    if len(value) * 4 > config.max_turn_bytes and len(value.encode()) > config.max_turn_bytes:
+        expected = f"at most {config.max_turn_bytes} bytes"
+        raise BadRecord("E_TURN_SIZE", f"{path}.text", f"{len(value)} characters", expected)
+    if TEMPLATE.search(value):
+        warnings["W_TEMPLATE_TOKEN"] += 1
+    if CONTROL.search(value):
+        warnings["W_CONTROL"] += 1
+        value = CONTROL.sub(" ", value)
+    if not value.isascii():
+        if BIDI.search(value):
+            warnings["W_BIDI"] += 1
+        if INVISIBLE.search(value):
+            warnings["W_INVISIBLE"] += 1
+    return value
+
+
+def _check_texts(fields: Mapping[str, Any]) -> None:
+    for name, value in fields.items():
+        if name in ("sources", "metadata"):
+            continue
+        if not isinstance(value, str):
+            raise BadRecord("E_TYPE", name, type(value).__name__, "a text or null")
+
+
+def _time(value: object, path: str) -> datetime | None:
+    if value is None or isinstance(value, datetime):
+        time = value
+    elif isinstance(value, str):
+        time = parse_time(value)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        time = _from_epoch(value)
+    else:
+        raise BadRecord("E_TYPE", path, type(value).__name__, "an ISO 8601 time, epoch seconds or null")
+    if value is not None and (time is None or not FIRST_YEAR <= time.year <= LAST_YEAR):
+        raise BadRecord("E_TIME", path, excerpt(value), f"a time between {FIRST_YEAR} and {LAST_YEAR}, ISO 8601")
+    return time
+
+
+def parse_time(value: str) -> datetime | None:
+    """An ISO 8601 time, or none if it is not one."""
+    try:
+        return datetime.fromisoformat(value)
+    except ValueError:
+        return None
+
+
+def _from_epoch(value: float) -> datetime | None:
+    seconds = value / 1000 if abs(value) >= MILLISECONDS_FROM else value
+    if seconds < 0:
+        return None
+    try:
+        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
+    except OverflowError:
+        return None
+
+
+def _in_time_order(
+    turns: list[dict[str, Any]], config: ReadConfig, warnings: Counter[str], path: str
+) -> list[dict[str, Any]]:
+    """`turns` if their times do not fall; sorted, each with its index in the input, where the user
+    asked for that. Turns without a time stay behind the one before them."""
+    timed = [turn for turn in turns if turn["at"] is not None]
+    zones = {turn["at"].utcoffset() for turn in timed}
+    if len(zones) > 1 and (None in zones or not config.sort_turns):
+        raise BadRecord("E_TIME", path, "mixed time zones", "one time zone in a dialogue")
+    for before, after in zip(timed, timed[1:], strict=False):
+        if after["at"] < before["at"]:
+            if not config.sort_turns:
+                where = f"{path}[{after['index']}].at"
+                raise BadRecord("E_TIME", where, "earlier than before", "times that do not fall; --sort-turns")
+            warnings["W_SORTED"] += 1
+            return _sorted(turns)
+    return turns
+
+
+def _sorted(turns: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    first = min(turn["at"] for turn in turns if turn["at"] is not None)
+    keys = []
+    for turn in turns:
+        first = turn["at"] or first
+        keys.append(first)
+    return [turn for _, turn in sorted(zip(keys, turns, strict=True), key=lambda pair: pair[0])]

@@ -1,0 +1,123 @@
+"""What a user may say about a log before it is read; every field is an option of `dialint score`.
+
+Only settings: nothing here opens a file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from detector.errors import ConfigError
+from detector.records import Role
+
+ROLES: dict[str, Role] = {
+    "customer": "customer",
+    "agent": "agent",
+    "bot": "bot",
+    "system": "system",
+    "tool": "system",
+}
+"""Roles of the canonical format; what a tool says is a system line."""
+
+FORMATS = (
+    "canonical",
+    "openai",
+    "sharegpt",
+    "csv",
+    "parquet",
+    "zendesk",
+    "zendesk-messaging",
+    "intercom",
+    "freshdesk",
+    "hubspot",
+    "twilio",
+    "connect",
+    "abcd",
+    "multiwoz",
+    "sgd",
+    "tau",
+    "tau2",
+)
+
+
+@dataclass(frozen=True)
+class ReadConfig:
+    """How logs are read and what is too much."""
+
+    format: str = "auto"
+    """Format of the logs; `auto` recognises each file by its content."""
+
+    column: tuple[str, ...] = ()
+    """Which CSV or Parquet column holds what: `text=message_body`. Several columns make one id:
+    `id=split+dialogue_id`."""
+
+    role: tuple[str, ...] = ()
+    """Which speaker is what: `Operator=agent`. Values: customer, agent, bot, system."""
+
+    delimiter: str = ","
+    """Delimiter of CSV logs: one character, or `tab`."""
+
+    sort_turns: bool = False
+    """Sort turns by time where they are out of order, instead of rejecting the dialogue (E_TIME)."""
+
+    max_bad: float = 0.05
+    """Share of bad records that stops the job (E_TOO_MANY_BAD)."""
+
+    max_turns: int = 5_000
+    """Turns a dialogue may have (E_TURNS)."""
+
+    max_turn_bytes: int = 100_000
+    """Bytes of text a turn may have (E_TURN_SIZE)."""
+
+    max_record_bytes: int = 8_000_000
+    """Bytes a line, or one record of a JSON document, may have (E_LINE_SIZE)."""
+
+    max_document_bytes: int = 32_000_000
+    """Bytes a JSON file may have that can only be read as a whole (E_LINE_SIZE)."""
+
+    max_ratio: float = 200.0
+    """How many times its size a compressed file may expand, once past a megabyte (E_EXPANSION)."""
+
+    max_expanded_bytes: int = 100_000_000_000
+    """Bytes a compressed file may expand to (E_EXPANSION)."""
+
+    max_row_group_bytes: int = 256_000_000
+    """Bytes a Parquet row group may hold (E_PARQUET)."""
+
+    def __post_init__(self) -> None:
+        if self.format not in ("auto", *FORMATS):
+            raise ConfigError("E_CONFIG", f"format {self.format!r}: expected auto, {', '.join(FORMATS)}")
+        if not 0.0 <= self.max_bad <= 1.0:
+            raise ConfigError("E_CONFIG", "max_bad: expected a share between 0 and 1")
+        if self.delimiter != "tab" and len(self.delimiter) != 1:
+            raise ConfigError("E_CONFIG", "delimiter: expected one character, or 'tab'")
+        self.columns()
+        self.roles()
+
+    def columns(self) -> dict[str, str]:
+        """Meaning of a column (id, text, role, ...) to its name in the file."""
+        return _pairs("column", self.column, value_first=False)
+
+    def roles(self) -> dict[str, Role]:
+        """Name of a speaker in the file, as written there, to its role."""
+        found: dict[str, Role] = {}
+        for name, role in _pairs("role", self.role, value_first=True).items():
+            if role not in ROLES:
+                raise ConfigError("E_CONFIG", f"role {role!r}: expected {', '.join(ROLES)}")
+            found[name] = ROLES[role]
+        return found
+
+
+COLUMN_MEANINGS = ("id", "text", "role", "author", "time", "order", "private", "language", "channel")
+
+
+def _pairs(option: str, values: tuple[str, ...], *, value_first: bool) -> dict[str, str]:
+    found = {}
+    for value in values:
+        left, equals, right = value.rpartition("=") if value_first else value.partition("=")
+        if not equals or not left or not right:
+            raise ConfigError("E_CONFIG", f"{option} {value!r}: expected a pair such as a=b")
+        if option == "column" and left not in COLUMN_MEANINGS:
+            raise ConfigError("E_CONFIG", f"column {left!r}: expected one of {', '.join(COLUMN_MEANINGS)}")
+        found[left] = right
+    return found

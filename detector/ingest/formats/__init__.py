@@ -1,0 +1,1 @@
+"""The shapes of other tools' logs, one module for each family."""

@@ -1,0 +1,89 @@
+"""Logs with one JSON record a line, of any format: the quick way where it vouches, else the strict.
+
+Splits at line feeds only; blank lines are no records.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from detector.ingest.config import ReadConfig
+from detector.ingest.fastlines import FastLines
+from detector.ingest.found import Found, finished
+from detector.ingest.lines import Chunk, chunks
+from detector.ingest.outcomes import BadRecord
+from detector.ingest.shapes import Shape
+from detector.ingest.sources import Source
+from detector.ingest.streams import blocks
+from detector.ingest.strictjson import decode
+from detector.records import Dialogue
+
+
+def read_lines(
+    source: Source, shape: Shape, config: ReadConfig, warnings: Counter[str], *, fast: bool = True
+) -> Iterator[list[Found]]:
+    """Batches of records in order. `fast=False` takes the strict way for every line."""
+    quick = FastLines(config) if fast and shape.name == "canonical" else None
+    for chunk in chunks(blocks(source, config), config.max_record_bytes):
+        if chunk.overlong:
+            yield [Found(chunk.first, chunk.offset, overlong(chunk.overlong, config))]
+        else:
+            yield _chunk(chunk, source, shape, config, warnings, quick)
+
+
+def overlong(length: int, config: ReadConfig) -> BadRecord:
+    """The fault of a record that is too long to be held."""
+    return BadRecord(
+        "E_LINE_SIZE", "", f"{length} bytes", f"at most {config.max_record_bytes} bytes; one record a line"
+    )
+
+
+def _chunk(
+    chunk: Chunk,
+    source: Source,
+    shape: Shape,
+    config: ReadConfig,
+    warnings: Counter[str],
+    quick: FastLines | None,
+) -> list[Found]:
+    lines = chunk.lines
+    offsets = chunk.offsets()
+    if b"\r" in chunk.data:
+        n_returns = sum(line.endswith(b"\r") for line in lines)
+        warnings["W_CRLF"] += n_returns
+        lines = [line.removesuffix(b"\r") for line in lines] if n_returns else lines
+    quickly: list[Dialogue | None] = quick.dialogues(lines, warnings) if quick else [None] * len(lines)
+    found: list[Found] = []
+    for index, (line, dialogue) in enumerate(zip(lines, quickly, strict=True)):
+        if len(line) > config.max_record_bytes:
+            found.append(Found(chunk.first + index, offsets[index], overlong(len(line), config)))
+        elif dialogue is not None:
+            found.append(Found(chunk.first + index, offsets[index], dialogue))
+        elif line and not line.isspace():
+            number = chunk.first + index
+            found.extend(
+                strict_record(line, number, offsets[index], source, shape, config, warnings)
+            )
+    return found
+
+
+def strict_record(
+    raw: bytes,
+    number: int,
+    offset: int,
+    source: Source,
+    shape: Shape,
+    config: ReadConfig,
+    warnings: Counter[str],
+    name: str | None = None,
+) -> Iterator[Found]:
+    """The dialogues of one record's bytes. `name` is its id where the file's structure gives it one;
+    else a record without an id is called by file and number."""
+    try:
+        record = decode(raw)
+    except BadRecord as bad:
+        yield Found(number, offset, bad)
+        return
+    fallback = f"{source.label}:{number}" if name is None else name
+    yield from finished(shape.drafts(record, fallback), number, offset, config, warnings)

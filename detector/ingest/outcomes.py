@@ -1,0 +1,93 @@
+"""What becomes of a record of a log: loaded, or rejected and why; and how many of each.
+
+Refusals of whole files are exceptions (`detector.errors.InputRefused`) and not here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from detector.errors import InputRefused, TooManyBad
+from detector.records import Dialogue
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A checked dialogue and where it stands: file as named, line (or record number) from 1."""
+
+    dialogue: Dialogue
+    file: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reject:
+    """A quarantined record: where it stands, what was found and what was expected there.
+
+    `byte_offset` counts in the decompressed file and is 0 where there are no bytes to point at
+    (Parquet). `path` is the JSON path of the field. `found` is masked, at most 20 characters.
+    """
+
+    file: str
+    line: int
+    byte_offset: int
+    path: str
+    code: str
+    found: str
+    expected: str
+    dialogue_id: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """The record as one object of the rejects file."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+class BadRecord(Exception):
+    """One record is bad; says why, not where its file stands. `found` is words of ours, or an
+    `excerpt` of what was there."""
+
+    def __init__(
+        self, code: str, path: str, found: str, expected: str, dialogue_id: str | None = None
+    ) -> None:
+        super().__init__(code)
+        self.code = code
+        self.path = path
+        self.found = found
+        self.expected = expected
+        self.dialogue_id = dialogue_id
+
+    def reject(self, file: str, line: int, offset: int) -> Reject:
+        """This fault as a reject of `file`."""
+        return Reject(
+            file, line, offset, self.path, self.code, self.found, self.expected, self.dialogue_id
+        )
+
+
+@dataclass
+class Counts:
+    """Running totals of a job. `read` counts every record: loaded, rejected and skipped."""
+
+    read: int = 0
+    rejected: int = 0
+    duplicates: int = 0
+    bytes_read: int = 0
+    warnings: Counter[str] = field(default_factory=Counter)
+    codes: Counter[str] = field(default_factory=Counter)
+
+    def check_share(self, max_bad: float) -> None:
+        """Raises:
+        TooManyBad: the rejected share of what was read is over `max_bad`.
+        """
+        if self.rejected > max_bad * self.read:
+            causes = ", ".join(f"{count} x {code}" for code, count in self.codes.most_common(4))
+            raise TooManyBad(
+                "E_TOO_MANY_BAD",
+                f"{self.rejected} of {self.read} records are bad ({causes}); {max_bad:.1%} are allowed",
+            )
+
+
+def refuse(code: str, file: str, message: str) -> InputRefused:
+    """The exception for a file refused whole, its name in front."""
+    return InputRefused(code, f"{file}: {message}")

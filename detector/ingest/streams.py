@@ -1,0 +1,130 @@
+"""A log's bytes, decompressed in bounded memory; damage and expansion bombs are refused.
+
+Knows gzip and zstd by their magic bytes and nothing of what the bytes mean.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator
+
+from detector.ingest.config import ReadConfig
+from detector.ingest.outcomes import refuse
+from detector.ingest.sources import Source
+
+BLOCK_BYTES = 1 << 20
+RATIO_FROM_BYTES = 1 << 20
+"""Small files of repeated lines compress well without malice: the ratio counts from here."""
+
+GZIP = b"\x1f\x8b"
+ZSTD = b"\x28\xb5\x2f\xfd"
+FOREIGN = {
+    b"PK\x03\x04": "a zip or Excel file",
+    b"%PDF": "a PDF",
+    b"SQLite format 3": "an SQLite database",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ": "xz",
+    b"7z\xbc\xaf": "7-zip",
+    b"ARROW1": "an Arrow file",
+    b"Obj\x01": "an Avro file",
+}
+
+
+def magic(source: Source) -> bytes:
+    """The first 16 bytes of the file as it lies on disk."""
+    with open(source.path, "rb") as file:
+        return file.read(16)
+
+
+def blocks(source: Source, config: ReadConfig, on_raw: Callable[[bytes], object] | None = None) -> Iterator[bytes]:
+    """The decompressed content in blocks of about a megabyte. `on_raw` sees every raw block.
+
+    Raises:
+        InputRefused: E_GZ_TRUNCATED, E_GZ_CORRUPT (E_ZST_... for zstd) or E_EXPANSION.
+    """
+    start = magic(source)
+    if start.startswith(GZIP):
+        return _bounded(_gunzip(_raw(source, on_raw), source.name), source, config)
+    if start.startswith(ZSTD):
+        return _bounded(_unzstd(_raw(source, on_raw), source.name), source, config)
+    return _raw(source, on_raw)
+
+
+def _raw(source: Source, on_raw: Callable[[bytes], object] | None) -> Iterator[bytes]:
+    with open(source.path, "rb") as file:
+        while block := file.read(BLOCK_BYTES):
+            if on_raw is not None:
+                on_raw(block)
+            yield block
+
+
+def _bounded(expanded: Iterator[bytes], source: Source, config: ReadConfig) -> Iterator[bytes]:
+    total = 0
+    for block in expanded:
+        total += len(block)
+        if total > config.max_expanded_bytes:
+            raise refuse("E_EXPANSION", source.name, f"expands to over {config.max_expanded_bytes} bytes")
+        if total > RATIO_FROM_BYTES and total > config.max_ratio * max(source.size, 1):
+            raise refuse("E_EXPANSION", source.name, f"expands to over {config.max_ratio:g} times its size")
+        yield block
+
+
+def _gunzip(raw: Iterator[bytes], name: str) -> Iterator[bytes]:
+    """Members of a gzip file one after the other; zero padding after the last is allowed."""
+    member: zlib._Decompress | None = None
+    tail = b""
+    for chunk in raw:
+        data = tail + chunk
+        tail = b""
+        while data:
+            if member is None:
+                data = data.lstrip(b"\0")
+                if not data:
+                    break
+                if len(data) < len(GZIP):
+                    tail, data = data, b""
+                    break
+                if not data.startswith(GZIP):
+                    raise refuse("E_GZ_CORRUPT", name, "something that is not gzip follows the gzip data")
+                member = zlib.decompressobj(wbits=31)
+            try:
+                block = member.decompress(data, BLOCK_BYTES)
+            except zlib.error:
+                raise refuse("E_GZ_CORRUPT", name, "the gzip data are damaged (checksum or structure)") from None
+            if block:
+                yield block
+            if member.eof:
+                data, member = member.unused_data, None
+            else:
+                data = member.unconsumed_tail
+    if tail:
+        raise refuse("E_GZ_CORRUPT", name, "something that is not gzip follows the gzip data")
+    if member is not None:
+        raise refuse("E_GZ_TRUNCATED", name, "the gzip data end too early")
+
+
+def _unzstd(raw: Iterator[bytes], name: str) -> Iterator[bytes]:
+    """Frames of a zstd file. The library has no output limit, so input goes in small pieces: a block
+    of 4 bytes expands to at most 128 KiB, a piece of 1 KiB to 32 MiB."""
+    import zstandard
+
+    piece = 1024
+    frame = None
+    for chunk in raw:
+        position = 0
+        while position < len(chunk):
+            if frame is None:
+                frame = zstandard.ZstdDecompressor(max_window_size=1 << 27).decompressobj()
+            data = chunk[position : position + piece]
+            position += len(data)
+            try:
+                block = frame.decompress(data)
+            except zstandard.ZstdError:
+                raise refuse("E_ZST_CORRUPT", name, "the zstd data are damaged, or something follows") from None
+            if block:
+                yield block
+            if frame.eof:
+                position -= len(frame.unused_data)
+                frame = None
+    if frame is not None:
+        raise refuse("E_ZST_TRUNCATED", name, "the zstd data end too early")

@@ -1,0 +1,136 @@
+"""One JSON text decoded with nothing forgiven but raw control characters in strings.
+
+The standard decoder accepts duplicate keys, NaN, 1e999, lone surrogates and any nesting; this one
+names each. It judges no meaning: that is `checks`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from detector.errors import excerpt
+from detector.ingest.outcomes import BadRecord
+
+MAX_DEPTH = 32
+_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
+_BRACKET = re.compile(rb"[\[\]{}]")
+_BAD_CHARACTER = re.compile("[\x00\ufeff\ud800-\udfff]")
+_SPACE = " \t\r\n"
+_CUT_LITERAL = re.compile(r"(?:-|t|tr|tru|f|fa|fal|fals|n|nu|nul)?")
+
+
+def decode(raw: bytes) -> Any:
+    """The value of one JSON text.
+
+    Raises:
+        BadRecord: E_UTF8, E_BOM, E_NUL, E_DEPTH, E_DUP_KEY, E_NUMBER, E_SURROGATE, E_TRUNCATED,
+            E_TRAILING or E_JSON.
+    """
+    if b"\0" in raw:
+        raise BadRecord("E_NUL", "", "NUL byte", "text without NUL")
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError as error:
+        raise BadRecord("E_UTF8", "", f"byte {error.start}", "UTF-8 text") from None
+    if "\ufeff" in text:
+        raise BadRecord("E_BOM", "", "U+FEFF", "no byte order mark within a file")
+    check_depth(raw)
+    value = _parsed(text)
+    if "\\u" in text:
+        for path, string in strings(value):
+            _check_characters(path, string)
+    return value
+
+
+def check_depth(raw: bytes) -> None:
+    """Raises:
+    BadRecord: E_DEPTH, brackets nest deeper than 32.
+    """
+    if raw.count(b"[") + raw.count(b"{") <= MAX_DEPTH:
+        return
+    depth = 0
+    for match in _BRACKET.finditer(_STRING.sub(b"", raw)):
+        depth += 1 if match[0] in b"[{" else -1
+        if depth > MAX_DEPTH:
+            raise BadRecord("E_DEPTH", "", f"depth over {MAX_DEPTH}", f"at most {MAX_DEPTH} levels")
+
+
+def _parsed(text: str) -> Any:
+    start = len(text) - len(text.lstrip(_SPACE))
+    try:
+        value, end = _DECODER.raw_decode(text, start)
+    except json.JSONDecodeError as error:
+        raise _syntax(text, error) from None
+    rest = text[end:].lstrip(_SPACE)
+    if rest:
+        raise BadRecord("E_TRAILING", "", excerpt(rest), "nothing after the JSON value; one record a line")
+    return value
+
+
+def _syntax(text: str, error: json.JSONDecodeError) -> BadRecord:
+    rest = text[error.pos :].rstrip(_SPACE)
+    cut_escape = error.msg.startswith("Invalid \\") and len(rest) <= 6
+    if error.msg.startswith("Unterminated string") or cut_escape or _CUT_LITERAL.fullmatch(rest):
+        return BadRecord("E_TRUNCATED", "", excerpt(text[-8:]), "JSON that does not end early")
+    return BadRecord("E_JSON", "", excerpt(rest), f"JSON ({error.msg.lower()} at character {error.pos})")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise BadRecord("E_DUP_KEY", "", "a key twice", "each key once in an object")
+    return value
+
+
+def _integer(digits: str) -> int:
+    if len(digits) <= 20 and -(2**63) <= (value := int(digits)) < 2**64:
+        return value
+    raise BadRecord("E_NUMBER", "", excerpt(digits), "an integer of 64 bits")
+
+
+def _float(digits: str) -> float:
+    value = float(digits)
+    if math.isinf(value):
+        raise BadRecord("E_NUMBER", "", excerpt(digits), "a finite number")
+    return value
+
+
+def _constant(name: str) -> Any:
+    raise BadRecord("E_NUMBER", "", name, "a finite number")
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_object,
+    parse_int=_integer,
+    parse_float=_float,
+    parse_constant=_constant,
+    strict=False,
+)
+
+
+def strings(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Every string in `value`, keys too, with its JSON path."""
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield path, key
+            yield from strings(item, f"{path}.{key}" if path else key)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from strings(item, f"{path}[{index}]")
+
+
+def _check_characters(path: str, string: str) -> None:
+    bad = _BAD_CHARACTER.search(string)
+    if bad is None:
+        return
+    if bad[0] == "\0":
+        raise BadRecord("E_NUL", path, "NUL escape", "text without NUL")
+    if bad[0] == "\ufeff":
+        raise BadRecord("E_BOM", path, "U+FEFF", "no byte order mark within a file")
+    raise BadRecord("E_SURROGATE", path, "half a surrogate pair", "whole characters")

@@ -1,0 +1,97 @@
+"""What the words around a number say it is: a phone, a card, an order to be left alone.
+
+A number is judged by the nearest cue before it, then by one right after it, then, when it stands at
+the beginning of its turn, by what the turn before asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from detector.masking.view import View
+
+Cue = Literal["keep", "phone", "card", "ssn", "id"]
+"""`keep`: an order, a ticket, a price: not personal."""
+
+WINDOW = 64
+
+_KEEP = (
+    r"orders?|tickets?|cases?|track(?:ing)?|parcels?|shipments?|package|consignment|waybill|awb|invoices?|receipt|"
+    r"bookings?|reservations?|confirmation|references?|ref|pnr|serial|sku|items?|models?|parts?|products?|article|"
+    r"flights?|trains?|buses|rma|return|returns|transactions?|txn|voucher|coupon|promo|code|pin|otp|po|purchase|"
+    r"version|firmware|build|batch|lot|isbn|ean|upc|barcode|asin|quote|claim|policy|contract|account|acct|customer|"
+    r"member(?:ship)?|loyalty|subscription|user|meter|imei|error|incident|chat|job|request|id|gift card|"
+    r"pedido|pedidos|factura|reserva|seguimiento|envío|envio|referencia|bestellung|bestellnummer|rechnung|"
+    r"sendungsnummer|commande|facture|suivi|заказа?|заказы|трек|трек-номер|накладн\w+|бронировани\w+|брони|бронь|"
+    r"артикул|счёт|счет|договора?|заявк\w+|обращени\w+"
+)
+_PHONE = (
+    r"phones?|phone number|telephone|tel|tele|call|calls|called|calling|ring|mobile|mob|cell|cellphone|whatsapp|sms|"
+    r"text|texts|fax|dial|hotline|contact|reach|landline|callback|call back|handy|viber|signal|telegram|"
+    r"(?:my|your|his|her|best|alternative|another|different|new|old|our|their|good|direct|office|home|work) number|"
+    r"teléfono|telefono|móvil|movil|celular|llámame|llamame|llamar|llámeme|llámenos|mi número|mi numero|telefon|"
+    r"telefonnummer|handynummer|anrufen|rückruf|numéro|appelez|téléphone|portable|"
+    r"телефон\w*|тел|звон\w*|позвон\w*|перезвон\w*|мобильн\w*|вотсап|ватсап|мой номер|номер телефона|набер\w+"
+)
+_CARD = (
+    r"(?:credit |debit |bank |payment )?cards?(?: number| no)?|visa|mastercard|amex|american express|maestro|pan|"
+    r"tarjeta|karte|kreditkarte|carte|карт\w*"
+)
+_SSN = (
+    r"ssn|social|social security|social insurance|sin|national insurance|ni number|nino|nif|dni|nie|pesel|tax id|tin|"
+    r"itin|taxpayer|aadhaar|aadhar|cpf|codice fiscale|steuer-?id\w*|nir|sécurité sociale|seguridad social|снилс|инн|nhs"
+)
+_ID = r"passports?|pasaporte|reisepass|passeport|паспорт\w*|licen[cs]e|permit|identity card|id card|ausweis"
+
+_CUES = re.compile(rf"\b(?:(?P<phone>{_PHONE})|(?P<card>{_CARD})|(?P<ssn>{_SSN})|(?P<id>{_ID})|(?P<keep>{_KEEP}))\b|(?P<hash>[#№$€£¥₽])")
+_FILLER = re.compile(
+    r"(?:\W|\d|\b(?:number|numbers|no|nr|num|n|id|code|codes|ref|reference|is|was|are|were|it's|its|it|the|my|your|our|"
+    r"of|for|with|by|and|or|to|at|on|a|this|that|here|has|reads|says|ending|starting|called|s|número|numero|es|"
+    r"номер\w*|мой|ваш|nummer|ist|de|del|y|и|:)\b)*"
+)
+_ENDING = re.compile(r"(?:last|final|first|ending|ends|end|últimos|letzten|последн\w+)\b[^.!?\n]{0,24}$")
+
+
+def cue_before(view: View, start: int) -> tuple[Cue | None, bool]:
+    """The nearest cue in the `WINDOW` characters before `start`, and whether only filler words and
+    other numbers stand between."""
+    floor = max(0, start - WINDOW)
+    nearest: re.Match[str] | None = None
+    for nearest in _CUES.finditer(view.low, floor, start):
+        pass
+    if nearest is None:
+        return None, False
+    adjacent = _FILLER.fullmatch(view.low, nearest.end(), start) is not None
+    return _named(nearest), adjacent
+
+
+def cue_after(view: View, end: int) -> Cue | None:
+    """The cue that the words right after a number give: "... is my mobile"."""
+    window = view.low[end : end + 40]
+    match = re.match(r"[\s,)-]{0,3}(?:is|was|it's|that's|es|ist|-|это)\b|\s?\((?=\w)", window)
+    if not match:
+        return None
+    sentence = re.split(r"[.!?\n]", window[match.end() :], maxsplit=1)[0]
+    found = _CUES.search(sentence)
+    return _named(found) if found else None
+
+
+def cue_asked(before: str) -> Cue | None:
+    """What the turn before asked for, by its last cue."""
+    last: re.Match[str] | None = None
+    for last in _CUES.finditer(before, max(0, len(before) - 200)):
+        pass
+    return _named(last) if last else None
+
+
+def is_ending(view: View, start: int) -> bool:
+    """Whether the number at `start` is said to be the end of a longer one ("last four digits")."""
+    return _ENDING.search(view.low, max(0, start - 40), start) is not None
+
+
+def _named(match: re.Match[str]) -> Cue:
+    for cue in ("phone", "card", "ssn", "id"):
+        if match[cue]:
+            return cue  # type: ignore[return-value]
+    return "keep"

@@ -1,0 +1,149 @@
+"""Masking of whole dialogues: recognisers until nothing is left to find, then one numbering for all turns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from detector.masking import digit_runs, documents, email_addresses, names, street_addresses
+from detector.masking.mentions import KnownNames, find_mentions
+from detector.masking.spans import PLACEHOLDER, Found, Kind, MaskedText, placeholders_in, replace_spans
+from detector.masking.view import BLANK, View, view_of
+from detector.records import Dialogue
+
+Recogniser = Callable[[View, str], Iterator[Found]]
+
+RECOGNISERS: tuple[Recogniser, ...] = (
+    email_addresses.find,
+    documents.find,
+    street_addresses.find,
+    digit_runs.find,
+    names.find,
+)
+"""In order of precedence: what an earlier one took, a later one may not touch."""
+
+
+@dataclass
+class _Draft:
+    """A text being masked: what was found so far, in the original's offsets, in order."""
+
+    text: str
+    found: list[Found] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.found = placeholders_in(self.text)
+        self.look()
+
+    def look(self) -> None:
+        """Make the view new, with all that was found cut out."""
+        self.view = view_of(self.text, [(item.start, item.end) for item in self.found])
+
+    def take(self, candidates: Iterator[Found]) -> bool:
+        """Keep the candidates that collide with nothing; whether there was one."""
+        taken: list[Found] = []
+        text = self.view.text
+        covered = bytearray(0)
+        for item in candidates:
+            covered = covered or bytearray(len(text))
+            if 1 not in covered[item.start : item.end] and BLANK not in text[item.start : item.end]:
+                covered[item.start : item.end] = b"\1" * (item.end - item.start)
+                taken.append(item)
+        for item in taken:
+            start, end = self.view.origin(item.start, item.end)
+            self.found.append(item._replace(start=start, end=end))
+        if taken:
+            self.found.sort()
+            self.look()
+        return bool(taken)
+
+    def search(self, before: str) -> bool:
+        """Run all recognisers until they find nothing more; whether they found anything."""
+        changed = False
+        while self.take(item for find in RECOGNISERS for item in find(self.view, before)):
+            changed = True
+        return changed
+
+
+def mask_text(text: str) -> MaskedText:
+    """`text` with personal data as placeholders, numbered by kind in order of appearance."""
+    return _masked([text], asked=1)[0]
+
+
+def mask_dialogue(dialogue: Dialogue) -> tuple[Dialogue, tuple[MaskedText, ...]]:
+    """The dialogue with placeholders for personal data, and what was done to each turn.
+
+    The same value gets the same placeholder in all turns. Sources that are texts are masked like
+    turns, those that are ids stay; so do all ids, authors and metadata. Masking what is masked
+    changes nothing.
+    """
+    turns = dialogue.turns
+    texts = [turn.text for turn in turns] + [source for source in dialogue.sources if " " in source]
+    masked = _masked(texts, asked=len(turns))
+    sources = iter(masked[len(turns) :])
+    result = dialogue.model_copy(
+        update={
+            "turns": tuple(
+                turn if turn.text == after.text else turn.model_copy(update={"text": after.text})
+                for turn, after in zip(turns, masked, strict=False)
+            ),
+            "sources": tuple(next(sources).text if " " in source else source for source in dialogue.sources),
+            "masked": True,
+        }
+    )
+    return result, tuple(masked[: len(turns)])
+
+
+def _masked(texts: Sequence[str], asked: int) -> list[MaskedText]:
+    """Each text masked; the first `asked` follow one another, so each may answer the one before."""
+    drafts = [_Draft(text) for text in texts]
+    stale = list(range(len(drafts)))
+    while stale:
+        changed = {i for i in stale if drafts[i].search(drafts[i - 1].view.low if 0 < i < asked else "")}
+        changed |= _take_mentions(drafts)
+        stale = sorted(changed | {i + 1 for i in changed if i + 1 < asked})
+    placeholders = _Numbering(drafts)
+    return [
+        replace_spans(draft.text, draft.found, [placeholders.name(item) for item in draft.found]) for draft in drafts
+    ]
+
+
+def _take_mentions(drafts: Sequence[_Draft]) -> set[int]:
+    """Take mentions of the names found so far; which drafts had one."""
+    keys = {item.key for draft in drafts for item in draft.found if item.kind == "NAME" and item.key[0] != "["}
+    if not keys:
+        return set()
+    known = KnownNames(keys)
+    return {i for i, draft in enumerate(drafts) if draft.take(find_mentions(draft.view, known))}
+
+
+class _Numbering:
+    """Placeholders by kind and value; numbers go on after those that stand in the texts already."""
+
+    def __init__(self, drafts: Sequence[_Draft]) -> None:
+        self._last: dict[Kind, int] = {}
+        self._names: dict[tuple[Kind, str], str] = {}
+        for draft in drafts:
+            for item in draft.found:
+                if match := PLACEHOLDER.fullmatch(item.key):
+                    self._names[item.kind, item.key] = item.key
+                    self._last[item.kind] = max(self._last.get(item.kind, 0), int(match[2]))
+        self._people: dict[str, str] = {}
+        keys = {item.key for draft in drafts for item in draft.found if item.kind == "NAME"}
+        for person in sorted(keys, key=lambda key: (-len(key.split()), key)):
+            for word in person.split():
+                self._people.setdefault(word, person)
+
+    def name(self, item: Found) -> str:
+        """The placeholder for one finding."""
+        key = self._person(item.key) if item.kind == "NAME" else item.key
+        placeholder = self._names.get((item.kind, key))
+        if placeholder is None:
+            number = self._last[item.kind] = self._last.get(item.kind, 0) + 1
+            placeholder = self._names[item.kind, key] = f"[{item.kind}_{number}]"
+        return placeholder
+
+    def _person(self, key: str) -> str:
+        """The longest name of the dialogue that `key` is part of: "anna" is "anna kowalska"."""
+        words = key.split()
+        person = self._people.get(words[0], key)
+        return person if set(words) <= set(person.split()) else key

@@ -1,0 +1,121 @@
+"""Numbers with letters in them or a check of their own: IBAN, IP address, national and passport numbers."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterator
+
+from detector.masking.context import cue_asked, cue_before
+from detector.masking.spans import Found, Kind
+from detector.masking.view import View
+
+_IBAN = re.compile(r"(?<![\w])[a-z]{2}[ -]?\d{2}(?:[ .-]{0,2}[a-z0-9]){11,30}(?![^\W_])|(?<!\w)[a-z](?: [a-z0-9]){14,33}(?!\w)")
+_IBAN_CUE = re.compile(r"\biban\b[^\n]{0,30}$")
+_IP4 = re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w]|\.\d)")
+_IP4_HIDDEN = re.compile(r"(?<![\w.])\d{1,3}(?:(?:\s?[\[(]\s?(?:\.|dot)\s?[\])]\s?|\sdot\s)\d{1,3}){3}(?!\w|\.\d)")
+_IP6 = re.compile(r"(?<![\w:])[0-9a-f:]{3,45}(?![\w:])")
+_VERSION = re.compile(r"(?:\bv|version|build|firmware|release|driver|chapter|section|update|ios|app)[\s:]{0,3}(?:is|was|to|number)?\s?$")
+_NINO = re.compile(r"(?<!\w)[a-ceghj-prstw-z][a-ceghj-nprstw-z](?:[ -]?\d\d){3}[ -]?[a-d](?!\w)")
+_SHAPED = re.compile(
+    r"(?<!\w)(?:(?P<cpf>\d{3}\.\d{3}\.\d{3}-\d\d)|(?P<snils>\d{3}-\d{3}-\d{3}[ -]\d\d)|"
+    r"(?P<dni>[xyz]?-?\d{7,8}[ -]?[a-z])|(?P<fiscal>[a-z]{6}\d\d[a-z]\d\d[a-z]\d{3}[a-z]))(?!\w)"
+)
+_NUMBERED = re.compile(
+    r"\b(?:(?P<ssn>ssn|social security|social insurance|national insurance|nino|nif|dni|nie|pesel|tax id|itin|taxpayer id|"
+    r"aadhaar|aadhar|cpf|codice fiscale|steuer-?id|снилс|инн)|(?P<id>passports?|pasaporte|reisepass|passeport|паспорт\w*|"
+    r"(?:driver'?s?'?|driving) licen[cs]e|licen[cs]e|identity card|id card|national id|personalausweis|ausweis))"
+    r"(?:[\s:#,.-]{1,3}(?:(?:number|no|num|nr|card|is|it's|its|was|the|my|your|reads|code|número|numero|es|номер|серия|und|and|"
+    r"nummer|ist|lautet|moved|to|on|file)\b[.:]?)?|[\s:#№]+){1,6}?"
+    r"(?P<value>(?=[a-z0-9 -]*\d[a-z0-9 -]*\d)[a-z]{0,3}[ -]?\d[a-z0-9]{1,14}(?:[ -][a-z]{0,2}\d[a-z0-9]*){0,4})(?!\w)"
+)
+_ANSWER = re.compile(r"(?<!\w)[a-z]{0,2}\d{6,9}[a-z]?(?!\w)")
+
+
+def find(view: View, before: str) -> Iterator[Found]:
+    """IBANs, IP addresses, national and passport numbers in `view`."""
+    yield from _ibans(view)
+    yield from _addresses(view)
+    yield from _nationals(view)
+    yield from _cued(view, before)
+
+
+def _ibans(view: View) -> Iterator[Found]:
+    for match in _IBAN.finditer(view.low):
+        end = _iban_end(match[0])
+        if end is None and _IBAN_CUE.search(view.low, max(0, match.start() - 40), match.start()):
+            digit_ends = [i + 1 for i, char in enumerate(match[0]) if char.isdigit()]
+            end = digit_ends[-1] if digit_ends else None
+        if end:
+            key = re.sub(r"[^a-z0-9]", "", match[0][:end])
+            yield Found(match.start(), match.start() + end, "IBAN", key)
+
+
+def _iban_end(text: str) -> int | None:
+    """How many characters at the head of `text` are a valid IBAN, if any."""
+    from stdnum import iban
+
+    places = [place for place, char in enumerate(text) if char.isalnum()]
+    compact = "".join(text[place] for place in places)
+    for length in range(len(compact), 14, -1):
+        if iban.is_valid(compact[:length], check_country=False):
+            return places[length - 1] + 1
+    return None
+
+
+def _addresses(view: View) -> Iterator[Found]:
+    for form in (_IP4, _IP4_HIDDEN):
+        for match in form.finditer(view.low):
+            parts = re.findall(r"\d+", match[0])
+            named = _VERSION.search(view.low, max(0, match.start() - 24), match.start())
+            if all(int(part) < 256 for part in parts) and not named:
+                yield Found(match.start(), match.end(), "IP", ".".join(parts))
+    if view.low.count(":") < 2:
+        return
+    for match in _IP6.finditer(view.low):
+        if match[0].count(":") > 1 and _is_ip6(match[0]):
+            yield Found(match.start(), match.end(), "IP", match[0])
+
+
+def _is_ip6(text: str) -> bool:
+    try:
+        return ipaddress.IPv6Address(text) != ipaddress.IPv6Address("::")
+    except ValueError:
+        return False
+
+
+def _nationals(view: View) -> Iterator[Found]:
+    for match in _NINO.finditer(view.low):
+        cue, adjacent = cue_before(view, match.start())
+        if not (cue == "keep" and adjacent):
+            yield _compact(match, 0, "SSN")
+    for match in _SHAPED.finditer(view.low):
+        cue, adjacent = cue_before(view, match.start())
+        if not (cue == "keep" and adjacent) and _is_valid(str(match.lastgroup), match[0]):
+            yield _compact(match, 0, "SSN")
+
+
+def _is_valid(name: str, text: str) -> bool:
+    from stdnum.es import dni, nie
+    from stdnum.it import codicefiscale
+
+    if name == "dni":
+        return bool(dni.is_valid(text) or nie.is_valid(text))
+    return bool(codicefiscale.is_valid(text)) if name == "fiscal" else True
+
+
+def _cued(view: View, before: str) -> Iterator[Found]:
+    for match in _NUMBERED.finditer(view.low):
+        value = re.sub(r"[^a-z0-9]", "", match["value"])
+        if 6 <= len(value) <= 18 and sum(char.isdigit() for char in value) >= 5:
+            yield _compact(match, "value", "SSN" if match["ssn"] else "ID")
+    asked = cue_asked(before)
+    if asked not in ("ssn", "id"):
+        return
+    answer = _ANSWER.search(view.low, 0, 60)
+    if answer and cue_before(view, answer.start())[0] is None:
+        yield _compact(answer, 0, "SSN" if asked == "ssn" else "ID")
+
+
+def _compact(match: re.Match[str], group: int | str, kind: Kind) -> Found:
+    return Found(match.start(group), match.end(group), kind, re.sub(r"\W", "", match[group]))

@@ -1,0 +1,128 @@
+"""E-mail addresses, as typed and as hidden from harvesters (``anna (at) example dot com``).
+
+Every search starts at an at-sign or a word for it and looks at a bounded stretch around it, so the
+cost grows with the text, never with its square.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from detector.masking.spans import Found
+from detector.masking.view import View
+
+MAX_LOCAL = 64
+MAX_DOMAIN = 120
+
+_PLAIN_DOMAIN = re.compile(r"(?:[^\W_](?:[\w-]{0,62}[^\W_])?\.){1,6}[^\W\d_]{2,24}(?![\w@])")
+_LOCAL_CHARS = frozenset("!#$%&'*+-./=?^_`{|}~")
+
+_OPEN, _CLOSE = r"\s?[\[({<*|]\s?", r"\s?[\])}>*|]\s?"
+_AT = re.compile(
+    rf"{_OPEN}(?:at|@|ät|arroba|arobase|собака){_CLOSE}|(?<=[\w.])\s(?:at|arroba|arobase|собака|at sign)\s|\s?@\s?"
+    r"|(?<=\w)[_-](?:at|AT)[_-]"
+)
+_DOT = rf"(?:{_OPEN}(?:dot|\.|punto|point|punkt|точка){_CLOSE}|\s(?:dot|punto|point|punkt|точка)\s|\s\.\s?|\.\s?|[_-]dot[_-])"
+_LABEL = r"[^\W_](?:[\w-]{0,40}[^\W_])?"
+_SPACED_DOMAIN = re.compile(rf"({_LABEL})((?:{_DOT}{_LABEL}){{1,4}})")
+_SPELLED_DOT = re.compile(rf"{_OPEN}|\b(?:dot|punto|point|punkt|точка)\b|\s\.")
+_JOINT = rf"(?:{_DOT}|\s(?:underscore|dash|hyphen|minus|plus|guion|guión|guion bajo)\s|[_+-])"
+_LOCAL = re.compile(rf"(?:(?<=[\s:,;(\"'])|^){_LABEL}(?:{_JOINT}{_LABEL}){{0,4}}$")
+_LETTERS = re.compile(r"(?:(?<=[\s:,;(])|^)\w(?:[\s-]\w){2,30}$")
+_PROVIDER = re.compile(
+    r"(?:g\s?mail|google\s?mail|yahoo|hot\s?mail|outlook|i\s?cloud|proton(?:\s?mail)?|gmx|web|aol|yandex|mail|"
+    r"live|msn|me|fastmail|zoho|rambler)\b"
+)
+_TLD = frozenset(
+    "com org net edu gov info biz io co uk de fr es it nl pl ru eu us ca au br mx ch at be se no dk fi ie pt cz jp "
+    "cn in nz za me dev app test example invalid ua by kz tr gr hu ro".split()
+)
+_CUE = re.compile(r"(?:e-?mails?|e-?mail address|mail|correo|почт\w*|адрес|inbox|write to|reach me|contact me)\b")
+_VERBS = frozenset(
+    "look looked looking shop shopped shopping buy bought order ordered ordering was is are were be been am me us him "
+    "her them it you work works worked working available sold found see seen check checked sign signed login visit "
+    "here there stay stayed arrive arrived start starts started end ends back up down out in on online and or not "
+    "price prices page site website store deal deals account item listed live that this support".split()
+)
+
+
+def find(view: View, before: str) -> Iterator[Found]:
+    """E-mail addresses in `view`; `before` (the turn before this one) may ask for one."""
+    low = view.low
+    if "@" not in low and not _maybe_spelled(low):
+        return
+    position = 0
+    for match in _AT.finditer(low):
+        if match.start() < position:
+            continue
+        found = _plain(low, match) if match[0] == "@" else None
+        found = found or _obfuscated(low, match, before)
+        if found:
+            position = found.end
+            yield found
+
+
+def _maybe_spelled(low: str) -> bool:
+    return any(word in low for word in ("at", "arroba", "arobase", "собака", "ät"))
+
+
+def _plain(low: str, match: re.Match[str]) -> Found | None:
+    start = at = match.start()
+    floor = max(0, at - MAX_LOCAL)
+    while start > floor and (low[start - 1].isalnum() or low[start - 1] in _LOCAL_CHARS):
+        start -= 1
+    while start < at and low[start] in "!#$%&'*/=?^`{|}~.-":
+        start += 1
+    domain = _PLAIN_DOMAIN.match(low, match.end(), match.end() + MAX_DOMAIN)
+    if not domain or start == at:
+        return None
+    return Found(start, domain.end(), "EMAIL", low[start : domain.end()])
+
+
+def _obfuscated(low: str, match: re.Match[str], before: str) -> Found | None:
+    window_start = max(0, match.start() - MAX_LOCAL)
+    bracketed = not match[0].strip().isalpha()
+    cued = bool(_CUE.search(low, max(0, match.start() - 80), match.start())) or bool(_CUE.search(before[-120:]))
+    domain_end = _domain_end(low, match.end(), bracketed, cued)
+    if domain_end is None:
+        return None
+    left = low[window_start : match.start()]
+    local = _LETTERS.search(left) or _LOCAL.search(left)
+    if not local:
+        return None
+    if not bracketed and not cued and (local[0] in _VERBS or local[0].split()[-1] in _VERBS):
+        return None
+    start = window_start + local.start()
+    key = f"{_plainly(local[0])}@{_plainly(low[match.end() : domain_end])}"
+    return Found(start, domain_end, "EMAIL", key)
+
+
+def _domain_end(low: str, position: int, bracketed: bool, cued: bool) -> int | None:
+    """Where the domain at `position` ends, if there is one and it is surely meant as one."""
+    domain = _SPACED_DOMAIN.match(low, position, position + MAX_DOMAIN)
+    provider = _PROVIDER.match(low, position)
+    if domain:
+        end = _last_tld(low, domain)
+        if end and (bracketed or cued or provider or _SPELLED_DOT.search(low, domain.start(2), end)):
+            return end
+    return provider.end() if provider and (bracketed or cued) and len(provider[0]) > 4 else None
+
+
+def _last_tld(low: str, domain: re.Match[str]) -> int | None:
+    """The end of the longest stretch of labels that ends in a known top-level domain, or that has
+    no space in it."""
+    best = None
+    for part in re.finditer(rf"{_DOT}({_LABEL})", domain[2]):
+        spaced = any(char.isspace() for char in part[0])
+        if part[1] in _TLD or (not spaced and part[1].isalpha() and len(part[1]) > 1):
+            best = domain.start(2) + part.end()
+    return best
+
+
+def _plainly(text: str) -> str:
+    """`text` with the words for dots and dashes undone, to compare spellings of one address."""
+    text = re.sub(_DOT, ".", text)
+    for words, sign in (("underscore|guion bajo", "_"), ("dash|hyphen|minus|guion|guión", "-"), ("plus", "+")):
+        text = re.sub(rf"\s(?:{words})\s", sign, text)
+    return re.sub(r"[\s\[\](){}<>*|]", "", text)

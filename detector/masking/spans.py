@@ -1,0 +1,122 @@
+"""What masking finds and what it leaves behind: spans, placeholders and the way back to the original.
+
+Knows nothing of how personal data look.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, get_args
+
+Kind = Literal["EMAIL", "IBAN", "CARD", "IP", "SSN", "ID", "ADDRESS", "PHONE", "NAME"]
+"""`SSN` is any social security, insurance or tax number, `ID` a passport, licence or identity card."""
+
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+PLACEHOLDER = re.compile(rf"\[({'|'.join(KINDS)})_([1-9][0-9]{{0,17}})\]")
+"""Group 1 is the kind, group 2 the number."""
+
+
+class Found(NamedTuple):
+    """Personal data at ``[start, end)``. `key` is the value normalised: equal keys are one value."""
+
+    start: int
+    end: int
+    kind: Kind
+    key: str
+
+
+@dataclass(frozen=True)
+class MaskedSpan:
+    """A placeholder: where it stands in the masked text and what it covers in the original."""
+
+    start: int
+    end: int
+    original_start: int
+    original_end: int
+    kind: Kind
+
+
+@dataclass(frozen=True)
+class MaskedText:
+    """A text with placeholders. `spans` are in order and disjoint; placeholders that stood in the
+    original already are among them."""
+
+    text: str
+    spans: tuple[MaskedSpan, ...]
+
+    def to_original(self, start: int, end: int) -> tuple[int, int]:
+        """Offsets ``[start, end)`` of the masked text as offsets of the original text.
+
+        A range that touches a placeholder grows to the whole of it; an empty range inside one does too.
+
+        Raises:
+            ValueError: the range is reversed or outside the masked text.
+        """
+        if not 0 <= start <= end <= len(self.text):
+            raise ValueError(f"range {start}:{end} is not within 0:{len(self.text)}")
+        return self._point(start, at_end=False), self._point(end, at_end=True)
+
+    def from_original(self, start: int, end: int) -> tuple[int, int]:
+        """Offsets ``[start, end)`` of the original text as offsets of the masked text.
+
+        A range that touches masked data grows to the whole placeholder.
+
+        Raises:
+            ValueError: the range is reversed.
+        """
+        if not 0 <= start <= end:
+            raise ValueError(f"range {start}:{end} is reversed")
+        shift = 0
+        masked_start, masked_end = start, end
+        for span in self.spans:
+            if span.original_start >= end:
+                break
+            shift = span.end - span.original_end
+            if start >= span.original_end:
+                masked_start = start + shift
+            elif start >= span.original_start:
+                masked_start = span.start
+            masked_end = max(end + shift, span.end)
+        return masked_start, masked_end
+
+    def _point(self, offset: int, *, at_end: bool) -> int:
+        place = bisect_right(self.spans, offset, key=lambda span: span.start) - 1
+        if place < 0:
+            return offset
+        span = self.spans[place]
+        if offset >= span.end:
+            return span.original_end + offset - span.end
+        if offset == span.start:
+            return span.original_start
+        return span.original_end if at_end else span.original_start
+
+
+def placeholders_in(text: str) -> list[Found]:
+    """The placeholders that stand in `text`, each its own key."""
+    if "[" not in text:
+        return []
+    found: list[Found] = []
+    for match in PLACEHOLDER.finditer(text):
+        kind = next(kind for kind in KINDS if kind == match[1])
+        found.append(Found(match.start(), match.end(), kind, match[0]))
+    return found
+
+
+def replace_spans(text: str, found: Sequence[Found], placeholders: Sequence[str]) -> MaskedText:
+    """`text` with each span of `found` (in order, disjoint) replaced by the placeholder beside it."""
+    pieces: list[str] = []
+    spans: list[MaskedSpan] = []
+    position = length = 0
+    for item, placeholder in zip(found, placeholders, strict=True):
+        kept = text[position : item.start]
+        start = length + len(kept)
+        length = start + len(placeholder)
+        spans.append(MaskedSpan(start, length, item.start, item.end, item.kind))
+        pieces += (kept, placeholder)
+        position = item.end
+    pieces.append(text[position:])
+    return MaskedText("".join(pieces), tuple(spans))

@@ -1,0 +1,230 @@
+"""One dialogue's way from a checked log to a verdict: mask, scan, check, calibrate, quote.
+
+`Detector` is the contract every detector keeps, the release and each baseline it must beat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+from detector.artifacts import fingerprint
+from detector.calibration import CodeRelease
+from detector.checks import CHECKS, Hit
+from detector.errors import ConfigError, DialogueFailed, ReleaseRefused
+from detector.masking import MaskedText, mask_dialogue
+from detector.records import Dialogue, Finding, Turn, Verdict
+from detector.release import EMBEDDED, Release
+from detector.render import Renderer
+from detector.scanner import Scanner, TurnScores, evidence
+from detector.taxonomy import Taxonomy, load
+
+
+class Detector(Protocol):
+    """Anything that judges dialogues."""
+
+    @property
+    def release(self) -> str:
+        """Id that every verdict carries."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of all that can change a verdict: weights, taxonomy, thresholds, engine options."""
+        ...
+
+    @property
+    def taxonomy(self) -> Taxonomy:
+        """The codes it speaks of."""
+        ...
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """The codes it covers; all others are not covered, which is not the same as clean."""
+        ...
+
+    def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
+        """One verdict for each dialogue, in order. A dialogue that cannot be judged gets a failed one."""
+        ...
+
+
+@dataclass(frozen=True)
+class DetectorConfig:
+    """Which release judges, and how it runs."""
+
+    release: Path | None = None
+    """Folder of a release; without it the embedded one."""
+    taxonomy: Path | None = None
+    """A taxonomy file of your own."""
+    precision: Literal["auto", "fp32", "bf16"] = "auto"
+    """Arithmetic of the model; auto takes bf16 where the processor computes it."""
+    device: str = "auto"
+    """cpu, cuda or cuda:N; auto takes a GPU if there is one."""
+    threads: int = 0
+    """CPU threads of the model; 0 for every core this process may use."""
+    row_tokens: int = 4096
+    """Tokens that go through the model together."""
+
+
+def load_detector(config: DetectorConfig) -> ReleaseDetector:
+    """The release's detector, verified and ready.
+
+    Raises:
+        ReleaseRefused: the release is missing, damaged, or of another taxonomy.
+        ConfigError: a wrong option, or a broken taxonomy file.
+    """
+    if config.row_tokens < 1 or config.threads < 0:
+        raise ConfigError("E_OPTION", "--row-tokens must be at least 1 and --threads at least 0")
+    taxonomy = load(config.taxonomy)
+    release = Release(config.release or EMBEDDED)
+    unknown = sorted(set(release.info.codes) - set(taxonomy.codes))
+    if unknown:
+        raise ReleaseRefused("E_TAXONOMY", f"{release.folder}: codes {unknown} are not in the taxonomy")
+
+    import torch  # heavy; only when something is scored
+
+    from detector.engines import local
+
+    torch.set_num_threads(config.threads or available_cores())
+    engine = local.load(release, config.precision, config.row_tokens, config.device)
+    info = release.info
+    scanner = Scanner(
+        Renderer(info.render, release.tokenizer_json()),
+        engine,
+        tuple(code in info.dialogue_codes for code in info.head_codes),
+    )
+    return ReleaseDetector(release, scanner, taxonomy)
+
+
+def available_cores() -> int:
+    """Cores this process may use."""
+    import os
+
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class ReleaseDetector:
+    """Judges dialogues with a release's scanner and exact checks."""
+
+    def __init__(self, release: Release, scanner: Scanner, taxonomy: Taxonomy) -> None:
+        self.scanner = scanner
+        self.taxonomy = taxonomy
+        self.info = release.info
+        self.release = release.info.id
+        self.codes = tuple(release.info.codes)
+        self.fingerprint = fingerprint(
+            [release.fingerprint, taxonomy.model_dump(mode="json"), scanner.engine.fingerprint]
+        )
+
+    def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
+        masked = [mask_dialogue(dialogue) for dialogue in dialogues]
+        scans = self.scanner.scan([dialogue for dialogue, _ in masked])
+        return [
+            self._failed(dialogue, scan)
+            if isinstance(scan, DialogueFailed)
+            else self._judged(dialogue, changed, texts, scan, all_probabilities)
+            for dialogue, (changed, texts), scan in zip(dialogues, masked, scans, strict=True)
+        ]
+
+    def _failed(self, dialogue: Dialogue, failure: DialogueFailed) -> Verdict:
+        return Verdict(
+            dialogue_id=dialogue.id,
+            release=self.release,
+            taxonomy=self.taxonomy.version,
+            status="failed",
+            failure=failure.code,
+        )
+
+    def _judged(
+        self,
+        dialogue: Dialogue,
+        masked: Dialogue,
+        texts: Sequence[MaskedText],
+        scan: Sequence[TurnScores],
+        all_probabilities: bool,
+    ) -> Verdict:
+        place_of = {turn.index: place for place, turn in enumerate(dialogue.turns)}
+        hits = {
+            (hit.turn, code): hit
+            for code, how in self.info.codes.items()
+            if how.check is not None
+            for hit in CHECKS[how.check.name](dialogue)
+        }
+        findings = []
+        probabilities: dict[int, dict[str, float]] = {}
+        for turn in scan:
+            place = place_of[turn.turn]
+            probabilities[turn.turn] = {}
+            for code, how in self.info.codes.items():
+                hit = hits.get((turn.turn, code))
+                probability = self._probability(turn, code, how, hit)
+                probabilities[turn.turn][code] = probability
+                if hit is not None or _accused(how, probability):
+                    where = (hit.start, hit.end) if hit is not None else None
+                    finding = self._finding(
+                        turn, code, dialogue.turns[place], masked.turns[place], texts[place], probability, where
+                    )
+                    findings.append(finding if hit is None else _by_check(finding, how, hit))
+        return Verdict(
+            dialogue_id=dialogue.id,
+            release=self.release,
+            taxonomy=self.taxonomy.version,
+            status="scored",
+            quality=self.taxonomy.quality(tuple(findings)),
+            findings=tuple(findings),
+            probabilities=probabilities if all_probabilities else None,
+        )
+
+    def _probability(self, turn: TurnScores, code: str, how: CodeRelease, hit: Hit | None) -> float:
+        by_check = how.check.precision if hit is not None and how.check is not None else 0.0
+        by_scan = 0.0
+        if how.scan is not None:
+            by_scan = how.scan.probability(float(turn.scores[self.info.head_codes.index(code)]))
+        return round(max(by_check, by_scan), 6)
+
+    def _finding(
+        self,
+        turn: TurnScores,
+        code: str,
+        original: Turn,
+        masked: Turn,
+        text: MaskedText,
+        probability: float,
+        where: tuple[int, int] | None,
+    ) -> Finding:
+        """The finding with its evidence: offsets in the original text, quote in the masked one."""
+        known = self.taxonomy.codes[code]
+        if where is None:
+            shown = _outer(masked.text)
+            if known.scope == "span":
+                shown = evidence(turn, self.info.head_codes.index(code), masked.text)
+            where = text.to_original(*shown)
+        shown = text.from_original(*where)
+        return Finding(
+            code=code,
+            turn=turn.turn,
+            severity=known.severity,
+            fault="bot" if original.role == "bot" else known.fault,
+            probability=probability,
+            quote=masked.text[shown[0] : shown[1]],
+            start=where[0],
+            end=where[1],
+            reason=f"{known.name.en}: {known.definition}",
+        )
+
+
+def _accused(how: CodeRelease, probability: float) -> bool:
+    contract = how.scan.contract if how.scan is not None else None
+    return contract is not None and probability >= contract.threshold
+
+
+def _by_check(finding: Finding, how: CodeRelease, hit: Hit) -> Finding:
+    name = how.check.name if how.check is not None else ""
+    return finding.model_copy(update={"reason": f"Exact check '{name}', no model: {hit.why}."})
+
+
+def _outer(text: str) -> tuple[int, int]:
+    """The whole text less outer blanks."""
+    return len(text) - len(text.lstrip()), len(text.rstrip())

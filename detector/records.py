@@ -1,0 +1,129 @@
+"""The nouns that cross a file, a wire or a room: frozen, and strangers refused.
+
+Derived facts are properties or functions of these records and are stored nowhere else, but for a
+verdict's `quality`, which readers of the file want without the taxonomy at hand.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+
+Role = Literal["customer", "agent", "bot", "system"]
+Severity = Literal["S1", "S2", "S3", "S4"]
+Scope = Literal["span", "turn", "dialogue"]
+Fault = Literal["agent", "bot", "template", "knowledge base", "tool", "customer"]
+Probability = Annotated[float, Field(ge=0.0, le=1.0)]
+
+JUDGED_ROLES: tuple[Role, ...] = ("agent", "bot")
+"""Whose turns get a verdict."""
+
+
+class Record(BaseModel):
+    """Frozen; unknown fields, coerced types, NaN and infinities are refused."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, allow_inf_nan=False, protected_namespaces=()
+    )
+
+
+class Turn(Record):
+    """One message. `index` is its place in the input, from 0; blank turns keep theirs."""
+
+    index: Annotated[int, Field(ge=0)]
+    role: Role
+    text: str
+    at: datetime | None = None
+    author: str | None = None
+
+
+class Dialogue(Record):
+    """One conversation, turns in order. `policy` names a guideline; `sources` are ids or texts of
+    what the agent could have known; `masked` says whether personal data are placeholders by now."""
+
+    id: Annotated[str, Field(min_length=1)]
+    turns: tuple[Turn, ...]
+    language: str | None = None
+    channel: str | None = None
+    agent: str | None = None
+    team: str | None = None
+    policy: str | None = None
+    sources: tuple[str, ...] = ()
+    metadata: dict[str, JsonValue] = Field(default_factory=dict)
+    masked: bool = False
+
+
+class Finding(Record):
+    """One error, from a model or a person.
+
+    `turn` is the index in the input. `start` and `end` are offsets in code points into that turn's
+    original text, end exclusive; `quote` is that text, with personal data as placeholders.
+    """
+
+    code: str
+    turn: Annotated[int, Field(ge=0)]
+    severity: Severity
+    fault: Fault = "agent"
+    probability: Probability
+    quote: Annotated[str, Field(min_length=1)]
+    start: Annotated[int, Field(ge=0)]
+    end: Annotated[int, Field(ge=1)]
+    reason: str
+    rewrite: str | None = None
+
+    @model_validator(mode="after")
+    def _span(self) -> Finding:
+        if self.end <= self.start:
+            raise ValueError("end must lie after start")
+        return self
+
+
+class Verdict(Record):
+    """What a release says of one dialogue. A failed one has a `failure` code and no quality:
+    it is never a clean dialogue. `probabilities` maps turn index to code to probability."""
+
+    dialogue_id: str
+    release: str
+    taxonomy: str
+    status: Literal["scored", "failed"]
+    failure: str | None = None
+    quality: Annotated[float, Field(ge=0.0, le=100.0)] | None = None
+    findings: tuple[Finding, ...] = ()
+    probabilities: dict[int, dict[str, Probability]] | None = None
+
+    @model_validator(mode="after")
+    def _whole(self) -> Verdict:
+        if (self.status == "failed") != (self.failure is not None):
+            raise ValueError("a failed verdict, and no other, names its failure")
+        if (self.status == "scored") != (self.quality is not None):
+            raise ValueError("a scored verdict, and no other, has a quality")
+        return self
+
+
+class Label(Record):
+    """What is held to be true of one turn and code. `method` says how it became known
+    (``crowd:dawid-skene``, ``inject:<family>``); `start` and `end` bound the evidence, if known."""
+
+    dialogue_id: str
+    turn: Annotated[int, Field(ge=0)]
+    code: str
+    probability: Probability
+    method: str
+    n_labelers: Annotated[int, Field(ge=0)] = 0
+    start: Annotated[int, Field(ge=0)] | None = None
+    end: Annotated[int, Field(ge=1)] | None = None
+
+
+class Example(Record):
+    """A dialogue with its labels, for learning or for the exam.
+
+    A turn and code without a label is known to be free of that error. `pair` joins an injected
+    dialogue to its clean twin of the same form.
+    """
+
+    dialogue: Dialogue
+    labels: tuple[Label, ...] = ()
+    split: str
+    pair: str | None = None

@@ -1,0 +1,148 @@
+"""A release on disk: a folder whose every byte is vouched for before any of it is loaded.
+
+`MANIFEST.json` names each file with its sha256; `release.json` says what the release is and may claim;
+weights are safetensors only. Matrices may be stored as int8 with one scale a row. No remote code.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import JsonValue, ValidationError
+
+from detector.artifacts import described, read_manifest, verify_files, write_json, write_manifest
+from detector.calibration import CodeRelease
+from detector.errors import OutputRefused, ReleaseRefused
+from detector.records import Record
+from detector.render import RenderConfig
+
+EMBEDDED = Path(__file__).with_name("embedded")
+MANIFEST = "MANIFEST.json"
+WEIGHTS = "model.safetensors"
+SCALE = ".scale"
+_KINDS = {".json", ".safetensors", ".md"}
+
+
+class Base(Record):
+    """The model it was fine-tuned from; `sha256` is that of its weights."""
+
+    name: str
+    revision: str
+    sha256: str
+    licence: str
+
+
+class ReleaseInfo(Record):
+    """Content of `release.json`. `head_codes` is the order of the head's rows; `codes` what the
+    release covers; `report` its measured quality; `training` data hash, seed and versions."""
+
+    id: str
+    base: Base
+    taxonomy: str
+    head_codes: tuple[str, ...]
+    dialogue_codes: tuple[str, ...]
+    codes: dict[str, CodeRelease]
+    render: RenderConfig
+    training: dict[str, JsonValue]
+    report: dict[str, JsonValue]
+
+
+class Release:
+    """A verified release folder. Opening it verifies it whole; loading comes after."""
+
+    def __init__(self, folder: Path) -> None:
+        """
+        Raises:
+            ReleaseRefused: missing, damaged, unsafe, or its parts do not belong together.
+        """
+        self.folder = folder
+        try:
+            self.manifest = read_manifest(folder / MANIFEST)
+            verify_files(folder, self.manifest["files"])
+        except OutputRefused as error:
+            raise ReleaseRefused(error.code, error.message) from None
+        except (KeyError, TypeError):
+            raise ReleaseRefused("E_MANIFEST", f"{folder}: the manifest names no files") from None
+        self._only_known_files()
+        self.info = self._info()
+        self._sound_weights()
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with any byte of any file."""
+        from detector.artifacts import fingerprint
+
+        return fingerprint(self.manifest)
+
+    @cached_property
+    def config(self) -> dict[str, Any]:
+        """The backbone's shape, as transformers reads it."""
+        content: dict[str, Any] = json.loads((self.folder / "config.json").read_bytes())
+        return content
+
+    def tokenizer_json(self) -> str:
+        return (self.folder / "tokenizer.json").read_text()
+
+    @cached_property
+    def tensors(self) -> dict[str, tuple[str, list[int], bytes]]:
+        """Every stored tensor: safetensors type, shape, bytes."""
+        from safetensors import SafetensorError, deserialize
+
+        try:
+            parts = deserialize((self.folder / WEIGHTS).read_bytes())
+        except (OSError, SafetensorError):
+            raise ReleaseRefused("E_RELEASE", f"{self.folder / WEIGHTS}: not safetensors") from None
+        return {name: (part["dtype"], part["shape"], bytes(part["data"])) for name, part in parts}
+
+    def _only_known_files(self) -> None:
+        listed = {entry["name"] for entry in self.manifest["files"]}
+        for path in sorted(self.folder.iterdir()):
+            if path.name == MANIFEST:
+                continue
+            if path.name not in listed or path.suffix not in _KINDS or not path.is_file():
+                raise ReleaseRefused("E_RELEASE", f"{path}: no part of a release may be this")
+            if path.suffix != ".safetensors" and path.read_bytes()[:2] in (b"\x80\x02", b"\x80\x04", b"\x80\x05", b"PK"):
+                raise ReleaseRefused("E_RELEASE", f"{path}: holds a pickle or an archive")
+
+    def _info(self) -> ReleaseInfo:
+        try:
+            return ReleaseInfo.model_validate_json((self.folder / "release.json").read_bytes())
+        except OSError:
+            raise ReleaseRefused("E_RELEASE", f"{self.folder}: no release.json") from None
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            place = ".".join(str(part) for part in first["loc"])
+            raise ReleaseRefused("E_RELEASE", f"{self.folder}/release.json: {place}: {first['msg']}") from None
+
+    def _sound_weights(self) -> None:
+        """Made from the base that release.json names, and every number finite."""
+        size = int.from_bytes((self.folder / WEIGHTS).read_bytes()[:8], "little")
+        try:
+            header = json.loads((self.folder / WEIGHTS).read_bytes()[8 : 8 + size])
+        except ValueError:
+            raise ReleaseRefused("E_RELEASE", f"{self.folder / WEIGHTS}: not safetensors") from None
+        if header.get("__metadata__", {}).get("base_sha256") != self.info.base.sha256:
+            raise ReleaseRefused("E_RELEASE", f"{self.folder / WEIGHTS}: made from another base model")
+        for name, (kind, _, data) in self.tensors.items():
+            if not _finite(kind, data):
+                raise ReleaseRefused("E_RELEASE", f"{self.folder / WEIGHTS}: {name} holds NaN or infinity")
+
+
+def _finite(kind: str, data: bytes) -> bool:
+    """Whether no number of a stored tensor is NaN or infinite; integers always are finite."""
+    if kind == "BF16":
+        return bool(np.all(np.frombuffer(data, np.uint16) & 0x7F80 != 0x7F80))
+    if kind in ("F16", "F32", "F64"):
+        return bool(np.isfinite(np.frombuffer(data, {"F16": "f2", "F32": "f4", "F64": "f8"}[kind])).all())
+    return kind in ("I8", "U8", "I16", "I32", "I64", "BOOL")
+
+
+def seal(folder: Path, info: ReleaseInfo) -> None:
+    """Write `release.json` and, last, the manifest of all files in `folder`."""
+    write_json(folder / "release.json", info.model_dump(mode="json"))
+    files = [described(path) for path in sorted(folder.iterdir()) if path.suffix in _KINDS and path.name != MANIFEST]
+    write_manifest(folder / MANIFEST, {"kind": "release", "id": info.id, "files": files})

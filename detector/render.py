@@ -1,0 +1,171 @@
+"""A dialogue as the model reads it: tokens, verdict slots, and where each token came from.
+
+The same renderer serves training, scoring and serving. Whatever people wrote is encoded as plain
+text: the tokenizer's control tokens exist for the renderer alone, so nothing in a dialogue can pose
+as a role, a slot or a template.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from tokenizers import Tokenizer
+
+from detector.errors import DialogueFailed, ReleaseRefused
+from detector.records import JUDGED_ROLES, Dialogue, Record, Role
+from detector.windows import Window, plan
+
+_HIDDEN = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    "\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]"
+)
+
+
+class RenderConfig(Record):
+    """How a release wants dialogues written; part of `release.json`.
+
+    `roles` maps the roles that are rendered to their mark; a role without one is left out.
+    `begin` may be empty; `slot` stands after each judged turn, `dialogue_slot` at the end.
+    `instruction` is a text before every window (its computation is shared where the model allows).
+    """
+
+    context_tokens: int
+    roles: dict[Role, str]
+    begin: str
+    slot: str
+    dialogue_slot: str
+    instruction: str = ""
+
+    @property
+    def control(self) -> tuple[str, ...]:
+        """Every control token this configuration uses."""
+        marks = (*self.roles.values(), self.begin, self.slot, self.dialogue_slot)
+        return tuple(mark for mark in marks if mark)
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A verdict slot: its position in the window, and the turn it judges with the token range and
+    character offsets (of the turn's text) of the piece before it."""
+
+    position: int
+    turn: int
+    first_token: int
+    offsets: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """One window as token ids. `prefix` tokens at its start are the same in every window."""
+
+    ids: tuple[int, ...]
+    slots: tuple[Slot, ...]
+    dialogue_slot: int | None
+    prefix: int
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+@dataclass(frozen=True)
+class _Encoded:
+    """A turn's token ids with their character offsets into the turn's text."""
+
+    ids: Sequence[int]
+    offsets: Sequence[tuple[int, int]]
+
+
+class Renderer:
+    """Turns dialogues into windows of token ids. Holds a tokenizer, no state."""
+
+    def __init__(self, config: RenderConfig, tokenizer_json: str) -> None:
+        """`tokenizer_json` is the text of a Hugging Face ``tokenizer.json``.
+
+        Raises:
+            ReleaseRefused: the tokenizer lacks a control token.
+        """
+        self.config = config
+        tokenizer = Tokenizer.from_str(tokenizer_json)
+        self._control = {mark: tokenizer.token_to_id(mark) for mark in config.control}
+        missing = [mark for mark, token in self._control.items() if token is None]
+        if missing:
+            raise ReleaseRefused("E_RELEASE", f"the tokenizer lacks the control tokens {missing}")
+        self._reserved = frozenset(self._control.values())
+        self._tokenizer = _plain(tokenizer_json)
+
+    @cached_property
+    def _prefix(self) -> tuple[int, ...]:
+        begin = (self._control[self.config.begin],) if self.config.begin else ()
+        return (*begin, *self._encode([self.config.instruction])[0].ids) if self.config.instruction else begin
+
+    def render(self, dialogue: Dialogue) -> tuple[Rendered, ...]:
+        """The dialogue's windows; every judged turn has a slot in at least one, one for each piece.
+
+        Raises:
+            DialogueFailed: no turn of it can be judged.
+        """
+        turns = [turn for turn in dialogue.turns if turn.role in self.config.roles]
+        judged = [turn.role in JUDGED_ROLES and bool(turn.text.strip()) for turn in turns]
+        if not any(judged):
+            raise DialogueFailed("E_NO_AGENT_TURN", f"dialogue {dialogue.id}: no agent turn to judge")
+        encoded = self._encode([turn.text for turn in turns])
+        capacity = self.config.context_tokens - len(self._prefix) - 1
+        windows = plan([len(text.ids) for text in encoded], judged, capacity, overhead=2)
+        roles = [turn.role for turn in turns]
+        indices = [turn.index for turn in turns]
+        return tuple(self._window(window, roles, indices, encoded) for window in windows)
+
+    def _window(
+        self, window: Window, roles: list[Role], indices: list[int], encoded: list[_Encoded]
+    ) -> Rendered:
+        ids = list(self._prefix)
+        slots = []
+        for piece, judged in zip(window.pieces, window.judged, strict=True):
+            ids.append(self._control[self.config.roles[roles[piece.turn]]])
+            first = len(ids)
+            ids.extend(encoded[piece.turn].ids[piece.start : piece.end])
+            if roles[piece.turn] not in JUDGED_ROLES:
+                continue
+            if judged:
+                offsets = tuple(encoded[piece.turn].offsets[piece.start : piece.end])
+                slots.append(Slot(len(ids), indices[piece.turn], first, offsets))
+            ids.append(self._control[self.config.slot])
+        place = len(ids) if window.final else None
+        if window.final:
+            ids.append(self._control[self.config.dialogue_slot])
+        return Rendered(tuple(ids), tuple(slots), place, len(self._prefix))
+
+    def _encode(self, texts: list[str]) -> list[_Encoded]:
+        """Each text's tokens, hidden characters left out, offsets those of the text as given."""
+        visible = [visible_text(text) for text in texts]
+        batch = self._tokenizer.encode_batch([text for text, _ in visible], add_special_tokens=False)
+        encoded = []
+        for encoding, (_, places) in zip(batch, visible, strict=True):
+            ids, offsets = encoding.ids, encoding.offsets
+            if not self._reserved.isdisjoint(ids):
+                raise DialogueFailed("E_CONTROL_TOKEN", "text was encoded as a control token")
+            if places is not None:
+                offsets = [(places[a], places[b - 1] + 1) if b > a else (places[a], places[a]) for a, b in offsets]
+            encoded.append(_Encoded(ids, offsets))
+        return encoded
+
+
+def visible_text(text: str) -> tuple[str, list[int] | None]:
+    """`text` without invisible and bidirectional control characters, and where each kept character
+    stood; None where nothing was left out."""
+    if text.isascii() or not _HIDDEN.search(text):
+        return text, None
+    kept = [(place, char) for place, char in enumerate(text) if not _HIDDEN.match(char)]
+    return "".join(char for _, char in kept), [*(place for place, _ in kept), len(text)]
+
+
+def _plain(tokenizer_json: str) -> Tokenizer:
+    """The tokenizer without its added tokens, truncation and padding: all input is plain text."""
+    import json
+
+    raw = json.loads(tokenizer_json)
+    raw.update(added_tokens=[], truncation=None, padding=None, post_processor=None)
+    return Tokenizer.from_str(json.dumps(raw))

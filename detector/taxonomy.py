@@ -1,0 +1,198 @@
+"""The errors by code, read from one versioned YAML file; no code is known to the program by name.
+
+A team may give a file of its own with ``--taxonomy``; it must have the same shape.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from difflib import get_close_matches
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Annotated, Literal, get_args
+
+from pydantic import AfterValidator, Field, StringConstraints, ValidationError, model_validator
+from pydantic_core import ErrorDetails
+
+from detector.errors import ConfigError
+from detector.records import Fault, Finding, Record, Scope, Severity
+from detector.yaml_document import Document, read_document
+
+PACKAGED = Path(__file__).with_name("taxonomy.yaml")
+
+Need = Literal["timestamps", "sources", "policy", "actions"]
+
+
+def _no_control_characters(text: str) -> str:
+    if any(unicodedata.category(char) == "Cc" and char not in "\n\t" for char in text):
+        raise ValueError("must not hold control characters")
+    return text
+
+
+Text = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1), AfterValidator(_no_control_characters)
+]
+"""Not blank, and nothing in it steers a terminal."""
+MIN_WORD = 4
+"""Letters of a word of a name that is worth suggesting by."""
+
+
+class Names(Record):
+    """A name in the three languages of the product."""
+
+    en: Text
+    es: Text
+    ru: Text
+
+
+class SeverityLevel(Record):
+    """How a severity counts: `penalty` points off 100 for each finding, or `auto_fail`."""
+
+    code: Severity
+    name: Names
+    meaning: Text
+    penalty: Annotated[float, Field(ge=0, le=100)]
+    auto_fail: bool = False
+
+
+class Code(Record):
+    """One behaviour, yes or no. `severities` lists every severity it may get, `severity` the usual
+    one; `needs` what must be present for the question to apply at all."""
+
+    code: Annotated[str, Field(pattern=r"^[A-Z][0-9]+$")]
+    name: Names
+    definition: Text
+    test: Text
+    example: Text
+    counter_example: Text
+    severity: Severity
+    severities: Annotated[tuple[Severity, ...], Field(min_length=1)]
+    scope: Scope
+    fault: Fault = "agent"
+    needs: tuple[Need, ...] = ()
+
+
+class Category(Record):
+    """A group of codes."""
+
+    code: Annotated[str, Field(pattern=r"^[A-Z]$")]
+    name: Names
+    codes: Annotated[tuple[Code, ...], Field(min_length=1)]
+
+
+class Taxonomy(Record):
+    """All categories, codes and severities of one version."""
+
+    version: Annotated[str, Field(pattern=r"^[0-9A-Za-z][0-9A-Za-z._+-]{0,63}$")]
+    severities: tuple[SeverityLevel, ...]
+    categories: Annotated[tuple[Category, ...], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Taxonomy:
+        if sorted(level.code for level in self.severities) != sorted(get_args(Severity)):
+            raise ValueError(f"severities: each of {', '.join(get_args(Severity))} must stand there once")
+        seen: set[str] = set()
+        for category in self.categories:
+            if category.code in seen:
+                raise ValueError(f"category {category.code} stands twice")
+            seen.add(category.code)
+            for code in category.codes:
+                if code.code in seen:
+                    raise ValueError(f"code {code.code} stands twice")
+                if not code.code.startswith(category.code):
+                    raise ValueError(f"code {code.code} does not belong to category {category.code}")
+                if code.severity not in code.severities:
+                    raise ValueError(f"code {code.code}: its usual severity is not among its severities")
+                seen.add(code.code)
+        return self
+
+    @cached_property
+    def codes(self) -> dict[str, Code]:
+        """Every code by its name, in file order."""
+        return {code.code: code for category in self.categories for code in category.codes}
+
+    @cached_property
+    def _levels(self) -> dict[str, SeverityLevel]:
+        return {level.code: level for level in self.severities}
+
+    def select(self, name: str) -> tuple[Code, ...]:
+        """The code called `name`, or all codes of that category; upper and lower case are equal.
+
+        Raises:
+            ConfigError: neither; the message names what comes nearest.
+        """
+        wanted = name.strip().upper()
+        for category in self.categories:
+            found = tuple(code for code in category.codes if wanted in (code.code, category.code))
+            if found:
+                return found
+        near = self._nearest(name.strip())
+        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        known = ", ".join(category.code for category in self.categories)
+        raise ConfigError(
+            "E_CODE", f"no code or category {name[:20]!r} in taxonomy {self.version} ({known}){hint}"
+        )
+
+    def _nearest(self, name: str) -> list[str]:
+        """At most three codes or categories whose code or name in any language is like `name`."""
+        entries: list[Category | Code] = [*self.categories, *self.codes.values()]
+        spellings: dict[str, str] = {}
+        for entry in entries:
+            names = (entry.name.en, entry.name.es, entry.name.ru)
+            words = [word for each in names for word in each.split() if len(word) >= MIN_WORD]
+            for spelling in (entry.code, *names, *words):
+                spellings.setdefault(spelling.casefold(), f"{entry.code} ({entry.name.en})")
+        cutoff = 0.5 if len(name) < MIN_WORD else 0.7
+        close = get_close_matches(name.casefold(), list(spellings), n=6, cutoff=cutoff)
+        return list(dict.fromkeys(spellings[spelling] for spelling in close))[:3]
+
+    def quality(self, findings: tuple[Finding, ...]) -> float:
+        """Quality of a dialogue, 0 to 100: 100 less each finding's penalty, 0 on an auto-fail."""
+        levels = [self._levels[finding.severity] for finding in findings]
+        if any(level.auto_fail for level in levels):
+            return 0.0
+        return max(0.0, round(100.0 - sum(level.penalty for level in levels), 1))
+
+
+@cache
+def load(path: Path | None = None) -> Taxonomy:
+    """The taxonomy at `path`, or the packaged one.
+
+    Raises:
+        ConfigError: the file is missing, not YAML, or not of the taxonomy's shape; one line says where.
+    """
+    document = read_document(path or PACKAGED, "E_TAXONOMY")
+    try:
+        return Taxonomy.model_validate(document.value, strict=False)
+    except ValidationError as error:
+        raise ConfigError("E_TAXONOMY", _first_error(error, document)) from None
+
+
+_EXPECTED = {
+    "missing": "this field is missing",
+    "extra_forbidden": "there is no such field",
+    "tuple_type": "should be a list",
+    "model_type": "should be a mapping of fields",
+    "string_type": "should be a text",
+    "string_too_short": "must not be blank",
+    "too_short": "the list must not be empty",
+}
+
+
+def _first_error(error: ValidationError, document: Document) -> str:
+    """One line: file, line, field, what was expected, what was found."""
+    errors = _own_errors(error)
+    first = min(errors, key=lambda each: each["type"] != "extra_forbidden")  # a misspelt name comes first
+    location = first["loc"]
+    expected = _EXPECTED.get(first["type"], first["msg"].removeprefix("Value error, "))
+    found = first["input"]
+    shown = f", found {found!r}" if isinstance(found, str) and 0 < len(found) <= 20 else ""
+    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    return f"{document.place(location)}: {expected}{shown}{more}"
+
+
+def _own_errors(error: ValidationError) -> list[ErrorDetails]:
+    """Without the echo of a bad item: pydantic then calls the list around it too short as well."""
+    errors = error.errors(include_url=False)
+    inside = {each["loc"][:depth] for each in errors for depth in range(len(each["loc"]))}
+    return [each for each in errors if each["type"] != "too_short" or each["loc"] not in inside]

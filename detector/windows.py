@@ -1,0 +1,90 @@
+"""Cutting a dialogue into windows that fit the model. Works on token counts; knows no text.
+
+Turns are first cut into pieces that surely fit, mostly one piece a turn; windows are runs of pieces
+after the dialogue's opening. Every judged piece is judged in exactly one window, with the pieces
+before it as context, as far back as fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+OPENING_SHARE = 0.125
+STRIDE_SHARE = 0.5
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Tokens `start` to `end` (exclusive) of one turn; a blank turn is one piece without tokens."""
+
+    turn: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Window:
+    """Pieces in dialogue order; `judged[i]` says whether piece i gets its verdict in this window.
+    `final` marks the window that holds the dialogue's end, where dialogue codes are read."""
+
+    pieces: tuple[Piece, ...]
+    judged: tuple[bool, ...]
+    final: bool
+
+
+def plan(lengths: Sequence[int], judged: Sequence[bool], capacity: int, overhead: int) -> tuple[Window, ...]:
+    """Windows for turns of `lengths` tokens of which some are `judged`.
+
+    `capacity` is what a window may hold in tokens; each piece costs its tokens and `overhead`.
+    At least half of a window is context for what is judged in it, once the dialogue is that long;
+    the opening takes at most an eighth.
+
+    Raises:
+        ValueError: `capacity` is too small to hold anything.
+    """
+    largest = int(capacity * STRIDE_SHARE) - overhead
+    if largest < 1:
+        raise ValueError(f"a capacity of {capacity} tokens is too small")
+    pieces = [piece for turn, length in enumerate(lengths) for piece in _cut(turn, length, largest)]
+    costs = [piece.end - piece.start + overhead for piece in pieces]
+    if sum(costs) <= capacity:
+        return (Window(tuple(pieces), tuple(judged[p.turn] for p in pieces), final=True),)
+
+    opening = _fitting(costs, int(capacity * OPENING_SHARE))
+    windows: list[Window] = []
+    done = 0
+    while done < len(pieces):
+        room = capacity if not windows else int(capacity * STRIDE_SHARE)
+        end = done + max(1, _fitting(costs[done:], room))
+        start = end
+        left = capacity - (sum(costs[:opening]) if windows else 0)
+        while start > 0 and costs[start - 1] <= left:
+            start -= 1
+            left -= costs[start]
+        places = [*range(min(opening, start)), *range(start, end)]
+        windows.append(
+            Window(
+                tuple(pieces[place] for place in places),
+                tuple(place >= done and judged[pieces[place].turn] for place in places),
+                final=end == len(pieces),
+            )
+        )
+        done = end
+    return tuple(windows)
+
+
+def _cut(turn: int, length: int, largest: int) -> list[Piece]:
+    """One turn in pieces of at most `largest` tokens."""
+    return [Piece(turn, at, min(at + largest, length)) for at in range(0, max(length, 1), largest)]
+
+
+def _fitting(costs: Sequence[int], room: int) -> int:
+    """How many of the first `costs` fit into `room` together."""
+    count = 0
+    for cost in costs:
+        if cost > room:
+            break
+        room -= cost
+        count += 1
+    return count

@@ -1,0 +1,116 @@
+"""A YAML file a person wrote, with the line of every value, so that an error can say where.
+
+Read as data only: every scalar stays the string that stands there (``no`` is not false, ``1.0`` is
+not a number; the record that is built from it decides), and tags, anchors, repeated keys and deep
+nesting are refused. It knows nothing of what the file means.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from detector.errors import ConfigError
+
+MAX_BYTES = 4_000_000
+MAX_DEPTH = 32
+"""Far above any honest file; libyaml 0.2.5 overruns the stack between 20,000 and 200,000 levels."""
+
+_LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+
+Location = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class Document:
+    """`value` is made of dicts, lists and strings. `lines` maps a location, such as
+    ``("codes", 3, "name")``, to its line, counted from 1."""
+
+    path: Path
+    value: Any
+    lines: dict[Location, int]
+
+    def place(self, location: Location) -> str:
+        """``file:line: codes.3.name`` for the innermost part of `location` that the file has."""
+        known = location
+        while known and known not in self.lines:
+            known = known[:-1]
+        parts = [str(part)[:40] for part in location]
+        name = ".".join(part if part.isprintable() else ascii(part) for part in parts)
+        return f"{self.path}:{self.lines[known]}: {name}" if name else str(self.path)
+
+
+def read_document(path: Path, code: str) -> Document:
+    """Read the one YAML document in `path`; an empty file's value is None.
+
+    Raises:
+        ConfigError: with `code`; the file cannot be read, is too large, or is not plain YAML.
+    """
+    content = _content(path, code)
+    try:
+        _refuse_tricks(content, path, code)
+        node = yaml.compose(content, Loader=_LOADER)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = mark.line + 1 if mark else 1
+        raise ConfigError(code, f"{path}:{line}: not YAML: {error.problem or error.context}") from None
+    except yaml.YAMLError as error:
+        reason = getattr(error, "reason", "") or type(error).__name__
+        raise ConfigError(code, f"{path}: not YAML text in UTF-8: {reason}") from None
+    lines: dict[Location, int] = {(): 1}
+    return Document(path, _value(node, (), lines, path, code), lines)
+
+
+def _content(path: Path, code: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            content = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise ConfigError(code, f"{path}: {error.strerror}") from None
+    if len(content) > MAX_BYTES:
+        raise ConfigError(code, f"{path}: larger than {MAX_BYTES:,} bytes")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise ConfigError(code, f"{path}:{line}: not text in UTF-8") from None
+
+
+def _refuse_tricks(content: str, path: Path, code: str) -> None:
+    depth = 0
+    for event in yaml.parse(content, Loader=_LOADER):
+        if isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
+            depth += 1
+        elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
+            depth -= 1
+        where = f"{path}:{event.start_mark.line + 1}" if event.start_mark else str(path)
+        if depth > MAX_DEPTH:
+            raise ConfigError(code, f"{where}: nested deeper than {MAX_DEPTH} levels")
+        if getattr(event, "anchor", None):
+            raise ConfigError(code, f"{where}: anchors and aliases (& and *) are not allowed; write it out")
+        if getattr(event, "tag", None):
+            raise ConfigError(code, f"{where}: tags (!) are not allowed")
+
+
+def _value(node: Any, at: Location, lines: dict[Location, int], path: Path, code: str) -> Any:
+    if node is None or isinstance(node, yaml.ScalarNode):
+        return node and node.value
+    if isinstance(node, yaml.SequenceNode):
+        items = []
+        for number, item in enumerate(node.value):
+            lines[*at, number] = item.start_mark.line + 1
+            items.append(_value(item, (*at, number), lines, path, code))
+        return items
+    mapping: dict[str, Any] = {}
+    for key, item in node.value:
+        line = key.start_mark.line + 1
+        if not isinstance(key, yaml.ScalarNode):
+            raise ConfigError(code, f"{path}:{line}: a field's name must be a word")
+        if key.value in mapping:
+            raise ConfigError(code, f"{path}:{line}: field {key.value[:40]!r} stands twice")
+        lines[*at, key.value] = line
+        mapping[key.value] = _value(item, (*at, key.value), lines, path, code)
+    return mapping

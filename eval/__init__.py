@@ -1,0 +1,1 @@
+"""Second floor: judgement. How good, how fast, how sure."""

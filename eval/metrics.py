@@ -1,0 +1,100 @@
+"""How good scores are: hand-checkable functions of arrays. No model, no file, no dialogue.
+
+`truth` holds 0 and 1, `scores` any real number, higher meaning more surely an error; both of shape (n,).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.floating]
+Truth = NDArray[np.bool_]
+
+
+def average_precision(truth: Truth, scores: Floats) -> float:
+    """Area under precision over recall, ties taken together; NaN without a positive.
+
+    Source: the step-wise sum that scikit-learn documents for ``average_precision_score``.
+    """
+    if not truth.any():
+        return float("nan")
+    precision, recall, _ = curve(truth, scores)
+    return float(np.sum(np.diff(recall, prepend=0.0) * precision))
+
+
+def curve(truth: Truth, scores: Floats) -> tuple[Floats, Floats, Floats]:
+    """Precision and recall at each distinct score, from the highest down, and those scores."""
+    order = np.argsort(-scores, kind="stable")
+    ranked, hits = scores[order], np.cumsum(truth[order])
+    last = np.flatnonzero(np.append(np.diff(ranked) != 0, True))
+    return hits[last] / (last + 1.0), hits[last] / max(int(truth.sum()), 1), ranked[last]
+
+
+def precision_at_recall(truth: Truth, scores: Floats, recall: float) -> float:
+    """The best precision at which at least `recall` of the errors are found; NaN without a positive."""
+    if not truth.any():
+        return float("nan")
+    precision, reached, _ = curve(truth, scores)
+    return float(precision[reached >= recall].max())
+
+
+def false_alarms(truth: Truth, scores: Floats, recall: float) -> float:
+    """False accusations for 100 clean turns at the threshold that finds `recall` of the errors."""
+    if not truth.any() or truth.all():
+        return float("nan")
+    _, reached, thresholds = curve(truth, scores)
+    threshold = thresholds[reached >= recall][0]
+    return float(100.0 * np.mean(scores[~truth] >= threshold))
+
+
+def recall_at_false_alarms(truth: Truth, scores: Floats, per_100: float) -> float:
+    """Share of errors found when at most `per_100` of 100 clean turns are accused; NaN without a positive."""
+    if not truth.any() or truth.all():
+        return float("nan")
+    allowed = int(per_100 / 100.0 * (~truth).sum())
+    clean = np.sort(scores[~truth])[::-1]
+    if allowed >= len(clean):
+        return 1.0
+    return float(np.mean(scores[truth] > clean[allowed]))
+
+
+def pair_auc(errors: Floats, twins: Floats) -> float:
+    """Share of pairs in which the error scores above its clean twin of the same form; a tie is a half."""
+    if not len(errors):
+        return float("nan")
+    return float(np.mean((errors > twins) + 0.5 * (errors == twins)))
+
+
+def calibration_error(truth: Truth, probabilities: Floats, bins: int = 15) -> float:
+    """Expected calibration error over bins of equal count: mean |frequency - mean probability|.
+
+    Source: Nguyen and O'Connor 2015, adaptive binning.
+    """
+    order = np.argsort(probabilities, kind="stable")
+    groups = [group for group in np.array_split(order, bins) if len(group)]
+    gaps = [abs(truth[g].mean() - probabilities[g].mean()) * len(g) for g in groups]
+    return float(sum(gaps) / len(truth))
+
+
+def bootstrap(
+    measure: Callable[[NDArray[np.integer]], float], groups: NDArray[np.integer], rounds: int = 200, seed: int = 0
+) -> tuple[float, float]:
+    """95 % percentile interval of `measure` when whole groups (dialogues) are drawn again.
+
+    `measure` takes row indices; `groups` holds each row's group. Rounds that give NaN are left out.
+    """
+    random = np.random.default_rng(seed)
+    order = np.argsort(groups, kind="stable")
+    rows_of = np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
+    values = []
+    for _ in range(rounds):
+        drawn = random.integers(0, len(rows_of), len(rows_of))
+        values.append(measure(np.concatenate([rows_of[i] for i in drawn])))
+    kept = np.array(values)[~np.isnan(values)]
+    if not len(kept):
+        return float("nan"), float("nan")
+    low, high = np.percentile(kept, (2.5, 97.5))
+    return float(low), float(high)

@@ -1,0 +1,1 @@
+"""Third floor: how the machine learns."""

@@ -1,0 +1,89 @@
+"""Labelled dialogues as the scanner learns them: windows of token ids with a target for every slot.
+
+Reads files of `Example` records. Personal data are masked and windows rendered by the same code that
+serves; nothing here knows how the labels were made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from detector.errors import DialogueFailed
+from detector.masking import MaskedText, mask_dialogue
+from detector.records import Dialogue, Example, Label
+from detector.render import Rendered, Renderer
+from detector.scanner import Array
+
+
+@dataclass(frozen=True)
+class Target:
+    """A window and what its heads should say: `turns` of shape (slots, codes), `spans` of shape
+    (tokens, codes), `dialogue` of shape (codes,) or None where the dialogue's end is not in it."""
+
+    window: Rendered
+    turns: Array
+    spans: Array
+    dialogue: Array | None
+
+
+def targets(
+    examples: Iterable[Example], renderer: Renderer, codes: Sequence[str], dialogue_codes: Sequence[str]
+) -> Iterator[Target]:
+    """The windows of all examples; one that has no judged turn gives none."""
+    column = {code: place for place, code in enumerate(codes)}
+    for example in examples:
+        dialogue, texts = mask_dialogue(example.dialogue)
+        labels = [_masked(label, dialogue, texts) for label in example.labels if label.code in column]
+        try:
+            windows = renderer.render(dialogue)
+        except DialogueFailed:
+            continue
+        for window in windows:
+            yield _target(window, labels, column, frozenset(dialogue_codes))
+
+
+def prefix_of(example: Example, turn: int) -> Example:
+    """The example as it stood right after `turn`, for learning to judge live."""
+    kept = tuple(item for item in example.dialogue.turns if item.index <= turn)
+    return example.model_copy(
+        update={
+            "dialogue": example.dialogue.model_copy(update={"turns": kept}),
+            "labels": tuple(label for label in example.labels if label.turn <= turn),
+        }
+    )
+
+
+def _masked(label: Label, dialogue: Dialogue, texts: Sequence[MaskedText]) -> Label:
+    """The label with its span in the masked text; without a span, the whole turn."""
+    place = next(place for place, turn in enumerate(dialogue.turns) if turn.index == label.turn)
+    if label.start is None or label.end is None:
+        return label.model_copy(update={"start": 0, "end": max(1, len(texts[place].text))})
+    start, end = texts[place].from_original(label.start, label.end)
+    return label.model_copy(update={"start": start, "end": end})
+
+
+def _target(
+    window: Rendered, labels: Sequence[Label], column: dict[str, int], dialogue_codes: frozenset[str]
+) -> Target:
+    turns = np.zeros((len(window.slots), len(column)), np.float32)
+    spans = []
+    for place, slot in enumerate(window.slots):
+        tokens = np.zeros((len(slot.offsets), len(column)), np.float32)
+        for label in labels:
+            if label.turn != slot.turn:
+                continue
+            touched = [a < (label.end or 0) and b > (label.start or 0) for a, b in slot.offsets]
+            tokens[touched, column[label.code]] = label.probability
+            if label.code not in dialogue_codes and any(touched):
+                turns[place, column[label.code]] = label.probability
+        spans.append(tokens)
+    dialogue = None
+    if window.dialogue_slot is not None:
+        dialogue = np.zeros(len(column), np.float32)
+        for label in labels:
+            if label.code in dialogue_codes:
+                dialogue[column[label.code]] = label.probability
+    return Target(window, turns, np.vstack(spans) if spans else np.zeros((0, len(column)), np.float32), dialogue)

@@ -1,0 +1,1 @@
+"""Second floor: where truth comes from, made errors included."""

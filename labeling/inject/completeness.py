@@ -1,0 +1,5 @@
+"""To be written."""
+
+from labeling.inject.draft import Family
+
+FAMILIES: tuple[Family, ...] = ()

@@ -1,0 +1,190 @@
+"""Clean dialogues of the public corpora as drafts, with licence and a split that leaks nothing.
+
+Reads the Parquet files of the data folder at run time; no text of theirs is part of the project.
+Research-only corpora are not known here at all, so that they can reach no training set.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from detector.errors import InputRefused
+from detector.records import Role
+from labeling.inject.draft import Draft, DraftTurn
+
+MAX_TURNS = 60
+MAX_CHARS = 6000
+MIN_REPEAT_WORDS = 6
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Where a corpus lies and on what terms. `trains` is false where weights trained on it would
+    carry its terms on."""
+
+    name: str
+    file: str
+    licence: str
+    trains: bool = True
+
+
+CORPORA: tuple[Corpus, ...] = (
+    Corpus("star", "star/data.parquet", "MIT (RasaHQ/STAR)"),
+    Corpus("multiwoz_en", "multiwoz_en_ru/data_en.parquet", "MIT (MultiWOZ)"),
+    Corpus("taskmaster4", "taskmaster4/data.parquet", "CC BY 4.0 (Google Taskmaster)"),
+    Corpus("tau_bench", "tau_bench/data.parquet", "MIT (sierra-research/tau-bench, tau2-bench)"),
+    Corpus("abcd_sample", "abcd_sample/data.parquet", "MIT (ASAPP ABCD)"),
+    Corpus("sgd", "sgd/data.parquet", "CC BY-SA 4.0 (Google SGD)", trains=False),
+)
+
+
+@dataclass(frozen=True)
+class Clean:
+    """A clean dialogue; dialogues of one `group` are near-copies and share a split."""
+
+    draft: Draft
+    group: str
+
+
+def read(corpus: Corpus, data: Path) -> Iterator[Clean]:
+    """The usable dialogues of `corpus`, exact copies once, in file order.
+
+    Left out: broken-off and failed dialogues, those without agent or customer, over-long ones, and
+    those whose agent already repeats himself word for word.
+
+    Raises:
+        InputRefused: the file is not there.
+    """
+    from pyarrow import parquet
+
+    path = data / corpus.file
+    if not path.is_file():
+        raise InputRefused("E_DATA", f"{path}: no such file; --data names the folder of the corpora")
+    seen: set[str] = set()
+    for batch in parquet.ParquetFile(path).iter_batches(512):
+        for row in batch.to_pylist():
+            turns = _TURNS.get(corpus.name, _plain_turns)(row)
+            if turns is None or not _usable(turns):
+                continue
+            whole = _normalised(" ".join(turn.text for turn in turns))
+            if whole in seen:
+                continue
+            seen.add(whole)
+            draft = Draft(
+                id=f"{corpus.name}:{row['dialogue_id']}",
+                source=corpus.name,
+                domain=_domain(corpus.name, row),
+                turns=turns,
+            )
+            yield Clean(draft, _group(corpus.name, row, turns))
+
+
+def split_of(group: str) -> str:
+    """train 80 %, dev 5 %, calibration 7.5 %, test 7.5 %, by a hash of the group."""
+    place = int.from_bytes(hashlib.sha256(group.encode()).digest()[:4]) / 2**32
+    if place < 0.80:
+        return "train"
+    if place < 0.85:
+        return "dev"
+    return "calibration" if place < 0.925 else "test"
+
+
+def _usable(turns: tuple[DraftTurn, ...]) -> bool:
+    roles = {turn.role for turn in turns}
+    agent = [turn.text for turn in turns if turn.role == "agent"]
+    repeats = Counter(_normalised(text) for text in agent if len(text.split()) >= MIN_REPEAT_WORDS)
+    return (
+        {"agent", "customer"} <= roles
+        and 2 <= len(turns) <= MAX_TURNS
+        and sum(len(turn.text) for turn in turns) <= MAX_CHARS
+        and max(repeats.values(), default=0) < 2
+    )
+
+
+def _normalised(text: str) -> str:
+    return " ".join(re.findall(r"[a-z]+", text.lower()))
+
+
+def _group(name: str, row: Row, turns: tuple[DraftTurn, ...]) -> str:
+    if name == "tau_bench":  # many agents played the same task: "...-retail#18#0"
+        return "tau:" + str(row["dialogue_id"]).rsplit("-", 1)[-1].rsplit("#", 1)[0]
+    return f"{name}:" + _normalised(" ".join(turn.text for turn in turns[:3]))
+
+
+def _domain(name: str, row: Row) -> str:
+    meta = json.loads(row["meta"] or "{}")
+    if name == "star":
+        known = [domain for domain in meta.get("domains") or [] if domain]
+        return "+".join(sorted(known)) or "star"
+    if name == "tau_bench":
+        return "airline" if "airline" in str(row["dialogue_id"]) else "retail"
+    if name == "sgd":
+        return "+".join(sorted({service.split("_")[0].lower() for service in meta.get("services", [])}))
+    return {"multiwoz_en": "travel", "taskmaster4": "coffee", "abcd_sample": "retail"}[name]
+
+
+def _turn(role: str, text: str) -> DraftTurn | None:
+    text = re.sub(r"\s+([.,?!;:])(?=\s|$)", r"\1", re.sub(r"[ \t]+", " ", text)).strip()
+    if not text or role not in ("customer", "agent"):
+        return None
+    spoken: Role = "customer" if role == "customer" else "agent"
+    return DraftTurn(spoken, text)
+
+
+def _plain_turns(row: Row) -> tuple[DraftTurn, ...] | None:
+    made = (_turn(turn["role"], turn["text"] or "") for turn in row["turns"])
+    return tuple(turn for turn in made if turn)
+
+
+def _star_turns(row: Row) -> tuple[DraftTurn, ...] | None:
+    return _plain_turns(row) if row["split"] == "Complete" else None
+
+
+def _tau_turns(row: Row) -> tuple[DraftTurn, ...] | None:
+    """What the customer saw; None where the task failed or the agent's thoughts reached him."""
+    if not any(label["category"] == "task_reward" and float(label["value"]) == 1 for label in row["labels"]):
+        return None
+    turns = []
+    for turn in row["turns"]:
+        text = turn["text"] or ""
+        if turn["role"] == "agent":
+            seen = _tau_said(text)
+            if seen is None:
+                return None
+            text = seen
+        elif "###" in text:
+            continue
+        if made := _turn(turn["role"], re.sub(r"\s*\n\s*", " ", text)):
+            turns.append(made)
+    return tuple(turns)
+
+
+def _tau_said(text: str) -> str | None:
+    """The reply inside ``Thought: ... Action: {...}``, "" for a tool call, None if unreadable."""
+    if "Thought:" not in text and "Action:" not in text:
+        return text
+    _, found, action = text.rpartition("Action:")
+    if not found:
+        return None
+    try:
+        call, _ = json.JSONDecoder().raw_decode(action.strip())
+    except ValueError:
+        return None
+    if not isinstance(call, dict) or not isinstance(call.get("arguments"), dict):
+        return None
+    return str(call["arguments"].get("content", "")) if call.get("name") == "respond" else ""
+
+
+_TURNS: dict[str, Callable[[Row], tuple[DraftTurn, ...] | None]] = {
+    "star": _star_turns,
+    "tau_bench": _tau_turns,
+}

@@ -1,0 +1,140 @@
+"""Words put into an agent's turn: how a wording is spoken, dressed like its neighbours and placed.
+
+An idea is a list of pairs, a wrong wording and a right one of the same form, so that being inserted
+gives nothing away. The wordings themselves are in `labeling.inject.wordings`; which turn deserves them
+is for the family to say.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Literal
+
+from labeling.inject.draft import Draft, DraftTurn, Made, Make, Mark, Pool
+from labeling.inject.phrases import Grammar, say
+
+Where = Literal["before", "between", "after", "instead"]
+
+MAX_TURN = 900
+"""Characters of the longest agent turn that gets an insertion."""
+
+_ARTICLE = re.compile(r"\b([Aa])(?= (?:[aeio]|un(?!i))(?!ne\b))")
+_SEAM = re.compile(r"(?<=[.!?])\s+(?=\w)")
+
+
+@dataclass(frozen=True)
+class Idea:
+    """One author's idea of an error. `pairs` are (wrong, right) templates; `slots` the rules that
+    they share; see `labeling.inject.phrases` for how they are written."""
+
+    name: str
+    pairs: tuple[tuple[str, str], ...]
+    slots: Grammar
+    held_out: bool = False
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How words are put into a turn; the same for an error and its twin."""
+
+    where: Where
+    lower: bool
+    bare: bool
+    joint: str
+
+
+def spoken(template: str, slots: Grammar, rng: Random) -> str:
+    """One surface form of a template, every sentence with a capital."""
+    text = say({**slots, "say": (template,)}, rng).replace("?.", "?")
+    text = _ARTICLE.sub(r"\1n", text)
+    return re.sub(r"(?:^|(?<=[.!?] ))[a-z]", lambda found: found.group().upper(), text)
+
+
+def manner(text: str, rng: Random, where: Where) -> Manner:
+    """A manner that suits the turn `text`: its capitals, its final stops, now and then a new line."""
+    plain = text == text.lower()
+    unstopped = not text.rstrip().endswith((".", "!", "?"))
+    return Manner(
+        where=where,
+        lower=plain or rng.random() < 0.06,
+        bare=rng.random() < (0.7 if unstopped else 0.12),
+        joint=rng.choice((" ",) * 9 + ("\n",)),
+    )
+
+
+def dressed(words: str, how: Manner) -> str:
+    """The words in that manner: lower-case where the turn is, without a last stop where it has none."""
+    if how.lower:
+        words = words.lower()
+    if how.bare and how.where in ("after", "instead"):
+        words = words.removesuffix(".")
+    return words
+
+
+def placed(text: str, words: str, how: Manner) -> tuple[str, int, int]:
+    """`words` set into `text`; the new text and where in it the words begin and end."""
+    words = dressed(words, how)
+    if how.where == "instead":
+        return words, 0, len(words)
+    if how.where == "before":
+        return words + how.joint + text, 0, len(words)
+    seam = _SEAM.search(text) if how.where == "between" else None
+    head, tail = (text[: seam.start()], text[seam.end() :]) if seam else (text.rstrip(), "")
+    if head and head[-1].isalnum() and how.joint != "\n":
+        head += "."
+    start = len(head) + len(how.joint)
+    end = start + len(words)
+    return head + how.joint + words + (" " + tail if tail else ""), start, end
+
+
+def open_places(draft: Draft) -> list[int]:
+    """Agent turns that no family has changed, with text, and short enough to take more."""
+    return [
+        place
+        for place, turn in enumerate(draft.turns)
+        if turn.role == "agent" and not turn.touched and turn.text.strip() and len(turn.text) <= MAX_TURN
+    ]
+
+
+def where_in(draft: Draft, place: int, rng: Random) -> Where:
+    """Where in a turn to put words. `instead` only where no question of the customer's is dropped."""
+    turn, before = draft.turns[place], draft.turns[place - 1] if place else None
+    options: list[Where] = ["before"] * 4 + ["after"] * 4
+    if _SEAM.search(turn.text):
+        options += ["between"] * 2
+    if len(turn.text) <= 120 and before is not None and "?" not in before.text and not before.touched:
+        options += ["instead"] * 4
+    return rng.choice(options)
+
+
+def marked(turn: DraftTurn, text: str, mark: Mark | None) -> DraftTurn:
+    """The turn with new text and the mark, if any; it counts as touched either way."""
+    return replace(turn, text=text, marks=turn.marks if mark is None else (*turn.marks, mark), touched=True)
+
+
+def inserted(draft: Draft, place: int, words: str, how: Manner, code: str, family: str | None) -> Draft:
+    """The draft with `words` in the turn at `place`, marked as an error of `family` unless that is None."""
+    turn = draft.turns[place]
+    text, start, end = placed(turn.text, words, how)
+    mark = Mark(code=code, family=family, start=start, end=end) if family else None
+    return draft.with_turn(place, marked(turn, text, mark))
+
+
+def inserter(code: str, idea: Idea) -> Make:
+    """Makes errors of one idea: the wrong wording in an agent turn, the right one in the twin."""
+
+    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+        places = open_places(draft)
+        if not places:
+            return None
+        place = rng.choice(places)
+        wrong, right = (spoken(template, idea.slots, rng) for template in rng.choice(idea.pairs))
+        how = manner(draft.turns[place].text, rng, where_in(draft, place, rng))
+        return Made(
+            error=inserted(draft, place, wrong, how, code, f"{code}.{idea.name}"),
+            twin=inserted(draft, place, right, how, code, None),
+        )
+
+    return make

@@ -1,0 +1,173 @@
+"""L1 and L2: spelling and grammar broken in the agent's own words, at the exact place.
+
+Trained families and held-out ones break words by different mechanisms. The twin of a misspelling is
+the same slip in the customer's mouth. Nothing here touches names, codes or capitalised words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from random import Random
+
+from labeling.inject.draft import Draft, DraftTurn, Family, Made, Mark, Pool
+from labeling.inject.places import free_agent_turns, shuffled
+from labeling.inject.wordings.grammar_slips import HELD_OUT_RULES, RULES
+from labeling.inject.wordings.misspellings import HOMOPHONES, MISSPELLINGS, REAL_WORDS
+from labeling.inject.wordings.rules import Rule
+
+Slip = Callable[[str, Random], str | None]
+"""Misspells one lower-case word, or returns None if it cannot."""
+
+_WORD = re.compile(r"(?<![\w@#./'-])[A-Za-z][a-z]{3,}(?![\w@#/-]|\.\w)")
+_NEIGHBOURS = {
+    "a": "sq", "b": "vn", "c": "xv", "d": "sf", "e": "wr", "f": "dg", "g": "fh", "h": "gj", "i": "uo",
+    "j": "hk", "k": "jl", "l": "k", "m": "n", "n": "bm", "o": "ip", "p": "o", "q": "w", "r": "et",
+    "s": "ad", "t": "ry", "u": "yi", "v": "cb", "w": "qe", "x": "zc", "y": "tu", "z": "x",
+}  # fmt: skip
+_PHONETIC = (
+    ("tion", "shun"), ("tion", "sion"), ("ph", "f"), ("ck", "k"), ("ould", "ud"), ("igh", "ite"), ("ea", "ee"),
+    ("qu", "kw"), ("ss", "s"), ("ough", "uff"), ("ei", "ay"), ("ble", "bel"), ("ice", "ise"), ("ce", "se"),
+    ("ary", "ery"), ("ence", "ance"), ("ance", "ence"), ("ai", "ay"), ("ee", "ea"), ("oo", "u"), ("wh", "w"),
+    ("er", "ur"), ("ly", "lee"), ("able", "ible"), ("gh", ""), ("kn", "n"), ("wr", "r"), ("ou", "ow"),
+)  # fmt: skip
+
+
+def _keys(word: str, rng: Random) -> str | None:
+    at = rng.randrange(1, len(word))
+    return word[:at] + rng.choice(_NEIGHBOURS[word[at]]) + word[at + 1 :]
+
+
+def _swap(word: str, rng: Random) -> str | None:
+    places = [i for i in range(1, len(word) - 1) if word[i] != word[i + 1]]
+    if not places:
+        return None
+    at = rng.choice(places)
+    return word[:at] + word[at + 1] + word[at] + word[at + 2 :]
+
+
+def _double(word: str, rng: Random) -> str | None:
+    at = rng.randrange(1, len(word) - 1)
+    if rng.random() < 0.4:
+        return word[:at] + word[at] + word[at:]
+    return word[:at] + word[at + 1 :]
+
+
+def _vowel(word: str, rng: Random) -> str | None:
+    places = [i for i in range(1, len(word)) if word[i] in "aeiou"]
+    if not places or len(word) < 5:
+        return None
+    at = rng.choice(places)
+    return word[:at] + rng.choice([v for v in "aeiou" if v != word[at]]) + word[at + 1 :]
+
+
+def _phonetic(word: str, rng: Random) -> str | None:
+    fits = [(sound, spelt) for sound, spelt in _PHONETIC if sound in word]
+    if not fits:
+        return None
+    sound, spelt = rng.choice(fits)
+    return word.replace(sound, spelt, 1)
+
+
+def _known(word: str, rng: Random) -> str | None:
+    return rng.choice(MISSPELLINGS[word]) if word in MISSPELLINGS else None
+
+
+def _capitalised(draft: Draft) -> set[str]:
+    """Words that the dialogue writes with a capital inside a sentence: names, most likely."""
+    found: set[str] = set()
+    for turn in draft.turns:
+        found.update(word.lower() for word in re.findall(r"(?<=[a-z,] )[A-Z][a-z]+", turn.text))
+    return found
+
+
+def _misspelt(text: str, slip: Slip, spared: set[str], rng: Random) -> tuple[str, int, int] | None:
+    """The text with one word misspelt, and where; None if no word lends itself."""
+    found = [m for m in _WORD.finditer(text) if m[0].islower() or m.start() == 0]
+    rng.shuffle(found)
+    for match in found[:8]:
+        word = match[0].lower()
+        made = None if word in spared else slip(word, rng)
+        if not made or made == word or made in REAL_WORDS or made in MISSPELLINGS:
+            continue
+        shown = made.capitalize() if match[0][0].isupper() else made
+        return text[: match.start()] + shown + text[match.end() :], match.start(), match.start() + len(shown)
+    return None
+
+
+def _slipped(turn: DraftTurn, slip: Slip, family: str, spared: set[str], rng: Random) -> DraftTurn | None:
+    """The turn with one, at times two, marked misspellings."""
+    first = _misspelt(turn.text, slip, spared, rng)
+    if first is None:
+        return None
+    text, start, end = first
+    marks = [Mark("L1", family, start, end)]
+    if rng.random() < 0.25 and (more := _misspelt(text[end:], slip, spared, rng)):
+        text = text[:end] + more[0]
+        marks.append(Mark("L1", family, end + more[1], end + more[2]))
+    return DraftTurn("agent", text, tuple(marks), touched=True)
+
+
+def _spelling(name: str, slip: Slip, held_out: bool = False) -> Family:
+    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+        spared = _capitalised(draft)
+        for place in shuffled(free_agent_turns(draft), rng):
+            if made := _slipped(draft.turns[place], slip, f"L1.{name}", spared, rng):
+                twin = _customer_slip(draft, place, slip, spared, rng) if rng.random() < 0.5 else None
+                return Made(draft.with_turn(place, made), twin)
+        return None
+
+    return Family("L1", f"L1.{name}", make, held_out)
+
+
+def _customer_slip(draft: Draft, place: int, slip: Slip, spared: set[str], rng: Random) -> Draft | None:
+    """The clean twin: the customer misspells, the agent's turn at `place` stays as it was."""
+    customers = [i for i, turn in enumerate(draft.turns) if turn.role == "customer" and not turn.touched]
+    for other in shuffled(customers, rng):
+        if made := _misspelt(draft.turns[other].text, slip, spared, rng):
+            slipped = draft.with_turn(other, DraftTurn("customer", made[0], (), touched=True))
+            agent = DraftTurn("agent", draft.turns[place].text, (), touched=True, probe="L1")
+            return slipped.with_turn(place, agent)
+    return None
+
+
+def _by_rules(code: str, name: str, rules: tuple[Rule, ...], held_out: bool = False) -> Family:
+    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+        for place in shuffled(free_agent_turns(draft), rng):
+            text = draft.turns[place].text
+            order = list(rules)
+            rng.shuffle(order)
+            for rule in order:
+                if done := _apply(text, rule, rng):
+                    mark = Mark(code, f"{code}.{name}", done[1], done[2])
+                    return Made(draft.with_turn(place, DraftTurn("agent", done[0], (mark,), touched=True)))
+        return None
+
+    return Family(code, f"{code}.{name}", make, held_out)
+
+
+def _apply(text: str, rule: Rule, rng: Random) -> tuple[str, int, int] | None:
+    """One match of the rule rewritten, and where the new words stand."""
+    matches = list(re.finditer(rule.pattern, text, re.IGNORECASE))
+    if not matches:
+        return None
+    match = rng.choice(matches)
+    new = match.expand(rng.choice(rule.becomes))
+    if match[0][0].isupper():
+        new = new[:1].upper() + new[1:]
+    if new == match[0] or not new.strip():
+        return None
+    return text[: match.start()] + new + text[match.end() :], match.start(), match.start() + len(new)
+
+
+FAMILIES: tuple[Family, ...] = (
+    _spelling("keys", _keys),
+    _spelling("swap", _swap),
+    _spelling("double", _double),
+    _spelling("known", _known),
+    _by_rules("L1", "homophone", HOMOPHONES),
+    _spelling("vowel", _vowel, held_out=True),
+    _spelling("phonetic", _phonetic, held_out=True),
+    *(_by_rules("L2", name, rules) for name, rules in RULES.items()),
+    *(_by_rules("L2", name, rules, held_out=True) for name, rules in HELD_OUT_RULES.items()),
+)

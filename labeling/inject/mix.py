@@ -1,0 +1,89 @@
+"""From one clean draft to examples: which error goes in, its clean twin, or none at all.
+
+Knows nothing of files. The choice of codes leans towards those made least so far.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from random import Random
+
+from detector.records import Example
+from labeling.inject.draft import Draft, Family, Made, Pool
+
+MAX_POOLED = 4000
+"""Texts of each kind and domain that are kept to borrow from."""
+
+WEIGHTS = {"U2": 1.3, "U3": 1.3, "C1": 1.3, "L1": 1.2, "L2": 1.2}
+"""Codes that need more examples than the others, which have weight 1."""
+
+
+def pool_of(drafts: Iterable[Draft], rng: Random) -> Pool:
+    """What the drafts of one split offer for borrowing, by domain, in random order."""
+    agent: dict[str, list[str]] = defaultdict(list)
+    customer: dict[str, list[str]] = defaultdict(list)
+    exchanges: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for draft in drafts:
+        for before, turn in zip((None, *draft.turns), draft.turns, strict=False):
+            (agent if turn.role == "agent" else customer)[draft.domain].append(turn.text)
+            if before and before.role == "customer" and turn.role == "agent":
+                exchanges[draft.domain].append((before.text, turn.text))
+    for texts in (*agent.values(), *customer.values(), *exchanges.values()):
+        rng.shuffle(texts)  # type: ignore[arg-type]
+        del texts[MAX_POOLED:]
+    return Pool(dict(agent), dict(customer), dict(exchanges))
+
+
+@dataclass
+class Mixer:
+    """Puts errors of `families` into drafts of one split; `share` of them get one, `second` of
+    those a second one. `counts` is kept by family."""
+
+    families: Sequence[Family]
+    pool: Pool
+    share: float
+    second: float = 0.15
+    counts: Counter[str] = field(default_factory=Counter)
+    twins: Counter[str] = field(default_factory=Counter)
+
+    def examples(self, draft: Draft, rng: Random, split: str, tag: str = "") -> list[Example]:
+        """The draft with its error and clean twin, or the draft as it is; `tag` keeps ids apart."""
+        if rng.random() >= self.share:
+            return [draft.example(split)]
+        first = self._made(draft, rng, frozenset())
+        if first is None:
+            return [draft.example(split)]
+        family, made = first
+        stem = f"{draft.id}~{tag}{family.name}"
+        error, twins = made.error, [made.twin] if made.twin else []
+        if rng.random() < self.second:
+            codes = frozenset(mark.code for turn in error.turns for mark in turn.marks)
+            if more := self._made(error, rng, codes):
+                error = more[1].error
+        self.twins[family.name] += len(twins)
+        pair = stem if twins else None
+        return [replace(error, id=stem).example(split, pair)] + [
+            replace(twin, id=f"{stem}~twin").example(split, pair) for twin in twins
+        ]
+
+    def _made(self, draft: Draft, rng: Random, without: frozenset[str]) -> tuple[Family, Made] | None:
+        by_code: dict[str, list[Family]] = defaultdict(list)
+        for family in self.families:
+            if family.code not in without:
+                by_code[family.code].append(family)
+        while by_code:
+            codes = list(by_code)
+            code = rng.choices(codes, [self._need(code) for code in codes])[0]
+            choice = by_code.pop(code)
+            rng.shuffle(choice)
+            for family in choice:
+                if made := family.make(draft, rng, self.pool):
+                    self.counts[family.name] += 1
+                    return family, made
+        return None
+
+    def _need(self, code: str) -> float:
+        made = sum(count for name, count in self.counts.items() if name.startswith(f"{code}."))
+        return WEIGHTS.get(code, 1.0) / (made + 20) ** 2

@@ -1,0 +1,75 @@
+"""Wordings from small grammars, so that one idea comes out in hundreds of surface forms.
+
+``@rule`` is another rule or a value given by the caller, ``(a|b|)`` a choice. No knowledge of errors.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from random import Random
+
+Grammar = Mapping[str, Sequence[str]]
+
+_CHOICE = re.compile(r"\(([^()|]*(?:\|[^()|]*)+)\)")
+_RULE = re.compile(r"@([a-z_]+[0-9]*)")
+
+
+def say(grammar: Grammar, rng: Random, start: str = "say", **values: str) -> str:
+    """One sentence of the grammar, from rule `start`; `values` go in last and are left as they are.
+
+    Raises:
+        KeyError: a rule is neither in the grammar nor among the values.
+    """
+    text = rng.choice(grammar[start])
+    while True:
+        wider = _CHOICE.sub(lambda match: rng.choice(match[1].split("|")), text)
+        wider = _RULE.sub(
+            lambda match: rng.choice(grammar[match[1]]) if match[1] in grammar else match[0], wider
+        )
+        if wider == text:
+            break
+        text = wider
+    return tidy(_RULE.sub(lambda match: values[match[1]], tidy(text)))
+
+
+def forms(grammar: Grammar, start: str = "say") -> int:
+    """How many surface forms a rule has, values not counted; an upper bound where forms coincide."""
+
+    def of(text: str) -> int:
+        total = 1
+        rest = text
+        while match := _CHOICE.search(rest):
+            total *= sum(of(option) for option in match[1].split("|"))
+            rest = rest[: match.start()] + rest[match.end() :]
+        for name in _RULE.findall(rest):
+            total *= forms(grammar, name) if name in grammar else 1
+        return total
+
+    return sum(of(text) for text in grammar[start])
+
+
+def tidy(text: str) -> str:
+    """Single spaces, none before a comma or full stop that empty choices left behind."""
+    text = re.sub(r"[ \t]{2,}", " ", text)
+    return re.sub(r" +([,.!?])", r"\1", text).strip()
+
+
+def capital(text: str) -> str:
+    """The text with its first letter in upper case."""
+    return text[:1].upper() + text[1:]
+
+
+def like(text: str, neighbours: Sequence[str]) -> str:
+    """`text` in the manner of the agent's other turns: lower case, or no last full stop, if they
+    mostly do so. Manner must not tell a made turn from a real one."""
+    shown = [other for other in neighbours if other.strip()]
+    if not shown:
+        return text
+    lower = sum(other[0].islower() for other in shown)
+    bare = sum(other.rstrip()[-1].isalnum() for other in shown)
+    if lower * 2 > len(shown):
+        text = text[:1].lower() + text[1:] if not text.startswith(("I ", "I'")) else text
+    if bare * 2 > len(shown) and text.endswith("."):
+        text = text[:-1]
+    return text

@@ -1,0 +1,198 @@
+"""Stage ``dialint data inject``: labelled errors made in clean dialogues, as files of examples.
+
+Reads the corpora under ``--data``; writes ``train``, ``dev``, ``calibration``, ``test_seen`` (families
+of training, other dialogues), ``test_unseen`` (held-out families only), ``test_domain`` (the same in
+a corpus never trained on), ``clean_star`` (nothing injected), each ``.jsonl``, and last the manifest.
+Keeps no text of its own and trains nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from random import Random
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from detector.artifacts import atomic_file, described, sha256_file, versions, write_manifest
+from detector.errors import ConfigError, OutputRefused
+from detector.records import Example
+from labeling.inject.corpora import CORPORA, Clean, Corpus, read, split_of
+from labeling.inject.draft import Draft, Family
+from labeling.inject.families import all_families
+from labeling.inject.mix import Mixer, pool_of
+
+MANIFEST = "manifest.json"
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class InjectConfig:
+    """How errors are made."""
+
+    data: Annotated[Path, Parameter(env_var="DIALINT_DATA")]
+    """Folder of the corpora."""
+    out: Path
+    """Folder for the examples; must not hold a finished set."""
+    seed: int = 0
+    """The same seed gives the same files."""
+    rounds: int = 2
+    """Passes over the training dialogues, each with fresh errors."""
+    share: float = 0.8
+    """Share of training dialogues that get an error, each round."""
+    eval_share: float = 0.45
+    """The same in dev, calibration and test sets."""
+    limit: int | None = None
+    """At most this many dialogues of each corpus."""
+    domain_limit: int = 1200
+    """Dialogues in the set of an unknown domain."""
+
+    def __post_init__(self) -> None:
+        for name in ("share", "eval_share"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ConfigError("E_OPTION", f"--{name.replace('_', '-')} must lie between 0 and 1")
+        for name in ("rounds", "limit", "domain_limit"):
+            if getattr(self, name) is not None and getattr(self, name) < 1:
+                raise ConfigError("E_OPTION", f"--{name.replace('_', '-')} must be at least 1")
+
+
+def inject(config: InjectConfig) -> None:
+    """Make labelled errors in clean dialogues: training, calibration and test sets with a manifest."""
+    from rich.console import Console
+
+    manifest = run(config)
+    show = Console(stderr=True)
+    for file in manifest["files"]:
+        show.print(
+            f"{file['name']}: {file['rows']} dialogues, {file['agent_turns']} agent turns, "
+            f"{file['error_turns'] / max(1, file['agent_turns']):.1%} with an error"
+        )
+
+
+def run(config: InjectConfig) -> dict[str, Any]:
+    """Make all sets; the manifest that was written.
+
+    Raises:
+        OutputRefused: `out` holds a finished set already.
+        InputRefused: a corpus is missing.
+    """
+    if (config.out / MANIFEST).exists():
+        raise OutputRefused("E_EXISTS", f"{config.out}: holds a finished set already; name another folder")
+    started = time.monotonic()
+    config.out.mkdir(parents=True, exist_ok=True)
+    cleans = {corpus.name: _limited(read(corpus, config.data), config.limit) for corpus in CORPORA}
+    trained = {name: rows for name, rows in cleans.items() if _corpus(name).trains}
+    files = [_write(config, plan, trained) for plan in _plans(config)]
+    unknown = [clean.draft for name, rows in cleans.items() if name not in trained for clean in rows]
+    files.append(_write_domain(config, unknown))
+    files.append(_write_clean(config, trained["star"]))
+    manifest = {
+        "kind": "injected-examples",
+        "config": {**asdict(config), "data": config.data.name, "out": config.out.name},
+        "versions": versions("dialint", "pyarrow", "pydantic"),
+        "sources": [
+            {
+                "name": corpus.name,
+                "licence": corpus.licence,
+                "trains": corpus.trains,
+                "rows": len(cleans[corpus.name]),
+                "sha256": sha256_file(config.data / corpus.file),
+            }
+            for corpus in CORPORA
+        ],
+        "families": [
+            {"name": family.name, "code": family.code, "held_out": family.held_out}
+            for family in all_families()
+        ],
+        "files": files,
+        "seconds": round(time.monotonic() - started, 1),
+    }
+    write_manifest(config.out / MANIFEST, manifest)
+    return manifest
+
+
+@dataclass(frozen=True)
+class _Plan:
+    name: str
+    split: str
+    held_out: bool
+    share: float
+    rounds: int = 1
+
+
+def _plans(config: InjectConfig) -> tuple[_Plan, ...]:
+    share = config.eval_share
+    return (
+        _Plan("train", "train", False, config.share, config.rounds),
+        _Plan("dev", "dev", False, share),
+        _Plan("calibration", "calibration", False, share),
+        _Plan("dev_unseen", "dev", True, share),
+        _Plan("test_seen", "test", False, share),
+        _Plan("test_unseen", "test", True, share),
+    )
+
+
+def _corpus(name: str) -> Corpus:
+    return next(corpus for corpus in CORPORA if corpus.name == name)
+
+
+def _limited(cleans: Iterable[Clean], limit: int | None) -> list[Clean]:
+    return [clean for _, clean in zip(range(limit or 10**9), cleans, strict=False)]
+
+
+def _families(held_out: bool) -> tuple[Family, ...]:
+    return tuple(family for family in all_families() if family.held_out == held_out)
+
+
+def _write(config: InjectConfig, plan: _Plan, cleans: dict[str, list[Clean]]) -> dict[str, Any]:
+    drafts = [
+        clean.draft for rows in cleans.values() for clean in rows if split_of(clean.group) == plan.split
+    ]
+    return _write_mixed(config, plan, drafts)
+
+
+def _write_mixed(config: InjectConfig, plan: _Plan, drafts: list[Draft]) -> dict[str, Any]:
+    order = Random(f"{config.seed}/{plan.name}")
+    order.shuffle(drafts)
+    mixer = Mixer(_families(plan.held_out), pool_of(drafts, order), plan.share)
+
+    def examples() -> Iterator[Example]:
+        shown: set[str] = set()
+        for turn in range(plan.rounds):
+            for draft in drafts:
+                rng = Random(f"{config.seed}/{plan.name}/{turn}/{draft.id}")
+                for example in mixer.examples(draft, rng, plan.name, f"{turn}~"):
+                    if example.dialogue.id not in shown:
+                        shown.add(example.dialogue.id)
+                        yield example
+
+    entry = _write_examples(config.out / f"{plan.name}.jsonl", examples())
+    counts, twins = sorted(mixer.counts.items()), sorted(mixer.twins.items())
+    return {**entry, "families": dict(counts), "twins": dict(twins)}
+
+
+def _write_domain(config: InjectConfig, drafts: list[Draft]) -> dict[str, Any]:
+    chosen = Random(f"{config.seed}/domain").sample(drafts, min(config.domain_limit, len(drafts)))
+    return _write_mixed(config, _Plan("test_domain", "test", True, config.eval_share), chosen)
+
+
+def _write_clean(config: InjectConfig, cleans: list[Clean]) -> dict[str, Any]:
+    kept = (clean.draft.example("clean_star") for clean in cleans if split_of(clean.group) == "test")
+    return _write_examples(config.out / "clean_star.jsonl", kept)
+
+
+def _write_examples(path: Path, examples: Iterable[Example]) -> dict[str, Any]:
+    codes: Counter[str] = Counter()
+    totals: dict[str, int] = defaultdict(int)
+    with atomic_file(path) as file:
+        for example in examples:
+            file.write(example.model_dump_json(exclude_defaults=True).encode() + b"\n")
+            codes.update({label.code for label in example.labels})
+            totals["rows"] += 1
+            totals["agent_turns"] += sum(turn.role == "agent" for turn in example.dialogue.turns)
+            totals["error_turns"] += len({label.turn for label in example.labels})
+    return {**described(path, totals["rows"]), **totals, "codes": dict(sorted(codes.items()))}

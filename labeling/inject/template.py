@@ -1,0 +1,244 @@
+"""M2 and M3: a macro whose slots nobody filled, and the same text sent again.
+
+A twin has the same sentence with its slot filled, or the same text once. Placeholders that masking
+makes, ``[NAME_1]``, count as values and never as errors.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from random import Random
+
+from labeling.inject.draft import Draft, Family, Made, Pool
+from labeling.inject.phrases import like, say, tidy
+from labeling.inject.places import (
+    asks_anything,
+    free_agent_turns,
+    is_closing,
+    plain,
+    shuffled,
+    spliced,
+    wrong,
+)
+from labeling.inject.wordings.templates import (
+    BLANKS,
+    CLEAN_LINES,
+    GREETINGS,
+    LEFTOVER_RULES,
+    LEFTOVERS,
+    OTHER_GREETINGS,
+    OTHER_SENTENCES,
+    OTHER_SYNTAXES,
+    SENTENCES,
+    SIGNOFFS,
+    SLOTS,
+    SYNTAXES,
+)
+
+MIN_REPEATED = 20
+"""Characters; a shorter reply may well come twice."""
+
+_SLOT = re.compile("@(" + "|".join(SLOTS) + r")\b")
+_VALUE = re.compile(
+    r"(?<![\w.])(?P<amount>[£$]\s?\d[\d,.]*\d|\d+(?:\.\d\d)? (?:pounds|GBP|dollars|credits|gbp))|"
+    r"(?<![\w.])(?P<date>\d{1,2}(?::\d\d)?\s?(?:am|pm)\b|\d{1,2}:\d\d|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b|"
+    r"(?P<order>\b(?=[A-Z0-9]*\d)[A-Z0-9]{5,10}\b|\b\d{5,11}\b)",
+    re.IGNORECASE,
+)
+
+
+def _hole(kind: str, rng: Random, syntaxes: tuple[str, ...], blanks: bool) -> str:
+    if blanks and rng.random() < 0.3:
+        return rng.choice(BLANKS[kind])
+    label = rng.choice(SLOTS[kind]["labels"])
+    return (
+        rng.choice(syntaxes)
+        .replace("@label", label if rng.random() < 0.5 else label.replace("_", " "))
+        .replace("@upper", label.upper() if rng.random() < 0.5 else label.upper().replace("_", " "))
+        .replace("@dotted", label.replace(" ", "_") if rng.random() < 0.7 else label.replace(" ", "."))
+    )
+
+
+def _put(text: str, line: str, after: bool) -> tuple[str, int]:
+    """`line` before or after `text`, and where it begins in the result."""
+    if not after:
+        return f"{line} {text}", 0
+    gap = " " if text.rstrip()[-1:] in ".!?,:" else ". "
+    return text.rstrip() + gap + line, len(text.rstrip() + gap)
+
+
+def _sentence_family(
+    name: str,
+    lines: tuple[str, ...],
+    after: tuple[bool, ...],
+    syntaxes: tuple[str, ...] = SYNTAXES,
+    held_out: bool = False,
+) -> Family:
+    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+        places = shuffled(free_agent_turns(draft), rng)
+        if not places:
+            return None
+        place, text = places[0], draft.turns[places[0]].text
+        line = like(_widened(rng.choice(lines), rng), [text])
+        slot = _SLOT.search(line)
+        if slot is None:
+            return None
+        hole = _hole(slot[1], rng, syntaxes, blanks=not held_out)
+        value = rng.choice(SLOTS[slot[1]]["values"])
+        side = rng.choice(after)
+        bad, at = _put(text, line[: slot.start()] + hole + line[slot.end() :], side)
+        good, _ = _put(text, line[: slot.start()] + value + line[slot.end() :], side)
+        start = at + slot.start()
+        return Made(
+            draft.with_turn(place, wrong(bad, f"M2.{name}", "M2", start=start, end=start + len(hole))),
+            draft.with_turn(place, plain("agent", good, "M2")),
+        )
+
+    return Family("M2", f"M2.{name}", make, held_out)
+
+
+def _widened(line: str, rng: Random) -> str:
+    """The choices of a line made, its slot left open."""
+    while found := re.search(r"\(([^()]*\|[^()]*)\)", line):
+        line = line[: found.start()] + rng.choice(found[1].split("|")) + line[found.end() :]
+    return tidy(line)
+
+
+def _value(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+    """A value that the agent did give becomes the slot it came from."""
+    for place in shuffled(free_agent_turns(draft), rng):
+        text = draft.turns[place].text
+        found = [m for m in _VALUE.finditer(text) if m.lastgroup]
+        if not found:
+            continue
+        match = rng.choice(found)
+        hole = _hole(str(match.lastgroup), rng, SYNTAXES, blanks=True)
+        bad = text[: match.start()] + hole + text[match.end() :]
+        made = wrong(bad, "M2.value", "M2", start=match.start(), end=match.start() + len(hole))
+        return Made(draft.with_turn(place, made), draft.with_turn(place, plain("agent", text, "M2")))
+    return None
+
+
+def _leftover(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+    """What a template tells its user stays in what the customer gets."""
+    places = shuffled(free_agent_turns(draft), rng)
+    if not places:
+        return None
+    text = draft.turns[places[0]].text
+    line = _leftover_line(rng)
+    side = rng.random() < 0.5
+    bad, at = _put(text, line, side)
+    good, _ = _put(text, say({"say": CLEAN_LINES}, rng), side)
+    made = wrong(bad, "M2.leftover", "M2", start=at, end=at + len(line))
+    return Made(draft.with_turn(places[0], made), draft.with_turn(places[0], plain("agent", good, "M2")))
+
+
+def _leftover_line(rng: Random) -> str:
+    template = rng.choice(LEFTOVERS)
+    if template.startswith("{"):  # spintax keeps its bars
+        return template.replace("@offer", rng.choice(LEFTOVER_RULES["offer"]))
+    return say({"say": (template,), **LEFTOVER_RULES}, rng)
+
+
+def _verbatim(text: str, rng: Random) -> str:
+    return text
+
+
+def _repointed(text: str, rng: Random) -> str:
+    """The same words with other stops, capitals or a word of politeness before them."""
+    changes: tuple[Callable[[str], str], ...] = (
+        lambda t: t.rstrip(".!") + rng.choice(("!", "...", "", ".")),
+        lambda t: t.replace(", ", " ") if ", " in t else t + "!",
+        lambda t: rng.choice(("Okay, ", "So, ", "Sure. ", "Right, ", "Well, ", "Hello, ", "Alright. ")) + t,
+        lambda t: t.lower() if t != t.lower() else t.capitalize(),
+        lambda t: t + rng.choice((" Thanks.", " Thank you.", " :)", " OK?")),
+        lambda t: t.replace(". ", " - ", 1) if ". " in t else "  ".join(t.split(" ", 1)),
+    )
+    return rng.choice(changes)(text)
+
+
+_SYNONYMS = (
+    (r"\bI'm\b", "I am"), (r"\bI am\b", "I'm"), (r"\bcannot\b", "can't"), (r"\bcan't\b", "cannot"),
+    (r"\bdo not\b", "don't"), (r"\bdon't\b", "do not"), (r"\bwould you like\b", "do you want"),
+    (r"\bI have\b", "I've"), (r"\bI've\b", "I have"), (r"\bprovide\b", "give"), (r"\bneed\b", "require"),
+    (r"\bplease\b", "kindly"), (r"\bfound\b", "located"), (r"\bhelp\b", "assist"), (r"\bthere are\b", "we have"),
+    (r"\bthere is\b", "there's"), (r"\bit is\b", "it's"), (r"\bis located\b", "is"), (r"\bcan I\b", "may I"),
+    (r"\bmay I\b", "could I"), (r"\bshould I\b", "shall I"), (r"\bgreat\b", "wonderful"), (r"\bthat\b", "this"),
+)  # fmt: skip
+
+
+def _reworded(text: str, rng: Random) -> str:
+    """The same statement with contractions and small words exchanged."""
+    for pattern, new in rng.sample(_SYNONYMS, len(_SYNONYMS))[:14]:
+        text = re.sub(pattern, new, text, count=1, flags=re.IGNORECASE)
+    return text[:1].upper() + text[1:]
+
+
+def _reminder(text: str, rng: Random) -> str:
+    """The text again with an unhelpful frame around it."""
+    frame = rng.choice(
+        (
+            "As I said: {}", "Again: {}", "{} That is all I can say.", "Like I mentioned, {}", "I repeat: {}",
+            "Once more: {}", "{} As stated before.", "As per my last message: {}", "See above. {}",
+        )
+    )  # fmt: skip
+    return frame.replace("{}", text)
+
+
+def _again(name: str, change: Callable[[str, Random], str], far: bool, held_out: bool = False) -> Family:
+    """The agent's earlier text comes again where the customer has said something new."""
+
+    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+        turns, places = draft.turns, free_agent_turns(draft)
+        for place in shuffled(places[1:], rng):
+            before = turns[place - 1]
+            earlier = [i for i in places if i < place and _repeatable(turns[i].text)]
+            earlier = earlier[:-1] if far else earlier[-1:]
+            if before.role != "customer" or before.touched or not earlier or len(before.text) < 8:
+                continue
+            if re.search(r"\b(repeat|again|say that|pardon)\b", before.text, re.IGNORECASE):
+                continue
+            source = turns[rng.choice(earlier)].text
+            text = change(source, rng)
+            if text == source and change is not _verbatim:
+                continue
+            codes = ("M3", "C1") if asks_anything(before.text) else ("M3",)
+            twin = draft.with_turn(place, plain("agent", turns[place].text, "M3"))
+            return Made(draft.with_turn(place, wrong(text, f"M3.{name}", *codes)), twin)
+        return None
+
+    return Family("M3", f"M3.{name}", make, held_out)
+
+
+def _repeatable(text: str) -> bool:
+    return len(text) >= MIN_REPEATED and not is_closing(text) and "anything else" not in text.lower()
+
+
+def _twice(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+    """The same message sent twice in a row, as by a double click on a macro."""
+    for place in shuffled(free_agent_turns(draft), rng):
+        text = draft.turns[place].text
+        if _repeatable(text) and not is_closing(text):
+            pair = (plain("agent", text), wrong(text, "M3.twice", "M3"))
+            single = (plain("agent", text, "M3"),)
+            return Made(spliced(draft, place, place + 1, pair), spliced(draft, place, place + 1, single))
+    return None
+
+
+FAMILIES: tuple[Family, ...] = (
+    _sentence_family("greeting", GREETINGS, (False,)),
+    _sentence_family("sentence", SENTENCES, (False, True)),
+    _sentence_family("signoff", SIGNOFFS, (True,)),
+    Family("M2", "M2.value", _value),
+    _sentence_family(
+        "other-syntax", OTHER_GREETINGS + OTHER_SENTENCES, (False, True), OTHER_SYNTAXES, held_out=True
+    ),
+    Family("M2", "M2.leftover", _leftover, held_out=True),
+    _again("verbatim", _verbatim, far=False),
+    _again("verbatim-later", _verbatim, far=True),
+    _again("repointed", _repointed, far=False),
+    Family("M3", "M3.twice", _twice),
+    _again("reworded", _reworded, far=False, held_out=True),
+    _again("reminder", _reminder, far=True, held_out=True),
+)

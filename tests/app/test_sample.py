@@ -1,0 +1,143 @@
+"""The sample log is what its README says, and every label points at words of an agent or bot."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+import app
+from detector.ingest.read import Counts, Loaded, ReadConfig, open_logs, read
+from detector.records import JUDGED_ROLES, Dialogue, Label
+from detector.taxonomy import load
+
+SAMPLE = Path(app.__file__).with_name("sample")
+OFTEN = ("L1", "L2", "T1", "T2", "M2", "M3", "C1", "U2", "U3", "U5", "V2", "R1")
+
+
+@pytest.fixture(scope="module")
+def counts() -> Counts:
+    return Counts()
+
+
+@pytest.fixture(scope="module")
+def dialogues(counts: Counts) -> dict[str, Dialogue]:
+    outcomes = list(read(open_logs([str(SAMPLE / "dialogues.jsonl")]), ReadConfig(), counts))
+    assert all(isinstance(outcome, Loaded) for outcome in outcomes)
+    loaded = [outcome.dialogue for outcome in outcomes if isinstance(outcome, Loaded)]
+    assert len({dialogue.id for dialogue in loaded}) == len(loaded)
+    return {dialogue.id: dialogue for dialogue in loaded}
+
+
+@pytest.fixture(scope="module")
+def labels() -> list[Label]:
+    with (SAMPLE / "labels.jsonl").open(encoding="utf-8") as lines:
+        return [Label.model_validate_json(line) for line in lines]
+
+
+def trade(dialogue_id: str) -> str:
+    return dialogue_id.partition("-")[0]
+
+
+def test_reads_without_a_reject_or_a_warning(dialogues: dict[str, Dialogue], counts: Counts) -> None:
+    n_lines = (SAMPLE / "dialogues.jsonl").read_bytes().count(b"\n")
+    assert len(dialogues) == n_lines
+    assert not counts.warnings
+
+
+def test_is_varied(dialogues: dict[str, Dialogue]) -> None:
+    assert len(dialogues) >= 60
+    assert len({trade(name) for name in dialogues}) >= 5
+    assert len({dialogue.agent for dialogue in dialogues.values()}) == 8
+    assert len({dialogue.team for dialogue in dialogues.values()}) == 3
+    lengths = [len(dialogue.turns) for dialogue in dialogues.values()]
+    assert min(lengths) >= 6
+    assert sum(length > 40 for length in lengths) >= 2
+
+
+def test_times_go_forward(dialogues: dict[str, Dialogue]) -> None:
+    timed = [dialogue for dialogue in dialogues.values() if dialogue.turns[0].at is not None]
+    assert len(timed) >= 5
+    for dialogue in timed:
+        times = [turn.at for turn in dialogue.turns if turn.at is not None]
+        assert len(times) == len(dialogue.turns)
+        assert all(before < after for before, after in pairwise(times)), dialogue.id
+
+
+def test_labels_lie_in_agent_or_bot_turns(dialogues: dict[str, Dialogue], labels: list[Label]) -> None:
+    for label in labels:
+        turn = dialogues[label.dialogue_id].turns[label.turn]
+        assert turn.role in JUDGED_ROLES, label
+        assert label.start is not None, label
+        assert label.end is not None, label
+        assert 0 <= label.start < label.end <= len(turn.text), label
+        quote = turn.text[label.start : label.end]
+        assert quote == quote.strip(), label
+
+
+def test_labels_are_the_author_s_and_given_once(labels: list[Label]) -> None:
+    assert {(label.probability, label.method, label.n_labelers) for label in labels} == {(1.0, "author", 1)}
+    places = Counter((label.dialogue_id, label.turn, label.code) for label in labels)
+    assert max(places.values()) == 1
+
+
+def test_codes_are_of_the_taxonomy_and_can_apply(dialogues: dict[str, Dialogue], labels: list[Label]) -> None:
+    known = load().codes
+    for label in labels:
+        dialogue = dialogues[label.dialogue_id]
+        present = {
+            "timestamps": dialogue.turns[0].at is not None,
+            "sources": bool(dialogue.sources),
+            "policy": dialogue.policy is not None,
+            "actions": any(turn.role == "system" for turn in dialogue.turns),
+        }
+        assert [need for need in known[label.code].needs if not present[need]] == [], label
+
+
+def test_enough_errors_of_the_codes_that_matter_first(labels: list[Label]) -> None:
+    labeled = Counter(label.code for label in labels)
+    assert {code: labeled[code] for code in OFTEN if labeled[code] < 3} == {}
+    assert set(load().codes) == set(labeled)
+
+
+def test_enough_clean_dialogues(dialogues: dict[str, Dialogue], labels: list[Label]) -> None:
+    clean = dialogues.keys() - {label.dialogue_id for label in labels}
+    assert len(clean) >= 20
+    assert len({trade(name) for name in clean}) >= 5
+
+
+def test_a_long_text_stands_once_but_for_labeled_repeats(
+    dialogues: dict[str, Dialogue], labels: list[Label]
+) -> None:
+    repeats = {(label.dialogue_id, label.turn) for label in labels if label.code == "M3"}
+    seen: set[str] = set()
+    for dialogue in dialogues.values():
+        for turn in dialogue.turns:
+            if len(turn.text) > 40 and (dialogue.id, turn.index) not in repeats:
+                assert turn.text not in seen, (dialogue.id, turn.index)
+                seen.add(turn.text)
+
+
+def test_readme_has_the_counts(dialogues: dict[str, Dialogue], labels: list[Label]) -> None:
+    readme = (SAMPLE / "README.md").read_text(encoding="utf-8")
+    wrong = {label.dialogue_id for label in labels}
+    for name in [*dict.fromkeys(trade(each) for each in dialogues), "all"]:
+        mine = [each for each in dialogues.values() if name in ("all", trade(each.id))]
+        n_clean = sum(each.id not in wrong for each in mine)
+        n_turns = sum(len(each.turns) for each in mine)
+        n_labels = sum(name in ("all", trade(label.dialogue_id)) for label in labels)
+        assert f"| {name} | {len(mine)} | {n_clean} | {n_turns} | {n_labels} |" in readme
+    stated = {code: int(n) for code, n in re.findall(r"^\| ([A-Z]\d) \|[^|]+\| (\d+) \|", readme, re.M)}
+    assert stated == Counter(label.code for label in labels)
+
+
+def test_mail_and_phone_are_fictional(dialogues: dict[str, Dialogue]) -> None:
+    text = json.dumps([dialogue.model_dump(mode="json") for dialogue in dialogues.values()])
+    domains = set(re.findall(r"@([\w.-]+\w)", text))
+    assert domains, "personal data should be there, so that masking shows"
+    assert all(domain == "example.com" or domain.endswith(".example.com") for domain in domains)
+    assert set(re.findall(r"\b555-(\d\d)\d\d\b", text)) == {"01"}
