@@ -96,8 +96,9 @@ def _junit_case(placed: Placed, taxonomy: Taxonomy, fail_on: Severity | None) ->
 
 
 def _told(finding: Finding, taxonomy: Taxonomy) -> str:
+    head = f"turn {finding.turn}: {title(finding.code, taxonomy)}"
     sure = f"({finding.severity}, {finding.probability:.2f})"
-    return f"turn {finding.turn}: {title(finding.code, taxonomy)} {sure}: “{visible(finding.quote)}” {visible(finding.reason)}"
+    return f"{head} {sure}: “{visible(finding.quote)}” {visible(finding.reason)}"
 
 
 def _junit_reject(reject: dict[str, Any]) -> str:

@@ -18,7 +18,7 @@ from cyclopts import Parameter
 
 from detector.errors import ConfigError
 from detector.ingest.config import ReadConfig
-from detector.pipeline import Detector
+from detector.pipeline import Detector, DetectorConfig
 from detector.records import Severity
 
 OutputFormat = Literal["auto", "text", "jsonl", "parquet", "csv", "junit", "sarif"]
@@ -30,17 +30,6 @@ ENDINGS: dict[str, OutputFormat] = {
     ".xml": "junit",
     ".sarif": "sarif",
 }
-
-
-@dataclass(frozen=True)
-class DetectorConfig:
-    """What judges the dialogues."""
-
-    release: Path | None = None
-    """Folder of the release; the embedded one if not given."""
-
-    taxonomy: Path | None = None
-    """A taxonomy of your own."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +98,7 @@ class ScoreConfig:
         return "text" if self.out is None else ENDINGS[self.out.suffix]
 
 
-def score(*logs: str, config: Annotated[ScoreConfig, Parameter(name="*")] = ScoreConfig()) -> int:  # noqa: B008
+def score(*logs: str, config: Annotated[ScoreConfig, Parameter(name="*")] = ScoreConfig()) -> int:
     """Find the errors in dialogue logs.
 
     Parameters

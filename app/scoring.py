@@ -104,7 +104,7 @@ class Pass:
         """The closing table, on standard output unless that carries the result."""
         if not self.config.quiet:
             data_there = self.config.out is None and self.config.output_format != "text"
-            show(closing_table(self.tally, self.reading, self.taxonomy), to_stderr=data_there)
+            show(closing_table(self.tally, self.reading, self.detector), to_stderr=data_there)
 
     def exit_code(self) -> int:
         """0, or 1 if ``--fail-on`` found something."""
@@ -116,7 +116,7 @@ def prepared(
 ) -> tuple[Pass, dict[str, Any]]:
     """Everything that can be refused is refused here, before the first dialogue is judged; and what the
     work is: inputs, release and the options that change a byte of the output."""
-    taxonomy = load_taxonomy(config.detector.taxonomy)
+    taxonomy = load_taxonomy(config.detector.taxonomy) if detector is None else detector.taxonomy
     codes = selected_codes(config.codes, taxonomy)
     severities = frozenset(SEVERITIES[: SEVERITIES.index(config.min_severity) + 1])
     sources = open_logs(logs)
@@ -125,6 +125,7 @@ def prepared(
         from detector.pipeline import load_detector
 
         detector = load_detector(config.detector)
+    _tell_uncovered(codes, detector)
     options = {name: value for name, value in vars(config).items() if name not in NOT_IN_WORK}
     reading = {name: value for name, value in asdict(config.read).items() if name not in NOT_IN_READ}
     options |= {"format": config.output_format, "codes": sorted(codes), "severities": sorted(severities)}
@@ -139,11 +140,23 @@ def prepared(
         "release": {
             "id": detector.release,
             "fingerprint": detector.fingerprint,
-            "taxonomy": detector.taxonomy_version,
+            "taxonomy": taxonomy.version,
         },
         "options": json.loads(json.dumps(options)),
     }
     return Pass(config, sources, detector, taxonomy, Keep(codes, severities, taxonomy)), work
+
+
+def _tell_uncovered(codes: frozenset[str], detector: Detector) -> None:
+    """
+    Raises:
+        ConfigError: the release covers none of the codes asked for, so silence would mean nothing.
+    """
+    uncovered = sorted(codes - set(detector.codes))
+    if uncovered and len(uncovered) == len(codes):
+        raise ConfigError("E_CODE", f"--codes: not covered by {detector.release}: {' '.join(uncovered)}")
+    if uncovered:
+        say(f"not covered by {detector.release}, so never found: {' '.join(uncovered)}")
 
 
 def score_to_screen(logs: Sequence[str], config: ScoreConfig, detector: Detector | None) -> int:
@@ -167,7 +180,8 @@ def _stream(work: Pass) -> int:
         shown += 1
         if shown <= N_REJECTS_SHOWN:
             say(
-                f"{reject.file}:{reject.line}: {reject.code}: found {reject.found}, expected {reject.expected}"
+                f"{reject.file}:{reject.line}: {reject.code}: "
+                f"found {reject.found}, expected {reject.expected}"
             )
 
     records = read(work.sources, work.config.read, work.counts)
@@ -334,6 +348,7 @@ def _manifest(job: Job, work: Pass, description: dict[str, Any], started_at: dat
             for source in work.sources
         ],
         "counts": work.tally.counts(),
+        "not_covered": [code for code in work.taxonomy.codes if code not in work.detector.codes],
         "reading": work.reading,
         "versions": versions(*PACKAGES),
         "started_at": started_at.isoformat(timespec="seconds"),

@@ -14,6 +14,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from detector.pipeline import Detector
 from detector.records import Severity, Verdict
 from detector.taxonomy import Taxonomy
 
@@ -82,12 +83,12 @@ def found_from(counts: dict[str, Any], fail_on: Severity | None) -> bool:
     return any(severity in by for by in counts["findings"].values() for severity in reached)
 
 
-def closing_table(tally: Tally, reading: dict[str, Any], taxonomy: Taxonomy) -> RenderableType:
+def closing_table(tally: Tally, reading: dict[str, Any], detector: Detector) -> RenderableType:
     """Findings by code and severity, the share of dialogues with an S1 or S2, failed and slowest ones.
     `reading` holds what the reader counted: rejected, duplicates, warnings."""
     parts: list[RenderableType] = []
     if tally.findings:
-        parts.append(_findings_table(tally, taxonomy))
+        parts.append(_findings_table(tally, detector.taxonomy))
     share = tally.serious / tally.scored if tally.scored else 0.0
     parts.append(
         Text(
@@ -106,6 +107,9 @@ def closing_table(tally: Tally, reading: dict[str, Any], taxonomy: Taxonomy) -> 
         parts.append(
             Text(f"slowest: chunk {number} of {rows} dialogues, {seconds:.1f} s, longest in it {longest!r}")
         )
+    uncovered = [code for code in detector.taxonomy.codes if code not in detector.codes]
+    if uncovered:
+        parts.append(Text(f"not covered by {detector.release}: {' '.join(uncovered)}"))
     return Group(*parts)
 
 

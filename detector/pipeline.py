@@ -16,7 +16,7 @@ from detector.checks import CHECKS, Hit
 from detector.errors import ConfigError, DialogueFailed, ReleaseRefused
 from detector.masking import MaskedText, mask_dialogue
 from detector.records import Dialogue, Finding, Turn, Verdict
-from detector.release import EMBEDDED, Release
+from detector.release import EMBEDDED, Release, ReleaseInfo
 from detector.render import Renderer
 from detector.scanner import Scanner, TurnScores, evidence
 from detector.taxonomy import Taxonomy, load
@@ -95,7 +95,7 @@ def load_detector(config: DetectorConfig) -> ReleaseDetector:
         engine,
         tuple(code in info.dialogue_codes for code in info.head_codes),
     )
-    return ReleaseDetector(release, scanner, taxonomy)
+    return ReleaseDetector(info, release.fingerprint, scanner, taxonomy)
 
 
 def available_cores() -> int:
@@ -108,15 +108,21 @@ def available_cores() -> int:
 class ReleaseDetector:
     """Judges dialogues with a release's scanner and exact checks."""
 
-    def __init__(self, release: Release, scanner: Scanner, taxonomy: Taxonomy) -> None:
+    def __init__(self, info: ReleaseInfo, weights: str, scanner: Scanner, taxonomy: Taxonomy) -> None:
+        """`weights` is the fingerprint of the release's files."""
         self.scanner = scanner
         self.taxonomy = taxonomy
-        self.info = release.info
-        self.release = release.info.id
-        self.codes = tuple(release.info.codes)
+        self.info = info
+        self._weights = weights
+        self.release = info.id
+        self.codes = tuple(info.codes)
         self.fingerprint = fingerprint(
-            [release.fingerprint, taxonomy.model_dump(mode="json"), scanner.engine.fingerprint]
+            [weights, info.model_dump(mode="json"), taxonomy.model_dump(mode="json"), scanner.engine.fingerprint]
         )
+
+    def under(self, info: ReleaseInfo) -> ReleaseDetector:
+        """The same weights under another `release.json`, for a release in the making."""
+        return ReleaseDetector(info, self._weights, self.scanner, self.taxonomy)
 
     def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
         masked = [mask_dialogue(dialogue) for dialogue in dialogues]

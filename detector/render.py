@@ -89,8 +89,9 @@ class Renderer:
         """
         self.config = config
         tokenizer = Tokenizer.from_str(tokenizer_json)
-        self._control = {mark: tokenizer.token_to_id(mark) for mark in config.control}
-        missing = [mark for mark, token in self._control.items() if token is None]
+        ids = {mark: tokenizer.token_to_id(mark) for mark in config.control}
+        missing = [mark for mark, token in ids.items() if token is None]
+        self._control = {mark: token for mark, token in ids.items() if token is not None}
         if missing:
             raise ReleaseRefused("E_RELEASE", f"the tokenizer lacks the control tokens {missing}")
         self._reserved = frozenset(self._control.values())

@@ -95,8 +95,8 @@ class Scanner:
         ordered = [turns[index] for index in sorted(turns)]
         at_end = next((result.dialogue for result in scores if result.dialogue is not None), None)
         if at_end is not None:
-            for code in np.flatnonzero(~asked):
-                best = max(ordered, key=lambda turn: (_peak(turn.spans, code), turn.turn))
+            for code in np.flatnonzero(~asked).tolist():
+                best = max(ordered, key=lambda turn: (_peak(turn.spans, code), turn.turn))  # noqa: B023  used at once
                 best.scores[code] = at_end[code]
         return tuple(ordered)
 

@@ -49,7 +49,8 @@ def read_examples(path: Path) -> Iterator[Example]:
 
 def judge(detector: Detector, examples: Iterable[Example]) -> list[tuple[Example, Verdict]]:
     """Each example with the detector's verdict, all probabilities included; failed ones are kept."""
-    source, results = iter(examples), []
+    source = iter(examples)
+    results: list[tuple[Example, Verdict]] = []
     while chunk := list(islice(source, CHUNK)):
         verdicts = detector.verdicts([example.dialogue for example in chunk], all_probabilities=True)
         results.extend(zip(chunk, verdicts, strict=True))

@@ -6,6 +6,9 @@ Only settings: nothing here opens a file.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
+
+from cyclopts import Parameter
 
 from detector.errors import ConfigError
 from detector.records import Role
@@ -44,7 +47,7 @@ FORMATS = (
 class ReadConfig:
     """How logs are read and what is too much."""
 
-    format: str = "auto"
+    format: Annotated[str, Parameter(name="--input-format")] = "auto"
     """Format of the logs; `auto` recognises each file by its content."""
 
     column: tuple[str, ...] = ()

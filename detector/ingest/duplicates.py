@@ -16,15 +16,20 @@ from detector.records import Dialogue
 FILTER_BITS = 1 << 28
 RUN_ROWS = 1 << 16
 N_PROBES = 4
+_BARE = {"id", "turns"}
+_NO_EXTRA = ((None,) * 5, (), "", False)
 _MIX = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93)
 
 
 def content_hash(dialogue: Dialogue) -> int:
     """Hash of all that a dialogue says, whatever file format said it. Differs between processes."""
-    turns = tuple([(turn.role, turn.text, turn.at, turn.author) for turn in dialogue.turns])
+    turns = tuple([tuple(turn.__dict__.values()) for turn in dialogue.turns])
+    if dialogue.model_fields_set == _BARE:
+        return hash(turns)
     rest = (dialogue.language, dialogue.channel, dialogue.agent, dialogue.team, dialogue.policy)
     metadata = repr(sorted(dialogue.metadata.items())) if dialogue.metadata else ""
-    return hash((turns, rest, dialogue.sources, metadata, dialogue.masked))
+    extra = (rest, dialogue.sources, metadata, dialogue.masked)
+    return hash(turns) if extra == _NO_EXTRA else hash((turns, extra))
 
 
 class Seen:

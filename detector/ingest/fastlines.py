@@ -17,14 +17,13 @@ from msgspec import UNSET, UnsetType
 from pydantic import ValidationError
 
 from detector.ingest.checks import BIDI, CONTROL, FIRST_YEAR, INVISIBLE, LAST_YEAR, MAX_ID_BYTES, check_id
-from detector.ingest.config import ROLES, ReadConfig
+from detector.ingest.config import ReadConfig
 from detector.ingest.outcomes import BadRecord
 from detector.records import Dialogue
 
-_ODD_BYTE = re.compile(rb"[\x00-\x09\x0b-\x1f\x7f]|\\[ubf]|\[(?:/?INST|CLS|SEP|MASK|PAD|UNK)\]")
+_CONTROLS = bytes([*range(10), *range(11, 32), 127])
+_ODD_BYTES = (b"\\u", b"\\b", b"\\f", b"\\\\", b"<", b"[INST]", b"[/INST]", b"[CLS]", b"[SEP]", b"[MASK]", b"[PAD]", b"[UNK]")
 _ODD_CHARACTER = re.compile(f"\ufeff|｜|{CONTROL.pattern}|{BIDI.pattern}|{INVISIBLE.pattern}")
-_SPACED_COLON = (b'" :', b'"  ')
-"""With neither of these (and no tab) in sight, every key is followed by quote and colon at once."""
 
 
 class _Turn(msgspec.Struct, forbid_unknown_fields=True, gc=False):
@@ -76,8 +75,12 @@ class FastLines:
         return found
 
     def _records(self, data: bytes) -> list[_Record] | None:
-        """The records of newline-delimited `data`, if every byte and every key of it is plain."""
-        if _ODD_BYTE.search(data) or b"<" in data or any(sign in data for sign in _SPACED_COLON):
+        """The records of newline-delimited `data`, if every byte and every key of it is plain.
+
+        No key stands there twice if there are exactly as many quotes as the decoded keys and texts
+        need; escaped quotes are told apart safely, for data with an escaped backslash do not get here.
+        """
+        if len(data.translate(None, _CONTROLS)) != len(data) or any([odd in data for odd in _ODD_BYTES]):
             return None
         try:
             if not data.isascii() and _ODD_CHARACTER.search(data.decode()):
@@ -85,62 +88,86 @@ class FastLines:
             records = self._decoder.decode_lines(data)
         except (msgspec.MsgspecError, ValueError, RecursionError):
             return None
-        return records if data.count(b'":') == sum(map(_n_keys, records)) else None
+        n_quotes = data.count(b'"') - data.count(b'\\"')
+        bare = sum([3 + 4 * len(record.turns) for record in records])
+        if n_quotes != 2 * bare and n_quotes != 2 * (bare + sum(map(_n_optional, records))):
+            return None
+        return records
 
     def _dialogue(self, record: _Record, warnings: Counter[str]) -> Dialogue | None:
-        name = record.id if record.dialogue_id is UNSET else record.dialogue_id
-        if name is UNSET or (record.id is not UNSET and record.id != name):
+        name = record.dialogue_id if record.id is UNSET else record.id
+        if name is UNSET or (record.dialogue_id is not UNSET and record.dialogue_id != name):
             return None
-        if len(name) > MAX_ID_BYTES or name.isspace() or not (name.isascii() and name.isprintable() and name):
-            try:
-                check_id(name)
-            except BadRecord:
-                return None
-        turns = self._turns(record.turns)
+        if not _plain_id(name):
+            return None
+        turns = self._turns(record.turns, warnings)
         if turns is None:
             return None
-        fields: dict[str, Any] = {"id": name, "turns": turns}
-        if _has_fields(record):
-            for key in _OPTIONAL:
-                value = getattr(record, key)
-                if value is not UNSET and value is not None:
-                    fields[key] = value
-            metadata = {key: getattr(record, key) for key in _METADATA if getattr(record, key) is not UNSET}
-            if metadata:
-                fields["metadata"] = metadata
         try:
-            dialogue = self._validate(fields)
+            return self._validate({"id": name, "turns": turns, **_fields(record)})
         except ValidationError:
             return None
-        blank = sum([not turn.text or turn.text.isspace() for turn in record.turns])
-        if blank:
-            warnings["W_BLANK_TURN"] += blank
-        return dialogue
 
-    def _turns(self, found: list[_Turn]) -> tuple[dict[str, Any], ...] | None:
+    def _turns(self, found: list[_Turn], warnings: Counter[str]) -> tuple[dict[str, Any], ...] | None:
         limit = self._config.max_turn_bytes
         if not 0 < len(found) <= self._config.max_turns:
             return None
         turns = []
-        spoken = judged = False
+        blank = unseen = 0
         last: datetime | None = None
         for index, turn in enumerate(found):
-            text = turn.text
+            role, text, at = turn.role, turn.text, turn.at
             if len(text) * 4 > limit and len(text.encode()) > limit:
                 return None
-            role = ROLES[turn.role]
-            spoken = spoken or not (not text or text.isspace())
-            judged = judged or role != "system"
+            if not text.strip():
+                blank += 1
+            if role == "system" or role == "tool":
+                role = "system"
+                unseen += 1
             fields: dict[str, Any] = {"index": index, "role": role, "text": text}
             if turn.author:
                 fields["author"] = turn.author
-            if turn.at is not UNSET and turn.at is not None:
-                last = _later(turn.at, last)
+            if at:
+                fields["at"] = last = _later(at, last)
                 if last is None:
                     return None
-                fields["at"] = last
+            elif at == "":
+                return None
             turns.append(fields)
-        return tuple(turns) if spoken and judged else None
+        if blank == len(turns) or unseen == len(turns):
+            return None
+        if blank:
+            warnings["W_BLANK_TURN"] += blank
+        return tuple(turns)
+
+
+def _plain_id(name: str) -> bool:
+    if name.isascii() and name.isprintable():
+        return len(name) <= MAX_ID_BYTES and bool(name) and not name.isspace()
+    try:
+        check_id(name)
+    except BadRecord:
+        return False
+    return True
+
+
+def _fields(record: _Record) -> dict[str, Any]:
+    """The optional fields that are there."""
+    fields: dict[str, Any] = {}
+    if record.language:
+        fields["language"] = record.language
+    if record.channel:
+        fields["channel"] = record.channel
+    if record.agent:
+        fields["agent"] = record.agent
+    if record.team:
+        fields["team"] = record.team
+    if record.policy:
+        fields["policy"] = record.policy
+    if record.source or record.split:
+        metadata = {"source": record.source, "split": record.split}
+        fields["metadata"] = {key: value for key, value in metadata.items() if value is not UNSET}
+    return fields
 
 
 def _later(value: str, before: datetime | None) -> datetime | None:
@@ -156,21 +183,17 @@ def _later(value: str, before: datetime | None) -> datetime | None:
     return time
 
 
-def _n_keys(record: _Record) -> int:
-    """Keys that the record was made from, if none was there twice."""
-    turns = record.turns
-    count = 1 + 2 * len(turns)
-    for turn in turns:
-        if turn.at is not UNSET:
-            count += 1
-        if turn.author is not UNSET:
-            count += 1
-        if turn.index is not UNSET:
-            count += 1
-        if turn.turn_id is not UNSET:
-            count += 1
-    return count + sum([getattr(record, name) is not UNSET for name in _Record.__struct_fields__[1:]])
+def _n_optional(record: _Record) -> int:
+    """Keys and texts of the record beyond an id, `turns`, and each turn's role and text."""
+    count = -2  # one of the two ids is not optional
+    for name in _RECORD_TEXTS:
+        value = getattr(record, name)
+        count += 0 if value is UNSET else 1 if value is None else 2
+    for turn in record.turns:
+        for value in (turn.at, turn.author):
+            count += 0 if value is UNSET else 1 if value is None else 2
+        count += (turn.index is not UNSET) + (turn.turn_id is not UNSET)
+    return count
 
 
-def _has_fields(record: _Record) -> bool:
-    return any([getattr(record, name) is not UNSET for name in _OPTIONAL + _METADATA])
+_RECORD_TEXTS = tuple(name for name in _Record.__struct_fields__ if name != "turns")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from detector.ingest.checks import Draft, finish
 from detector.ingest.config import ReadConfig
@@ -15,8 +15,7 @@ from detector.ingest.outcomes import BadRecord
 from detector.records import Dialogue
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """A record at a line (or record number) from 1 and a byte offset: a dialogue or its fault."""
 
     line: int

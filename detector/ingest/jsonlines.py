@@ -47,24 +47,24 @@ def _chunk(
     warnings: Counter[str],
     quick: FastLines | None,
 ) -> list[Found]:
-    lines = chunk.lines
-    offsets = chunk.offsets()
-    if b"\r" in chunk.data:
-        n_returns = sum(line.endswith(b"\r") for line in lines)
+    lines = whole = chunk.lines
+    if b"\r" in chunk.data and (n_returns := sum(line.endswith(b"\r") for line in lines)):
         warnings["W_CRLF"] += n_returns
-        lines = [line.removesuffix(b"\r") for line in lines] if n_returns else lines
-    quickly: list[Dialogue | None] = quick.dialogues(lines, warnings) if quick else [None] * len(lines)
+        lines = [line.removesuffix(b"\r") for line in lines]
+    limit = config.max_record_bytes
+    quickly: list[Dialogue | None] = [None] * len(lines)
+    if quick and max(map(len, lines)) <= limit:
+        quickly = quick.dialogues(lines, warnings)
     found: list[Found] = []
-    for index, (line, dialogue) in enumerate(zip(lines, quickly, strict=True)):
-        if len(line) > config.max_record_bytes:
-            found.append(Found(chunk.first + index, offsets[index], overlong(len(line), config)))
-        elif dialogue is not None:
-            found.append(Found(chunk.first + index, offsets[index], dialogue))
+    offset = chunk.offset
+    for number, (line, dialogue, raw) in enumerate(zip(lines, quickly, whole, strict=True), chunk.first):
+        if dialogue is not None:
+            found.append(Found(number, offset, dialogue))
+        elif len(line) > limit:
+            found.append(Found(number, offset, overlong(len(line), config)))
         elif line and not line.isspace():
-            number = chunk.first + index
-            found.extend(
-                strict_record(line, number, offsets[index], source, shape, config, warnings)
-            )
+            found.extend(strict_record(line, number, offset, source, shape, config, warnings))
+        offset += len(raw) + 1
     return found
 
 

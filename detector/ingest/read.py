@@ -7,19 +7,94 @@ here and nothing is written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from detector.ingest.checks import Draft, finish
 from detector.ingest.config import ReadConfig
+from detector.ingest.csvrows import read_csv
+from detector.ingest.documents import read_document
 from detector.ingest.duplicates import Seen, content_hash
+from detector.ingest.found import Found
 from detector.ingest.inspection import inspect
 from detector.ingest.jsonlines import read_lines
-from detector.ingest.outcomes import BadRecord, Counts, Loaded, Reject
-from detector.ingest.recognition import Recognised, recognise
-from detector.ingest.records import Found
+from detector.ingest.outcomes import BadRecord, Counts, Loaded, Reject, refuse
+from detector.ingest.parquet import read_parquet
+from detector.ingest.recognition import recognise
 from detector.ingest.sources import Source, open_logs
 
 __all__ = ["Counts", "Loaded", "ReadConfig", "Reject", "Source", "inspect", "open_logs", "read"]
 
-BATCH = 1024
 EARLY_STOP_FROM = 10_000
+_LINE_BITS = 40
+
+
+def read(sources: Sequence[Source], config: ReadConfig, counts: Counts) -> Iterator[Loaded | Reject]:
+    """Every record of `sources` in order, but for repetitions of a dialogue with the same content,
+    which are only counted. `counts` is kept up to date with what was handed out; its warnings run
+    ahead by a batch.
+
+    Raises:
+        InputRefused: what `inspect` refuses, or E_CHANGED.
+        TooManyBad: over `config.max_bad` of the records are bad; looked at once 10,000 are read, and
+            at the end.
+    """
+    seen = Seen()
+    for index, source in enumerate(sources):
+        source.check_unchanged()
+        n_before = counts.read
+        for batch in _batches(source, config, counts):
+            yield from _settled(batch, index, sources, seen, counts)
+            if counts.read >= EARLY_STOP_FROM:
+                counts.check_share(config.max_bad)
+        source.check_unchanged()
+        counts.bytes_read += source.size
+        if counts.read == n_before:
+            raise refuse("E_NO_RECORDS", source.name, "no records")
+    counts.check_share(config.max_bad)
+
+
+def _batches(source: Source, config: ReadConfig, counts: Counts) -> Iterator[list[Found]]:
+    found = recognise(source, config)
+    if found.bom:
+        counts.warnings["W_BOM"] += 1
+    if found.framing == "parquet":
+        return read_parquet(source, config, counts.warnings)
+    if found.framing == "csv":
+        return read_csv(source, config, counts.warnings)
+    if found.framing == "document":
+        return read_document(source, found, config, counts.warnings)
+    return read_lines(source, found.shape, config, counts.warnings)
+
+
+def _settled(
+    batch: list[Found], index: int, sources: Sequence[Source], seen: Seen, counts: Counts
+) -> Iterator[Loaded | Reject]:
+    """The batch with repeated ids taken out."""
+    rows, positions = [], []
+    for position, found in enumerate(batch):
+        if not isinstance(found.outcome, BadRecord):
+            place = index << _LINE_BITS | found.line
+            rows.append((hash(found.outcome.id), content_hash(found.outcome), place))
+            positions.append(position)
+    repeated = {positions[row]: (row, first) for row, first in seen.add(rows).items()}
+    name = sources[index].name
+    for position, found in enumerate(batch):
+        counts.read += 1
+        outcome = found.outcome
+        if position in repeated and not isinstance(outcome, BadRecord):
+            row, (content, place) = repeated[position]
+            if content == rows[row][1]:
+                counts.duplicates += 1
+                continue
+            outcome = _conflict(outcome.id, place, sources)
+        if isinstance(outcome, BadRecord):
+            counts.rejected += 1
+            counts.codes[outcome.code] += 1
+            yield outcome.reject(name, found.line, found.offset)
+        else:
+            yield Loaded(outcome, name, found.line)
+
+
+def _conflict(name: str, place: int, sources: Sequence[Source]) -> BadRecord:
+    file, line = sources[place >> _LINE_BITS].name, place & (1 << _LINE_BITS) - 1
+    expected = f"each id once; it stands at line {line} of {file} with other content"
+    return BadRecord("E_DUP_ID", "id", "an id again", expected, name)

@@ -42,7 +42,7 @@ def decode(raw: bytes) -> Any:
     value = _parsed(text)
     if "\\u" in text:
         for path, string in strings(value):
-            _check_characters(path, string)
+            check_characters(path, string)
     return value
 
 
@@ -125,7 +125,10 @@ def strings(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
             yield from strings(item, f"{path}[{index}]")
 
 
-def _check_characters(path: str, string: str) -> None:
+def check_characters(path: str, string: str) -> None:
+    """Raises:
+    BadRecord: E_NUL, E_BOM or E_SURROGATE, for a string that holds such a character.
+    """
     bad = _BAD_CHARACTER.search(string)
     if bad is None:
         return

@@ -14,6 +14,8 @@ from detector.masking.view import View
 Cue = Literal["keep", "phone", "card", "ssn", "id"]
 """`keep`: an order, a ticket, a price: not personal."""
 
+_BY_GROUP: dict[str, Cue] = {"phone": "phone", "card": "card", "ssn": "ssn", "id": "id"}
+
 WINDOW = 64
 
 _KEEP = (
@@ -28,10 +30,10 @@ _KEEP = (
 )
 _PHONE = (
     r"phones?|phone number|telephone|tel|tele|call|calls|called|calling|ring|mobile|mob|cell|cellphone|whatsapp|sms|"
-    r"text|texts|fax|dial|hotline|contact|reach|landline|callback|call back|handy|viber|signal|telegram|"
+    r"text|texts|fax|dial|hotline|contact|reach(?:ed|able|ing)?|landline|ph|ph no|phone no|my no|my num|callback|call back|handy|viber|signal|telegram|"
     r"(?:my|your|his|her|best|alternative|another|different|new|old|our|their|good|direct|office|home|work) number|"
     r"teléfono|telefono|móvil|movil|celular|llámame|llamame|llamar|llámeme|llámenos|mi número|mi numero|telefon|"
-    r"telefonnummer|handynummer|anrufen|rückruf|numéro|appelez|téléphone|portable|"
+    r"telefonnummer|handynummer|anrufen|rückruf|numéro|appelez|téléphone|mon portable|"
     r"телефон\w*|тел|звон\w*|позвон\w*|перезвон\w*|мобильн\w*|вотсап|ватсап|мой номер|номер телефона|набер\w+"
 )
 _CARD = (
@@ -44,26 +46,43 @@ _SSN = (
 )
 _ID = r"passports?|pasaporte|reisepass|passeport|паспорт\w*|licen[cs]e|permit|identity card|id card|ausweis"
 
-_CUES = re.compile(rf"\b(?:(?P<phone>{_PHONE})|(?P<card>{_CARD})|(?P<ssn>{_SSN})|(?P<id>{_ID})|(?P<keep>{_KEEP}))\b|(?P<hash>[#№$€£¥₽])")
+_CUES = re.compile(
+    rf"(?<![^\W_])(?:(?P<phone>{_PHONE})|(?P<card>{_CARD})|(?P<ssn>{_SSN})|(?P<id>{_ID})|(?P<keep>{_KEEP}))(?![^\W_])"
+    r"|(?P<hash>[#№$€£¥₽])"
+)
+_FOREIGN = re.compile(r"\d{3}|[{}\[\]]")
 _FILLER = re.compile(
-    r"(?:\W|\d|\b(?:number|numbers|no|nr|num|n|id|code|codes|ref|reference|is|was|are|were|it's|its|it|the|my|your|our|"
-    r"of|for|with|by|and|or|to|at|on|a|this|that|here|has|reads|says|ending|starting|called|s|número|numero|es|"
+    r"(?:\W|\b\w*\d\w*\b|\b(?:number|numbers|no|nr|num|n|id|code|codes|ref|reference|is|was|are|were|it's|its|it|the|my|your|our|"
+    r"of|for|with|by|and|or|a|this|that|here|has|reads|says|ending|starting|called|s|número|numero|es|"
     r"номер\w*|мой|ваш|nummer|ist|de|del|y|и|:)\b)*"
+)
+_LINK = re.compile(
+    r"(?:[^\w.!?\n]|\b(?:number|no|on|for|of|in|the|my|your|this|that|our|associated|with|linked|to|under|registered|file|s|"
+    r"attached|connected|from)\b)*"
 )
 _ENDING = re.compile(r"(?:last|final|first|ending|ends|end|últimos|letzten|последн\w+)\b[^.!?\n]{0,24}$")
 
 
 def cue_before(view: View, start: int) -> tuple[Cue | None, bool]:
     """The nearest cue in the `WINDOW` characters before `start`, and whether only filler words and
-    other numbers stand between."""
-    floor = max(0, start - WINDOW)
-    nearest: re.Match[str] | None = None
-    for nearest in _CUES.finditer(view.low, floor, start):
-        pass
-    if nearest is None:
+    other numbers stand between. A cue from beyond another number does not count unless it is adjacent."""
+    cues = list(_CUES.finditer(view.low, max(0, start - WINDOW), start))
+    while len(cues) > 1 and _belongs(view, cues[-2], cues[-1]):
+        cues.pop()
+    if not cues:
         return None, False
+    nearest = cues[-1]
     adjacent = _FILLER.fullmatch(view.low, nearest.end(), start) is not None
+    if not adjacent and _FOREIGN.search(view.low, nearest.end(), start):
+        return None, False
     return _named(nearest), adjacent
+
+
+def _belongs(view: View, first: re.Match[str], second: re.Match[str]) -> bool:
+    """Whether `second` only says whose or where `first` is: "phone #", "the card on my account"."""
+    if _named(first) == "keep" or _named(second) != "keep":
+        return False
+    return _LINK.fullmatch(view.low, first.end(), second.start()) is not None
 
 
 def cue_after(view: View, end: int) -> Cue | None:
@@ -79,10 +98,8 @@ def cue_after(view: View, end: int) -> Cue | None:
 
 def cue_asked(before: str) -> Cue | None:
     """What the turn before asked for, by its last cue."""
-    last: re.Match[str] | None = None
-    for last in _CUES.finditer(before, max(0, len(before) - 200)):
-        pass
-    return _named(last) if last else None
+    cues = list(_CUES.finditer(before, max(0, len(before) - 200)))
+    return _named(cues[-1]) if cues else None
 
 
 def is_ending(view: View, start: int) -> bool:
@@ -91,7 +108,4 @@ def is_ending(view: View, start: int) -> bool:
 
 
 def _named(match: re.Match[str]) -> Cue:
-    for cue in ("phone", "card", "ssn", "id"):
-        if match[cue]:
-            return cue  # type: ignore[return-value]
-    return "keep"
+    return _BY_GROUP.get(str(match.lastgroup), "keep")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from detector.masking import digit_runs, documents, email_addresses, names, street_addresses
@@ -97,23 +97,32 @@ def _masked(texts: Sequence[str], asked: int) -> list[MaskedText]:
     """Each text masked; the first `asked` follow one another, so each may answer the one before."""
     drafts = [_Draft(text) for text in texts]
     stale = list(range(len(drafts)))
+    names: set[str] = set()
     while stale:
         changed = {i for i in stale if drafts[i].search(drafts[i - 1].view.low if 0 < i < asked else "")}
-        changed |= _take_mentions(drafts)
+        known = _names_in(drafts)
+        changed |= _take_mentions(drafts, known, range(len(drafts)) if known != names else sorted(changed))
+        names = known
         stale = sorted(changed | {i + 1 for i in changed if i + 1 < asked})
     placeholders = _Numbering(drafts)
     return [
-        replace_spans(draft.text, draft.found, [placeholders.name(item) for item in draft.found]) for draft in drafts
+        replace_spans(draft.text, draft.found, [placeholders.name(item) for item in draft.found])
+        for draft in drafts
     ]
 
 
-def _take_mentions(drafts: Sequence[_Draft]) -> set[int]:
-    """Take mentions of the names found so far; which drafts had one."""
-    keys = {item.key for draft in drafts for item in draft.found if item.kind == "NAME" and item.key[0] != "["}
-    if not keys:
+def _names_in(drafts: Sequence[_Draft]) -> set[str]:
+    return {
+        item.key for draft in drafts for item in draft.found if item.kind == "NAME" and item.key[0] != "["
+    }
+
+
+def _take_mentions(drafts: Sequence[_Draft], names: set[str], places: Iterable[int]) -> set[int]:
+    """Take mentions of `names` in the drafts at `places`; which drafts had one."""
+    if not names:
         return set()
-    known = KnownNames(keys)
-    return {i for i, draft in enumerate(drafts) if draft.take(find_mentions(draft.view, known))}
+    known = KnownNames(names)
+    return {i for i in places if drafts[i].take(find_mentions(drafts[i].view, known))}
 
 
 class _Numbering:

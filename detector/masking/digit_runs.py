@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from detector.masking.context import Cue, cue_after, cue_asked, cue_before, is_ending
 from detector.masking.number_words import SPELLED_RUN, digits_of
-from detector.masking.phones import is_phone, looks_like_phone
+from detector.masking.phones import looks_like_phone
 from detector.masking.spans import Found, Kind
 from detector.masking.view import View
 
@@ -25,9 +25,11 @@ _EXTENSION = re.compile(r"[\s,]{0,2}(?:ext|extension|extn|x|доб)\.?\s?\d{1,5}
 _CUT = re.compile(r"\s?/\s|\s/|\s-\s|\s{2,}|\)\s?\(")
 _NOT_PERSONAL = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}(?:\D|$)|\d{1,2}[-/.]\d{1,2}[-/.](?:19|20)?\d{2}(?:\D|$)|\d{1,2}[-/. ]\d{1,2}[-/. ](?:19|20)\d{2}(?:\D|$)|"
-    r"(?:19|20)\d\d ?[-/] ?(?:19|20)\d\d$|\d+\.\d\d[ /-]+\d+\.\d\d$|\d{1,3}(?:[. ]\d{3})+$(?<=000)"
+    r"(?:19|20)\d\d ?[-/] ?(?:19|20)\d\d$|\d+\.\d\d[ /-]+\d+\.\d\d$|\+?\s?\d+\.\d\d?\s?[-+/*]|\d{1,3}(?:[. ]\d{3})+$(?<=000)"
 )
-_MONEY_AFTER = re.compile(r"\s?(?:[$€£¥₽%]|usd|eur|gbp|euros?|dollars?|pounds?|руб|рублей|kg|km|miles|points)")
+_MONEY_AFTER = re.compile(
+    r"\s?(?:[$€£¥₽%]|usd|eur|gbp|euros?|dollars?|pounds?|руб|рублей|kg|km|miles|points)"
+)
 _SSN_SHAPE = re.compile(r"\d{3}([- ])\d{2}\1\d{4}")
 
 
@@ -82,13 +84,15 @@ def _kind_of(run: str, digits: str, cue: Cue | None, adjacent: bool) -> Kind | N
         if (is_card(digits) and not kept) or cue == "card":
             return "CARD"
         return None if kept or cue != "phone" else "PHONE"
-    if cue == "ssn" and 8 <= len(digits) <= 12 and adjacent:
-        return "SSN"
+    if run.startswith("+") and looks_like_phone(run, digits):
+        return "PHONE"
+    if cue in ("ssn", "id") and 8 <= len(digits) <= 12 and (adjacent or not looks_like_phone(run, digits)):
+        return "SSN" if cue == "ssn" else "ID"
     if _SSN_SHAPE.fullmatch(run) and not kept and _is_ssn(digits):
         return "SSN"
-    if kept or (cue in ("ssn", "id", "card") and adjacent and not run.startswith("+")):
+    if kept or (cue in ("ssn", "id", "card") and adjacent):
         return None
-    if looks_like_phone(run, digits) or (cue == "phone" and is_phone(run, digits)):
+    if looks_like_phone(run, digits) or (cue == "phone" and len(digits) <= 15):
         return "PHONE"
     return None
 
@@ -138,7 +142,7 @@ def is_card(digits: str) -> bool:
     """Whether `digits` could be a payment card: its first digits, its length and the Luhn check."""
     from stdnum import luhn
 
-    if not 13 <= len(digits) <= 19 or digits[0] not in "23456" or len(set(digits)) < 3:
+    if not 13 <= len(digits) <= 19 or digits[0] not in "23456" or len(set(digits)) < 2:
         return False
     if digits[0] == "2" and not "2200" <= digits[:4] <= "2720":
         return False

@@ -23,10 +23,10 @@ _AT = re.compile(
     rf"{_OPEN}(?:at|@|ät|arroba|arobase|собака){_CLOSE}|(?<=[\w.])\s(?:at|arroba|arobase|собака|at sign)\s|\s?@\s?"
     r"|(?<=\w)[_-](?:at|AT)[_-]"
 )
-_DOT = rf"(?:{_OPEN}(?:dot|\.|punto|point|punkt|точка){_CLOSE}|\s(?:dot|punto|point|punkt|точка)\s|\s\.\s?|\.\s?|[_-]dot[_-])"
+_DOT = rf"(?:{_OPEN}(?:dot|\.|punto|точка){_CLOSE}|\s(?:dot|punto|точка)\s|\s\.\s?|\.\s?|[_-]dot[_-])"
 _LABEL = r"[^\W_](?:[\w-]{0,40}[^\W_])?"
 _SPACED_DOMAIN = re.compile(rf"({_LABEL})((?:{_DOT}{_LABEL}){{1,4}})")
-_SPELLED_DOT = re.compile(rf"{_OPEN}|\b(?:dot|punto|point|punkt|точка)\b|\s\.")
+_SPELLED_DOT = re.compile(rf"{_OPEN}|\b(?:dot|punto|точка)\b|\s\.")
 _JOINT = rf"(?:{_DOT}|\s(?:underscore|dash|hyphen|minus|plus|guion|guión|guion bajo)\s|[_+-])"
 _LOCAL = re.compile(rf"(?:(?<=[\s:,;(\"'])|^){_LABEL}(?:{_JOINT}{_LABEL}){{0,4}}$")
 _LETTERS = re.compile(r"(?:(?<=[\s:,;(])|^)\w(?:[\s-]\w){2,30}$")
@@ -38,12 +38,14 @@ _TLD = frozenset(
     "com org net edu gov info biz io co uk de fr es it nl pl ru eu us ca au br mx ch at be se no dk fi ie pt cz jp "
     "cn in nz za me dev app test example invalid ua by kz tr gr hu ro".split()
 )
-_CUE = re.compile(r"(?:e-?mails?|e-?mail address|mail|correo|почт\w*|адрес|inbox|write to|reach me|contact me)\b")
+_CUE = re.compile(
+    r"(?:e-?mails?|e-?mail address|mail|correo|почт\w*|адрес|inbox|write to|reach me|contact me)\b"
+)
 _VERBS = frozenset(
     "look looked looking shop shopped shopping buy bought order ordered ordering was is are were be been am me us him "
     "her them it you work works worked working available sold found see seen check checked sign signed login visit "
     "here there stay stayed arrive arrived start starts started end ends back up down out in on online and or not "
-    "price prices page site website store deal deals account item listed live that this support".split()
+    "price prices page site website store deal deals account item listed live that this".split()
 )
 
 
@@ -52,12 +54,13 @@ def find(view: View, before: str) -> Iterator[Found]:
     low = view.low
     if "@" not in low and not _maybe_spelled(low):
         return
+    for match in re.finditer("@", low):
+        found = _plain(low, match)
+        if found:
+            yield found
     position = 0
     for match in _AT.finditer(low):
-        if match.start() < position:
-            continue
-        found = _plain(low, match) if match[0] == "@" else None
-        found = found or _obfuscated(low, match, before)
+        found = _obfuscated(low, match, before) if match.start() >= position else None
         if found:
             position = found.end
             yield found
@@ -83,7 +86,9 @@ def _plain(low: str, match: re.Match[str]) -> Found | None:
 def _obfuscated(low: str, match: re.Match[str], before: str) -> Found | None:
     window_start = max(0, match.start() - MAX_LOCAL)
     bracketed = not match[0].strip().isalpha()
-    cued = bool(_CUE.search(low, max(0, match.start() - 80), match.start())) or bool(_CUE.search(before[-120:]))
+    cued = bool(_CUE.search(low, max(0, match.start() - 80), match.start())) or bool(
+        _CUE.search(before[-120:])
+    )
     domain_end = _domain_end(low, match.end(), bracketed, cued)
     if domain_end is None:
         return None
@@ -91,7 +96,7 @@ def _obfuscated(low: str, match: re.Match[str], before: str) -> Found | None:
     local = _LETTERS.search(left) or _LOCAL.search(left)
     if not local:
         return None
-    if not bracketed and not cued and (local[0] in _VERBS or local[0].split()[-1] in _VERBS):
+    if not bracketed and local[0] in _VERBS:
         return None
     start = window_start + local.start()
     key = f"{_plainly(local[0])}@{_plainly(low[match.end() : domain_end])}"
@@ -123,6 +128,10 @@ def _last_tld(low: str, domain: re.Match[str]) -> int | None:
 def _plainly(text: str) -> str:
     """`text` with the words for dots and dashes undone, to compare spellings of one address."""
     text = re.sub(_DOT, ".", text)
-    for words, sign in (("underscore|guion bajo", "_"), ("dash|hyphen|minus|guion|guión", "-"), ("plus", "+")):
+    for words, sign in (
+        ("underscore|guion bajo", "_"),
+        ("dash|hyphen|minus|guion|guión", "-"),
+        ("plus", "+"),
+    ):
         text = re.sub(rf"\s(?:{words})\s", sign, text)
     return re.sub(r"[\s\[\](){}<>*|]", "", text)

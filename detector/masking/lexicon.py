@@ -140,7 +140,8 @@ NOT_NAMES = frozenset(
     start started confirm confirmed provide reset book booked track follow contact reach leave left placed
     nothing something anything everything thing things way ways time times part place bit lot kind sort type reason
     sense idea deal luck care fault joke scam fraud theft robbery mess mistake emergency disaster
-    bye goodbye cheers regards sincerely best warm kind yours faithfully truly respectfully cordially
+    required optional mandatory invalid needed private safe protected there misspelt blank empty hidden whenever nuevo nueva
+    bye goodbye good-bye called named titled cheers regards sincerely best warm kind yours faithfully truly respectfully cordially
     congratulations enjoy appreciate appreciated noted received resolved approved denied declined pending
     part-time full-time premium basic standard gold silver platinum business enterprise professional pro plus
     hola gracias por para favor buenos buenas días tardes noches señor señora equipo soporte cliente atención servicio

@@ -18,7 +18,9 @@ class KnownNames:
 
     def __init__(self, keys: Iterable[str]) -> None:
         words = {word for key in keys for word in key.split()}
-        self.sure = {word for word in words if len(word) > 2 and word not in COMMON_WORDS | NOT_NAMES | PARTICLES}
+        self.sure = {
+            word for word in words if len(word) > 2 and word not in COMMON_WORDS | NOT_NAMES | PARTICLES
+        }
         self.words = words
 
 

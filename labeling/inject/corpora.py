@@ -98,6 +98,10 @@ def split_of(group: str) -> str:
     return "calibration" if place < 0.925 else "test"
 
 
+_ASKS_SECRET = re.compile(r"\b(?:pin|password|maiden name)\b", re.IGNORECASE)
+"""Some STAR agents ask for a PIN because their flow chart says so: V2 by the taxonomy, not clean."""
+
+
 def _usable(turns: tuple[DraftTurn, ...]) -> bool:
     roles = {turn.role for turn in turns}
     agent = [turn.text for turn in turns if turn.role == "agent"]
@@ -107,6 +111,7 @@ def _usable(turns: tuple[DraftTurn, ...]) -> bool:
         and 2 <= len(turns) <= MAX_TURNS
         and sum(len(turn.text) for turn in turns) <= MAX_CHARS
         and max(repeats.values(), default=0) < 2
+        and not any(_ASKS_SECRET.search(text) for text in agent)
     )
 
 

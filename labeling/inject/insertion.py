@@ -101,12 +101,14 @@ def open_places(draft: Draft) -> list[int]:
 def where_in(draft: Draft, place: int, rng: Random) -> Where:
     """Where in a turn to put words. `instead` only where no question of the customer's is dropped."""
     turn, before = draft.turns[place], draft.turns[place - 1] if place else None
-    options: list[Where] = ["before"] * 4 + ["after"] * 4
-    if _SEAM.search(turn.text):
-        options += ["between"] * 2
-    if len(turn.text) <= 120 and before is not None and "?" not in before.text and not before.touched:
-        options += ["instead"] * 4
-    return rng.choice(options)
+    free = before is not None and "?" not in before.text and not before.touched
+    weights: dict[Where, int] = {
+        "before": 4,
+        "after": 4,
+        "between": 2 if _SEAM.search(turn.text) else 0,
+        "instead": 4 if free and len(turn.text) <= 120 else 0,
+    }
+    return rng.choices(list(weights), list(weights.values()))[0]
 
 
 def marked(turn: DraftTurn, text: str, mark: Mark | None) -> DraftTurn:

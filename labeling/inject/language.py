@@ -13,7 +13,7 @@ from random import Random
 from labeling.inject.draft import Draft, DraftTurn, Family, Made, Mark, Pool
 from labeling.inject.places import free_agent_turns, shuffled
 from labeling.inject.wordings.grammar_slips import HELD_OUT_RULES, RULES
-from labeling.inject.wordings.misspellings import HOMOPHONES, MISSPELLINGS, REAL_WORDS
+from labeling.inject.wordings.misspellings import HOMOPHONES, MISSPELLINGS, PHONETIC, REAL_WORDS
 from labeling.inject.wordings.rules import Rule
 
 Slip = Callable[[str, Random], str | None]
@@ -25,12 +25,6 @@ _NEIGHBOURS = {
     "j": "hk", "k": "jl", "l": "k", "m": "n", "n": "bm", "o": "ip", "p": "o", "q": "w", "r": "et",
     "s": "ad", "t": "ry", "u": "yi", "v": "cb", "w": "qe", "x": "zc", "y": "tu", "z": "x",
 }  # fmt: skip
-_PHONETIC = (
-    ("tion", "shun"), ("tion", "sion"), ("ph", "f"), ("ck", "k"), ("ould", "ud"), ("igh", "ite"), ("ea", "ee"),
-    ("qu", "kw"), ("ss", "s"), ("ough", "uff"), ("ei", "ay"), ("ble", "bel"), ("ice", "ise"), ("ce", "se"),
-    ("ary", "ery"), ("ence", "ance"), ("ance", "ence"), ("ai", "ay"), ("ee", "ea"), ("oo", "u"), ("wh", "w"),
-    ("er", "ur"), ("ly", "lee"), ("able", "ible"), ("gh", ""), ("kn", "n"), ("wr", "r"), ("ou", "ow"),
-)  # fmt: skip
 
 
 def _keys(word: str, rng: Random) -> str | None:
@@ -62,7 +56,7 @@ def _vowel(word: str, rng: Random) -> str | None:
 
 
 def _phonetic(word: str, rng: Random) -> str | None:
-    fits = [(sound, spelt) for sound, spelt in _PHONETIC if sound in word]
+    fits = [(sound, spelt) for sound, spelt in PHONETIC if sound in word]
     if not fits:
         return None
     sound, spelt = rng.choice(fits)

@@ -1,17 +1,20 @@
 """From one clean draft to examples: which error goes in, its clean twin, or none at all.
 
-Knows nothing of files. The choice of codes leans towards those made least so far.
+Knows nothing of files. The choice of codes and families leans towards those made least so far.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
+from typing import TypeVar
 
 from detector.records import Example
 from labeling.inject.draft import Draft, Family, Made, Pool
+
+Text = TypeVar("Text")
 
 MAX_POOLED = 4000
 """Texts of each kind and domain that are kept to borrow from."""
@@ -30,10 +33,11 @@ def pool_of(drafts: Iterable[Draft], rng: Random) -> Pool:
             (agent if turn.role == "agent" else customer)[draft.domain].append(turn.text)
             if before and before.role == "customer" and turn.role == "agent":
                 exchanges[draft.domain].append((before.text, turn.text))
-    for texts in (*agent.values(), *customer.values(), *exchanges.values()):
-        rng.shuffle(texts)  # type: ignore[arg-type]
-        del texts[MAX_POOLED:]
-    return Pool(dict(agent), dict(customer), dict(exchanges))
+    return Pool(_drawn(agent, rng), _drawn(customer, rng), _drawn(exchanges, rng))
+
+
+def _drawn(by_domain: Mapping[str, list[Text]], rng: Random) -> dict[str, list[Text]]:
+    return {domain: rng.sample(texts, min(len(texts), MAX_POOLED)) for domain, texts in by_domain.items()}
 
 
 @dataclass
@@ -77,8 +81,8 @@ class Mixer:
             codes = list(by_code)
             code = rng.choices(codes, [self._need(code) for code in codes])[0]
             choice = by_code.pop(code)
-            rng.shuffle(choice)
-            for family in choice:
+            need = {family.name: (self.counts[family.name] + 1) * rng.uniform(0.5, 1.5) for family in choice}
+            for family in sorted(choice, key=lambda family: need[family.name]):
                 if made := family.make(draft, rng, self.pool):
                     self.counts[family.name] += 1
                     return family, made

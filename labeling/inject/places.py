@@ -12,6 +12,7 @@ from random import Random
 
 from detector.records import Role
 from labeling.inject.draft import Draft, DraftTurn, Mark
+from labeling.inject.wordings.patterns import FUNCTION_WORDS
 
 _REQUEST = re.compile(
     r"\b(can|could|would|will) you\b|\b(please|tell me|let me know|i('d| would)? (also )?(need|like|want)"
@@ -86,6 +87,11 @@ def sentences(text: str) -> list[str]:
 def words_of(text: str) -> set[str]:
     """The words of four letters or more, in lower case."""
     return set(re.findall(r"[a-z]{4,}", text.lower()))
+
+
+def content_words(text: str) -> set[str]:
+    """The words that carry meaning, cut to six letters so that forms of one word agree."""
+    return {word[:6] for word in words_of(text) if word not in FUNCTION_WORDS}
 
 
 def shared(one: str, other: str) -> float:

@@ -11,7 +11,8 @@ from __future__ import annotations
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import Annotated, Any
@@ -24,6 +25,7 @@ from detector.records import Example
 from labeling.inject.corpora import CORPORA, Clean, Corpus, read, split_of
 from labeling.inject.draft import Draft, Family
 from labeling.inject.families import all_families
+from labeling.inject.mending import mender_of
 from labeling.inject.mix import Mixer, pool_of
 
 MANIFEST = "manifest.json"
@@ -44,8 +46,10 @@ class InjectConfig:
     """Passes over the training dialogues, each with fresh errors."""
     share: float = 0.8
     """Share of training dialogues that get an error, each round."""
-    eval_share: float = 0.45
-    """The same in dev, calibration and test sets."""
+    eval_rounds: int = 2
+    """The same for dev, calibration and test sets."""
+    eval_share: float = 0.22
+    """Share of their dialogues that get an error, each round: 4 to 5 % of agent turns in all."""
     limit: int | None = None
     """At most this many dialogues of each corpus."""
     domain_limit: int = 1200
@@ -55,7 +59,7 @@ class InjectConfig:
         for name in ("share", "eval_share"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ConfigError("E_OPTION", f"--{name.replace('_', '-')} must lie between 0 and 1")
-        for name in ("rounds", "limit", "domain_limit"):
+        for name in ("rounds", "eval_rounds", "limit", "domain_limit"):
             if getattr(self, name) is not None and getattr(self, name) < 1:
                 raise ConfigError("E_OPTION", f"--{name.replace('_', '-')} must be at least 1")
 
@@ -84,7 +88,7 @@ def run(config: InjectConfig) -> dict[str, Any]:
         raise OutputRefused("E_EXISTS", f"{config.out}: holds a finished set already; name another folder")
     started = time.monotonic()
     config.out.mkdir(parents=True, exist_ok=True)
-    cleans = {corpus.name: _limited(read(corpus, config.data), config.limit) for corpus in CORPORA}
+    cleans = _cleans(config)
     trained = {name: rows for name, rows in cleans.items() if _corpus(name).trains}
     files = [_write(config, plan, trained) for plan in _plans(config)]
     unknown = [clean.draft for name, rows in cleans.items() if name not in trained for clean in rows]
@@ -121,18 +125,18 @@ class _Plan:
     split: str
     held_out: bool
     share: float
-    rounds: int = 1
+    rounds: int
 
 
 def _plans(config: InjectConfig) -> tuple[_Plan, ...]:
-    share = config.eval_share
+    share, rounds = config.eval_share, config.eval_rounds
     return (
         _Plan("train", "train", False, config.share, config.rounds),
-        _Plan("dev", "dev", False, share),
-        _Plan("calibration", "calibration", False, share),
-        _Plan("dev_unseen", "dev", True, share),
-        _Plan("test_seen", "test", False, share),
-        _Plan("test_unseen", "test", True, share),
+        _Plan("dev", "dev", False, share, rounds),
+        _Plan("calibration", "calibration", False, share, rounds),
+        _Plan("dev_unseen", "dev", True, share, rounds),
+        _Plan("test_seen", "test", False, share, rounds),
+        _Plan("test_unseen", "test", True, share, rounds),
     )
 
 
@@ -140,8 +144,14 @@ def _corpus(name: str) -> Corpus:
     return next(corpus for corpus in CORPORA if corpus.name == name)
 
 
-def _limited(cleans: Iterable[Clean], limit: int | None) -> list[Clean]:
-    return [clean for _, clean in zip(range(limit or 10**9), cleans, strict=False)]
+def _cleans(config: InjectConfig) -> dict[str, list[Clean]]:
+    """The dialogues of every corpus, natural misspellings mended or left out."""
+    read_in = {corpus.name: list(islice(read(corpus, config.data), config.limit)) for corpus in CORPORA}
+    mender = mender_of(clean.draft for rows in read_in.values() for clean in rows)
+    return {
+        name: [replace(clean, draft=draft) for clean in rows if (draft := mender.mended(clean.draft))]
+        for name, rows in read_in.items()
+    }
 
 
 def _families(held_out: bool) -> tuple[Family, ...]:
@@ -177,7 +187,9 @@ def _write_mixed(config: InjectConfig, plan: _Plan, drafts: list[Draft]) -> dict
 
 def _write_domain(config: InjectConfig, drafts: list[Draft]) -> dict[str, Any]:
     chosen = Random(f"{config.seed}/domain").sample(drafts, min(config.domain_limit, len(drafts)))
-    return _write_mixed(config, _Plan("test_domain", "test", True, config.eval_share), chosen)
+    return _write_mixed(
+        config, _Plan("test_domain", "test", True, config.eval_share, config.eval_rounds), chosen
+    )
 
 
 def _write_clean(config: InjectConfig, cleans: list[Clean]) -> dict[str, Any]:

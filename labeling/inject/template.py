@@ -33,6 +33,7 @@ from labeling.inject.wordings.templates import (
     SENTENCES,
     SIGNOFFS,
     SLOTS,
+    SYNONYMS,
     SYNTAXES,
 )
 
@@ -158,19 +159,9 @@ def _repointed(text: str, rng: Random) -> str:
     return rng.choice(changes)(text)
 
 
-_SYNONYMS = (
-    (r"\bI'm\b", "I am"), (r"\bI am\b", "I'm"), (r"\bcannot\b", "can't"), (r"\bcan't\b", "cannot"),
-    (r"\bdo not\b", "don't"), (r"\bdon't\b", "do not"), (r"\bwould you like\b", "do you want"),
-    (r"\bI have\b", "I've"), (r"\bI've\b", "I have"), (r"\bprovide\b", "give"), (r"\bneed\b", "require"),
-    (r"\bplease\b", "kindly"), (r"\bfound\b", "located"), (r"\bhelp\b", "assist"), (r"\bthere are\b", "we have"),
-    (r"\bthere is\b", "there's"), (r"\bit is\b", "it's"), (r"\bis located\b", "is"), (r"\bcan I\b", "may I"),
-    (r"\bmay I\b", "could I"), (r"\bshould I\b", "shall I"), (r"\bgreat\b", "wonderful"), (r"\bthat\b", "this"),
-)  # fmt: skip
-
-
 def _reworded(text: str, rng: Random) -> str:
     """The same statement with contractions and small words exchanged."""
-    for pattern, new in rng.sample(_SYNONYMS, len(_SYNONYMS))[:14]:
+    for pattern, new in rng.sample(SYNONYMS, len(SYNONYMS))[:14]:
         text = re.sub(pattern, new, text, count=1, flags=re.IGNORECASE)
     return text[:1].upper() + text[1:]
 

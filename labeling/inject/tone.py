@@ -105,7 +105,7 @@ def deaf_to(kind: Distress, voice: Voice) -> Make:
         told = spoken(rng.choice(kind.said), distress.SLOTS, rng)
         neutral = spoken(rng.choice(distress.NEUTRAL), distress.SLOTS, rng)
         heard = spoken(rng.choice((*kind.heard, *kind.heard, *voice.heard)), distress.SLOTS, rng)
-        unheard = spoken(rng.choice(voice.unheard), distress.SLOTS, rng) if rng.random() < 0.6 else ""
+        unheard = spoken(rng.choice(voice.unheard), distress.SLOTS, rng) if rng.random() < 0.75 else ""
         telling = manner(asked.text, rng, rng.choice(("before", "after")))
         leading = manner(turn.text, rng, "before")
         trailing = replace(leading, where="after") if rng.random() < 0.15 else leading
@@ -123,7 +123,8 @@ def deaf_to(kind: Distress, voice: Voice) -> Make:
 
 
 RUDE = tuple(
-    Family("T1", f"T1.{idea.name}", inserter("T1", idea), idea.held_out) for idea in (*rude.IDEAS, *rude_exam.IDEAS)
+    Family("T1", f"T1.{idea.name}", inserter("T1", idea), idea.held_out)
+    for idea in (*rude.IDEAS, *rude_exam.IDEAS)
 )
 DEAF = tuple(
     Family("T2", f"T2.{kind.name}", deaf_to(kind, voice), voice.held_out)

@@ -46,7 +46,7 @@ def trade(dialogue_id: str) -> str:
 def test_reads_without_a_reject_or_a_warning(dialogues: dict[str, Dialogue], counts: Counts) -> None:
     n_lines = (SAMPLE / "dialogues.jsonl").read_bytes().count(b"\n")
     assert len(dialogues) == n_lines
-    assert not counts.warnings
+    assert counts.warnings.total() == 0
 
 
 def test_is_varied(dialogues: dict[str, Dialogue]) -> None:

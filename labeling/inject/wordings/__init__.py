@@ -1,1 +1,1 @@
-"""The sentences that error families are made of, as templates: `(a|b)` is a choice, `@x` a rule of the slots."""
+"""The sentences that families of errors are made of: `(a|b)` is a choice, `@x` a rule named beside it."""

@@ -5,8 +5,20 @@ from __future__ import annotations
 from labeling.inject.phrases import Grammar
 
 SLOTS: Grammar = {
-    "hurry": ("I don't have all day", "and hurry", "I won't ask again", "before I lose my patience", "for God's sake"),
-    "ease": ("take your time", "if you have it at hand", "I can wait", "and I'll do the rest", "for the booking"),
+    "hurry": (
+        "I don't have all day",
+        "and hurry",
+        "I won't ask again",
+        "before I lose my patience",
+        "for God's sake",
+    ),
+    "ease": (
+        "take your time",
+        "if you have it at hand",
+        "I can wait",
+        "and I'll do the rest",
+        "for the booking",
+    ),
 }
 
 PAIRS = (

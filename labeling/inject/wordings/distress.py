@@ -52,7 +52,7 @@ TRAINED = (
         (
             "@sorry for your loss.",
             "@sorry to hear about your loss(, please accept my condolences|, my thoughts are with you and your family|).",
-            "(My condolences|My deepest condolences|My sincere condolences|Please accept my condolences)(, this must be @very hard| to you and your family|).",
+            "(My condolences|My deepest condolences|My sincere condolences|Please accept my condolences)(, this must be @very hard|, to you and all the family|).",
         ),
     ),
     Distress(
@@ -65,7 +65,7 @@ TRAINED = (
             "(I just had a miscarriage|I lost the pregnancy|My chemo starts tomorrow)(.| and I'm not doing well.|, sorry, I'm @very upset.)",
         ),
         (
-            "@sorry (you're going through this|to hear that|about this), I (hope|wish) (things get better soon|you a quick recovery|everything turns out well).",
+            "@sorry (you're going through this|to hear that|about this), I (hope things get better soon|wish you a quick recovery|hope everything turns out well).",
             "(That must be|This must be) @very (frightening|hard|painful)(, I hope you're not alone with it| for you and your family|).",
             "I hope (you feel better soon|everyone recovers soon|it goes well)(, @sorry to hear that|, that sounds @very hard).",
         ),
@@ -165,7 +165,8 @@ EXAM = (
 
 TRAINED_VOICE = Voice(
     heard=(
-        "@sorry to hear that(.|, that must be @very hard.|, thank you for telling me.)",
+        "@sorry to hear that(.|.|, that must be @very hard.|, thank you for telling me.)",
+        "(Oh no|Oh dear|That's awful|I'm so sorry|How sad|That sounds hard|I feel for you).",
         "(I'm sorry you're going through this|That sounds really hard|That must be @very difficult|I can only imagine how hard this is)(.|, I'll do my best to help.|, let's get this sorted for you.)",
         "(Oh no|Oh dear), (@sorry|that's terrible|that's awful)(.|, I'll take care of this right away.)",
         "(I understand this is a hard time|I understand how upsetting this must be|I understand how you feel)(.| and I'm here to help.)",
@@ -176,12 +177,16 @@ TRAINED_VOICE = Voice(
         "(Thanks|Thank you) for (the information|the info|letting me know|your message|the details).",
         "(Great|Perfect|Awesome|Wonderful|Excellent|Sounds good)(!|, thanks!|.|, let's go on.)",
         "(Sure|No problem|Of course|Certainly)(.|, happy to help.|, I can help with that.)",
+        "(Thank you|Thanks) for the (information|details), (I've added it to your file and we can go on|let's look at the options we have|here is what I need from you next).",
+        "(I can certainly help you with that|Let me check that in our system for you|I have all I need from you)(.| and it will only take a moment.|, thank you for your patience.)",
+        "(Okay|Alright|Great), (so let's get back to what you asked for|so here is how we go on|let me look that up for you right away).",
     ),
 )
 
 EXAM_VOICE = Voice(
     heard=(
         "My heart goes out to you(.|, truly.|, and please know there's no pressure here.)",
+        "(How dreadful|You poor soul|That is so much to bear|My sympathy).",
         "(What a dreadful thing to face|No one would find that easy|It takes strength to share this)(.|, and I want to make things gentler from here.)",
         "(You have my sympathy|You're in my thoughts|I wish I could take some of that off your shoulders)(.|, let me at least handle this bit.)",
         "(Before anything else|First things first), (how are you holding up?|are you all right?|I want to say how sad I am to read that.)",
@@ -191,6 +196,8 @@ EXAM_VOICE = Voice(
         "(That's recorded|I've put that down|Duly registered)(.|, next.| in the form.)",
         "(As for your inquiry|Regarding your inquiry|Back to the matter at hand|Let's continue):",
         "(Absolutely|By all means)(, let's proceed.|.|, here we go.)",
+        "(With that out of the way|Having read your note), (we can turn to the remaining fields of your form|the following is available on our side).",
+        "(Everything you wrote has been registered|Your remark is on record) (and does not affect the next step|so we may carry on with the procedure).",
     ),
     held_out=True,
 )

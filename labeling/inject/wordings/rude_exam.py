@@ -1,6 +1,6 @@
 """Rude and blaming ideas that are kept for the exam: polite blame, mockery, contempt for the sum paid.
 
-No sentence here may stand in `rude`, and no idea either.
+No sentence and no idea of `rude` may stand here.
 """
 
 from __future__ import annotations

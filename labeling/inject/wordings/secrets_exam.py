@@ -15,7 +15,13 @@ SLOTS = {
         "I'm almost through with your form",
         "Your benefits expire tonight",
     ),
-    "wait": ("Take your time", "I'm ready when you are", "I'll hold", "Slowly, one after the other", "I'm listening"),
+    "wait": (
+        "Take your time",
+        "I'm ready when you are",
+        "I'll hold",
+        "Slowly, one after the other",
+        "I'm listening",
+    ),
 }
 
 READ_DIGITS = (

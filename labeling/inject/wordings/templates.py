@@ -122,3 +122,12 @@ CLEAN_LINES = (
     "We are here to help.", "(You can choose|Choose) between pick-up and delivery.", "(Yes or no is fine|Either is fine).",
     "I checked (that|this) with billing.", "Your parcel is on its way (/ should be there soon|).",
 )  # fmt: skip
+SYNONYMS = (
+    (r"\bI'm\b", "I am"), (r"\bI am\b", "I'm"), (r"\bcannot\b", "can't"), (r"\bcan't\b", "cannot"),
+    (r"\bdo not\b", "don't"), (r"\bdon't\b", "do not"), (r"\bwould you like\b", "do you want"),
+    (r"\bI have\b", "I've"), (r"\bI've\b", "I have"), (r"\bprovide\b", "give"), (r"\bneed\b", "require"),
+    (r"\bplease\b", "kindly"), (r"\bfound\b", "located"), (r"\bhelp\b", "assist"), (r"\bthere are\b", "we have"),
+    (r"\bthere is\b", "there's"), (r"\bit is\b", "it's"), (r"\bis located\b", "is"), (r"\bcan I\b", "may I"),
+    (r"\bmay I\b", "could I"), (r"\bshould I\b", "shall I"), (r"\bgreat\b", "wonderful"), (r"\bthat\b", "this"),
+)  # fmt: skip
+"""Words of one meaning: pattern and replacement."""

@@ -1,0 +1,61 @@
+"""``dialint verify PATH...``: is every byte of an output or a release still the one that was written?
+
+Compares files with their manifest, and the manifest with its own seal. Repairs nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from app.verdict_files import manifest_path
+from detector.artifacts import read_manifest, verify_files
+from detector.errors import ConfigError, OutputRefused, UserError
+
+
+def verify(*paths: Path) -> int:
+    """Check outputs and releases against their manifests.
+
+    Parameters
+    ----------
+    paths
+        Output files of dialint score, their manifests, or release folders.
+    """
+    if not paths:
+        raise ConfigError("E_OPTION", "nothing to verify was named")
+    damaged = 0
+    for path in paths:
+        try:
+            sys.stdout.write(f"{path}: whole, {verified(path)} files\n")
+        except UserError as error:
+            damaged += 1
+            sys.stderr.write(f"dialint: {error}\n")
+    return UserError.exit_code if damaged else 0
+
+
+def verified(path: Path) -> int:
+    """How many files `path` stands for, all of them as written.
+
+    Raises:
+        OutputRefused: a file is missing, was changed, or has no manifest.
+        ReleaseRefused: the release folder is damaged or unsafe.
+    """
+    if not path.exists():
+        raise OutputRefused("E_PATH", f"{path}: no such file or folder")
+    if path.is_dir():
+        return _release(path) if (path / "release.json").exists() else _listed(path / "manifest.json")
+    return _listed(path if path.name.endswith(".manifest.json") else manifest_path(path))
+
+
+def _release(folder: Path) -> int:
+    from detector.release import Release
+
+    return len(Release(folder).manifest["files"])
+
+
+def _listed(manifest: Path) -> int:
+    entries = read_manifest(manifest).get("files")
+    if not entries:
+        raise OutputRefused("E_MANIFEST", f"{manifest}: names no files")
+    verify_files(manifest.parent, entries)
+    return len(entries)

@@ -1,0 +1,141 @@
+"""CSV logs, one message a row. Quoting is strict, rows must be as wide as the header.
+
+Cells are data: one that starts with ``=`` is a text like any other. Dialogues need not stand together:
+where they do not, rows are brought together on disk (`regroup`).
+"""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Iterator
+
+from detector.errors import InputRefused
+from detector.ingest.config import ReadConfig
+from detector.ingest.found import Found
+from detector.ingest.lines import chunks
+from detector.ingest.messages import Columns, Row, gather, identity
+from detector.ingest.outcomes import BadRecord, refuse
+from detector.ingest.regroup import Runs, regrouped
+from detector.ingest.sources import Source
+from detector.ingest.streams import blocks
+
+GROUP = 256
+DELIMITERS = {";": "';'", "\t": "tab", "|": "'|'"}
+
+
+def read_csv(source: Source, config: ReadConfig, warnings: Counter[str]) -> Iterator[list[Found]]:
+    """Batches of dialogues, each at the line of its first row.
+
+    Raises:
+        InputRefused: E_CSV with the line, for a header or quoting that makes the rest unreadable.
+    """
+    together = check_csv(source, config)
+    table = _Table(source, config)
+    rows = table.rows() if together else regrouped(table.rows(), table.columns)
+    batch: list[Found] = []
+    for found in gather(rows, table.columns, config, warnings):
+        batch.append(found)
+        if len(batch) >= GROUP:
+            yield batch
+            batch = []
+    if table.feed.n_returns:
+        warnings["W_CRLF"] += table.feed.n_returns
+    yield batch
+
+
+def check_csv(source: Source, config: ReadConfig) -> bool:
+    """Read every row once; whether the rows of each dialogue stand together.
+
+    Raises:
+        InputRefused: E_CSV, or E_NO_RECORDS where there is no row but the header.
+    """
+    table = _Table(source, config)
+    runs = Runs()
+    for row in table.rows():
+        runs.add(identity(row.cells, table.columns))
+    if not runs.rows:
+        raise refuse("E_NO_RECORDS", source.name, "a header and no rows")
+    return runs.together()
+
+
+class _Feed:
+    """Decoded lines for the csv module; `line` and `offset` are those of the next one, `bad` is what
+    was wrong with a line since it was last cleared."""
+
+    def __init__(self, source: Source, config: ReadConfig) -> None:
+        self.line, self.offset, self.n_returns = 1, 0, 0
+        self.bad: BadRecord | None = None
+        self._lines = self._read(source, config)
+
+    def _read(self, source: Source, config: ReadConfig) -> Iterator[tuple[int, bytes]]:
+        for chunk in chunks(blocks(source, config), config.max_record_bytes):
+            if chunk.overlong:
+                raise refuse("E_CSV", source.name, f"line {chunk.first}: over {config.max_record_bytes} bytes")
+            yield from zip(chunk.offsets(), chunk.lines, strict=True)
+
+    def __iter__(self) -> _Feed:
+        return self
+
+    def __next__(self) -> str:
+        offset, raw = next(self._lines)
+        self.line += 1
+        self.offset = offset + len(raw) + 1
+        self.n_returns += raw.endswith(b"\r")
+        return self._decoded(raw) + "\n"
+
+    def _decoded(self, raw: bytes) -> str:
+        try:
+            text = raw.decode()
+        except UnicodeDecodeError:
+            self.bad = BadRecord("E_UTF8", "", "a byte", "UTF-8 text")
+            return raw.decode(errors="replace")
+        if "\0" in text:
+            self.bad = BadRecord("E_NUL", "", "NUL byte", "text without NUL")
+        elif "\ufeff" in text:
+            self.bad = BadRecord("E_BOM", "", "U+FEFF", "no byte order mark within a file")
+        return text
+
+
+class _Table:
+    """A CSV file opened: its header read, its rows to come."""
+
+    def __init__(self, source: Source, config: ReadConfig) -> None:
+        self._source = source
+        self._delimiter = "\t" if config.delimiter == "tab" else config.delimiter
+        self.feed = _Feed(source, config)
+        self._reader = csv.reader(self.feed, delimiter=self._delimiter, strict=True)
+        self.header = self._next() or []
+        columns = Columns.of(self.header, config)
+        if isinstance(columns, str):
+            raise self._bad_header(columns)
+        self.columns = columns
+
+    def _next(self) -> list[str] | None:
+        """The next row that is not blank, or none at the end."""
+        while True:
+            self.line, self.offset = self.feed.line, self.feed.offset
+            self.feed.bad = None
+            try:
+                row = next(self._reader, None)
+            except csv.Error as error:
+                cause = "a quote is not closed" if "end of data" in str(error) else "bad quoting or a huge field"
+                message = f"line {self.line}, byte {self.offset}: {cause}"
+                raise refuse("E_CSV", self._source.name, message) from None
+            if row or row is None:
+                return row
+
+    def _bad_header(self, problem: str) -> InputRefused:
+        for sign, name in DELIMITERS.items():
+            if len(self.header) == 1 and sign in self.header[0] and sign != self._delimiter:
+                problem = f"the delimiter is not {self._delimiter!r}; try --delimiter {name}"
+        return refuse("E_CSV", self._source.name, f"line 1: {problem}")
+
+    def rows(self) -> Iterator[Row]:
+        """The rows after the header; one that cannot be used says why."""
+        width = len(self.header)
+        while (cells := self._next()) is not None:
+            bad = self.feed.bad
+            if bad is None and len(cells) != width:
+                bad = BadRecord("E_CSV", "", f"{len(cells)} cells", f"{width} cells, as in the header")
+            yield Row(self.line, self.offset, cells, bad)

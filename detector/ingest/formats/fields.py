@@ -1,0 +1,59 @@
+"""Reading fields of other tools' records: the type that was promised, or a fault with its JSON path."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from detector.ingest.outcomes import BadRecord
+
+
+def items(record: dict[str, Any], key: str, name: str | None = None) -> list[dict[str, Any]]:
+    """The list of objects under `key`; an absent or null one is empty.
+
+    Raises:
+        BadRecord: E_TYPE, it is no list, or an item of it no object.
+    """
+    value = record.get(key)
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise BadRecord("E_TYPE", key, kind(value), "a list", name)
+    for index, item in enumerate(value):
+        if not isinstance(item, dict):
+            raise BadRecord("E_TYPE", f"{key}[{index}]", kind(item), "an object", name)
+    return value
+
+
+def text(record: dict[str, Any], key: str, path: str, dialogue: str | None = None) -> str:
+    """The text under `key`; an absent or null one is empty.
+
+    Raises:
+        BadRecord: E_TYPE, it is something else.
+    """
+    value = record.get(key)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise BadRecord("E_TYPE", f"{path}.{key}", kind(value), "a text", dialogue)
+    return value
+
+
+def mapping(record: dict[str, Any], key: str) -> dict[str, Any]:
+    """The object under `key`, or an empty one if there is none."""
+    value = record.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def name(value: object) -> str | None:
+    """An id as text: tools write numbers and texts; anything else is none."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | str) and str(value):
+        return str(value)
+    return None
+
+
+def kind(value: object) -> str:
+    """A JSON type in words, for messages."""
+    words = {dict: "an object", list: "a list", str: "a text", bool: "a boolean", type(None): "nothing"}
+    return words.get(type(value), "a number")

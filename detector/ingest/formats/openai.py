@@ -1,0 +1,123 @@
+"""OpenAI chat JSONL (`messages`) and ShareGPT (`conversations`): assistants are bots, tools are system.
+
+Of preference files (`input`, `preferred_output`) the input and the preferred answer are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from detector.ingest.checks import Draft, DraftTurn
+from detector.ingest.formats import fields
+from detector.ingest.outcomes import BadRecord
+
+ROLES = {
+    "system": "system",
+    "developer": "system",
+    "user": "customer",
+    "assistant": "bot",
+    "tool": "system",
+    "function": "system",
+}
+SHAREGPT_ROLES = {
+    **ROLES,
+    "human": "customer",
+    "gpt": "bot",
+    "chatgpt": "bot",
+    "observation": "system",
+    "function_call": "system",
+}
+
+
+def matches(record: Any) -> bool:
+    """A chat, or a preference row."""
+    if not isinstance(record, dict):
+        return False
+    if "preferred_output" in record:
+        return isinstance(record.get("input"), dict)
+    messages = record.get("messages")
+    first = messages[0] if isinstance(messages, list) and messages else None
+    return isinstance(first, dict) and first.get("role") in ROLES
+
+
+def matches_sharegpt(record: Any) -> bool:
+    """A ShareGPT row, under either spelling of the list and of its keys."""
+    if not isinstance(record, dict):
+        return False
+    turns = record.get("conversations", record.get("conversation"))
+    first = turns[0] if isinstance(turns, list) and turns else None
+    return isinstance(first, dict) and ("value" in first or "role" in first)
+
+
+def drafts(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]:
+    """One chat. Its id is a text `id` if there is one, else file and record number."""
+    name = _id(record, fallback_id)
+    if "preferred_output" in record:
+        messages = fields.items(fields.mapping(record, "input"), "messages", name)
+        messages = messages + fields.items(record, "preferred_output", name)
+    else:
+        messages = fields.items(record, "messages", name)
+    turns = [_turn(message, f"messages[{index}]", name) for index, message in enumerate(messages)]
+    yield Draft(name, turns, path="messages")
+
+
+def drafts_sharegpt(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]:
+    """One conversation. A `system` column becomes its first turn."""
+    name = _id(record, fallback_id)
+    key = "conversations" if "conversations" in record else "conversation"
+    turns = []
+    if isinstance(record.get("system"), str) and record["system"]:
+        turns.append(DraftTurn("system", record["system"]))
+    for index, message in enumerate(fields.items(record, key, name)):
+        speaker = message.get("from", message.get("role"))
+        value = message["value"] if "value" in message else message.get("content")
+        text = content_text(value, f"{key}[{index}].value", name)
+        turns.append(DraftTurn(_role(speaker, SHAREGPT_ROLES), text))
+    yield Draft(name, turns, path=key)
+
+
+def _id(record: dict[str, Any], fallback_id: str) -> str:
+    for key in ("id", "dialogue_id", "conversation_id"):
+        found = fields.name(record.get(key))
+        if found is not None:
+            return found
+    return fallback_id
+
+
+def _turn(message: dict[str, Any], path: str, name: str) -> DraftTurn:
+    text = content_text(message.get("content"), f"{path}.content", name)
+    refusal = message.get("refusal")
+    if not text and isinstance(refusal, str):
+        text = refusal
+    role = message.get("role")
+    calls = message.get("tool_calls") or message.get("function_call")
+    if role == "assistant" and calls and not text.strip():
+        return DraftTurn("system", text)
+    author = message.get("name")
+    return DraftTurn(_role(role, ROLES), text, author=author if isinstance(author, str) else None)
+
+
+def _role(value: object, roles: dict[str, str]) -> object:
+    return roles.get(value, value) if isinstance(value, str) else value
+
+
+def content_text(content: object, path: str, name: str | None) -> str:
+    """The text of a message's content: a string, null, or a list of parts, of which images have none.
+
+    Raises:
+        BadRecord: E_TYPE.
+    """
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        raise BadRecord("E_TYPE", path, fields.kind(content), "a text, a list of parts or null", name)
+    texts = []
+    for index, part in enumerate(content):
+        said = (part.get("text") or part.get("refusal")) if isinstance(part, dict) else part
+        if said is not None and not isinstance(said, str):
+            raise BadRecord("E_TYPE", f"{path}[{index}]", fields.kind(said), "a part with a text", name)
+        texts.append(said or "")
+    return "\n".join(part for part in texts if part)

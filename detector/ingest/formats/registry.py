@@ -1,0 +1,32 @@
+"""All JSON shapes in the order in which they are tried, and those that are known but not read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from detector.ingest.formats import openai, tau
+from detector.ingest.shapes import CANONICAL, Shape
+
+SHAPES: tuple[Shape, ...] = (
+    CANONICAL,
+    Shape("tau", tau.matches, tau.drafts),
+    Shape("tau2", tau.matches_tau2, tau.drafts_tau2, members=("simulations",)),
+    Shape("openai", openai.matches, openai.drafts, array="refused"),
+    Shape("sharegpt", openai.matches_sharegpt, openai.drafts_sharegpt),
+)
+
+
+def unread(record: Any) -> str | None:
+    """What `record` seems to be, if it is of a tool whose shape is known only second-hand."""
+    if not isinstance(record, dict):
+        return None
+    later = "which is not read yet; write it as canonical JSON lines"
+    if isinstance(record.get("chats"), list):
+        return f"looks like a Zendesk Chat or Telegram export, {later}"
+    if isinstance(record.get("transcripts"), list):
+        return f"looks like a Genesys transcript, {later}"
+    messages = record.get("messages")
+    first = messages[0] if isinstance(messages, list) and messages else None
+    if isinstance(first, dict) and "date_unixtime" in first:
+        return f"looks like a Telegram export, {later}"
+    return None

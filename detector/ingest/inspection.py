@@ -1,0 +1,56 @@
+"""One look at a whole file before anything of it is scored: is it what it claims, and intact?
+
+Streams; keeps no content. What is wrong with single records is left to `read`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+from detector.ingest.config import ReadConfig
+from detector.ingest.csvrows import check_csv
+from detector.ingest.lines import BOM
+from detector.ingest.outcomes import refuse
+from detector.ingest.parquet import check_parquet
+from detector.ingest.recognition import Recognised, recognise
+from detector.ingest.sources import Source
+from detector.ingest.streams import blocks
+
+
+def inspect(source: Source, config: ReadConfig) -> str:
+    """The SHA-256 (hex) of the raw bytes of a file that may be read.
+
+    Raises:
+        InputRefused: rows 1-4, 7, 30, 34, 35, 37, 40-42 of the list of bad inputs.
+    """
+    source.check_unchanged()
+    digest = hashlib.sha256()
+    found = recognise(source, config)
+    if found.framing == "parquet":
+        with open(source.path, "rb") as file:
+            digest = hashlib.file_digest(file, "sha256")
+        check_parquet(source, config)
+    else:
+        _check_text(source, config, found, digest)
+    if found.framing == "csv":
+        check_csv(source, config)
+    source.check_unchanged()
+    return digest.hexdigest()
+
+
+def _check_text(source: Source, config: ReadConfig, found: Recognised, digest: hashlib._Hash) -> None:
+    """Every block decompressed: integrity, line ends, and the size of what must be held whole."""
+    size = feeds = returns = 0
+    last_return = False
+    for block in blocks(source, config, digest.update):
+        size += len(block)
+        feeds += block.count(b"\n")
+        returns += last_return + block.count(b"\r")
+        last_return = block.endswith(b"\r")
+        returns -= last_return
+    if not feeds and returns:
+        hint = "lines end with a carriage return only; convert them to line feeds (tr '\\r' '\\n')"
+        raise refuse("E_FORMAT", source.name, hint)
+    if found.framing == "document" and found.split == "whole" and size > config.max_document_bytes + len(BOM):
+        limit = f"over {config.max_document_bytes} bytes in one JSON value; export one conversation a file or line"
+        raise refuse("E_LINE_SIZE", source.name, limit)

@@ -1,0 +1,246 @@
+"""Which format a log has, by its content; the file's ending must not contradict it.
+
+Looks at the first megabyte. Refuses what is known and not read, with a hint.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, Literal
+
+from detector.errors import InputRefused
+from detector.ingest.config import ReadConfig
+from detector.ingest.formats.registry import SHAPES, unread
+from detector.ingest.lines import BOM
+from detector.ingest.messages import Columns
+from detector.ingest.outcomes import refuse
+from detector.ingest.shapes import CANONICAL, Shape
+from detector.ingest.sources import Source
+from detector.ingest.streams import FOREIGN, GZIP, ZSTD, blocks, magic
+
+PREFIX_BYTES = 1 << 20
+PARQUET = b"PAR1"
+JSON_LINES = (".jsonl", ".ndjson")
+_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{},]', re.DOTALL)
+_CHAT_EXPORT = re.compile(rb"\s*(?:\xe2\x80\x8e)?\[?\d{1,4}[./]\d{1,2}[./]\d{2,4},? ")
+
+
+@dataclass(frozen=True)
+class Recognised:
+    """Framing of the file, and the shape of its records where they are JSON. `split` is how a
+    document falls into records: as a whole, its elements, its members, or lists in members."""
+
+    framing: Literal["lines", "document", "csv", "parquet"]
+    shape: Shape = CANONICAL
+    split: Literal["whole", "elements", "members", "lists"] = "whole"
+    bom: bool = False
+
+
+def recognise(source: Source, config: ReadConfig) -> Recognised:
+    """The format of `source`.
+
+    Raises:
+        InputRefused: E_FORMAT, E_ENCODING, E_NO_RECORDS, or what decompression refuses.
+    """
+    ending = check_ending(source)
+    if magic(source).startswith(PARQUET):
+        return Recognised("parquet")
+    prefix = _prefix(source, config)
+    check_encoding(prefix, source)
+    return replace(_recognise(prefix, source, config, ending), bom=prefix.startswith(BOM))
+
+
+def _recognise(prefix: bytes, source: Source, config: ReadConfig, ending: str) -> Recognised:
+    text = prefix.removeprefix(BOM).lstrip()
+    if not text:
+        raise refuse("E_NO_RECORDS", source.name, "nothing but blank lines" if prefix else "the file is empty")
+    if config.format in ("csv", "parquet"):
+        if config.format == "parquet" or text[:1] in b"{[":
+            raise refuse("E_FORMAT", source.name, f"is not {config.format}")
+        return Recognised("csv")
+    if text[:1] in b"{[" and ending not in (".csv", ".tsv", ".parquet"):
+        return _json(text, source, config, ending)
+    return _text(text, source, config, ending)
+
+
+def check_ending(source: Source) -> str:
+    """The file's ending, without that of compression, in lower case.
+
+    Raises:
+        InputRefused: E_FORMAT, the ending and the first bytes disagree, or the bytes are of a kind
+            that is not read.
+    """
+    start, name = magic(source), source.path.name.lower() if source.name != "-" else ""
+    for sign, kind in FOREIGN.items():
+        if start.startswith(sign):
+            raise refuse("E_FORMAT", source.name, f"is {kind}; export the log as JSON lines, CSV or Parquet")
+    packed = {".gz": GZIP, ".zst": ZSTD}
+    for ending, sign in packed.items():
+        if start and name.endswith(ending) != start.startswith(sign) and name:
+            told = "is" if start.startswith(sign) else "is not"
+            raise refuse("E_FORMAT", source.name, f"{told} {ending[1:]} data, against its ending")
+        name = name.removesuffix(ending)
+    kind = "." + name.rpartition(".")[2] if "." in name else ""
+    if name and start and (kind == ".parquet") != start.startswith(PARQUET):
+        told = "is Parquet" if start.startswith(PARQUET) else "is not Parquet"
+        if kind in (".parquet", ".csv", ".tsv", ".json", *JSON_LINES):
+            code = "E_PARQUET" if kind == ".parquet" and start.startswith(PARQUET) else "E_FORMAT"
+            raise refuse(code, source.name, f"{told}, against its ending")
+    return kind
+
+
+def check_encoding(prefix: bytes, source: Source) -> None:
+    """Raises:
+    InputRefused: E_ENCODING for UTF-16 and UTF-32, with or without a byte order mark.
+    """
+    guess = None
+    if prefix.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):
+        guess = "UTF-32"
+    elif prefix.startswith((b"\xff\xfe", b"\xfe\xff")):
+        guess = "UTF-16"
+    else:
+        head = prefix[:4096]
+        even, odd = head[::2].count(0), head[1::2].count(0)
+        if len(head) >= 4 and even + odd > 0.6 * len(head):
+            guess = "UTF-32"
+        elif len(head) >= 4 and max(even, odd) > 0.3 * len(head):
+            guess = "UTF-16, little end first" if odd > even else "UTF-16, big end first"
+    if guess:
+        raise refuse("E_ENCODING", source.name, f"looks like {guess}; convert it to UTF-8")
+
+
+def _prefix(source: Source, config: ReadConfig) -> bytes:
+    found = b""
+    for block in blocks(source, config):
+        found += block
+        if len(found) >= PREFIX_BYTES:
+            break
+    return found[:PREFIX_BYTES]
+
+
+def _text(text: bytes, source: Source, config: ReadConfig, ending: str) -> Recognised:
+    header = text.partition(b"\n")[0].decode(errors="replace").rstrip("\r")
+    delimiter = "\t" if config.delimiter == "tab" else config.delimiter
+    names = [name.strip('" ') for name in header.split(delimiter)]
+    if text[:1] in b"{[" or (ending == ".json" and not text[:1].isalpha()):
+        raise refuse("E_FORMAT", source.name, f"holds JSON, against its ending {ending}")
+    if ending in (".csv", ".tsv") or not isinstance(Columns.of(names, config), str):
+        return Recognised("csv")
+    if ending in (".json", *JSON_LINES):
+        return Recognised("lines", _named(config) or CANONICAL)
+    if _CHAT_EXPORT.match(text):
+        raise refuse("E_FORMAT", source.name, "looks like a WhatsApp export, which is not read yet")
+    raise refuse("E_FORMAT", source.name, "is none of the formats that are read; name it with --format")
+
+
+def _named(config: ReadConfig) -> Shape | None:
+    return next((shape for shape in SHAPES if shape.name == config.format), None)
+
+
+def _json(text: bytes, source: Source, config: ReadConfig, ending: str) -> Recognised:
+    whole = preview(text)
+    if _one_a_line(text, ending, whole is not None):
+        return Recognised("lines", _named(config) or _of_lines(text, source))
+    shapes = [_named(config)] if _named(config) else list(SHAPES)
+    found = _document(whole, [shape for shape in shapes if shape])
+    if found is None:
+        hint = unread(whole)
+        if hint:
+            raise refuse("E_FORMAT", source.name, hint)
+        found = Recognised("document", _named(config) or CANONICAL, "elements" if text[:1] == b"[" else "whole")
+    if found.split == "elements" and found.shape.array == "refused":
+        raise _array_refused(source, found.shape)
+    return found
+
+
+def _array_refused(source: Source, shape: Shape) -> InputRefused:
+    hint = "one JSON array; write one object a line (jq -c '.[]')"
+    return refuse("E_FORMAT", source.name, f"{shape.name} records in {hint}")
+
+
+def _one_a_line(text: bytes, ending: str, is_document: bool) -> bool:
+    first, _, rest = text.partition(b"\n")
+    more = bool(rest.strip())
+    try:
+        json.loads(first)
+    except (ValueError, RecursionError):
+        complete = False
+    else:
+        complete = True
+    if complete:
+        return more or (ending in JSON_LINES and text[:1] == b"{")
+    if is_document and more:
+        return False
+    return ending in JSON_LINES or (more and ending != ".json")
+
+
+def _of_lines(text: bytes, source: Source) -> Shape:
+    hint = None
+    for record in islice(_records(text), 50):
+        for shape in SHAPES:
+            if shape.matches(record):
+                return shape
+        hint = hint or unread(record)
+    if hint:
+        raise refuse("E_FORMAT", source.name, hint)
+    return CANONICAL
+
+
+def _records(text: bytes) -> Iterator[Any]:
+    for line in text.split(b"\n"):
+        try:
+            yield json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+
+
+def _document(whole: Any, shapes: list[Shape]) -> Recognised | None:
+    for shape in shapes:
+        if shape.matches(whole):
+            return Recognised("document", shape, "whole")
+    for shape in shapes:
+        if isinstance(whole, list) and whole and shape.matches(whole[0]):
+            return Recognised("document", shape, "elements")
+        if isinstance(whole, dict) and shape.members == ("*",):
+            if whole and all(shape.matches(value) for value in whole.values()):
+                return Recognised("document", shape, "members")
+        elif isinstance(whole, dict):
+            lists = [whole.get(name) for name in shape.members]
+            if any(isinstance(value, list) and value and shape.matches(value[0]) for value in lists):
+                return Recognised("document", shape, "lists")
+    return None
+
+
+def preview(text: bytes) -> Any:
+    """The JSON value at the start of `text`, whose end may be missing: it is cut after the last
+    complete element and closed. None if that is not JSON, or if it is followed by something."""
+    string = text.decode(errors="replace")
+    try:
+        return json.loads(string, strict=False)
+    except RecursionError:
+        return None
+    except ValueError:
+        pass
+    closers: list[str] = []
+    cuts: list[tuple[int, str]] = []
+    for match in _TOKEN.finditer(string):
+        token = match[0]
+        if token in "[{":
+            closers.append("]" if token == "[" else "}")
+            if len(closers) <= 40:
+                cuts.append((match.end(), "".join(reversed(closers))))
+        elif token in "]}":
+            if not closers or closers.pop() != token or not closers:
+                return None
+        elif token == "," and len(closers) <= 40:
+            cuts.append((match.start(), "".join(reversed(closers))))
+    for position, closing in reversed(cuts[-3:]):
+        try:
+            return json.loads(string[:position] + closing, strict=False)
+        except (ValueError, RecursionError):
+            continue
+    return None

@@ -1,0 +1,81 @@
+"""Rows of interleaved dialogues brought together, on disk and in order of first appearance.
+
+Used only where a table is sorted by time and not by dialogue: the common case streams.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import tempfile
+from array import array
+from collections.abc import Iterable, Iterator
+from datetime import date, datetime
+from pathlib import Path
+
+from detector.ingest.messages import Columns, Row, identity
+from detector.ingest.outcomes import BadRecord
+
+_SCHEMA = """
+CREATE TABLE first (name TEXT PRIMARY KEY, number INTEGER) WITHOUT ROWID;
+CREATE TABLE rows (number INTEGER, position INTEGER, line INTEGER, offset INTEGER, cells TEXT, bad TEXT);
+"""
+
+
+class Runs:
+    """Notes where runs of one id begin: 8 bytes each."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self._last: object = self
+        self._starts = array("q")
+
+    def add(self, name: object) -> None:
+        """Note the id of the next row."""
+        self.rows += 1
+        if name != self._last:
+            self._last = name
+            self._starts.append(hash(name))
+
+    def together(self) -> bool:
+        """Whether no id began a second run."""
+        import numpy as np
+
+        return len(np.unique(np.frombuffer(self._starts, dtype=np.int64))) == len(self._starts)
+
+
+def regrouped(rows: Iterable[Row], columns: Columns) -> Iterator[Row]:
+    """The same rows, each dialogue's together in their own order."""
+    with tempfile.TemporaryDirectory(prefix="dialint-rows-") as folder:
+        connection = sqlite3.connect(Path(folder) / "rows.sqlite")
+        try:
+            connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;" + _SCHEMA)
+            connection.executemany(
+                "INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?)", _numbered(rows, columns, connection)
+            )
+            connection.execute("CREATE INDEX together ON rows (number, position)")
+            for line, offset, cells, bad in connection.execute(
+                "SELECT line, offset, cells, bad FROM rows ORDER BY number, position"
+            ):
+                fault = BadRecord(*json.loads(bad)) if bad else None
+                yield Row(line, offset, json.loads(cells), fault)
+        finally:
+            connection.close()
+
+
+def _numbered(
+    rows: Iterable[Row], columns: Columns, connection: sqlite3.Connection
+) -> Iterator[tuple[int, int, int, int, str, str | None]]:
+    for position, row in enumerate(rows):
+        key = json.dumps(identity(row.cells, columns), default=_iso)
+        known = connection.execute("SELECT number FROM first WHERE name = ?", (key,)).fetchone()
+        if known is None:
+            connection.execute("INSERT INTO first VALUES (?, ?)", (key, position))
+        number = position if known is None else known[0]
+        bad = row.bad and json.dumps([row.bad.code, row.bad.path, row.bad.found, row.bad.expected])
+        yield number, position, row.line, row.offset, json.dumps(row.cells, default=_iso), bad
+
+
+def _iso(value: object) -> str:
+    """Times of a Parquet table as text; anything else was text or a number already."""
+    return value.isoformat() if isinstance(value, datetime | date) else type(value).__name__

@@ -1,0 +1,112 @@
+"""The model card of a scanner release, written from its own figures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from detector.release import ReleaseInfo
+from detector.taxonomy import load as load_taxonomy
+
+SETS = {
+    "test_seen": "dialogues never trained on, error families of training",
+    "test_unseen": "dialogues never trained on, error families never trained on",
+    "test_domain": "a corpus never trained on (SGD), error families never trained on",
+    "clean_star": "real STAR dialogues never trained on, nothing injected",
+}
+
+
+def model_card(info: ReleaseInfo, examples: dict[str, Any]) -> str:
+    """Markdown: what it is, data and licences, figures with 95 % intervals, what it cannot do."""
+    taxonomy = load_taxonomy()
+    left = [code for code in taxonomy.codes if code not in info.codes]
+    parts = [
+        f"# {info.id}\n\nA scanner of support dialogues, fine-tuned from {info.base.name} "
+        f"({info.base.licence}; {info.base.revision}; weights sha256 `{info.base.sha256}`). "
+        f"Taxonomy {taxonomy.version}. English.\n",
+        "## What it covers\n\n" + "\n".join(_coverage(info, code) for code in info.codes) + "\n",
+        "**Not covered by this release:** " + " ".join(left) + ". Their absence from a verdict says nothing.\n",
+        "## Data\n\nErrors were injected into real dialogues; no text of these corpora ships.\n\n"
+        + "\n".join(
+            f"- {source['name']}: {source['rows']} dialogues, {source['licence']}"
+            + ("" if source["trains"] else ", measured on only, never trained on")
+            for source in examples["sources"]
+        )
+        + "\n",
+        "Families held out of training: "
+        + ", ".join(family["name"] for family in examples["families"] if family["held_out"])
+        + ".\n",
+        "## Figures\n\nErrors are injected, not natural: read them as what the detector does on errors of "
+        "these kinds, not as rates of your agents. AP: average precision. FA@R50: false alarms per 100 "
+        "clean turns where half of the errors are found. Precision and recall: at the release's threshold. "
+        "Pair AUC: error against its clean twin of the same form.\n",
+        *(_figures(name, info.report[name]) for name in SETS if name in info.report),
+        _left_out(info.report.get("left_out")),
+        "## What it can't do\n\n"
+        "- The promise on false accusations holds for dialogues like those of the calibration split; a new "
+        "trade, channel or style needs a calibration of its own.\n"
+        "- It reads at most "
+        f"{info.render.context_tokens} tokens at once and leaves system messages out; longer dialogues are "
+        "cut into overlapping windows.\n"
+        "- It knows neither your policies nor your sources: codes of information and process are not covered.\n"
+        "- English only; capital letters are invisible to its base model.\n",
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def _coverage(info: ReleaseInfo, code: str) -> str:
+    how = info.codes[code]
+    words = [f"- **{code}** {load_taxonomy().codes[code].name.en}:"]
+    if how.check is not None:
+        words.append(f"exact check `{how.check.name}` (right in {how.check.precision:.0%} of its hits)")
+    if how.scan is not None and how.scan.contract is not None:
+        kept = how.scan.contract
+        words.append(
+            f"scan, flagged from probability {kept.threshold:.2f}: at most "
+            f"{kept.false_accusations_per_100:g} false accusations per 100 clean turns with confidence "
+            f"{kept.confidence:.0%}, measured on {kept.n_clean} clean turns"
+        )
+    elif how.scan is not None:
+        words.append("scan as probability only, no threshold kept the wanted rate")
+    return " ".join(words)
+
+
+def _figures(name: str, content: Any) -> str:
+    head = (
+        f"### {name}: {SETS[name]}\n\n{content['dialogues']} dialogues, {content['judged_turns']} turns; macro AP "
+        f"{_shown(content['macro_average_precision'])}, macro FA@R50 "
+        f"{_shown(content['macro_false_alarms_at_recall_50'])}; findings flagged on "
+        f"{content['flagged_per_100_turns']:.2f} and wrong {content['wrong_findings_per_100_turns']:.2f} per 100 turns.\n"
+    )
+    rows = [_row(code, row) for code, row in content["codes"].items() if row["n_errors"] and row["covered"]]
+    if not rows:
+        return head
+    return (
+        head
+        + "\n| code | errors | AP (95 %) | FA@R50 | precision | recall | calibration error | span F1 | pair AUC (pairs) |\n"
+        + "|---|---|---|---|---|---|---|---|---|\n"
+        + "\n".join(rows)
+        + "\n"
+    )
+
+
+def _row(code: str, row: dict[str, Any]) -> str:
+    low, high = row["average_precision_95"]
+    interval = "" if low is None else f" ({low:.2f} to {high:.2f})"
+    pairs = f"{_shown(row['pair_auc'])} ({row['n_pairs']})" if row["n_pairs"] else ""
+    keys = ("false_alarms_at_recall_50", "precision", "recall", "calibration_error", "span_f1")
+    cells = " | ".join(_shown(row[key]) for key in keys)
+    return f"| {code} | {row['n_errors']} | {_shown(row['average_precision'])}{interval} | {cells} | {pairs} |"
+
+
+def _left_out(rows: Any) -> str:
+    if not rows:
+        return ""
+    words = [f"{code} {_shown(row['average_precision'])}" for code, row in rows.items() if row["n_errors"]]
+    return (
+        "### Trained but left out\n\nCodes that did not earn their place on families never shown; average "
+        "precision on test_unseen: " + ", ".join(words) + ".\n"
+    )
+
+
+def _shown(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"

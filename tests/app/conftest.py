@@ -1,0 +1,88 @@
+"""What the tests of `dialint score` share: small logs and the driver with the fake detector."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+DRIVER = Path(__file__).with_name("fault_driver.py")
+
+
+def dialogue_line(number: int, said: str = "Where is my parcel?") -> str:
+    """A canonical dialogue as one line of a log."""
+    turns = [
+        {"role": "customer", "text": f"{said} It is number {number}."},
+        {"role": "agent", "text": f"Let me look into {number} for you."},
+    ]
+    return json.dumps({"id": f"d{number}", "turns": turns})
+
+
+@pytest.fixture
+def write_log(tmp_path: Path) -> Callable[..., Path]:
+    """Writes a log of `n` dialogues; `lines` replaces or adds lines by number, `failing` cannot be judged."""
+
+    def write(n: int, name: str = "log.jsonl", failing: int = 0, extra: tuple[str, ...] = ()) -> Path:
+        said = ["unanswerable"] * failing + ["Where is my parcel?"] * (n - failing)
+        lines = [dialogue_line(number, text) for number, text in enumerate(said)]
+        path = tmp_path / name
+        path.write_text("\n".join([*lines, *extra]) + "\n")
+        return path
+
+    return write
+
+
+@pytest.fixture(scope="session")
+def driver() -> ModuleType:
+    """The module of the driver, for its fake detector."""
+    spec = importlib.util.spec_from_file_location("fault_driver", DRIVER)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def told(log: Path, out: Path, about: dict[str, Any], options: dict[str, Any]) -> str:
+    """What the driver shall do, as its JSON."""
+    return json.dumps({"logs": [str(log)], "options": {"chunk_size": 4, "out": str(out), **options}, **about})
+
+
+@pytest.fixture(scope="session")
+def forked() -> Iterator[Callable[..., dict[str, Any]]]:
+    """Runs `dialint score` in a forked process, which may be struck by a fault, and says how it ended."""
+    with subprocess.Popen(
+        [sys.executable, str(DRIVER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        to_server, from_server = server.stdin, server.stdout
+
+        def ended(
+            log: Path, out: Path, about: dict[str, Any] | None = None, **options: Any
+        ) -> dict[str, Any]:
+            to_server.write(told(log, out, about or {}, options) + "\n")
+            to_server.flush()
+            outcome: dict[str, Any] = json.loads(from_server.readline())
+            return outcome
+
+        yield ended
+        to_server.close()
+
+
+@pytest.fixture(scope="session")
+def start() -> Callable[..., subprocess.Popen[str]]:
+    """Starts `dialint score` in a process of its own, to run beside the test."""
+
+    def begin(log: Path, out: Path, about: dict[str, Any] | None = None, **options: Any) -> Any:
+        command = [sys.executable, str(DRIVER), told(log, out, about or {}, options)]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    return begin

@@ -1,0 +1,217 @@
+"""Faults that `dialint score` survives: F1 F2 F3 F20 F22. Real processes, really killed."""
+
+import os
+import random
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.verdict_files import read_verdicts
+from detector.errors import OutputRefused
+
+WriteLog = Callable[..., Path]
+Forked = Callable[..., dict[str, Any]]
+KILLS = int(os.environ.get("DIALINT_KILLS", "20"))
+FORMATS = ("jsonl", "csv", "parquet", "xml", "sarif")
+PLACES_OF_FULL_DISK = {"jsonl": 30, "csv": 10, "parquet": 10, "xml": 10, "sarif": 10}
+
+
+def outputs(folder: Path) -> dict[str, bytes]:
+    """Every file of a job, less the manifest, which holds times."""
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "v.manifest.json"}
+
+
+def unkilled(forked: Forked, log: Path, folder: Path, ending: str) -> dict[str, bytes]:
+    folder.mkdir()
+    outcome = forked(log, folder / f"v.{ending}")
+    assert outcome == {"status": 0, "out": "", "err": ""}
+    assert (folder / "v.manifest.json").exists()
+    return outputs(folder)
+
+
+def is_old_or_new(out: Path, n: int) -> bool:
+    """A reader sees no output at all, or a whole one."""
+    try:
+        return len(list(read_verdicts(out))) == n
+    except OutputRefused as error:
+        return error.code == "E_MANIFEST" and not out.with_name("v.manifest.json").exists()
+
+
+def test_f1_killed_at_random_moments(tmp_path: Path, write_log: WriteLog, forked: Forked) -> None:
+    log = write_log(150, extra=("{}", "[]"))
+    expected = unkilled(forked, log, tmp_path / "unkilled", "jsonl")
+    moments, kills, folder = random.Random(1), 0, tmp_path / "0"
+    folder.mkdir()
+    while kills < KILLS:
+        about = {"pause_s": 0.005, "kill_after_s": moments.uniform(0.0, 0.25)}
+        if forked(log, folder / "v.jsonl", about)["status"] == -signal.SIGKILL:
+            kills += 1
+        assert is_old_or_new(folder / "v.jsonl", 150)
+        if (folder / "v.jsonl").exists():  # came to its end between two kills: begin another job
+            assert forked(log, folder / "v.jsonl")["status"] == 0
+            assert outputs(folder) == expected
+            folder = tmp_path / str(kills)
+            folder.mkdir(exist_ok=True)
+    assert forked(log, folder / "v.jsonl")["status"] == 0
+    assert outputs(folder) == expected
+    ids = [verdict.dialogue_id for verdict in read_verdicts(folder / "v.jsonl")]
+    assert ids == [f"d{number}" for number in range(150)]
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_f2_killed_inside_each_write_step(
+    tmp_path: Path, write_log: WriteLog, forked: Forked, ending: str
+) -> None:
+    log = write_log(6, extra=("{}",))
+    expected = unkilled(forked, log, tmp_path / "unkilled", ending)
+    step, status = 0, -signal.SIGKILL
+    while status == -signal.SIGKILL:
+        step += 1
+        folder = tmp_path / str(step)
+        folder.mkdir()
+        out = folder / f"v.{ending}"
+        status = forked(log, out, {"kill_at": step})["status"]
+        assert ending in ("xml", "sarif") or is_old_or_new(out, 6)
+        assert forked(log, out)["status"] == 0
+        assert outputs(folder) == expected, f"step {step}"
+    assert status == 0
+    assert step > 40
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_f3_disk_full(tmp_path: Path, write_log: WriteLog, forked: Forked, ending: str) -> None:
+    log = write_log(12, extra=("{}",))
+    expected = unkilled(forked, log, tmp_path / "unkilled", ending)
+    (tmp_path / "counted").mkdir()
+    counted = forked(log, tmp_path / "counted" / f"v.{ending}", {"count_steps": True})
+    written = int(counted["out"].strip("[]").split(", ")[1])
+    places = PLACES_OF_FULL_DISK[ending]
+    for place in range(places):
+        folder = tmp_path / str(place)
+        folder.mkdir()
+        out = folder / f"v.{ending}"
+        outcome = forked(log, out, {"full_after": written * place // places})
+        assert outcome["status"] == 3
+        assert outcome["err"].startswith("dialint: E_WRITE: ")
+        assert outcome["err"].endswith("No space left on device\n")
+        assert outcome["err"].count("\n") == 1
+        assert not (folder / "v.manifest.json").exists()
+        assert forked(log, out)["status"] == 0
+        assert outputs(folder) == expected
+
+
+def test_f3_each_fsync_fails_once(tmp_path: Path, write_log: WriteLog, forked: Forked) -> None:
+    log = write_log(6, extra=("{}",))
+    expected = unkilled(forked, log, tmp_path / "unkilled", "jsonl")
+    (tmp_path / "counted").mkdir()
+    counted = forked(log, tmp_path / "counted" / "v.jsonl", {"count_steps": True})
+    fsyncs = int(counted["out"].strip("[]").split(", ")[2])
+    assert fsyncs > 10
+    for number in range(1, fsyncs + 1):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        outcome = forked(log, folder / "v.jsonl", {"fsync_error_at": number})
+        assert outcome["status"] == 3
+        assert outcome["err"].startswith("dialint: E_WRITE: ")
+        assert outcome["err"].endswith("Input/output error\n")
+        assert is_old_or_new(folder / "v.jsonl", 6)
+        assert forked(log, folder / "v.jsonl")["status"] == 0
+        assert outputs(folder) == expected
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Any:
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)]
+    try:
+        mounted = subprocess.run(mount, capture_output=True, check=False).returncode == 0
+    except FileNotFoundError:
+        mounted = False
+    if not mounted:
+        pytest.skip("mounting a small disk needs root and a kernel that lets us")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_f3_a_disk_that_is_really_full(
+    tmp_path: Path, write_log: WriteLog, forked: Forked, small_disk: Path
+) -> None:
+    log = write_log(40)
+    ballast = small_disk / "ballast"
+    ballast.write_bytes(bytes(52 * 1024))
+    outcome = forked(log, small_disk / "v.jsonl")
+    assert outcome["status"] == 3
+    assert "No space left on device" in outcome["err"]
+    ballast.unlink()
+    assert forked(log, small_disk / "v.jsonl")["status"] == 0
+    assert outputs(small_disk) == unkilled(forked, log, tmp_path / "unkilled", "jsonl")
+
+
+@pytest.mark.parametrize(("name", "code"), [("SIGTERM", 0), ("SIGINT", 130)])
+@pytest.mark.parametrize("grace", ["chunk is finished", "chunk is dropped"])
+def test_f20_asked_to_stop_under_load(
+    tmp_path: Path, write_log: WriteLog, forked: Forked, name: str, code: int, grace: str
+) -> None:
+    log = write_log(30)
+    expected = unkilled(forked, log, tmp_path / "unkilled", "jsonl")
+    folder = tmp_path / "stopped"
+    folder.mkdir()
+    about = {"stop_at": 3, "stop_with": name}
+    if grace == "chunk is dropped":
+        about |= {"grace_s": 1, "pause_s": 1.3}
+    outcome = forked(log, folder / "v.jsonl", about)
+    done = 12 if grace == "chunk is finished" else 8
+    assert outcome["status"] == code
+    assert f"stopped, {done} dialogues are safe; the same command goes on" in outcome["err"]
+    assert not (folder / "v.jsonl").exists()
+    resumed = forked(log, folder / "v.jsonl")
+    assert f"going on after {done} dialogues" in resumed["err"]
+    assert outputs(folder) == expected
+
+
+def wait_for(path: Path, process: subprocess.Popen[str]) -> None:
+    while not path.exists() or not path.stat().st_size:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
+
+
+def test_f22_the_same_job_started_twice(
+    tmp_path: Path, write_log: WriteLog, forked: Forked, start: Callable[..., subprocess.Popen[str]]
+) -> None:
+    log, out = write_log(30), tmp_path / "job" / "v.jsonl"
+    out.parent.mkdir()
+    with start(log, out, {"pause_s": 0.5}) as first:
+        wait_for(out.parent / ".v.job" / "journal.jsonl", first)
+        second = forked(log, out)
+        assert second["status"] == 2
+        assert f"E_LOCKED: {out}: another dialint (process {first.pid})" in second["err"]
+        first.send_signal(signal.SIGTERM)
+        first.communicate()
+    assert first.returncode == 0
+    other = forked(log, out, {"release": "fake-2"})
+    assert other["status"] == 2
+    assert "other release" in other["err"]
+    assert "fake-1 -> fake-2" in other["err"]
+    assert "--restart throws the partial output away" in other["err"]
+    assert forked(log, out, {"release": "fake-2"}, restart=True)["status"] == 0
+    assert {verdict.release for verdict in read_verdicts(out)} == {"fake-2"}
+
+
+def test_a_damaged_part_file_is_made_again(tmp_path: Path, write_log: WriteLog, forked: Forked) -> None:
+    log = write_log(30)
+    expected = unkilled(forked, log, tmp_path / "unkilled", "jsonl")
+    folder = tmp_path / "damaged"
+    folder.mkdir()
+    forked(log, folder / "v.jsonl", {"stop_at": 5, "stop_with": "SIGTERM"})
+    part = folder / ".v.job" / "part.jsonl"
+    lines = part.read_bytes().splitlines(keepends=True)
+    part.write_bytes(b"".join([*lines[:9], lines[9].replace(b"fake", b"fuke"), *lines[10:]]))
+    resumed = forked(log, folder / "v.jsonl")
+    assert "going on after 8 dialogues" in resumed["err"]
+    assert outputs(folder) == expected

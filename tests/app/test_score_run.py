@@ -1,0 +1,270 @@
+"""`dialint score` from a log to an exit code, with a fake detector in this process."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from app.cli import app as command_line
+from app.score import ScoreConfig, run
+from app.verdict_files import read_verdicts
+from app.verify import verify
+from detector.artifacts import read_manifest
+from detector.errors import ConfigError, InputRefused, OutputRefused, TooManyBad
+from detector.ingest.config import ReadConfig
+
+WriteLog = Callable[..., Path]
+
+
+@pytest.fixture
+def detector(driver: ModuleType) -> Any:
+    return driver.FakeDetector({})
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_a_log_becomes_verdicts_rejects_and_a_manifest(
+    tmp_path: Path, write_log: WriteLog, detector: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = write_log(10, extra=("{}",))
+    out = tmp_path / "v.jsonl"
+    assert run([str(log)], ScoreConfig(out=out, chunk_size=4, read=ReadConfig(max_bad=0.5)), detector) == 0
+    verdicts = list(read_verdicts(out))
+    assert [verdict.dialogue_id for verdict in verdicts] == [f"d{number}" for number in range(10)]
+    assert {verdict.release for verdict in verdicts} == {"fake-1"}
+    assert [json.loads(line)["line"] for line in (tmp_path / "v.rejects.jsonl").read_text().splitlines()] == [11]
+    manifest = read_manifest(tmp_path / "v.manifest.json")
+    assert [entry["rows"] for entry in manifest["files"]] == [10, 1]
+    assert manifest["counts"]["scored"] == 10
+    assert manifest["reading"]["rejected"] == 1
+    assert sorted(contents(tmp_path)) == ["log.jsonl", "v.jsonl", "v.manifest.json", "v.rejects.jsonl"]
+    assert "10 dialogues scored" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_every_format_holds_the_same_verdicts(
+    tmp_path: Path, write_log: WriteLog, detector: Any, ending: str
+) -> None:
+    log = str(write_log(10, failing=1))
+    for name in ("v.jsonl", f"w.{ending}"):
+        config = ScoreConfig(out=tmp_path / name, all_probabilities=True, max_failed=1.0, quiet=True)
+        assert run([log], config, detector) == 0
+    verdicts = list(read_verdicts(tmp_path / f"w.{ending}"))
+    assert verdicts == list(read_verdicts(tmp_path / "v.jsonl"))
+    assert verdicts[1].probabilities is not None
+    assert verdicts[0].status == "failed"
+
+
+def test_the_same_command_again_changes_nothing(
+    tmp_path: Path, write_log: WriteLog, detector: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log, config = str(write_log(10)), ScoreConfig(out=tmp_path / "v.jsonl", quiet=True)
+    assert run([log], config, detector) == 0
+    before = contents(tmp_path)
+    assert run([log], config, detector) == 0
+    assert contents(tmp_path) == before
+    assert "done already, 10 verdicts" in capsys.readouterr().err
+
+
+def test_exit_1_when_fail_on_found_something_and_again_when_done(
+    tmp_path: Path, write_log: WriteLog, detector: Any
+) -> None:
+    log = str(write_log(10))
+    severities = {"S2", "S4"}  # the fake detector finds these two in this log
+    assert run([log], ScoreConfig(out=tmp_path / "v.jsonl", quiet=True), detector) == 0
+    found = {f.severity for verdict in read_verdicts(tmp_path / "v.jsonl") for f in verdict.findings}
+    assert found == severities
+    for _ in range(2):
+        assert run([log], ScoreConfig(out=tmp_path / "w.jsonl", quiet=True, fail_on="S2"), detector) == 1
+    assert run([log], ScoreConfig(out=tmp_path / "w.jsonl", quiet=True, fail_on="S1"), detector) == 0
+
+
+def test_filters_choose_what_is_reported_and_quality_follows(
+    tmp_path: Path, write_log: WriteLog, detector: Any
+) -> None:
+    log = str(write_log(12))
+    run([log], ScoreConfig(out=tmp_path / "all.jsonl", quiet=True), detector)
+    run([log], ScoreConfig(out=tmp_path / "c.jsonl", quiet=True, codes=("T,C",)), detector)
+    run([log], ScoreConfig(out=tmp_path / "s.jsonl", quiet=True, min_severity="S3"), detector)
+    every, by_code, by_severity = (
+        list(read_verdicts(tmp_path / name)) for name in ("all.jsonl", "c.jsonl", "s.jsonl")
+    )
+    assert {f.code for verdict in every for f in verdict.findings} == {"C1", "L1"}
+    assert {f.code for verdict in by_code for f in verdict.findings} == {"C1"}
+    assert by_code == by_severity
+    for whole, part in zip(every, by_code, strict=True):
+        assert part.findings == tuple(f for f in whole.findings if f.code == "C1")
+        assert part.quality == detector.taxonomy.quality(part.findings)
+
+
+def test_a_code_that_is_unknown_or_not_covered_is_refused(write_log: WriteLog, detector: Any) -> None:
+    log = str(write_log(1))
+    with pytest.raises(ConfigError, match="'Q9': neither a code"):
+        run([log], ScoreConfig(codes=("Q9",)), detector)
+    with pytest.raises(ConfigError, match="not covered by fake-1: X1"):
+        run([log], ScoreConfig(codes=("X1",)), detector)
+
+
+def test_limit_stops_after_so_many_dialogues(tmp_path: Path, write_log: WriteLog, detector: Any) -> None:
+    config = ScoreConfig(out=tmp_path / "v.jsonl", limit=5, chunk_size=2, quiet=True)
+    assert run([str(write_log(10))], config, detector) == 0
+    assert len(list(read_verdicts(tmp_path / "v.jsonl"))) == 5
+
+
+def test_failures_are_counted_and_too_many_stop_the_job(
+    tmp_path: Path, write_log: WriteLog, detector: Any
+) -> None:
+    log, out = str(write_log(10, failing=2)), tmp_path / "v.jsonl"
+    with pytest.raises(TooManyBad, match="2 of 10 dialogues could not be judged") as caught:
+        run([log], ScoreConfig(out=out, quiet=True), detector)
+    assert caught.value.exit_code == 3
+    assert not out.exists()
+    assert run([log], ScoreConfig(out=out, quiet=True, max_failed=0.2), detector) == 0
+    assert read_manifest(tmp_path / "v.manifest.json")["counts"]["failures"] == {"E_FAKE": 2}
+    failed = [verdict for verdict in read_verdicts(out) if verdict.status == "failed"]
+    assert [(verdict.dialogue_id, verdict.quality) for verdict in failed] == [("d0", None), ("d1", None)]
+
+
+def test_too_many_bad_records_promote_nothing(tmp_path: Path, write_log: WriteLog, detector: Any) -> None:
+    log = str(write_log(5, extra=("{}",)))
+    with pytest.raises(TooManyBad, match="1 of 6 records"):
+        run([log], ScoreConfig(out=tmp_path / "v.jsonl", quiet=True), detector)
+    assert not list(tmp_path.glob("v.*"))
+
+
+def test_a_refused_log_leaves_nothing(tmp_path: Path, write_log: WriteLog, detector: Any) -> None:
+    good, empty = str(write_log(5)), tmp_path / "empty.jsonl"
+    empty.write_bytes(b"")
+    with pytest.raises(InputRefused, match="E_NO_RECORDS"):
+        run([good, str(empty)], ScoreConfig(out=tmp_path / "v.jsonl", quiet=True), detector)
+    assert sorted(contents(tmp_path)) == ["empty.jsonl", "log.jsonl"]
+
+
+def test_another_job_on_the_same_output_is_refused_and_told_what_differs(
+    tmp_path: Path, write_log: WriteLog, driver: ModuleType, detector: Any
+) -> None:
+    log, out = str(write_log(5)), tmp_path / "v.jsonl"
+    run([log], ScoreConfig(out=out, quiet=True), detector)
+    before = contents(tmp_path)
+    with pytest.raises(OutputRefused, match=r"other release .*fake-1 -> fake-2.*move it away"):
+        run([log], ScoreConfig(out=out, quiet=True), driver.FakeDetector({"release": "fake-2"}))
+    with pytest.raises(OutputRefused, match=r"other options \(limit None -> 3\)"):
+        run([log], ScoreConfig(out=out, quiet=True, limit=3), detector)
+    with pytest.raises(OutputRefused, match="other inputs"):
+        run([str(write_log(6, "other.jsonl"))], ScoreConfig(out=out, quiet=True), detector)
+    with pytest.raises(OutputRefused, match="E_OTHER_JOB"):
+        run([log], ScoreConfig(out=tmp_path / "v.csv", quiet=True, restart=True), detector)
+    after = contents(tmp_path)
+    del after["other.jsonl"]
+    assert after == before
+
+
+def test_a_file_that_is_no_output_is_not_overwritten(
+    tmp_path: Path, write_log: WriteLog, detector: Any
+) -> None:
+    out = tmp_path / "v.jsonl"
+    out.write_text("mine\n")
+    with pytest.raises(OutputRefused, match="without a manifest"):
+        run([str(write_log(3))], ScoreConfig(out=out, quiet=True), detector)
+    assert out.read_text() == "mine\n"
+    assert sorted(contents(tmp_path)) == ["log.jsonl", "v.jsonl"]
+
+
+def test_a_detector_that_answers_out_of_order_is_no_clean_log(
+    tmp_path: Path, write_log: WriteLog, detector: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = detector.verdicts
+    monkeypatch.setattr(detector, "verdicts", lambda chunk, **options: answer(chunk, **options)[::-1])
+    with pytest.raises(RuntimeError, match="once and in order"):
+        run([str(write_log(3))], ScoreConfig(out=tmp_path / "v.jsonl", quiet=True), detector)
+    assert not (tmp_path / "v.jsonl").exists()
+
+
+def test_without_out_a_report_is_printed_and_nothing_written(
+    tmp_path: Path, write_log: WriteLog, detector: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([str(write_log(8))], ScoreConfig(quiet=False), detector) == 0
+    printed = capsys.readouterr().out
+    assert "d2   quality" in printed
+    assert "turn 1  S2  C1" in printed
+    assert "“Let me look into 2 f”" in printed
+    assert "8 dialogues scored" in printed
+    assert "not covered by fake-1:" in printed
+    assert sorted(contents(tmp_path)) == ["log.jsonl"]
+
+
+def test_jsonl_on_standard_output_is_what_the_file_would_hold(
+    tmp_path: Path, write_log: WriteLog, detector: Any, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    log = str(write_log(8))
+    run([log], ScoreConfig(format="jsonl"), detector)
+    printed = capfdbinary.readouterr()
+    run([log], ScoreConfig(out=tmp_path / "v.jsonl", quiet=True), detector)
+    assert printed.out == (tmp_path / "v.jsonl").read_bytes()
+    assert b"8 dialogues scored" in printed.err
+
+
+def test_no_dialogue_text_in_what_is_logged(
+    tmp_path: Path, write_log: WriteLog, detector: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = str(write_log(8, failing=1, extra=('{"id": "x", "turns": "secret parcel"}',)))
+    config = ScoreConfig(out=tmp_path / "v.jsonl", max_failed=1.0, read=ReadConfig(max_bad=1.0))
+    assert run([log], config, detector) == 0
+    printed = capsys.readouterr()
+    shown = printed.out + printed.err + (tmp_path / "v.manifest.json").read_text()
+    assert "7 dialogues scored" in shown
+    for word in ("parcel", "Let me", "unanswerable", "number 3"):
+        assert word not in shown
+    assert "secret" not in (tmp_path / "v.rejects.jsonl").read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"out": Path("v.xlsx")}, "expected an ending"),
+        ({"format": "parquet"}, "needs --out"),
+        ({"out": Path("v.jsonl"), "format": "text"}, "leave --out away"),
+        ({"limit": 0}, "--limit"),
+        ({"chunk_size": 0}, "--chunk-size"),
+        ({"max_failed": 1.5}, "--max-failed"),
+    ],
+)
+def test_wrong_options_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        ScoreConfig(**options)
+
+
+def test_no_log_and_no_folder_are_refused(tmp_path: Path, write_log: WriteLog, detector: Any) -> None:
+    with pytest.raises(ConfigError, match="no log was named"):
+        run([], ScoreConfig(), detector)
+    with pytest.raises(ConfigError, match="no such folder"):
+        run([str(write_log(1))], ScoreConfig(out=tmp_path / "none" / "v.jsonl"), detector)
+
+
+def test_the_command_line_knows_every_option(capsys: pytest.CaptureFixture[str]) -> None:
+    command_line("score --help", result_action="return_value")
+    printed = capsys.readouterr().out
+    for option in ("--out", "--format", "--input-format", "--fail-on", "--max-bad", "--release", "--restart"):
+        assert f" {option} " in printed
+
+
+def test_verify_says_what_is_whole_and_what_is_not(
+    tmp_path: Path, write_log: WriteLog, detector: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "v.jsonl"
+    run([str(write_log(5))], ScoreConfig(out=out, quiet=True), detector)
+    assert verify(out, tmp_path / "v.manifest.json") == 0
+    assert capsys.readouterr().out.count("whole, 2 files") == 2
+    (tmp_path / "v.rejects.jsonl").write_text("{}\n")
+    assert verify(out) == 2
+    assert "v.rejects.jsonl: its bytes are not those" in capsys.readouterr().err
+    assert verify(tmp_path / "gone.jsonl") == 2
+    assert verify(tmp_path / "log.jsonl") == 2
+    assert "no manifest" in capsys.readouterr().err
+    with pytest.raises(ConfigError):
+        verify()

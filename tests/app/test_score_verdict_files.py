@@ -1,0 +1,163 @@
+"""Verdicts come back from JSONL, CSV and Parquet as they went in."""
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from app import verdict_files
+from app.verdict_files import FileFormat, convert, escaped, read_verdicts, unescaped, verdict_line
+from detector.artifacts import described, write_manifest
+from detector.errors import OutputRefused
+from detector.records import Finding, Verdict
+
+texts = st.text(st.characters(exclude_categories=("Cs",)), max_size=12)
+starts = st.sampled_from(["", "=", "+", "-", "@", "\t", "\r", "\n", "'", "''", '"', ",", "＝"])
+cells = st.builds(str.__add__, starts, texts)
+shares = st.floats(0, 1)
+findings = st.builds(
+    Finding,
+    code=st.sampled_from(["C1", "L2"]),
+    turn=st.integers(0, 2**40),
+    severity=st.sampled_from(["S1", "S4"]),
+    fault=st.sampled_from(["agent", "knowledge base"]),
+    probability=shares,
+    quote=cells.filter(bool),
+    start=st.integers(0, 50),
+    end=st.integers(51, 99),
+    reason=cells,
+    rewrite=st.none() | cells,
+)
+probabilities = st.none() | st.dictionaries(
+    st.integers(0, 5), st.dictionaries(st.sampled_from(["C1", "L2"]), shares, max_size=2), max_size=3
+)
+
+
+@st.composite
+def verdict_lists(draw: st.DrawFn) -> list[Verdict]:
+    verdicts = []
+    for number in range(draw(st.integers(0, 4))):
+        about = {"dialogue_id": f"{draw(cells)}{number}", "release": draw(cells), "taxonomy": "1.0.0"}
+        if draw(st.booleans()):
+            verdicts.append(Verdict(**about, status="failed", failure=draw(cells)))
+            continue
+        verdicts.append(
+            Verdict(
+                **about,
+                status="scored",
+                quality=draw(st.floats(0, 100)),
+                findings=tuple(draw(st.lists(findings, max_size=3))),
+                probabilities=draw(probabilities),
+            )
+        )
+    return verdicts
+
+
+def finished(folder: Path, verdicts: Sequence[Verdict], file_format: FileFormat) -> Path:
+    """A finished output of `verdicts`."""
+    out = folder / f"v.{file_format}"
+    with open(out, "wb") as file:
+        convert(map(verdict_line, verdicts), file, file_format)
+    content = {"kind": "verdicts", "format": file_format, "files": [described(out)]}
+    write_manifest(verdict_files.manifest_path(out), content)
+    return out
+
+
+@pytest.mark.parametrize("file_format", ["jsonl", "csv", "parquet"])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(verdicts=verdict_lists())
+def test_round_trip(tmp_path: Path, file_format: FileFormat, verdicts: list[Verdict]) -> None:
+    assert list(read_verdicts(finished(tmp_path, verdicts, file_format))) == verdicts
+
+
+def test_round_trip_over_many_row_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verdict_files, "ROW_GROUP_BYTES", 300)
+    verdicts = [
+        Verdict(dialogue_id=f"d{number}", release="r", taxonomy="1", status="scored", quality=1.0)
+        for number in range(20)
+    ]
+    assert list(read_verdicts(finished(tmp_path, verdicts, "parquet"))) == verdicts
+
+
+def test_line_has_the_promised_keys_in_the_promised_order() -> None:
+    finding = Finding(
+        code="C1",
+        turn=5,
+        severity="S2",
+        probability=0.91,
+        quote="Anything else?",
+        start=0,
+        end=14,
+        reason="r",
+    )
+    verdict = Verdict(
+        dialogue_id="d1", release="e", taxonomy="1.0.0", status="scored", quality=72.0, findings=(finding,)
+    )
+    record = json.loads(verdict_line(verdict))
+    assert list(record) == ["dialogue_id", "release", "taxonomy", "status", "quality", "findings"]
+    assert list(record["findings"][0]) == [
+        *("code", "turn", "severity", "fault", "probability", "quote", "start", "end", "reason", "rewrite")
+    ]
+    failed = json.loads(
+        verdict_line(Verdict(dialogue_id="d", release="e", taxonomy="1", status="failed", failure="E"))
+    )
+    assert failed == {
+        "dialogue_id": "d", "release": "e", "taxonomy": "1", "status": "failed", "failure": "E",
+        "quality": None, "findings": [],
+    }  # fmt: skip
+
+
+@given(cells | st.none())
+def test_cells_are_escaped_reversibly(text: str | None) -> None:
+    assert unescaped(escaped(text)) == text
+
+
+@pytest.mark.parametrize("start", "=+-@\t\r\n")
+def test_no_cell_of_a_csv_is_a_formula(tmp_path: Path, start: str) -> None:
+    finding = Finding(
+        code="C1", turn=0, severity="S2", probability=0.5, quote=f"{start}cmd()", start=0, end=6, reason=start
+    )
+    verdict = Verdict(
+        dialogue_id=f"{start}d", release="r", taxonomy="1", status="scored", quality=1.0, findings=(finding,)
+    )
+    text = finished(tmp_path, [verdict], "csv").read_bytes().decode()
+    found = [cell for row in csv.reader(io.StringIO(text, newline="")) for cell in row]
+    assert not [cell for cell in found if cell.startswith(start)]
+    assert f"'{start}cmd()" in found
+
+
+def test_csv_has_a_row_for_each_finding_and_one_for_a_clean_dialogue(tmp_path: Path) -> None:
+    finding = Finding(
+        code="C1", turn=0, severity="S2", probability=0.5, quote="q", start=0, end=1, reason="r"
+    )
+    about = {"release": "r", "taxonomy": "1", "status": "scored", "quality": 90.0}
+    verdicts = [
+        Verdict(dialogue_id="two", findings=(finding, finding), **about),
+        Verdict(dialogue_id="clean", **about),
+    ]
+    with open(finished(tmp_path, verdicts, "csv"), newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["dialogue_id"], row["code"], row["probability"]) for row in rows] == [
+        ("two", "C1", "0.5"),
+        ("two", "C1", "0.5"),
+        ("clean", "", ""),
+    ]
+
+
+@pytest.mark.parametrize("file_format", ["jsonl", "csv", "parquet"])
+def test_reading_trusts_the_manifest_alone(tmp_path: Path, file_format: FileFormat) -> None:
+    verdict = Verdict(dialogue_id="d", release="r", taxonomy="1", status="scored", quality=1.0)
+    out = finished(tmp_path, [verdict], file_format)
+    whole = out.read_bytes()
+    out.write_bytes(whole[:-1])
+    with pytest.raises(OutputRefused, match="E_CHECKSUM"):
+        read_verdicts(out)
+    out.write_bytes(whole)
+    verdict_files.manifest_path(out).unlink()
+    with pytest.raises(OutputRefused, match="not complete"):
+        read_verdicts(out)

@@ -1,0 +1,134 @@
+"""Files are whole or not there, and a manifest vouches for every byte, its own included."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from detector import artifacts
+from detector.errors import OutputRefused, WorldError
+
+
+def test_atomic_file_appears_complete_and_leaves_nothing_else(tmp_path: Path) -> None:
+    target = tmp_path / "a.bin"
+    with artifacts.atomic_file(target) as file:
+        file.write(b"half")
+        assert not target.exists()
+        file.write(b" whole")
+    assert target.read_bytes() == b"half whole"
+    assert [path.name for path in tmp_path.iterdir()] == ["a.bin"]
+
+
+def test_atomic_file_keeps_the_old_content_when_its_writer_fails(tmp_path: Path) -> None:
+    target = tmp_path / "a.bin"
+    target.write_bytes(b"old")
+    with pytest.raises(TypeError), artifacts.atomic_file(target) as file:
+        file.writelines([b"new", "not bytes"])  # type: ignore[list-item]
+    assert target.read_bytes() == b"old"
+    assert [path.name for path in tmp_path.iterdir()] == ["a.bin"]
+
+
+def test_full_disk_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with (
+        pytest.raises(WorldError, match=r"a\.bin: No space left on device") as caught,
+        artifacts.atomic_file(tmp_path / "a.bin") as file,
+    ):
+        file.write(b"new")
+    assert caught.value.exit_code == 3
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_orphan_temporaries_are_removed_and_counted(tmp_path: Path) -> None:
+    (tmp_path / ".a.bin.1234.tmp").write_bytes(b"half")
+    (tmp_path / ".b.bin.1234.tmp").write_bytes(b"of another file")
+    assert artifacts.remove_orphans(tmp_path / "a.bin") == 1
+    assert [path.name for path in tmp_path.iterdir()] == [".b.bin.1234.tmp"]
+
+
+def test_appender_cuts_what_is_not_known_to_be_good(tmp_path: Path) -> None:
+    path = tmp_path / "grows"
+    path.write_bytes(b"good, torn")
+    appender = artifacts.Appender(path, keep=4)
+    appender.write(b"!")
+    appender.sync()
+    appender.close()
+    assert path.read_bytes() == b"good!"
+    assert appender.size == 5
+
+
+def test_appender_finishes_short_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.write
+    monkeypatch.setattr(os, "write", lambda handle, data: real(handle, data[:3]))
+    appender = artifacts.Appender(tmp_path / "grows", keep=0)
+    appender.write(b"0123456789")
+    appender.close()
+    assert (tmp_path / "grows").read_bytes() == b"0123456789"
+
+
+def test_fingerprint_does_not_depend_on_the_order_of_keys() -> None:
+    assert artifacts.fingerprint({"a": 1, "b": [1, 2]}) == artifacts.fingerprint({"b": [1, 2], "a": 1})
+    assert artifacts.fingerprint({"a": 1}) != artifacts.fingerprint({"a": 2})
+
+
+CONTENT = {"kind": "verdicts", "seconds": 1e-07, "note": "naïve \x1b", "files": [{"name": "f", "bytes": 3}]}
+
+
+def test_manifest_round_trip(tmp_path: Path) -> None:
+    path = tmp_path / "x.manifest.json"
+    artifacts.write_manifest(path, CONTENT)
+    assert artifacts.read_manifest(path) == CONTENT
+
+
+def test_every_single_bit_of_a_manifest_counts(tmp_path: Path) -> None:
+    path = tmp_path / "x.manifest.json"
+    artifacts.write_manifest(path, CONTENT)
+    whole = path.read_bytes()
+    for place in range(len(whole)):
+        for bit in range(8):
+            path.write_bytes(whole[:place] + bytes([whole[place] ^ 1 << bit]) + whole[place + 1 :])
+            with pytest.raises(OutputRefused):
+                artifacts.read_manifest(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"3", b"{}", b"\xff", b'{"seal": 1}', b"[" * 100_000])
+def test_what_is_no_manifest_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "x.manifest.json"
+    path.write_bytes(content)
+    with pytest.raises(OutputRefused, match="E_MANIFEST"):
+        artifacts.read_manifest(path)
+
+
+def test_missing_manifest_means_not_complete(tmp_path: Path) -> None:
+    with pytest.raises(OutputRefused, match="not complete"):
+        artifacts.read_manifest(tmp_path / "x.manifest.json")
+
+
+def test_verify_files_names_what_is_missing_or_changed(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"abc")
+    entry = artifacts.described(path, rows=1)
+    assert (entry["bytes"], entry["rows"]) == (3, 1)
+    artifacts.verify_files(tmp_path, [entry])
+    path.write_bytes(b"abd")
+    with pytest.raises(OutputRefused, match=r"a\.txt: its bytes"):
+        artifacts.verify_files(tmp_path, [entry])
+    path.unlink()
+    with pytest.raises(OutputRefused, match=r"a\.txt: missing"):
+        artifacts.verify_files(tmp_path, [entry])
+
+
+def test_versions_names_what_is_installed_and_leaves_out_what_is_not() -> None:
+    found = artifacts.versions("pydantic", "no-such-package-anywhere")
+    assert set(found) == {"python", "pydantic"}
+
+
+def test_written_json_is_readable_by_people(tmp_path: Path) -> None:
+    artifacts.write_json(tmp_path / "a.json", {"b": "é", "a": 1})
+    text = (tmp_path / "a.json").read_text(encoding="utf-8")
+    assert text == '{\n  "b": "é",\n  "a": 1\n}\n'
+    assert json.loads(text) == {"b": "é", "a": 1}
