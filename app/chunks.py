@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from detector.errors import ConfigError
 from detector.ingest.outcomes import Loaded, Reject
-from detector.pipeline import Detector
+from detector.detectors import Detector
 from detector.records import Finding, Severity, Verdict
 from detector.taxonomy import Taxonomy
 

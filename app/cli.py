@@ -7,12 +7,13 @@ import os
 import sys
 from importlib.metadata import version
 
-from cyclopts import App
+from cyclopts import App, Parameter
 
 app = App(
     name="dialint",
     help="Finds the errors that support agents make: a dialogue log goes in, verdicts come out.",
     version=lambda: version("dialint"),
+    default_parameter=Parameter(negative=()),
 )
 app.command("app.score:score", name="score")
 app.command("app.codes:codes", name="codes")

@@ -50,8 +50,10 @@ class _Lines:
         began, dialogues_before, share_before = self._began
         seconds = max(now - began, 1e-9)
         rate = (dialogues - dialogues_before) / seconds
-        left = (1.0 - share) * seconds / (share - share_before) if share > share_before else 0.0
-        line = f"dialint: {dialogues:,} dialogues, {share:.0%}, {rate:,.0f} a second, {left:,.0f} s left"
+        line = f"dialint: {dialogues:,} dialogues, {rate:,.0f} a second"
+        if share > share_before:
+            left = (1.0 - share) * seconds / (share - share_before)
+            line += f", {share:.0%}, {left:,.0f} s left"
         sys.stderr.write(line + "\n")
 
 

@@ -18,7 +18,7 @@ from cyclopts import Parameter
 
 from detector.errors import ConfigError
 from detector.ingest.config import ReadConfig
-from detector.pipeline import Detector, DetectorConfig
+from detector.detectors import Detector, DetectorConfig
 from detector.records import Severity
 
 OutputFormat = Literal["auto", "text", "jsonl", "parquet", "csv", "junit", "sarif"]
@@ -98,7 +98,10 @@ class ScoreConfig:
         return "text" if self.out is None else ENDINGS[self.out.suffix]
 
 
-def score(*logs: str, config: Annotated[ScoreConfig, Parameter(name="*")] = ScoreConfig()) -> int:
+def score(
+    *logs: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    config: Annotated[ScoreConfig, Parameter(name="*")] = ScoreConfig(),
+) -> int:
     """Find the errors in dialogue logs.
 
     Parameters
@@ -106,6 +109,9 @@ def score(*logs: str, config: Annotated[ScoreConfig, Parameter(name="*")] = Scor
     logs
         Log files, globs, or - for standard input.
     """
+    for log in logs:
+        if log.startswith("-") and log != "-":
+            raise ConfigError("E_OPTION", f"unknown option {log}; `dialint score --help` lists all")
     return run(logs, config)
 
 

@@ -30,7 +30,7 @@ from detector.errors import ConfigError, InputRefused, OutputRefused, TooManyBad
 from detector.ingest.outcomes import Counts, Loaded, Reject
 from detector.ingest.read import inspect, open_logs, read
 from detector.ingest.sources import Source
-from detector.pipeline import Detector
+from detector.detectors import Detector
 from detector.records import Verdict
 from detector.taxonomy import Taxonomy
 from detector.taxonomy import load as load_taxonomy
@@ -215,8 +215,9 @@ def score_to_file(logs: Sequence[str], config: ScoreConfig, out: Path, detector:
         except InputRefused:
             job.discard()  # nothing of a refused log is kept
             raise
-        except TooManyBad:
-            say(f"{out}: nothing is committed; the rejects so far are in {job.rejects}")
+        except TooManyBad as error:
+            if error.code == "E_TOO_MANY_BAD":
+                say(f"{out}: not written; the rejects so far are in {job.rejects}")
             raise
         except Interrupted as stop:
             say(f"stopped, {job.n_rows:,} dialogues are safe; the same command goes on from there")

@@ -14,7 +14,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from detector.pipeline import Detector
+from detector.detectors import Detector
 from detector.records import Severity, Verdict
 from detector.taxonomy import Taxonomy
 

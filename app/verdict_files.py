@@ -26,7 +26,7 @@ NULLABLE = frozenset({"failure", "quality", "probabilities", "rewrite"})
 NUMBERS = frozenset({"quality", "turn", "probability", "start", "end"})
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "'", "＝", "＋", "－", "＠")
 MAX_CELL = 1 << 30
-ROW_GROUP_BYTES = 4 << 20
+ROW_GROUP_BYTES = 2 << 20
 
 
 def manifest_path(out: Path) -> Path:

@@ -1,18 +1,16 @@
 """One dialogue's way from a checked log to a verdict: mask, scan, check, calibrate, quote.
 
-`Detector` is the contract every detector keeps, the release and each baseline it must beat.
+`detector.detectors` has the contract that `ReleaseDetector` keeps.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Literal, Protocol
 
 from detector.artifacts import fingerprint
 from detector.calibration import CodeRelease
 from detector.checks import CHECKS, Hit
+from detector.detectors import DetectorConfig
 from detector.errors import ConfigError, DialogueFailed, ReleaseRefused
 from detector.masking import MaskedText, mask_dialogue
 from detector.records import Dialogue, Finding, Turn, Verdict
@@ -20,52 +18,6 @@ from detector.release import EMBEDDED, Release, ReleaseInfo
 from detector.render import Renderer
 from detector.scanner import Scanner, TurnScores, evidence
 from detector.taxonomy import Taxonomy, load
-
-
-class Detector(Protocol):
-    """Anything that judges dialogues."""
-
-    @property
-    def release(self) -> str:
-        """Id that every verdict carries."""
-        ...
-
-    @property
-    def fingerprint(self) -> str:
-        """Hash of all that can change a verdict: weights, taxonomy, thresholds, engine options."""
-        ...
-
-    @property
-    def taxonomy(self) -> Taxonomy:
-        """The codes it speaks of."""
-        ...
-
-    @property
-    def codes(self) -> tuple[str, ...]:
-        """The codes it covers; all others are not covered, which is not the same as clean."""
-        ...
-
-    def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
-        """One verdict for each dialogue, in order. A dialogue that cannot be judged gets a failed one."""
-        ...
-
-
-@dataclass(frozen=True)
-class DetectorConfig:
-    """Which release judges, and how it runs."""
-
-    release: Path | None = None
-    """Folder of a release; without it the embedded one."""
-    taxonomy: Path | None = None
-    """A taxonomy file of your own."""
-    precision: Literal["auto", "fp32", "bf16"] = "auto"
-    """Arithmetic of the model; auto takes bf16 where the processor computes it."""
-    device: str = "auto"
-    """cpu, cuda or cuda:N; auto takes a GPU if there is one."""
-    threads: int = 0
-    """CPU threads of the model; 0 for every core this process may use."""
-    row_tokens: int = 4096
-    """Tokens that go through the model together."""
 
 
 def load_detector(config: DetectorConfig) -> ReleaseDetector:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from pydantic import JsonValue, ValidationError
 
-from detector.artifacts import described, read_manifest, verify_files, write_json, write_manifest
+from detector.artifacts import described, fingerprint, read_manifest, verify_files, write_json, write_manifest
 from detector.calibration import CodeRelease
 from detector.errors import OutputRefused, ReleaseRefused
 from detector.records import Record
@@ -74,8 +74,6 @@ class Release:
     @property
     def fingerprint(self) -> str:
         """Changes with any byte of any file."""
-        from detector.artifacts import fingerprint
-
         return fingerprint(self.manifest)
 
     @cached_property
@@ -93,7 +91,7 @@ class Release:
         from safetensors import SafetensorError, deserialize
 
         try:
-            parts = deserialize((self.folder / WEIGHTS).read_bytes())
+            parts = deserialize((self.folder / WEIGHTS).read_bytes())  # type: ignore[no-untyped-call]
         except (OSError, SafetensorError):
             raise ReleaseRefused("E_RELEASE", f"{self.folder / WEIGHTS}: not safetensors") from None
         return {name: (part["dtype"], part["shape"], bytes(part["data"])) for name, part in parts}
@@ -105,8 +103,8 @@ class Release:
                 continue
             if path.name not in listed or path.suffix not in _KINDS or not path.is_file():
                 raise ReleaseRefused("E_RELEASE", f"{path}: no part of a release may be this")
-            if path.suffix != ".safetensors" and path.read_bytes()[:2] in (b"\x80\x02", b"\x80\x04", b"\x80\x05", b"PK"):
-                raise ReleaseRefused("E_RELEASE", f"{path}: holds a pickle or an archive")
+            if path.suffix == ".json" and not _is_json(path.read_bytes()):
+                raise ReleaseRefused("E_RELEASE", f"{path}: not JSON")
 
     def _info(self) -> ReleaseInfo:
         try:
@@ -120,16 +118,22 @@ class Release:
 
     def _sound_weights(self) -> None:
         """Made from the base that release.json names, and every number finite."""
-        size = int.from_bytes((self.folder / WEIGHTS).read_bytes()[:8], "little")
-        try:
-            header = json.loads((self.folder / WEIGHTS).read_bytes()[8 : 8 + size])
-        except ValueError:
-            raise ReleaseRefused("E_RELEASE", f"{self.folder / WEIGHTS}: not safetensors") from None
+        tensors = self.tensors
+        with open(self.folder / WEIGHTS, "rb") as file:
+            header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
         if header.get("__metadata__", {}).get("base_sha256") != self.info.base.sha256:
             raise ReleaseRefused("E_RELEASE", f"{self.folder / WEIGHTS}: made from another base model")
-        for name, (kind, _, data) in self.tensors.items():
+        for name, (kind, _, data) in tensors.items():
             if not _finite(kind, data):
                 raise ReleaseRefused("E_RELEASE", f"{self.folder / WEIGHTS}: {name} holds NaN or infinity")
+
+
+def _is_json(content: bytes) -> bool:
+    try:
+        json.loads(content)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _finite(kind: str, data: bytes) -> bool:

@@ -21,7 +21,19 @@ from detector.ingest.outcomes import Counts
 from detector.ingest.read import inspect, open_logs, read
 from detector.ingest.shapes import CANONICAL
 
-WORDS = "order parcel refund hello please thanks number check moment account card late bank room".split()
+WORDS = (
+    "order",
+    "parcel",
+    "refund",
+    "hello",
+    "please",
+    "thanks",
+    "number",
+    "check",
+    "moment",
+    "late",
+    "bank",
+)
 MIN_WORDS, MAX_WORDS = 3, 12
 """Words in a turn."""
 
@@ -62,7 +74,10 @@ def _write(path: Path, n: int, chance: random.Random) -> None:
     with path.open("w") as file:
         for number in range(n):
             turns = [
-                {"role": role, "text": " ".join(chance.choices(WORDS, k=chance.randint(MIN_WORDS, MAX_WORDS)))}
+                {
+                    "role": role,
+                    "text": " ".join(chance.choices(WORDS, k=chance.randint(MIN_WORDS, MAX_WORDS))),
+                }
                 for role in ("customer", "agent", "customer", "agent")
             ]
             file.write(json.dumps({"dialogue_id": f"d{number}", "turns": turns}) + "\n")

@@ -17,7 +17,8 @@ from cyclopts import Parameter
 
 from detector.artifacts import sha256_file, write_json
 from detector.errors import ConfigError
-from detector.pipeline import Detector, DetectorConfig, load_detector
+from detector.detectors import Detector, DetectorConfig
+from detector.pipeline import load_detector
 from detector.records import Example, Verdict
 from eval import metrics
 from eval.truth import Judged, hard_pairs, judge, judged, read_examples

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from detector.errors import ConfigError
-from detector.pipeline import Detector
+from detector.detectors import Detector
 from detector.records import Example, Verdict
 from eval.metrics import Floats, Truth, pair_auc
 

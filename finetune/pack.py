@@ -22,7 +22,8 @@ from detector.calibration import Check, CodeRelease, Scan
 from detector.checks import CHECKS
 from detector.errors import ConfigError, DialogueFailed, OutputRefused
 from detector.masking import mask_dialogue
-from detector.pipeline import DetectorConfig, ReleaseDetector, load_detector
+from detector.detectors import DetectorConfig
+from detector.pipeline import ReleaseDetector, load_detector
 from detector.records import Example
 from detector.release import SCALE, WEIGHTS, Base, ReleaseInfo, seal
 from detector.render import RenderConfig

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 from detector.errors import excerpt
@@ -135,7 +136,8 @@ def _check_whole(turns: list[dict[str, Any]], path: str, warnings: Counter[str])
     blank = sum(not turn["text"].strip() for turn in turns)
     if blank == len(turns):
         raise BadRecord("E_EMPTY", path, "only blank turns", "at least one turn with text")
-    warnings["W_BLANK_TURN"] += blank
+    if blank:
+        warnings["W_BLANK_TURN"] += blank
     if all(turn["role"] == "system" for turn in turns):
         raise BadRecord("E_ROLE", path, "only system turns", "a customer, agent or bot among the roles")
 
@@ -188,7 +190,9 @@ def _time(value: object, path: str) -> datetime | None:
     else:
         raise BadRecord("E_TYPE", path, type(value).__name__, "an ISO 8601 time, epoch seconds or null")
     if value is not None and (time is None or not FIRST_YEAR <= time.year <= LAST_YEAR):
-        raise BadRecord("E_TIME", path, excerpt(value), f"a time between {FIRST_YEAR} and {LAST_YEAR}, ISO 8601")
+        raise BadRecord(
+            "E_TIME", path, excerpt(value), f"a time between {FIRST_YEAR} and {LAST_YEAR}, ISO 8601"
+        )
     return time
 
 
@@ -219,11 +223,13 @@ def _in_time_order(
     zones = {turn["at"].utcoffset() for turn in timed}
     if len(zones) > 1 and (None in zones or not config.sort_turns):
         raise BadRecord("E_TIME", path, "mixed time zones", "one time zone in a dialogue")
-    for before, after in zip(timed, timed[1:], strict=False):
+    for before, after in pairwise(timed):
         if after["at"] < before["at"]:
             if not config.sort_turns:
                 where = f"{path}[{after['index']}].at"
-                raise BadRecord("E_TIME", where, "earlier than before", "times that do not fall; --sort-turns")
+                raise BadRecord(
+                    "E_TIME", where, "earlier than before", "times that do not fall; --sort-turns"
+                )
             warnings["W_SORTED"] += 1
             return _sorted(turns)
     return turns

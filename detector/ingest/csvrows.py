@@ -71,7 +71,9 @@ class _Feed:
     def _read(self, source: Source, config: ReadConfig) -> Iterator[tuple[int, bytes]]:
         for chunk in chunks(blocks(source, config), config.max_record_bytes):
             if chunk.overlong:
-                raise refuse("E_CSV", source.name, f"line {chunk.first}: over {config.max_record_bytes} bytes")
+                raise refuse(
+                    "E_CSV", source.name, f"line {chunk.first}: over {config.max_record_bytes} bytes"
+                )
             yield from zip(chunk.offsets(), chunk.lines, strict=True)
 
     def __iter__(self) -> _Feed:
@@ -119,7 +121,9 @@ class _Table:
             try:
                 row = next(self._reader, None)
             except csv.Error as error:
-                cause = "a quote is not closed" if "end of data" in str(error) else "bad quoting or a huge field"
+                cause = (
+                    "a quote is not closed" if "end of data" in str(error) else "bad quoting or a huge field"
+                )
                 message = f"line {self.line}, byte {self.offset}: {cause}"
                 raise refuse("E_CSV", self._source.name, message) from None
             if row or row is None:

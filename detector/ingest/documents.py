@@ -58,7 +58,12 @@ def read_document(
 
 
 def _record(
-    segment: Segment, number: int, source: Source, found: Recognised, config: ReadConfig, warnings: Counter[str]
+    segment: Segment,
+    number: int,
+    source: Source,
+    found: Recognised,
+    config: ReadConfig,
+    warnings: Counter[str],
 ) -> Iterator[Found]:
     if segment.lost:
         yield Found(number, segment.offset, overlong(segment.lost, config))
@@ -172,4 +177,6 @@ class _Splitter:
             fault = BadRecord("E_TRUNCATED", "", "end of file", "a document that does not end early")
             yield Segment(offset, b"", fault=fault)
         elif rest or self._depth < 0:
-            yield Segment(offset, b"", fault=BadRecord("E_TRAILING", "", "more text", "nothing after the document"))
+            yield Segment(
+                offset, b"", fault=BadRecord("E_TRAILING", "", "more text", "nothing after the document")
+            )

@@ -22,7 +22,20 @@ from detector.ingest.outcomes import BadRecord
 from detector.records import Dialogue
 
 _CONTROLS = bytes([*range(10), *range(11, 32), 127])
-_ODD_BYTES = (b"\\u", b"\\b", b"\\f", b"\\\\", b"<", b"[INST]", b"[/INST]", b"[CLS]", b"[SEP]", b"[MASK]", b"[PAD]", b"[UNK]")
+_ODD_BYTES = (
+    b"\\u",
+    b"\\b",
+    b"\\f",
+    b"\\\\",
+    b"<",
+    b"[INST]",
+    b"[/INST]",
+    b"[CLS]",
+    b"[SEP]",
+    b"[MASK]",
+    b"[PAD]",
+    b"[UNK]",
+)
 _ODD_CHARACTER = re.compile(f"\ufeff|｜|{CONTROL.pattern}|{BIDI.pattern}|{INVISIBLE.pattern}")
 
 
@@ -80,7 +93,7 @@ class FastLines:
         No key stands there twice if there are exactly as many quotes as the decoded keys and texts
         need; escaped quotes are told apart safely, for data with an escaped backslash do not get here.
         """
-        if len(data.translate(None, _CONTROLS)) != len(data) or any([odd in data for odd in _ODD_BYTES]):
+        if len(data.translate(None, _CONTROLS)) != len(data) or any(odd in data for odd in _ODD_BYTES):
             return None
         try:
             if not data.isascii() and _ODD_CHARACTER.search(data.decode()):
@@ -104,9 +117,10 @@ class FastLines:
         if turns is None:
             return None
         try:
-            return self._validate({"id": name, "turns": turns, **_fields(record)})
+            dialogue: Dialogue = self._validate({"id": name, "turns": turns, **_fields(record)})
         except ValidationError:
             return None
+        return dialogue
 
     def _turns(self, found: list[_Turn], warnings: Counter[str]) -> tuple[dict[str, Any], ...] | None:
         limit = self._config.max_turn_bytes

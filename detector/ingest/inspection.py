@@ -52,5 +52,5 @@ def _check_text(source: Source, config: ReadConfig, found: Recognised, digest: h
         hint = "lines end with a carriage return only; convert them to line feeds (tr '\\r' '\\n')"
         raise refuse("E_FORMAT", source.name, hint)
     if found.framing == "document" and found.split == "whole" and size > config.max_document_bytes + len(BOM):
-        limit = f"over {config.max_document_bytes} bytes in one JSON value; export one conversation a file or line"
+        limit = f"over {config.max_document_bytes} bytes in one JSON value; export one conversation a file"
         raise refuse("E_LINE_SIZE", source.name, limit)

@@ -160,7 +160,9 @@ def _turn(cells: Sequence[object], columns: Columns, config: ReadConfig) -> Draf
     role = _speaker(cell("role"), columns, config)
     if _private(cell("private"), columns):
         role = "system"
-    return DraftTurn(role, cell("text"), _time(cell("time")), str(author) if author not in (None, "") else None)
+    return DraftTurn(
+        role, cell("text"), _time(cell("time")), str(author) if author not in (None, "") else None
+    )
 
 
 def _speaker(value: object, columns: Columns, config: ReadConfig) -> object:

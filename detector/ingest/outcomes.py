@@ -60,9 +60,7 @@ class BadRecord(Exception):
 
     def reject(self, file: str, line: int, offset: int) -> Reject:
         """This fault as a reject of `file`."""
-        return Reject(
-            file, line, offset, self.path, self.code, self.found, self.expected, self.dialogue_id
-        )
+        return Reject(file, line, offset, self.path, self.code, self.found, self.expected, self.dialogue_id)
 
 
 @dataclass

@@ -15,8 +15,9 @@ from detector.ingest.checks import Draft, DraftTurn
 from detector.ingest.config import ReadConfig
 from detector.ingest.formats.tau import seen_by_customer
 from detector.ingest.found import Found, finished
-from detector.ingest.messages import Columns, Row, gather
+from detector.ingest.messages import Columns, Row, gather, identity
 from detector.ingest.outcomes import BadRecord, refuse
+from detector.ingest.regroup import Runs, regrouped
 from detector.ingest.sources import Source
 from detector.ingest.strictjson import check_characters
 
@@ -34,7 +35,11 @@ def read_parquet(source: Source, config: ReadConfig, warnings: Counter[str]) -> 
     layout = check_parquet(source, config)
     if isinstance(layout, Columns):
         batch: list[Found] = []
-        for found in gather(_rows(source, layout), layout, config, warnings):
+        runs = Runs()
+        for row in _rows(source, layout):
+            runs.add(identity(row.cells, layout))
+        rows = _rows(source, layout)
+        for found in gather(rows if runs.together() else regrouped(rows, layout), layout, config, warnings):
             batch.append(found)
             if len(batch) >= GROUP:
                 yield batch
@@ -42,10 +47,10 @@ def read_parquet(source: Source, config: ReadConfig, warnings: Counter[str]) -> 
         yield batch
         return
     number = 1
-    for rows in _batches(source, layout):
+    for dialogues in _batches(source, layout):
         batch = []
-        for row in rows:
-            batch.extend(finished(_drafts(row, config), number, 0, config, warnings))
+        for dialogue in dialogues:
+            batch.extend(finished(_drafts(dialogue, config), number, 0, config, warnings))
             number += 1
         yield batch
 
@@ -58,8 +63,6 @@ def check_parquet(source: Source, config: ReadConfig) -> list[str] | Columns:
         InputRefused: E_PARQUET for a damaged footer, an unknown codec, a row group over the limit or
             columns that are neither; E_NO_RECORDS for no rows.
     """
-    import pyarrow as pa
-
     with _open(source) as file:
         metadata, schema = file.metadata, file.schema_arrow
         if metadata.num_rows == 0:
@@ -68,19 +71,39 @@ def check_parquet(source: Source, config: ReadConfig) -> list[str] | Columns:
             group = metadata.row_group(index)
             _check_group(group, index, source, config)
         names = schema.names
-        if "turns" in names and not config.column:
-            kind = schema.field("turns").type
-            kind = kind.value_type if pa.types.is_list(kind) or pa.types.is_large_list(kind) else None
-            inner = {kind.field(i).name for i in range(kind.num_fields)} if pa.types.is_struct(kind) else set()
-            if not {"role", "text"} <= inner or not {"id", "dialogue_id"} & set(names):
+        if "turns" in names and config.columns().keys() <= {"id"}:
+            inner = _turn_fields(schema.field("turns").type)
+            ids = id_columns(names, config)
+            if not {"role", "text"} <= inner or not ids:
                 expected = "columns dialogue_id and turns, a list of {role, text}"
                 raise refuse("E_PARQUET", source.name, f"wrong schema; expected {expected}")
-            wanted = {"id", "dialogue_id", "turns", "sources", *TEXT_FIELDS, *METADATA_FIELDS}
+            wanted = {*ids, "turns", "sources", *TEXT_FIELDS, *METADATA_FIELDS}
             return [name for name in names if name in wanted]
         columns = Columns.of(names, config)
         if isinstance(columns, str):
             raise refuse("E_PARQUET", source.name, f"wrong schema; {columns}")
         return columns
+
+
+def _turn_fields(kind: Any) -> set[str]:
+    """Names of the fields of a turn, if `kind` is a list of structs."""
+    import pyarrow as pa
+
+    if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)) or not pa.types.is_struct(
+        kind.value_type
+    ):
+        return set()
+    return {field.name for field in kind.value_type}
+
+
+def id_columns(names: list[str], config: ReadConfig) -> list[str]:
+    """The columns that make the id of a nested row; empty if one is missing."""
+    chosen = config.columns().get("id")
+    if chosen is None:
+        usual = [name for name in names if name in ("dialogue_id", "id")]
+        return sorted(usual)[:1]
+    parts = [chosen] if chosen in names else chosen.split("+")
+    return parts if set(parts) <= set(names) else []
 
 
 def _check_group(group: Any, index: int, source: Source, config: ReadConfig) -> None:
@@ -115,7 +138,9 @@ def _batches(source: Source, columns: list[str] | None) -> Iterator[list[dict[st
 
 
 def _drafts(row: dict[str, Any], config: ReadConfig) -> Iterator[Draft]:
-    name = row.get("dialogue_id", row.get("id"))
+    ids = [row[column] for column in id_columns(list(row), config)]
+    joined = len(ids) > 1 and all(isinstance(part, str) and part for part in ids)
+    name = "/".join(ids) if joined else ids[0] if len(ids) == 1 else None
     shown = name if isinstance(name, str) else None
     turns = []
     for index, turn in enumerate(row["turns"] or []):
@@ -129,7 +154,7 @@ def _drafts(row: dict[str, Any], config: ReadConfig) -> Iterator[Draft]:
     ):
         seen_by_customer(turns)
     for turn, raw in zip(turns, row["turns"] or [], strict=True):
-        if turn.role in ("agent", "bot") and raw.get("action") and not (turn.text or "").strip():
+        if turn.role in ("agent", "bot") and raw.get("action") and not str(turn.text or "").strip():
             turn.role = "system"
     metadata = {key: row[key] for key in METADATA_FIELDS if isinstance(row.get(key), str)}
     fields: dict[str, Any] = {key: row.get(key) for key in TEXT_FIELDS}

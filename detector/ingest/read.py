@@ -19,7 +19,7 @@ from detector.ingest.jsonlines import read_lines
 from detector.ingest.outcomes import BadRecord, Counts, Loaded, Reject, refuse
 from detector.ingest.parquet import read_parquet
 from detector.ingest.recognition import recognise
-from detector.ingest.sources import Source, open_logs
+from detector.ingest.sources import COMPRESSED, Source, open_logs
 
 __all__ = ["Counts", "Loaded", "ReadConfig", "Reject", "Source", "inspect", "open_logs", "read"]
 
@@ -40,13 +40,15 @@ def read(sources: Sequence[Source], config: ReadConfig, counts: Counts) -> Itera
     seen = Seen()
     for index, source in enumerate(sources):
         source.check_unchanged()
-        n_before = counts.read
+        n_before, bytes_before = counts.read, counts.bytes_read
         for batch in _batches(source, config, counts):
             yield from _settled(batch, index, sources, seen, counts)
+            if batch and not source.name.endswith(COMPRESSED):
+                counts.bytes_read = bytes_before + min(batch[-1].offset, source.size)
             if counts.read >= EARLY_STOP_FROM:
                 counts.check_share(config.max_bad)
         source.check_unchanged()
-        counts.bytes_read += source.size
+        counts.bytes_read = bytes_before + source.size
         if counts.read == n_before:
             raise refuse("E_NO_RECORDS", source.name, "no records")
     counts.check_share(config.max_bad)

@@ -25,7 +25,7 @@ from detector.ingest.streams import FOREIGN, GZIP, ZSTD, blocks, magic
 PREFIX_BYTES = 1 << 20
 PARQUET = b"PAR1"
 JSON_LINES = (".jsonl", ".ndjson")
-_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{},]', re.DOTALL)
+_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{},]', re.DOTALL)
 _CHAT_EXPORT = re.compile(rb"\s*(?:\xe2\x80\x8e)?\[?\d{1,4}[./]\d{1,2}[./]\d{2,4},? ")
 
 
@@ -48,6 +48,8 @@ def recognise(source: Source, config: ReadConfig) -> Recognised:
     """
     ending = check_ending(source)
     if magic(source).startswith(PARQUET):
+        if config.format not in ("auto", "parquet"):
+            raise refuse("E_FORMAT", source.name, f"is Parquet and not {config.format}")
         return Recognised("parquet")
     prefix = _prefix(source, config)
     check_encoding(prefix, source)
@@ -57,7 +59,9 @@ def recognise(source: Source, config: ReadConfig) -> Recognised:
 def _recognise(prefix: bytes, source: Source, config: ReadConfig, ending: str) -> Recognised:
     text = prefix.removeprefix(BOM).lstrip()
     if not text:
-        raise refuse("E_NO_RECORDS", source.name, "nothing but blank lines" if prefix else "the file is empty")
+        raise refuse(
+            "E_NO_RECORDS", source.name, "nothing but blank lines" if prefix else "the file is empty"
+        )
     if config.format in ("csv", "parquet"):
         if config.format == "parquet" or text[:1] in b"{[":
             raise refuse("E_FORMAT", source.name, f"is not {config.format}")
@@ -114,8 +118,11 @@ def check_encoding(prefix: bytes, source: Source) -> None:
 
 
 def _prefix(source: Source, config: ReadConfig) -> bytes:
+    """The first megabyte, of which blank blocks at the start do not count."""
     found = b""
     for block in blocks(source, config):
+        if found and not found.removeprefix(BOM).strip():
+            found = BOM if found.startswith(BOM) else b"\n"
         found += block
         if len(found) >= PREFIX_BYTES:
             break
@@ -151,7 +158,9 @@ def _json(text: bytes, source: Source, config: ReadConfig, ending: str) -> Recog
         hint = unread(whole)
         if hint:
             raise refuse("E_FORMAT", source.name, hint)
-        found = Recognised("document", _named(config) or CANONICAL, "elements" if text[:1] == b"[" else "whole")
+        found = Recognised(
+            "document", _named(config) or CANONICAL, "elements" if text[:1] == b"[" else "whole"
+        )
     if found.split == "elements" and found.shape.array == "refused":
         raise _array_refused(source, found.shape)
     return found
@@ -172,7 +181,8 @@ def _one_a_line(text: bytes, ending: str, is_document: bool) -> bool:
     else:
         complete = True
     if complete:
-        return more or (ending in JSON_LINES and text[:1] == b"{")
+        follows = rest.lstrip()[:1] in b"{[" if ending == ".json" else True
+        return (more and follows) or (ending in JSON_LINES and text[:1] == b"{")
     if is_document and more:
         return False
     return ending in JSON_LINES or (more and ending != ".json")
@@ -217,10 +227,10 @@ def _document(whole: Any, shapes: list[Shape]) -> Recognised | None:
 
 def preview(text: bytes) -> Any:
     """The JSON value at the start of `text`, whose end may be missing: it is cut after the last
-    complete element and closed. None if that is not JSON, or if it is followed by something."""
+    complete element and closed. What follows a whole value does not count. None if it is not JSON."""
     string = text.decode(errors="replace")
     try:
-        return json.loads(string, strict=False)
+        return json.JSONDecoder(strict=False).raw_decode(string)[0]
     except RecursionError:
         return None
     except ValueError:

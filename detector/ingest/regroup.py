@@ -72,8 +72,12 @@ def _numbered(
         if known is None:
             connection.execute("INSERT INTO first VALUES (?, ?)", (key, position))
         number = position if known is None else known[0]
-        bad = row.bad and json.dumps([row.bad.code, row.bad.path, row.bad.found, row.bad.expected])
+        bad = _packed(row.bad)
         yield number, position, row.line, row.offset, json.dumps(row.cells, default=_iso), bad
+
+
+def _packed(bad: BadRecord | None) -> str | None:
+    return None if bad is None else json.dumps([bad.code, bad.path, bad.found, bad.expected])
 
 
 def _iso(value: object) -> str:

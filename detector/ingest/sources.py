@@ -42,7 +42,7 @@ class Source:
         InputRefused: E_CHANGED, the file is not the one that was opened first.
         """
         try:
-            now = _signature(os.stat(self.path))
+            now = _signature(self.path.stat())
         except OSError:
             raise refuse("E_CHANGED", self.name, "the file went away while it was read") from None
         if now != self.signature:
@@ -72,7 +72,7 @@ def open_logs(patterns: Sequence[str]) -> list[Source]:
 def _expanded(pattern: str) -> list[str]:
     if os.path.lexists(pattern) or not glob.has_magic(pattern):
         return [pattern]
-    matches = sorted(match for match in glob.glob(pattern, recursive=True) if not os.path.isdir(match))
+    matches = sorted(match for match in glob.glob(pattern, recursive=True) if not Path(match).is_dir())  # noqa: PTH207
     if not matches:
         raise refuse("E_PATH", pattern, "no file matches this pattern")
     return matches
@@ -81,7 +81,7 @@ def _expanded(pattern: str) -> list[str]:
 def _source(path: str, pattern: str) -> Source:
     _refuse_traversal(path)
     try:
-        status = os.stat(path)
+        status = Path(path).stat()
     except OSError as error:
         raise refuse("E_PATH", path, (error.strerror or "cannot be opened").lower()) from None
     if stat.S_ISDIR(status.st_mode):
@@ -106,7 +106,7 @@ def _refuse_traversal(path: str) -> None:
 def _refuse_escape(path: str, pattern: str) -> None:
     """A link must stay in the folder that the user named: that of the file, or of the pattern."""
     fixed = pattern if path == pattern else pattern[: _first_magic(pattern)]
-    folder = os.path.realpath(os.path.dirname(fixed) or ".")
+    folder = os.path.realpath(Path(fixed + "_").parent)
     target = os.path.realpath(path)
     if os.path.commonpath([folder, target]) != folder:
         raise refuse("E_PATH", path, "is a link that leads out of its folder")
@@ -124,7 +124,7 @@ def _standard_input() -> Source:
     spool = tempfile.NamedTemporaryFile(prefix="dialint-stdin-")  # noqa: SIM115  lives as long as the source
     shutil.copyfileobj(sys.stdin.buffer, spool, 1 << 20)
     spool.flush()
-    status = os.stat(spool.name)
+    status = Path(spool.name).stat()
     return Source("-", Path(spool.name), status.st_size, _signature(status), "stdin", spool)
 
 

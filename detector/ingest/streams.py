@@ -36,7 +36,9 @@ def magic(source: Source) -> bytes:
         return file.read(16)
 
 
-def blocks(source: Source, config: ReadConfig, on_raw: Callable[[bytes], object] | None = None) -> Iterator[bytes]:
+def blocks(
+    source: Source, config: ReadConfig, on_raw: Callable[[bytes], object] | None = None
+) -> Iterator[bytes]:
     """The decompressed content in blocks of at most 128 KiB (zstd: more). `on_raw` sees every raw block.
 
     Raises:
@@ -90,7 +92,9 @@ def _gunzip(raw: Iterator[bytes], name: str) -> Iterator[bytes]:
             try:
                 block = member.decompress(data, BLOCK_BYTES)
             except zlib.error:
-                raise refuse("E_GZ_CORRUPT", name, "the gzip data are damaged (checksum or structure)") from None
+                raise refuse(
+                    "E_GZ_CORRUPT", name, "the gzip data are damaged (checksum or structure)"
+                ) from None
             if block:
                 yield block
             if member.eof:
@@ -120,7 +124,9 @@ def _unzstd(raw: Iterator[bytes], name: str) -> Iterator[bytes]:
             try:
                 block = frame.decompress(data)
             except zstandard.ZstdError:
-                raise refuse("E_ZST_CORRUPT", name, "the zstd data are damaged, or something follows") from None
+                raise refuse(
+                    "E_ZST_CORRUPT", name, "the zstd data are damaged, or something follows"
+                ) from None
             if block:
                 yield block
             if frame.eof:

@@ -37,7 +37,7 @@ _PHONE = (
     r"телефон\w*|тел|звон\w*|позвон\w*|перезвон\w*|мобильн\w*|вотсап|ватсап|мой номер|номер телефона|набер\w+"
 )
 _CARD = (
-    r"(?:credit |debit |bank |payment )?cards?(?: number| no)?|visa|mastercard|amex|american express|maestro|pan|"
+    r"(?:credit |debit |bank |payment )?cards?(?: number| no)?|cc|visa|mastercard|amex|american express|maestro|pan|"
     r"tarjeta|karte|kreditkarte|carte|карт\w*"
 )
 _SSN = (

@@ -118,7 +118,8 @@ def _cued(view: View, before: str) -> Iterator[Found]:
         value = re.sub(r"[^a-z0-9]", "", match["value"])
         if _CUE_WORDS.search(match["filler"]):
             continue
-        if 6 <= len(value) <= 18 and sum(char.isdigit() for char in value) >= 5:
+        n_digits = sum(char.isdigit() for char in value)
+        if 6 <= len(value) <= 18 and (n_digits >= 5 or (n_digits >= 3 and len(value) >= 8)):
             yield _compact(match, "value", "SSN" if match["ssn"] else "ID")
     asked = cue_asked(before)
     if asked not in ("ssn", "id"):

@@ -25,7 +25,7 @@ _AT = re.compile(
 )
 _DOT = rf"(?:{_OPEN}(?:dot|\.|punto|точка){_CLOSE}|\s(?:dot|punto|точка)\s|\s\.\s?|\.\s?|[_-]dot[_-])"
 _LABEL = r"[^\W_](?:[\w-]{0,40}[^\W_])?"
-_SPACED_DOMAIN = re.compile(rf"({_LABEL})((?:{_DOT}{_LABEL}){{1,4}})")
+_SPACED_DOMAIN = re.compile(rf"({_LABEL}(?:\s(?:dash|hyphen)\s{_LABEL})?)((?:{_DOT}{_LABEL}){{1,4}})")
 _SPELLED_DOT = re.compile(rf"{_OPEN}|\b(?:dot|punto|точка)\b|\s\.")
 _JOINT = rf"(?:{_DOT}|\s(?:underscore|dash|hyphen|minus|plus|guion|guión|guion bajo)\s|[_+-])"
 _LOCAL = re.compile(rf"(?:(?<=[\s:,;(\"'])|^){_LABEL}(?:{_JOINT}{_LABEL}){{0,4}}$")
@@ -41,6 +41,8 @@ _TLD = frozenset(
 _CUE = re.compile(
     r"(?:e-?mails?|e-?mail address|mail|correo|почт\w*|адрес|inbox|write to|reach me|contact me)\b"
 )
+_INITIALS = re.compile(r"(?:(?<![^\s:,;(])[b-hj-z]\s){1,3}$")
+_HANDLE = re.compile(r"(?<![^\W_])[^\W\d_][\w.]*[\d_.]\w+$")
 _VERBS = frozenset(
     "look looked looking shop shopped shopping buy bought order ordered ordering was is are were be been am me us him "
     "her them it you work works worked working available sold found see seen check checked sign signed login visit "
@@ -89,6 +91,7 @@ def _obfuscated(low: str, match: re.Match[str], before: str) -> Found | None:
     cued = bool(_CUE.search(low, max(0, match.start() - 80), match.start())) or bool(
         _CUE.search(before[-120:])
     )
+    cued = cued or _HANDLE.search(low, window_start, match.start()) is not None
     domain_end = _domain_end(low, match.end(), bracketed, cued)
     if domain_end is None:
         return None
@@ -99,7 +102,9 @@ def _obfuscated(low: str, match: re.Match[str], before: str) -> Found | None:
     if not bracketed and local[0] in _VERBS:
         return None
     start = window_start + local.start()
-    key = f"{_plainly(local[0])}@{_plainly(low[match.end() : domain_end])}"
+    initials = _INITIALS.search(low, max(0, start - 8), start)
+    start = initials.start() if initials else start
+    key = f"{_plainly(low[start : match.start()])}@{_plainly(low[match.end() : domain_end])}"
     return Found(start, domain_end, "EMAIL", key)
 
 
@@ -121,6 +126,8 @@ def _last_tld(low: str, domain: re.Match[str]) -> int | None:
     for part in re.finditer(rf"{_DOT}({_LABEL})", domain[2]):
         spaced = any(char.isspace() for char in part[0])
         if part[1] in _TLD or (not spaced and part[1].isalpha() and len(part[1]) > 1):
+            best = domain.start(2) + part.end()
+        elif len(part[1]) == 2 and part[1].isalpha() and _SPELLED_DOT.search(part[0]):
             best = domain.start(2) + part.end()
     return best
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 GIVEN_NAMES = frozenset(
     """
     aaron abdul abigail adam adele adrian adriana agnes agnieszka ahmed aidan aiden aisha akira alan alana albert alberto
-    alejandra alejandro aleksandr alessandro alex alexa alexander alexandra alexei alexey alexis alfred ali alice alicia
+    alejandra alejandro aleksandr alessandro alex alexander alexandra alexei alexey alexis alfred ali alice alicia
     alina alison allison alma alvaro alyssa amanda amber amelia amina amir amit amy ana anastasia anders andre andrea
     andreas andrei andrew andrey andy angela angelica angelo anita anja ann anna anne annie anthony antoine anton antonio
     anya ariana arjun arthur asha ashley astrid audrey austin ava barbara bart beatrice beatriz becky ben benjamin
@@ -50,6 +50,37 @@ GIVEN_NAMES = frozenset(
     travis trevor tristan tyler ulrich ursula valentina valeria valerie vanessa vera veronica vicky victor victoria
     vijay vincent viola violet viktor vladimir walter wanda warren wayne wendy wesley wilhelm william xavier yana yasmin
     yolanda yuki yuri yusuf yvonne zach zachary zara zoe zofia
+    abel ada adaeze adebayo aditi aditya agatha aiko akash alba aldo alejo alex alfonso alina alvin amal amara amari
+    amos anastasija anders angus anil anika ansel antonia aoife archie ariel arnold arturo arya asher ashok astor
+    augusto aurora ayesha aylin barry bartholomew basil beata belinda bella bennett benny bernadette bertha bilal blanca
+    bogdan bonnie boyd bradford branko brock bronwyn byron callum camilo candice carina carlo carmel casey caspar cedric
+    celia chika chinedu chiara ciara clarence clark claus clementine clifford clint cody connie conrad consuelo cora
+    cordelia cornelia cyril dagmar dakota damien danica danilo darius darlene darnell daryl davide delia delphine demetrius
+    deniz desmond devon dexter dilip dinesh dino dirk dmitrij dora doris dorota drew duane dustin dwayne ebony edith
+    edmund edna efraim ekaterina elaine elijah elliot elliott ellis elmer eloise elvira emanuel emeka emil emiliano emre
+    ernesto errol estelle esteban etta eunice ezra fabian fabio faisal farah fay faye federico felicia felicity femi ferdinand
+    fergus fernanda filip flavia floyd freya frida fritz gaston gavin geoff geoffrey geraldine gerardo giancarlo gideon
+    gilbert giorgio giuseppe gladys glen glenn goran graciela gracie guadalupe gunnar gwen gwendolyn hakim hamza harald
+    harper harvey haruto hassan hazel heinrich henriette herbert herman hilary hilda horst howard hubert hugh humberto
+    ignacio ilse imani imogen imran ingeborg ioana isaiah ismael ivana jacques jada jamal jarrod jasper javid jayden
+    jeanette jeanne jelena jemma jerome jerzy jo joann jocelyn jody jolene josef josefina josephine josie joy juana judah
+    jude jules julio jung kamal kamila kareem karim karina karol kaspar kathrin katrina kavita kayla keisha kendra kenny
+    kiara kieran kimiko kirsten kirsty klara kofi konrad krystyna kurtis kwame lamar lance larry latoya laurie leandro
+    leif leland leonid leopold leroy levi liana lilian liliana lillian lionel livia lizzie logan lois lola loretta lorna
+    lottie lourdes lucien lucille luka lupe luther lyle mabel madeleine madeline mae magnus mahmoud maja malcolm mandy
+    marcin margaret margarita margot marguerite marian mariana marianne maribel marian marissa marius marjorie marko
+    marlene marlon marta maryam mason matilda mattias maud mauricio mavis maxine maxwell mehmet melinda meredith merle
+    mick mickey milton mina mirjam mitch mitchell mohammad mona morris moses mustafa myra myrtle nadine nadja naveen
+    neha nelly nestor ngozi nicolette niels nils nikhil nikola noel noemi nora norbert nuria obi octavia odette olena
+    oluwaseun orlando orla oskar osman otis oswaldo pamela parker patrice patricio pauline pearl perry peyton phyllis pilar
+    pooja preston priscilla raheem ramona randall raphael ravindra reggie regina reinhard renata renee rhonda rhys rico
+    riley rita roberta rocco rodney rohan roland rolf ronan ronnie rory rosario roxanne rudolf rufus ryszard saanvi sadie
+    saeed sakura salvador sandeep sanja santino saskia savannah selma serge shauna shaniqua shelby shelley sherry shirin
+    siddharth sigrid silas silvio sinead siobhan solomon sonja spencer stanley stella stu sue suresh sylvie tabitha takashi
+    tamar tamika tammy tania tasha tatyana terrance terrence thelma thea thibault tilda tobin trent trey trina trudy tyrone
+    uma ulrike umar ursula usha valerio vance vanya vaughn velma vernon vicki vikram vince virginia vishal vivian viviana
+    vivienne vlad wallace wendell werner wilfred willa willie wilma wolfgang ximena yael yannick yasmine yevgeny ying yolande
+    yvette yves zainab zeynep zoltan zuzanna annegret beatriu giulio hector hiro kaito naoko ren sota yui
     александр александра алексей алина алиса алла анастасия анатолий андрей анна антон арина артём артем борис вадим
     валентин валентина валерий варвара василий вера виктор виктория виталий владимир галина георгий григорий дарья даша
     денис диана дима дмитрий евгений евгения екатерина елена иван игорь илья инна ирина катя кирилл константин ксения
@@ -134,7 +165,7 @@ NOT_NAMES = frozenset(
     gmail yahoo zoom slack zendesk intercom fedex ups usps dhl hermes royal tesla ford toyota bmw walmart target costco
     ikea zara nike adidas starbucks mcdonalds verizon vodafone comcast at&t sprint orange
     wifi wi-fi usb hdmi lan vpn tv pc sms pdf url id pin otp faq asap fyi btw lol omg wtf vip vat gst eta etc
-    let lets let's see look wait hold hang give get got go come keep make take send check try tell say said ask want wanted
+    world listen let lets let's see look wait hold hang give get got go come keep make take send check try tell say said ask want wanted
     need needed know think believe guess mean understand understood love hate wish hope thought found find bought
     ordered received paid pay cancel cancelled change changed close closed open opened use used work works worked stop
     start started confirm confirmed provide reset book booked track follow contact reach leave left placed

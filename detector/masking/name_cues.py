@@ -1,7 +1,7 @@
 """The words that announce a name, by how sure they are of it.
 
 `mine`: "my name is", where any word may follow. `theirs`: "the name is". `bare`: a capital must follow.
-`title`: "Mr". `weak`: "this is". `greeting`: "hello". `assent`: "okay, ..." before a well-known name.
+`title`: "Mr". `related`: "my sister". `person`: "my colleague". `weak`: "this is". `greeting`: "hello". `assent`: "okay, ..." before a well-known name.
 `field`: "name:" in a form.
 """
 
@@ -16,7 +16,7 @@ def _any(*phrases: str) -> str:
 
 
 _WHOSE = "full|first|last|middle|maiden|family|legal|real|actual|given|user|own"
-_IS = "is|was|would be|it's|should be|reads|'s"
+_IS = "is|would be|it's|should be|reads|'s"
 
 _MINE = _any(
     rf"my(?: (?:{_WHOSE})){{0,2}} ?(?:sur)?names? (?:{_IS})",
@@ -27,11 +27,15 @@ _MINE = _any(
 )
 _THEIRS = _any(
     rf"(?:her|his|the|your|their|{_WHOSE}|customer|passenger|guest|patient)(?: (?:{_WHOSE})){{0,2}} ?(?:sur)?names? (?:{_IS})",
+    rf"(?:my|her|his|the|your|their|{_WHOSE}|customer)(?: (?:{_WHOSE})){{0,2}} ?(?:sur)?name was",
     rf"(?:the|{_WHOSE}) name's|(?<!\w )name's|surname is|account holder is|(?<!\w )name is",
     r"name on (?:the |my |your )?[\w ]{1,24}? is",
     "under (?:the )?name(?: of)?|in the name(?: of)?",
 )
+_FAMILY = "wife|husband|son|daughter|sister|brother|mother|father|friend|boyfriend|girlfriend|partner|roommate|neighbou?r"
+_JOB = "colleague|coworker|manager|supervisor|agent|representative|rep|advisor|assistant|host|driver|technician|specialist"
 _BARE = _any(
+    rf"(?:{_FAMILY})'s (?:\w{{1,10}} )?name(?: is)?",
     "(?:first|last|full|middle|family|maiden) ?name|surname|call me|go by|goes by|spell(?:ed|t)(?: as)?",
     "(?:customer|contact|account|card ?holder|passenger|recipient|guest|patient) name",
     "le atiende|le habla|soy|зовут",
@@ -40,14 +44,18 @@ _TITLE = _any(
     "mr|mrs|ms|miss|mx|dr|prof|professor|señora|señor|señorita|sra|sr|herr|frau|monsieur|madame|mme|pan|pani",
     "г-н|г-жа|господин|госпожа|доктор",
 )
-_JOB = "colleague|coworker|manager|supervisor|agent|representative|rep|advisor|assistant|host|driver|technician|specialist"
 _WEAK = _any(
-    "this is|i am|i'm|im|it's|it is|here is|here's|that's|it was|meet|named|signed by|on behalf of|attn:?",
-    "(?:speaking|speak|spoke|spoken|talk|talked|talking|chat|chatted|chatting|chatt?ing) (?:to|with)",
-    rf"(?:{_JOB})(?:(?: today| here| now)? (?:is|was|named|called|will be))?",
-    "wife|husband|son|daughter|sister|brother|mother|father|friend|boyfriend|girlfriend|partner|roommate|neighbou?r",
+    "this is|i am|i'm|im|it's|it is|here is|here's|that's|it was|meet|named|on behalf of|attn:?",
+    "is this|are you|am i (?:speaking|talking|chatting) (?:to|with)",
     "(?:reservation|booking|appointment|order|account|room|table|tickets?) (?:for|under|with|of)",
     "это|говорит|вас беспокоит|habla|aquí|hier ist|hier spricht|ich bin|je suis|c'est|sono",
+)
+_RELATED = rf"(?:my|your|our|his|her|their) (?:{_FAMILY}|{_JOB}|boss|flatmate|fiancée?|mom|mum|dad|grandmother|grandfather|aunt|uncle|cousin)"
+_PERSON = _any(
+    "(?:speaking|speak|spoke|spoken|talk|talked|talking|chat|chatted|chatting) (?:to|with)",
+    rf"(?:{_JOB})(?:(?: today| here| now)? (?:is|was|named|called|will be))?",
+    _FAMILY,
+    "connected (?:to|with)|reached|(?:booked|registered|listed|known|address me|signed in|saved) (?:as|under)|signed by|helped by|assisted by|served by|answered by|handled by",
 )
 _GREETING = _any(
     "hi|hello|hey|dear|hiya|good (?:morning|afternoon|evening|day)|greetings|welcome(?: back)?|many thanks",
@@ -68,13 +76,14 @@ _CLOSING = _any(
 
 CUES = re.compile(
     rf"(?<![\w'])(?:(?P<mine>{_MINE})|(?P<theirs>{_THEIRS})|(?P<field>(?:(?:customer|guest|passenger|recipient|account holder|"
-    rf"cardholder|patient)(?: name)?|name) ?[:=-])|(?P<bare>{_BARE})|(?P<title>(?:{_TITLE})\.?)|(?P<weak>{_WEAK})|"
-    rf"(?P<greeting>{_GREETING})|(?P<assent>{_ASSENT}))(?!\w)(?=[^\w\n]{{0,3}}\s?\w)"
+    rf"cardholder|patient)(?: name)?|name) ?[:=-])|(?P<bare>{_BARE})|(?P<title>(?:{_TITLE})\.?)|"
+    rf"(?P<related>{_RELATED}(?: is| was|,)?)|(?P<person>{_PERSON})|"
+    rf"(?P<weak>{_WEAK})|(?P<greeting>{_GREETING})|(?P<assent>{_ASSENT}))(?!\w)(?=[^\w\n]{{0,3}}\s?\w)"
 )
 """The name of the group that matched says how sure the cue is."""
 
 SIGNED = re.compile(
-    rf"(?:^|[\n.!?,;] ?)\s{{0,3}}(?:(?:{_CLOSING})\s?(?:[,.!-]{{1,2}}\s{{0,3}}\n?|\n)\s{{0,3}}|(?:regards|wishes|sincerely)\s)"
+    rf"(?:^|[\n.!?,;] ?)\s{{0,3}}(?:(?:{_CLOSING})\s?(?:[,.!-]{{1,2}}\s{{0,3}}\n?|\n)\s{{0,3}}|(?:regards|wishes|sincerely|sent by|signed by)\s)"
     r"(?=\w)"
 )
 """A closing formula; the name follows."""

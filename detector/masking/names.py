@@ -66,20 +66,28 @@ def _after(view: View, position: int, group: str, capital: bool) -> Found | None
         view.low, position
     )
     position = gap.end() if gap else position
-    if group in ("mine", "theirs", "bare"):
+    if group in ("mine", "theirs", "bare", "related"):
         return _spelled(view, position) or _stated(view, position, group)
     if group == "title":
         return _titled(view, position, capital)
     if group == "assent":
-        found = _words(view, position, lower=False, most=3)
-        return (
-            found
-            if found and _first(view, found) in GIVEN_NAMES and _AFTER_WEAK.match(view.low, found.end)
-            else None
-        )
+        return _known(view, position)
     if group == "field":
         return _in_form(view, position)
+    if group == "person":
+        found = _words(view, position, lower=False, most=3)
+        return found if found and _AFTER_WEAK.match(view.low, found.end) else _weak(view, position)
+    if group == "greeting" and gap and "," in gap[0]:
+        return _known(view, position)
     return _weak(view, position) if group == "weak" else _greeted(view, position)
+
+
+def _known(view: View, position: int) -> Found | None:
+    """A capitalised name that begins with a well-known one and has nothing behind it."""
+    found = _words(view, position, lower=False, most=3)
+    if not found or _first(view, found) not in GIVEN_NAMES:
+        return None
+    return found if _AFTER_WEAK.match(view.low, found.end) else None
 
 
 def _in_form(view: View, position: int) -> Found | None:
@@ -105,10 +113,17 @@ def _first(view: View, found: Found) -> str:
 def _stated(view: View, position: int, group: str) -> Found | None:
     """After "my name is" a name in any case; after "the name is" and the like, where things other than
     names follow as well, a capitalised or a well-known one."""
-    found = _words(view, position, lower=group != "bare", most=MAX_WORDS)
-    if group != "theirs" or not found or view.text[found.start].isupper():
+    found = _words(view, position, lower=group in ("mine", "theirs"), most=MAX_WORDS)
+    if not found or _first(view, found) in GIVEN_NAMES:
         return found
-    return found if _first(view, found) in GIVEN_NAMES else None
+    sure = group == "mine" or view.text[found.start].isupper()
+    return None if not sure or (_is_verb(view, found) and group in ("mine", "related")) else found
+
+
+def _is_verb(view: View, found: Found) -> bool:
+    """Whether a single word looks like what may follow "my name is" or "my friend" besides a name."""
+    word = view.low[found.start : found.end]
+    return word.endswith(("ed", "ing", "ly"))
 
 
 def _spelled(view: View, position: int) -> Found | None:

@@ -29,8 +29,8 @@ _TIMES = {"double": 2, "triple": 3, "doble": 2, "дважды": 2}
 _WORD = "|".join(sorted((*_VALUES, *_TIMES), key=len, reverse=True))
 SPELLED_RUN = re.compile(
     rf"(?<![\w])(?:plus\s)?\(?(?:{_WORD})(?:[\s,.()-]{{1,3}}(?:{_WORD}|\d{{1,4}})){{3,24}}(?!\w)"
-    rf"|(?<![\w.,$€£])\d{{1,4}}(?:[\s,.-]{{1,3}}\d{{1,4}}){{0,4}}[\s,.-]{{1,3}}(?:{_WORD})"
-    rf"(?:[\s,.-]{{1,3}}(?:{_WORD}|\d{{1,4}})){{2,24}}(?!\w)"
+    rf"|(?<![\w.,$€£])\+?\d{{1,4}}(?:[\s,.()-]{{1,3}}\d{{1,4}}){{0,4}}[\s,.()-]{{1,3}}(?:{_WORD})"
+    rf"(?:[\s,.()-]{{1,3}}(?:{_WORD}|\d{{1,4}})){{2,24}}(?!\w)"
 )
 """Four or more numbers in a row, words among them. `digits_of` says how many digits that makes."""
 
@@ -43,8 +43,8 @@ def digits_of(run: str) -> str:
     digits: list[str] = []
     times = 1
     for word in re.findall(r"\w+", run):
-        if word in _TIMES:
-            times = _TIMES[word]
+        if word in _TIMES or word == "plus":
+            times = _TIMES.get(word, 1)
             continue
         value = _VALUES.get(word, word)
         room = 0 if not digits or times > 1 or word.isdigit() else _zeros_to_fill(digits[-1], value)

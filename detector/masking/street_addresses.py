@@ -36,7 +36,7 @@ _NUMBER_FIRST = re.compile(
     r"(?:\d\s){1,4}\d(?:\s?[a-z])?)|"
     rf"(?:(?:{_NUMBER_WORD})[\s-]){{0,4}}(?:{_NUMBER_WORD})) ?,?\s"
     r"(?P<words>(?:(?!\d+\s)[^\W_][\w.'-]{0,24}\s){1,4}?)"
-    rf"(?P<suffix>{_SUFFIX})\b\.?(?!')"
+    rf"(?P<suffix>{_SUFFIX})\b\.?(?!')(?:\s(?:{_SUFFIX})\b\.?)*"
 )
 _TAIL = re.compile(_PLACE)
 _LATIN = re.compile(

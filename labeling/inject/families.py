@@ -1,9 +1,33 @@
-"""Every family of errors there is. Which are held out is said here and nowhere else."""
+"""Every family of errors there is, gathered from the modules that make them."""
 
 from __future__ import annotations
 
-from labeling.inject import completeness, language, resolution, security, state, template, tone
+from labeling.inject import (
+    completeness,
+    contradiction,
+    jumps,
+    language,
+    repetition,
+    resolution,
+    security,
+    state,
+    template,
+    tone,
+)
 from labeling.inject.draft import Family
+
+_MODULES = (
+    language,
+    tone,
+    template,
+    repetition,
+    completeness,
+    state,
+    contradiction,
+    jumps,
+    security,
+    resolution,
+)
 
 
 def all_families() -> tuple[Family, ...]:
@@ -12,12 +36,10 @@ def all_families() -> tuple[Family, ...]:
     Raises:
         ValueError: two families have one name, or one is not named "<code>.<name>".
     """
-    found = [
-        family
-        for module in (language, template, completeness, state, resolution, tone, security)
-        for family in module.FAMILIES
-    ]
+    found = [family for module in _MODULES for family in module.FAMILIES]
     names = [family.name for family in found]
     if len(names) != len(set(names)):
         raise ValueError("two families share a name")
+    if any(not family.name.startswith(f"{family.code}.") for family in found):
+        raise ValueError("a family's name must begin with its code")
     return tuple(sorted(found, key=lambda family: (family.code, family.name)))

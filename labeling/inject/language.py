@@ -147,7 +147,7 @@ def _apply(text: str, rule: Rule, rng: Random) -> tuple[str, int, int] | None:
         return None
     match = rng.choice(matches)
     new = match.expand(rng.choice(rule.becomes))
-    if match[0][0].isupper():
+    if match[0][0].isupper() and (match.start() == 0 or not match[0].startswith(("I ", "I'"))):
         new = new[:1].upper() + new[1:]
     if new == match[0] or not new.strip():
         return None

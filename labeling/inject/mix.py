@@ -40,6 +40,19 @@ def _drawn(by_domain: Mapping[str, list[Text]], rng: Random) -> dict[str, list[T
     return {domain: rng.sample(texts, min(len(texts), MAX_POOLED)) for domain, texts in by_domain.items()}
 
 
+def _probed(twin: Draft, before: Draft, code: str) -> Draft:
+    """The twin with its counterpart turn named: if the family has not, the agent turns it made."""
+    if any(turn.probe for turn in twin.turns):
+        return twin
+    made = (
+        replace(turn, probe=code)
+        if turn.role == "agent" and turn.touched and turn not in before.turns
+        else turn
+        for turn in twin.turns
+    )
+    return replace(twin, turns=tuple(made))
+
+
 @dataclass
 class Mixer:
     """Puts errors of `families` into drafts of one split; `share` of them get one, `second` of
@@ -61,11 +74,11 @@ class Mixer:
             return [draft.example(split)]
         family, made = first
         stem = f"{draft.id}~{tag}{family.name}"
-        error, twins = made.error, [made.twin] if made.twin else []
+        error, twins = made.error, [_probed(made.twin, draft, family.code)] if made.twin else []
         if rng.random() < self.second:
             codes = frozenset(mark.code for turn in error.turns for mark in turn.marks)
-            if more := self._made(error, rng, codes):
-                error = more[1].error
+            more = self._made(error, rng, codes | {"R1"})  # R1 cuts the talk off, and the first error with it
+            error = more[1].error if more else error
         self.twins[family.name] += len(twins)
         pair = stem if twins else None
         return [replace(error, id=stem).example(split, pair)] + [

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from labeling.inject import contradiction, jumps
 from labeling.inject.draft import Draft, Family, Made, Pool
 from labeling.inject.given import LASTING, Given, given_in, mentions
 from labeling.inject.phrases import Grammar, capital, like, say, tidy
@@ -171,6 +170,4 @@ FAMILIES: tuple[Family, ...] = (
     *(Family("U2", f"U2.{name}", make) for name, make in _OWN),
     _inserted("missing", MISSING, held_out=True),
     _later("listed", LISTED, held_out=True),
-    *contradiction.FAMILIES,
-    *jumps.FAMILIES,
 )

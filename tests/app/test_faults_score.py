@@ -215,3 +215,16 @@ def test_a_damaged_part_file_is_made_again(tmp_path: Path, write_log: WriteLog, 
     resumed = forked(log, folder / "v.jsonl")
     assert "going on after 8 dialogues" in resumed["err"]
     assert outputs(folder) == expected
+
+
+def test_orphan_temporaries_are_removed_at_the_start(
+    tmp_path: Path, write_log: WriteLog, forked: Forked
+) -> None:
+    log, out = write_log(30), tmp_path / "v.jsonl"
+    stop = {"stop_at": 2, "stop_with": "SIGTERM"}
+    forked(log, out, stop)
+    orphan = tmp_path / ".v.job" / ".final.12345.tmp"
+    orphan.write_bytes(b"half a report")
+    forked(log, out, stop)
+    assert (tmp_path / ".v.job" / "journal.jsonl").read_bytes().count(b"\n") == 4
+    assert not orphan.exists()

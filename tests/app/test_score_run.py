@@ -37,7 +37,9 @@ def test_a_log_becomes_verdicts_rejects_and_a_manifest(
     verdicts = list(read_verdicts(out))
     assert [verdict.dialogue_id for verdict in verdicts] == [f"d{number}" for number in range(10)]
     assert {verdict.release for verdict in verdicts} == {"fake-1"}
-    assert [json.loads(line)["line"] for line in (tmp_path / "v.rejects.jsonl").read_text().splitlines()] == [11]
+    assert [json.loads(line)["line"] for line in (tmp_path / "v.rejects.jsonl").read_text().splitlines()] == [
+        11
+    ]
     manifest = read_manifest(tmp_path / "v.manifest.json")
     assert [entry["rows"] for entry in manifest["files"]] == [10, 1]
     assert manifest["counts"]["scored"] == 10
@@ -244,6 +246,29 @@ def test_no_log_and_no_folder_are_refused(tmp_path: Path, write_log: WriteLog, d
         run([], ScoreConfig(), detector)
     with pytest.raises(ConfigError, match="no such folder"):
         run([str(write_log(1))], ScoreConfig(out=tmp_path / "none" / "v.jsonl"), detector)
+
+
+def test_the_command_line_takes_logs_options_and_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[Any] = []
+    monkeypatch.setattr("app.score.run", lambda logs, config: told.append((logs, config)) or 0)
+    line = "score a.jsonl --codes C1,T b.jsonl --input-format csv --role X=agent --threads 2 --fail-on S2 -"
+    assert command_line(line, result_action="return_value") == 0
+    ((logs, config),) = told
+    assert logs == ("a.jsonl", "b.jsonl", "-")
+    assert (config.codes, config.fail_on, config.read.format) == (("C1,T",), "S2", "csv")
+    assert (config.read.role, config.detector.threads) == (("X=agent",), 2)
+    with pytest.raises(ConfigError, match="unknown option --limt"):
+        command_line("score a.jsonl --limt 5", result_action="return_value")
+
+
+def test_standard_input_is_a_log(
+    tmp_path: Path, write_log: WriteLog, detector: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(2):
+        with open(write_log(5)) as log:
+            monkeypatch.setattr("sys.stdin", log)
+            assert run(["-"], ScoreConfig(out=tmp_path / "v.jsonl", quiet=True), detector) == 0
+    assert len(list(read_verdicts(tmp_path / "v.jsonl"))) == 5
 
 
 def test_the_command_line_knows_every_option(capsys: pytest.CaptureFixture[str]) -> None:

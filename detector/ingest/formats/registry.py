@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from detector.ingest.formats import openai, tau
+from detector.ingest.formats import corpora, helpdesk, messaging, openai, tau
 from detector.ingest.shapes import CANONICAL, Shape
 
 SHAPES: tuple[Shape, ...] = (
     CANONICAL,
     Shape("tau", tau.matches, tau.drafts),
     Shape("tau2", tau.matches_tau2, tau.drafts_tau2, members=("simulations",)),
+    Shape("sgd", corpora.matches_sgd, corpora.drafts_sgd),
+    Shape("abcd", corpora.matches_abcd, corpora.drafts_abcd, members=("train", "dev", "test")),
+    Shape("zendesk", helpdesk.matches_zendesk, helpdesk.drafts_zendesk),
+    Shape("zendesk-messaging", messaging.matches_zendesk, messaging.drafts_zendesk),
+    Shape("intercom", helpdesk.matches_intercom, helpdesk.drafts_intercom, members=("conversations",)),
+    Shape("freshdesk", helpdesk.matches_freshdesk, helpdesk.drafts_freshdesk, array="whole"),
+    Shape("hubspot", messaging.matches_hubspot, messaging.drafts_hubspot),
+    Shape("twilio", messaging.matches_twilio, messaging.drafts_twilio),
+    Shape("connect", messaging.matches_connect, messaging.drafts_connect),
+    Shape("multiwoz", corpora.matches_multiwoz, corpora.drafts_multiwoz, members=("*",)),
     Shape("openai", openai.matches, openai.drafts, array="refused"),
     Shape("sharegpt", openai.matches_sharegpt, openai.drafts_sharegpt),
 )

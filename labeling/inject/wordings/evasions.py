@@ -19,7 +19,7 @@ STALL = {
         "(Every|Each) (case|request|customer) is (different|special|important to us).",
         "(It|That) (really |)depends(.| on many things.)",
         "(We|I) (hope|trust) (you are|you're) having a (nice|good|great|lovely) (day|time)(.|!)",
-        "(We|I) (understand|know) (how|that) (important |)this (is|matters) to you.",
+        "(We|I) (understand|know) (how important this is|that this matters|how much this matters) to you.",
     ),
     "tail": ("(Have|Enjoy) a (nice|great|good) day(!|.)", "(We are|I am|I'm) (happy|glad|here) to help(.|!)",
              "(Please |)(bear|stay) with us(.|!)", "(Just |)let (us|me) know(.|!)"),
@@ -81,7 +81,7 @@ ADVERT = {
     "pitch": (
         "(Our|The) (new |)(loyalty|premium|gold|family) (card|plan|club|membership) (saves|gives) you (up to |)@percent "
         "(on every booking|on all orders|all year round|).",
-        "(Have you|Did you) (heard of|see|try|know) our (new app|summer sale|winter deals|partner offers|gift cards)?",
+        "(Have you heard of|Did you see|Have you tried|Do you know) our (new app|summer sale|winter deals|partner offers|gift cards)?",
         "(Refer|Bring|Invite) (a friend|your friends|a colleague) and (both of you |you |)(get|earn) @percent off.",
         "(Download|Get|Install) (our|the) app (today |)(for|to get) (exclusive|special|members-only) (deals|offers|prices).",
         "(This week only|Until Sunday|Right now), (gift vouchers|upgrades|extras|late check-outs) are @percent off.",

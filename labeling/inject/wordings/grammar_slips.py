@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from labeling.inject.wordings.rules import Rule
 
-_VERBS = (
-    "book|find|help|check|make|get|see|need|like|want|offer|provide|recommend|suggest|arrange|confirm|look|"
-    "cancel|change|assist|send|arrive|leave|take|process|update|know|have"
-)
+_VERBS = "book|find|help|check|see|need|want|offer|recommend|suggest|confirm|look|assist|send|know|get"
+_VERBS_IN_E = "make|like|provide|arrange|change|arrive|leave|take|have|reserve|give"
 _PARTICIPLE = {
     "booked": "book", "found": "find", "made": "make", "cancelled": "cancel", "sent": "send",
     "reserved": "reserve", "updated": "update", "processed": "process", "located": "locate",
@@ -45,7 +43,9 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "tense": (
         *(Rule(rf"\b(have|has|been|was|is) {done}\b", (rf"\1 {base}",)) for done, base in _PARTICIPLE.items()),
         Rule(rf"\b(can|could|will|would|may|should) (i|you|we) ({_VERBS})\b", (r"\1 \2 \3ing", r"\1 \2 to \3")),
-        Rule(rf"\b(i|you|we|they) (can|could|will|should) ({_VERBS})\b", (r"\1 \2 \3ed", r"\1 \2 to \3")),
+        Rule(rf"\b(can|could|will|would|may|should) (i|you|we) ({_VERBS_IN_E})\b", (r"\1 \2 \3s", r"\1 \2 to \3")),
+        Rule(rf"\b(i|you|we|they) (can|could|will|should) ({_VERBS_IN_E})\b", (r"\1 \2 \3s", r"\1 \2 to \3")),
+        Rule(rf"\b(i|you|we|they) (can|could|will|should) ({_VERBS})\b", (r"\1 \2 \3s", r"\1 \2 to \3")),
         Rule(r"\bwould (you|they) like\b", (r"would \1 likes", r"would \1 liked")),
         Rule(r"\bdo you (have|need|want|know)\b", (r"do you having", r"do you had", r"do you needed")),
         Rule(r"\bi('ve| have) (booked|found|made|sent)\b", (r"i have to \2", r"i was \2")),

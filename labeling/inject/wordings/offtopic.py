@@ -8,7 +8,7 @@ from __future__ import annotations
 PERSON = ("Mike", "Laura", "Jon", "Yuki", "Petra", "Omar", "Sandra", "Kevin", "Aisha", "Leo")
 
 CHAT = {
-    "topic_match": ("(Did you|Have you) (see|catch|watch) the (game|match|final) (last night|yesterday|on Sunday)?"
+    "topic_match": ("(Did you (see|catch|watch)|Have you seen) the (game|match|final) (last night|yesterday|on Sunday)?"
                     "( What a (goal|finish)!| My team lost.|)", "(What a|That was some) (game|match) (yesterday|last night)"
                     "(! My team finally won.|, right?| - I lost my voice.)"),
     "topic_weather": ("(It's|It is) (pouring|boiling|freezing|so sunny) (here|at the office) (today|right now)(.|, I hate it.|!)",

@@ -1,0 +1,60 @@
+"""The contract every detector keeps, and the settings of the one that a release makes.
+
+Light on purpose: command lines are built from `DetectorConfig`, so nothing heavy is imported here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+from detector.records import Dialogue, Verdict
+from detector.taxonomy import Taxonomy
+
+
+class Detector(Protocol):
+    """Anything that judges dialogues."""
+
+    @property
+    def release(self) -> str:
+        """Id that every verdict carries."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of all that can change a verdict: weights, taxonomy, thresholds, engine options."""
+        ...
+
+    @property
+    def taxonomy(self) -> Taxonomy:
+        """The codes it speaks of."""
+        ...
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """The codes it covers; all others are not covered, which is not the same as clean."""
+        ...
+
+    def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
+        """One verdict for each dialogue, in order. A dialogue that cannot be judged gets a failed one."""
+        ...
+
+
+@dataclass(frozen=True)
+class DetectorConfig:
+    """Which release judges, and how it runs."""
+
+    release: Path | None = None
+    """Folder of a release; without it the embedded one."""
+    taxonomy: Path | None = None
+    """A taxonomy file of your own."""
+    precision: Literal["auto", "fp32", "bf16"] = "auto"
+    """Arithmetic of the model; auto takes bf16 where the processor computes it."""
+    device: str = "auto"
+    """cpu, cuda or cuda:N; auto takes a GPU if there is one."""
+    threads: int = 0
+    """CPU threads of the model; 0 for every core this process may use."""
+    row_tokens: int = 4096
+    """Tokens that go through the model together."""

@@ -1,0 +1,168 @@
+"""Tickets of Zendesk (comments), Intercom and Freshdesk: e-mail like, with internal notes.
+
+A note that the customer never saw is a system turn. Events without a text are counted
+(`W_EVENT_SKIPPED`) and are no turns.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from detector.ingest.checks import Draft, DraftTurn
+from detector.ingest.formats import fields
+from detector.ingest.formats.markup import html_text
+
+ZENDESK_ROLES = {"end-user": "customer", "agent": "agent", "admin": "agent"}
+GENERATED = 4
+"""Flag of a Zendesk comment that was generated automatically."""
+
+INTERCOM_ROLES = {
+    "user": "customer",
+    "lead": "customer",
+    "contact": "customer",
+    "admin": "agent",
+    "bot": "bot",
+}
+INTERCOM_NOTES = ("note", "note_and_reopen", "note_and_unsnooze")
+
+
+def matches_zendesk(record: Any) -> bool:
+    """A ticket with its comments."""
+    comments = record.get("comments") if isinstance(record, dict) else None
+    return isinstance(comments, list) and bool(comments) and "author_id" in comments[0]
+
+
+def drafts_zendesk(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]:
+    """One ticket. Who is customer comes from `users`, else from the ticket's `requester_id`."""
+    ticket = fields.mapping(record, "ticket") or record
+    name = fields.name(record.get("ticket_id")) or fields.name(ticket.get("id")) or fallback_id
+    users = {user.get("id"): user for user in fields.items(record, "users", name)}
+    turns = []
+    for index, comment in enumerate(fields.items(record, "comments", name)):
+        path, author = f"comments[{index}]", comment.get("author_id")
+        role = _zendesk_role(comment, users.get(author), ticket.get("requester_id"))
+        turns.append(
+            DraftTurn(
+                role,
+                _body(comment, ("plain_body", "body"), "html_body", path, name),
+                comment.get("created_at"),
+                fields.name(author),
+            )
+        )
+    yield Draft(name, turns, {"channel": _channel(record)}, path="comments")
+
+
+def _zendesk_role(comment: dict[str, Any], user: dict[str, Any] | None, requester: object) -> object:
+    if comment.get("public") is False:
+        return "system"
+    flags = fields.mapping(comment, "metadata").get("flags")
+    generated = isinstance(flags, list) and GENERATED in flags
+    if generated or fields.mapping(comment, "via").get("channel") == "rule":
+        return "bot"
+    if user is not None:
+        role = user.get("role")
+        return ZENDESK_ROLES.get(role, role) if isinstance(role, str) else role
+    if requester is not None:
+        return "customer" if comment.get("author_id") == requester else "agent"
+    return "author without a role: no user list"
+
+
+def _channel(record: dict[str, Any]) -> str | None:
+    comments = record.get("comments")
+    via = fields.mapping(comments[0], "via") if comments else {}
+    channel = via.get("channel")
+    return channel if isinstance(channel, str) else None
+
+
+def _body(item: dict[str, Any], plain: tuple[str, ...], html: str, path: str, name: str | None) -> str:
+    for key in plain:
+        if item.get(key) is not None:
+            return fields.text(item, key, path, name)
+    return html_text(fields.text(item, html, path, name))
+
+
+def matches_intercom(record: Any) -> bool:
+    """A conversation with its parts."""
+    return isinstance(record, dict) and "conversation_parts" in record
+
+
+def drafts_intercom(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]:
+    """One conversation: its source is the first message, then come the parts that carry a body."""
+    name = fields.name(record.get("id")) or fallback_id
+    warnings: Counter[str] = Counter()
+    source = fields.mapping(record, "source")
+    turns = []
+    if source:
+        turns.append(_intercom_turn(source, "source", record.get("created_at"), name))
+    holder = fields.mapping(record, "conversation_parts")
+    parts = fields.items(holder, "conversation_parts", name)
+    if isinstance(holder.get("total_count"), int) and holder["total_count"] > len(parts):
+        warnings["W_INCOMPLETE"] += 1
+    for index, part in enumerate(parts):
+        turn = _intercom_turn(part, f"conversation_parts[{index}]", part.get("created_at"), name)
+        if turn.text or part.get("part_type") == "comment":
+            turns.append(turn)
+        else:
+            warnings["W_EVENT_SKIPPED"] += 1
+    channel = source.get("type")
+    yield Draft(name, turns, {"channel": channel if isinstance(channel, str) else None}, warnings)
+
+
+def _intercom_turn(item: dict[str, Any], path: str, at: object, name: str) -> DraftTurn:
+    author = fields.mapping(item, "author")
+    kind = author.get("type")
+    role: object = INTERCOM_ROLES.get(kind, kind) if isinstance(kind, str) else kind
+    if item.get("part_type") in INTERCOM_NOTES:
+        role = "system"
+    elif author.get("from_ai_agent") is True:
+        role = "bot"
+    elif role == "team":
+        role = "agent"
+    return DraftTurn(
+        role, html_text(fields.text(item, "body", path, name)), at, fields.name(author.get("id"))
+    )
+
+
+def matches_freshdesk(record: Any) -> bool:
+    """The bare list of a ticket's conversations, or a ticket that includes them."""
+    items = record.get("conversations") if isinstance(record, dict) else record
+    first = items[0] if isinstance(items, list) and items else None
+    return isinstance(first, dict) and "incoming" in first and ("body_text" in first or "body" in first)
+
+
+def drafts_freshdesk(record: Any, fallback_id: str) -> Iterator[Draft]:
+    """Each ticket of the list, in order of first appearance. A ticket's own description is its first
+    message; a bare list does not hold it."""
+    if isinstance(record, dict):
+        name = fields.name(record.get("id")) or fallback_id
+        first = DraftTurn(
+            "customer",
+            _body(record, ("description_text",), "description", "ticket", name),
+            record.get("created_at"),
+            fields.name(record.get("requester_id")),
+        )
+        turns = [first] if first.text else []
+        conversations = fields.items(record, "conversations", name)
+        yield Draft(name, turns + _freshdesk(conversations, "conversations", name), path="conversations")
+        return
+    tickets: dict[str, list[dict[str, Any]]] = {}
+    for item in fields.items({"list": record}, "list"):
+        tickets.setdefault(fields.name(item.get("ticket_id")) or fallback_id, []).append(item)
+    for name, items in tickets.items():
+        yield Draft(name, _freshdesk(items, "", name), path="")
+
+
+def _freshdesk(items: list[dict[str, Any]], path: str, name: str) -> list[DraftTurn]:
+    turns = []
+    for index, item in enumerate(items):
+        incoming = item.get("incoming")
+        role: object = (
+            {True: "customer", False: "agent"}.get(incoming) if isinstance(incoming, bool) else incoming
+        )
+        if item.get("private") is True:
+            role = "system"
+        text = _body(item, ("body_text",), "body", f"{path}[{index}]", name)
+        turns.append(DraftTurn(role, text, item.get("created_at"), fields.name(item.get("user_id"))))
+    return turns

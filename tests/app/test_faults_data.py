@@ -1,0 +1,145 @@
+"""Faults of data around `dialint score`: F16 (bad lines), F19 (flipped bits), F21 (memory)."""
+
+import json
+import os
+import random
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from app.score import ScoreConfig, run
+from app.verdict_files import read_verdicts
+from app.verify import verified
+from detector.errors import OutputRefused
+from detector.ingest.config import ReadConfig
+
+WriteLog = Callable[..., Path]
+N_GOOD = 297
+N_BAD = 3  # one line in a hundred
+MEMORY_SLACK_KIB = 8 * 1024
+
+
+def record(number: int, **changed: Any) -> dict[str, Any]:
+    turns = [{"role": "customer", "text": f"Where is {number}?"}, {"role": "agent", "text": "On its way."}]
+    return {"id": f"bad{number}", "turns": turns, **changed}
+
+
+def turns(*texts: Any, role: str = "agent", **more: Any) -> list[dict[str, Any]]:
+    return [{"role": role, "text": text, **more} for text in texts]
+
+
+def text_line(number: int, raw: str) -> bytes:
+    """A line whose agent says `raw`, written as it stands between the quotes."""
+    return json.dumps(record(number, turns=turns("HERE"))).replace("HERE", raw).encode()
+
+
+BAD_LINES: dict[str, Callable[[int], bytes]] = {
+    "E_UTF8": lambda n: json.dumps(record(n)).encode().replace(b"way", b"\xff\xfe"),
+    "E_BOM": lambda n: b"\xef\xbb\xbf" + json.dumps(record(n)).encode(),
+    "E_SURROGATE": lambda n: text_line(n, "\\ud800"),
+    "E_NUL": lambda n: text_line(n, "\\u0000"),
+    "E_ID": lambda n: json.dumps(record(n, id=n)).encode(),
+    "E_ID control": lambda n: json.dumps(record(n, id=f"a\tb{n}")).encode(),
+    "E_ID long": lambda n: json.dumps(record(n, id=f"{n}" * 257)).encode(),
+    "E_HOMOGLYPH": lambda n: json.dumps(record(n, id=f"раypal{n}")).encode(),
+    "E_DUP_ID": lambda n: json.dumps(record(n, id=f"d{n}")).encode(),
+    "E_DUP_KEY": lambda n: json.dumps(record(n)).encode()[:-1] + b', "id": "twice"}',
+    "E_NUMBER": lambda n: json.dumps(record(n, metadata={"x": 0})).replace('"x": 0', '"x": NaN').encode(),
+    "E_NUMBER wide": lambda n: json.dumps(record(n, metadata={"x": 2**80})).encode(),
+    "E_DEPTH": lambda n: json.dumps(record(n, metadata={"x": 0})).replace("0", "[" * 99 + "]" * 99).encode(),
+    "E_LINE_SIZE": lambda n: json.dumps(record(n, turns=turns(*["x" * 50_000] * 170))).encode(),
+    "E_TURNS": lambda n: json.dumps(record(n, turns=turns(*["x"] * 5_001))).encode(),
+    "E_TURN_SIZE": lambda n: json.dumps(record(n, turns=turns("x" * 100_001))).encode(),
+    "E_EMPTY": lambda n: json.dumps(record(n, turns=[])).encode(),
+    "E_EMPTY blank": lambda n: json.dumps(record(n, turns=turns(" ", ""))).encode(),
+    "E_ROLE": lambda n: json.dumps(record(n, turns=turns("Hello", role="narrator"))).encode(),
+    "E_TIME": lambda n: json.dumps(record(n, turns=turns("Hello", at="9999-12-31T00:00:00Z"))).encode(),
+    "E_TYPE": lambda n: json.dumps(record(n, turns=turns(["Hello"]))).encode(),
+    "E_TYPE array": lambda n: json.dumps([record(n)]).encode(),
+    "E_TRAILING": lambda n: json.dumps(record(n)).encode() + b" {}",
+}
+
+
+@pytest.mark.parametrize("fault", BAD_LINES)
+def test_f16_one_line_in_a_hundred_is_bad(
+    tmp_path: Path, write_log: WriteLog, driver: ModuleType, fault: str
+) -> None:
+    lines = write_log(N_GOOD).read_bytes().splitlines()
+    numbers = [number * (N_GOOD // N_BAD) + 150 for number in range(N_BAD - 1)]
+    for number in numbers:
+        lines.insert(number, BAD_LINES[fault](number % 7))
+    lines.append(BAD_LINES[fault](7))
+    log = tmp_path / "log.jsonl"
+    log.write_bytes(b"\n".join(lines) + b"\n")
+    out = tmp_path / "v.jsonl"
+    config = ScoreConfig(out=out, quiet=True, read=ReadConfig(max_bad=0.05))
+    assert run([str(log)], config, driver.FakeDetector({})) == 0
+    assert [verdict.dialogue_id for verdict in read_verdicts(out)] == [f"d{n}" for n in range(N_GOOD)]
+    rejects = [json.loads(line) for line in (tmp_path / "v.rejects.jsonl").read_text().splitlines()]
+    code = fault.partition(" ")[0]
+    assert [(one["line"], one["code"], one["file"]) for one in rejects] == [
+        (number + 1, code, str(log)) for number in [*numbers, N_GOOD + N_BAD - 1]
+    ]
+
+
+def test_f16_last_line_cut_off(tmp_path: Path, write_log: WriteLog, driver: ModuleType) -> None:
+    log = write_log(N_GOOD)
+    log.write_bytes(log.read_bytes() + json.dumps(record(1)).encode()[:-9])
+    out = tmp_path / "v.jsonl"
+    assert run([str(log)], ScoreConfig(out=out, quiet=True), driver.FakeDetector({})) == 0
+    assert len(list(read_verdicts(out))) == N_GOOD
+    (reject,) = (tmp_path / "v.rejects.jsonl").read_text().splitlines()
+    assert (json.loads(reject)["line"], json.loads(reject)["code"]) == (N_GOOD + 1, "E_TRUNCATED")
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "parquet", "csv"])
+def test_f19_every_flipped_bit_is_found(
+    tmp_path: Path, write_log: WriteLog, driver: ModuleType, ending: str
+) -> None:
+    out = tmp_path / f"v.{ending}"
+    config = ScoreConfig(out=out, quiet=True, read=ReadConfig(max_bad=1.0))
+    run([str(write_log(20, extra=("{}",)))], config, driver.FakeDetector({}))
+    files = [out, tmp_path / "v.manifest.json", tmp_path / "v.rejects.jsonl"]
+    places = random.Random(19)
+    for number in range(100):
+        path = files[number % len(files)]
+        whole = path.read_bytes()
+        place = places.randrange(len(whole))
+        path.write_bytes(
+            whole[:place] + bytes([whole[place] ^ 1 << places.randrange(8)]) + whole[place + 1 :]
+        )
+        with pytest.raises(OutputRefused):
+            verified(out)
+        with pytest.raises(OutputRefused):
+            read_verdicts(out)
+        with pytest.raises(OutputRefused):
+            run([str(tmp_path / "log.jsonl")], config, driver.FakeDetector({}))
+        path.write_bytes(whole)
+    assert verified(out) == 2
+    assert len(list(read_verdicts(out))) == 20
+
+
+def peak_kib(
+    tmp_path: Path, write_log: WriteLog, start: Callable[..., subprocess.Popen[str]], n: int, ending: str
+) -> int:
+    log = write_log(n, f"{n}.jsonl")
+    options = {"chunk_size": 128, "all_probabilities": True}
+    with start(log, tmp_path / f"v{n}.{ending}", {"memory": True}, **options) as process:
+        printed, errors = process.communicate()
+    assert process.returncode == 0, errors
+    return int(printed)
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
+def test_f21_memory_is_flat(
+    tmp_path: Path, write_log: WriteLog, start: Callable[..., subprocess.Popen[str]], ending: str
+) -> None:
+    small, large = (
+        peak_kib(tmp_path, write_log, start, n, ending)
+        for n in (8_000, int(os.environ.get("DIALINT_MEMORY_DIALOGUES", "24000")))
+    )
+    assert large < small + MEMORY_SLACK_KIB

@@ -1,0 +1,190 @@
+"""JUnit and SARIF say what the verdicts say, and are what other programs expect."""
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from app.reports import Placed, as_text, visible, write_junit, write_sarif
+from app.score import ScoreConfig, run
+from detector.ingest.config import ReadConfig
+from detector.records import Finding, Verdict
+from detector.taxonomy import load
+
+TAXONOMY = load()
+ABOUT = {"release": "r", "taxonomy": "1", "status": "scored"}
+
+
+def finding(code: str, severity: Any, turn: int = 1, quote: str = "the quote") -> Finding:
+    return Finding(
+        code=code,
+        turn=turn,
+        severity=severity,
+        probability=0.5,
+        quote=quote,
+        start=2,
+        end=9,
+        reason="because",
+    )
+
+
+PLACED = [
+    Placed(Verdict(dialogue_id="clean", quality=100.0, **ABOUT), "logs/a b.jsonl", 1),
+    Placed(
+        Verdict(
+            dialogue_id="two",
+            quality=10.0,
+            findings=(finding("C1", "S2"), finding("C1", "S2"), finding("L1", "S4", turn=3, quote="a\x1b<b")),
+            **ABOUT,
+        ),
+        "logs/a b.jsonl",
+        2,
+    ),
+    Placed(
+        Verdict(dialogue_id="style", quality=90.0, findings=(finding("L1", "S4"),), **ABOUT), "z.jsonl", 1
+    ),
+    Placed(
+        Verdict(dialogue_id="failed", release="r", taxonomy="1", status="failed", failure="E_X"), "z.jsonl", 4
+    ),
+]
+REJECTS = [
+    {
+        "file": "bad.jsonl",
+        "line": 1,
+        "code": "E_ID",
+        "found": "none",
+        "expected": "a string",
+        "dialogue_id": None,
+    },
+    {"file": "z.jsonl", "line": 9, "code": "E_NUL", "found": "x\x00", "expected": "text", "dialogue_id": "q"},
+]
+FILES = ["bad.jsonl", "logs/a b.jsonl", "unread.jsonl", "z.jsonl"]
+
+
+def junit(fail_on: Any) -> ElementTree.Element:
+    out = io.BytesIO()
+    write_junit(PLACED, REJECTS, out, TAXONOMY, fail_on, FILES, io.BytesIO())
+    return ElementTree.fromstring(out.getvalue())
+
+
+@pytest.mark.parametrize(("fail_on", "failing"), [(None, ["two", "style"]), ("S2", ["two"]), ("S1", [])])
+def test_junit_counts_agree_with_its_cases(fail_on: Any, failing: list[str]) -> None:
+    root = junit(fail_on)
+    assert [suite.get("name") for suite in root] == ["bad.jsonl", "logs/a b.jsonl", "z.jsonl"]
+    for suite in root:
+        assert suite.get("tests") == str(len(suite))
+        assert suite.get("failures") == str(len(suite.findall("testcase/failure")))
+        assert suite.get("errors") == str(len(suite.findall("testcase/error")))
+    cases = root.findall("testsuite/testcase")
+    assert [case.get("name") for case in cases] == ["line 1", "clean", "two", "style", "failed", "q"]
+    assert [case.get("name") for case in cases if case.find("failure") is not None] == failing
+    assert [case.get("name") for case in cases if case.find("error") is not None] == ["line 1", "failed", "q"]
+
+
+def test_junit_names_place_code_and_quote() -> None:
+    case = junit(None).findall("testsuite/testcase")[2]
+    assert (case.get("file"), case.get("line")) == ("logs/a b.jsonl", "2")
+    failure = case.find("failure")
+    assert failure is not None
+    assert failure.get("message") == "C1 turn 1; C1 turn 1; L1 turn 3"
+    assert failure.get("type") == "C1"
+    assert failure.text is not None
+    assert failure.text.splitlines()[2].endswith("(S4, 0.50): “a·<b” because")
+
+
+def sarif() -> dict[str, Any]:
+    out = io.BytesIO()
+    write_sarif(PLACED, REJECTS, out, TAXONOMY, "0.1.0", io.BytesIO())
+    log: dict[str, Any] = json.loads(out.getvalue())
+    return log
+
+
+def test_sarif_points_at_the_line_of_the_dialogue() -> None:
+    (run_,) = sarif()["runs"]
+    assert run_["columnKind"] == "unicodeCodePoints"
+    results = run_["results"]
+    assert [(one["ruleId"], one["level"]) for one in results] == [
+        ("C1", "error"), ("C1", "error"), ("L1", "note"), ("L1", "note"),
+    ]  # fmt: skip
+    rules = run_["tool"]["driver"]["rules"]
+    assert all(rules[one["ruleIndex"]]["id"] == one["ruleId"] for one in results)
+    place = results[0]["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"] == {"uri": "logs/a%20b.jsonl"}
+    assert place["region"] == {"startLine": 2, "snippet": {"text": "the quote"}}
+    assert results[0]["locations"][0]["logicalLocations"][0]["fullyQualifiedName"] == "two/1"
+    assert {key: results[0]["properties"][key] for key in ("dialogue_id", "turn", "start", "end")} == {
+        "dialogue_id": "two", "turn": 1, "start": 2, "end": 9,
+    }  # fmt: skip
+    keys = [one["partialFingerprints"]["dialogueTurnRule/v1"] for one in results]
+    assert keys == ["two:1:C1", "two:1:C1#2", "two:3:L1", "style:1:L1"]
+
+
+def test_sarif_has_no_key_that_the_standard_forbids() -> None:
+    allowed = {
+        "log": {"$schema", "version", "runs"},
+        "run": {"tool", "columnKind", "results", "invocations"},
+        "driver": {"name", "version", "rules"},
+        "rule": {"id", "shortDescription", "fullDescription", "defaultConfiguration"},
+        "result": {
+            *("ruleId", "ruleIndex", "level", "message", "locations", "partialFingerprints", "properties")
+        },
+        "location": {"physicalLocation", "logicalLocations"},
+        "notification": {"level", "message", "locations"},
+    }
+    log = sarif()
+    (run_,) = log["runs"]
+    assert set(log) == allowed["log"]
+    assert set(run_) == allowed["run"]
+    assert set(run_["tool"]["driver"]) == allowed["driver"]
+    assert all(set(rule) == allowed["rule"] for rule in run_["tool"]["driver"]["rules"])
+    assert all(set(one) == allowed["result"] for one in run_["results"])
+    assert all(set(one["locations"][0]) <= allowed["location"] for one in run_["results"])
+    (invocation,) = run_["invocations"]
+    notes = invocation["toolExecutionNotifications"]
+    assert all(set(note) == allowed["notification"] for note in notes)
+    assert [note["level"] for note in notes] == ["error"] * 3
+    assert "failed could not be judged: E_X" in notes[0]["message"]["text"]
+
+
+def test_text_shows_findings_and_hides_what_a_terminal_would_obey() -> None:
+    assert as_text(PLACED[0].verdict, TAXONOMY) == ""
+    shown = as_text(PLACED[1].verdict, TAXONOMY)
+    assert shown.startswith("two   quality 10\n  turn 1  S2  C1 ")
+    assert "\x1b" not in shown
+    assert as_text(PLACED[3].verdict, TAXONOMY) == "failed   FAILED E_X\n"
+    assert visible("a\u202eb\nc\u200b") == "a·b c·"
+
+
+@pytest.mark.parametrize(("name", "kind"), [("r.xml", "junit"), ("r.sarif", "sarif")])
+def test_report_on_standard_output_is_the_one_of_the_file(
+    tmp_path: Path,
+    write_log: Callable[..., Path],
+    driver: ModuleType,
+    capfdbinary: pytest.CaptureFixture[bytes],
+    name: str,
+    kind: Any,
+) -> None:
+    log = str(write_log(9, failing=1, extra=("{}",)))
+    options: dict[str, Any] = {"quiet": True, "max_failed": 1.0, "read": ReadConfig(max_bad=1.0)}
+    options |= {"fail_on": "S2", "chunk_size": 4}
+    assert run([log], ScoreConfig(out=tmp_path / name, **options), driver.FakeDetector({})) == 1
+    capfdbinary.readouterr()
+    assert run([log], ScoreConfig(format=kind, **options), driver.FakeDetector({})) == 1
+    printed = capfdbinary.readouterr().out
+    assert printed == (tmp_path / name).read_bytes()
+    assert b"d1" in printed
+    if kind == "junit":
+        suite = ElementTree.fromstring(printed)[0]
+        assert (suite.get("tests"), suite.get("errors")) == ("10", "2")
+    else:
+        lines = [
+            one["locations"][0]["physicalLocation"]["region"]["startLine"]
+            for one in json.loads(printed)["runs"][0]["results"]
+        ]
+        assert lines == sorted(lines)
+        assert lines[0] == 2  # d0, on the first line, is the one that failed

@@ -1,0 +1,792 @@
+"""Every format of logs: what a good file gives, and the same bad inputs in each of them."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from detector.errors import InputRefused
+from detector.ingest.read import Counts, Loaded, ReadConfig, Reject, inspect, open_logs, read
+
+ANY_SHARE = ReadConfig(max_bad=1.0)
+Said = list[tuple[str, Any]]
+Log = list[tuple[str, Said]]
+TIME = "2026-03-02T09:14:05Z"
+
+
+def load(path: Path, config: ReadConfig = ANY_SHARE) -> tuple[list[Loaded], list[Reject], Counts]:
+    sources = open_logs([str(path)])
+    for source in sources:
+        inspect(source, config)
+    counts = Counts()
+    outcomes = list(read(sources, config, counts))
+    return (
+        [item for item in outcomes if isinstance(item, Loaded)],
+        [item for item in outcomes if isinstance(item, Reject)],
+        counts,
+    )
+
+
+def said(item: Loaded) -> Said:
+    return [(turn.role, turn.text) for turn in item.dialogue.turns]
+
+
+# One writer for each format: dialogues of customer and agent turns to a file's bytes.
+
+
+def lines(records: list[Any]) -> bytes:
+    return b"".join(json.dumps(record).encode() + b"\n" for record in records)
+
+
+def canonical(log: Log) -> bytes:
+    return lines([{"id": n, "turns": [{"role": r, "text": t} for r, t in s]} for n, s in log])
+
+
+def openai(log: Log) -> bytes:
+    names = {"customer": "user", "agent": "assistant"}
+    return lines([{"id": n, "messages": [{"role": names[r], "content": t} for r, t in s]} for n, s in log])
+
+
+def sharegpt(log: Log) -> bytes:
+    names = {"customer": "human", "agent": "gpt"}
+    return json.dumps(
+        [{"id": n, "conversations": [{"from": names[r], "value": t} for r, t in s]} for n, s in log]
+    ).encode()
+
+
+def csv_table(log: Log) -> bytes:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["conversation_id", "author_role", "body"])
+    writer.writerows([[n, r, t] for n, s in log for r, t in s])
+    return out.getvalue().encode()
+
+
+def zendesk(log: Log) -> bytes:
+    ids = {"customer": 77, "agent": 12}
+    users = [{"id": 77, "role": "end-user"}, {"id": 12, "role": "agent"}]
+    return lines(
+        [
+            {"ticket_id": n, "users": users, "comments": [
+                {"id": i, "author_id": ids[r], "public": True, "plain_body": t, "created_at": TIME}
+                for i, (r, t) in enumerate(s)]}
+            for n, s in log
+        ]
+    )  # fmt: skip
+
+
+def zendesk_messaging(log: Log) -> bytes:
+    kinds = {"customer": "user", "agent": "agent"}
+    return lines(
+        [
+            {"conversation_id": n, "events": [
+                {"id": str(i), "type": "Messaging::ConversationMessage", "created_at": TIME,
+                 "author": {"type": kinds[r]}, "content": {"type": "text", "text": t}}
+                for i, (r, t) in enumerate(s)]}
+            for n, s in log
+        ]
+    )  # fmt: skip
+
+
+def intercom(log: Log) -> bytes:
+    kinds = {"customer": "user", "agent": "admin"}
+    conversations = []
+    for name, turns in log:
+        items = [
+            {"type": "conversation_part", "part_type": "comment", "body": t if not isinstance(t, str) else f"<p>{t}</p>",
+             "author": {"type": kinds[r], "id": "9"}, "created_at": 1772442845 + i}
+            for i, (r, t) in enumerate(turns)
+        ]  # fmt: skip
+        conversations.append(
+            {"type": "conversation", "id": name, "created_at": 1772442845, "source": items[0] if items else {},
+             "conversation_parts": {"type": "conversation_part.list", "total_count": len(items[1:]),
+                                    "conversation_parts": items[1:]}}
+        )  # fmt: skip
+    return json.dumps(
+        {"type": "conversation.list", "total_count": len(log), "conversations": conversations}
+    ).encode()
+
+
+def freshdesk(log: Log) -> bytes:
+    items = [
+        {"id": i, "ticket_id": n, "user_id": 5, "incoming": r == "customer", "private": False, "source": 0,
+         "body": "<p>x</p>", "body_text": t, "created_at": TIME}
+        for n, s in log for i, (r, t) in enumerate(s)
+    ]  # fmt: skip
+    return json.dumps(items, indent=1).encode()
+
+
+def hubspot(log: Log) -> bytes:
+    results = [
+        {"type": "MESSAGE", "id": f"m{i}", "conversationsThreadId": n, "createdAt": f"2026-03-02T09:{i:02d}:05Z",
+         "direction": "INCOMING" if r == "customer" else "OUTGOING", "text": t,
+         "senders": [{"actorId": "V-1" if r == "customer" else "A-2"}], "truncationStatus": "NOT_TRUNCATED"}
+        for n, s in log for i, (r, t) in reversed(list(enumerate(s)))
+    ]  # fmt: skip
+    return json.dumps({"results": results, "paging": {}}).encode()
+
+
+def twilio(log: Log) -> bytes:
+    messages = [
+        {"sid": f"IM{i}", "conversation_sid": n, "index": i, "author": "+15550100" if r == "customer" else "leo",
+         "participant_sid": "MB1", "body": t, "media": None, "attributes": "{}", "date_created": TIME}
+        for n, s in log for i, (r, t) in enumerate(s)
+    ]  # fmt: skip
+    return json.dumps({"messages": messages, "meta": {"page": 0, "key": "messages"}}).encode()
+
+
+def connect(log: Log) -> bytes:
+    return lines(
+        [
+            {"Version": "1.1.0", "Channel": "CHAT", "CustomerMetadata": {"ContactId": n}, "Transcript": [
+                {"Id": str(i), "Type": "MESSAGE", "AbsoluteTime": f"2026-03-02T09:{i:02d}:00.000Z", "Content": t,
+                 "ParticipantId": r, "ParticipantRole": r.upper()}
+                for i, (r, t) in enumerate(s)]}
+            for n, s in log
+        ]
+    )  # fmt: skip
+
+
+def abcd(log: Log) -> bytes:
+    return json.dumps(
+        {"train": [{"convo_id": n, "original": [list(pair) for pair in s]} for n, s in log]}
+    ).encode()
+
+
+def multiwoz(log: Log) -> bytes:
+    return json.dumps(
+        {n: {"goal": {}, "log": [{"text": t, "metadata": {}} for _, t in s]} for n, s in log}
+    ).encode()
+
+
+def sgd(log: Log) -> bytes:
+    names = {"customer": "USER", "agent": "SYSTEM"}
+    return json.dumps(
+        [
+            {"dialogue_id": n, "services": [], "turns": [
+                {"speaker": names[r], "utterance": t, "frames": []} for r, t in s]}
+            for n, s in log
+        ],
+        indent=2,
+    ).encode()  # fmt: skip
+
+
+def tau(log: Log) -> bytes:
+    names = {"customer": "user", "agent": "assistant"}
+    return json.dumps(
+        [
+            {"task_id": n, "trial": 0, "reward": 0.0, "info": {}, "traj": [
+                {"role": names[r], "content": t} for r, t in s]}
+            for n, s in log
+        ]
+    ).encode()  # fmt: skip
+
+
+def tau2(log: Log) -> bytes:
+    names = {"customer": "user", "agent": "assistant"}
+    return json.dumps(
+        {"info": {}, "tasks": [{"id": "0"}], "simulations": [
+            {"id": n, "task_id": "0", "trial": 0, "messages": [{"role": names[r], "content": t} for r, t in s]}
+            for n, s in log]}
+    ).encode()  # fmt: skip
+
+
+WRITERS: dict[str, tuple[str, Callable[[Log], bytes]]] = {
+    "canonical": (".jsonl", canonical),
+    "openai": (".jsonl", openai),
+    "sharegpt": (".json", sharegpt),
+    "csv": (".csv", csv_table),
+    "zendesk": (".jsonl", zendesk),
+    "zendesk-messaging": (".jsonl", zendesk_messaging),
+    "intercom": (".json", intercom),
+    "freshdesk": (".json", freshdesk),
+    "hubspot": (".json", hubspot),
+    "twilio": (".json", twilio),
+    "connect": (".jsonl", connect),
+    "abcd": (".json", abcd),
+    "multiwoz": (".json", multiwoz),
+    "sgd": (".json", sgd),
+    "tau": (".json", tau),
+    "tau2": (".json", tau2),
+}
+JSON_FORMATS = [name for name in WRITERS if name != "csv"]
+ROLES = ReadConfig(max_bad=1.0, role=("leo=agent",))
+BOTS = ("openai", "sharegpt", "sgd", "tau", "tau2")
+FIRST, SECOND = (
+    [("customer", "Where is 4471?"), ("agent", "It left.")],
+    [("customer", "Hello"), ("agent", "Hi")],
+)
+GOOD: Log = [("A1", FIRST), ("A2", SECOND)]
+
+
+def names_of(format: str, *ids: str) -> list[str]:
+    return [f"{name}-0" if format == "tau" else name for name in ids]
+
+
+def write(tmp_path: Path, format: str, log: Log, data: bytes | None = None) -> Path:
+    ending, writer = WRITERS[format]
+    path = tmp_path / f"log{ending}"
+    path.write_bytes(writer(log) if data is None else data)
+    return path
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("ending", [True, False])
+@pytest.mark.parametrize("format", WRITERS)
+def test_format_is_recognised_by_content(tmp_path: Path, format: str, ending: bool, packed: bool) -> None:
+    path = write(tmp_path, format, GOOD)
+    if not ending:
+        path = path.rename(tmp_path / "log")
+    if packed:
+        data = gzip.compress(path.read_bytes())
+        path = path.with_name(path.name + ".gz")
+        path.write_bytes(data)
+    loaded, rejects, counts = load(path, ROLES)
+    assert not rejects
+    assert counts.read == 2
+    assert [item.dialogue.id for item in loaded] == names_of(format, "A1", "A2")
+    spoken = {"agent": "bot"} if format in BOTS else {}
+    expected = [[(spoken.get(role, role), text) for role, text in turns] for turns in (FIRST, SECOND)]
+    assert [said(item) for item in loaded] == expected
+    assert [[turn.index for turn in item.dialogue.turns] for item in loaded] == [[0, 1], [0, 1]]
+
+
+@pytest.mark.parametrize("format", WRITERS)
+def test_naming_the_format_gives_the_same(tmp_path: Path, format: str) -> None:
+    path = write(tmp_path, format, GOOD)
+    auto, _, _ = load(path, ROLES)
+    named, _, _ = load(path, ReadConfig(max_bad=1.0, role=ROLES.role, format=format))
+    assert named == auto
+
+
+TEXT_FAULTS: list[tuple[str, bytes, str]] = [
+    ("5 UTF-8", b"\xff", "E_UTF8"),
+    ("6 byte order mark", b"\xef\xbb\xbf", "E_BOM"),
+    ("9 NUL", b"\0", "E_NUL"),
+]
+JSON_FAULTS: list[tuple[str, bytes, str]] = [
+    ("8 surrogate", b"\\ud800", "E_SURROGATE"),
+    ("9 escaped NUL", b"\\u0000", "E_NUL"),
+    ("17 key twice", b'", "a": 1, "a": "', "E_DUP_KEY"),
+    ("18 NaN", b'", "a": NaN, "b": "', "E_NUMBER"),
+    ("18 1e999", b'", "a": 1e999, "b": "', "E_NUMBER"),
+    ("19 65 bits", b'", "a": 18446744073709551616, "b": "', "E_NUMBER"),
+    ("20 depth", b'", "a": ' + b"[" * 40 + b"]" * 40 + b', "b": "', "E_DEPTH"),
+]
+PER_DOCUMENT = ("freshdesk", "hubspot", "twilio")
+"""One JSON value holds all dialogues: a fault of its JSON is a fault of all."""
+
+
+@pytest.mark.parametrize(("bad", "code"), [row[1:] for row in TEXT_FAULTS + JSON_FAULTS],
+                         ids=[row[0] for row in TEXT_FAULTS + JSON_FAULTS])  # fmt: skip
+@pytest.mark.parametrize("format", WRITERS)
+def test_bytes_that_cannot_be_are_quarantined(tmp_path: Path, format: str, bad: bytes, code: str) -> None:
+    if format == "csv" and (bad, code) in [row[1:] for row in JSON_FAULTS]:
+        pytest.skip("CSV has no JSON syntax")
+    if format == "abcd" and bad.startswith(b'"'):
+        bad = (
+            bad.replace(b'", ', b'", {', 1)
+            .replace(b', "b": "', b'}, "')
+            .replace(b'1, "a": "', b'1, "a": 2}, "')
+        )
+    path = write(tmp_path, format, GOOD, WRITERS[format][1](GOOD).replace(b"Hello", b"H" + bad + b"o"))
+    loaded, rejects, counts = load(path, ROLES)
+    assert [reject.code for reject in rejects] == [code]
+    kept = [] if format in PER_DOCUMENT else names_of(format, "A1")
+    assert [item.dialogue.id for item in loaded] == kept
+    assert counts.rejected == 1
+
+
+RECORD_FAULTS: list[tuple[str, Said, str]] = [
+    ("23 turns", [("customer", "a"), ("agent", "b")] * 2501, "E_TURNS"),
+    ("24 long turn", [("customer", "a" * 100_001), ("agent", "b")], "E_TURN_SIZE"),
+    ("25 blank", [("customer", " "), ("agent", "")], "E_EMPTY"),
+    ("29 list", [("customer", "a"), ("agent", {"a": [1]})], "E_TYPE"),
+    ("29 number", [("customer", "a"), ("agent", 7)], "E_TYPE"),
+]
+
+
+@pytest.mark.parametrize(
+    ("turns", "code"), [row[1:] for row in RECORD_FAULTS], ids=[row[0] for row in RECORD_FAULTS]
+)
+@pytest.mark.parametrize("format", WRITERS)
+def test_bad_dialogue_is_quarantined_and_the_other_kept(
+    tmp_path: Path, format: str, turns: Said, code: str
+) -> None:
+    if format == "csv" and code == "E_TYPE":
+        pytest.skip("every CSV cell is a text")
+    if format in ("hubspot", "connect"):
+        turns = turns if len(turns) < 60 else [("customer", "a")] * 5001
+    path = write(tmp_path, format, [("A1", FIRST), ("bad", turns)])
+    if len(turns) > 5000 and format in ("hubspot", "connect"):
+        pytest.skip("the writer's times have no room for so many turns")
+    loaded, rejects, _ = load(path, ROLES)
+    assert [(reject.code, reject.dialogue_id) for reject in rejects] == [(code, names_of(format, "bad")[0])]
+    assert [item.dialogue.id for item in loaded] == names_of(format, "A1")
+    assert rejects[0].path or code == "E_EMPTY" or format == "freshdesk"
+
+
+@pytest.mark.parametrize("format", [name for name in WRITERS if name not in PER_DOCUMENT])
+def test_dialogue_without_turns_is_quarantined(tmp_path: Path, format: str) -> None:
+    if format in ("csv", "hubspot"):
+        pytest.skip("a dialogue without messages has no rows")
+    _, rejects, _ = load(write(tmp_path, format, [("A1", FIRST), ("none", [])]), ROLES)
+    assert [reject.code for reject in rejects] == ["E_EMPTY"]
+
+
+@pytest.mark.parametrize("format", WRITERS)
+def test_repeated_id_is_found_in_every_format(tmp_path: Path, format: str) -> None:
+    if format in (*PER_DOCUMENT, "multiwoz"):
+        pytest.skip("messages of one id are one dialogue here, or the id is a key")
+    between = ("A2", SECOND)
+    again: Log = [("A1", FIRST), between, ("A1", FIRST), ("A1", [*SECOND, ("customer", "no")])]
+    if format == "csv":
+        pytest.skip("rows of one id are one dialogue in a table")
+    loaded, rejects, counts = load(write(tmp_path, format, again), ROLES)
+    assert [item.dialogue.id for item in loaded] == names_of(format, "A1", "A2")
+    assert [reject.code for reject in rejects] == ["E_DUP_ID"]
+    assert counts.duplicates == 1
+
+
+@pytest.mark.parametrize("format", JSON_FORMATS)
+def test_document_cut_off_keeps_what_came_before(tmp_path: Path, format: str) -> None:
+    data = WRITERS[format][1]([*GOOD, ("A3", SECOND)])
+    path = write(tmp_path, format, GOOD, data[: data.rindex(b"Hello") + 2])
+    loaded, rejects, _ = load(path, ROLES)
+    assert [reject.code for reject in rejects] == ["E_TRUNCATED"]
+    kept = [] if format in PER_DOCUMENT else names_of(format, "A1", "A2")
+    assert [item.dialogue.id for item in loaded] == kept
+
+
+@pytest.mark.parametrize("format", [name for name, (ending, _) in WRITERS.items() if ending == ".json"])
+def test_text_after_a_document_is_found(tmp_path: Path, format: str) -> None:
+    path = write(tmp_path, format, GOOD, WRITERS[format][1](GOOD) + b"\n and more")
+    _, rejects, _ = load(path, ROLES)
+    assert [reject.code for reject in rejects] == ["E_TRAILING"]
+
+
+@pytest.mark.parametrize("format", WRITERS)
+def test_odd_text_is_normalised_alike(tmp_path: Path, format: str) -> None:
+    log: Log = [("A1", [("customer", "a\x07b <|im_start|> \u202e"), ("agent", "\u200bok\u2028ok")])]
+    loaded, rejects, counts = load(write(tmp_path, format, log), ROLES)
+    assert not rejects
+    if format != "intercom":  # its bodies are HTML
+        assert [turn.text for turn in loaded[0].dialogue.turns] == [
+            "a b <|im_start|> \u202e",
+            "\u200bok\u2028ok",
+        ]
+        assert counts.warnings["W_TEMPLATE_TOKEN"] == 1
+    for code in ("W_CONTROL", "W_BIDI", "W_INVISIBLE"):
+        assert counts.warnings[code] == 1, code
+
+
+@pytest.mark.parametrize("format", ["sharegpt", "abcd", "multiwoz", "sgd", "tau", "tau2", "intercom"])
+def test_large_documents_stream(tmp_path: Path, format: str) -> None:
+    log = [
+        (f"d{i}", [("customer", 'A "quoted", [bracketed] {text} \\ ' + "x" * 400), ("agent", "ok")])
+        for i in range(3000)
+    ]
+    path = write(tmp_path, format, log)
+    config = ReadConfig(max_bad=1.0, max_document_bytes=100_000, max_record_bytes=10_000)
+    loaded, rejects, _ = load(path, config)
+    assert not rejects
+    assert [item.dialogue.id for item in loaded] == names_of(format, *(name for name, _ in log))
+    config = ReadConfig(max_bad=1.0, max_record_bytes=300)
+    loaded, rejects, _ = load(path, config)
+    assert not loaded
+    assert {reject.code for reject in rejects} == {"E_LINE_SIZE"}
+    assert len(rejects) == 3000
+
+
+@pytest.mark.parametrize("format", PER_DOCUMENT)
+def test_documents_that_must_be_held_whole_have_a_limit(tmp_path: Path, format: str) -> None:
+    path = write(tmp_path, format, [(f"d{i}", FIRST) for i in range(50)])
+    with pytest.raises(InputRefused) as caught:
+        load(path, ReadConfig(max_document_bytes=1000))
+    assert caught.value.code == "E_LINE_SIZE"
+
+
+# What single formats do beside
+
+
+def records(
+    tmp_path: Path, *found: Any, name: str = "log.jsonl", config: ReadConfig = ANY_SHARE
+) -> list[Loaded]:
+    path = tmp_path / name
+    path.write_bytes(lines(list(found)))
+    loaded, rejects, _ = load(path, config)
+    assert not rejects
+    return loaded
+
+
+def test_openai_parts_tools_and_ids(tmp_path: Path) -> None:
+    chat = {"messages": [
+        {"role": "developer", "content": [{"type": "text", "text": "Shop support."}]},
+        {"role": "user", "content": [{"type": "text", "text": "Where"}, {"type": "image_url", "image_url": {}}]},
+        {"role": "assistant", "content": None, "tool_calls": [{"id": "c1"}]},
+        {"role": "tool", "content": "left", "tool_call_id": "c1"},
+        {"role": "assistant", "content": "It left.", "weight": 1},
+    ]}  # fmt: skip
+    preference = {"input": {"messages": chat["messages"][:2]}, "preferred_output": chat["messages"][4:]}
+    loaded = records(tmp_path, chat, preference)
+    assert said(loaded[0]) == [
+        ("system", "Shop support."), ("customer", "Where"), ("system", ""), ("system", "left"), ("bot", "It left."),
+    ]  # fmt: skip
+    assert said(loaded[1]) == [("system", "Shop support."), ("customer", "Where"), ("bot", "It left.")]
+    assert [item.dialogue.id for item in loaded] == ["log.jsonl:1", "log.jsonl:2"]
+
+
+def test_ids_from_file_names_differ_between_folders(tmp_path: Path) -> None:
+    chat = {"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "chat.jsonl.gz").write_bytes(gzip.compress(lines([chat])))
+    outcomes = list(read(open_logs([str(tmp_path / "*" / "chat.jsonl.gz")]), ANY_SHARE, Counts()))
+    assert [item.dialogue.id for item in outcomes if isinstance(item, Loaded)] == [
+        "one/chat.jsonl:1", "two/chat.jsonl:1"]  # fmt: skip
+
+
+def test_zendesk_roles_notes_and_bots(tmp_path: Path) -> None:
+    def comment(author: int, text: str, **more: Any) -> dict[str, Any]:
+        return {"author_id": author, "public": True, "plain_body": text, **more}
+
+    users = [{"id": 77, "role": "end-user"}, {"id": 12, "role": "admin"}]
+    ticket = {"ticket_id": 20, "users": users, "comments": [
+        comment(77, "a"), comment(12, "note", public=False), comment(12, "b", via={"channel": "rule"}),
+        comment(12, "c", metadata={"flags": [4]}),
+        {"author_id": 12, "public": True, "html_body": "<p>Tom &amp; Ann</p><p>two<br>three</p>"},
+    ]}  # fmt: skip
+    alone = {"ticket": {"id": 21, "requester_id": 5}, "comments": [comment(5, "a"), comment(6, "b")]}
+    loaded = records(tmp_path, ticket, alone)
+    assert said(loaded[0]) == [
+        ("customer", "a"), ("system", "note"), ("bot", "b"), ("bot", "c"), ("agent", "Tom & Ann\ntwo\nthree"),
+    ]  # fmt: skip
+    assert said(loaded[1]) == [("customer", "a"), ("agent", "b")]
+    assert [item.dialogue.id for item in loaded] == ["20", "21"]
+
+
+def test_zendesk_without_any_role_is_rejected(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(lines([{"comments": [{"author_id": 7, "public": True, "plain_body": "a"}]}]))
+    assert [reject.code for reject in load(path)[1]] == ["E_ROLE"]
+
+
+def test_intercom_notes_bots_and_events(tmp_path: Path) -> None:
+    def part(kind: str, body: str | None, author: dict[str, Any]) -> dict[str, Any]:
+        return {"part_type": kind, "body": body, "author": author, "created_at": 1772442900}
+
+    conversation = {"type": "conversation", "id": "1295", "created_at": 1772442845,
+        "source": {"body": "<p>Where?</p>", "author": {"type": "user", "id": "u"}},
+        "conversation_parts": {"total_count": 9, "conversation_parts": [
+            part("comment", "<p>Fin here</p>", {"type": "admin", "from_ai_agent": True}),
+            part("note", "<p>hidden</p>", {"type": "admin"}),
+            part("assignment", None, {"type": "admin"}),
+            part("close", "Bye", {"type": "admin", "id": 3})]}}  # fmt: skip
+    path = tmp_path / "log.json"
+    path.write_bytes(json.dumps(conversation, indent=2).encode())
+    loaded, _, counts = load(path)
+    assert said(loaded[0]) == [
+        ("customer", "Where?"),
+        ("bot", "Fin here"),
+        ("system", "hidden"),
+        ("agent", "Bye"),
+    ]
+    assert counts.warnings == {"W_EVENT_SKIPPED": 1, "W_INCOMPLETE": 1}
+    assert loaded[0].dialogue.turns[3].author == "3"
+
+
+def test_freshdesk_ticket_begins_with_its_description(tmp_path: Path) -> None:
+    ticket = {"id": 20, "description_text": "It broke.", "requester_id": 501, "created_at": TIME, "conversations": [
+        {"incoming": False, "private": False, "body_text": "Sorry.", "user_id": 2},
+        {"incoming": False, "private": True, "body_text": "Idiot.", "user_id": 2}]}  # fmt: skip
+    loaded = records(tmp_path, ticket)
+    assert said(loaded[0]) == [("customer", "It broke."), ("agent", "Sorry."), ("system", "Idiot.")]
+
+
+def test_hubspot_comments_bots_and_order(tmp_path: Path) -> None:
+    def message(
+        at: int, kind: str = "MESSAGE", actor: str = "A-1", direction: str | None = "OUTGOING"
+    ) -> dict[str, Any]:
+        return {"type": kind, "conversationsThreadId": "t9", "createdAt": f"2026-03-02T09:{at:02d}:00Z", "text": str(at),
+                "direction": direction, "senders": [{"actorId": actor}]}  # fmt: skip
+
+    page = {"results": [
+        message(4, "COMMENT", direction=None), message(3, actor="L-7"), message(2), message(1, direction="INCOMING"),
+        message(0, "WELCOME_MESSAGE"), message(5, "ASSIGNMENT")]}  # fmt: skip
+    loaded = records(tmp_path, page)
+    assert said(loaded[0]) == [("bot", "0"), ("customer", "1"), ("agent", "2"), ("bot", "3"), ("system", "4")]
+
+
+def test_connect_events_and_voice(tmp_path: Path) -> None:
+    chat = {"ContactId": "c-1", "Transcript": [
+        {"Type": "MESSAGE", "AbsoluteTime": "2026-03-02T09:14:06.000Z", "Content": "Yes?", "ParticipantRole": "AGENT"},
+        {"Type": "MESSAGE", "AbsoluteTime": "2026-03-02T09:14:05.000Z", "Content": "Hi", "ParticipantRole": "CUSTOMER"},
+        {"Type": "EVENT", "AbsoluteTime": "2026-03-02T09:14:00.000Z", "ParticipantRole": "CUSTOMER"}]}  # fmt: skip
+    voice = {"CustomerMetadata": {"ContactId": "c-2"}, "LanguageCode": "en-US", "Channel": "VOICE",
+        "Participants": [{"ParticipantId": "p1", "ParticipantRole": "CUSTOMER"}],
+        "Transcript": [{"BeginOffsetMillis": 1, "Content": "Hi", "ParticipantId": "p1"},
+                       {"BeginOffsetMillis": 9, "Content": "Yes?", "ParticipantId": "AGENT"}]}  # fmt: skip
+    loaded = records(tmp_path, chat, voice)
+    assert [said(item) for item in loaded] == [[("customer", "Hi"), ("agent", "Yes?")]] * 2
+    assert (loaded[1].dialogue.language, loaded[1].dialogue.channel) == ("en-US", "voice")
+
+
+def test_twilio_author_must_be_known(tmp_path: Path) -> None:
+    path = write(tmp_path, "twilio", GOOD)
+    assert {reject.code for reject in load(path)[1]} == {"E_ROLE"}
+
+
+@pytest.mark.parametrize("style", ["tau", "parquet"])
+def test_agents_that_think_aloud_are_read_as_the_customer_saw_them(tmp_path: Path, style: str) -> None:
+    thoughts = [
+        ("user", "Where is 4471?", "customer", "Where is 4471?"),
+        ("assistant", 'Thought: look.\nAction:\n{"name": "track", "arguments": {}}', "system", None),
+        ("user", "API output: in transit", "system", None),
+        ("assistant", 'Thought: say.\nAction:\n{"name": "respond", "arguments": {"content": "On its way."}}', "bot", "On its way."),
+        ("user", "And?", "customer", "And?"),
+        ("assistant", 'Thought: cut Action: {"na', "bot", '{"na'),
+        ("user", "What?", "customer", "What?"),
+        ("assistant", "Thought: I should", "bot", "Thought: I should"),
+    ]  # fmt: skip
+    if style == "tau":
+        row = {"task_id": 3, "trial": 1, "traj": [{"role": r, "content": t} for r, t, _, _ in thoughts]}
+        path = tmp_path / "log.json"
+        path.write_text(json.dumps([row]))
+    else:
+        roles = {"user": "customer", "assistant": "agent"}
+        turns = [
+            {"role": "system" if t.startswith("API") else roles[r], "text": t, "action": ""}
+            for r, t, _, _ in thoughts
+        ]
+        path = parquet(tmp_path, [{"dialogue_id": "3-1", "source": "tau_bench/retail", "turns": turns}])
+    loaded, rejects, _ = load(path)
+    assert not rejects
+    assert loaded[0].dialogue.id == "3-1"
+    agent = "agent" if style == "parquet" else "bot"
+    expected = [
+        (agent if role == "bot" else role, text if seen is None else seen) for _, text, role, seen in thoughts
+    ]
+    assert said(loaded[0]) == expected
+
+
+# CSV
+
+
+def table(
+    tmp_path: Path, text: str, config: ReadConfig = ANY_SHARE
+) -> tuple[list[Loaded], list[Reject], Counts]:
+    path = tmp_path / "log.csv"
+    path.write_text(text, newline="")
+    return load(path, config)
+
+
+def test_csv_columns_roles_privacy_and_times(tmp_path: Path) -> None:
+    loaded, rejects, _ = table(
+        tmp_path,
+        "Ticket-ID,Sender Type,Message,Created At,is_public,author\n"
+        'd1,End-User,"=1+1, ""quoted""\nsecond line",2026-03-02T09:14:05Z,true,ann\n'
+        "d1,Operator,+49 is ours,1772442846,true,leo\n"
+        "d1,operator,note,Mon 02 Mar 2026 09:15:00 +0000,true,leo\n",
+    )
+    assert not rejects
+    assert said(loaded[0]) == [
+        ("customer", '=1+1, "quoted"\nsecond line'), ("agent", "+49 is ours"), ("agent", "note"),
+    ]  # fmt: skip
+    assert loaded[0].dialogue.turns[1].author == "leo"
+    _, rejects, _ = table(tmp_path, "id_x,who,what\nd1,leo,hi\n", ReadConfig(
+        max_bad=1.0, column=("id=id_x", "role=who", "text=what")))  # fmt: skip
+    assert [reject.code for reject in rejects] == ["E_ROLE"]
+    loaded, _, _ = table(tmp_path, "id_x,who,what\nd1,leo,hi\n", ReadConfig(
+        max_bad=1.0, column=("id=id_x", "role=who", "text=what"), role=("leo=agent",)))  # fmt: skip
+    assert said(loaded[0]) == [("agent", "hi")]
+
+
+@pytest.mark.parametrize(
+    ("column", "hidden", "shown"), [("private", "true", "False"), ("public", "false", "1")]
+)
+def test_csv_private_messages_are_system_turns(tmp_path: Path, column: str, hidden: str, shown: str) -> None:
+    text = f"thread_id,role,text,{column}\nd1,agent,note,{hidden}\nd1,agent,hi,{shown}\nd1,user,yes,\n"
+    loaded, _, _ = table(tmp_path, text)
+    assert said(loaded[0]) == [("system", "note"), ("agent", "hi"), ("customer", "yes")]
+
+
+def test_csv_dialogues_may_be_interleaved(tmp_path: Path) -> None:
+    rows = [f"d{i % 7},{'agent' if i >= 7 and i // 7 % 2 else 'user'},text {i}" for i in range(70)]
+    loaded, rejects, counts = table(tmp_path, "case_id,role,text\n" + "\n".join(rows) + "\n")
+    assert not rejects
+    assert [item.dialogue.id for item in loaded] == [f"d{i}" for i in range(7)]
+    assert [turn.text for turn in loaded[3].dialogue.turns] == [f"text {i}" for i in range(3, 70, 7)]
+    assert (loaded[3].line, counts.read) == (5, 7)
+
+
+def test_csv_ragged_rows_spoil_their_dialogue_only(tmp_path: Path) -> None:
+    text = "case_id,role,text\nd1,user,hi\nd1,agent\nd1,user,there\nd2,user,hi\nd2,agent,a,b\nd3,user,ok\n"
+    loaded, rejects, _ = table(tmp_path, text)
+    assert [item.dialogue.id for item in loaded] == ["d3"]
+    assert [(reject.code, reject.line, reject.dialogue_id) for reject in rejects] == [
+        ("E_CSV", 3, "d1"), ("E_CSV", 6, "d2")]  # fmt: skip
+    assert rejects[0].byte_offset == text.index("d1,agent")
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("case_id;role;text\nd1;user;hi\n", "';'"),
+        ("case_id\trole\ttext\nd1\tuser\thi\n", "tab"),
+        ("a,b,c\nd1,user,hi\n", "--column"),
+        ('case_id,role,text\nd1,user,hi\nd2,user,"never closed\nd3,user,hi\n', "line 3"),
+        ('case_id,role,text\nd1,user,"a"b\n', "line 2"),
+        ("case_id,role,text\nd1,user," + "a" * 140_000 + "\n", "line 2"),
+    ],
+)
+def test_csv_that_cannot_be_read_is_refused_before_scoring(tmp_path: Path, text: str, hint: str) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text(text)
+    with pytest.raises(InputRefused) as caught:
+        inspect(open_logs([str(path)])[0], ANY_SHARE)
+    assert caught.value.code == "E_CSV"
+    assert hint in caught.value.message
+
+
+def test_csv_delimiter_crlf_and_byte_order_mark(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_bytes(b"\xef\xbb\xbfcase_id;role;text\r\nd1;user;hi\r\n")
+    loaded, _, counts = load(path, ReadConfig(max_bad=1.0, delimiter=";"))
+    assert said(loaded[0]) == [("customer", "hi")]
+    assert counts.warnings == {"W_BOM": 1, "W_CRLF": 2}
+
+
+def test_csv_with_a_header_only_has_no_records(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("case_id,role,text\n")
+    with pytest.raises(InputRefused) as caught:
+        inspect(open_logs([str(path)])[0], ANY_SHARE)
+    assert caught.value.code == "E_NO_RECORDS"
+
+
+# Parquet
+
+
+def parquet(tmp_path: Path, rows: list[dict[str, Any]], **options: Any) -> Path:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = tmp_path / "log.parquet"
+    pq.write_table(pa.Table.from_pylist(rows), path, **options)
+    return path
+
+
+NESTED = [
+    {"dialogue_id": n, "source": "made", "language": "en", "split": "train", "meta": "{}", "labels": [],
+     "turns": [{"turn_id": i, "role": r, "text": t, "action": None} for i, (r, t) in enumerate(s)]}
+    for n, s in GOOD
+]  # fmt: skip
+
+
+def test_parquet_of_dialogues(tmp_path: Path) -> None:
+    loaded, rejects, _ = load(parquet(tmp_path, NESTED, compression="zstd"))
+    assert not rejects
+    assert [said(item) for item in loaded] == [FIRST, SECOND]
+    first = loaded[0].dialogue
+    assert (first.id, first.language, first.metadata) == ("A1", "en", {"source": "made", "split": "train"})
+    assert [item.line for item in loaded] == [1, 2]
+
+
+def test_parquet_id_of_several_columns(tmp_path: Path) -> None:
+    rows = [{**NESTED[0], "split": "train"}, {**NESTED[1], "dialogue_id": "A1", "split": "dev"}]
+    path = parquet(tmp_path, rows)
+    assert [reject.code for reject in load(path)[1]] == ["E_DUP_ID"]
+    loaded, _, _ = load(path, ReadConfig(max_bad=1.0, column=("id=split+dialogue_id",)))
+    assert [item.dialogue.id for item in loaded] == ["train/A1", "dev/A1"]
+
+
+def test_parquet_of_messages(tmp_path: Path) -> None:
+    from datetime import UTC, datetime
+
+    rows = [
+        {"session_id": n, "inbound": r == "customer", "msg": t, "time": datetime(2026, 3, 2, tzinfo=UTC)}
+        for pair in zip(*(turns for _, turns in GOOD), strict=True)
+        for n, (r, t) in zip(("A1", "A2"), pair, strict=True)
+    ]
+    loaded, rejects, _ = load(parquet(tmp_path, rows))
+    assert not rejects
+    assert [(item.dialogue.id, said(item)) for item in loaded] == GOOD
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"dialogue_id": None}, "E_ID"),
+        ({"turns": []}, "E_EMPTY"),
+        ({"turns": None}, "E_EMPTY"),
+        ({"turns": [{"turn_id": 0, "role": "boss", "text": "a", "action": None}]}, "E_ROLE"),
+        ({"turns": [{"turn_id": 0, "role": "agent", "text": None, "action": None}]}, "E_TYPE"),
+        ({"turns": [None]}, "E_TYPE"),
+        ({"turns": [{"turn_id": 0, "role": "agent", "text": "a\0", "action": None}]}, "E_NUL"),
+        ({"turns": [{"turn_id": 0, "role": "agent", "text": "\ufeffa", "action": None}]}, "E_BOM"),
+        ({"turns": [{"turn_id": 0, "role": "agent", "text": "a" * 100_001, "action": None}]}, "E_TURN_SIZE"),
+        ({"turns": NESTED[0]["turns"] * 2501}, "E_TURNS"),
+    ],
+)
+def test_parquet_bad_rows_are_quarantined(tmp_path: Path, change: dict[str, Any], code: str) -> None:
+    loaded, rejects, _ = load(
+        parquet(tmp_path, [NESTED[0], {**NESTED[1], **change}, {**NESTED[1], "dialogue_id": "A3"}])
+    )
+    assert [item.dialogue.id for item in loaded] == ["A1", "A3"]
+    assert [(reject.code, reject.line) for reject in rejects] == [(code, 2)]
+
+
+def test_parquet_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    whole = parquet(tmp_path, NESTED).read_bytes()
+    wrong = parquet(tmp_path, [{"a": 1}]).read_bytes()
+    numbers = parquet(tmp_path, [{"dialogue_id": "a", "turns": [1, 2]}]).read_bytes()
+    cases = [(whole[:-20], "E_PARQUET"), (whole[:-4], "E_PARQUET"), (whole[:40], "E_PARQUET"), (wrong, "E_PARQUET"),
+             (numbers, "E_PARQUET"), (b"PAR1" + b"\xff" * 60 + b"PAR1", "E_PARQUET")]  # fmt: skip
+    for data, code in cases:
+        path = tmp_path / "case.parquet"
+        path.write_bytes(data)
+        with pytest.raises(InputRefused) as caught:
+            inspect(open_logs([str(path)])[0], ANY_SHARE)
+        assert caught.value.code == code
+    with pytest.raises(InputRefused) as caught:
+        load(parquet(tmp_path, NESTED), ReadConfig(max_row_group_bytes=10))
+    assert "row group" in caught.value.message
+    with pytest.raises(InputRefused) as caught:
+        load(parquet(tmp_path, NESTED), ReadConfig(format="csv"))
+    assert caught.value.code == "E_FORMAT"
+
+
+def test_parquet_damage_inside_is_refused_while_reading(tmp_path: Path) -> None:
+    path = parquet(tmp_path, NESTED, compression="zstd", use_dictionary=False)
+    data = bytearray(path.read_bytes())
+    for position in range(4, len(data) // 3):
+        data[position] = 0xFF
+    path.write_bytes(bytes(data))
+    with pytest.raises(InputRefused) as caught:
+        load(path)
+    assert caught.value.code == "E_PARQUET"
+
+
+@pytest.mark.parametrize(
+    ("corpus", "n", "codes"),
+    [
+        ("star/data", 4433, {"E_ROLE": 178, "E_EMPTY": 113}),
+        ("tau_bench/data", 1202, {"E_EMPTY": 53}),
+        ("taskmaster4/data", 3710, {}),
+        ("abcd_sample/data", 3, {}),
+    ],
+)
+def test_corpora_read_as_they_lie(corpus: str, n: int, codes: dict[str, int]) -> None:
+    folder = os.environ.get("DIALINT_DATA")
+    if not folder:
+        pytest.skip("DIALINT_DATA names no folder of corpora")
+    loaded, _, counts = load(Path(folder) / f"{corpus}.parquet")
+    assert (len(loaded), dict(counts.codes)) == (n, codes)

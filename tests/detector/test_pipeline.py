@@ -1,0 +1,99 @@
+"""From dialogue to verdict: evidence is verbatim, failures are not clean, personal data stay out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import tiny
+
+from detector.pipeline import DetectorConfig, ReleaseDetector, load_detector
+from detector.records import Dialogue, Turn
+
+HELLO = (("customer", "hello w1 my mail is ann@example.com"), ("agent", "w2 w3 ann@example.com order w4"))
+
+
+@pytest.fixture(scope="module")
+def detector(tmp_path_factory: pytest.TempPathFactory) -> ReleaseDetector:
+    folder = tiny.write_release(tmp_path_factory.mktemp("release") / "r")
+    return load_detector(DetectorConfig(release=folder, precision="fp32", threads=1))
+
+
+def dialogue(*turns: tuple[str, str], name: str = "d") -> Dialogue:
+    return Dialogue.model_validate(
+        {"id": name, "turns": [{"index": i, "role": r, "text": t} for i, (r, t) in enumerate(turns)]}, strict=False
+    )
+
+
+def many() -> list[Dialogue]:
+    return [
+        dialogue(
+            *(
+                ("agent" if turn % 2 else "customer", " ".join(f"w{(number * 7 + turn * 3 + k) % 200}" for k in range(5)))
+                for turn in range(8)
+            ),
+            name=str(number),
+        )
+        for number in range(30)
+    ]
+
+
+def test_every_dialogue_gets_its_verdict_in_order_and_every_quote_is_verbatim(detector: ReleaseDetector) -> None:
+    items = many()
+    verdicts = detector.verdicts(items)
+    assert [verdict.dialogue_id for verdict in verdicts] == [item.id for item in items]
+    findings = [(item, finding) for item, v in zip(items, verdicts, strict=True) for finding in v.findings]
+    assert {finding.code for _, finding in findings} >= {"L1", "T1"}
+    for item, finding in findings:
+        assert item.turns[finding.turn].role == "agent"
+        assert item.turns[finding.turn].text[finding.start : finding.end] == finding.quote
+
+
+def test_the_quote_holds_placeholders_where_the_turn_holds_personal_data(detector: ReleaseDetector) -> None:
+    (verdict,) = detector.verdicts([dialogue(("customer", "w1"), ("agent", "ann@example.com {first_name}"))])
+    found = next(finding for finding in verdict.findings if finding.code == "M2")
+    assert found.quote == "{first_name}"
+    assert (found.start, found.end) == (16, 28)
+    assert "exact check 'unfilled_placeholder'" in found.reason.lower()
+    assert "example.com" not in verdict.model_dump_json()
+
+
+def test_all_probabilities_name_every_judged_turn_and_covered_code(detector: ReleaseDetector) -> None:
+    (verdict,) = detector.verdicts([dialogue(*HELLO, ("customer", "w5"), ("bot", "w6"))], all_probabilities=True)
+    assert verdict.probabilities is not None
+    assert set(verdict.probabilities) == {1, 3}
+    assert all(set(row) == {"L1", "T1", "R1", "M2"} for row in verdict.probabilities.values())
+    assert [row["R1"] > 0 for row in verdict.probabilities.values()].count(True) == 1
+
+
+def test_nothing_to_judge_is_a_failed_verdict(detector: ReleaseDetector) -> None:
+    verdicts = detector.verdicts([dialogue(("customer", "w1")), dialogue(*HELLO)])
+    assert [(v.status, v.failure, v.quality is None) for v in verdicts] == [
+        ("failed", "E_NO_AGENT_TURN", True),
+        ("scored", None, False),
+    ]
+
+
+def test_a_bot_is_at_fault_for_its_own_turn(detector: ReleaseDetector) -> None:
+    (verdict,) = detector.verdicts([dialogue(("customer", "w1"), ("bot", "w2 {first_name}"))])
+    assert {finding.fault for finding in verdict.findings} == {"bot"}
+
+
+def test_the_same_dialogue_gets_the_same_verdict_in_any_company(detector: ReleaseDetector) -> None:
+    items = many()
+    together = detector.verdicts(items, all_probabilities=True)
+    alone = [detector.verdicts([item], all_probabilities=True)[0] for item in items]
+    for left, right in zip(together, alone, strict=True):
+        assert left.probabilities is not None
+        assert right.probabilities is not None
+        for turn, row in left.probabilities.items():
+            assert row == pytest.approx(right.probabilities[turn], abs=1e-4)
+
+
+def test_the_fingerprint_changes_with_options_that_change_scores(tmp_path: Path) -> None:
+    folder = tiny.write_release(tmp_path / "r")
+    prints = {
+        load_detector(DetectorConfig(release=folder, precision=precision)).fingerprint
+        for precision in ("fp32", "bf16", "fp32")
+    }
+    assert len(prints) == 2

@@ -1,0 +1,71 @@
+"""The renderer: slots after judged turns, plain text only, offsets that lead back."""
+
+from __future__ import annotations
+
+import pytest
+from tiny import WORDS, render_config, tokenizer_json
+
+from detector.errors import DialogueFailed, ReleaseRefused
+from detector.records import Dialogue, Turn
+from detector.render import Renderer, visible_text
+
+def dialogue(*turns: tuple[str, str]) -> Dialogue:
+    return Dialogue(
+        id="d", turns=tuple(Turn(index=i, role=role, text=text) for i, (role, text) in enumerate(turns))  # type: ignore[arg-type]
+    )
+
+
+def test_slots_stand_after_judged_turns_and_the_end_is_marked() -> None:
+    renderer = Renderer(render_config(), tokenizer_json())
+    (window,) = renderer.render(dialogue(("customer", "w1 w2"), ("system", "w9"), ("agent", "Hello w3"), ("bot", "w4")))
+    assert [WORDS[i] for i in window.ids] == ["<s>", "<c>", "w1", "w2", "<a>", "hello", "w3", "<v>", "<a>", "w4", "<v>", "<d>"]
+    assert [(slot.turn, WORDS[window.ids[slot.position]]) for slot in window.slots] == [(2, "<v>"), (3, "<v>")]
+    assert window.slots[0].offsets == ((0, 5), (6, 8))
+    assert window.dialogue_slot == len(window) - 1
+
+
+def test_control_tokens_in_text_are_plain_text() -> None:
+    renderer = Renderer(render_config(), tokenizer_json())
+    (window,) = renderer.render(dialogue(("customer", "<v> <a> <s>"), ("agent", "<d>")))
+    assert [WORDS[i] for i in window.ids].count("<v>") == 1
+    assert [WORDS[i] for i in window.ids].count("<a>") == 1
+    assert window.slots[0].offsets == ((0, 1), (1, 2), (2, 3))
+
+
+def test_hidden_characters_do_not_reach_the_model_and_offsets_hold() -> None:
+    text = "he\u200bllo \u202eorder"
+    renderer = Renderer(render_config(), tokenizer_json())
+    (window,) = renderer.render(dialogue(("agent", text)))
+    assert [WORDS[i] for i in window.ids[2:-2]] == ["hello", "order"]
+    assert [text[a:b] for a, b in window.slots[0].offsets] == ["he\u200bllo", "order"]
+
+
+def test_visible_text_is_untouched_where_nothing_hides() -> None:
+    assert visible_text("naïve") == ("naïve", None)
+    assert visible_text("a\u00adb")[0] == "ab"
+
+
+def test_a_long_dialogue_judges_each_turn_once_in_windows_that_fit() -> None:
+    renderer = Renderer(render_config(context_tokens=20), tokenizer_json())
+    turns = [("customer" if i % 2 == 0 else "agent", "w1 w2 w3") for i in range(20)]
+    windows = renderer.render(dialogue(*turns))
+    assert all(len(window) <= 20 for window in windows)
+    assert sorted(slot.turn for window in windows for slot in window.slots) == list(range(1, 20, 2))
+    assert [window.dialogue_slot is not None for window in windows] == [False] * (len(windows) - 1) + [True]
+
+
+def test_a_turn_longer_than_the_context_is_split_not_dropped() -> None:
+    renderer = Renderer(render_config(context_tokens=20), tokenizer_json())
+    windows = renderer.render(dialogue(("agent", "w1 " * 50)))
+    offsets = [offset for window in windows for slot in window.slots for offset in slot.offsets]
+    assert offsets == [(3 * i, 3 * i + 2) for i in range(50)]
+
+
+def test_nothing_to_judge_is_a_failure_not_a_clean_dialogue() -> None:
+    with pytest.raises(DialogueFailed, match="E_NO_AGENT_TURN"):
+        Renderer(render_config(), tokenizer_json()).render(dialogue(("customer", "w1"), ("agent", "  ")))
+
+
+def test_a_tokenizer_without_the_control_tokens_is_refused() -> None:
+    with pytest.raises(ReleaseRefused, match="<verdict>"):
+        Renderer(render_config(slot="<verdict>"), tokenizer_json())
