@@ -6,6 +6,7 @@ import io
 import os
 import sys
 from importlib.metadata import version
+from pathlib import Path
 
 from cyclopts import App, Parameter
 
@@ -15,22 +16,23 @@ app = App(
     version=lambda: version("dialint"),
     default_parameter=Parameter(negative=()),
 )
-app.command("app.score:score", name="score")
-app.command("app.codes:codes", name="codes")
-app.command("app.doctor:doctor", name="doctor")
-app.command("app.verify:verify", name="verify")
+app.command("app.score:score", name="score", help="Find the errors in dialogue logs: the main job.")
+app.command("app.codes:codes", name="codes", help="Show the taxonomy, or explain one code.")
+app.command("app.doctor:doctor", name="doctor", help="Say what works on this machine, and what does not.")
+app.command("app.verify:verify", name="verify", help="Check outputs and releases against their manifests.")
 
 data = App(name="data", help="Make training data.")
-data.command("labeling.inject.run:inject", name="inject")
+data.command("labeling.inject.run:inject", name="inject", help="Make labelled errors in clean dialogues.")
 app.command(data)
 
 train = App(name="train", help="Fine-tune models.")
-train.command("finetune.scan:train_scan", name="scan")
+train.command("finetune.scan:scan", name="scan", help="Fine-tune a scanner on labelled examples.")
+train.command("finetune.pack:pack", name="pack", help="Make a release of a trained scanner.")
 app.command(train)
 
 evaluation = App(name="eval", help="Measure quality and speed.")
-evaluation.command("eval.run:run", name="run")
-evaluation.command("eval.speed:speed", name="speed")
+evaluation.command("eval.run:run", name="run", help="Measure a release on labelled examples.")
+evaluation.command("eval.speed:speed", name="speed", help="Time the scan on this machine.")
 app.command(evaluation)
 
 
@@ -50,13 +52,13 @@ def main() -> None:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
-    except Exception as error:  # noqa: BLE001  the last line of defence: dialogue text must not leak
+    except Exception as error:  # the last line of defence: dialogue text must not leak
         if os.environ.get("DIALINT_DEBUG"):
             raise
         place = error.__traceback__
         while place and place.tb_next:
             place = place.tb_next
-        where = f"{os.path.basename(place.tb_frame.f_code.co_filename)}:{place.tb_lineno}" if place else "?"
+        where = f"{Path(place.tb_frame.f_code.co_filename).name}:{place.tb_lineno}" if place else "?"
         print(
             f"dialint: E_INTERNAL: {type(error).__name__} at {where}; a defect of dialint, please report it. "
             "DIALINT_DEBUG=1 shows the traceback, which may hold dialogue text.",

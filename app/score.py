@@ -16,9 +16,9 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from detector.detectors import Detector, DetectorConfig
 from detector.errors import ConfigError
 from detector.ingest.config import ReadConfig
-from detector.detectors import Detector, DetectorConfig
 from detector.records import Severity
 
 OutputFormat = Literal["auto", "text", "jsonl", "parquet", "csv", "junit", "sarif"]
@@ -125,7 +125,7 @@ def run(logs: Sequence[str], config: ScoreConfig, detector: Detector | None = No
     """
     if not logs:
         raise ConfigError("E_OPTION", "no log was named; give files, globs, or - for standard input")
-    from app.scoring import score_to_file, score_to_screen
+    from app.scoring.loop import score_to_file, score_to_screen
 
     if config.out is None:
         return score_to_screen(logs, config, detector)

@@ -69,7 +69,12 @@ class ReleaseDetector:
         self.release = info.id
         self.codes = tuple(info.codes)
         self.fingerprint = fingerprint(
-            [weights, info.model_dump(mode="json"), taxonomy.model_dump(mode="json"), scanner.engine.fingerprint]
+            [
+                weights,
+                info.model_dump(mode="json"),
+                taxonomy.model_dump(mode="json"),
+                scanner.engine.fingerprint,
+            ]
         )
 
     def under(self, info: ReleaseInfo) -> ReleaseDetector:
@@ -122,7 +127,13 @@ class ReleaseDetector:
                 if hit is not None or _accused(how, probability):
                     where = (hit.start, hit.end) if hit is not None else None
                     finding = self._finding(
-                        turn, code, dialogue.turns[place], masked.turns[place], texts[place], probability, where
+                        turn,
+                        code,
+                        dialogue.turns[place],
+                        masked.turns[place],
+                        texts[place],
+                        probability,
+                        where,
                     )
                     findings.append(finding if hit is None else _by_check(finding, how, hit))
         return Verdict(

@@ -114,7 +114,9 @@ class Release:
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             place = ".".join(str(part) for part in first["loc"])
-            raise ReleaseRefused("E_RELEASE", f"{self.folder}/release.json: {place}: {first['msg']}") from None
+            raise ReleaseRefused(
+                "E_RELEASE", f"{self.folder}/release.json: {place}: {first['msg']}"
+            ) from None
 
     def _sound_weights(self) -> None:
         """Made from the base that release.json names, and every number finite."""
@@ -148,5 +150,9 @@ def _finite(kind: str, data: bytes) -> bool:
 def seal(folder: Path, info: ReleaseInfo) -> None:
     """Write `release.json` and, last, the manifest of all files in `folder`."""
     write_json(folder / "release.json", info.model_dump(mode="json"))
-    files = [described(path) for path in sorted(folder.iterdir()) if path.suffix in _KINDS and path.name != MANIFEST]
+    files = [
+        described(path)
+        for path in sorted(folder.iterdir())
+        if path.suffix in _KINDS and path.name != MANIFEST
+    ]
     write_manifest(folder / MANIFEST, {"kind": "release", "id": info.id, "files": files})

@@ -149,7 +149,9 @@ class Renderer:
             if not self._reserved.isdisjoint(ids):
                 raise DialogueFailed("E_CONTROL_TOKEN", "text was encoded as a control token")
             if places is not None:
-                offsets = [(places[a], places[b - 1] + 1) if b > a else (places[a], places[a]) for a, b in offsets]
+                offsets = [
+                    (places[a], places[b - 1] + 1) if b > a else (places[a], places[a]) for a, b in offsets
+                ]
             encoded.append(_Encoded(ids, offsets))
         return encoded
 

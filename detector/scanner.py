@@ -96,7 +96,7 @@ class Scanner:
         at_end = next((result.dialogue for result in scores if result.dialogue is not None), None)
         if at_end is not None:
             for code in np.flatnonzero(~asked).tolist():
-                best = max(ordered, key=lambda turn: (_peak(turn.spans, code), turn.turn))  # noqa: B023  used at once
+                best = max(ordered, key=lambda turn: (_peak(turn.spans, code), turn.turn))
                 best.scores[code] = at_end[code]
         return tuple(ordered)
 

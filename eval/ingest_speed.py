@@ -85,5 +85,5 @@ def _write(path: Path, n: int, chance: random.Random) -> None:
 
 if __name__ == "__main__":
     found = ingest_speed()
-    print(f"{found.n_dialogues} synthetic dialogues of {found.bytes_per_dialogue:.0f} bytes, one core:")  # noqa: T201
-    print(f"read {found.read:,.0f}/s, strict way {found.strict:,.0f}/s, inspect {found.inspect:,.0f}/s")  # noqa: T201
+    print(f"{found.n_dialogues} synthetic dialogues of {found.bytes_per_dialogue:.0f} bytes, one core:")
+    print(f"read {found.read:,.0f}/s, strict way {found.strict:,.0f}/s, inspect {found.inspect:,.0f}/s")

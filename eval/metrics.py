@@ -80,7 +80,10 @@ def calibration_error(truth: Truth, probabilities: Floats, bins: int = 15) -> fl
 
 
 def bootstrap(
-    measure: Callable[[NDArray[np.integer]], float], groups: NDArray[np.integer], rounds: int = 200, seed: int = 0
+    measure: Callable[[NDArray[np.integer]], float],
+    groups: NDArray[np.integer],
+    rounds: int = 200,
+    seed: int = 0,
 ) -> tuple[float, float]:
     """95 % percentile interval of `measure` when whole groups (dialogues) are drawn again.
 

@@ -16,8 +16,8 @@ import numpy as np
 from cyclopts import Parameter
 
 from detector.artifacts import sha256_file, write_json
-from detector.errors import ConfigError
 from detector.detectors import Detector, DetectorConfig
+from detector.errors import ConfigError
 from detector.pipeline import load_detector
 from detector.records import Example, Verdict
 from eval import metrics
@@ -51,7 +51,9 @@ def run(
     for name, content in report.items():
         Console().print(table(name, content))
     if config.out is not None:
-        write_json(config.out, {"release": judge_with.release, "fingerprint": judge_with.fingerprint, "sets": report})
+        write_json(
+            config.out, {"release": judge_with.release, "fingerprint": judge_with.fingerprint, "sets": report}
+        )
 
 
 def report_on(detector: Detector, path: Path, rounds: int) -> dict[str, Any]:
@@ -78,7 +80,9 @@ def measure(detector: Detector, results: Sequence[tuple[Example, Verdict]], roun
         "dialogues": len(results),
         "failed": len(results) - len(scored),
         "judged_turns": turns,
-        "flagged_per_100_turns": 100 * sum(len({f.turn for f in v.findings}) for _, v in scored) / max(turns, 1),
+        "flagged_per_100_turns": 100
+        * sum(len({f.turn for f in v.findings}) for _, v in scored)
+        / max(turns, 1),
         "wrong_findings_per_100_turns": 100 * wrong / max(turns, 1),
         "macro_average_precision": _mean([row["average_precision"] for row in present]),
         "macro_false_alarms_at_recall_50": _mean([row["false_alarms_at_recall_50"] for row in present]),
@@ -109,7 +113,9 @@ def _figures(rows: Judged, rounds: int) -> dict[str, Any]:
         "average_precision_95": [_number(low), _number(high)],
         "precision_at_recall_50": _number(metrics.precision_at_recall(rows.truth, rows.probabilities, 0.5)),
         "false_alarms_at_recall_50": _number(metrics.false_alarms(rows.truth, rows.probabilities, 0.5)),
-        "recall_at_1_false_alarm": _number(metrics.recall_at_false_alarms(rows.truth, rows.probabilities, 1.0)),
+        "recall_at_1_false_alarm": _number(
+            metrics.recall_at_false_alarms(rows.truth, rows.probabilities, 1.0)
+        ),
         "calibration_error": _number(metrics.calibration_error(rows.truth, rows.probabilities)),
         "flagged": flagged,
         "precision": hits / flagged if flagged else None,
@@ -136,7 +142,19 @@ def table(name: str, content: dict[str, Any]) -> Any:
         f"macro AP {content['macro_average_precision']}, flagged {content['flagged_per_100_turns']:.2f} and "
         f"wrong {content['wrong_findings_per_100_turns']:.2f} per 100 turns"
     )
-    columns = ("code", "errors", "AP", "95 %", "P@R50", "FA@R50", "precision", "recall", "ECE", "span F1", "pair AUC")
+    columns = (
+        "code",
+        "errors",
+        "AP",
+        "95 %",
+        "P@R50",
+        "FA@R50",
+        "precision",
+        "recall",
+        "ECE",
+        "span F1",
+        "pair AUC",
+    )
     for column in columns:
         shown.add_column(column, justify="left" if column == "code" else "right")
     for code, row in content["codes"].items():
@@ -146,7 +164,10 @@ def table(name: str, content: dict[str, Any]) -> Any:
             str(row["n_errors"]),
             _shown(row["average_precision"]),
             "" if low is None else f"{low:.2f}-{high:.2f}",
-            *(_shown(row[key]) for key in ("precision_at_recall_50", "false_alarms_at_recall_50", "precision")),
+            *(
+                _shown(row[key])
+                for key in ("precision_at_recall_50", "false_alarms_at_recall_50", "precision")
+            ),
             *(_shown(row[key]) for key in ("recall", "calibration_error", "span_f1")),
             _shown(row["pair_auc"]) if row["n_pairs"] else "",
         )

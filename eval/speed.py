@@ -25,7 +25,8 @@ from detector.errors import ConfigError, DialogueFailed
 from detector.ingest.config import ReadConfig
 from detector.ingest.read import Counts, Loaded, open_logs, read
 from detector.masking import mask_dialogue
-from detector.pipeline import DetectorConfig, ReleaseDetector, load_detector
+from detector.detectors import DetectorConfig
+from detector.pipeline import ReleaseDetector, load_detector
 from detector.records import Dialogue
 from detector.render import Rendered
 
@@ -57,7 +58,9 @@ def speed(
     config, chosen = config or SpeedConfig(), detector or DetectorConfig()
     if not logs:
         raise ConfigError("E_OPTION", "name at least one log to time on")
-    found = run(load_detector(chosen), load_detector(_exact(chosen)), _dialogues(logs, config.limit), config.rounds)
+    found = run(
+        load_detector(chosen), load_detector(_exact(chosen)), _dialogues(logs, config.limit), config.rounds
+    )
     from rich.console import Console
 
     Console().print(table(found))
@@ -77,14 +80,18 @@ def _dialogues(logs: Sequence[str], limit: int) -> list[Dialogue]:
     return [mask_dialogue(dialogue)[0] for dialogue in loaded]
 
 
-def run(detector: ReleaseDetector, exact: ReleaseDetector, dialogues: list[Dialogue], rounds: int) -> dict[str, Any]:
+def run(
+    detector: ReleaseDetector, exact: ReleaseDetector, dialogues: list[Dialogue], rounds: int
+) -> dict[str, Any]:
     """Seconds of each way on the windows of `dialogues`, and their ratios; scores compared first."""
     renderer, engine = detector.scanner.renderer, _engine(detector)
     dialogues = [dialogue for dialogue in dialogues if _judgeable(detector, dialogue)]
     windows = [window for dialogue in dialogues for window in renderer.render(dialogue)]
     differences = _differences(_engine(exact), windows[:60])
     if differences > TOLERANCE:
-        raise ConfigError("E_UNEQUAL", f"scores of scan and loop differ by {differences:.1e}; nothing was timed")
+        raise ConfigError(
+            "E_UNEQUAL", f"scores of scan and loop differ by {differences:.1e}; nothing was timed"
+        )
     loop = _Loop(engine, renderer.config.context_tokens)
     ways: dict[str, Callable[[], object]] = {
         "whole scan (render, forward, heads)": lambda: detector.scanner.scan(dialogues),
@@ -141,7 +148,10 @@ class _Loop:
             ids = torch.zeros(1, self.length, dtype=torch.long)
             ids[0, : len(window)] = torch.tensor(window.ids)
             mask = (torch.arange(self.length) < len(window)).long()[None]
-            with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16, enabled=self.engine.precision == "bf16"):
+            with (
+                torch.inference_mode(),
+                torch.autocast("cpu", torch.bfloat16, enabled=self.engine.precision == "bf16"),
+            ):
                 states = self.backbone(input_ids=ids, attention_mask=mask).last_hidden_state[0]
             slots = [slot.position for slot in window.slots]
             with torch.inference_mode():
@@ -162,7 +172,10 @@ def _bare(engine: LocalEngine, windows: Sequence[Rendered]) -> None:
 
     for row in engine.rows(windows):
         packed = engine.packed([windows[place] for place in row])
-        with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16, enabled=engine.precision == "bf16"):
+        with (
+            torch.inference_mode(),
+            torch.autocast("cpu", torch.bfloat16, enabled=engine.precision == "bf16"),
+        ):
             engine.model.hidden(packed)
 
 
@@ -188,8 +201,12 @@ def table(found: dict[str, Any]) -> Any:
     for name, values in found["seconds"].items():
         low, high, median = min(values["all"]), max(values["all"]), values["median"]
         shown.add_row(name, f"{median:.3f}", f"{low:.3f}-{high:.3f}", f"{found['dialogues'] / median:.1f}")
-    shown.caption = (
-        f"scan / bare pass {found['scan_over_bare']:.3f}   whole scan / bare pass {found['whole_scan_over_bare']:.3f}   "
-        f"loop / scan {found['loop_over_scan']:.2f}   largest difference {found['largest_difference_fp32']:.1e}"
+    shown.caption = "   ".join(
+        (
+            f"scan / bare pass {found['scan_over_bare']:.3f}",
+            f"whole scan / bare pass {found['whole_scan_over_bare']:.3f}",
+            f"loop / scan {found['loop_over_scan']:.2f}",
+            f"largest difference {found['largest_difference_fp32']:.1e}",
+        )
     )
     return shown

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from detector.errors import ConfigError
 from detector.detectors import Detector
+from detector.errors import ConfigError
 from detector.records import Example, Verdict
 from eval.metrics import Floats, Truth, pair_auc
 
@@ -84,7 +84,11 @@ def judged(results: Sequence[tuple[Example, Verdict]], code: str, *, whole_dialo
             if label.start is not None and label.end is not None:
                 overlap.append(_span_f1(label.start, label.end, finding.start, finding.end))
     return Judged(
-        np.array(truth, bool), np.array(probabilities), np.array(flagged, bool), np.array(group), np.array(overlap)
+        np.array(truth, bool),
+        np.array(probabilities),
+        np.array(flagged, bool),
+        np.array(group),
+        np.array(overlap),
     )
 
 

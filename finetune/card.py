@@ -24,7 +24,9 @@ def model_card(info: ReleaseInfo, examples: dict[str, Any]) -> str:
         f"({info.base.licence}; {info.base.revision}; weights sha256 `{info.base.sha256}`). "
         f"Taxonomy {taxonomy.version}. English.\n",
         "## What it covers\n\n" + "\n".join(_coverage(info, code) for code in info.codes) + "\n",
-        "**Not covered by this release:** " + " ".join(left) + ". Their absence from a verdict says nothing.\n",
+        "**Not covered by this release:** "
+        + " ".join(left)
+        + ". Their absence from a verdict says nothing.\n",
         "## Data\n\nErrors were injected into real dialogues; no text of these corpora ships.\n\n"
         + "\n".join(
             f"- {source['name']}: {source['rows']} dialogues, {source['licence']}"
@@ -47,7 +49,8 @@ def model_card(info: ReleaseInfo, examples: dict[str, Any]) -> str:
         "- It reads at most "
         f"{info.render.context_tokens} tokens at once and leaves system messages out; longer dialogues are "
         "cut into overlapping windows.\n"
-        "- It knows neither your policies nor your sources: codes of information and process are not covered.\n"
+        "- It knows neither your policies nor your sources: codes of information and process are not "
+        "covered.\n"
         "- English only; capital letters are invisible to its base model.\n",
     ]
     return "\n".join(part for part in parts if part)
@@ -72,17 +75,18 @@ def _coverage(info: ReleaseInfo, code: str) -> str:
 
 def _figures(name: str, content: Any) -> str:
     head = (
-        f"### {name}: {SETS[name]}\n\n{content['dialogues']} dialogues, {content['judged_turns']} turns; macro AP "
-        f"{_shown(content['macro_average_precision'])}, macro FA@R50 "
-        f"{_shown(content['macro_false_alarms_at_recall_50'])}; findings flagged on "
-        f"{content['flagged_per_100_turns']:.2f} and wrong {content['wrong_findings_per_100_turns']:.2f} per 100 turns.\n"
+        f"### {name}: {SETS[name]}\n\n{content['dialogues']} dialogues, {content['judged_turns']} turns; "
+        f"macro AP {_shown(content['macro_average_precision'])}, macro FA@R50 "
+        f"{_shown(content['macro_false_alarms_at_recall_50'])}; {content['flagged_per_100_turns']:.2f} turns "
+        f"flagged and {content['wrong_findings_per_100_turns']:.2f} findings wrong per 100 turns.\n"
     )
     rows = [_row(code, row) for code, row in content["codes"].items() if row["n_errors"] and row["covered"]]
     if not rows:
         return head
     return (
         head
-        + "\n| code | errors | AP (95 %) | FA@R50 | precision | recall | calibration error | span F1 | pair AUC (pairs) |\n"
+        + "\n| code | errors | AP (95 %) | FA@R50 | precision | recall | calibration error | span F1 "
+        + "| pair AUC (pairs) |\n"
         + "|---|---|---|---|---|---|---|---|---|\n"
         + "\n".join(rows)
         + "\n"
@@ -95,7 +99,9 @@ def _row(code: str, row: dict[str, Any]) -> str:
     pairs = f"{_shown(row['pair_auc'])} ({row['n_pairs']})" if row["n_pairs"] else ""
     keys = ("false_alarms_at_recall_50", "precision", "recall", "calibration_error", "span_f1")
     cells = " | ".join(_shown(row[key]) for key in keys)
-    return f"| {code} | {row['n_errors']} | {_shown(row['average_precision'])}{interval} | {cells} | {pairs} |"
+    return (
+        f"| {code} | {row['n_errors']} | {_shown(row['average_precision'])}{interval} | {cells} | {pairs} |"
+    )
 
 
 def _left_out(rows: Any) -> str:

@@ -86,4 +86,6 @@ def _target(
         for label in labels:
             if label.code in dialogue_codes:
                 dialogue[column[label.code]] = label.probability
-    return Target(window, turns, np.vstack(spans) if spans else np.zeros((0, len(column)), np.float32), dialogue)
+    return Target(
+        window, turns, np.vstack(spans) if spans else np.zeros((0, len(column)), np.float32), dialogue
+    )

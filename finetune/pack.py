@@ -12,7 +12,7 @@ from __future__ import annotations
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 from cyclopts import Parameter
@@ -20,9 +20,9 @@ from cyclopts import Parameter
 from detector.artifacts import read_manifest
 from detector.calibration import Check, CodeRelease, Scan
 from detector.checks import CHECKS
+from detector.detectors import DetectorConfig
 from detector.errors import ConfigError, DialogueFailed, OutputRefused
 from detector.masking import mask_dialogue
-from detector.detectors import DetectorConfig
 from detector.pipeline import ReleaseDetector, load_detector
 from detector.records import Example
 from detector.release import SCALE, WEIGHTS, Base, ReleaseInfo, seal
@@ -94,7 +94,9 @@ def pack(config: PackConfig) -> None:
     left_out = measure(everything, judge(everything, examples), 0)["codes"]
     report["left_out"] = {code: row for code, row in left_out.items() if code not in codes}
     info = info.model_copy(update={"report": report})
-    (config.out / "MODEL_CARD.md").write_text(model_card(info, read_manifest(config.examples / "manifest.json")))
+    (config.out / "MODEL_CARD.md").write_text(
+        model_card(info, read_manifest(config.examples / "manifest.json"))
+    )
     seal(config.out, info)
 
 
@@ -157,8 +159,10 @@ def _raw_scores(scanner: Scanner, examples: list[Example]) -> list[dict[int, np.
     raw: list[dict[int, np.ndarray]] = []
     for start in range(0, len(examples), 256):
         chunk = [mask_dialogue(example.dialogue)[0] for example in examples[start : start + 256]]
-        for scan in scanner.scan(chunk):
-            raw.append({} if isinstance(scan, DialogueFailed) else {turn.turn: turn.scores for turn in scan})
+        raw.extend(
+            {} if isinstance(scan, DialogueFailed) else {turn.turn: turn.scores for turn in scan}
+            for scan in scanner.scan(chunk)
+        )
     return raw
 
 

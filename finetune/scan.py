@@ -11,24 +11,25 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import random
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from cyclopts import Parameter
 
 from detector.artifacts import fingerprint, sha256_file, versions, write_json, write_manifest
-from detector.errors import ConfigError
+from detector.errors import ConfigError, OutputRefused
 from detector.render import RenderConfig, Renderer
 from detector.taxonomy import load as load_taxonomy
 from eval.metrics import average_precision
 from eval.truth import read_examples
 from finetune.examples import Target, prefix_of, targets
+
+CHECKPOINT = "checkpoint.pt"
 
 if TYPE_CHECKING:
     import torch
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from detector.engines.scan_model import ScanModel
 
 
+@Parameter(name="*")
 @dataclass(frozen=True)
 class ScanConfig:
     """What `dialint train scan` needs to know."""
@@ -70,15 +72,12 @@ class ScanConfig:
     """CPU threads."""
 
 
-def train_scan(config: Annotated[ScanConfig, Parameter(name="*")]) -> None:
+def scan(config: ScanConfig) -> None:
     """Fine-tune a scanner on labelled examples."""
-    run(config)
-
-
-def run(config: ScanConfig) -> None:
-    """Read, teach, write."""
     import torch
 
+    if (config.out / "training.json").exists():
+        raise OutputRefused("E_EXISTS", f"{config.out}: holds a trained scanner already; name another folder")
     torch.set_num_threads(config.threads)
     codes, dialogue_codes = _codes(config)
     base = _base(config.base)
@@ -92,6 +91,7 @@ def run(config: ScanConfig) -> None:
     started = time.time()
     _teach(config, model, learn, check, codes)
     _save(config, model, base, codes, render, time.time() - started)
+    (config.out / CHECKPOINT).unlink(missing_ok=True)
 
 
 def encoder_render(context_tokens: int) -> RenderConfig:
@@ -170,14 +170,14 @@ def _teach(
     )
     rows = list(_rows(config, learn))
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, _warm_then_cosine(len(rows)))
-    checkpoint = config.out / "checkpoint.pt"
+    checkpoint = config.out / CHECKPOINT
     first = _resume(checkpoint, model, optimizer, schedule)
     started = saved = time.time()
     tokens, running = 0, 0.0
     model.train()
     for step in range(first, len(rows)):
         loss = _loss(config, model, [learn[place] for place in rows[step]])
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         schedule.step()
@@ -194,7 +194,6 @@ def _teach(
             _log(config, {"step": step, "dev": _dev(config, model, check[:400], codes)})
             model.train()
     _log(config, {"step": len(rows), "dev": _dev(config, model, check, codes)})
-    checkpoint.unlink(missing_ok=True)
 
 
 def _rows(config: ScanConfig, learn: Sequence[Target]) -> Iterator[list[int]]:
@@ -239,7 +238,11 @@ def _loss(config: ScanConfig, model: ScanModel, batch: Sequence[Target]) -> torc
         return cross_entropy(head(states[where]), truth, reduction="sum") / len(where)
 
     ends = [target.dialogue[None] for target in batch if target.dialogue is not None]
-    kept = [place for place, target in zip(places.ends, _with_end(batch), strict=True) if target.dialogue is not None]
+    kept = [
+        place
+        for place, target in zip(places.ends, _with_end(batch), strict=True)
+        if target.dialogue is not None
+    ]
     return (
         part(model.turn_head, places.slots, [target.turns for target in batch])
         + part(model.dialogue_head, kept, ends)
@@ -289,7 +292,7 @@ def _checkpoint(path: Path, step: int, model: Any, optimizer: Any, schedule: Any
     temporary = path.with_suffix(".tmp")
     parts = {"model": model, "optimizer": optimizer, "schedule": schedule}
     torch.save({"step": step, **{name: part.state_dict() for name, part in parts.items()}}, temporary)
-    os.replace(temporary, path)
+    temporary.replace(path)
 
 
 def _resume(path: Path, model: Any, optimizer: Any, schedule: Any) -> int:
@@ -312,16 +315,25 @@ def _log(config: ScanConfig, entry: dict[str, Any]) -> None:
 
 
 def _save(
-    config: ScanConfig, model: Any, base: dict[str, Any], codes: list[str], render: RenderConfig, seconds: float
+    config: ScanConfig,
+    model: Any,
+    base: dict[str, Any],
+    codes: list[str],
+    render: RenderConfig,
+    seconds: float,
 ) -> None:
     """The trained weights in fp32 and all that a release needs to know of how they came about."""
     from safetensors.torch import save_file
 
-    save_file({k: v.detach().contiguous() for k, v in model.state_dict().items()}, config.out / "model.safetensors")
+    save_file(
+        {k: v.detach().contiguous() for k, v in model.state_dict().items()}, config.out / "model.safetensors"
+    )
     write_json(config.out / "config.json", base)
     tokenizer = (config.base / "tokenizer.json").read_bytes()
     (config.out / "tokenizer.json").write_bytes(tokenizer)
-    told = {key: value if isinstance(value, int | float) else str(value) for key, value in asdict(config).items()}
+    told = {
+        key: value if isinstance(value, int | float) else str(value) for key, value in asdict(config).items()
+    }
     write_manifest(
         config.out / "training.json",
         {

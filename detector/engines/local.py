@@ -141,13 +141,17 @@ def load(release: Release, precision: Precision, row_tokens: int, device: str) -
     config = release.config
     try:
         with torch.device("meta"):
-            shapes = {k: v.shape for k, v in _empty(config, len(release.info.head_codes)).state_dict().items()}
+            shapes = {
+                k: v.shape for k, v in _empty(config, len(release.info.head_codes)).state_dict().items()
+            }
     except (ValueError, KeyError, TypeError) as error:
         raise ReleaseRefused("E_RELEASE", f"{release.folder}/config.json: {type(error).__name__}") from None
     tensors = {name: _tensor(release, name) for name in release.tensors if not name.endswith(SCALE)}
     for name in sorted(shapes.keys() | tensors.keys()):
         if name not in tensors or name not in shapes or tensors[name].shape != shapes[name]:
-            raise ReleaseRefused("E_RELEASE", f"{release.folder}: {name} does not fit config.json; another base?")
+            raise ReleaseRefused(
+                "E_RELEASE", f"{release.folder}: {name} does not fit config.json; another base?"
+            )
     with no_init_weights():
         model = _empty(config, len(release.info.head_codes))
     model.load_state_dict(tensors)

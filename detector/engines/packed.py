@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -64,13 +65,15 @@ def attention(
         parts.append(
             scaled_dot_product_attention(q, k, v, is_causal=causal, scale=scaling, enable_gqa=grouped)
         )
-    for start, end in zip(bounds, bounds[1:], strict=False):
+    for start, end in pairwise(bounds):
         q, k, v = (tensor[:, :, start:end] for tensor in (query, key, value))
         mask = None
         if prefix:
             k = torch.cat((key[:, :, :prefix], k), dim=2)
             v = torch.cat((value[:, :, :prefix], v), dim=2)
-            mask = torch.ones(end - start, prefix + end - start, dtype=torch.bool, device=q.device).tril(prefix)
+            mask = torch.ones(end - start, prefix + end - start, dtype=torch.bool, device=q.device).tril(
+                prefix
+            )
         parts.append(
             scaled_dot_product_attention(
                 q, k, v, mask, is_causal=causal and mask is None, scale=scaling, enable_gqa=grouped

@@ -44,6 +44,11 @@ class Seen:
         self._runs: list[int] = []  # rows in each run on disk
         self._file: Any = None
 
+    def close(self) -> None:
+        """Give back the disk."""
+        if self._file is not None:
+            self._file.close()
+
     def add(self, rows: Sequence[tuple[int, int, int]]) -> dict[int, tuple[int, int]]:
         """Note (id hash, content hash, place) rows; for each position whose id came before, the
         content hash and place of its first appearance. Repeated ids are not noted again."""

@@ -8,6 +8,7 @@ here and nothing is written.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 
 from detector.ingest.config import ReadConfig
 from detector.ingest.csvrows import read_csv
@@ -37,21 +38,21 @@ def read(sources: Sequence[Source], config: ReadConfig, counts: Counts) -> Itera
         TooManyBad: over `config.max_bad` of the records are bad; looked at once 10,000 are read, and
             at the end.
     """
-    seen = Seen()
-    for index, source in enumerate(sources):
-        source.check_unchanged()
-        n_before, bytes_before = counts.read, counts.bytes_read
-        for batch in _batches(source, config, counts):
-            yield from _settled(batch, index, sources, seen, counts)
-            if batch and not source.name.endswith(COMPRESSED):
-                counts.bytes_read = bytes_before + min(batch[-1].offset, source.size)
-            if counts.read >= EARLY_STOP_FROM:
-                counts.check_share(config.max_bad)
-        source.check_unchanged()
-        counts.bytes_read = bytes_before + source.size
-        if counts.read == n_before:
-            raise refuse("E_NO_RECORDS", source.name, "no records")
-    counts.check_share(config.max_bad)
+    with closing(Seen()) as seen:
+        for index, source in enumerate(sources):
+            source.check_unchanged()
+            n_before, bytes_before = counts.read, counts.bytes_read
+            for batch in _batches(source, config, counts):
+                yield from _settled(batch, index, sources, seen, counts)
+                if batch and not source.name.endswith(COMPRESSED):
+                    counts.bytes_read = bytes_before + min(batch[-1].offset, source.size)
+                if counts.read >= EARLY_STOP_FROM:
+                    counts.check_share(config.max_bad)
+            source.check_unchanged()
+            counts.bytes_read = bytes_before + source.size
+            if counts.read == n_before:
+                raise refuse("E_NO_RECORDS", source.name, "no records")
+        counts.check_share(config.max_bad)
 
 
 def _batches(source: Source, config: ReadConfig, counts: Counts) -> Iterator[list[Found]]:

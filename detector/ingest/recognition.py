@@ -150,7 +150,7 @@ def _named(config: ReadConfig) -> Shape | None:
 
 def _json(text: bytes, source: Source, config: ReadConfig, ending: str) -> Recognised:
     whole = preview(text)
-    if _one_a_line(text, ending, whole is not None):
+    if _one_a_line(text, ending):
         return Recognised("lines", _named(config) or _of_lines(text, source))
     shapes = [_named(config)] if _named(config) else list(SHAPES)
     found = _document(whole, [shape for shape in shapes if shape])
@@ -163,6 +163,8 @@ def _json(text: bytes, source: Source, config: ReadConfig, ending: str) -> Recog
         )
     if found.split == "elements" and found.shape.array == "refused":
         raise _array_refused(source, found.shape)
+    if found.split == "whole" and text[:1] == b"{" and b"\n" not in text and ending != ".json":
+        return Recognised("lines", found.shape)  # one long line: passed over if it is too long
     return found
 
 
@@ -171,21 +173,27 @@ def _array_refused(source: Source, shape: Shape) -> InputRefused:
     return refuse("E_FORMAT", source.name, f"{shape.name} records in {hint}")
 
 
-def _one_a_line(text: bytes, ending: str, is_document: bool) -> bool:
-    first, _, rest = text.partition(b"\n")
-    more = bool(rest.strip())
+def _one_a_line(text: bytes, ending: str) -> bool:
+    """Whether records stand one a line, rather than in one document over several lines."""
+    first, newline, rest = text.partition(b"\n")
+    if _is_object(first) is not None:
+        follows = rest.lstrip()[:1] in (b"{", b"[") if ending == ".json" else bool(rest.strip())
+        return follows or (ending in JSON_LINES and text[:1] == b"{")
+    if not newline:
+        return ending in JSON_LINES
+    spread = first.rstrip()[-1:] in (b"[", b"{", b",", b":")
+    later = any(_is_object(line) for line in rest.split(b"\n", 20)[:20])
+    if ending in JSON_LINES and first.strip() not in (b"[", b"{"):
+        return later or not spread
+    return later and not spread
+
+
+def _is_object(line: bytes) -> bool | None:
+    """Whether a line is a JSON object; none if it is no JSON."""
     try:
-        json.loads(first)
+        return isinstance(json.loads(line), dict)
     except (ValueError, RecursionError):
-        complete = False
-    else:
-        complete = True
-    if complete:
-        follows = rest.lstrip()[:1] in b"{[" if ending == ".json" else True
-        return (more and follows) or (ending in JSON_LINES and text[:1] == b"{")
-    if is_document and more:
-        return False
-    return ending in JSON_LINES or (more and ending != ".json")
+        return None
 
 
 def _of_lines(text: bytes, source: Source) -> Shape:

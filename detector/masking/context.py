@@ -19,45 +19,60 @@ _BY_GROUP: dict[str, Cue] = {"phone": "phone", "card": "card", "ssn": "ssn", "id
 WINDOW = 64
 
 _KEEP = (
-    r"orders?|tickets?|cases?|track(?:ing)?|parcels?|shipments?|package|consignment|waybill|awb|invoices?|receipt|"
-    r"bookings?|reservations?|confirmation|references?|ref|pnr|serial|sku|items?|models?|parts?|products?|article|"
-    r"flights?|trains?|buses|rma|return|returns|transactions?|txn|voucher|coupon|promo|code|pin|otp|po|purchase|"
-    r"version|firmware|build|batch|lot|isbn|ean|upc|barcode|asin|quote|claim|policy|contract|account|acct|customer|"
+    r"orders?|tickets?|cases?|track(?:ing)?|parcels?|shipments?|package|consignment|waybill|awb|invoices?|"
+    r"receipt|"
+    r"bookings?|reservations?|confirmation|references?|ref|pnr|serial|sku|items?|models?|parts?|products?|"
+    r"article|"
+    r"flights?|trains?|buses|rma|return|returns|transactions?|txn|voucher|coupon|promo|code|pin|otp|po|"
+    r"purchase|"
+    r"version|firmware|build|batch|lot|isbn|ean|upc|barcode|asin|quote|claim|policy|contract|account|acct|"
+    r"customer|"
     r"member(?:ship)?|loyalty|subscription|user|meter|imei|error|incident|chat|job|request|id|gift card|"
     r"pedido|pedidos|factura|reserva|seguimiento|envío|envio|referencia|bestellung|bestellnummer|rechnung|"
-    r"sendungsnummer|commande|facture|suivi|заказа?|заказы|трек|трек-номер|накладн\w+|бронировани\w+|брони|бронь|"
+    r"sendungsnummer|commande|facture|suivi|заказа?|заказы|трек|трек-номер|накладн\w+|бронировани\w+|"
+    r"брони|бронь|"
     r"артикул|счёт|счет|договора?|заявк\w+|обращени\w+"
 )
 _PHONE = (
-    r"phones?|phone number|telephone|tel|tele|call|calls|called|calling|ring|mobile|mob|cell|cellphone|whatsapp|sms|"
-    r"text|texts|fax|dial|hotline|contact|reach(?:ed|able|ing)?|landline|ph|ph no|phone no|my no|my num|callback|call back|handy|viber|signal|telegram|"
-    r"(?:my|your|his|her|best|alternative|another|different|new|old|our|their|good|direct|office|home|work) number|"
-    r"teléfono|telefono|móvil|movil|celular|llámame|llamame|llamar|llámeme|llámenos|mi número|mi numero|telefon|"
+    r"phones?|phone number|telephone|tel|tele|call|calls|called|calling|ring|mobile|mob|cell|cellphone|"
+    r"whatsapp|sms|"
+    r"text|texts|fax|dial|hotline|contact|reach(?:ed|able|ing)?|landline|ph|ph no|phone no|my no|my num|"
+    r"callback|call back|handy|viber|signal|telegram|"
+    r"(?:my|your|his|her|best|alternative|another|different|new|old|our|their|good|direct|office|home|"
+    r"work) number|"
+    r"teléfono|telefono|móvil|movil|celular|llámame|llamame|llamar|llámeme|llámenos|mi número|mi numero|"
+    r"telefon|"
     r"telefonnummer|handynummer|anrufen|rückruf|numéro|appelez|téléphone|mon portable|"
     r"телефон\w*|тел|звон\w*|позвон\w*|перезвон\w*|мобильн\w*|вотсап|ватсап|мой номер|номер телефона|набер\w+"
 )
 _CARD = (
-    r"(?:credit |debit |bank |payment )?cards?(?: number| no)?|cc|visa|mastercard|amex|american express|maestro|pan|"
+    r"(?:credit |debit |bank |payment )?cards?(?: number| no)?|cc|visa|mastercard|amex|american express|"
+    r"maestro|pan|"
     r"tarjeta|karte|kreditkarte|carte|карт\w*"
 )
 _SSN = (
-    r"ssn|social|social security|social insurance|sin|national insurance|ni number|nino|nif|dni|nie|pesel|tax id|tin|"
-    r"itin|taxpayer|aadhaar|aadhar|cpf|codice fiscale|steuer-?id\w*|nir|sécurité sociale|seguridad social|снилс|инн|nhs"
+    r"ssn|social|social security|social insurance|sin|national insurance|ni number|nino|nif|dni|nie|pesel|"
+    r"tax id|tin|"
+    r"itin|taxpayer|aadhaar|aadhar|cpf|codice fiscale|steuer-?id\w*|nir|sécurité sociale|seguridad social|"
+    r"снилс|инн|nhs"
 )
 _ID = r"passports?|pasaporte|reisepass|passeport|паспорт\w*|licen[cs]e|permit|identity card|id card|ausweis"
 
 _CUES = re.compile(
-    rf"(?<![^\W_])(?:(?P<phone>{_PHONE})|(?P<card>{_CARD})|(?P<ssn>{_SSN})|(?P<id>{_ID})|(?P<keep>{_KEEP}))(?![^\W_])"
+    rf"(?<![^\W_])(?:(?P<phone>{_PHONE})|(?P<card>{_CARD})|(?P<ssn>{_SSN})|(?P<id>{_ID})|"
+    rf"(?P<keep>{_KEEP}))(?![^\W_])"
     r"|(?P<hash>[#№$€£¥₽])"
 )
 _FOREIGN = re.compile(r"\d{3}|[{}\[\]]")
 _FILLER = re.compile(
-    r"(?:\W|\b\w*\d\w*\b|\b(?:number|numbers|no|nr|num|n|id|code|codes|ref|reference|is|was|are|were|it's|its|it|the|my|your|our|"
+    r"(?:\W|\b\w*\d\w*\b|\b(?:number|numbers|no|nr|num|n|id|code|codes|ref|reference|is|was|are|were|it's|"
+    r"its|it|the|my|your|our|"
     r"of|for|with|by|and|or|a|this|that|here|has|reads|says|ending|starting|called|s|número|numero|es|"
     r"номер\w*|мой|ваш|nummer|ist|de|del|y|и|:)\b)*"
 )
 _LINK = re.compile(
-    r"(?:[^\w.!?\n]|\b(?:number|no|on|for|of|in|the|my|your|this|that|our|associated|with|linked|to|under|registered|file|s|"
+    r"(?:[^\w.!?\n]|\b(?:number|no|on|for|of|in|the|my|your|this|that|our|associated|with|linked|to|under|"
+    r"registered|file|s|"
     r"attached|connected|from)\b)*"
 )
 _ENDING = re.compile(r"(?:last|final|first|ending|ends|end|últimos|letzten|последн\w+)\b[^.!?\n]{0,24}$")

@@ -11,7 +11,8 @@ from detector.masking.spans import Found, Kind
 from detector.masking.view import View
 
 _IBAN = re.compile(
-    r"(?<![\w])[a-z]{2}[ -]?\d{2}(?:[ .-]{0,2}[a-z0-9]){11,30}(?![^\W_])|(?<!\w)[a-z](?: [a-z0-9]){14,33}(?!\w)"
+    r"(?<![\w])[a-z]{2}[ -]?\d{2}(?:[ .-]{0,2}[a-z0-9]){11,30}(?![^\W_])|"
+    r"(?<!\w)[a-z](?: [a-z0-9]){14,33}(?!\w)"
 )
 _IBAN_CUE = re.compile(r"\biban\b[^\n]{0,30}$")
 _IP4 = re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w]|\.\d)")
@@ -20,21 +21,30 @@ _IP4_HIDDEN = re.compile(
 )
 _IP6 = re.compile(r"(?<![\w:])[0-9a-f:]{3,45}(?![\w:])")
 _VERSION = re.compile(
-    r"(?:\bv|version|build|firmware|release|driver|chapter|section|update|ios|app)[\s:]{0,3}(?:is|was|to|number)?\s?$"
+    r"(?:\bv|version|build|firmware|release|driver|chapter|section|update|ios|app)[\s:]{0,3}(?:is|was|to|"
+    r"number)?\s?$"
 )
-_NINO = re.compile(r"(?<!\w)[a-ceghj-tw-z][a-ceghj-np-tw-z](?:[ -]?\d\d){3}[ -]?[a-d](?!\w)|(?<!\w)[a-z] [a-z](?: \d){6} [a-d](?!\w)")
+_NINO = re.compile(
+    r"(?<!\w)[a-ceghj-tw-z][a-ceghj-np-tw-z](?:[ -]?\d\d){3}[ -]?[a-d](?!\w)"
+    r"|(?<!\w)[a-z] [a-z](?: \d){6} [a-d](?!\w)"
+)
 _SHAPED = re.compile(
     r"(?<!\w)(?:(?P<cpf>\d{3}\.\d{3}\.\d{3}-\d\d)|(?P<snils>\d{3}-\d{3}-\d{3}[ -]\d\d)|"
     r"(?P<dni>[xyz]?-?\d{7,8}[ -]?[a-z])|(?P<fiscal>[a-z]{6}\d\d[a-z]\d\d[a-z]\d{3}[a-z]))(?!\w)"
 )
 _NUMBERED = re.compile(
-    r"\b(?:(?P<ssn>ssn|social security|social insurance|national insurance|ni number|nino|nif|dni|nie|pesel|tax id|"
+    r"\b(?:(?P<ssn>ssn|social security|social insurance|national insurance|ni number|nino|nif|dni|nie|"
+    r"pesel|tax id|"
     r"itin|taxpayer id|aadhaar|aadhar|cpf|codice fiscale|steuer-?id|снилс|инн)|"
-    r"(?P<id>passports?|pasaporte|reisepass|passeport|паспорт\w*|(?:driver'?s?'?|driving) licen[cs]e|licen[cs]e|"
+    r"(?P<id>passports?|pasaporte|reisepass|passeport|паспорт\w*|(?:driver'?s?'?|driving) licen[cs]e|"
+    r"licen[cs]e|"
     r"identity card|id card|national id|personalausweis|ausweis))\b"
-    r"(?P<filler>[^\d\n!?\ue000]{1,40}?)(?<![^\W_])(?P<value>[a-z]{0,5}[ -]?\d[a-z0-9]{0,14}(?:[ -](?:[a-z]{0,2}\d[a-z0-9]*|[a-z](?![\w']))){0,9})(?!\w)"
+    r"(?P<filler>[^\d\n!?\ue000]{1,40}?)(?<![^\W_])(?P<value>(?:[a-z]{1,5}|"
+    r"[a-z]{1,2}[ -])?\d[a-z0-9]{0,14}(?:[ -](?:[a-z]{0,2}\d[a-z0-9]*|[a-z](?![\w']))){0,9})(?!\w)"
 )
-_CUE_WORDS = re.compile(r"\b(?:order|ticket|case|invoice|tracking|phone|call|flight|booking|reference|ref|code)\b")
+_CUE_WORDS = re.compile(
+    r"\b(?:order|ticket|case|invoice|tracking|phone|call|flight|booking|reference|ref|code)\b"
+)
 HAS_DIGIT = re.compile(r"\d")
 _ANSWER = re.compile(r"(?<!\w)[a-z]{0,2}\d{6,9}[a-z]?(?!\w)")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from detector.masking.lexicon import words
 from detector.masking.spans import Found
 from detector.masking.view import View
 
@@ -20,7 +21,8 @@ _LOCAL_CHARS = frozenset("!#$%&'*+-./=?^_`{|}~")
 
 _OPEN, _CLOSE = r"\s?[\[({<*|]\s?", r"\s?[\])}>*|]\s?"
 _AT = re.compile(
-    rf"{_OPEN}(?:at|@|ät|arroba|arobase|собака){_CLOSE}|(?<=[\w.])\s(?:at|arroba|arobase|собака|at sign)\s|\s?@\s?"
+    rf"{_OPEN}(?:at|@|ät|arroba|arobase|собака){_CLOSE}|(?<=[\w.])\s(?:at|arroba|arobase|собака|"
+    rf"at sign)\s|\s?@\s?"
     r"|(?<=\w)[_-](?:at|AT)[_-]"
 )
 _DOT = rf"(?:{_OPEN}(?:dot|\.|punto|точка){_CLOSE}|\s(?:dot|punto|точка)\s|\s\.\s?|\.\s?|[_-]dot[_-])"
@@ -31,23 +33,28 @@ _JOINT = rf"(?:{_DOT}|\s(?:underscore|dash|hyphen|minus|plus|guion|guión|guion 
 _LOCAL = re.compile(rf"(?:(?<=[\s:,;(\"'])|^){_LABEL}(?:{_JOINT}{_LABEL}){{0,4}}$")
 _LETTERS = re.compile(r"(?:(?<=[\s:,;(])|^)\w(?:[\s-]\w){2,30}$")
 _PROVIDER = re.compile(
-    r"(?:g\s?mail|google\s?mail|yahoo|hot\s?mail|outlook|i\s?cloud|proton(?:\s?mail)?|gmx|web|aol|yandex|mail|"
+    r"(?:g\s?mail|google\s?mail|yahoo|hot\s?mail|outlook|i\s?cloud|proton(?:\s?mail)?|gmx|web|aol|yandex|"
+    r"mail|"
     r"live|msn|me|fastmail|zoho|rambler)\b"
 )
-_TLD = frozenset(
-    "com org net edu gov info biz io co uk de fr es it nl pl ru eu us ca au br mx ch at be se no dk fi ie pt cz jp "
-    "cn in nz za me dev app test example invalid ua by kz tr gr hu ro".split()
+_TLD = words(
+    "com org net edu gov info biz io co uk de fr es it nl pl ru eu us ca au br mx ch at be se no dk fi ie "
+    "pt cz jp "
+    "cn in nz za me dev app test example invalid ua by kz tr gr hu ro"
 )
 _CUE = re.compile(
     r"(?:e-?mails?|e-?mail address|mail|correo|почт\w*|адрес|inbox|write to|reach me|contact me)\b"
 )
 _INITIALS = re.compile(r"(?:(?<![^\s:,;(])[b-hj-z]\s){1,3}$")
 _HANDLE = re.compile(r"(?<![^\W_])[^\W\d_][\w.]*[\d_.]\w+$")
-_VERBS = frozenset(
-    "look looked looking shop shopped shopping buy bought order ordered ordering was is are were be been am me us him "
-    "her them it you work works worked working available sold found see seen check checked sign signed login visit "
-    "here there stay stayed arrive arrived start starts started end ends back up down out in on online and or not "
-    "price prices page site website store deal deals account item listed live that this".split()
+_VERBS = words(
+    "look looked looking shop shopped shopping buy bought order ordered ordering was is are were be been "
+    "am me us him "
+    "her them it you work works worked working available sold found see seen check checked sign signed "
+    "login visit "
+    "here there stay stayed arrive arrived start starts started end ends back up down out in on online "
+    "and or not "
+    "price prices page site website store deal deals account item listed live that this"
 )
 
 
@@ -124,21 +131,27 @@ def _last_tld(low: str, domain: re.Match[str]) -> int | None:
     no space in it."""
     best = None
     for part in re.finditer(rf"{_DOT}({_LABEL})", domain[2]):
-        spaced = any(char.isspace() for char in part[0])
-        if part[1] in _TLD or (not spaced and part[1].isalpha() and len(part[1]) > 1):
-            best = domain.start(2) + part.end()
-        elif len(part[1]) == 2 and part[1].isalpha() and _SPELLED_DOT.search(part[0]):
+        if _is_tld(part[1], part[0]):
             best = domain.start(2) + part.end()
     return best
+
+
+def _is_tld(label: str, dotted: str) -> bool:
+    """Whether `label` ends a domain: a known one, any word right behind a dot, two letters behind "dot"."""
+    if label in _TLD or not label.isalpha():
+        return label in _TLD
+    return not any(char.isspace() for char in dotted) or (
+        len(label) == 2 and bool(_SPELLED_DOT.search(dotted))
+    )
 
 
 def _plainly(text: str) -> str:
     """`text` with the words for dots and dashes undone, to compare spellings of one address."""
     text = re.sub(_DOT, ".", text)
-    for words, sign in (
+    for names, sign in (
         ("underscore|guion bajo", "_"),
         ("dash|hyphen|minus|guion|guión", "-"),
         ("plus", "+"),
     ):
-        text = re.sub(rf"\s(?:{words})\s", sign, text)
+        text = re.sub(rf"\s(?:{names})\s", sign, text)
     return re.sub(r"[\s\[\](){}<>*|]", "", text)

@@ -1,8 +1,8 @@
 """The words that announce a name, by how sure they are of it.
 
 `mine`: "my name is", where any word may follow. `theirs`: "the name is". `bare`: a capital must follow.
-`title`: "Mr". `related`: "my sister". `person`: "my colleague". `weak`: "this is". `greeting`: "hello". `assent`: "okay, ..." before a well-known name.
-`field`: "name:" in a form.
+`title`: "Mr". `related`: "my sister", where a capital must follow. `person`: "speaking with". `weak`: "this
+is". `greeting`: "hello". `assent`: "okay, ..." before a well-known name. `field`: "name:" in a form.
 """
 
 from __future__ import annotations
@@ -26,14 +26,21 @@ _MINE = _any(
     "mi chiamo|nazywam się|mam na imię|meu nome é|ik heet|mijn naam is",
 )
 _THEIRS = _any(
-    rf"(?:her|his|the|your|their|{_WHOSE}|customer|passenger|guest|patient)(?: (?:{_WHOSE})){{0,2}} ?(?:sur)?names? (?:{_IS})",
+    rf"(?:her|his|the|your|their|{_WHOSE}|customer|passenger|guest|"
+    rf"patient)(?: (?:{_WHOSE})){{0,2}} ?(?:sur)?names? (?:{_IS})",
     rf"(?:my|her|his|the|your|their|{_WHOSE}|customer)(?: (?:{_WHOSE})){{0,2}} ?(?:sur)?name was",
     rf"(?:the|{_WHOSE}) name's|(?<!\w )name's|surname is|account holder is|(?<!\w )name is",
     r"name on (?:the |my |your )?[\w ]{1,24}? is",
     "under (?:the )?name(?: of)?|in the name(?: of)?",
 )
-_FAMILY = "wife|husband|son|daughter|sister|brother|mother|father|friend|boyfriend|girlfriend|partner|roommate|neighbou?r"
-_JOB = "colleague|coworker|manager|supervisor|agent|representative|rep|advisor|assistant|host|driver|technician|specialist"
+_FAMILY = _any(
+    "wife|husband|son|daughter|sister|brother|mother|father|mom|mum|dad|grandmother|grandfather|aunt|uncle|cousin",
+    "friend|boyfriend|girlfriend|fiancée?|partner|roommate|flatmate|neighbou?r",
+)
+_JOB = _any(
+    "colleague|coworker|boss|manager|supervisor|agent|representative|rep|advisor|assistant|host|driver|technician",
+    "specialist",
+)
 _BARE = _any(
     rf"(?:{_FAMILY})'s (?:\w{{1,10}} )?name(?: is)?",
     "(?:first|last|full|middle|family|maiden) ?name|surname|call me|go by|goes by|spell(?:ed|t)(?: as)?",
@@ -50,12 +57,13 @@ _WEAK = _any(
     "(?:reservation|booking|appointment|order|account|room|table|tickets?) (?:for|under|with|of)",
     "это|говорит|вас беспокоит|habla|aquí|hier ist|hier spricht|ich bin|je suis|c'est|sono",
 )
-_RELATED = rf"(?:my|your|our|his|her|their) (?:{_FAMILY}|{_JOB}|boss|flatmate|fiancée?|mom|mum|dad|grandmother|grandfather|aunt|uncle|cousin)"
+_RELATED = rf"(?:my|your|our|his|her|their) (?:{_FAMILY}|{_JOB})"
 _PERSON = _any(
     "(?:speaking|speak|spoke|spoken|talk|talked|talking|chat|chatted|chatting) (?:to|with)",
     rf"(?:{_JOB})(?:(?: today| here| now)? (?:is|was|named|called|will be))?",
     _FAMILY,
-    "connected (?:to|with)|reached|(?:booked|registered|listed|known|address me|signed in|saved) (?:as|under)|signed by|helped by|assisted by|served by|answered by|handled by",
+    "connected (?:to|with)|reached|(?:booked|registered|listed|known|address me|signed in|saved) (?:as|"
+    "under)|signed by|helped by|assisted by|served by|answered by|handled by",
 )
 _GREETING = _any(
     "hi|hello|hey|dear|hiya|good (?:morning|afternoon|evening|day)|greetings|welcome(?: back)?|many thanks",
@@ -68,29 +76,35 @@ _GREETING = _any(
 )
 _ASSENT = "ok|okay|sure|yes|no|great|perfect|alright|pleasure|appreciate it|of course|for|with"
 _CLOSING = _any(
-    "(?:best|kind|warm|kindest|warmest)? ?regards|best wishes|best|sincerely|yours (?:sincerely|truly|faithfully)",
-    "sincerely yours|cheers|thanks|thank you|many thanks|thanks in advance|respectfully|warmly|cordially|take care",
+    "(?:best|kind|warm|kindest|warmest)? ?regards|best wishes|best|sincerely|yours (?:sincerely|truly|"
+    "faithfully)",
+    "sincerely yours|cheers|thanks|thank you|many thanks|thanks in advance|respectfully|warmly|cordially|"
+    "take care",
     "signed|sent by|all the best|yours|saludos|un saludo|atentamente|saludos cordiales|gracias|с уважением",
     "mit freundlichen grüßen|viele grüße|liebe grüße|mfg|cordialement|bien à vous|pozdrawiam",
 )
 
 CUES = re.compile(
-    rf"(?<![\w'])(?:(?P<mine>{_MINE})|(?P<theirs>{_THEIRS})|(?P<field>(?:(?:customer|guest|passenger|recipient|account holder|"
+    rf"(?<![\w'])(?:(?P<mine>{_MINE})|(?P<theirs>{_THEIRS})|(?P<field>(?:(?:customer|guest|passenger|"
+    rf"recipient|account holder|"
     rf"cardholder|patient)(?: name)?|name) ?[:=-])|(?P<bare>{_BARE})|(?P<title>(?:{_TITLE})\.?)|"
-    rf"(?P<related>{_RELATED}(?: is| was|,)?)|(?P<person>{_PERSON})|"
+    rf"(?P<related>{_RELATED}(?:'s (?:\w{{1,10}} )?name)?(?:(?: today| here| now)? (?:is|was|named|called|"
+    rf"will be))?)|(?P<person>{_PERSON})|"
     rf"(?P<weak>{_WEAK})|(?P<greeting>{_GREETING})|(?P<assent>{_ASSENT}))(?!\w)(?=[^\w\n]{{0,3}}\s?\w)"
 )
 """The name of the group that matched says how sure the cue is."""
 
 SIGNED = re.compile(
-    rf"(?:^|[\n.!?,;] ?)\s{{0,3}}(?:(?:{_CLOSING})\s?(?:[,.!-]{{1,2}}\s{{0,3}}\n?|\n)\s{{0,3}}|(?:regards|wishes|sincerely|sent by|signed by)\s)"
+    rf"(?:^|[\n.!?,;] ?)\s{{0,3}}(?:(?:{_CLOSING})\s?(?:[,.!-]{{1,2}}\s{{0,3}}\n?|\n)\s{{0,3}}|(?:regards|"
+    rf"wishes|sincerely|sent by|signed by)\s)"
     r"(?=\w)"
 )
 """A closing formula; the name follows."""
 
 ASKED = re.compile(
     _any(
-        "(?:your|full|first|last|whose|account|caller|the|a|and|sur|under what|under which|guest|patient|passenger) ?name",
+        "(?:your|full|first|last|whose|account|caller|the|a|and|sur|under what|under which|guest|patient|"
+        "passenger) ?name",
         "who (?:am i|is this|do i)|имя|как вас зовут|фамили|se llama|su nombre|tu nombre|ihr name|votre nom",
     )
 )

@@ -28,13 +28,15 @@ _HERE = re.compile(
 _WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
 _SPELLED = re.compile(r"[^\W\d_](?:(?:-|\.|\. |, | )[^\W\d_]){2,20}(?![\w'])")
 _LEADING = re.compile(
-    r"\W{0,3}(?:(?:yes|yeah|yep|sure|ok|okay|hi|hello|of course|certainly|it's|it is|its|the name is|name is|that's|that would be|sí|да)[\s,.:!]{1,3}){0,2}"
+    r"\W{0,3}(?:(?:yes|yeah|yep|sure|ok|okay|hi|hello|of course|certainly|it's|it is|its|the name is|"
+    r"name is|that's|that would be|sí|да)[\s,.:!]{1,3}){0,2}"
 )
 _FORM = re.compile(
     r"\b(?:e-?mail|phone|tel|telephone|mobile|surname|date of birth|dob|birthday)\b[^\n]{0,12}[:=]"
 )
 _PLACE = re.compile(
-    r"\s(?:hotel|restaurant|college|street|road|inn|house|museum|park|guest|lodge|bar|cafe|salon|airport|store)\b"
+    r"\s(?:hotel|restaurant|college|street|road|inn|house|museum|park|guest|lodge|bar|cafe|salon|airport|"
+    r"store)\b"
 )
 _SPEAKING = re.compile(r"\s(?:here|speaking|calling)\b")
 _AFTER_WEAK = re.compile(
@@ -62,9 +64,9 @@ def find(view: View, before: str) -> Iterator[Found]:
 
 
 def _after(view: View, position: int, group: str, capital: bool) -> Found | None:
-    gap = re.compile(r"[\s,:.\"'*(-]{0,4}" if group not in ("weak", "greeting", "assent") else r"[ ,]{1,2}").match(
-        view.low, position
-    )
+    gap = re.compile(
+        r"[\s,:.\"'*(-]{0,4}" if group not in ("weak", "greeting", "assent") else r"[ ,]{1,2}"
+    ).match(view.low, position)
     position = gap.end() if gap else position
     if group in ("mine", "theirs", "bare", "related"):
         return _spelled(view, position) or _stated(view, position, group)

@@ -9,18 +9,22 @@ import re
 from collections.abc import Iterator
 
 from detector.masking.context import cue_before
+from detector.masking.lexicon import words
 from detector.masking.spans import Found
 from detector.masking.view import View
 
 _SUFFIX = (
-    r"street|str|st|avenue|ave|av|road|rd|lane|ln|drive|dr|boulevard|blvd|court|ct|place|pl|square|sq|terrace|ter|way|"
-    r"close|crescent|cres|parkway|pkwy|highway|hwy|circle|cir|trail|trl|alley|row|grove|gardens|mews|walk|hill|quay|"
+    r"street|str|st|avenue|ave|av|road|rd|lane|ln|drive|dr|boulevard|blvd|court|ct|place|pl|square|sq|"
+    r"terrace|ter|way|"
+    r"close|crescent|cres|parkway|pkwy|highway|hwy|circle|cir|trail|trl|alley|row|grove|gardens|mews|walk|"
+    r"hill|quay|"
     r"broadway|turnpike|loop|plaza|rise|green|view|heights|esplanade|parade"
 )
-_SURE = frozenset(
-    "street avenue ave road rd lane boulevard blvd terrace crescent parkway drive court highway".split()
+_SURE = words("street avenue ave road rd lane boulevard blvd terrace crescent parkway drive court highway")
+_UNIT = (
+    r"(?:(?:[\s,]{1,3}(?:apt|apartment|suite|ste|unit|flat|floor|fl|room|rm|no)\b\.?\s?#?|[\s,]{1,3}#\s?)"
+    r"[\w-]{1,6}(?!\w))?"
 )
-_UNIT = r"(?:(?:[\s,]{1,3}(?:apt|apartment|suite|ste|unit|flat|floor|fl|room|rm|no)\b\.?\s?#?|[\s,]{1,3}#\s?)[\w-]{1,6}(?!\w))?"
 _PLACE = (
     r"(?:,?\s(?:nw|ne|sw|se|[nesw])\b\.?)?"
     + _UNIT
@@ -28,11 +32,13 @@ _PLACE = (
     r"(?:,?\s(?:[a-z]{2}[\s,]{1,2})?(?:\d{5}(?:-\d{4})?|[a-z]{1,2}\d[\da-z]?\s?\d[a-z]{2})(?!\w))?"
 )
 _NUMBER_WORD = (
-    "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|"
+    "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|"
+    "seventeen|"
     "eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|oh|zero"
 )
 _NUMBER_FIRST = re.compile(
-    r"(?<![\w.$€£#/-])(?P<number>(?:(?:flat|apt|apartment|unit|suite)\s?\w{1,5},?\s)?(?:\d{1,5}(?:-\d{1,5})?(?:\s?[a-z])?|"
+    r"(?<![\w.$€£#/-])(?P<number>(?:(?:flat|apt|apartment|unit|"
+    r"suite)\s?\w{1,5},?\s)?(?:\d{1,5}(?:-\d{1,5})?(?:\s?[a-z])?|"
     r"(?:\d\s){1,4}\d(?:\s?[a-z])?)|"
     rf"(?:(?:{_NUMBER_WORD})[\s-]){{0,4}}(?:{_NUMBER_WORD})) ?,?\s"
     r"(?P<words>(?:(?!\d+\s)[^\W_][\w.'-]{0,24}\s){1,4}?)"
@@ -46,15 +52,18 @@ _LATIN = re.compile(
 )
 _FRENCH = re.compile(
     r"(?<![\w.])\d{1,4}(?:\s?(?:bis|ter))?,?\s(?:rue|avenue|boulevard|place|chemin|allée|impasse|quai)\s"
-    r"(?:de\sla\s|de\sl'|d[eu]s?\s|d'|la\s|l')?[^\W\d_][\w'-]*(?:[\s-][^\W\d_][\w'-]*){0,2}?(?:,?\s\d{5}(?:\s[^\W\d_][\w-]+)?|(?=[\s,.!?]|$))"
+    r"(?:de\sla\s|de\sl'|d[eu]s?\s|d'|la\s|"
+    r"l')?[^\W\d_][\w'-]*(?:[\s-][^\W\d_][\w'-]*){0,2}?(?:,?\s\d{5}(?:\s[^\W\d_][\w-]+)?|(?=[\s,.!?]|$))"
 )
 _GERMAN = re.compile(
-    r"(?<!\w)(?:[^\W\d_][\w-]{1,30}(?:straße|strasse|str\.|weg|platz|allee|gasse|ring|damm|ufer|straat|laan|gracht|plein)|"
+    r"(?<!\w)(?:[^\W\d_][\w-]{1,30}(?:straße|strasse|str\.|weg|platz|allee|gasse|ring|damm|ufer|straat|"
+    r"laan|gracht|plein)|"
     r"[^\W\d_][\w-]{1,20}\s(?:straße|strasse|str\.|allee|platz))\s\d{1,4}\s?[a-z]?(?!\w|[:.]\d)"
     r"(?:,\s?\d{5}(?:\s[^\W\d_]\w{2,20})?)?"
 )
 _RUSSIAN = re.compile(
-    r"(?<!\w)(?:ул\.?|улица|улице|улицы|проспект|проспекте|пр-т|пр\.|пер\.|переулок|переулке|бульвар|бул\.|шоссе|наб\.|площадь|пл\.)\s"
+    r"(?<!\w)(?:ул\.?|улица|улице|улицы|проспект|проспекте|пр-т|пр\.|пер\.|переулок|переулке|бульвар|"
+    r"бул\.|шоссе|наб\.|площадь|пл\.)\s"
     r"(?:[^\W_][\w.-]{0,24}\s?){1,3}?,?\s?(?:д\.?|дом)?\s?\d{1,4}(?:/\d{1,3})?[а-я]?(?![\w])"
     r"(?:,?\s?(?:к\.?|корп\.?|корпус|стр\.?)\s?\d{1,3})?(?:,?\s?(?:кв\.?|квартира|оф\.?|офис)\s?\d{1,5})?"
 )
@@ -62,24 +71,32 @@ _BOX = re.compile(
     r"(?<!\w)(?:p\.?\s?o\.?\s?box|post office box|postfach|apartado(?: de correos)?)\s#?\d{1,7}(?!\w)"
 )
 _POSTCODE = re.compile(
-    r"(?<!\w)(?:post\s?code|postal code|zip(?:\s?code)?|código postal|codigo postal|plz|postleitzahl|почтовый индекс|индекс)"
-    r"(?:[\s:,]{1,2}(?:is|was|for|of|it|it's|es|ist|my|the|delivery|billing|on|file|here|there|-)\b)*[\s:,\"'-]{1,4}(?:is\s)?"
+    r"(?<!\w)(?:post\s?code|postal code|zip(?:\s?code)?|código postal|codigo postal|plz|postleitzahl|"
+    r"почтовый индекс|индекс)"
+    r"(?:[\s:,]{1,2}(?:is|was|for|of|it|it's|es|ist|my|the|delivery|billing|on|file|here|there|"
+    r"-)\b)*[\s:,\"'-]{1,4}(?:is\s)?"
     r"(?P<value>(?:[a-z\d]\s){4,6}[a-z\d]|"
     rf"(?:(?:{_NUMBER_WORD})[\s,-]{{1,2}}){{4,5}}(?:{_NUMBER_WORD})|"
-    r"[a-z]{1,2}\d[\da-z]?\s?\d[a-z]{2}|\d{5}(?:-\d{4})?|\d{6}|\d{4}\s?[a-z]{2}|[a-z]\d[a-z]\s?\d[a-z]\d)(?!\w)"
+    r"[a-z]{1,2}\d[\da-z]?\s?\d[a-z]{2}|\d{5}(?:-\d{4})?|\d{6}|\d{4}\s?[a-z]{2}|"
+    r"[a-z]\d[a-z]\s?\d[a-z]\d)(?!\w)"
 )
 _BRITISH = re.compile(r"(?<![\w-])[a-z]{1,2}\d[\da-z]? \d[abd-hjlnp-uw-z]{2}(?![\w-])")
 _STRONG_CUE = re.compile(
-    r"(?:address|live|living|lives|resid\w+|ship\w*|deliver\w*|moved|moving|billing|located|house|home|send (?:it|them)|"
+    r"(?:address|live|living|lives|resid\w+|ship\w*|deliver\w*|moved|moving|billing|located|house|home|"
+    r"send (?:it|them)|"
     r"pick\w* (?:me|it|us|her|him) up|i'm at|i am at|we're at|we are at|drop it)\b[^.!?\n]{0,24}$"
 )
 _CUE = re.compile(r"(?:sent?|from|to|at|is|near)\b[^.!?\n]{0,12}$")
 _DIGIT = re.compile(r"\d")
-_STRANGERS = frozenset(
-    "minute minutes min mins mile miles hour hours day days week weeks month months year years km meter meters feet yard "
-    "yards block blocks star stars the of for in on and or to items item people person guests nights rooms adults is are "
-    "was pm am percent times pieces units tickets out down from into across next first more per off about this that my "
-    "your a an with gb mb inch inches dollars euros pounds st nd rd th by at ways way called movie show film song named if when then than please i we you".split()
+_STRANGERS = words(
+    "minute minutes min mins mile miles hour hours day days week weeks month months year years km meter "
+    "meters feet yard "
+    "yards block blocks star stars the of for in on and or to items item people person guests nights "
+    "rooms adults is are "
+    "was pm am percent times pieces units tickets out down from into across next first more per off about "
+    "this that my "
+    "your a an with gb mb inch inches dollars euros pounds st nd rd th by at ways way called movie show "
+    "film song named if when then than please i we you"
 )
 
 

@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from app import progress as module
-from app.progress import progress
+from app.scoring import progress as module
+from app.scoring.progress import progress
 
 
 def test_lines_say_how_many_how_fast_and_how_long(

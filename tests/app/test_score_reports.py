@@ -10,8 +10,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from app.reports import Placed, as_text, visible, write_junit, write_sarif
 from app.score import ScoreConfig, run
+from app.scoring.reports import Placed, as_text, visible, write_junit
+from app.scoring.sarif import write_sarif
 from detector.ingest.config import ReadConfig
 from detector.records import Finding, Verdict
 from detector.taxonomy import load

@@ -45,7 +45,9 @@ def windows(config: Any = None, count: int = 20) -> list[Rendered]:
     return [window for dialogue in dialogues(count) for window in renderer.render(dialogue)]
 
 
-def engine(config: dict[str, Any], precision: local.Precision = "fp32", row_tokens: int = 256) -> local.LocalEngine:
+def engine(
+    config: dict[str, Any], precision: local.Precision = "fp32", row_tokens: int = 256
+) -> local.LocalEngine:
     torch.manual_seed(0)
     return local.LocalEngine(ScanModel(backbone_from_config(config), 3), precision, row_tokens, "cpu")
 
@@ -60,7 +62,9 @@ def far(left: WindowScores, right: WindowScores) -> float:
 
 @SHAPES
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
-def test_scores_do_not_depend_on_batch_composition(config: dict[str, Any], precision: local.Precision) -> None:
+def test_scores_do_not_depend_on_batch_composition(
+    config: dict[str, Any], precision: local.Precision
+) -> None:
     runs = engine(config, precision)
     items = windows()
     together = runs.scan(items)
@@ -87,13 +91,15 @@ def test_a_decoder_computes_the_shared_prefix_once_with_the_same_scores() -> Non
     assert items[0].prefix == 6
     runs = engine(tiny.DECODER)
     shared = runs.scan(items)
-    runs._shares_prefix = False  # noqa: SLF001
+    runs._shares_prefix = False
     assert max(map(far, shared, runs.scan(items))) < 1e-5
-    assert len(packed.pack([item.ids for item in items], 6).ids[0]) == sum(map(len, items)) - 6 * (len(items) - 1)
+    assert len(packed.pack([item.ids for item in items], 6).ids[0]) == sum(map(len, items)) - 6 * (
+        len(items) - 1
+    )
 
 
 def test_an_encoder_never_shares_a_prefix() -> None:
-    assert not engine(tiny.ENCODER)._shares_prefix  # noqa: SLF001
+    assert not engine(tiny.ENCODER)._shares_prefix
 
 
 def test_rows_keep_the_token_budget_and_hold_every_window_once() -> None:

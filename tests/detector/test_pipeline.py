@@ -8,7 +8,7 @@ import pytest
 import tiny
 
 from detector.pipeline import DetectorConfig, ReleaseDetector, load_detector
-from detector.records import Dialogue, Turn
+from detector.records import Dialogue
 
 HELLO = (("customer", "hello w1 my mail is ann@example.com"), ("agent", "w2 w3 ann@example.com order w4"))
 
@@ -21,7 +21,8 @@ def detector(tmp_path_factory: pytest.TempPathFactory) -> ReleaseDetector:
 
 def dialogue(*turns: tuple[str, str], name: str = "d") -> Dialogue:
     return Dialogue.model_validate(
-        {"id": name, "turns": [{"index": i, "role": r, "text": t} for i, (r, t) in enumerate(turns)]}, strict=False
+        {"id": name, "turns": [{"index": i, "role": r, "text": t} for i, (r, t) in enumerate(turns)]},
+        strict=False,
     )
 
 
@@ -29,7 +30,10 @@ def many() -> list[Dialogue]:
     return [
         dialogue(
             *(
-                ("agent" if turn % 2 else "customer", " ".join(f"w{(number * 7 + turn * 3 + k) % 200}" for k in range(5)))
+                (
+                    "agent" if turn % 2 else "customer",
+                    " ".join(f"w{(number * 7 + turn * 3 + k) % 200}" for k in range(5)),
+                )
                 for turn in range(8)
             ),
             name=str(number),
@@ -38,7 +42,9 @@ def many() -> list[Dialogue]:
     ]
 
 
-def test_every_dialogue_gets_its_verdict_in_order_and_every_quote_is_verbatim(detector: ReleaseDetector) -> None:
+def test_every_dialogue_gets_its_verdict_in_order_and_every_quote_is_verbatim(
+    detector: ReleaseDetector,
+) -> None:
     items = many()
     verdicts = detector.verdicts(items)
     assert [verdict.dialogue_id for verdict in verdicts] == [item.id for item in items]
@@ -59,7 +65,9 @@ def test_the_quote_holds_placeholders_where_the_turn_holds_personal_data(detecto
 
 
 def test_all_probabilities_name_every_judged_turn_and_covered_code(detector: ReleaseDetector) -> None:
-    (verdict,) = detector.verdicts([dialogue(*HELLO, ("customer", "w5"), ("bot", "w6"))], all_probabilities=True)
+    (verdict,) = detector.verdicts(
+        [dialogue(*HELLO, ("customer", "w5"), ("bot", "w6"))], all_probabilities=True
+    )
     assert verdict.probabilities is not None
     assert set(verdict.probabilities) == {1, 3}
     assert all(set(row) == {"L1", "T1", "R1", "M2"} for row in verdict.probabilities.values())

@@ -108,7 +108,9 @@ def test_an_unknown_architecture_is_refused(tmp_path: Path) -> None:
 
 def test_codes_outside_the_taxonomy_are_refused(tmp_path: Path) -> None:
     info = tiny.release_info()
-    folder = tiny.write_release(tmp_path / "r", info=info.model_copy(update={"codes": {"Z9": info.codes["L1"]}}))
+    folder = tiny.write_release(
+        tmp_path / "r", info=info.model_copy(update={"codes": {"Z9": info.codes["L1"]}})
+    )
     with pytest.raises(ReleaseRefused, match="Z9"):
         load_detector(DetectorConfig(release=folder))
 

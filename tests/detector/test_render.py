@@ -9,17 +9,37 @@ from detector.errors import DialogueFailed, ReleaseRefused
 from detector.records import Dialogue, Turn
 from detector.render import Renderer, visible_text
 
+
 def dialogue(*turns: tuple[str, str]) -> Dialogue:
     return Dialogue(
-        id="d", turns=tuple(Turn(index=i, role=role, text=text) for i, (role, text) in enumerate(turns))  # type: ignore[arg-type]
+        id="d",
+        turns=tuple(Turn(index=i, role=role, text=text) for i, (role, text) in enumerate(turns)),  # type: ignore[arg-type]
     )
 
 
 def test_slots_stand_after_judged_turns_and_the_end_is_marked() -> None:
     renderer = Renderer(render_config(), tokenizer_json())
-    (window,) = renderer.render(dialogue(("customer", "w1 w2"), ("system", "w9"), ("agent", "Hello w3"), ("bot", "w4")))
-    assert [WORDS[i] for i in window.ids] == ["<s>", "<c>", "w1", "w2", "<a>", "hello", "w3", "<v>", "<a>", "w4", "<v>", "<d>"]
-    assert [(slot.turn, WORDS[window.ids[slot.position]]) for slot in window.slots] == [(2, "<v>"), (3, "<v>")]
+    (window,) = renderer.render(
+        dialogue(("customer", "w1 w2"), ("system", "w9"), ("agent", "Hello w3"), ("bot", "w4"))
+    )
+    assert [WORDS[i] for i in window.ids] == [
+        "<s>",
+        "<c>",
+        "w1",
+        "w2",
+        "<a>",
+        "hello",
+        "w3",
+        "<v>",
+        "<a>",
+        "w4",
+        "<v>",
+        "<d>",
+    ]
+    assert [(slot.turn, WORDS[window.ids[slot.position]]) for slot in window.slots] == [
+        (2, "<v>"),
+        (3, "<v>"),
+    ]
     assert window.slots[0].offsets == ((0, 5), (6, 8))
     assert window.dialogue_slot == len(window) - 1
 

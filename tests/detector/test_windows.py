@@ -27,9 +27,7 @@ def test_hand_computed_long_dialogue() -> None:
     windows = plan([3, 8, 8, 8, 8, 8], [False, True, False, True, False, True], 40, OVERHEAD)
     turns = [[piece.turn for piece in window.pieces] for window in windows]
     assert turns == [[0, 1, 2, 3], [0, 3, 4, 5]]
-    judged = [
-        piece.turn for w in windows for piece, mine in zip(w.pieces, w.judged, strict=True) if mine
-    ]
+    judged = [piece.turn for w in windows for piece, mine in zip(w.pieces, w.judged, strict=True) if mine]
     assert judged == [1, 3, 5]
 
 
@@ -44,7 +42,9 @@ def test_every_judged_token_is_judged_once_and_every_token_seen(
     assert seen == {(turn, token) for turn, n in enumerate(lengths) for token in range(n)}
     verdicts = [p for w in windows for p, mine in zip(w.pieces, w.judged, strict=True) if mine]
     tokens = [(p.turn, token) for p in verdicts for token in range(p.start, p.end)]
-    assert sorted(tokens) == sorted((t, token) for t, n in enumerate(lengths) if judged[t] for token in range(n))
+    assert sorted(tokens) == sorted(
+        (t, token) for t, n in enumerate(lengths) if judged[t] for token in range(n)
+    )
     assert {p.turn for p in verdicts} == {turn for turn, flag in enumerate(judged) if flag}
     assert len(verdicts) == len(set(verdicts))
 
@@ -68,7 +68,9 @@ def test_what_is_judged_has_context_before_it(turns: list[tuple[int, bool]], cap
     """In a later window the pieces before the first new one fill what the new ones and the opening leave."""
     windows = plan([n for n, _ in turns], [True for _ in turns], capacity, OVERHEAD)
     for window in windows[1:]:
-        new = sum(p.end - p.start + OVERHEAD for p, mine in zip(window.pieces, window.judged, strict=True) if mine)
+        new = sum(
+            p.end - p.start + OVERHEAD for p, mine in zip(window.pieces, window.judged, strict=True) if mine
+        )
         assert new <= capacity // 2 + OVERHEAD
         assert any(not mine for mine in window.judged)
 

@@ -23,7 +23,7 @@ def drafts_abcd(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]:
     name = fields.name(record.get("convo_id")) or fallback_id
     if "original" not in record:
         items = fields.items(record, "delexed", name)
-        turns = [DraftTurn(_role(item.get("speaker"), ABCD_ROLES), item.get("text")) for item in items]
+        turns = [DraftTurn(fields.known(item.get("speaker"), ABCD_ROLES), item.get("text")) for item in items]
         yield Draft(name, turns, path="delexed")
         return
     pairs = record["original"]
@@ -33,7 +33,7 @@ def drafts_abcd(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]:
     for index, pair in enumerate(pairs):
         if not isinstance(pair, list) or len(pair) != 2:
             raise BadRecord("E_TYPE", f"original[{index}]", fields.kind(pair), "[speaker, text]", name)
-        turns.append(DraftTurn(_role(pair[0], ABCD_ROLES), pair[1]))
+        turns.append(DraftTurn(fields.known(pair[0], ABCD_ROLES), pair[1]))
     yield Draft(name, turns, path="original")
 
 
@@ -53,20 +53,15 @@ def drafts_multiwoz(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]
 
 def matches_sgd(record: Any) -> bool:
     """A dialogue of SGD or MultiWOZ 2.2."""
-    turns = record.get("turns") if isinstance(record, dict) else None
-    first = turns[0] if isinstance(turns, list) and turns else None
-    return isinstance(first, dict) and "speaker" in first and "utterance" in first
+    first = fields.first(record, "turns")
+    return "speaker" in first and "utterance" in first
 
 
 def drafts_sgd(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]:
     """One dialogue."""
     name = fields.name(record.get("dialogue_id")) or fallback_id
     turns = [
-        DraftTurn(_role(item.get("speaker"), SGD_ROLES), item.get("utterance"))
+        DraftTurn(fields.known(item.get("speaker"), SGD_ROLES), item.get("utterance"))
         for item in fields.items(record, "turns", name)
     ]
     yield Draft(name, turns)
-
-
-def _role(value: object, roles: dict[str, str]) -> object:
-    return roles.get(value, value) if isinstance(value, str) else value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from detector.ingest.outcomes import BadRecord
@@ -36,6 +37,18 @@ def text(record: dict[str, Any], key: str, path: str, dialogue: str | None = Non
     if not isinstance(value, str):
         raise BadRecord("E_TYPE", f"{path}.{key}", kind(value), "a text", dialogue)
     return value
+
+
+def first(record: Any, key: str) -> dict[str, Any]:
+    """The first object of the list under `key`, or an empty one if there is none."""
+    found = record.get(key) if isinstance(record, dict) else None
+    item = found[0] if isinstance(found, list) and found else None
+    return item if isinstance(item, dict) else {}
+
+
+def known(value: object, roles: Mapping[str, str]) -> object:
+    """The role that a tool's word stands for, or what was there instead."""
+    return roles.get(value, value) if isinstance(value, str) else value
 
 
 def mapping(record: dict[str, Any], key: str) -> dict[str, Any]:

@@ -30,25 +30,24 @@ INTERCOM_NOTES = ("note", "note_and_reopen", "note_and_unsnooze")
 
 def matches_zendesk(record: Any) -> bool:
     """A ticket with its comments."""
-    comments = record.get("comments") if isinstance(record, dict) else None
-    return isinstance(comments, list) and bool(comments) and "author_id" in comments[0]
+    return "author_id" in fields.first(record, "comments")
 
 
 def drafts_zendesk(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]:
     """One ticket. Who is customer comes from `users`, else from the ticket's `requester_id`."""
     ticket = fields.mapping(record, "ticket") or record
     name = fields.name(record.get("ticket_id")) or fields.name(ticket.get("id")) or fallback_id
-    users = {user.get("id"): user for user in fields.items(record, "users", name)}
+    users = {fields.name(user.get("id")): user for user in fields.items(record, "users", name)}
     turns = []
     for index, comment in enumerate(fields.items(record, "comments", name)):
-        path, author = f"comments[{index}]", comment.get("author_id")
+        path, author = f"comments[{index}]", fields.name(comment.get("author_id"))
         role = _zendesk_role(comment, users.get(author), ticket.get("requester_id"))
         turns.append(
             DraftTurn(
                 role,
                 _body(comment, ("plain_body", "body"), "html_body", path, name),
                 comment.get("created_at"),
-                fields.name(author),
+                author,
             )
         )
     yield Draft(name, turns, {"channel": _channel(record)}, path="comments")
@@ -62,17 +61,14 @@ def _zendesk_role(comment: dict[str, Any], user: dict[str, Any] | None, requeste
     if generated or fields.mapping(comment, "via").get("channel") == "rule":
         return "bot"
     if user is not None:
-        role = user.get("role")
-        return ZENDESK_ROLES.get(role, role) if isinstance(role, str) else role
+        return fields.known(user.get("role"), ZENDESK_ROLES)
     if requester is not None:
         return "customer" if comment.get("author_id") == requester else "agent"
     return "author without a role: no user list"
 
 
 def _channel(record: dict[str, Any]) -> str | None:
-    comments = record.get("comments")
-    via = fields.mapping(comments[0], "via") if comments else {}
-    channel = via.get("channel")
+    channel = fields.mapping(fields.first(record, "comments"), "via").get("channel")
     return channel if isinstance(channel, str) else None
 
 
@@ -112,8 +108,7 @@ def drafts_intercom(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]
 
 def _intercom_turn(item: dict[str, Any], path: str, at: object, name: str) -> DraftTurn:
     author = fields.mapping(item, "author")
-    kind = author.get("type")
-    role: object = INTERCOM_ROLES.get(kind, kind) if isinstance(kind, str) else kind
+    role = fields.known(author.get("type"), INTERCOM_ROLES)
     if item.get("part_type") in INTERCOM_NOTES:
         role = "system"
     elif author.get("from_ai_agent") is True:

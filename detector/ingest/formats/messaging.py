@@ -30,18 +30,13 @@ CONNECT_ROLES = {
 ADDRESSES = ("+", "whatsapp:", "messenger:", "sms:")
 
 
-def _first(record: Any, key: str) -> dict[str, Any]:
-    found = record.get(key) if isinstance(record, dict) else None
-    first = found[0] if isinstance(found, list) and found else None
-    return first if isinstance(first, dict) else {}
-
-
 def matches_zendesk(record: Any) -> bool:
     """A conversation log (`events`) or a page of Sunshine messages."""
     for key in ("events", "messages"):
-        first = _first(record, key)
+        first = fields.first(record, key)
         author = first.get("author")
-        if isinstance(author, dict) and author.get("type") in ZENDESK_ROLES and "content" in first:
+        kind = author.get("type") if isinstance(author, dict) else None
+        if isinstance(kind, str) and kind in ZENDESK_ROLES and "content" in first:
             return True
     return False
 
@@ -61,9 +56,9 @@ def drafts_zendesk(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]:
         if not text and message.get("type") not in (None, "Comment", "Messaging::ConversationMessage"):
             warnings["W_EVENT_SKIPPED"] += 1
             continue
-        kind = author.get("type")
-        role: object = ZENDESK_ROLES.get(kind, kind) if isinstance(kind, str) else kind
-        if "AI" in (author.get("subtypes") or ()):
+        role = fields.known(author.get("type"), ZENDESK_ROLES)
+        subtypes = author.get("subtypes")
+        if isinstance(subtypes, list) and "AI" in subtypes:
             role = "bot"
         if message.get("public") is False:
             role = "system"
@@ -74,7 +69,7 @@ def drafts_zendesk(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]:
 
 def matches_hubspot(record: Any) -> bool:
     """A page of thread messages."""
-    return "conversationsThreadId" in _first(record, "results")
+    return "conversationsThreadId" in fields.first(record, "results")
 
 
 def drafts_hubspot(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]:
@@ -98,7 +93,7 @@ def drafts_hubspot(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]:
 
 
 def _actor(message: dict[str, Any]) -> str:
-    actor = _first(message, "senders").get("actorId", message.get("createdBy"))
+    actor = fields.first(message, "senders").get("actorId", message.get("createdBy"))
     return actor if isinstance(actor, str) else ""
 
 
@@ -115,14 +110,14 @@ def _hubspot_role(message: dict[str, Any]) -> object:
 
 def matches_twilio(record: Any) -> bool:
     """A page of conversation messages."""
-    return "conversation_sid" in _first(record, "messages")
+    return "conversation_sid" in fields.first(record, "messages")
 
 
 def drafts_twilio(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]:
     """Each conversation of the page. A phone number or messaging address, or a participant with a
     `messaging_binding`, is the customer; other authors need ``--role IDENTITY=agent``."""
     bound = {
-        participant.get("sid")
+        fields.name(participant.get("sid"))
         for participant in fields.items(record, "participants")
         if participant.get("messaging_binding")
     }
@@ -134,7 +129,7 @@ def drafts_twilio(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]:
             author = message.get("author", "system")
             role: object = author
             if isinstance(author, str) and (
-                author.startswith(ADDRESSES) or message.get("participant_sid") in bound
+                author.startswith(ADDRESSES) or fields.name(message.get("participant_sid")) in bound - {None}
             ):
                 role = "customer"
             elif author == "system":
@@ -158,7 +153,7 @@ def drafts_connect(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]:
         or fallback_id
     )
     roles = {
-        participant.get("ParticipantId"): participant.get("ParticipantRole")
+        fields.name(participant.get("ParticipantId")): participant.get("ParticipantRole")
         for participant in fields.items(record, "Participants", name)
     }
     warnings: Counter[str] = Counter()
@@ -167,11 +162,10 @@ def drafts_connect(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]:
         if item.get("Type") == "EVENT" and item.get("Content") is None:
             warnings["W_EVENT_SKIPPED"] += 1
             continue
-        who = item.get("ParticipantId")
+        who = fields.name(item.get("ParticipantId"))
         role = item.get("ParticipantRole") or roles.get(who) or who
         text = fields.text(item, "Content", f"Transcript[{index}]", name)
-        role = CONNECT_ROLES.get(role, role) if isinstance(role, str) else role
-        turns.append(DraftTurn(role, text, item.get("AbsoluteTime"), fields.name(who)))
+        turns.append(DraftTurn(fields.known(role, CONNECT_ROLES), text, item.get("AbsoluteTime"), who))
     language, channel = record.get("LanguageCode"), record.get("Channel")
     extra = {
         "language": language if isinstance(language, str) else None,

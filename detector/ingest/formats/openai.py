@@ -36,18 +36,16 @@ def matches(record: Any) -> bool:
         return False
     if "preferred_output" in record:
         return isinstance(record.get("input"), dict)
-    messages = record.get("messages")
-    first = messages[0] if isinstance(messages, list) and messages else None
-    return isinstance(first, dict) and first.get("role") in ROLES
+    role = fields.first(record, "messages").get("role")
+    return isinstance(role, str) and role in ROLES
 
 
 def matches_sharegpt(record: Any) -> bool:
     """A ShareGPT row, under either spelling of the list and of its keys."""
     if not isinstance(record, dict):
         return False
-    turns = record.get("conversations", record.get("conversation"))
-    first = turns[0] if isinstance(turns, list) and turns else None
-    return isinstance(first, dict) and ("value" in first or "role" in first)
+    first = fields.first(record, "conversations") or fields.first(record, "conversation")
+    return "value" in first or "role" in first
 
 
 def drafts(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]:
@@ -73,7 +71,7 @@ def drafts_sharegpt(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]
         speaker = message.get("from", message.get("role"))
         value = message["value"] if "value" in message else message.get("content")
         text = content_text(value, f"{key}[{index}].value", name)
-        turns.append(DraftTurn(_role(speaker, SHAREGPT_ROLES), text))
+        turns.append(DraftTurn(fields.known(speaker, SHAREGPT_ROLES), text))
     yield Draft(name, turns, path=key)
 
 
@@ -95,11 +93,7 @@ def _turn(message: dict[str, Any], path: str, name: str) -> DraftTurn:
     if role == "assistant" and calls and not text.strip():
         return DraftTurn("system", text)
     author = message.get("name")
-    return DraftTurn(_role(role, ROLES), text, author=author if isinstance(author, str) else None)
-
-
-def _role(value: object, roles: dict[str, str]) -> object:
-    return roles.get(value, value) if isinstance(value, str) else value
+    return DraftTurn(fields.known(role, ROLES), text, author=author if isinstance(author, str) else None)
 
 
 def content_text(content: object, path: str, name: str | None) -> str:

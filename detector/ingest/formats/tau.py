@@ -69,7 +69,7 @@ def _turn(message: dict[str, Any], path: str, name: str) -> DraftTurn:
         return DraftTurn("system", text, message.get("timestamp"))
     if role == "user" and text.startswith(TOOL_OUTPUT):
         return DraftTurn("system", text, message.get("timestamp"))
-    return DraftTurn(ROLES.get(role, role) if isinstance(role, str) else role, text, message.get("timestamp"))
+    return DraftTurn(fields.known(role, ROLES), text, message.get("timestamp"))
 
 
 def seen_by_customer(turns: list[DraftTurn]) -> None:

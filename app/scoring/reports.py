@@ -1,4 +1,4 @@
-"""Findings for people and for other programs: plain text, JUnit XML, SARIF 2.1.0.
+"""Findings for people and for test runners: plain text and JUnit XML; `sarif` has the third kind.
 
 All of them are written as a stream. They show quotes, which is what the user asked for; nothing else
 of a dialogue is in them. Scoring, counting and exit codes live elsewhere.
@@ -6,20 +6,15 @@ of a dialogue is in them. Scoring, counting and exit codes live elsewhere.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, BinaryIO
-from urllib.parse import quote as percent_encoded
 from xml.sax.saxutils import escape, quoteattr
 
-from app.summary import SEVERITIES
+from app.scoring.summary import SEVERITIES
 from detector.records import Finding, Severity, Verdict
 from detector.taxonomy import Taxonomy
-
-LEVELS = {"S1": "error", "S2": "error", "S3": "warning", "S4": "note"}
-SARIF_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
 
 @dataclass(frozen=True)
@@ -162,107 +157,3 @@ def _junit_suite(file: str, totals: dict[str, int], spool: BinaryIO, out: Binary
     while block := spool.read(1 << 20):
         out.write(block)
     out.write(b"</testsuite>\n")
-
-
-def write_sarif(
-    placed: Iterable[Placed],
-    rejects: Iterable[dict[str, Any]],
-    out: BinaryIO,
-    taxonomy: Taxonomy,
-    version: str,
-    spool: BinaryIO,
-) -> None:
-    """SARIF 2.1.0: a result for each finding, its line that of the dialogue in the log. What could not
-    be read or judged is a tool notification of level error; they wait in `spool` until the results end."""
-    order = {code: index for index, code in enumerate(taxonomy.codes)}
-    driver = {"name": "dialint", "version": version, "rules": [_rule(code, taxonomy) for code in order]}
-    out.write(f'{{"$schema":{json.dumps(SARIF_SCHEMA)},"version":"2.1.0","runs":[{{'.encode())
-    out.write(f'"tool":{{"driver":{_json(driver)}}},"columnKind":"unicodeCodePoints","results":['.encode())
-    notes = 0
-    first = True
-    for one in placed:
-        for result in _results(one, order, taxonomy):
-            out.write(b"\n" if first else b",\n")
-            out.write(_json(result).encode())
-            first = False
-        if one.verdict.status == "failed":
-            text = f"dialogue {one.verdict.dialogue_id} could not be judged: {one.verdict.failure}"
-            spool.write((b"," if notes else b"") + _json(_notification(text, one.file, one.line)).encode())
-            notes += 1
-    for reject in rejects:
-        text = f"{reject['code']}: found {reject['found']}, expected {reject['expected']}"
-        note = _notification(text, reject["file"], reject["line"])
-        spool.write((b"," if notes else b"") + _json(note).encode())
-        notes += 1
-    out.write(b'\n],"invocations":[{"executionSuccessful":true,"toolExecutionNotifications":[')
-    spool.seek(0)
-    while block := spool.read(1 << 20):
-        out.write(block)
-    out.write(b"]}]}]}\n")
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def _rule(code: str, taxonomy: Taxonomy) -> dict[str, Any]:
-    about = taxonomy.codes[code]
-    return {
-        "id": code,
-        "shortDescription": {"text": about.name.en},
-        "fullDescription": {"text": about.definition},
-        "defaultConfiguration": {"level": LEVELS[about.severity]},
-    }
-
-
-def _location(file: str, line: int) -> dict[str, Any]:
-    uri = percent_encoded(file.replace("\\", "/"), safe="/")
-    return {
-        "artifactLocation": {"uri": f"file://{uri}" if uri.startswith("/") else uri},
-        "region": {"startLine": max(1, line)},
-    }
-
-
-def _notification(text: str, file: str, line: int) -> dict[str, Any]:
-    return {
-        "level": "error",
-        "message": {"text": text},
-        "locations": [{"physicalLocation": _location(file, line)}],
-    }
-
-
-def _results(one: Placed, order: dict[str, int], taxonomy: Taxonomy) -> Iterator[dict[str, Any]]:
-    met: dict[str, int] = {}
-    for finding in one.verdict.findings:
-        key = f"{one.verdict.dialogue_id}:{finding.turn}:{finding.code}"
-        met[key] = met.get(key, 0) + 1
-        place = _location(one.file, one.line)
-        place["region"]["snippet"] = {"text": finding.quote}
-        known = {"ruleIndex": order[finding.code]} if finding.code in order else {}
-        yield {
-            "ruleId": finding.code,
-            **known,
-            "level": LEVELS[finding.severity],
-            "message": {"text": f"{title(finding.code, taxonomy)}: {finding.reason}"},
-            "locations": [
-                {
-                    "physicalLocation": place,
-                    "logicalLocations": [
-                        {
-                            "name": f"turn {finding.turn}",
-                            "fullyQualifiedName": f"{one.verdict.dialogue_id}/{finding.turn}",
-                            "kind": "message",
-                        }
-                    ],
-                }
-            ],
-            "partialFingerprints": {"dialogueTurnRule/v1": key if met[key] == 1 else f"{key}#{met[key]}"},
-            "properties": {
-                "dialogue_id": one.verdict.dialogue_id,
-                "turn": finding.turn,
-                "start": finding.start,
-                "end": finding.end,
-                "severity": finding.severity,
-                "probability": finding.probability,
-            },
-        }

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from detector.detectors import Detector
 from detector.errors import ConfigError
 from detector.ingest.outcomes import Loaded, Reject
-from detector.detectors import Detector
 from detector.records import Finding, Severity, Verdict
 from detector.taxonomy import Taxonomy
 

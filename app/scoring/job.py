@@ -10,16 +10,16 @@ At-least-once work, one committed result for each dialogue. This module does not
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
-import json
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from app.scoring.journal import Chunk, ids_hash, journal_line, whole_chunks
+from app.scoring.lock import locked, remove
 from app.verdict_files import manifest_path, rejects_path
 from detector.artifacts import (
     Appender,
@@ -32,20 +32,6 @@ from detector.artifacts import (
     write_manifest,
 )
 from detector.errors import OutputRefused
-
-
-@dataclass(frozen=True, slots=True)
-class Chunk:
-    """One journal line: `end` is the size of the part file after it, `ids` a hash of its dialogue ids,
-    `longest` the id of the one with most text."""
-
-    number: int
-    end: int
-    rows: int
-    sha256: str
-    ids: str
-    longest: str
-    seconds: float
 
 
 @dataclass
@@ -121,7 +107,7 @@ class Job:
         Raises:
             OutputRefused: the partial job is another one and has done something; what differs is said.
         """
-        self.resumed = list(self._whole_chunks())
+        self.resumed = list(whole_chunks(self.journal, self.part))
         if self._about.exists() and self.resumed and not restart:
             kept = read_manifest(self._about)
             _same_job(self.out, kept["work"], work, "; --restart throws the partial output away")
@@ -131,7 +117,7 @@ class Job:
         self.n_chunks = len(self.resumed)
         self.n_rows = sum(chunk.rows for chunk in self.resumed)
         self._part = Appender(self.part, self.resumed[-1].end if self.resumed else 0)
-        self._journal = Appender(self.journal, sum(len(_line(chunk)) for chunk in self.resumed))
+        self._journal = Appender(self.journal, sum(len(journal_line(chunk)) for chunk in self.resumed))
         with disk_errors(self.folder):
             fsync_folder(self.folder)
 
@@ -152,7 +138,7 @@ class Job:
             longest=longest,
             seconds=round(seconds, 4),
         )
-        self._journal.write(_line(chunk))
+        self._journal.write(journal_line(chunk))
         self._journal.sync()
         self.n_chunks += 1
         self.n_rows += len(lines)
@@ -198,40 +184,6 @@ class Job:
             self._ready.replace(manifest_path(self.out))
             fsync_folder(self.out.parent)
 
-    def _whole_chunks(self) -> Iterator[Chunk]:
-        """The chunks whose journal line and bytes are whole, up to the first that is not."""
-        if not (self.journal.exists() and self.part.exists()):
-            return
-        end = 0
-        with open(self.journal, "rb") as journal, open(self.part, "rb") as part:
-            for number, line in enumerate(journal):
-                chunk = _chunk(line)
-                if chunk is None or chunk.number != number or chunk.end < end:
-                    return
-                piece = part.read(chunk.end - end)
-                if hashlib.sha256(piece).hexdigest() != chunk.sha256 or piece.count(b"\n") != chunk.rows:
-                    return
-                end = chunk.end
-                yield chunk
-
-
-def ids_hash(ids: Sequence[str]) -> str:
-    """Short hash of dialogue ids in order: a resumed run must meet the same ones."""
-    return hashlib.blake2b("\n".join(ids).encode(), digest_size=8).hexdigest()
-
-
-def _line(chunk: Chunk) -> bytes:
-    return json.dumps(asdict(chunk), separators=(",", ":")).encode() + b"\n"
-
-
-def _chunk(line: bytes) -> Chunk | None:
-    """A journal line's chunk; none if the line was cut off or changed."""
-    try:
-        chunk = Chunk(**json.loads(line))
-    except (ValueError, TypeError):
-        return None
-    return chunk if _line(chunk) == line else None
-
 
 def _same_job(out: Path, kept: dict[str, Any], work: dict[str, Any], way_on: str) -> None:
     """Refuse when `kept` and `work` are not the same, and say in what they differ."""
@@ -265,7 +217,7 @@ def hold(out: Path) -> Iterator[Job]:
         WorldError: the folder cannot be written.
     """
     folder = out.with_name(f".{out.stem}.job")
-    lock = _locked(folder, out)
+    lock = locked(folder, out)
     job = Job(out, folder)
     try:
         for name in ("job.json", "manifest.json", "final"):
@@ -274,48 +226,10 @@ def hold(out: Path) -> Iterator[Job]:
     finally:
         job.close()
         if not (folder / "job.json").exists() or _is_over(job):
-            _remove(folder)
+            remove(folder)
         os.close(lock)
 
 
 def _is_over(job: Job) -> bool:
     """Whether the output is out and only leftovers are in the folder."""
     return manifest_path(job.out).exists() and not (job.folder / "manifest.json").exists()
-
-
-def _remove(folder: Path) -> None:
-    """Remove the job folder, its lock last."""
-    with disk_errors(folder):
-        for path in sorted(folder.iterdir()):
-            if path.name != "lock":
-                path.unlink()
-        (folder / "lock").unlink()
-        with suppress(OSError):  # the next process may be inside already
-            folder.rmdir()
-        fsync_folder(folder.parent)
-
-
-def _locked(folder: Path, out: Path) -> int:
-    """An open, locked handle; taken again if the folder was removed while we waited at its door."""
-    path = folder / "lock"
-    while True:
-        with disk_errors(out):
-            folder.mkdir(exist_ok=True)
-            try:
-                handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-            except FileNotFoundError:
-                continue
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                pid = os.read(handle, 20).decode(errors="replace").strip() or "?"
-                os.close(handle)
-                raise OutputRefused(
-                    "E_LOCKED",
-                    f"{out}: another dialint (process {pid}) is writing it; wait or stop it",
-                ) from None
-            if path.exists() and os.path.samestat(os.fstat(handle), path.stat()):
-                os.ftruncate(handle, 0)
-                os.write(handle, f"{os.getpid()}\n".encode())
-                return handle
-            os.close(handle)

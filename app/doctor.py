@@ -1,0 +1,154 @@
+"""``dialint doctor``: what this machine can do, what is missing, and the command that mends it.
+
+Looks and reports; changes nothing and opens no connection. Exit code 1 if the main job would not run.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
+from typing import Literal
+
+from detector.errors import DialintError
+
+State = Literal["ok", "missing", "broken"]
+EXTRAS = ("train", "console", "serve", "cluster", "dev")
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One line of the report. `needed` facts decide whether `dialint score` would run."""
+
+    what: str
+    state: State
+    found: str
+    remedy: str = ""
+    needed: bool = False
+
+
+def doctor() -> int:
+    """Say what works on this machine, and what does not."""
+    facts = list(diagnose())
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    shown = Table(box=None, pad_edge=False)
+    for column in ("", "what", "found", "remedy"):
+        shown.add_column(column, overflow="fold")
+    marks = {"ok": "ok", "missing": "--", "broken": "!!"}
+    for fact in facts:
+        shown.add_row(marks[fact.state], *map(escape, (fact.what, fact.found, fact.remedy)))
+    screen = Console(width=None if sys.stdout.isatty() else 120, soft_wrap=not sys.stdout.isatty())
+    screen.print(shown)
+    broken = [fact.what for fact in facts if fact.needed and fact.state != "ok"]
+    screen.print(
+        f"\ndialint score would not run: {', '.join(broken)}" if broken else "\ndialint score can run here."
+    )
+    return 1 if broken else 0
+
+
+def diagnose() -> Iterator[Fact]:
+    """Every fact, the machine first."""
+    yield Fact("dialint", "ok", _version("dialint") or "not installed as a package")
+    yield Fact("Python", "ok", platform.python_version())
+    yield Fact("processor", "ok", _processor())
+    yield _memory()
+    yield from _packages()
+    yield _gpu()
+    yield _release()
+    yield _home()
+    yield from map(_extra, EXTRAS)
+
+
+def _processor() -> str:
+    from detector.pipeline import available_cores
+
+    return f"{available_cores()} cores, {platform.machine()}"
+
+
+def _memory() -> Fact:
+    try:
+        total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
+    except (ValueError, OSError, AttributeError):
+        return Fact("memory", "missing", "unknown on this system")
+    if total < 2:
+        return Fact("memory", "missing", f"{total:.1f} GiB", "the embedded release wants 2 GiB")
+    return Fact("memory", "ok", f"{total:.1f} GiB")
+
+
+def _packages() -> Iterator[Fact]:
+    for name in ("torch", "transformers", "pyarrow", "pydantic"):
+        found = _version(name)
+        if found:
+            yield Fact(name, "ok", found, needed=True)
+        else:
+            yield Fact(name, "missing", "not installed", "pip install -c constraints.txt -e .", needed=True)
+
+
+def _gpu() -> Fact:
+    try:
+        import torch
+    except ImportError:
+        return Fact("GPU", "missing", "torch is not installed")
+    if not torch.cuda.is_available():
+        return Fact("GPU", "missing", "none; models run on the processor")
+    name, memory = torch.cuda.get_device_name(), torch.cuda.get_device_properties(0).total_memory / 2**30
+    return Fact(
+        "GPU", "ok", f"{torch.cuda.device_count()} x {name}, {memory:.0f} GiB, CUDA {torch.version.cuda}"
+    )
+
+
+def _release() -> Fact:
+    from detector.release import EMBEDDED, Release
+
+    def look() -> str:
+        info = Release(EMBEDDED).info
+        return f"{info.id}, verified, covers {' '.join(info.codes)}"
+
+    return _attempt("embedded release", look, "install dialint again: the package is damaged", needed=True)
+
+
+def _home() -> Fact:
+    home = Path(os.environ.get("DIALINT_HOME") or Path.home() / ".local/share/dialint")
+
+    def look() -> str:
+        there = next(folder for folder in (home, *home.parents) if folder.exists())
+        if not os.access(there, os.W_OK):
+            raise PermissionError(f"{there} is not writable")
+        free = shutil.disk_usage(there).free / 2**30
+        return f"{home} {'exists' if home.exists() else 'will be made'}, {free:.0f} GiB free"
+
+    return _attempt("store", look, "set DIALINT_HOME to a folder that can be written")
+
+
+def _attempt(what: str, look: Callable[[], str], remedy: str, *, needed: bool = False) -> Fact:
+    try:
+        return Fact(what, "ok", look(), needed=needed)
+    except (DialintError, OSError) as error:
+        return Fact(what, "broken", str(error), remedy, needed)
+
+
+def _extra(extra: str) -> Fact:
+    """Whether all packages of an extra are there."""
+    from packaging.requirements import Requirement
+
+    wanted = [Requirement(line) for line in requires("dialint") or [] if f'extra == "{extra}"' in line]
+    missing = [item.name for item in wanted if _version(item.name) is None]
+    if missing:
+        command = f"pip install -c constraints.txt -e '.[{extra}]'"
+        return Fact(f"extra {extra}", "missing", f"lacks {', '.join(missing)}", command)
+    return Fact(f"extra {extra}", "ok", ", ".join(f"{item.name} {_version(item.name)}" for item in wanted))
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None

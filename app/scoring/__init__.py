@@ -1,0 +1,1 @@
+"""What `dialint score` is made of; `app.score` is its door."""

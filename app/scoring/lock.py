@@ -1,0 +1,52 @@
+"""One process at a time in a job's folder, and the folder's removal, which must not race with the next one.
+
+The lock is the kernel's and dies with its process, however that dies. Knows nothing of jobs.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from detector.artifacts import disk_errors, fsync_folder
+from detector.errors import OutputRefused
+
+
+def locked(folder: Path, out: Path) -> int:
+    """An open, locked handle; taken again if the folder was removed while we waited at its door."""
+    path = folder / "lock"
+    while True:
+        with disk_errors(out):
+            folder.mkdir(exist_ok=True)
+            try:
+                handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+            except FileNotFoundError:
+                continue
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                pid = os.read(handle, 20).decode(errors="replace").strip() or "?"
+                os.close(handle)
+                raise OutputRefused(
+                    "E_LOCKED",
+                    f"{out}: another dialint (process {pid}) is writing it; wait or stop it",
+                ) from None
+            if path.exists() and os.path.samestat(os.fstat(handle), path.stat()):
+                os.ftruncate(handle, 0)
+                os.write(handle, f"{os.getpid()}\n".encode())
+                return handle
+            os.close(handle)
+
+
+def remove(folder: Path) -> None:
+    """Remove the job folder, its lock last."""
+    with disk_errors(folder):
+        for path in sorted(folder.iterdir()):
+            if path.name != "lock":
+                path.unlink()
+        (folder / "lock").unlink()
+        with suppress(OSError):  # the next process may be inside already
+            folder.rmdir()
+        fsync_folder(folder.parent)

@@ -1,0 +1,179 @@
+"""The loop of ``dialint score``: logs are read and judged chunk by chunk into a durable job.
+
+What an option means stands in `app.score`, what a job survives in `app.scoring.job`.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from app.score import ScoreConfig, say
+from app.scoring.chunks import chunked, longest
+from app.scoring.drain import Drain, Interrupted, draining
+from app.scoring.final import make_final, manifest_of
+from app.scoring.job import Job, hold
+from app.scoring.journal import ids_hash
+from app.scoring.progress import progress
+from app.scoring.reports import as_text
+from app.scoring.summary import Tally, found_from
+from app.scoring.work import Pass, prepared
+from app.verdict_files import parsed, verdict_line
+from detector.artifacts import Appender
+from detector.detectors import Detector
+from detector.errors import ConfigError, InputRefused, OutputRefused, TooManyBad
+from detector.ingest.outcomes import Loaded, Reject
+from detector.ingest.read import read
+
+N_REJECTS_SHOWN = 10
+
+
+def score_to_screen(logs: Sequence[str], config: ScoreConfig, detector: Detector | None) -> int:
+    """Report on standard output; nothing is stored and nothing can be resumed."""
+    if config.output_format in ("text", "jsonl"):
+        return _stream(prepared(logs, config, detector)[0])
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "report"
+        code = score_to_file(logs, config, out, detector)
+        with open(out, "rb") as file:
+            shutil.copyfileobj(file, sys.stdout.buffer)
+    return code
+
+
+def _stream(work: Pass) -> int:
+    as_jsonl = work.config.output_format == "jsonl"
+    shown = 0
+
+    def on_reject(reject: Reject) -> None:
+        nonlocal shown
+        shown += 1
+        if shown <= N_REJECTS_SHOWN:
+            say(
+                f"{reject.file}:{reject.line}: {reject.code}: "
+                f"found {reject.found}, expected {reject.expected}"
+            )
+
+    records = read(work.sources, work.config.read, work.counts)
+    with progress(quiet=work.config.quiet) as tell:
+        for number, chunk in enumerate(
+            chunked(records, work.config.chunk_size, work.config.limit, lambda _: None, on_reject)
+        ):
+            began = time.monotonic()
+            for verdict in work.judge(chunk):
+                if as_jsonl:
+                    sys.stdout.buffer.write(verdict_line(verdict))
+                elif text := as_text(verdict, work.taxonomy):
+                    sys.stdout.write(text + "\n")
+            sys.stdout.flush()
+            work.tally.add_chunk(number, len(chunk), longest(chunk), time.monotonic() - began)
+            tell(work.tally.n, work.share_read)
+            work.check_failures(at_end=False)
+    work.check_failures(at_end=True)
+    work.close()
+    return work.exit_code()
+
+
+def score_to_file(logs: Sequence[str], config: ScoreConfig, out: Path, detector: Detector | None) -> int:
+    """Score into `out`, or go on with it, or say that it is done."""
+    if not out.parent.is_dir():
+        raise ConfigError("E_OPTION", f"--out: {out.parent}: no such folder")
+    with hold(out) as job:
+        try:
+            with draining() as drain:
+                return _done(job, *prepared(logs, config, detector), drain)
+        except InputRefused:
+            job.discard()  # nothing of a refused log is kept
+            raise
+        except TooManyBad as error:
+            if error.code == "E_TOO_MANY_BAD":
+                say(f"{out}: not written; the rejects so far are in {job.rejects}")
+            raise
+        except Interrupted as stop:
+            say(f"stopped, {job.n_rows:,} dialogues are safe; the same command goes on from there")
+            return stop.exit_code
+
+
+def _done(job: Job, work: Pass, description: dict[str, Any], drain: Drain) -> int:
+    """Bring the job to its end, whatever of it is done by now."""
+    manifest = job.finished(description)
+    if manifest is not None:
+        say(f"{job.out}: done already, {manifest['files'][0]['rows']:,} verdicts; nothing to do")
+        return int(found_from(manifest["counts"], work.config.fail_on))
+    started_at = datetime.now(UTC)
+    job.begin(description, restart=work.config.restart)
+    _fill(job, work, drain)
+    make_final(job, work)
+    job.publish(manifest_of(job, work, description, started_at))
+    work.close()
+    return work.exit_code()
+
+
+def _fill(job: Job, work: Pass, drain: Drain) -> None:
+    """Read all logs; judge and commit every chunk that no earlier run has done."""
+    _recount(job, work.tally)
+    if job.resumed:
+        say(f"{job.out}: going on after {job.n_rows:,} dialogues")
+    with (
+        closing(Appender(job.rejects, 0)) as rejects,
+        closing(Appender(job.places, 0)) as places,
+        progress(quiet=work.config.quiet) as tell,
+    ):
+
+        def on_load(loaded: Loaded) -> None:
+            if work.has_places:
+                places.write(_json_line([loaded.file, loaded.line]))
+
+        def on_reject(reject: Reject) -> None:
+            rejects.write(_json_line(reject.as_json()))
+
+        records = read(work.sources, work.config.read, work.counts)
+        chunks = chunked(records, work.config.chunk_size, work.config.limit, on_load, on_reject)
+        for number, chunk in enumerate(chunks):
+            if number < len(job.resumed):
+                _same_dialogues(job, number, chunk)
+                continue
+            tell(work.tally.n, work.share_read)
+            with drain.chunk():
+                _commit(job, work, chunk, number)
+            work.check_failures(at_end=False)
+        rejects.sync()
+    work.check_failures(at_end=True)
+
+
+def _commit(job: Job, work: Pass, chunk: Sequence[Loaded], number: int) -> None:
+    began = time.monotonic()
+    lines = [verdict_line(verdict) for verdict in work.judge(chunk)]
+    seconds = time.monotonic() - began
+    ids = [loaded.dialogue.id for loaded in chunk]
+    job.commit(lines, ids, longest(chunk), seconds)
+    work.tally.add_chunk(number, len(chunk), longest(chunk), seconds)
+
+
+def _recount(job: Job, tally: Tally) -> None:
+    """Count what earlier runs did."""
+    with open(job.part, "rb") as file:
+        for verdict in parsed(file):
+            tally.add(verdict)
+    for chunk in job.resumed:
+        tally.add_chunk(chunk.number, chunk.rows, chunk.longest, chunk.seconds)
+
+
+def _same_dialogues(job: Job, number: int, chunk: Sequence[Loaded]) -> None:
+    if job.resumed[number].ids != ids_hash([loaded.dialogue.id for loaded in chunk]):
+        raise OutputRefused(
+            "E_OTHER_JOB",
+            f"{job.out}: chunk {number} of the partial output holds other dialogues than the log yields now; "
+            "--restart throws it away",
+        )
+
+
+def _json_line(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False).encode() + b"\n"

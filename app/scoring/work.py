@@ -1,0 +1,146 @@
+"""What a scoring job is: its logs, its detector, its options, and what was counted on the way.
+
+Everything that can be refused is refused here, before the first dialogue is judged.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from app.score import ScoreConfig, say
+from app.scoring.chunks import Keep, judged, selected_codes
+from app.scoring.summary import SEVERITIES, Tally, closing_table, found_from, show
+from detector.detectors import Detector
+from detector.errors import ConfigError, TooManyBad
+from detector.ingest.outcomes import Counts, Loaded
+from detector.ingest.read import inspect, open_logs
+from detector.ingest.sources import Source
+from detector.records import Verdict
+from detector.taxonomy import Taxonomy
+from detector.taxonomy import load as load_taxonomy
+
+MIN_FOR_SHARE = 200
+"""Dialogues before the share of failed ones may stop a job that is not at its end."""
+
+NOT_IN_WORK = ("out", "fail_on", "max_failed", "restart", "quiet", "read", "detector", "min_severity")
+NOT_IN_READ = ("max_bad",)
+"""Options that change no byte of the output, or stand in the work in another form."""
+
+
+@dataclass
+class Pass:
+    """One pass over the logs: what is read, what judges it, what was counted on the way."""
+
+    config: ScoreConfig
+    sources: list[Source]
+    detector: Detector
+    taxonomy: Taxonomy
+    keep: Keep
+    counts: Counts = field(default_factory=Counts)
+    tally: Tally = field(default_factory=Tally)
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """What the reader counted, for the manifest and the closing table."""
+        warnings = dict(sorted(self.counts.warnings.items()))
+        if self.counts.duplicates:
+            warnings["duplicates skipped"] = self.counts.duplicates
+        return {
+            "read": self.counts.read,
+            "rejected": self.counts.rejected,
+            "rejects": dict(sorted(self.counts.codes.items())),
+            "warnings": warnings,
+        }
+
+    @property
+    def has_places(self) -> bool:
+        """Whether the output points into the logs."""
+        return self.config.output_format in ("junit", "sarif")
+
+    @property
+    def share_read(self) -> float:
+        """Share of the logs' bytes that is read, 0 to 1."""
+        total = sum(source.size for source in self.sources)
+        return min(1.0, self.counts.bytes_read / total) if total else 0.0
+
+    def judge(self, chunk: Sequence[Loaded]) -> list[Verdict]:
+        """The verdicts of one chunk, counted."""
+        verdicts = judged(self.detector, chunk, self.keep, all_probabilities=self.config.all_probabilities)
+        for verdict in verdicts:
+            self.tally.add(verdict)
+        return verdicts
+
+    def check_failures(self, *, at_end: bool) -> None:
+        """
+        Raises:
+            TooManyBad: more dialogues failed than the job allows; an outage is no clean log.
+        """
+        tally, allowed = self.tally, self.config.max_failed
+        if tally.n and (at_end or tally.n >= MIN_FOR_SHARE) and tally.failed > allowed * tally.n:
+            causes = ", ".join(f"{count} x {name}" for name, count in tally.failures.most_common(4))
+            raise TooManyBad(
+                "E_TOO_MANY_FAILED",
+                f"{tally.failed} of {tally.n} dialogues could not be judged ({causes}); {allowed:.1%} are "
+                "allowed. --restart tries them again, --max-failed 1 accepts them",
+            )
+
+    def close(self) -> None:
+        """The closing table, on standard output unless that carries the result."""
+        if not self.config.quiet:
+            data_there = self.config.out is None and self.config.output_format != "text"
+            show(closing_table(self.tally, self.reading, self.detector), to_stderr=data_there)
+
+    def exit_code(self) -> int:
+        """0, or 1 if ``--fail-on`` found something."""
+        return int(found_from(self.tally.counts(), self.config.fail_on))
+
+
+def prepared(
+    logs: Sequence[str], config: ScoreConfig, detector: Detector | None
+) -> tuple[Pass, dict[str, Any]]:
+    """Everything that can be refused is refused here, before the first dialogue is judged; and what the
+    work is: inputs, release and the options that change a byte of the output."""
+    taxonomy = load_taxonomy(config.detector.taxonomy) if detector is None else detector.taxonomy
+    codes = selected_codes(config.codes, taxonomy)
+    severities = frozenset(SEVERITIES[: SEVERITIES.index(config.min_severity) + 1])
+    sources = open_logs(logs)
+    inputs = {source.label: inspect(source, config.read) for source in sources}
+    if detector is None:
+        from detector.pipeline import load_detector
+
+        detector = load_detector(config.detector)
+    _tell_uncovered(codes, detector)
+    options = {name: value for name, value in vars(config).items() if name not in NOT_IN_WORK}
+    reading = {name: value for name, value in asdict(config.read).items() if name not in NOT_IN_READ}
+    options |= {"format": config.output_format, "codes": sorted(codes), "severities": sorted(severities)}
+    options["read"] = reading
+    if config.output_format == "junit":
+        options["fail_on"] = config.fail_on
+        options["names"] = [source.name for source in sources]
+    if config.output_format == "sarif":
+        options["names"] = [source.name for source in sources]
+    work = {
+        "inputs": inputs,
+        "release": {
+            "id": detector.release,
+            "fingerprint": detector.fingerprint,
+            "taxonomy": taxonomy.version,
+        },
+        "options": json.loads(json.dumps(options)),
+    }
+    return Pass(config, sources, detector, taxonomy, Keep(codes, severities, taxonomy)), work
+
+
+def _tell_uncovered(codes: frozenset[str], detector: Detector) -> None:
+    """
+    Raises:
+        ConfigError: the release covers none of the codes asked for, so silence would mean nothing.
+    """
+    uncovered = sorted(codes - set(detector.codes))
+    if uncovered and len(uncovered) == len(codes):
+        raise ConfigError("E_CODE", f"--codes: not covered by {detector.release}: {' '.join(uncovered)}")
+    if uncovered:
+        say(f"not covered by {detector.release}, so never found: {' '.join(uncovered)}")

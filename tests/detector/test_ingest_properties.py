@@ -1,0 +1,313 @@
+"""Properties of reading: the quick way equals the strict way, and no bytes at all break anything."""
+
+# ruff: noqa: E501  tables of cases stay one case a line
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from detector.errors import UserError
+from detector.ingest.checks import Draft, DraftTurn, finish
+from detector.ingest.config import ReadConfig
+from detector.ingest.documents import segments
+from detector.ingest.duplicates import RUN_ROWS, Seen
+from detector.ingest.fastlines import FastLines
+from detector.ingest.jsonlines import strict_record
+from detector.ingest.lines import chunks
+from detector.ingest.outcomes import BadRecord
+from detector.ingest.read import Counts, Loaded, Reject, inspect, open_logs, read
+from detector.ingest.recognition import preview
+from detector.ingest.shapes import CANONICAL
+from detector.ingest.sources import Source
+from detector.records import Dialogue
+
+CONFIG = ReadConfig(max_bad=1.0)
+QUICK = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SOURCE = Source("log.jsonl", Path("log.jsonl"), 0, (0, 0, 0, 0), "log.jsonl")
+
+texts = st.text(max_size=12) | st.sampled_from(
+    ["", " ", 'say "hi"', "back\\slash", "a\tb", "</s>", "[INST]", "\u200b", "\u202e", "\ufeff", "\x00", "Привет", "你好", "\u3000"]
+)  # fmt: skip
+times = st.sampled_from(
+    [None, "", "2026-03-02T09:14:05Z", "2026-03-02T09:14:06Z", "2026-03-02T09:14:05+01:00", "2026-03-02", "never", 5, "1969-01-01"]
+)  # fmt: skip
+odd = st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats() | texts | st.just([])
+roles = st.sampled_from(["customer", "agent", "bot", "system", "tool", "user", "Agent", ""])
+turns = st.fixed_dictionaries(
+    {"role": roles, "text": texts},
+    optional={"at": times, "author": texts | st.none(), "index": st.integers(-3, 9), "action": odd, "x": odd},
+)
+records = st.fixed_dictionaries(
+    {"turns": st.lists(turns, max_size=4)},
+    optional={
+        "id": texts | st.just("d1"), "dialogue_id": st.just("d1"), "language": texts | st.none(), "agent": odd,
+        "source": texts, "metadata": st.dictionaries(texts, odd, max_size=2), "masked": odd, "policy": texts,
+    },
+)  # fmt: skip
+
+
+def strictly(line: bytes) -> tuple[Dialogue | BadRecord, Counter[str]]:
+    warnings: Counter[str] = Counter()
+    found = list(strict_record(line, 1, 0, SOURCE, CANONICAL, CONFIG, warnings))
+    assert len(found) == 1
+    return found[0].outcome, warnings
+
+
+def agree(line: bytes) -> bool:
+    """Whether the quick way took the line; fails if it gave something else than the strict way."""
+    warnings: Counter[str] = Counter()
+    quick = FastLines(CONFIG).dialogues([line], warnings)[0]
+    if quick is None:
+        assert not warnings
+        return False
+    strict, counted = strictly(line)
+    assert isinstance(strict, Dialogue), getattr(strict, "code", None)
+    assert quick == strict
+    assert quick.model_dump() == strict.model_dump()
+    assert warnings == counted
+    return True
+
+
+@QUICK
+@given(records, st.booleans(), st.sampled_from([(", ", ": "), (",", ":"), (" ,", "  : "), (",\t", "\t:")]))
+def test_quick_and_strict_agree(
+    record: dict[str, Any], ascii_only: bool, separators: tuple[str, str]
+) -> None:
+    try:
+        line = json.dumps(record, ensure_ascii=ascii_only, separators=separators).encode()
+    except UnicodeEncodeError:
+        return
+    agree(line)
+
+
+GOOD = '{"id": "d1", "turns": [{"role": "agent", "text": "a"}, {"text": "b \\" c", "role": "customer"}]}'
+
+
+@QUICK
+@given(st.integers(0, len(GOOD)), st.sampled_from(
+    ['"id": "d2", ', '"role" : "bot", ', '"text"  :"x",', '"', "\\", '\\"', ":", '":', "{", "}", ",", " ", "\\\\", '"at": null, ', "1", "\x0b"]),
+    st.integers(0, 3))  # fmt: skip
+def test_quick_and_strict_agree_on_mangled_lines(place: int, inserted: str, cut: int) -> None:
+    agree((GOOD[:place] + inserted + GOOD[place + cut :]).encode())
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        GOOD,
+        GOOD.replace(" ", ""),
+        GOOD.replace('"text": "a"', '"text": "Grüße, Привет, 你好"'),
+        GOOD.replace('"text": "a"', '"text": "", "at": "2026-03-02T09:14:05Z", "author": "leo", "index": 0'),
+        GOOD.replace('"turns"', '"language": "en", "policy": null, "source": "s", "split": "train", "turns"'),
+    ],
+)
+def test_quick_way_takes_plain_lines(line: str) -> None:
+    assert agree(line.encode())
+
+
+def test_quick_way_takes_no_line_with_a_key_twice() -> None:
+    for place in range(len(GOOD)):
+        for twice in (
+            '"id": "d1", ',
+            '"role": "agent", ',
+            '"text": "b", ',
+            '"turns": [], ',
+            '"role" : "agent" ,',
+        ):
+            line = (GOOD[:place] + twice + GOOD[place:]).encode()
+            if agree(line):
+                assert not isinstance(strictly(line)[0], BadRecord)
+    many = "\n".join([GOOD, GOOD.replace('"id"', '"id": "d0", "id"')])
+    quick = FastLines(CONFIG).dialogues(many.encode().split(b"\n"), Counter())
+    assert [item is None for item in quick] == [False, True]
+
+
+@QUICK
+@given(st.text(max_size=60))
+def test_finished_text_keeps_its_length(text: str) -> None:
+    draft = Draft("d1", [DraftTurn("customer", "hello"), DraftTurn("agent", text)])
+    dialogue = finish(draft, CONFIG, Counter())
+    assert len(dialogue.turns[1].text) == len(text)
+
+
+def outcomes(path: Path) -> list[Loaded | Reject]:
+    """All that comes out of a file; a refusal or too many bad records are answers too."""
+    try:
+        sources = open_logs([str(path)])
+        for source in sources:
+            inspect(source, CONFIG)
+        return list(read(sources, CONFIG, Counts()))
+    except UserError as error:
+        assert error.code.startswith("E_")
+        return []
+
+
+SEEDS = [
+    GOOD.encode() + b"\n" + GOOD.encode().replace(b"d1", b"d2") + b"\n",
+    b'[{"id":"d1","conversations":[{"from":"human","value":"Hi"},{"from":"gpt","value":"Ho"}]}]',
+    b'{"SNG1.json":{"goal":{},"log":[{"text":"A","metadata":{}},{"text":"B","metadata":{}}]}}',
+    b'{"comments":[{"author_id":7,"public":true,"html_body":"<p>Hi</p>"}],"users":[{"id":7,"role":"end-user"}]}',
+    b'{"id":"1","source":{"body":"<b>x","author":{"type":"user"}},"conversation_parts":{"conversation_parts":[]}}',
+    b'[{"ticket_id":20,"incoming":true,"private":false,"body_text":"Still."}]',
+    b'{"results":[{"type":"MESSAGE","conversationsThreadId":"t","createdAt":"2026","direction":"INCOMING","text":"x"}]}',
+    b'{"messages":[{"conversation_sid":"c","index":0,"author":"+1","body":"x","date_created":"2026-03-02"}]}',
+    b'{"Transcript":[{"Type":"MESSAGE","Content":"x","ParticipantRole":"AGENT"}],"ContactId":"c"}',
+    b'{"train":[{"convo_id":1,"original":[["customer","a"],["agent","b"]]}]}',
+    b'[{"task_id":0,"trial":0,"traj":[{"role":"user","content":"x"},{"role":"assistant","content":"Action:{}"}]}]',
+    b'{"messages":[{"author":{"type":"user"},"content":{"text":"x"},"received":"2026-03-02T09:14:05.120Z"}]}',
+    b'case_id,role,text,created_at\nd1,user,"a\nb",2026-03-02\nd1,agent,c,\n',
+]
+
+
+@QUICK
+@given(
+    st.sampled_from(SEEDS),
+    st.lists(st.tuples(st.integers(0, 400), st.binary(max_size=3), st.integers(0, 4)), max_size=4),
+)
+def test_no_damage_breaks_the_reader(
+    tmp_path: Path, seed: bytes, damage: list[tuple[int, bytes, int]]
+) -> None:
+    for place, inserted, cut in damage:
+        seed = seed[:place] + inserted + seed[place + cut :]
+    path = tmp_path / "log"
+    path.write_bytes(seed)
+    for item in outcomes(path):
+        if isinstance(item, Loaded):
+            assert Dialogue.model_validate(item.dialogue.model_dump()) == item.dialogue
+        else:
+            json.dumps(item.as_json())
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
+        st.sampled_from(["id", "turns", "messages", "comments", "author", "content", "role", "text", "log", "traj",
+                         "task_id", "results", "events", "users", "author_id", "conversations", "from", "value",
+                         "conversation_parts", "source", "Transcript", "Participants", "original", "convo_id",
+                         "incoming", "body_text", "conversationsThreadId", "conversation_sid", "metadata", "via"]),
+        inner, max_size=4),
+    max_leaves=12,
+)  # fmt: skip
+
+
+@QUICK
+@given(values)
+@example({"comments": [None]})
+@example({"comments": [7]})
+@example({"messages": [{"role": ["user"]}]})
+@example([{"incoming": [], "body": ""}])
+@example({"users": [{"id": []}], "comments": [{"author_id": []}]})
+def test_no_shape_breaks_the_reader(tmp_path: Path, value: Any) -> None:
+    for name, data in (
+        ("log.json", json.dumps(value)),
+        ("log.jsonl", json.dumps(value) + "\n" + GOOD + "\n"),
+    ):
+        path = tmp_path / name
+        path.write_text(data)
+        outcomes(path)
+
+
+@pytest.mark.parametrize("format", ["openai", "sharegpt", "zendesk", "zendesk-messaging", "intercom", "freshdesk",
+                                    "hubspot", "twilio", "connect", "abcd", "multiwoz", "sgd", "tau", "tau2"])  # fmt: skip
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(value=values)
+def test_no_shape_breaks_a_named_format(tmp_path: Path, format: str, value: Any) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text(
+        json.dumps(value) + "\n" + json.dumps({"id": "x", "messages": value, "comments": value}) + "\n"
+    )
+    config = ReadConfig(max_bad=1.0, format=format)
+    try:
+        list(read(open_logs([str(path)]), config, Counts()))
+    except UserError as error:
+        assert error.code.startswith("E_")
+
+
+@QUICK
+@given(st.binary(max_size=80), st.lists(st.integers(1, 30), max_size=6))
+def test_lines_do_not_depend_on_blocks(data: bytes, cuts: list[int]) -> None:
+    def cut_up() -> list[bytes]:
+        parts, rest = [], data
+        for cut in cuts:
+            parts.append(rest[:cut])
+            rest = rest[cut:]
+        return [part for part in [*parts, rest] if part]
+
+    bare = data.removeprefix(b"\xef\xbb\xbf")
+    start = len(data) - len(bare)
+    expected = bare.split(b"\n")
+    if expected[-1] == b"":
+        expected.pop()
+    found = [
+        (chunk.first + index, offset, line)
+        for chunk in chunks(cut_up(), 1000)
+        for index, (line, offset) in enumerate(zip(chunk.lines, chunk.offsets(), strict=True))
+    ]
+    assert [line for _, _, line in found] == expected
+    assert [number for number, _, _ in found] == list(range(1, len(expected) + 1))
+    assert all(data[offset : offset + len(line)] == line and offset >= start for _, offset, line in found)
+
+
+@QUICK
+@given(
+    st.lists(st.recursive(st.text('"\\[]{},a', max_size=5), st.lists, max_leaves=4), max_size=5),
+    st.integers(1, 9),
+)
+def test_segments_are_the_elements_of_an_array(elements: list[Any], size: int) -> None:
+    data = json.dumps(elements).encode()
+    blocks = [data[i : i + size] for i in range(0, len(data), size)]
+    found = list(segments(blocks, (), 1000))
+    assert [json.loads(segment.raw) for segment in found] == elements
+    assert all(data[segment.offset :].startswith(segment.raw) for segment in found)
+
+
+@QUICK
+@given(values, st.integers(1, 400))
+def test_preview_of_a_prefix_never_raises(value: Any, length: int) -> None:
+    data = json.dumps(value, indent=1).encode()
+    preview(data[:length])
+    assert preview(data) == value
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 2)), max_size=12), max_size=8),
+    st.booleans(),
+)
+def test_seen_ids_are_remembered_as_a_dictionary_would(
+    batches: list[list[tuple[int, int]]], spill: bool
+) -> None:
+    seen, known, place = Seen(), {}, 0
+    if spill:
+        seen.add([(1_000_000 + i, 0, 0) for i in range(RUN_ROWS)])
+    for batch in batches:
+        rows = []
+        expected = {}
+        for position, (name, content) in enumerate(batch):
+            place += 1
+            rows.append((name, content, place))
+            if name in known:
+                expected[position] = known[name]
+            else:
+                known[name] = (content, place)
+        assert seen.add(rows) == expected
+        if spill:
+            seen.add([(2_000_000 + place * RUN_ROWS + i, 0, 0) for i in range(RUN_ROWS)])
+    seen.close()
+
+
+def test_gz_cut_anywhere_is_refused_or_whole(tmp_path: Path) -> None:
+    data = gzip.compress(SEEDS[0])
+    path = tmp_path / "log.jsonl.gz"
+    for length in range(len(data)):
+        path.write_bytes(data[:length])
+        assert outcomes(path) == []
+    path.write_bytes(data)
+    assert len(outcomes(path)) == 2

@@ -1,0 +1,52 @@
+"""The contract: exact bounds, curves that recover the truth, thresholds that keep their promise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from eval.contract import contract, fit, platt, upper_bound
+
+
+def test_the_bound_of_no_hits_is_known_in_closed_form() -> None:
+    assert upper_bound(0, 100, 0.95) == pytest.approx(1 - 0.05 ** (1 / 100), abs=1e-9)
+    assert upper_bound(10, 10, 0.95) == 1.0
+
+
+def test_the_bound_by_its_definition() -> None:
+    """At the bound, seeing this few hits or fewer has probability 1 - confidence."""
+    bound = upper_bound(3, 50, 0.9)
+    random = np.random.default_rng(0)
+    assert np.mean(random.binomial(50, bound, 200_000) <= 3) == pytest.approx(0.1, abs=0.003)
+
+
+def test_platt_recovers_the_curve_that_made_the_data() -> None:
+    random = np.random.default_rng(0)
+    scores = random.normal(size=50_000)
+    truth = random.random(50_000) < 1 / (1 + np.exp(-(2 * scores - 3)))
+    assert platt(truth, scores) == pytest.approx((2.0, -3.0), abs=0.08)
+
+
+def test_the_threshold_keeps_its_promise_on_fresh_data() -> None:
+    """Simulated scores: with confidence 0.9, at most one in ten contracts may break its rate."""
+    random = np.random.default_rng(1)
+
+    def draw(n: int) -> tuple[np.ndarray, np.ndarray]:
+        truth = random.random(n) < 0.05
+        return truth, random.normal(size=n) + 2.5 * truth
+
+    broken = 0
+    for _ in range(40):
+        scan = fit(*draw(3000), per_100=1.0)
+        assert scan.contract is not None
+        truth, scores = draw(60_000)
+        flagged = np.array([scan.probability(s) for s in scores[~truth]]) >= scan.contract.threshold
+        broken += flagged.mean() > 0.01
+    assert broken <= 8
+
+
+def test_no_threshold_no_contract() -> None:
+    random = np.random.default_rng(2)
+    truth = np.arange(40) < 4
+    assert contract(truth, random.random(40), per_100=0.1, confidence=0.9) is None
+    assert contract(np.zeros(40, bool), random.random(40), per_100=50, confidence=0.9) is None

@@ -1,0 +1,83 @@
+"""Metrics against answers computed by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eval.metrics import (
+    average_precision,
+    bootstrap,
+    calibration_error,
+    false_alarms,
+    pair_auc,
+    precision_at_recall,
+    recall_at_false_alarms,
+)
+
+TRUTH = np.array([1, 0, 1, 0, 0, 1], bool)
+SCORES = np.array([0.9, 0.8, 0.7, 0.6, 0.2, 0.1])
+
+
+def test_average_precision_by_hand() -> None:
+    """Hits at ranks 1, 3, 6: (1/1 + 2/3 + 3/6) / 3."""
+    assert average_precision(TRUTH, SCORES) == pytest.approx((1 + 2 / 3 + 1 / 2) / 3)
+
+
+def test_tied_scores_are_taken_together() -> None:
+    assert average_precision(np.array([1, 0], bool), np.array([0.5, 0.5])) == pytest.approx(0.5)
+    assert average_precision(np.array([0, 1], bool), np.array([0.5, 0.5])) == pytest.approx(0.5)
+
+
+def test_nothing_to_find_has_no_average_precision() -> None:
+    assert math.isnan(average_precision(np.zeros(3, bool), np.arange(3.0)))
+
+
+def test_precision_and_false_alarms_at_a_recall() -> None:
+    assert precision_at_recall(TRUTH, SCORES, 0.5) == pytest.approx(2 / 3)
+    assert false_alarms(TRUTH, SCORES, 0.5) == pytest.approx(100 / 3)
+    assert false_alarms(TRUTH, SCORES, 1.0) == pytest.approx(100.0)
+
+
+def test_recall_at_a_rate_of_false_alarms() -> None:
+    assert recall_at_false_alarms(TRUTH, SCORES, 0.0) == pytest.approx(1 / 3)
+    assert recall_at_false_alarms(TRUTH, SCORES, 34.0) == pytest.approx(2 / 3)
+    assert recall_at_false_alarms(TRUTH, SCORES, 100.0) == 1.0
+
+
+def test_pair_auc_counts_ties_as_halves() -> None:
+    assert pair_auc(np.array([0.9, 0.5, 0.1]), np.array([0.1, 0.5, 0.9])) == pytest.approx(0.5)
+    assert pair_auc(np.array([0.9]), np.array([0.1])) == 1.0
+    assert math.isnan(pair_auc(np.array([]), np.array([])))
+
+
+def test_calibration_error_by_hand() -> None:
+    """Two bins of two: |0.5 - 0.1| and |1.0 - 0.9|, half the weight each."""
+    truth = np.array([0, 1, 1, 1], bool)
+    assert calibration_error(truth, np.array([0.1, 0.1, 0.9, 0.9]), bins=2) == pytest.approx(0.25)
+
+
+def test_the_bootstrap_draws_whole_groups() -> None:
+    """All rows of a group are equal, so a mean over two groups can only be 0, 0.5 or 1."""
+    rows = np.array([0.0] * 5 + [1.0] * 5)
+    groups = np.array([0] * 5 + [1] * 5)
+    seen: set[float] = set()
+
+    def measure(index: np.ndarray) -> float:
+        seen.add(float(rows[index].mean()))
+        return float(rows[index].mean())
+
+    assert bootstrap(measure, groups, rounds=50) == (0.0, 1.0)
+    assert seen == {0.0, 0.5, 1.0}
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(-5, 5)), min_size=1, max_size=40))
+def test_average_precision_lies_between_the_worst_order_and_one(rows: list[tuple[bool, int]]) -> None:
+    truth, scores = np.array([t for t, _ in rows], bool), np.array([float(s) for _, s in rows])
+    if truth.any():
+        assert truth.mean() ** 2 / 2 <= average_precision(truth, scores) <= 1.0 + 1e-12
+        assert average_precision(truth, truth.astype(float)) == pytest.approx(1.0)

@@ -1,0 +1,146 @@
+"""Teaching a scanner end to end with a tiny encoder: it learns, resumes bit for bit, becomes a release.
+
+The texts are random words and the errors are planted words: a test of the machinery, not of quality.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import tiny
+import torch
+from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer, models, pre_tokenizers
+
+import finetune.scan
+from detector.artifacts import write_manifest
+from detector.detectors import DetectorConfig
+from detector.engines.scan_model import backbone_from_config
+from detector.errors import OutputRefused, ReleaseRefused
+from detector.pipeline import load_detector
+from detector.records import Dialogue, Example, Label, Turn
+from detector.release import Release
+from finetune.pack import PackConfig, pack
+from finetune.scan import ScanConfig, scan
+
+PLANTED = {"T1": "rude", "V2": "pin", "R1": "bye"}
+CONTROL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[unused1]", "[unused2]", "[unused3]"]
+WORDS = [*CONTROL, *(f"w{i}" for i in range(50)), *PLANTED.values()]
+
+
+def example(number: int, chance: random.Random, split: str) -> Example:
+    turns, labels = [], []
+    for index in range(6):
+        words = [f"w{chance.randrange(12)}" for _ in range(chance.randint(3, 8))]
+        code = chance.choice(["T1", "V2"]) if index % 2 and chance.random() < 0.6 else None
+        code = "R1" if index == 5 and chance.random() < 0.4 else code
+        if code is not None:
+            words[-1] = PLANTED[code]
+        text = " ".join(words)
+        turns.append(Turn(index=index, role="agent" if index % 2 else "customer", text=text))
+        if code is not None:
+            start = text.index(PLANTED[code])
+            labels.append(
+                Label(
+                    dialogue_id=str(number), turn=index, code=code, probability=1.0, method="inject:planted",
+                    start=start, end=start + len(PLANTED[code]),
+                )
+            )  # fmt: skip
+    return Example(
+        dialogue=Dialogue(id=str(number), turns=tuple(turns)), labels=tuple(labels), split=split
+    )
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Examples and a base model of random weights."""
+    root = tmp_path_factory.mktemp("teach")
+    examples, base = root / "examples", root / "base"
+    examples.mkdir()
+    base.mkdir()
+    chance = random.Random(0)
+    sizes = {"train": 240, "dev": 30, "calibration": 150, "dev_unseen": 40, "test_seen": 30, "test_unseen": 30,
+             "test_domain": 10, "clean_star": 10}  # fmt: skip
+    for name, size in sizes.items():
+        lines = [example(i, chance, name).model_dump_json() + "\n" for i in range(size)]
+        (examples / f"{name}.jsonl").write_text("".join(lines))
+    write_manifest(
+        examples / "manifest.json",
+        {"sources": [{"name": "random", "rows": 1, "licence": "none", "trains": True}],
+         "families": [{"name": "T1.planted", "code": "T1", "held_out": True}]},
+    )  # fmt: skip
+    tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(WORDS)}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    (base / "tokenizer.json").write_text(tokenizer.to_str())
+    shape = {**tiny.ENCODER, "vocab_size": len(WORDS)}
+    (base / "config.json").write_text(json.dumps(shape))
+    torch.manual_seed(0)
+    save_file(backbone_from_config(shape).state_dict(), base / "model.safetensors")
+    return examples, base
+
+
+@pytest.fixture(scope="module")
+def config(folders: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> ScanConfig:
+    return ScanConfig(
+        examples=folders[0], base=folders[1], out=tmp_path_factory.mktemp("taught") / "scanner", epochs=7,
+        row_tokens=400, context_tokens=100, learning_rate=4e-3, head_learning_rate=2e-2, prefix_share=0.0, threads=1,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def taught(config: ScanConfig) -> Path:
+    scan(config)
+    return config.out
+
+
+def test_it_learns_what_was_planted(taught: Path) -> None:
+    last = json.loads((taught / "metrics.jsonl").read_text().splitlines()[-1])
+    assert set(last["dev"]) == {"macro", "T1", "V2", "R1"}
+    assert last["dev"]["macro"] > 0.9
+
+
+def test_a_trained_folder_is_not_overwritten(config: ScanConfig, taught: Path) -> None:
+    with pytest.raises(OutputRefused, match="holds a trained scanner"):
+        scan(config)
+
+
+def test_a_killed_run_goes_on_bit_for_bit(
+    config: ScanConfig, taught: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    again = replace(config, out=tmp_path / "scanner", checkpoint_minutes=0)
+    steps = iter(range(20))
+    loss = finetune.scan._loss
+
+    def dies(*args: object) -> torch.Tensor:
+        if next(steps, None) is None:
+            raise KeyboardInterrupt
+        return loss(*args)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(finetune.scan, "_loss", dies)
+        scan(again)
+    assert not (again.out / "training.json").exists()
+    scan(again)
+    first, second = load_file(taught / "model.safetensors"), load_file(again.out / "model.safetensors")
+    assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+def test_it_becomes_a_release_that_finds_them(config: ScanConfig, taught: Path, tmp_path: Path) -> None:
+    packed = PackConfig(scanner=taught, examples=config.examples, out=tmp_path / "r", name="tiny", per_100=5, rounds=5)
+    pack(packed)
+    info = Release(packed.out).info
+    assert set(info.codes) == set(PLANTED)
+    card = (packed.out / "MODEL_CARD.md").read_text()
+    assert "Not covered by this release:** L1" in card
+    turns = (Turn(index=0, role="customer", text="w1"), Turn(index=1, role="agent", text="w2 w3 w4 rude"))
+    (verdict,) = load_detector(DetectorConfig(release=packed.out)).verdicts([Dialogue(id="d", turns=turns)])
+    assert [(finding.code, finding.quote) for finding in verdict.findings] == [("T1", "w2 w3 w4 rude")]
+    with pytest.raises(OutputRefused):
+        pack(packed)
+    (packed.out / "model.safetensors").write_bytes(b"")
+    with pytest.raises(ReleaseRefused):
+        load_detector(DetectorConfig(release=packed.out))
