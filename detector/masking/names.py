@@ -188,10 +188,11 @@ def _answers(view: View) -> Iterator[Found]:
 def _words(view: View, position: int, *, lower: bool, most: int) -> Found | None:
     """The name that begins at `position`: capitalised words, or any that is no common word if `lower`."""
     start = end = position
-    count = 0
+    count = titles = 0
     while count < most and (word := _WORD.match(view.text, position)):
         low = view.low[word.start() : word.end()]
-        if low in TITLES and count == 0:
+        if low in TITLES and titles < 2 and count == 0:
+            titles += 1
             start = end = position = _past(view, word.end())
             continue
         particle = low in PARTICLES and (count > 0 or word[0][0].isupper())

@@ -1,6 +1,5 @@
 """Every row of the list of bad inputs that concerns logs, on the canonical format and on files."""
 
-# ruff: noqa: E501  tables of cases stay one case a line
 from __future__ import annotations
 
 import gzip

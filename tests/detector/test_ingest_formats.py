@@ -1,6 +1,5 @@
 """Every format of logs: what a good file gives, and the same bad inputs in each of them."""
 
-# ruff: noqa: E501  tables of cases stay one case a line
 from __future__ import annotations
 
 import csv

@@ -1,6 +1,5 @@
 """Properties of reading: the quick way equals the strict way, and no bytes at all break anything."""
 
-# ruff: noqa: E501  tables of cases stay one case a line
 from __future__ import annotations
 
 import gzip

@@ -1,1 +1,0 @@
-"""The release that ships with the package."""

@@ -1,0 +1,202 @@
+"""Masking of texts: what goes, what stays, the way back, and that doing it twice changes nothing."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from detector.masking import KINDS, mask_text
+
+GOES = [
+    ("mail ben.lee@example.com today", "mail [EMAIL_1] today"),
+    ("anna (at) example dot com", "[EMAIL_1]"),
+    ("ring +44 20 7946 0958 or (212) 555-0142", "ring [PHONE_1] or [PHONE_2]"),
+    ("call me on 555 0199", "call me on [PHONE_1]"),
+    ("five five five, zero one nine nine", "[PHONE_1]"),
+    ("card 4111 1111 1111 1111 12/26", "card [CARD_1] 12/26"),
+    ("IBAN DE89 3704 0044 0532 0130 00 thanks", "IBAN [IBAN_1] thanks"),
+    ("from 192.0.2.45 again", "from [IP_1] again"),
+    ("my ssn is 078-05-1120.", "my ssn is [SSN_1]."),
+    ("passport number 533380006", "passport number [ID_1]"),
+    ("I live at 221B Baker Street, London NW1 6XE.", "I live at [ADDRESS_1]."),
+    ("my name is ben", "my name is [NAME_1]"),
+    ("this is Dr. Anna Kowalska speaking", "this is Dr. [NAME_1] speaking"),
+    ("Regards,\nTom Lee", "Regards,\n[NAME_1]"),
+    ("Hi Sarah, thanks", "Hi [NAME_1], thanks"),
+]
+
+STAYS = [
+    "order 4471 2233 9911",
+    "tracking 1Z 999 AA1 01 2345 6784",
+    "ticket #123-456-7890",
+    "it costs 1,299.00, not $1299.00",
+    "on 2024-03-15 at 10:45:30, or 12/05/2024",
+    "booking reference QX7TL2",
+    "the last four digits are 1234",
+    "my name is on the account",
+    "Hi there, Hello Support, this is ridiculous, I'm Sorry",
+    "Version 10.0.19.45 of the app",
+    "We meet at noon, see example.com",
+    "{first_name}, your order has shipped",
+]
+
+FRAGMENTS = [
+    *(text for text, _ in GOES),
+    *STAYS,
+    *(
+        "Hi ",
+        "Anna",
+        "Will",
+        "may",
+        " at ",
+        " dot ",
+        "com",
+        "@",
+        "(at)",
+        "[",
+        "]",
+        "_1",
+        "my name is ",
+        "Mr. ",
+    ),
+    *(
+        "[NAME_1]",
+        "[EMAIL_7]",
+        "[PHONE_0]",
+        "[NAME_",
+        "order ",
+        "call ",
+        "555",
+        "0199",
+        "-",
+        " ",
+        "\n",
+        ", ",
+        "+",
+    ),
+    *("\u200b", "\ue000", "４１", "é", "İ", "ß", "one two ", "three four ", "street", "12 Elm ", "passport "),
+]
+TEXTS = st.one_of(st.lists(st.sampled_from(FRAGMENTS), max_size=9).map("".join), st.text(max_size=60))
+
+
+@pytest.mark.parametrize(("text", "masked"), GOES)
+def test_personal_data_become_placeholders(text: str, masked: str) -> None:
+    assert mask_text(text).text == masked
+
+
+@pytest.mark.parametrize("text", STAYS)
+def test_what_is_not_personal_stays(text: str) -> None:
+    assert mask_text(text).text == text
+
+
+def test_one_value_has_one_placeholder_however_it_is_written() -> None:
+    masked = mask_text(
+        "mail BEN@example.com or ben (at) example dot com, cell 212-555-0142 or (212) 555 0142"
+    )
+    assert masked.text == "mail [EMAIL_1] or [EMAIL_1], cell [PHONE_1] or [PHONE_1]"
+
+
+def test_numbering_goes_on_after_placeholders_that_stand_there() -> None:
+    assert mask_text("[EMAIL_3] wrote to a@example.com").text == "[EMAIL_3] wrote to [EMAIL_4]"
+
+
+def test_look_alike_characters_do_not_hide_a_number() -> None:
+    assert (
+        mask_text("call ４１５-５５５-０１９９ or 415\u200b-555-0188").text == "call [PHONE_1] or [PHONE_2]"
+    )
+
+
+def test_offsets_lead_back_to_the_original() -> None:
+    text = "Hi Sarah, mail a@example.com now"
+    masked = mask_text(text)
+    assert masked.text == "Hi [NAME_1], mail [EMAIL_1] now"
+    assert masked.to_original(0, 2) == (0, 2)
+    assert text[slice(*masked.to_original(masked.text.index("mail"), masked.text.index(" now")))] == (
+        "mail a@example.com"
+    )
+    inside = masked.text.index("AME_1")
+    assert text[slice(*masked.to_original(inside, inside + 2))] == "Sarah"
+    assert masked.to_original(inside, inside) == (3, 8)
+    assert masked.to_original(3, 3) == (3, 3)
+    assert masked.to_original(len(masked.text), len(masked.text)) == (len(text), len(text))
+
+
+@pytest.mark.parametrize(("start", "end"), [(-1, 2), (3, 2), (0, 99)])
+def test_a_range_outside_the_text_is_refused(start: int, end: int) -> None:
+    with pytest.raises(ValueError, match="range"):
+        mask_text("Hi Sarah").to_original(start, end)
+
+
+@settings(max_examples=400, deadline=None)
+@given(TEXTS)
+@example("Mr. Mr. Mr. Anna")
+@example("[NAME_1] call 555 0199 555 0199")
+def test_masking_what_is_masked_changes_nothing(text: str) -> None:
+    once = mask_text(text).text
+    assert mask_text(once).text == once
+
+
+@settings(max_examples=200, deadline=None)
+@given(TEXTS)
+def test_spans_tell_exactly_what_was_replaced(text: str) -> None:
+    masked = mask_text(text)
+    rebuilt, position, original = "", 0, 0
+    for span in masked.spans:
+        assert masked.text[position : span.start] == text[original : span.original_start]
+        assert masked.text[span.start : span.end].startswith(f"[{span.kind}_")
+        assert masked.to_original(span.start, span.end) == (span.original_start, span.original_end)
+        rebuilt += masked.text[position : span.start] + text[span.original_start : span.original_end]
+        position, original = span.end, span.original_end
+    assert rebuilt + masked.text[position:] == text
+
+
+HOSTILE = [
+    *(
+        "a",
+        "1",
+        "1 ",
+        "@",
+        "a@",
+        "a@a@",
+        "a at b dot c ",
+        "0123456789 ",
+        "5 5 5 0 1 9 9 ",
+        "one two three ",
+        "a ",
+    ),
+    *(
+        "Mr. ",
+        "Hi Anna, ",
+        "my name is ",
+        "passport  ",
+        "ssn ",
+        "de12 3456",
+        "12 a b c ",
+        "12 Main Street ",
+        " ",
+        "\n",
+    ),
+    *(
+        "ул. а",
+        "calle a ",
+        "zip code is ",
+        "a:",
+        "1.1.1.",
+        "A-B-",
+        "A B ",
+        "Regards,\n",
+        "[NAME_1]",
+        "a\u200b",
+        "x'",
+    ),
+]
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_long_hostile_text_is_masked_in_one_go(piece: str) -> None:
+    """No clock: a pattern whose cost grows with the square of the text would not come back."""
+    text = (piece * (30_000 // len(piece)))[:30_000]
+    masked = mask_text(text)
+    assert {span.kind for span in masked.spans} <= set(KINDS)
+    assert sum(span.original_end - span.original_start for span in masked.spans) <= len(text)

@@ -1,0 +1,111 @@
+"""Masking of dialogues: one numbering for all turns, mentions, questions and their answers."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from detector.masking import mask_dialogue
+from detector.records import Dialogue, Turn
+
+
+def dialogue(*texts: str, sources: tuple[str, ...] = ()) -> Dialogue:
+    turns = tuple(
+        Turn(index=i, role="customer" if i % 2 else "agent", text=text, author="anna.lee@example.com")
+        for i, text in enumerate(texts)
+    )
+    return Dialogue(
+        id="ben@example.com", turns=turns, agent="Anna Lee", sources=sources, metadata={"o": "555"}
+    )
+
+
+def texts(*given_texts: str) -> list[str]:
+    return [turn.text for turn in mask_dialogue(dialogue(*given_texts))[0].turns]
+
+
+def test_the_same_value_has_the_same_placeholder_in_all_turns() -> None:
+    assert texts("Mail a@example.com or b@example.com?", "b@example.com", "So A@EXAMPLE.com is old.") == [
+        "Mail [EMAIL_1] or [EMAIL_2]?",
+        "[EMAIL_2]",
+        "So [EMAIL_1] is old.",
+    ]
+
+
+def test_later_mentions_of_a_name_are_masked() -> None:
+    assert texts(
+        "How can I help?", "my name is Anna Kowalska", "Sure thing, then Anna it is. Is Kowalska right?"
+    ) == [
+        "How can I help?",
+        "my name is [NAME_1]",
+        "Sure thing, then [NAME_1] it is. Is [NAME_1] right?",
+    ]
+
+
+def test_a_name_that_is_a_word_does_not_swallow_the_word() -> None:
+    masked = texts(
+        "Hello", "My name is Will Young", "Will you hold, Will Young? Young people wait, so Will waits."
+    )
+    assert masked[2] == "Will you hold, [NAME_1]? Young people wait, so [NAME_1] waits."
+
+
+def test_an_answer_is_masked_for_what_was_asked() -> None:
+    assert texts("May I have your name?", "Zebulon Crane", "And your phone number?", "4155550142") == [
+        "May I have your name?",
+        "[NAME_1]",
+        "And your phone number?",
+        "[PHONE_1]",
+    ]
+
+
+def test_an_answer_to_another_question_stays() -> None:
+    assert texts("What is your order number?", "415-555-0142")[1] == "415-555-0142"
+
+
+def test_ids_authors_and_metadata_stay_and_the_input_is_untouched() -> None:
+    before = dialogue("Hi Sarah,", sources=("kb-0049-301234567", "Ask Sarah at s@example.com"))
+    after, masked = mask_dialogue(before)
+    assert (before.masked, after.masked) == (False, True)
+    assert (after.id, after.agent, after.turns[0].author) == (before.id, before.agent, before.turns[0].author)
+    assert after.metadata == before.metadata
+    assert after.sources == ("kb-0049-301234567", "Ask [NAME_1] at [EMAIL_1]")
+    assert before.turns[0].text == "Hi Sarah,"
+    assert [text.text for text in masked] == [turn.text for turn in after.turns]
+
+
+def test_a_dialogue_without_turns() -> None:
+    after, masked = mask_dialogue(dialogue())
+    assert (after.turns, masked, after.masked) == ((), (), True)
+
+
+PIECES = st.sampled_from(
+    [
+        "What is your name?",
+        "Ben",
+        "ben",
+        "my name is Ben Park",
+        "Thanks Ben",
+        "call 555 0199",
+        "phone number?",
+    ]
+    + [
+        "5550199",
+        "[NAME_2]",
+        "Park it, Ben Park",
+        "your passport number please",
+        "533380006",
+        "ok",
+        " ",
+        "Hi ",
+    ]
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.lists(PIECES, min_size=1, max_size=4).map(" ".join), max_size=5))
+def test_masking_a_masked_dialogue_changes_nothing(turns: list[str]) -> None:
+    once, _ = mask_dialogue(dialogue(*turns))
+    twice, masked = mask_dialogue(once)
+    assert twice == once
+    assert all(
+        span.end - span.start == span.original_end - span.original_start for m in masked for span in m.spans
+    )
