@@ -10,6 +10,7 @@ import shutil
 import sys
 import tempfile
 import time
+from collections import deque
 from collections.abc import Sequence
 from contextlib import closing
 from datetime import UTC, datetime
@@ -21,7 +22,7 @@ from app.scoring.chunks import chunked, longest
 from app.scoring.drain import Drain, Interrupted, draining
 from app.scoring.final import make_final, manifest_of
 from app.scoring.job import Job, hold
-from app.scoring.journal import ids_hash
+from app.scoring.journal import Chunk, ids_hash
 from app.scoring.progress import progress
 from app.scoring.reports import as_text
 from app.scoring.summary import Tally, found_from
@@ -89,9 +90,6 @@ def score_to_file(logs: Sequence[str], config: ScoreConfig, out: Path, detector:
         try:
             with draining() as drain:
                 return _done(job, *prepared(logs, config, detector), drain)
-        except InputRefused:
-            job.discard()  # nothing of a refused log is kept
-            raise
         except TooManyBad as error:
             if error.code == "E_TOO_MANY_BAD":
                 say(f"{out}: not written; the rejects so far are in {job.rejects}")
@@ -109,7 +107,11 @@ def _done(job: Job, work: Pass, description: dict[str, Any], drain: Drain) -> in
         return int(found_from(manifest["counts"], work.config.fail_on))
     started_at = datetime.now(UTC)
     job.begin(description, restart=work.config.restart)
-    _fill(job, work, drain)
+    try:
+        _fill(job, work, drain)
+    except InputRefused:
+        job.discard()  # the log was found bad while it was read: nothing of it is kept
+        raise
     make_final(job, work)
     job.publish(manifest_of(job, work, description, started_at))
     work.close()
@@ -136,14 +138,17 @@ def _fill(job: Job, work: Pass, drain: Drain) -> None:
 
         records = read(work.sources, work.config.read, work.counts)
         chunks = chunked(records, work.config.chunk_size, work.config.limit, on_load, on_reject)
+        left = deque(job.resumed)
         for number, chunk in enumerate(chunks):
-            if number < len(job.resumed):
-                _same_dialogues(job, number, chunk)
+            if left:
+                _same_dialogues(job, left.popleft(), chunk)
                 continue
             tell(work.tally.n, work.share_read)
             with drain.chunk():
                 _commit(job, work, chunk, number)
             work.check_failures(at_end=False)
+        if left:
+            _same_dialogues(job, left[0], [])
         rejects.sync()
     work.check_failures(at_end=True)
 
@@ -166,12 +171,17 @@ def _recount(job: Job, tally: Tally) -> None:
         tally.add_chunk(chunk.number, chunk.rows, chunk.longest, chunk.seconds)
 
 
-def _same_dialogues(job: Job, number: int, chunk: Sequence[Loaded]) -> None:
-    if job.resumed[number].ids != ids_hash([loaded.dialogue.id for loaded in chunk]):
+def _same_dialogues(job: Job, done: Chunk, chunk: Sequence[Loaded]) -> None:
+    """
+    Raises:
+        OutputRefused: the log no longer yields the dialogues that were `done`, though its bytes are the
+            same: another version reads it otherwise.
+    """
+    if done.ids != ids_hash([loaded.dialogue.id for loaded in chunk]):
         raise OutputRefused(
             "E_OTHER_JOB",
-            f"{job.out}: chunk {number} of the partial output holds other dialogues than the log yields now; "
-            "--restart throws it away",
+            f"{job.out}: chunk {done.number} of the partial output holds other dialogues than the log yields "
+            "now; --restart throws it away",
         )
 
 

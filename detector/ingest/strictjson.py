@@ -17,7 +17,7 @@ from detector.ingest.outcomes import BadRecord
 
 MAX_DEPTH = 32
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
-_BRACKET = re.compile(rb"[\[\]{}]")
+_NO_BRACKET = bytes(set(range(256)) - set(b"[]{}"))
 _BAD_CHARACTER = re.compile("[\x00\ufeff\ud800-\udfff]")
 _SPACE = " \t\r\n"
 _CUT_LITERAL = re.compile(r"(?:-|t|tr|tru|f|fa|fal|fals|n|nu|nul)?")
@@ -52,11 +52,12 @@ def check_depth(raw: bytes) -> None:
     """
     if raw.count(b"[") + raw.count(b"{") <= MAX_DEPTH:
         return
-    depth = 0
-    for match in _BRACKET.finditer(_STRING.sub(b"", raw)):
-        depth += 1 if match[0] in b"[{" else -1
-        if depth > MAX_DEPTH:
-            raise BadRecord("E_DEPTH", "", f"depth over {MAX_DEPTH}", f"at most {MAX_DEPTH} levels")
+    import numpy as np
+
+    brackets = np.frombuffer(_STRING.sub(b"", raw).translate(None, _NO_BRACKET), dtype=np.uint8)
+    steps = np.where((brackets == ord("[")) | (brackets == ord("{")), 1, -1)
+    if len(steps) and np.cumsum(steps).max() > MAX_DEPTH:
+        raise BadRecord("E_DEPTH", "", f"depth over {MAX_DEPTH}", f"at most {MAX_DEPTH} levels")
 
 
 def _parsed(text: str) -> Any:

@@ -37,10 +37,11 @@ _NUMBERED = re.compile(
     r"pesel|tax id|"
     r"itin|taxpayer id|aadhaar|aadhar|cpf|codice fiscale|steuer-?id|снилс|инн)|"
     r"(?P<id>passports?|pasaporte|reisepass|passeport|паспорт\w*|(?:driver'?s?'?|driving) licen[cs]e|"
-    r"licen[cs]e|"
-    r"identity card|id card|national id|personalausweis|ausweis))\b"
-    r"(?P<filler>[^\d\n!?\ue000]{1,40}?)(?<![^\W_])(?P<value>(?:[a-z]{1,5}|"
-    r"[a-z]{1,2}[ -])?\d[a-z0-9]{0,14}(?:[ -](?:[a-z]{0,2}\d[a-z0-9]*|[a-z](?![\w']))){0,9})(?!\w)"
+    r"licen[cs]e|identity card|id card|national id|personalausweis|ausweis))\b"
+    r"(?P<filler>[^\d\n!?\ue000]{1,40}?)(?<![^\W_])"
+    r"(?P<value>(?!(?:is|no|nr|it|to|on|in|my|of|at|es|by|as|or|so|an|a|i|n)\b)"
+    r"(?:[a-z]{1,5}|[a-z]{1,2}[ -])?\d[a-z0-9]{0,14}"
+    r"(?:[ -](?:[a-z]{0,2}\d[a-z0-9]*|[a-z](?![\w']))){0,9})(?!\w)"
 )
 _CUE_WORDS = re.compile(
     r"\b(?:order|ticket|case|invoice|tracking|phone|call|flight|booking|reference|ref|code)\b"

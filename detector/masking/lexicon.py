@@ -121,6 +121,9 @@ COMMON_WORDS = words(
 )
 """Names that are words too. They are no later mention by themselves at the beginning of a sentence."""
 
+NAMES_TOO = words("will may april june august mark grace rose hope faith joy sue frank guy")
+"""Of the words that mostly are none, those that are names where a name is announced or known."""
+
 PARTICLES = words("de del da dos das di la le van von der den ter bin ibn al el y e zu st mc")
 
 TITLES = words(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from detector.masking.lexicon import COMMON_WORDS, GIVEN_NAMES, NOT_NAMES, PARTICLES
+from detector.masking.lexicon import COMMON_WORDS, GIVEN_NAMES, NAMES_TOO, NOT_NAMES, PARTICLES
 from detector.masking.spans import Found
 from detector.masking.view import View
 
@@ -44,6 +44,8 @@ def _mention(view: View, run: list[re.Match[str]], known: KnownNames) -> Iterato
         return
     if not (known.sure & set(words) or len(words) > 1):
         start = run[0].start()
-        if words[0] not in GIVEN_NAMES or _SENTENCE_START.search(view.low, max(0, start - 4), start):
+        if words[0] not in GIVEN_NAMES | NAMES_TOO or _SENTENCE_START.search(
+            view.low, max(0, start - 4), start
+        ):
             return
     yield Found(run[0].start(), run[-1].end(), "NAME", " ".join(words))

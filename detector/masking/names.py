@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from detector.masking.lexicon import COMMON_WORDS, GIVEN_NAMES, NOT_NAMES, PARTICLES, TITLES
+from detector.masking.lexicon import COMMON_WORDS, GIVEN_NAMES, NAMES_TOO, NOT_NAMES, PARTICLES, TITLES
 from detector.masking.name_cues import ASKED as _ASKED
 from detector.masking.name_cues import CUES as _CUES
 from detector.masking.name_cues import SIGNED as _SIGNED
@@ -197,7 +197,8 @@ def _words(view: View, position: int, *, lower: bool, most: int) -> Found | None
             continue
         particle = low in PARTICLES and (count > 0 or word[0][0].isupper())
         if not particle:
-            if low in NOT_NAMES or not (word[0][0].isupper() or lower):
+            announced = lower and low in NAMES_TOO and word[0][0].isupper()
+            if (low in NOT_NAMES and not announced) or not (word[0][0].isupper() or lower):
                 break
             if (
                 lower

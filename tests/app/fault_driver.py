@@ -178,7 +178,7 @@ def die() -> NoReturn:
 
 
 def install(faults: Faults) -> None:
-    os.write = faults.write  # type: ignore[assignment]
+    os.write = faults.write
     os.fsync = faults.fsync  # type: ignore[assignment]
     for name in ("replace", "unlink", "mkdir", "rmdir", "ftruncate"):
         setattr(os, name, faults.wrap(getattr(os, name)))

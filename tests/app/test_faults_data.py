@@ -134,12 +134,16 @@ def peak_kib(
     return int(printed)
 
 
-@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
+@pytest.mark.parametrize(("ending", "few", "many"), [("jsonl", 2_000, 15_000), ("parquet", 12_000, 24_000)])
 def test_f21_memory_is_flat(
-    tmp_path: Path, write_log: WriteLog, start: Callable[..., subprocess.Popen[str]], ending: str
+    tmp_path: Path,
+    write_log: WriteLog,
+    start: Callable[..., subprocess.Popen[str]],
+    ending: str,
+    few: int,
+    many: int,
 ) -> None:
-    small, large = (
-        peak_kib(tmp_path, write_log, start, n, ending)
-        for n in (8_000, int(os.environ.get("DIALINT_MEMORY_DIALOGUES", "24000")))
-    )
+    """A Parquet output holds one row group in memory, which `few` must fill already."""
+    many = int(os.environ.get("DIALINT_MEMORY_DIALOGUES", many))
+    small, large = (peak_kib(tmp_path, write_log, start, n, ending) for n in (few, many))
     assert large < small + MEMORY_SLACK_KIB

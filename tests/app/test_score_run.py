@@ -15,6 +15,8 @@ from app.verify import verify
 from detector.artifacts import read_manifest
 from detector.errors import ConfigError, InputRefused, OutputRefused, TooManyBad
 from detector.ingest.config import ReadConfig
+from detector.ingest.outcomes import Counts
+from detector.ingest.read import open_logs, read
 
 WriteLog = Callable[..., Path]
 
@@ -145,6 +147,45 @@ def test_a_refused_log_leaves_nothing(tmp_path: Path, write_log: WriteLog, detec
     with pytest.raises(InputRefused, match="E_NO_RECORDS"):
         run([good, str(empty)], ScoreConfig(out=tmp_path / "v.jsonl", quiet=True), detector)
     assert sorted(contents(tmp_path)) == ["empty.jsonl", "log.jsonl"]
+
+
+def test_a_mistyped_log_costs_no_work_that_is_done(
+    tmp_path: Path, write_log: WriteLog, driver: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log, config = str(write_log(20)), ScoreConfig(out=tmp_path / "v.jsonl", chunk_size=4, quiet=True)
+    run([log], config, driver.FakeDetector({"stop_at": 3, "stop_with": "SIGTERM"}))
+    for wrong, message in (([log + "x"], "E_PATH"), ([str(write_log(3, "b.jsonl"))], "E_OTHER_JOB")):
+        with pytest.raises((InputRefused, OutputRefused), match=message):
+            run(wrong, config, driver.FakeDetector({}))
+    assert run([log], config, driver.FakeDetector({})) == 0
+    assert "going on after 12 dialogues" in capsys.readouterr().err
+
+
+def test_a_log_that_changes_while_it_is_read_leaves_nothing(
+    tmp_path: Path, write_log: WriteLog, detector: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, answer = write_log(20), detector.verdicts
+
+    def meddle(dialogues: Any, **options: Any) -> Any:
+        log.write_text("{}\n")
+        return answer(dialogues, **options)
+
+    monkeypatch.setattr(detector, "verdicts", meddle)
+    with pytest.raises(InputRefused, match="E_CHANGED"):
+        run([str(log)], ScoreConfig(out=tmp_path / "v.jsonl", chunk_size=4, quiet=True), detector)
+    assert sorted(contents(tmp_path)) == ["log.jsonl"]
+
+
+def test_a_reader_that_yields_other_dialogues_than_before_is_noticed(
+    tmp_path: Path, write_log: WriteLog, driver: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, config = str(write_log(20)), ScoreConfig(out=tmp_path / "v.jsonl", chunk_size=4, quiet=True)
+    run([log], config, driver.FakeDetector({"stop_at": 3, "stop_with": "SIGTERM"}))
+    for gone in (slice(1, None), slice(4)):
+        records = [*read(open_logs([log]), ReadConfig(), Counts())][gone]
+        monkeypatch.setattr("app.scoring.loop.read", lambda *_, found=records: iter(found))
+        with pytest.raises(OutputRefused, match="holds other dialogues"):
+            run([log], config, driver.FakeDetector({}))
 
 
 def test_another_job_on_the_same_output_is_refused_and_told_what_differs(

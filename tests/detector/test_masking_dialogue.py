@@ -79,23 +79,25 @@ def test_a_dialogue_without_turns() -> None:
 
 PIECES = st.sampled_from(
     [
-        "What is your name?",
-        "Ben",
-        "ben",
-        "my name is Ben Park",
-        "Thanks Ben",
-        "call 555 0199",
-        "phone number?",
-    ]
-    + [
-        "5550199",
-        "[NAME_2]",
-        "Park it, Ben Park",
-        "your passport number please",
-        "533380006",
-        "ok",
-        " ",
-        "Hi ",
+        *(
+            "What is your name?",
+            "Ben",
+            "ben",
+            "my name is Ben Park",
+            "Thanks Ben",
+            "call 555 0199",
+            "phone number?",
+        ),
+        *(
+            "5550199",
+            "[NAME_2]",
+            "Park it, Ben Park",
+            "your passport number please",
+            "533380006",
+            "ok",
+            " ",
+            "Hi ",
+        ),
     ]
 )
 
