@@ -69,10 +69,12 @@ def pair_auc(errors: Floats, twins: Floats) -> float:
 
 
 def calibration_error(truth: Truth, probabilities: Floats, bins: int = 15) -> float:
-    """Expected calibration error over bins of equal count: mean |frequency - mean probability|.
+    """Expected calibration error over bins of equal count: mean |frequency - mean probability|; NaN of nothing.
 
     Source: Nguyen and O'Connor 2015, adaptive binning.
     """
+    if not len(truth):
+        return float("nan")
     order = np.argsort(probabilities, kind="stable")
     groups = [group for group in np.array_split(order, bins) if len(group)]
     gaps = [abs(truth[g].mean() - probabilities[g].mean()) * len(g) for g in groups]
@@ -89,6 +91,8 @@ def bootstrap(
 
     `measure` takes row indices; `groups` holds each row's group. Rounds that give NaN are left out.
     """
+    if not rounds or not len(groups):
+        return float("nan"), float("nan")
     random = np.random.default_rng(seed)
     order = np.argsort(groups, kind="stable")
     rows_of = np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)

@@ -11,7 +11,9 @@ from detector.records import Dialogue, Turn
 def dialogue(*turns: tuple[str, str]) -> Dialogue:
     return Dialogue(
         id="d",
-        turns=tuple(Turn(index=i, role="agent" if r == "a" else "customer", text=t) for i, (r, t) in enumerate(turns)),
+        turns=tuple(
+            Turn(index=i, role="agent" if r == "a" else "customer", text=t) for i, (r, t) in enumerate(turns)
+        ),
     )
 
 

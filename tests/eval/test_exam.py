@@ -1,0 +1,162 @@
+"""The exam and the stopwatch on a detector whose answers are known, and on a tiny real one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+import tiny
+
+from detector.detectors import DetectorConfig
+from detector.errors import ConfigError
+from detector.pipeline import load_detector
+from detector.records import Dialogue, Example, Finding, Label, Turn, Verdict
+from detector.taxonomy import Taxonomy, load
+from eval.run import measure, run
+from eval.speed import SpeedConfig, speed
+from eval.truth import hard_pairs, judge, judged
+
+
+def example(name: str, labels: dict[int, str], pair: str | None = None) -> Example:
+    turns = tuple(Turn(index=i, role="agent" if i % 2 else "customer", text="word " * 4) for i in range(4))
+    return Example(
+        dialogue=Dialogue(id=name, turns=turns),
+        labels=tuple(
+            Label(dialogue_id=name, turn=t, code=c, probability=1.0, method="inject:x", start=0, end=10)
+            for t, c in labels.items()
+        ),
+        split="test",
+        pair=pair,
+    )
+
+
+class Scripted:
+    """A detector that reads its answers off a table: probability of T1 for (dialogue, turn)."""
+
+    release = "scripted"
+    fingerprint = "0"
+    codes = ("T1",)
+    taxonomy: Taxonomy = load()
+
+    def __init__(self, table: dict[tuple[str, int], float]) -> None:
+        self.table = table
+
+    def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
+        return [self._verdict(dialogue) for dialogue in dialogues]
+
+    def _verdict(self, dialogue: Dialogue) -> Verdict:
+        given = {turn: self.table.get((dialogue.id, turn), 0.0) for turn in (1, 3)}
+        findings = tuple(
+            Finding(
+                code="T1", turn=t, severity="S2", probability=p, quote="word ", start=5, end=10, reason="x"
+            )
+            for t, p in given.items()
+            if p >= 0.5
+        )
+        return Verdict(
+            dialogue_id=dialogue.id, release="scripted", taxonomy="1.0.0", status="scored", quality=50.0,
+            findings=findings, probabilities={t: {"T1": p} for t, p in given.items()},
+        )  # fmt: skip
+
+
+EXAMPLES = [example("a", {1: "T1"}), example("b", {3: "T1"}), example("c", {}), example("d", {1: "V2"})]
+TABLE = {("a", 1): 0.9, ("b", 3): 0.2, ("c", 1): 0.6, ("d", 3): 0.1}
+
+
+def test_every_figure_by_hand() -> None:
+    """8 turns, T1 on two: found .9 and missed .2; wrong at .6 on c and none on d. Ranks of hits: 1 and 3."""
+    detector = Scripted(TABLE)
+    report = measure(detector, judge(detector, EXAMPLES), rounds=10)
+    row = report["codes"]["T1"]
+    assert row["n_errors"] == 2
+    assert row["n"] == 8
+    assert row["average_precision"] == pytest.approx((1 + 2 / 3) / 2, abs=1e-4)
+    assert (row["precision"], row["recall"], row["flagged"]) == (0.5, 0.5, 2)
+    assert row["span_f1"] == pytest.approx(2 * 5 / 15, abs=1e-4)
+    assert report["flagged_per_100_turns"] == pytest.approx(25.0)
+    assert report["wrong_findings_per_100_turns"] == pytest.approx(12.5)
+    assert report["codes"]["V2"]["covered"] is False
+    assert report["codes"]["V2"]["recall"] == 0.0
+
+
+def test_rows_of_dialogue_codes_are_dialogues() -> None:
+    detector = Scripted(TABLE)
+    rows = judged(judge(detector, EXAMPLES), "T1", whole_dialogue=True)
+    assert rows.truth.tolist() == [True, True, False, False]
+    assert rows.probabilities.tolist() == [0.9, 0.2, 0.6, 0.1]
+
+
+def test_hard_pairs_compare_an_error_with_its_twin() -> None:
+    pairs = [
+        example("a", {1: "T1"}, "p"),
+        example("c", {}, "p"),
+        example("b", {3: "T1"}, "q"),
+        example("d", {}, "q"),
+    ]
+    assert hard_pairs(judge(Scripted(TABLE), pairs), "T1") == (1.0, 2)
+    assert hard_pairs(judge(Scripted({("c", 1): 0.5}), pairs), "T1") == (0.25, 2)
+
+
+def test_a_failed_verdict_is_counted_not_scored() -> None:
+    class Failing(Scripted):
+        def _verdict(self, dialogue: Dialogue) -> Verdict:
+            return Verdict(
+                dialogue_id=dialogue.id,
+                release="x",
+                taxonomy="1.0.0",
+                status="failed",
+                failure="E_NO_AGENT_TURN",
+            )
+
+    detector = Failing({})
+    report = measure(detector, judge(detector, EXAMPLES), rounds=2)
+    assert (report["dialogues"], report["failed"], report["judged_turns"]) == (4, 4, 0)
+
+
+def test_the_command_writes_its_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from eval.run import EvalConfig
+
+    path = tmp_path / "set.jsonl"
+    path.write_text("".join(item.model_dump_json() + "\n" for item in EXAMPLES))
+    release = tiny.write_release(tmp_path / "r")
+    out = tmp_path / "report.json"
+    run(path, config=EvalConfig(out=out, rounds=2), detector=DetectorConfig(release=release))
+    report = json.loads(out.read_text())
+    assert report["release"] == "tiny-1"
+    assert report["sets"]["set"]["dialogues"] == 4
+    assert "T1" in capsys.readouterr().out
+    with pytest.raises(ConfigError):
+        run(config=EvalConfig())
+
+
+def test_the_stopwatch_compares_scores_before_it_times(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "log.jsonl"
+    lines = [
+        {
+            "id": str(i),
+            "turns": [{"role": "customer", "text": f"w{i}"}, {"role": "agent", "text": "w1 w2 " * (i + 1)}],
+        }
+        for i in range(8)
+    ]
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    release, out = tiny.write_release(tmp_path / "r"), tmp_path / "speed.json"
+    speed(str(log), config=SpeedConfig(limit=6, rounds=2, out=out), detector=DetectorConfig(release=release))
+    found = json.loads(out.read_text())
+    assert found["dialogues"] == 6
+    assert found["largest_difference_fp32"] < 1e-4
+    assert len(found["seconds"]["one-by-one padded loop"]["all"]) == 2
+    assert "loop / scan" in capsys.readouterr().out
+
+
+def test_a_loop_that_disagrees_is_not_timed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import eval.speed
+
+    monkeypatch.setattr(eval.speed, "_differences", lambda *_: 0.5)
+    release = load_detector(DetectorConfig(release=tiny.write_release(tmp_path / "r")))
+    dialogue = Dialogue(id="d", turns=(Turn(index=0, role="agent", text="w1"),))
+    with pytest.raises(ConfigError, match="nothing was timed"):
+        eval.speed.run(release, release, [dialogue], 1)
