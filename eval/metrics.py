@@ -69,7 +69,9 @@ def pair_auc(errors: Floats, twins: Floats) -> float:
 
 
 def calibration_error(truth: Truth, probabilities: Floats, bins: int = 15) -> float:
-    """Expected calibration error over bins of equal count: mean |frequency - mean probability|; NaN of nothing.
+    """Expected calibration error over bins of equal count: mean |frequency - mean probability|.
+
+    NaN of nothing.
 
     Source: Nguyen and O'Connor 2015, adaptive binning.
     """

@@ -21,11 +21,11 @@ import numpy as np
 from cyclopts import Parameter
 
 from detector.artifacts import versions, write_json
+from detector.detectors import DetectorConfig
 from detector.errors import ConfigError, DialogueFailed
 from detector.ingest.config import ReadConfig
 from detector.ingest.read import Counts, Loaded, open_logs, read
 from detector.masking import mask_dialogue
-from detector.detectors import DetectorConfig
 from detector.pipeline import ReleaseDetector, load_detector
 from detector.records import Dialogue
 from detector.render import Rendered

@@ -52,7 +52,7 @@ HOMES = {
 @pytest.mark.parametrize("package", HOMES)
 def test_heavy_packages_stay_in_their_rooms(package: str) -> None:
     """At module level: a stage may import torch inside a function to set threads or look for a GPU."""
-    rooms = [room for room in ("detector", "labeling", "finetune", "eval", "app")]
+    rooms = ("detector", "labeling", "finetune", "eval", "app")
     strangers = [
         path.relative_to(ROOT)
         for room in rooms

@@ -69,4 +69,4 @@ def test_what_may_repeat(talk: Dialogue) -> None:
 
 
 def test_checks_are_found_by_the_name_a_release_uses() -> None:
-    assert CHECKS == {"unfilled_placeholder": unfilled_placeholder, "same_text_again": same_text_again}
+    assert {"unfilled_placeholder": unfilled_placeholder, "same_text_again": same_text_again} == CHECKS

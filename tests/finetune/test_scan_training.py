@@ -119,9 +119,10 @@ def test_a_killed_run_goes_on_bit_for_bit(
             raise KeyboardInterrupt
         return loss(*args)  # type: ignore[arg-type]
 
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(finetune.scan, "_loss", dies)
+    monkeypatch.setattr(finetune.scan, "_loss", dies)
+    with pytest.raises(KeyboardInterrupt):
         scan(again)
+    monkeypatch.undo()
     assert not (again.out / "training.json").exists()
     scan(replace(again, checkpoint_minutes=5))
     first, second = load_file(taught / "model.safetensors"), load_file(again.out / "model.safetensors")
