@@ -14,28 +14,15 @@ from typing import Any, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
-from pydantic import ValidationError
 
 from detector.ingest.checks import BIDI, CONTROL, FIRST_YEAR, INVISIBLE, LAST_YEAR, MAX_ID_BYTES, check_id
 from detector.ingest.config import ReadConfig
+from detector.ingest.construction import trusted_dialogue, trusted_turn, trusted_turn_with
 from detector.ingest.outcomes import BadRecord
-from detector.records import Dialogue
+from detector.records import Dialogue, Turn
 
-_CONTROLS = bytes([*range(10), *range(11, 32), 127])
-_ODD_BYTES = (
-    b"\\u",
-    b"\\b",
-    b"\\f",
-    b"\\\\",
-    b"<",
-    b"[INST]",
-    b"[/INST]",
-    b"[CLS]",
-    b"[SEP]",
-    b"[MASK]",
-    b"[PAD]",
-    b"[UNK]",
-)
+_ODD_ESCAPE = re.compile(rb"\\[ubf\\]")
+_MARKER = re.compile(rb"\[(?:/?INST|CLS|SEP|MASK|PAD|UNK)\]")
 _ODD_CHARACTER = re.compile(f"\ufeff|｜|{CONTROL.pattern}|{BIDI.pattern}|{INVISIBLE.pattern}")
 
 
@@ -71,29 +58,33 @@ class FastLines:
     def __init__(self, config: ReadConfig) -> None:
         self._config = config
         self._decoder = msgspec.json.Decoder(_Record)
-        self._validate = Dialogue.__pydantic_validator__.validate_python
         self.usable = not config.role
 
     def dialogues(self, lines: list[bytes], warnings: Counter[str]) -> list[Dialogue | None]:
         """One for each line; none where the strict way must decide."""
         if not self.usable:
             return [None] * len(lines)
-        whole = self._records(b"\n".join(lines)) if b"" not in lines else None
-        if whole is not None and len(whole) == len(lines):
-            return [self._dialogue(record, warnings) for record in whole]
+        short = max(map(len, lines)) <= self._config.max_turn_bytes
+        whole = self._records(b"\n".join(lines), len(lines))
+        if whole is not None:
+            return [self._dialogue(record, short, warnings) for record in whole]
         found: list[Dialogue | None] = []
         for line in lines:
-            records = self._records(line) if line else None
-            found.append(self._dialogue(records[0], warnings) if records and len(records) == 1 else None)
+            records = self._records(line, 1) if line else None
+            found.append(self._dialogue(records[0], short, warnings) if records else None)
         return found
 
-    def _records(self, data: bytes) -> list[_Record] | None:
-        """The records of newline-delimited `data`, if every byte and every key of it is plain.
+    def _records(self, data: bytes, n_lines: int) -> list[_Record] | None:
+        """The records of newline-delimited `data`, one a line, if every byte and every key is plain.
 
-        No key stands there twice if there are exactly as many quotes as the decoded keys and texts
-        need; escaped quotes are told apart safely, for data with an escaped backslash do not get here.
+        The decoder refuses raw control characters in texts and any key it does not know. It takes line
+        feeds for any other space: that each stands between two records, and that there are as many
+        records as lines, makes it one a line.
         """
-        if len(data.translate(None, _CONTROLS)) != len(data) or any(odd in data for odd in _ODD_BYTES):
+        if b"\x7f" in data or b"<" in data or data.count(b"}\n{") != n_lines - 1:
+            return None
+        escaped = b"\\" in data
+        if escaped and _ODD_ESCAPE.search(data):
             return None
         try:
             if not data.isascii() and _ODD_CHARACTER.search(data.decode()):
@@ -101,58 +92,63 @@ class FastLines:
             records = self._decoder.decode_lines(data)
         except (msgspec.MsgspecError, ValueError, RecursionError):
             return None
-        n_quotes = data.count(b'"') - data.count(b'\\"')
-        bare = sum([3 + 4 * len(record.turns) for record in records])
-        if n_quotes != 2 * bare and n_quotes != 2 * (bare + sum(map(_n_optional, records))):
+        if len(records) != n_lines or (data.count(b"[") != n_lines and _MARKER.search(data)):
             return None
-        return records
+        n_quotes = data.count(b'"') - (data.count(b'\\"') if escaped else 0)
+        return records if _each_key_once(records, n_quotes) else None
 
-    def _dialogue(self, record: _Record, warnings: Counter[str]) -> Dialogue | None:
+    def _dialogue(self, record: _Record, short: bool, warnings: Counter[str]) -> Dialogue | None:
         name = record.dialogue_id if record.id is UNSET else record.id
         if name is UNSET or (record.dialogue_id is not UNSET and record.dialogue_id != name):
             return None
         if not _plain_id(name):
             return None
-        turns = self._turns(record.turns, warnings)
-        if turns is None:
-            return None
-        try:
-            dialogue: Dialogue = self._validate({"id": name, "turns": turns, **_fields(record)})
-        except ValidationError:
-            return None
-        return dialogue
+        turns = self._turns(record.turns, short, warnings)
+        return None if turns is None else trusted_dialogue(name, turns, _fields(record))
 
-    def _turns(self, found: list[_Turn], warnings: Counter[str]) -> tuple[dict[str, Any], ...] | None:
-        limit = self._config.max_turn_bytes
+    def _turns(self, found: list[_Turn], short: bool, warnings: Counter[str]) -> tuple[Turn, ...] | None:
         if not 0 < len(found) <= self._config.max_turns:
+            return None
+        if not (short or self._fit(found)):
             return None
         turns = []
         blank = unseen = 0
         last: datetime | None = None
         for index, turn in enumerate(found):
-            role, text, at = turn.role, turn.text, turn.at
-            if len(text) * 4 > limit and len(text.encode()) > limit:
-                return None
-            if not text.strip():
+            role, text = turn.role, turn.text
+            if not text or text.isspace():
                 blank += 1
             if role == "system" or role == "tool":
                 role = "system"
                 unseen += 1
-            fields: dict[str, Any] = {"index": index, "role": role, "text": text}
-            if turn.author:
-                fields["author"] = turn.author
-            if at:
-                fields["at"] = last = _later(at, last)
-                if last is None:
+            at = None
+            if turn.at is not UNSET and turn.at is not None:
+                at = last = _later(turn.at, last)
+                if at is None:
                     return None
-            elif at == "":
-                return None
-            turns.append(fields)
+            if at is None and not turn.author:
+                turns.append(trusted_turn(index, role, text))
+            else:
+                turns.append(trusted_turn_with(index, role, text, at, turn.author or None))
         if blank == len(turns) or unseen == len(turns):
             return None
         if blank:
             warnings["W_BLANK_TURN"] += blank
         return tuple(turns)
+
+    def _fit(self, turns: list[_Turn]) -> bool:
+        limit = self._config.max_turn_bytes
+        return all(len(turn.text) * 4 <= limit or len(turn.text.encode()) <= limit for turn in turns)
+
+
+def _each_key_once(records: list[_Record], n_quotes: int) -> bool:
+    """Whether there are exactly as many quotes as the keys and texts of `records` need: a key that
+    stood twice would make it more. Escaped quotes are told apart safely, for data with an escaped
+    backslash do not get here."""
+    bare = sum([3 + 4 * len(record.turns) for record in records])
+    if n_quotes == 2 * bare:
+        return UNSET not in [record.id or record.dialogue_id for record in records]
+    return n_quotes == 2 * (bare + sum(map(_n_optional, records)))
 
 
 def _plain_id(name: str) -> bool:

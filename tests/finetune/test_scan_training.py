@@ -16,7 +16,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-import finetune.scan
+import finetune.teach
 from detector.artifacts import write_manifest
 from detector.detectors import DetectorConfig
 from detector.engines.scan_model import backbone_from_config
@@ -112,14 +112,14 @@ def test_a_killed_run_goes_on_bit_for_bit(
 ) -> None:
     again = replace(config, out=tmp_path / "scanner", checkpoint_minutes=0)
     steps = iter(range(20))
-    loss = finetune.scan._loss
+    loss = finetune.teach._loss
 
     def dies(*args: object) -> torch.Tensor:
         if next(steps, None) is None:
             raise KeyboardInterrupt
         return loss(*args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(finetune.scan, "_loss", dies)
+    monkeypatch.setattr(finetune.teach, "_loss", dies)
     with pytest.raises(KeyboardInterrupt):
         scan(again)
     monkeypatch.undo()
