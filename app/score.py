@@ -125,7 +125,8 @@ def run(logs: Sequence[str], config: ScoreConfig, detector: Detector | None = No
     """
     if not logs:
         raise ConfigError("E_OPTION", "no log was named; give files, globs, or - for standard input")
-    from app.scoring.loop import score_to_file, score_to_screen
+    from app.scoring.loop import score_to_file
+    from app.scoring.screen import score_to_screen
 
     if config.out is None:
         return score_to_screen(logs, config, detector)

@@ -44,7 +44,9 @@ def verified(path: Path) -> int:
         raise OutputRefused("E_PATH", f"{path}: no such file or folder")
     if path.is_dir():
         return _release(path) if (path / "release.json").exists() else _listed(path / "manifest.json")
-    return _listed(path if path.name.endswith(".manifest.json") else manifest_path(path))
+    if path.name.endswith(".manifest.json"):
+        return _listed(path)
+    return _listed(manifest_path(path), path.name)
 
 
 def _release(folder: Path) -> int:
@@ -53,9 +55,11 @@ def _release(folder: Path) -> int:
     return len(Release(folder).manifest["files"])
 
 
-def _listed(manifest: Path) -> int:
+def _listed(manifest: Path, name: str | None = None) -> int:
     entries = read_manifest(manifest).get("files")
     if not entries:
         raise OutputRefused("E_MANIFEST", f"{manifest}: names no files")
+    if name is not None and name not in [entry["name"] for entry in entries]:
+        raise OutputRefused("E_MANIFEST", f"{manifest}: vouches for other files, not for {name}")
     verify_files(manifest.parent, entries)
     return len(entries)

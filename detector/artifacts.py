@@ -20,6 +20,8 @@ from typing import Any, BinaryIO, cast
 from detector.errors import OutputRefused, WorldError
 
 TEMPORARY_SUFFIX = ".tmp"
+TEMPORARY = "a temporary file (TMPDIR says where)"
+"""What `disk_errors` calls a file that has no name of ours."""
 
 
 def sha256_file(path: Path) -> str:
@@ -67,7 +69,7 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def disk_errors(path: Path) -> Iterator[None]:
+def disk_errors(path: Path | str) -> Iterator[None]:
     """Turn the operating system's error about `path` into one line for a person.
 
     Raises:

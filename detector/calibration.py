@@ -6,7 +6,7 @@ Applies what was fitted elsewhere (`eval/contract.py`); fits nothing itself.
 from __future__ import annotations
 
 import math
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -16,9 +16,10 @@ from detector.records import Probability, Record
 class Contract(Record):
     """What the release keeps for one code, on dialogues like those it was calibrated on.
 
-    With confidence `confidence`, at most `false_accusations_per_100` of 100 clean turns are flagged
-    at `threshold`; `recall` is the share of errors found there, as measured on the calibration split
-    of `n_errors` errors and `n_clean` clean turns.
+    With confidence `confidence`, at most `false_accusations_per_100` of 100 clean units (`per`: turns,
+    or whole dialogues for a code of dialogue scope) are flagged at `threshold`; `recall` is the share
+    of errors found there, as measured on the calibration split of `n_errors` errors and `n_clean`
+    distinct clean units.
     """
 
     threshold: Probability
@@ -27,6 +28,7 @@ class Contract(Record):
     recall: Probability
     n_errors: int
     n_clean: int
+    per: Literal["turn", "dialogue"] = "turn"
 
 
 class Scan(Record):

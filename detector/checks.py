@@ -36,8 +36,7 @@ _UNFILLED = re.compile(
     rf"|\[\s*{_WORDS}\s*\]"  # [Customer Name]
     rf"|%{_WORDS}%|%%{_WORDS}%%"  # %FIRSTNAME%
     rf"|\$\{{?{_WORD}[._]{_WORDS}\}}?"  # $customer.name
-    rf"|\binsert {_WORDS} here\b"  # INSERT DATE HERE
-    r"|(?<![\w_])_{3,}(?![\w_])",  # ___
+    rf"|\binsert {_WORDS} here\b",  # INSERT DATE HERE
     re.IGNORECASE,
 )
 _REDACTED = re.compile(r"\[\s*(?:[A-Z]+_\d+|name|email|phone|number|address|date|url|link)\s*\]")
@@ -45,7 +44,8 @@ _REDACTED = re.compile(r"\[\s*(?:[A-Z]+_\d+|name|email|phone|number|address|date
 
 def unfilled_placeholder(dialogue: Dialogue) -> Iterator[Hit]:
     """A template's slot that nobody filled. Lower-case or numbered brackets such as ``[name]`` or
-    ``[EMAIL_1]`` are how logs are redacted and do not count."""
+    ``[EMAIL_1]`` are how logs are redacted and do not count, nor do blanks of underscores: quizzes and
+    forms hold them (49 of 82 hits in STAR and MultiWOZ were quiz questions, 2026-11-20)."""
     for turn in dialogue.turns:
         if turn.role not in JUDGED_ROLES:
             continue

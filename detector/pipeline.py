@@ -19,21 +19,22 @@ from detector.render import Renderer
 from detector.scanner import Scanner, TurnScores, evidence
 from detector.taxonomy import Taxonomy, load
 
+PLACES = 6
+"""Decimals of a probability as it is written; thresholds are compared before rounding."""
 
-def load_detector(config: DetectorConfig) -> ReleaseDetector:
-    """The release's detector, verified and ready.
+
+def load_detector(config: DetectorConfig, *, unfinished: bool = False) -> ReleaseDetector:
+    """The release's detector, verified and ready. Only an `unfinished` one may cover no code yet.
 
     Raises:
-        ReleaseRefused: the release is missing, damaged, or of another taxonomy.
+        ReleaseRefused: the release is missing, damaged, covers nothing, or is of another taxonomy.
         ConfigError: a wrong option, or a broken taxonomy file.
     """
     if config.row_tokens < 1 or config.threads < 0:
         raise ConfigError("E_OPTION", "--row-tokens must be at least 1 and --threads at least 0")
     taxonomy = load(config.taxonomy)
     release = Release(config.release or EMBEDDED)
-    unknown = sorted(set(release.info.codes) - set(taxonomy.codes))
-    if unknown:
-        raise ReleaseRefused("E_TAXONOMY", f"{release.folder}: codes {unknown} are not in the taxonomy")
+    _refuse_other_codes(release, taxonomy, unfinished)
 
     import torch  # heavy; only when something is scored
 
@@ -48,6 +49,23 @@ def load_detector(config: DetectorConfig) -> ReleaseDetector:
         tuple(code in info.dialogue_codes for code in info.head_codes),
     )
     return ReleaseDetector(info, release.fingerprint, scanner, taxonomy)
+
+
+def _refuse_other_codes(release: Release, taxonomy: Taxonomy, unfinished: bool) -> None:
+    """A release speaks of the codes it was made for: a patch of their wording may differ, no more."""
+    info = release.info
+    if not info.codes and not unfinished:
+        raise ReleaseRefused(
+            "E_RELEASE", f"{release.folder}: covers no code, so every dialogue would look clean"
+        )
+    if info.taxonomy.split(".")[:2] != taxonomy.version.split(".")[:2]:
+        raise ReleaseRefused(
+            "E_TAXONOMY",
+            f"{release.folder}: made for taxonomy {info.taxonomy}, and this one is {taxonomy.version}",
+        )
+    unknown = sorted(set(info.codes) - set(taxonomy.codes))
+    if unknown:
+        raise ReleaseRefused("E_TAXONOMY", f"{release.folder}: codes {unknown} are not in the taxonomy")
 
 
 def available_cores() -> int:
@@ -83,7 +101,7 @@ class ReleaseDetector:
 
     def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
         masked = [mask_dialogue(dialogue) for dialogue in dialogues]
-        scans = self.scanner.scan([dialogue for dialogue, _ in masked])
+        scans = self.scanner.stream(dialogue for dialogue, _ in masked)
         return [
             self._failed(dialogue, scan)
             if isinstance(scan, DialogueFailed)
@@ -123,7 +141,7 @@ class ReleaseDetector:
             for code, how in self.info.codes.items():
                 hit = hits.get((turn.turn, code))
                 probability = self._probability(turn, code, how, hit)
-                probabilities[turn.turn][code] = probability
+                probabilities[turn.turn][code] = round(probability, PLACES)
                 if hit is not None or _accused(how, probability):
                     where = (hit.start, hit.end) if hit is not None else None
                     finding = self._finding(
@@ -151,7 +169,7 @@ class ReleaseDetector:
         by_scan = 0.0
         if how.scan is not None:
             by_scan = how.scan.probability(float(turn.scores[self.info.head_codes.index(code)]))
-        return round(max(by_check, by_scan), 6)
+        return max(by_check, by_scan)
 
     def _finding(
         self,
@@ -176,7 +194,7 @@ class ReleaseDetector:
             turn=turn.turn,
             severity=known.severity,
             fault="bot" if original.role == "bot" else known.fault,
-            probability=probability,
+            probability=round(probability, PLACES),
             quote=masked.text[shown[0] : shown[1]],
             start=where[0],
             end=where[1],

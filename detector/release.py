@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import JsonValue, ValidationError
+from pydantic import JsonValue, ValidationError, model_validator
 
 from detector.artifacts import described, fingerprint, read_manifest, verify_files, write_json, write_manifest
 from detector.calibration import CodeRelease
+from detector.checks import CHECKS
 from detector.errors import OutputRefused, ReleaseRefused
 from detector.records import Record
 from detector.render import RenderConfig
@@ -50,6 +51,20 @@ class ReleaseInfo(Record):
     training: dict[str, JsonValue]
     report: dict[str, JsonValue]
 
+    @model_validator(mode="after")
+    def _consistent(self) -> ReleaseInfo:
+        head = set(self.head_codes)
+        if not head or len(head) != len(self.head_codes):
+            raise ValueError("head_codes must name each row of the head once")
+        scanned = {code for code, how in self.codes.items() if how.scan is not None}
+        for name, codes in (("dialogue_codes", set(self.dialogue_codes)), ("scanned codes", scanned)):
+            if codes - head:
+                raise ValueError(f"{name} {sorted(codes - head)} are not in head_codes")
+        checks = {how.check.name for how in self.codes.values() if how.check is not None}
+        if checks - set(CHECKS):
+            raise ValueError(f"no exact checks {sorted(checks - set(CHECKS))}")
+        return self
+
 
 class Release:
     """A verified release folder. Opening it verifies it whole; loading comes after."""
@@ -60,6 +75,11 @@ class Release:
             ReleaseRefused: missing, damaged, unsafe, or its parts do not belong together.
         """
         self.folder = folder
+        if not folder.is_dir():
+            kind = "a file; a release is a folder" if folder.exists() else "there is no such release"
+            raise ReleaseRefused("E_RELEASE", f"{folder}: {kind}")
+        if not (folder / MANIFEST).exists():
+            raise ReleaseRefused("E_RELEASE", f"{folder}: no {MANIFEST}, so this is no complete release")
         try:
             self.manifest = read_manifest(folder / MANIFEST)
             verify_files(folder, self.manifest["files"])
@@ -67,6 +87,8 @@ class Release:
             raise ReleaseRefused(error.code, error.message) from None
         except (KeyError, TypeError):
             raise ReleaseRefused("E_MANIFEST", f"{folder}: the manifest names no files") from None
+        except OSError as error:
+            raise ReleaseRefused("E_RELEASE", f"{error.filename or folder}: {error.strerror}") from None
         self._only_known_files()
         self.info = self._info()
         self._sound_weights()
@@ -78,12 +100,29 @@ class Release:
 
     @cached_property
     def config(self) -> dict[str, Any]:
-        """The backbone's shape, as transformers reads it."""
-        content: dict[str, Any] = json.loads((self.folder / "config.json").read_bytes())
+        """The backbone's shape, as transformers reads it.
+
+        Raises:
+            ReleaseRefused: there is none.
+        """
+        content = json.loads(self._text("config.json"))
+        if not isinstance(content, dict):
+            raise ReleaseRefused("E_RELEASE", f"{self.folder}/config.json: not a JSON object")
         return content
 
     def tokenizer_json(self) -> str:
-        return (self.folder / "tokenizer.json").read_text()
+        """The text of `tokenizer.json`.
+
+        Raises:
+            ReleaseRefused: there is none.
+        """
+        return self._text("tokenizer.json")
+
+    def _text(self, name: str) -> str:
+        try:
+            return (self.folder / name).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            raise ReleaseRefused("E_RELEASE", f"{self.folder}: no {name} that can be read") from None
 
     @cached_property
     def tensors(self) -> dict[str, tuple[str, list[int], bytes]]:

@@ -11,13 +11,17 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated
 
+from pydantic import Field, model_validator
 from tokenizers import Tokenizer
 
 from detector.errors import DialogueFailed, ReleaseRefused
 from detector.records import JUDGED_ROLES, Dialogue, Record, Role
-from detector.windows import Window, plan
+from detector.windows import Window, plan, smallest_capacity
 
+OVERHEAD = 2
+"""Tokens that a turn costs beside its own: the role's mark and the slot."""
 _HIDDEN = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f"
     "\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]"
@@ -32,12 +36,18 @@ class RenderConfig(Record):
     `instruction` is a text before every window (its computation is shared where the model allows).
     """
 
-    context_tokens: int
-    roles: dict[Role, str]
+    context_tokens: Annotated[int, Field(ge=1)]
+    roles: dict[Role, Annotated[str, Field(min_length=1)]]
     begin: str
-    slot: str
-    dialogue_slot: str
+    slot: Annotated[str, Field(min_length=1)]
+    dialogue_slot: Annotated[str, Field(min_length=1)]
     instruction: str = ""
+
+    @model_validator(mode="after")
+    def _judges_someone(self) -> RenderConfig:
+        if not set(self.roles) & set(JUDGED_ROLES):
+            raise ValueError("roles name nobody whose turns are judged")
+        return self
 
     @property
     def control(self) -> tuple[str, ...]:
@@ -85,10 +95,10 @@ class Renderer:
         """`tokenizer_json` is the text of a Hugging Face ``tokenizer.json``.
 
         Raises:
-            ReleaseRefused: the tokenizer lacks a control token.
+            ReleaseRefused: the tokenizer is none or lacks a control token, or windows are too small.
         """
         self.config = config
-        tokenizer = Tokenizer.from_str(tokenizer_json)
+        tokenizer = tokenizer_of(tokenizer_json)
         ids = {mark: tokenizer.token_to_id(mark) for mark in config.control}
         missing = [mark for mark, token in ids.items() if token is None]
         self._control = {mark: token for mark, token in ids.items() if token is not None}
@@ -96,11 +106,25 @@ class Renderer:
             raise ReleaseRefused("E_RELEASE", f"the tokenizer lacks the control tokens {missing}")
         self._reserved = frozenset(self._control.values())
         self._tokenizer = _plain(tokenizer_json)
+        if self._capacity < smallest_capacity(OVERHEAD):
+            raise ReleaseRefused(
+                "E_RELEASE", f"windows of {config.context_tokens} tokens are too small for any turn"
+            )
+
+    @property
+    def _capacity(self) -> int:
+        """Tokens of a window that turns may take."""
+        return self.config.context_tokens - len(self._prefix) - 1
 
     @cached_property
     def _prefix(self) -> tuple[int, ...]:
         begin = (self._control[self.config.begin],) if self.config.begin else ()
-        return (*begin, *self._encode([self.config.instruction])[0].ids) if self.config.instruction else begin
+        if not self.config.instruction:
+            return begin
+        try:
+            return (*begin, *self._encode([self.config.instruction])[0].ids)
+        except DialogueFailed as failure:
+            raise ReleaseRefused("E_RELEASE", f"the instruction: {failure.message}") from None
 
     def render(self, dialogue: Dialogue) -> tuple[Rendered, ...]:
         """The dialogue's windows; every judged turn has a slot in at least one, one for each piece.
@@ -113,8 +137,7 @@ class Renderer:
         if not any(judged):
             raise DialogueFailed("E_NO_AGENT_TURN", f"dialogue {dialogue.id}: no agent turn to judge")
         encoded = self._encode([turn.text for turn in turns])
-        capacity = self.config.context_tokens - len(self._prefix) - 1
-        windows = plan([len(text.ids) for text in encoded], judged, capacity, overhead=2)
+        windows = plan([len(text.ids) for text in encoded], judged, self._capacity, OVERHEAD)
         roles = [turn.role for turn in turns]
         indices = [turn.index for turn in turns]
         return tuple(self._window(window, roles, indices, encoded) for window in windows)
@@ -165,10 +188,22 @@ def visible_text(text: str) -> tuple[str, list[int] | None]:
     return "".join(char for _, char in kept), [*(place for place, _ in kept), len(text)]
 
 
+def tokenizer_of(tokenizer_json: str) -> Tokenizer:
+    """The tokenizer that the text of a ``tokenizer.json`` describes.
+
+    Raises:
+        ReleaseRefused: it describes none.
+    """
+    try:
+        return Tokenizer.from_str(tokenizer_json)
+    except Exception as error:  # the library raises no narrower kind
+        raise ReleaseRefused("E_RELEASE", "tokenizer.json describes no tokenizer") from error
+
+
 def _plain(tokenizer_json: str) -> Tokenizer:
     """The tokenizer without its added tokens, truncation and padding: all input is plain text."""
     import json
 
     raw = json.loads(tokenizer_json)
     raw.update(added_tokens=[], truncation=None, padding=None, post_processor=None)
-    return Tokenizer.from_str(json.dumps(raw))
+    return tokenizer_of(json.dumps(raw))

@@ -6,7 +6,7 @@ engine's business, what a dialogue looks like to it the renderer's.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -14,9 +14,12 @@ import numpy as np
 
 from detector.errors import DialogueFailed
 from detector.records import Dialogue
-from detector.render import Rendered, Renderer
+from detector.render import Rendered, Renderer, Slot
 
 Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
+
+SLICE_TOKENS = 1 << 18
+"""Tokens whose raw scores are held at a time: with 40 codes about 40 MB, and as much for offsets."""
 
 
 @dataclass(frozen=True)
@@ -62,43 +65,69 @@ class Scanner:
 
     def scan(self, dialogues: Sequence[Dialogue]) -> list[tuple[TurnScores, ...] | DialogueFailed]:
         """The judged turns of each dialogue, in order, or why it could not be judged."""
-        rendered: list[tuple[Rendered, ...] | DialogueFailed] = []
+        return list(self.stream(dialogues))
+
+    def stream(self, dialogues: Iterable[Dialogue]) -> Iterator[tuple[TurnScores, ...] | DialogueFailed]:
+        """The same one by one: raw scores of about `SLICE_TOKENS` tokens are held at a time, and those of
+        one dialogue at least."""
+        waiting: list[tuple[Rendered, ...] | DialogueFailed] = []
+        tokens = 0
         for dialogue in dialogues:
-            try:
-                rendered.append(self.renderer.render(dialogue))
-            except DialogueFailed as failure:
-                rendered.append(failure)
+            item = self._rendered(dialogue)
+            size = 0 if isinstance(item, DialogueFailed) else sum(map(len, item))
+            if tokens and tokens + size > SLICE_TOKENS:
+                yield from self._scanned(waiting)
+                waiting, tokens = [], 0
+            waiting.append(item)
+            tokens += size
+        yield from self._scanned(waiting)
+
+    def _rendered(self, dialogue: Dialogue) -> tuple[Rendered, ...] | DialogueFailed:
+        try:
+            return self.renderer.render(dialogue)
+        except DialogueFailed as failure:
+            return failure
+
+    def _scanned(
+        self, rendered: list[tuple[Rendered, ...] | DialogueFailed]
+    ) -> Iterator[tuple[TurnScores, ...] | DialogueFailed]:
+        """Results of one slice; what was read is let go at once."""
         windows = [window for item in rendered if not isinstance(item, DialogueFailed) for window in item]
-        scores = iter(self.engine.scan(windows))
-        results: list[tuple[TurnScores, ...] | DialogueFailed] = []
-        for item in rendered:
+        scores = self.engine.scan(windows)[::-1]
+        del windows
+        rendered.reverse()
+        while rendered:
+            item = rendered.pop()
             if isinstance(item, DialogueFailed):
-                results.append(item)
+                yield item
             else:
-                results.append(self._merged(item, [next(scores) for _ in item]))
-        return results
+                yield self._merged(item, [scores.pop() for _ in item])
 
     def _merged(self, windows: Sequence[Rendered], scores: Sequence[WindowScores]) -> tuple[TurnScores, ...]:
         """Pieces of a turn joined, the highest score counting; dialogue codes placed on one turn."""
         asked = ~np.array(self.dialogue_codes)
-        turns: dict[int, TurnScores] = {}
+        pieces: dict[int, list[tuple[Slot, Array, Array]]] = {}
         for window, result in zip(windows, scores, strict=True):
-            for place, slot in enumerate(window.slots):
-                row = np.where(asked, result.slots[place], -np.inf).astype(np.float32)
-                before = turns.get(slot.turn)
-                turns[slot.turn] = TurnScores(
-                    slot.turn,
-                    row if before is None else np.maximum(before.scores, row),
-                    slot.offsets if before is None else before.offsets + slot.offsets,
-                    result.spans[place] if before is None else np.vstack((before.spans, result.spans[place])),
-                )
-        ordered = [turns[index] for index in sorted(turns)]
+            for slot, row, spans in zip(window.slots, result.slots, result.spans, strict=True):
+                pieces.setdefault(slot.turn, []).append((slot, row, spans))
+        ordered = [_joined(pieces[index], asked) for index in sorted(pieces)]
         at_end = next((result.dialogue for result in scores if result.dialogue is not None), None)
         if at_end is not None:
             for code in np.flatnonzero(~asked).tolist():
                 best = max(ordered, key=lambda turn: (_peak(turn.spans, code), turn.turn))
                 best.scores[code] = at_end[code]
         return tuple(ordered)
+
+
+def _joined(pieces: Sequence[tuple[Slot, Array, Array]], asked: np.ndarray) -> TurnScores:
+    """One turn of its pieces, each a slot with its scores and those of its tokens."""
+    rows = np.stack([row for _, row, _ in pieces]).max(axis=0)
+    return TurnScores(
+        pieces[0][0].turn,
+        np.where(asked, rows, -np.inf).astype(np.float32),
+        tuple(offset for slot, _, _ in pieces for offset in slot.offsets),
+        np.concatenate([spans for _, _, spans in pieces]) if len(pieces) > 1 else pieces[0][2],
+    )
 
 
 def _peak(spans: Array, code: int) -> float:

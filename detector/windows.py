@@ -7,6 +7,7 @@ before it as context, as far back as fits.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -31,6 +32,11 @@ class Window:
     pieces: tuple[Piece, ...]
     judged: tuple[bool, ...]
     final: bool
+
+
+def smallest_capacity(overhead: int) -> int:
+    """The least tokens a window must hold, so that a piece of one token fits into its share."""
+    return math.ceil((overhead + 1) / STRIDE_SHARE)
 
 
 def plan(lengths: Sequence[int], judged: Sequence[bool], capacity: int, overhead: int) -> tuple[Window, ...]:

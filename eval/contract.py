@@ -1,30 +1,56 @@
 """Fits what a release may claim: calibration and a threshold for each code, on a split of its own.
 
 Calibration is Platt's: a logistic curve over the raw score. The threshold is the lowest one whose rate
-of false accusations stays under the wanted rate with the wanted confidence: an exact binomial
-bound, tested from the strictest threshold down, so that looking at many costs nothing.
+of false accusations stays under the wanted rate with the wanted confidence: an exact binomial bound,
+tested on a fixed grid of raw scores from the strictest down until it fails, so that looking at many
+costs nothing. It takes clean units as independent; several turns of one dialogue are so only nearly.
 Source: Platt 1999; Clopper and Pearson 1934; Angelopoulos et al. 2021, "Learn then Test", fixed sequence.
 """
 
 from __future__ import annotations
+
+from typing import Literal
 
 import numpy as np
 
 from detector.calibration import Contract, Scan
 from eval.metrics import Floats, Truth
 
-STEPS = 200
+MIN_PROBABILITY = 0.5
+"""Nobody is accused of what is less likely than not, whatever rate would allow it."""
+
+GRID = np.arange(20.0, -20.0, -0.05)
+"""Raw scores that may become a threshold, strictest first; chosen before any data were seen."""
 
 
-def fit(truth: Truth, scores: Floats, per_100: float, confidence: float = 0.9) -> Scan:
+def fit(
+    truth: Truth,
+    scores: Floats,
+    per_100: float,
+    confidence: float = 0.9,
+    per: Literal["turn", "dialogue"] = "turn",
+) -> Scan:
     """Calibration and contract of one code from its scores on a labelled split, shape (n,).
 
-    `per_100` is the rate of false accusations on 100 clean turns that may not be passed. Without any
+    `per_100` is the rate of false accusations on 100 clean units that may not be passed. Without any
     threshold that keeps it, the contract is None: the code may not be flagged, only suggested.
     """
     slope, offset = platt(truth, scores)
-    probabilities = 1.0 / (1.0 + np.exp(-(slope * scores + offset)))
-    return Scan(slope=slope, offset=offset, contract=contract(truth, probabilities, per_100, confidence))
+    kept = threshold(truth, scores, per_100, confidence)
+    even = (np.log(MIN_PROBABILITY / (1 - MIN_PROBABILITY)) - offset) / slope
+    kept = None if kept is None else max(kept, float(even))
+    if kept is None or not (scores[truth] >= kept).any():
+        return Scan(slope=slope, offset=offset, contract=None)
+    promise = Contract(
+        threshold=float(1.0 / (1.0 + np.exp(-(slope * kept + offset)))),
+        false_accusations_per_100=per_100,
+        confidence=confidence,
+        recall=float(np.mean(scores[truth] >= kept)),
+        n_errors=int(truth.sum()),
+        n_clean=int((~truth).sum()),
+        per=per,
+    )
+    return Scan(slope=slope, offset=offset, contract=promise)
 
 
 def platt(truth: Truth, scores: Floats, rounds: int = 100) -> tuple[float, float]:
@@ -44,28 +70,18 @@ def platt(truth: Truth, scores: Floats, rounds: int = 100) -> tuple[float, float
     return max(float(weights[0]), 1e-6), float(weights[1])
 
 
-def contract(truth: Truth, probabilities: Floats, per_100: float, confidence: float) -> Contract | None:
-    """The lowest threshold that keeps the rate, or None."""
-    clean, errors = np.sort(probabilities[~truth]), probabilities[truth]
-    if not len(errors) or not len(clean):
+def threshold(truth: Truth, scores: Floats, per_100: float, confidence: float) -> float | None:
+    """The lowest score of the grid that keeps the rate, or None."""
+    clean = np.sort(scores[~truth])
+    if not len(clean):
         return None
-    grid = np.unique(np.quantile(probabilities, 1.0 - np.geomspace(1e-5, 0.3, STEPS)))[::-1]
     kept = None
-    for threshold in grid:
-        accused = len(clean) - int(np.searchsorted(clean, threshold, side="left"))
+    for score in GRID:
+        accused = len(clean) - int(np.searchsorted(clean, score, side="left"))
         if upper_bound(accused, len(clean), confidence) > per_100 / 100.0:
             break
-        kept = float(threshold)
-    if kept is None or not (errors >= kept).any():
-        return None
-    return Contract(
-        threshold=kept,
-        false_accusations_per_100=per_100,
-        confidence=confidence,
-        recall=float(np.mean(errors >= kept)),
-        n_errors=len(errors),
-        n_clean=len(clean),
-    )
+        kept = float(score)
+    return kept
 
 
 def upper_bound(hits: int, n: int, confidence: float) -> float:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from detector.ingest.config import ReadConfig
-from detector.ingest.jsonlines import read_lines
+from detector.ingest.framing.jsonlines import read_lines
 from detector.ingest.outcomes import Counts
 from detector.ingest.read import inspect, open_logs, read
 from detector.ingest.shapes import CANONICAL

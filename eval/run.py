@@ -71,7 +71,7 @@ def measure(detector: Detector, results: Sequence[tuple[Example, Verdict]], roun
         whole = known[code].scope == "dialogue"
         rows[code] = _figures(judged(scored, code, whole_dialogue=whole), rounds)
         rows[code]["covered"] = code in detector.codes
-        auc, n_pairs = hard_pairs(scored, code)
+        auc, n_pairs = hard_pairs(scored, code, whole_dialogue=whole)
         rows[code] |= {"pair_auc": _number(auc), "n_pairs": n_pairs}
     present = [row for row in rows.values() if row["n_errors"]]
     turns = sum(len(verdict.probabilities or {}) for _, verdict in scored)

@@ -20,7 +20,7 @@ CHUNK = 256
 @dataclass(frozen=True)
 class Judged:
     """One code on one set, arrays of shape (n,): rows are judged turns, or whole dialogues for a code
-    of dialogue scope. `flagged` says that a finding was reported; `dialogue` numbers the dialogues;
+    of dialogue scope. `flagged` says that a finding was reported; `dialogue` numbers the source dialogues;
     `overlap` is the evidence's character F1 where both a label with a span and a finding exist."""
 
     truth: Truth
@@ -64,7 +64,9 @@ def judged(results: Sequence[tuple[Example, Verdict]], code: str, *, whole_dialo
     flagged: list[bool] = []
     group: list[int] = []
     overlap: list[float] = []
-    for number, (example, verdict) in enumerate(results):
+    sources: dict[str, int] = {}
+    for example, verdict in results:
+        number = sources.setdefault(source_of(example), len(sources))
         labels = {label.turn: label for label in example.labels if label.code == code}
         findings = {finding.turn: finding for finding in verdict.findings if finding.code == code}
         given = {turn: row.get(code, 0.0) for turn, row in (verdict.probabilities or {}).items()}
@@ -98,19 +100,46 @@ def _span_f1(start: int, end: int, found_start: int, found_end: int) -> float:
     return 2 * both / (end - start + found_end - found_start)
 
 
-def hard_pairs(results: Sequence[tuple[Example, Verdict]], code: str) -> tuple[float, int]:
+def source_of(example: Example) -> str:
+    """The dialogue an example was made from: one source may stand in a set several times, with
+    different errors, as their clean twin and as it was."""
+    return example.dialogue.id.partition("~")[0]
+
+
+def hard_pairs(
+    results: Sequence[tuple[Example, Verdict]], code: str, *, whole_dialogue: bool
+) -> tuple[float, int]:
     """AUC of a code over pairs of an error and its clean twin of the same form, and how many pairs.
 
-    Compared is each dialogue's highest probability of the code.
+    A pair counts for the code that its family made, at the turns it made; for a code of dialogue
+    scope, and for a twin whose turns are not named, the dialogue's highest probability counts.
     """
-    peaks: dict[str, dict[bool, float]] = {}
+    errors: dict[str, float] = {}
+    twins: dict[str, float] = {}
     for example, verdict in results:
         if example.pair is None:
             continue
-        has = any(label.code == code for label in example.labels)
-        peak = max((row.get(code, 0.0) for row in (verdict.probabilities or {}).values()), default=0.0)
-        if has or not example.labels:
-            peaks.setdefault(example.pair, {})[has] = peak
-    whole = [pair for pair in peaks.values() if len(pair) == 2]
-    errors, twins = np.array([p[True] for p in whole]), np.array([p[False] for p in whole])
-    return pair_auc(errors, twins), len(whole)
+        given = {turn: row.get(code, 0.0) for turn, row in (verdict.probabilities or {}).items()}
+        made = [
+            label.turn
+            for label in example.labels
+            if label.code == code and example.pair.endswith("~" + label.method.removeprefix("inject:"))
+        ]
+        named = "probes" in example.dialogue.metadata
+        side, turns = (errors, made) if made else (twins, _probed(example, code) if named else list(given))
+        if made or turns:
+            if whole_dialogue:
+                turns = list(given)
+            side[example.pair] = max((given.get(turn, 0.0) for turn in turns), default=0.0)
+    whole = sorted(errors.keys() & twins.keys())
+    return pair_auc(np.array([errors[p] for p in whole]), np.array([twins[p] for p in whole])), len(whole)
+
+
+def _probed(example: Example, code: str) -> list[int]:
+    """The turns of a clean twin that stand where the error stood."""
+    probes = example.dialogue.metadata.get("probes")
+    return [
+        int(str(probe["turn"]))
+        for probe in (probes if isinstance(probes, list) else [])
+        if isinstance(probe, dict) and probe.get("code") == code
+    ]

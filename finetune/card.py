@@ -51,6 +51,8 @@ def model_card(info: ReleaseInfo, examples: dict[str, Any]) -> str:
         "cut into overlapping windows.\n"
         "- It knows neither your policies nor your sources: codes of information and process are not "
         "covered.\n"
+        "- Dialogues whose agent repeats himself word for word, or speaks of a PIN or password, were left "
+        "out of all these sets: the figures of M3's check and of V2 say nothing of such dialogues.\n"
         "- English only; capital letters are invisible to its base model.\n",
     ]
     return "\n".join(part for part in parts if part)
@@ -65,8 +67,8 @@ def _coverage(info: ReleaseInfo, code: str) -> str:
         kept = how.scan.contract
         words.append(
             f"scan, flagged from probability {kept.threshold:.2f}: at most "
-            f"{kept.false_accusations_per_100:g} false accusations per 100 clean turns with confidence "
-            f"{kept.confidence:.0%}, measured on {kept.n_clean} clean turns"
+            f"{kept.false_accusations_per_100:g} false accusations per 100 clean {kept.per}s with confidence "
+            f"{kept.confidence:.0%}, measured on {kept.n_clean} clean {kept.per}s"
         )
     elif how.scan is not None:
         words.append("scan as probability only, no threshold kept the wanted rate")

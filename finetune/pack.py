@@ -12,13 +12,13 @@ from __future__ import annotations
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from cyclopts import Parameter
 
 from detector.artifacts import read_manifest
-from detector.calibration import Check, CodeRelease, Scan
+from detector.calibration import Check, CodeRelease
 from detector.checks import CHECKS
 from detector.detectors import DetectorConfig
 from detector.errors import ConfigError, DialogueFailed, OutputRefused
@@ -27,11 +27,12 @@ from detector.pipeline import ReleaseDetector, load_detector
 from detector.records import Example
 from detector.release import SCALE, WEIGHTS, Base, ReleaseInfo, seal
 from detector.render import RenderConfig
-from detector.scanner import Scanner
+from detector.scanner import Array, Scanner
 from detector.taxonomy import load as load_taxonomy
 from eval.contract import fit
+from eval.metrics import Floats, Truth
 from eval.run import measure
-from eval.truth import judge, read_examples
+from eval.truth import judge, read_examples, source_of
 from finetune.card import model_card
 
 CHECK_OF = {"M2": "unfilled_placeholder", "M3": "same_text_again"}
@@ -57,13 +58,15 @@ class PackConfig:
     """Where the base came from."""
     base_licence: str = "Apache-2.0"
     """Licence of the base model."""
-    per_100: float = 0.3
+    per_100: float = 0.15
     """False accusations on 100 clean turns that no single code may pass."""
+    per_100_dialogues: float = 0.5
+    """The same on 100 clean dialogues, for codes of dialogue scope."""
     confidence: float = 0.9
     """Confidence of that promise, on dialogues like those of the calibration split."""
-    min_average_precision: float = 0.2
-    """What a code must reach on families never trained on, to be covered."""
-    rounds: int = 200
+    min_average_precision: float = 0.1
+    """What a code must reach on dev_unseen, families never trained on, to be covered."""
+    rounds: int = 100
     """Bootstrap rounds of the report's intervals."""
 
 
@@ -71,18 +74,36 @@ def pack(config: PackConfig) -> None:
     """Compress, calibrate and examine a trained scanner, and seal it as a release."""
     if config.out.exists():
         raise OutputRefused("E_EXISTS", f"{config.out}: exists; name another folder")
+    making = config.out.with_name(f".{config.out.name}.making")
+    shutil.rmtree(making, ignore_errors=True)
+    making.mkdir(parents=True)
+    _make(config, making)
+    making.rename(config.out)
+
+
+def _make(config: PackConfig, folder: Path) -> None:
+    """Everything of a release in `folder`, sealed last."""
     training = read_manifest(config.scanner / "training.json")
-    config.out.mkdir(parents=True)
     for name in ("config.json", "tokenizer.json"):
-        shutil.copyfile(config.scanner / name, config.out / name)
-    _compress(config.scanner / WEIGHTS, config.out / WEIGHTS, training["base_sha256"])
+        shutil.copyfile(config.scanner / name, folder / name)
+    _compress(config.scanner / WEIGHTS, folder / WEIGHTS, training["base_sha256"])
     info = _bare(config, training)
-    seal(config.out, info)
-    detector = load_detector(DetectorConfig(release=config.out))
+    seal(folder, info)
+    detector = load_detector(DetectorConfig(release=folder), unfinished=True)
 
     calibrated = _calibrated(config, detector)
     codes = _earning(config, detector, info, calibrated)
     info = info.model_copy(update={"codes": codes})
+    report = _report(config, detector, info, calibrated)
+    info = info.model_copy(update={"report": report})
+    (folder / "MODEL_CARD.md").write_text(model_card(info, read_manifest(config.examples / "manifest.json")))
+    seal(folder, info)
+
+
+def _report(
+    config: PackConfig, detector: ReleaseDetector, info: ReleaseInfo, calibrated: dict[str, CodeRelease]
+) -> dict[str, Any]:
+    """The figures of every test set, and of the codes that were left out."""
     judge_with = detector.under(info)
     report: dict[str, Any] = {}
     for name in REPORTED:
@@ -91,13 +112,9 @@ def pack(config: PackConfig) -> None:
         report[name] = measure(judge_with, judge(judge_with, examples), config.rounds)
     everything = detector.under(info.model_copy(update={"codes": calibrated}))
     examples = list(read_examples(config.examples / "test_unseen.jsonl"))
-    left_out = measure(everything, judge(everything, examples), 0)["codes"]
-    report["left_out"] = {code: row for code, row in left_out.items() if code not in codes}
-    info = info.model_copy(update={"report": report})
-    (config.out / "MODEL_CARD.md").write_text(
-        model_card(info, read_manifest(config.examples / "manifest.json"))
-    )
-    seal(config.out, info)
+    rows = measure(everything, judge(everything, examples), 0)["codes"]
+    report["left_out"] = {code: row for code, row in rows.items() if code not in info.codes}
+    return report
 
 
 def _compress(source: Path, target: Path, base_sha256: str) -> None:
@@ -142,55 +159,62 @@ def _calibrated(config: PackConfig, detector: ReleaseDetector) -> dict[str, Code
     examples = list(read_examples(config.examples / "calibration.jsonl"))
     if not examples:
         raise ConfigError("E_EXAMPLE", f"{config.examples}/calibration.jsonl: empty")
-    raw = _raw_scores(detector.scanner, examples)
+    scores = _scores(detector.scanner, examples)
     found = {}
     for column, code in enumerate(detector.info.head_codes):
-        whole = code in detector.info.dialogue_codes
-        truth, scores = _rows(raw, examples, code, column, whole)
-        scan: Scan | None = fit(truth, scores, config.per_100, config.confidence) if truth.any() else None
+        per: Literal["turn", "dialogue"] = "dialogue" if code in detector.info.dialogue_codes else "turn"
+        truth, raw = _distinct(scores, examples, code, column, per)
+        rate = config.per_100 if per == "turn" else config.per_100_dialogues
+        scan = fit(truth, raw, rate, config.confidence, per) if truth.any() else None
         check = _check(code, examples)
         if scan is not None or check is not None:
             found[code] = CodeRelease(scan=scan, check=check)
     return found
 
 
-def _raw_scores(scanner: Scanner, examples: list[Example]) -> list[dict[int, np.ndarray]]:
+def _scores(scanner: Scanner, examples: list[Example]) -> list[dict[int, Array]]:
     """Each example's scores, by turn."""
-    raw: list[dict[int, np.ndarray]] = []
+    scores: list[dict[int, Array]] = []
     for start in range(0, len(examples), 256):
         chunk = [mask_dialogue(example.dialogue)[0] for example in examples[start : start + 256]]
-        raw.extend(
+        scores.extend(
             {} if isinstance(scan, DialogueFailed) else {turn.turn: turn.scores for turn in scan}
             for scan in scanner.scan(chunk)
         )
-    return raw
+    return scores
 
 
-def _rows(
-    raw: list[dict[int, np.ndarray]], examples: list[Example], code: str, column: int, whole: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    """Truth and score of each turn, or of each dialogue for a code of dialogue scope."""
-    truth, scores = [], []
-    for turns, example in zip(raw, examples, strict=True):
+def _distinct(
+    scores: list[dict[int, Array]], examples: list[Example], code: str, column: int, per: str
+) -> tuple[Truth, Floats]:
+    """Truth and score of each distinct unit. The same clean turn stands in a set several times, in twins
+    and rounds: it counts once, with its highest score, or the bound would rest on copies."""
+    seen: dict[tuple[object, ...], tuple[bool, float]] = {}
+    for place, (turns, example) in enumerate(zip(scores, examples, strict=True)):
         labelled = {label.turn for label in example.labels if label.code == code}
-        if whole and turns:
-            truth.append(bool(labelled))
-            scores.append(max(float(row[column]) for row in turns.values()))
-        elif not whole:
-            truth.extend(turn in labelled for turn in turns)
-            scores.extend(float(row[column]) for row in turns.values())
-    return np.array(truth, bool), np.array(scores)
+        text = {turn.index: turn.text for turn in example.dialogue.turns}
+        units = (
+            [(bool(labelled), "", max(float(row[column]) for row in turns.values()))]
+            if per == "dialogue" and turns
+            else [(turn in labelled, text[turn], float(row[column])) for turn, row in turns.items()]
+        )
+        for error, words, score in units:
+            key = (place, words) if error else (source_of(example), words)
+            seen[key] = (error, max(score, seen[key][1] if key in seen else score))
+    return np.array([error for error, _ in seen.values()], bool), np.array([s for _, s in seen.values()])
 
 
 def _check(code: str, examples: list[Example]) -> Check | None:
     """The exact check of a code with its precision on these examples, smoothed by one of each."""
     if code not in CHECK_OF:
         return None
-    right = wrong = 0
+    hits: dict[tuple[str, str], bool] = {}
     for example in examples:
         labelled = {label.turn for label in example.labels if label.code == code}
+        text = {turn.index: turn.text for turn in example.dialogue.turns}
         for hit in CHECKS[CHECK_OF[code]](example.dialogue):
-            right, wrong = right + (hit.turn in labelled), wrong + (hit.turn not in labelled)
+            hits[source_of(example), text[hit.turn]] = hit.turn in labelled
+    right, wrong = sum(hits.values()), len(hits) - sum(hits.values())
     return Check(name=CHECK_OF[code], precision=round((right + 1) / (right + wrong + 2), 3))
 
 

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from detector.artifacts import fingerprint
+from detector.errors import OutputRefused
 from eval.metrics import average_precision
 from finetune.examples import Target
 
@@ -49,7 +51,8 @@ def teach(
     rows = list(_rows(config, learn))
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, _warm_then_cosine(len(rows)))
     checkpoint = config.out / CHECKPOINT
-    first = _resume(checkpoint, model, optimizer, schedule)
+    job = _job(config)
+    first = _resume(checkpoint, job, model, optimizer, schedule)
     started = saved = time.time()
     tokens, running = 0, 0.0
     model.train()
@@ -68,7 +71,7 @@ def teach(
             _log(config, {"step": step, "of": len(rows), "loss": running, "tokens_s": speed, "left_s": left})
         if time.time() - saved > 60 * config.checkpoint_minutes:
             saved = time.time()
-            _checkpoint(checkpoint, step + 1, model, optimizer, schedule)
+            _checkpoint(checkpoint, job, step + 1, model, optimizer, schedule)
             _log(config, {"step": step, "dev": _dev(config, model, check[:400], codes)})
             model.train()
     _log(config, {"step": len(rows), "dev": _dev(config, model, check, codes)})
@@ -164,22 +167,40 @@ def _warm_then_cosine(steps: int) -> Any:
     return rate
 
 
-def _checkpoint(path: Path, step: int, model: Any, optimizer: Any, schedule: Any) -> None:
+def _job(config: ScanConfig) -> str:
+    """What a checkpoint belongs to: every option that changes a weight, and the examples."""
+    told = {
+        key: str(value) for key, value in vars(config).items() if key not in ("out", "checkpoint_minutes")
+    }
+    return fingerprint([told, json.loads((config.examples / "manifest.json").read_text())])
+
+
+def _checkpoint(path: Path, job: str, step: int, model: Any, optimizer: Any, schedule: Any) -> None:
     import torch
 
     temporary = path.with_suffix(".tmp")
     parts = {"model": model, "optimizer": optimizer, "schedule": schedule}
-    torch.save({"step": step, **{name: part.state_dict() for name, part in parts.items()}}, temporary)
+    torch.save(
+        {"job": job, "step": step, **{name: part.state_dict() for name, part in parts.items()}}, temporary
+    )
     temporary.replace(path)
 
 
-def _resume(path: Path, model: Any, optimizer: Any, schedule: Any) -> int:
-    """The step to go on from; 0 without a checkpoint."""
+def _resume(path: Path, job: str, model: Any, optimizer: Any, schedule: Any) -> int:
+    """The step to go on from; 0 without a checkpoint.
+
+    Raises:
+        OutputRefused: the checkpoint was made with other options or examples.
+    """
     import torch
 
     if not path.exists():
         return 0
     state = torch.load(path, weights_only=True)
+    if state["job"] != job:
+        raise OutputRefused(
+            "E_OTHER_JOB", f"{path}: made with other options or examples; remove it to start anew"
+        )
     model.load_state_dict(state["model"])
     optimizer.load_state_dict(state["optimizer"])
     schedule.load_state_dict(state["schedule"])

@@ -9,4 +9,4 @@ rm -rf "$out" && mkdir -p "$out"
 "$dialint" codes C1                                                      # what an error is
 "$dialint" score app/sample/dialogues.jsonl --out "$out/verdicts.jsonl"  # 1 to 7: read, mask, scan, store
 "$dialint" verify "$out/verdicts.jsonl"                                  # every byte as it was written
-"$dialint" score app/sample/dialogues.jsonl --out "$out/verdicts.sarif"  # the same for a code host
+"$dialint" score app/sample/dialogues.jsonl --out "$out/findings.sarif"  # the same for a code host

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -79,6 +80,9 @@ def test_the_readme_names_real_commands_and_files() -> None:
     readme = (ROOT / "README.md").read_text()
     for name in re.findall(r"`((?:detector|labeling|finetune|eval|app|runs|tests|docs)/[\w./-]+)`", readme):
         assert (ROOT / name).exists(), name
+    for name in re.findall(r"\]\(([\w./-]+)\)", readme):
+        assert (ROOT / name).exists(), name
+    assert "@@" not in readme
     makefile = (ROOT / "Makefile").read_text()
     for target in re.findall(r"^make (\w+)", readme, re.MULTILINE):
         assert f"\n{target}:" in makefile
@@ -89,3 +93,16 @@ def test_the_readme_names_real_commands_and_files() -> None:
 def test_the_taxonomy_version_is_the_one_the_readme_shows() -> None:
     version = yaml.safe_load((ROOT / "detector/taxonomy.yaml").read_text())["version"]
     assert f'"taxonomy": "{version}"' in (ROOT / "README.md").read_text()
+
+
+def test_the_demo_walk_runs(tmp_path: Path) -> None:
+    command = Path(sys.executable).with_name("dialint")
+    result = subprocess.run(
+        ["bash", "runs/demo.sh", str(tmp_path / "demo")],
+        cwd=ROOT, env={**os.environ, "DIALINT": str(command)}, capture_output=True, text=True, timeout=500, check=False,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    assert {path.name for path in (tmp_path / "demo").iterdir()} == {
+        "verdicts.jsonl", "verdicts.rejects.jsonl", "verdicts.manifest.json",
+        "findings.sarif", "findings.rejects.jsonl", "findings.manifest.json",
+    }  # fmt: skip

@@ -1,6 +1,6 @@
-"""From a stream of records to verdicts, a fixed number of dialogues at a time.
+"""From a stream of records to verdicts, a number of dialogues at a time that fits in memory.
 
-Chunks depend on the input's order and on the size alone, so that a resumed job makes the same ones.
+Chunks depend on the input and on the size alone, so that a resumed job makes the same ones.
 Nothing is written here.
 """
 
@@ -10,10 +10,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from detector.detectors import Detector
-from detector.errors import ConfigError
 from detector.ingest.outcomes import Loaded, Reject
 from detector.records import Finding, Severity, Verdict
 from detector.taxonomy import Taxonomy
+
+MAX_CHUNK_CHARACTERS = 1_000_000
+"""Text of all turns at which a chunk ends early: a record alone may have eight times as much, and 128 of
+them would not fit in memory."""
 
 
 def chunked(
@@ -23,9 +26,10 @@ def chunked(
     on_load: Callable[[Loaded], None],
     on_reject: Callable[[Reject], None],
 ) -> Iterator[list[Loaded]]:
-    """Groups of `size` dialogues, the last one smaller; stops after `limit` dialogues."""
+    """Groups of `size` dialogues, or fewer with `MAX_CHUNK_CHARACTERS` of text, the last one smaller; stops
+    after `limit` dialogues."""
     chunk: list[Loaded] = []
-    taken = 0
+    taken = characters = 0
     for record in records:
         if isinstance(record, Reject):
             on_reject(record)
@@ -33,9 +37,10 @@ def chunked(
         on_load(record)
         chunk.append(record)
         taken += 1
-        if len(chunk) == size:
+        characters += _characters(record)
+        if len(chunk) == size or characters >= MAX_CHUNK_CHARACTERS:
             yield chunk
-            chunk = []
+            chunk, characters = [], 0
         if taken == limit:
             break
     if chunk:
@@ -68,18 +73,8 @@ def selected_codes(names: Sequence[str], taxonomy: Taxonomy) -> frozenset[str]:
     Raises:
         ConfigError: a name the taxonomy does not have.
     """
-    found: set[str] = set()
-    for name in (part.strip() for group in names for part in group.split(",")):
-        of_category = {
-            code.code for category in taxonomy.categories if category.code == name for code in category.codes
-        }
-        if not of_category and name not in taxonomy.codes:
-            known = " ".join(category.code for category in taxonomy.categories)
-            raise ConfigError(
-                "E_CODE", f"--codes {name!r}: neither a code (`dialint codes`) nor a category ({known})"
-            )
-        found |= of_category or {name}
-    return frozenset(found)
+    parts = [part for group in names for part in group.split(",")]
+    return frozenset(code.code for part in parts for code in taxonomy.select(part))
 
 
 def judged(
@@ -98,4 +93,8 @@ def judged(
 
 def longest(chunk: Sequence[Loaded]) -> str:
     """Id of the dialogue with most text."""
-    return max(chunk, key=lambda one: sum(len(turn.text) for turn in one.dialogue.turns)).dialogue.id
+    return max(chunk, key=_characters).dialogue.id
+
+
+def _characters(one: Loaded) -> int:
+    return sum([len(turn.text) for turn in one.dialogue.turns])

@@ -60,8 +60,8 @@ def manifest_of(job: Job, work: Pass, description: dict[str, Any], started_at: d
         "job": fingerprint(description),
         "work": description,
         "inputs": [
-            {"name": source.name, "bytes": source.size, "sha256": description["inputs"][source.label]}
-            for source in work.sources
+            {"name": source.name, "bytes": source.size, "sha256": known["sha256"]}
+            for source, known in zip(work.sources, description["inputs"], strict=True)
         ],
         "counts": work.tally.counts(),
         "not_covered": [code for code in work.taxonomy.codes if code not in work.detector.codes],

@@ -79,12 +79,15 @@ class Job:
     def _about(self) -> Path:
         return self.folder / "job.json"
 
-    def finished(self, work: dict[str, Any]) -> dict[str, Any] | None:
-        """The manifest, verified with its files, if this very job is done already.
+    def finished(self, work: dict[str, Any], *, restart: bool) -> dict[str, Any] | None:
+        """The manifest, verified with its files, if this very job is done already. With `restart` a job
+        that was interrupted while it brought its files out takes them back first.
 
         Raises:
             OutputRefused: the output belongs to another job, is damaged, or has no manifest.
         """
+        if restart:
+            self._withdraw()
         self._publish()
         path = manifest_path(self.out)
         if not path.exists():
@@ -97,6 +100,7 @@ class Job:
         manifest = read_manifest(path)
         if manifest.get("kind") != "verdicts":
             raise OutputRefused("E_OUTPUT_EXISTS", f"{path}: is no manifest of verdicts; use another --out")
+        _refuse_shared_stem(self.out, manifest["files"][0]["name"])
         _same_job(self.out, manifest["work"], work, "; move it away or use another --out")
         verify_files(self.out.parent, manifest["files"])
         return manifest
@@ -149,9 +153,11 @@ class Job:
         self._publish()
 
     def discard(self) -> None:
-        """Throw the partial job away. `job.json` goes first: without it the rest means nothing."""
+        """Throw the partial job away. First what says that it is complete, then `job.json`: without it the
+        rest means nothing."""
         self.close()
         with disk_errors(self.folder):
+            self._ready.unlink(missing_ok=True)
             self._about.unlink(missing_ok=True)
             for path in (self.journal, self.part, self.rejects, self.places, self.final):
                 path.unlink(missing_ok=True)
@@ -170,19 +176,59 @@ class Job:
             return
         self.close()
         manifest = read_manifest(self._ready)
-        entries = manifest["files"]
-        final = self.part if manifest["format"] == "jsonl" else self.final
         with disk_errors(self.out):
-            for made, entry in zip((final, self.rejects), entries, strict=True):
-                target = self.out.with_name(entry["name"])
+            for made, target, _ in self._ways_out(manifest):
                 if made.exists():
                     if target.exists():
                         raise OutputRefused("E_OUTPUT_EXISTS", f"{target}: appeared meanwhile; move it away")
                     made.replace(target)
             fsync_folder(self.out.parent)
-            verify_files(self.out.parent, entries)
+            try:
+                verify_files(self.out.parent, manifest["files"])
+            except OutputRefused as error:
+                way_on = f"the job in {self.folder} is not over: put the file back, or --restart starts anew"
+                raise OutputRefused(error.code, f"{error.message}; {way_on}") from None
             self._ready.replace(manifest_path(self.out))
             fsync_folder(self.out.parent)
+
+    def _ways_out(self, manifest: dict[str, Any]) -> Iterator[tuple[Path, Path, dict[str, Any]]]:
+        """Of each complete file: where it is made, where it goes, and its entry in the manifest."""
+        final = self.part if manifest["format"] == "jsonl" else self.final
+        for made, entry in zip((final, self.rejects), manifest["files"], strict=True):
+            yield made, self.out.with_name(entry["name"]), entry
+
+    def _withdraw(self) -> None:
+        """Take back what an interrupted `_publish` brought out, if it is still ours, and forget the job."""
+        if not self._ready.exists():
+            return
+        manifest = read_manifest(self._ready)
+        if manifest["files"][0]["name"] != self.out.name:
+            return  # the complete output of another name with the same stem
+        with disk_errors(self.out):
+            for made, target, entry in self._ways_out(manifest):
+                if not made.exists() and _is_whole(target, entry):
+                    target.replace(made)
+            fsync_folder(self.out.parent)
+        self.discard()
+
+
+def _is_whole(path: Path, entry: dict[str, Any]) -> bool:
+    try:
+        verify_files(path.parent, [entry])
+    except OutputRefused:
+        return False
+    return True
+
+
+def _refuse_shared_stem(out: Path, other: str) -> None:
+    """``v.jsonl`` and ``v.sarif`` would have one manifest."""
+    if other != out.name:
+        free = out.with_name(f"{out.stem}-{out.suffix.removeprefix('.')}{out.suffix}")
+        raise OutputRefused(
+            "E_OTHER_JOB",
+            f"{out}: {other} has the same stem, so their manifests would be one file, "
+            f"{manifest_path(out).name}; use another stem, such as --out {free}",
+        )
 
 
 def _same_job(out: Path, kept: dict[str, Any], work: dict[str, Any], way_on: str) -> None:

@@ -5,23 +5,33 @@ The lock is the kernel's and dies with its process, however that dies. Knows not
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 from contextlib import suppress
 from pathlib import Path
+from typing import NoReturn
 
 from detector.artifacts import disk_errors, fsync_folder
-from detector.errors import OutputRefused
+from detector.errors import ConfigError, OutputRefused
+
+OF_THE_WORLD = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
+"""Why a folder cannot be made though it was named well."""
 
 
 def locked(folder: Path, out: Path) -> int:
-    """An open, locked handle; taken again if the folder was removed while we waited at its door."""
+    """An open, locked handle; taken again if the folder was removed while we waited at its door.
+
+    Raises:
+        ConfigError: `out` is where nothing can be written.
+        OutputRefused: another process has the lock.
+        WorldError: the disk is full or failed.
+    """
     path = folder / "lock"
     while True:
         with disk_errors(out):
-            folder.mkdir(exist_ok=True)
             try:
-                handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+                handle = _opened(path)
             except FileNotFoundError:
                 continue
             try:
@@ -38,6 +48,25 @@ def locked(folder: Path, out: Path) -> int:
                 os.write(handle, f"{os.getpid()}\n".encode())
                 return handle
             os.close(handle)
+
+
+def _opened(path: Path) -> int:
+    try:
+        path.parent.mkdir(exist_ok=True)
+    except OSError as error:
+        _refuse(path.parent, error)
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        _refuse(path, error)
+
+
+def _refuse(path: Path, error: OSError) -> NoReturn:
+    if error.errno in OF_THE_WORLD:
+        raise error
+    raise ConfigError("E_OPTION", f"--out: cannot write {path}: {error.strerror or error}") from None
 
 
 def remove(folder: Path) -> None:

@@ -6,12 +6,9 @@ What an option means stands in `app.score`, what a job survives in `app.scoring.
 from __future__ import annotations
 
 import json
-import shutil
-import sys
-import tempfile
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,7 +21,6 @@ from app.scoring.final import make_final, manifest_of
 from app.scoring.job import Job, hold
 from app.scoring.journal import Chunk, ids_hash
 from app.scoring.progress import progress
-from app.scoring.reports import as_text
 from app.scoring.summary import Tally, found_from
 from app.scoring.work import Pass, prepared
 from app.verdict_files import parsed, verdict_line
@@ -34,53 +30,6 @@ from detector.errors import ConfigError, InputRefused, OutputRefused, TooManyBad
 from detector.ingest.outcomes import Loaded, Reject
 from detector.ingest.read import read
 
-N_REJECTS_SHOWN = 10
-
-
-def score_to_screen(logs: Sequence[str], config: ScoreConfig, detector: Detector | None) -> int:
-    """Report on standard output; nothing is stored and nothing can be resumed."""
-    if config.output_format in ("text", "jsonl"):
-        return _stream(prepared(logs, config, detector)[0])
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "report"
-        code = score_to_file(logs, config, out, detector)
-        with open(out, "rb") as file:
-            shutil.copyfileobj(file, sys.stdout.buffer)
-    return code
-
-
-def _stream(work: Pass) -> int:
-    as_jsonl = work.config.output_format == "jsonl"
-    shown = 0
-
-    def on_reject(reject: Reject) -> None:
-        nonlocal shown
-        shown += 1
-        if shown <= N_REJECTS_SHOWN:
-            say(
-                f"{reject.file}:{reject.line}: {reject.code}: "
-                f"found {reject.found}, expected {reject.expected}"
-            )
-
-    records = read(work.sources, work.config.read, work.counts)
-    with progress(quiet=work.config.quiet) as tell:
-        for number, chunk in enumerate(
-            chunked(records, work.config.chunk_size, work.config.limit, lambda _: None, on_reject)
-        ):
-            began = time.monotonic()
-            for verdict in work.judge(chunk):
-                if as_jsonl:
-                    sys.stdout.buffer.write(verdict_line(verdict))
-                elif text := as_text(verdict, work.taxonomy):
-                    sys.stdout.write(text + "\n")
-            sys.stdout.flush()
-            work.tally.add_chunk(number, len(chunk), longest(chunk), time.monotonic() - began)
-            tell(work.tally.n, work.share_read)
-            work.check_failures(at_end=False)
-    work.check_failures(at_end=True)
-    work.close()
-    return work.exit_code()
-
 
 def score_to_file(logs: Sequence[str], config: ScoreConfig, out: Path, detector: Detector | None) -> int:
     """Score into `out`, or go on with it, or say that it is done."""
@@ -89,7 +38,7 @@ def score_to_file(logs: Sequence[str], config: ScoreConfig, out: Path, detector:
     with hold(out) as job:
         try:
             with draining() as drain:
-                return _done(job, *prepared(logs, config, detector), drain)
+                return finish(job, *prepared(logs, config, detector), drain)
         except TooManyBad as error:
             if error.code == "E_TOO_MANY_BAD":
                 say(f"{out}: not written; the rejects so far are in {job.rejects}")
@@ -99,16 +48,23 @@ def score_to_file(logs: Sequence[str], config: ScoreConfig, out: Path, detector:
             return stop.exit_code
 
 
-def _done(job: Job, work: Pass, description: dict[str, Any], drain: Drain) -> int:
-    """Bring the job to its end, whatever of it is done by now."""
-    manifest = job.finished(description)
+def finish(
+    job: Job,
+    work: Pass,
+    description: dict[str, Any],
+    drain: Drain,
+    tell_reject: Callable[[Reject], None] = lambda _: None,
+) -> int:
+    """Bring the job to its end, whatever of it is done by now; the exit code. Rejects go to their file, and
+    to `tell_reject` as well."""
+    manifest = job.finished(description, restart=work.config.restart)
     if manifest is not None:
         say(f"{job.out}: done already, {manifest['files'][0]['rows']:,} verdicts; nothing to do")
         return int(found_from(manifest["counts"], work.config.fail_on))
     started_at = datetime.now(UTC)
     job.begin(description, restart=work.config.restart)
     try:
-        _fill(job, work, drain)
+        _fill(job, work, drain, tell_reject)
     except InputRefused:
         job.discard()  # the log was found bad while it was read: nothing of it is kept
         raise
@@ -118,7 +74,7 @@ def _done(job: Job, work: Pass, description: dict[str, Any], drain: Drain) -> in
     return work.exit_code()
 
 
-def _fill(job: Job, work: Pass, drain: Drain) -> None:
+def _fill(job: Job, work: Pass, drain: Drain, tell_reject: Callable[[Reject], None]) -> None:
     """Read all logs; judge and commit every chunk that no earlier run has done."""
     _recount(job, work.tally)
     if job.resumed:
@@ -135,6 +91,7 @@ def _fill(job: Job, work: Pass, drain: Drain) -> None:
 
         def on_reject(reject: Reject) -> None:
             rejects.write(_json_line(reject.as_json()))
+            tell_reject(reject)
 
         records = read(work.sources, work.config.read, work.counts)
         chunks = chunked(records, work.config.chunk_size, work.config.limit, on_load, on_reject)
@@ -150,6 +107,7 @@ def _fill(job: Job, work: Pass, drain: Drain) -> None:
         if left:
             _same_dialogues(job, left[0], [])
         rejects.sync()
+    work.check_reading()
     work.check_failures(at_end=True)
 
 

@@ -1,6 +1,7 @@
 """What a scoring job found, in numbers of fixed size: for the closing table, the manifest, the exit code.
 
-A failed dialogue is counted as failed and nowhere else.
+A failed dialogue is counted as failed and nowhere else. One without an agent's turn is failed too, for it
+is not clean, but nothing broke: chats are abandoned every day, and trying again cannot help.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from detector.taxonomy import Taxonomy
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 SERIOUS = ("S1", "S2")
 N_SHOWN = 5
+NOTHING_TO_JUDGE = "E_NO_AGENT_TURN"
 
 
 @dataclass
@@ -40,12 +42,27 @@ class Tally:
         """Dialogues with a verdict, failed ones included."""
         return self.scored + self.failed
 
+    @property
+    def nothing_to_judge(self) -> int:
+        """Failed dialogues in which no agent says anything."""
+        return self.failures[NOTHING_TO_JUDGE]
+
+    @property
+    def n_judgeable(self) -> int:
+        """Dialogues in which an agent says something."""
+        return self.n - self.nothing_to_judge
+
+    @property
+    def broken(self) -> Counter[str]:
+        """Failures that are somebody's fault, by their code."""
+        return Counter({name: count for name, count in self.failures.items() if name != NOTHING_TO_JUDGE})
+
     def add(self, verdict: Verdict) -> None:
         """Count one verdict."""
         if verdict.status == "failed":
             self.failed += 1
             self.failures[verdict.failure or "?"] += 1
-            if len(self.failed_ids) < N_SHOWN:
+            if verdict.failure != NOTHING_TO_JUDGE and len(self.failed_ids) < N_SHOWN:
                 self.failed_ids.append(verdict.dialogue_id)
             return
         self.scored += 1
@@ -93,11 +110,13 @@ def closing_table(tally: Tally, reading: dict[str, Any], detector: Detector) -> 
     parts.append(
         Text(
             f"{tally.scored:,} dialogues scored, {tally.serious:,} ({share:.1%}) with an S1 or S2; "
-            f"{tally.failed:,} failed; {reading['rejected']:,} records rejected"
+            f"{tally.broken.total():,} failed; {reading['rejected']:,} records rejected"
         )
     )
-    if tally.failed:
-        reasons = ", ".join(f"{name} {count:,}" for name, count in tally.failures.most_common())
+    if tally.nothing_to_judge:
+        parts.append(Text(f"nothing to judge, no agent's turn: {tally.nothing_to_judge:,}"))
+    if tally.broken:
+        reasons = ", ".join(f"{name} {count:,}" for name, count in tally.broken.most_common())
         parts.append(Text(f"failed: {reasons}; first: {', '.join(map(repr, tally.failed_ids))}"))
     notes = ", ".join(f"{name} {count:,}" for name, count in sorted(reading["warnings"].items()))
     if notes:

@@ -78,17 +78,32 @@ class Pass:
         Raises:
             TooManyBad: more dialogues failed than the job allows; an outage is no clean log.
         """
-        tally, allowed = self.tally, self.config.max_failed
-        if tally.n and (at_end or tally.n >= MIN_FOR_SHARE) and tally.failed > allowed * tally.n:
-            causes = ", ".join(f"{count} x {name}" for name, count in tally.failures.most_common(4))
+        n, allowed = self.tally.n_judgeable, self.config.max_failed
+        broken = self.tally.broken
+        n_broken = broken.total()
+        if n and (at_end or n >= MIN_FOR_SHARE) and n_broken > allowed * n:
+            causes = ", ".join(f"{count} x {name}" for name, count in broken.most_common(4))
             raise TooManyBad(
                 "E_TOO_MANY_FAILED",
-                f"{tally.failed} of {tally.n} dialogues could not be judged ({causes}); {allowed:.1%} are "
+                f"{n_broken} of {n} dialogues could not be judged ({causes}); {allowed:.1%} are "
                 "allowed. --restart tries them again, --max-failed 1 accepts them",
             )
 
+    def check_reading(self) -> None:
+        """What the reader checks at its end, for ``--limit`` may have stopped it before.
+
+        Raises:
+            TooManyBad: over the share of bad records.
+            InputRefused: a log changed.
+        """
+        for source in self.sources:
+            source.check_unchanged()
+        self.counts.check_share(self.config.read.max_bad)
+
     def close(self) -> None:
         """The closing table, on standard output unless that carries the result."""
+        if self.tally.nothing_to_judge and not self.tally.n_judgeable:
+            say("no dialogue has an agent's turn, so nothing was judged")
         if not self.config.quiet:
             data_there = self.config.out is None and self.config.output_format != "text"
             show(closing_table(self.tally, self.reading, self.detector), to_stderr=data_there)
@@ -107,7 +122,7 @@ def prepared(
     codes = selected_codes(config.codes, taxonomy)
     severities = frozenset(SEVERITIES[: SEVERITIES.index(config.min_severity) + 1])
     sources = open_logs(logs)
-    inputs = {source.label: inspect(source, config.read) for source in sources}
+    inputs = [{"label": source.label, "sha256": inspect(source, config.read)} for source in sources]
     if detector is None:
         from detector.pipeline import load_detector
 

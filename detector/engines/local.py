@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -11,10 +12,11 @@ import torch
 from transformers.initialization import no_init_weights
 
 from detector.engines import packed
+from detector.engines.faithful import BROKEN, refuse_unfaithful
 from detector.engines.scan_model import ScanModel, backbone_from_config
 from detector.errors import ConfigError, ReleaseRefused
 from detector.release import SCALE, Release
-from detector.render import Rendered
+from detector.render import Rendered, tokenizer_of
 from detector.scanner import WindowScores
 
 Precision = Literal["auto", "fp32", "bf16"]
@@ -34,7 +36,10 @@ class LocalEngine:
 
     @property
     def fingerprint(self) -> str:
-        return f"local/{self.device.type}/{self.precision}"
+        """Options that may change a byte. On a CPU the number of threads changes none in bf16, and in
+        fp32 none that is left after rounding to six places in what was measured; it is left out, so
+        that a run can go on on another machine."""
+        return f"local/{self.device.type}/{self.precision}/{self.row_tokens}"
 
     def scan(self, windows: Sequence[Rendered]) -> list[WindowScores]:
         """Scores of each window, in the order given."""
@@ -67,7 +72,7 @@ class LocalEngine:
         row = self.packed(windows)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bf16"):
             states = self.model.hidden(row)
-        return _read(self.model, states.float(), windows, row)
+        return read_heads(self.model, states.float(), windows, row)
 
 
 @dataclass(frozen=True)
@@ -95,7 +100,7 @@ def head_places(windows: Sequence[Rendered], row: packed.Packed) -> HeadPlaces:
     return places
 
 
-def _read(
+def read_heads(
     model: ScanModel, states: torch.Tensor, windows: Sequence[Rendered], row: packed.Packed
 ) -> list[WindowScores]:
     """The heads' logits for a row of windows."""
@@ -116,8 +121,11 @@ def _read(
 def _device(wanted: str) -> str:
     if wanted == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
-    if wanted.startswith("cuda") and not torch.cuda.is_available():
-        raise ConfigError("E_DEVICE", f"--device {wanted}: this machine has no CUDA device")
+    known = re.fullmatch(r"cpu|cuda(?::([0-9]{1,3}))?", wanted)
+    if known is None:
+        raise ConfigError("E_DEVICE", f"--device {wanted}: neither auto, cpu, cuda nor cuda:N")
+    if wanted != "cpu" and int(known[1] or 0) >= torch.cuda.device_count():
+        raise ConfigError("E_DEVICE", f"--device {wanted}: this machine has no such CUDA device")
     return wanted
 
 
@@ -136,16 +144,12 @@ def load(release: Release, precision: Precision, row_tokens: int, device: str) -
     """The engine for a verified release.
 
     Raises:
-        ReleaseRefused: the weights do not have the shape that the release's configuration demands.
+        ReleaseRefused: configuration, weights and tokenizer do not fit together, or packed attention
+            does not compute what the backbone does by itself.
+        ConfigError: no such device.
     """
-    config = release.config
-    try:
-        with torch.device("meta"):
-            shapes = {
-                k: v.shape for k, v in _empty(config, len(release.info.head_codes)).state_dict().items()
-            }
-    except (ValueError, KeyError, TypeError) as error:
-        raise ReleaseRefused("E_RELEASE", f"{release.folder}/config.json: {type(error).__name__}") from None
+    _device(device)
+    shapes = _shapes(release)
     tensors = {name: _tensor(release, name) for name in release.tensors if not name.endswith(SCALE)}
     for name in sorted(shapes.keys() | tensors.keys()):
         if name not in tensors or name not in shapes or tensors[name].shape != shapes[name]:
@@ -153,9 +157,33 @@ def load(release: Release, precision: Precision, row_tokens: int, device: str) -
                 "E_RELEASE", f"{release.folder}: {name} does not fit config.json; another base?"
             )
     with no_init_weights():
-        model = _empty(config, len(release.info.head_codes))
+        model = _empty(release.config, len(release.info.head_codes))
     model.load_state_dict(tensors)
+    _known_tokens(release, model)
+    refuse_unfaithful(model, release.info.render.context_tokens)
     return LocalEngine(model, precision, row_tokens, device)
+
+
+def _shapes(release: Release) -> dict[str, torch.Size]:
+    """Every tensor's shape as config.json demands it; builds no weights."""
+    try:
+        with torch.device("meta"):
+            empty = _empty(release.config, len(release.info.head_codes))
+    except BROKEN as error:
+        raise ReleaseRefused(
+            "E_RELEASE", f"{release.folder}/config.json: makes no model ({type(error).__name__})"
+        ) from None
+    return {name: tensor.shape for name, tensor in empty.state_dict().items()}
+
+
+def _known_tokens(release: Release, model: ScanModel) -> None:
+    """No token of the tokenizer may lie beyond the embedding's rows."""
+    largest = max(tokenizer_of(release.tokenizer_json()).get_vocab().values(), default=-1)
+    rows: int = model.backbone.get_input_embeddings().num_embeddings  # type: ignore[assignment]
+    if largest >= rows:
+        raise ReleaseRefused(
+            "E_RELEASE", f"{release.folder}: the tokenizer has {largest + 1} tokens, the model {rows}"
+        )
 
 
 def _empty(config: dict[str, Any], n_codes: int) -> ScanModel:
@@ -174,5 +202,8 @@ def _tensor(release: Release, name: str) -> torch.Tensor:
     if kind == "I8":
         if name + SCALE not in release.tensors:
             raise ReleaseRefused("E_RELEASE", f"{release.folder}: {name} has no scale")
-        tensor = tensor * _tensor(release, name + SCALE)[:, None]
+        scale = _tensor(release, name + SCALE)
+        if scale.shape != tensor.shape[:1]:
+            raise ReleaseRefused("E_RELEASE", f"{release.folder}: {name} has not one scale a row")
+        tensor = tensor * scale[:, None]
     return tensor

@@ -20,6 +20,10 @@ from transformers import AttentionInterface, AttentionMaskInterface
 NAME = "packed"
 
 
+class NotPacked(ValueError):
+    """The model asks for an attention that is not computed here."""
+
+
 @dataclass(frozen=True)
 class Packed:
     """A row of tokens: ids and positions of shape (1, tokens), `bounds` of the windows in it, and the
@@ -52,9 +56,18 @@ def attention(
     *,
     scaling: float | None = None,
     cu_seq_lens_q: torch.Tensor,
-    **_: Any,
+    max_length_q: int = 0,
+    **asked: Any,
 ) -> tuple[torch.Tensor, None]:
-    """Attention for transformers' interface; tensors of shape (1, heads, tokens, dim)."""
+    """Attention for transformers' interface; tensors of shape (1, heads, tokens, dim).
+
+    `max_length_q` is the longest window that may come, if that is not in this row. Dropout on
+    attention weights is not applied, in training neither.
+
+    Raises:
+        NotPacked: the model caps scores, has a bias or a sink, or looks no further than a window is long.
+    """
+    _refuse_others(cu_seq_lens_q, max_length_q, asked)
     causal = bool(getattr(module, "is_causal", False))
     grouped = query.shape[1] != key.shape[1]
     bounds: list[int] = cu_seq_lens_q.tolist()
@@ -80,6 +93,18 @@ def attention(
             )
         )
     return torch.cat(parts, dim=2).transpose(1, 2).contiguous(), None
+
+
+def _refuse_others(bounds: torch.Tensor, longest: int, asked: dict[str, Any]) -> None:
+    """Of what models ask for, only `dropout` and bookkeeping may be left undone."""
+    for name in ("softcap", "s_aux", "position_bias"):
+        if asked.get(name) is not None:
+            raise NotPacked(f"packed attention has no {name}")
+    sees = asked.get("sliding_window")
+    if sees is not None:
+        longest = max(longest, int(bounds[0] + bounds.diff().max()))
+        if sees < longest:
+            raise NotPacked(f"its sliding window of {sees} tokens is shorter than windows of {longest}")
 
 
 def no_mask(*_: Any, **__: Any) -> None:

@@ -25,16 +25,34 @@ class ScanModel(nn.Module):
         self.turn_head = nn.Linear(hidden, n_codes)
         self.dialogue_head = nn.Linear(hidden, n_codes)
         self.span_head = nn.Linear(hidden, n_codes)
+        self._first_position = self.first_position
 
     @property
     def causal(self) -> bool:
         """Whether a token sees only what stands before it, so that a prefix can be shared."""
         return any(getattr(module, "is_causal", False) for module in self.backbone.modules())
 
-    def hidden(self, row: packed.Packed) -> torch.Tensor:
-        """Hidden states of a packed row, shape (tokens, hidden), in the backbone's type."""
+    @property
+    def first_position(self) -> int:
+        """Where the backbone starts to count: after the padding's position in RoBERTa's family."""
+        for name, module in self.backbone.named_modules():
+            if name.endswith("position_embeddings") and isinstance(module, nn.Embedding):
+                return 0 if module.padding_idx is None else module.padding_idx + 1
+        return 0
+
+    def hidden(self, row: packed.Packed, longest: int = 0) -> torch.Tensor:
+        """Hidden states of a packed row, shape (tokens, hidden), in the backbone's type. `longest` is
+        the longest window that may ever come, if that is not in this row.
+
+        Raises:
+            packed.NotPacked: the backbone wants an attention that cannot be computed packed.
+        """
         output = self.backbone(
-            input_ids=row.ids, position_ids=row.positions, cu_seq_lens_q=row.bounds, use_cache=False
+            input_ids=row.ids,
+            position_ids=row.positions + self._first_position,
+            cu_seq_lens_q=row.bounds,
+            max_length_q=longest,
+            use_cache=False,
         )
         states: torch.Tensor = output.last_hidden_state[0]
         return states

@@ -89,11 +89,13 @@ class ReadConfig:
 
     def __post_init__(self) -> None:
         if self.format not in ("auto", *FORMATS):
-            raise ConfigError("E_CONFIG", f"format {self.format!r}: expected auto, {', '.join(FORMATS)}")
+            raise ConfigError(
+                "E_OPTION", f"--input-format {self.format!r}: expected auto, {', '.join(FORMATS)}"
+            )
         if not 0.0 <= self.max_bad <= 1.0:
-            raise ConfigError("E_CONFIG", "max_bad: expected a share between 0 and 1")
+            raise ConfigError("E_OPTION", "--max-bad: expected a share between 0 and 1")
         if self.delimiter != "tab" and len(self.delimiter) != 1:
-            raise ConfigError("E_CONFIG", "delimiter: expected one character, or 'tab'")
+            raise ConfigError("E_OPTION", "--delimiter: expected one character, or 'tab'")
         self.columns()
         self.roles()
 
@@ -106,7 +108,7 @@ class ReadConfig:
         found: dict[str, Role] = {}
         for name, role in _pairs("role", self.role, value_first=True).items():
             if role not in ROLES:
-                raise ConfigError("E_CONFIG", f"role {role!r}: expected {', '.join(ROLES)}")
+                raise ConfigError("E_OPTION", f"--role {role!r}: expected {', '.join(ROLES)}")
             found[name] = ROLES[role]
         return found
 
@@ -119,8 +121,8 @@ def _pairs(option: str, values: tuple[str, ...], *, value_first: bool) -> dict[s
     for value in values:
         left, equals, right = value.rpartition("=") if value_first else value.partition("=")
         if not equals or not left or not right:
-            raise ConfigError("E_CONFIG", f"{option} {value!r}: expected a pair such as a=b")
+            raise ConfigError("E_OPTION", f"--{option} {value!r}: expected a pair such as a=b")
         if option == "column" and left not in COLUMN_MEANINGS:
-            raise ConfigError("E_CONFIG", f"column {left!r}: expected one of {', '.join(COLUMN_MEANINGS)}")
+            raise ConfigError("E_OPTION", f"--column {left!r}: expected one of {', '.join(COLUMN_MEANINGS)}")
         found[left] = right
     return found

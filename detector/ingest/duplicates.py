@@ -11,14 +11,16 @@ import tempfile
 from collections.abc import Sequence
 from typing import Any
 
+from detector.artifacts import TEMPORARY, disk_errors
 from detector.records import Dialogue
 
-FILTER_BITS = 1 << 28
+WORD_BITS = 22
+"""The filter has so many bits of 64-bit words: 32 MiB, 27 bits an id at ten million."""
 RUN_ROWS = 1 << 16
 N_PROBES = 4
 _BARE = {"id", "turns"}
 _NO_EXTRA = ((None,) * 5, (), "", False)
-_MIX = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93)
+_MIX = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)
 
 
 def content_hash(dialogue: Dialogue) -> int:
@@ -39,7 +41,7 @@ class Seen:
         import numpy as np
 
         self._np = np
-        self._filter: Any = np.zeros(FILTER_BITS // 8, dtype=np.uint8)
+        self._filter: Any = np.zeros(1 << WORD_BITS, dtype=np.uint64)
         self._fresh: list[Any] = []  # each (rows, 3) int64
         self._runs: list[int] = []  # rows in each run on disk
         self._file: Any = None
@@ -47,44 +49,51 @@ class Seen:
     def close(self) -> None:
         """Give back the disk."""
         if self._file is not None:
-            self._file.close()
+            with disk_errors(TEMPORARY):
+                self._file.close()
 
-    def add(self, rows: Sequence[tuple[int, int, int]]) -> dict[int, tuple[int, int]]:
-        """Note (id hash, content hash, place) rows; for each position whose id came before, the
-        content hash and place of its first appearance. Repeated ids are not noted again."""
-        if not rows:
+    def add(
+        self, ids: Sequence[int], contents: Sequence[int], places: Sequence[int]
+    ) -> dict[int, tuple[int, int]]:
+        """Note hashes of ids and contents with their places; for each position whose id came before,
+        the content hash and place of its first appearance. Repeated ids are not noted again."""
+        if not ids:
             return {}
         np = self._np
-        table = np.array(rows, dtype=np.int64)  # (rows, 3)
+        table = np.empty((len(ids), 3), dtype=np.int64)
+        table[:, 0], table[:, 1], table[:, 2] = ids, contents, places
         unique, first, inverse = np.unique(table[:, 0], return_index=True, return_inverse=True)
         earlier = self._lookup(unique)
         known = {int(unique[at]): found for at, found in earlier.items()}
         repeated: dict[int, tuple[int, int]] = {}
-        if earlier or len(unique) < len(rows):
-            for position, (name, _, _) in enumerate(rows):
+        if earlier or len(unique) < len(ids):
+            for position, name in enumerate(ids):
                 origin = int(first[inverse[position]])
                 if name in known:
                     repeated[position] = known[name]
                 elif origin != position:
-                    repeated[position] = (rows[origin][1], rows[origin][2])
+                    repeated[position] = (contents[origin], places[origin])
         new = np.sort(np.delete(first, list(earlier))) if earlier else first
         self._note(table[new])
         return repeated
 
-    def _slots(self, names: Any) -> list[tuple[Any, Any]]:
+    def _slots(self, names: Any) -> tuple[Any, Any]:
+        """For each name a word of the filter and the bits of it that are the name's: of one word, for
+        each further word would be a miss of the cache."""
         np = self._np
-        slots = []
-        for factor in _MIX[:N_PROBES]:
-            bit = (names.astype(np.uint64) * np.uint64(factor)) >> np.uint64(36)  # 28 bits
-            slots.append((bit >> np.uint64(3), np.left_shift(1, bit & np.uint64(7)).astype(np.uint8)))
-        return slots
+        unsigned = names.astype(np.uint64)
+        words = (unsigned * np.uint64(_MIX[0])) >> np.uint64(64 - WORD_BITS)
+        bits = unsigned * np.uint64(_MIX[1])
+        marks = np.zeros(len(names), dtype=np.uint64)
+        for probe in range(N_PROBES):
+            marks |= np.uint64(1) << ((bits >> np.uint64(58 - 6 * probe)) & np.uint64(63))
+        return words, marks
 
     def _lookup(self, names: Any) -> dict[int, tuple[int, int]]:
         """Position in `names` (sorted, unique) to content hash and place, of those seen before."""
         np = self._np
-        maybe = np.ones(len(names), dtype=bool)
-        for byte, bit in self._slots(names):
-            maybe &= (self._filter[byte] & bit) != 0
+        words, marks = self._slots(names)
+        maybe = (self._filter[words] & marks) == marks
         if not maybe.any():
             return {}
         positions = np.flatnonzero(maybe)
@@ -109,17 +118,18 @@ class Seen:
 
     def _note(self, rows: Any) -> None:
         np = self._np
-        for byte, bit in self._slots(rows[:, 0]):
-            np.bitwise_or.at(self._filter, byte, bit)
+        words, marks = self._slots(rows[:, 0])
+        np.bitwise_or.at(self._filter, words, marks)
         self._fresh.append(rows[np.argsort(rows[:, 0], kind="stable")])
         if sum(map(len, self._fresh)) < RUN_ROWS:
             return
         run = np.concatenate(self._fresh)
         run = run[np.argsort(run[:, 0], kind="stable")]
-        if self._file is None:
-            self._file = tempfile.TemporaryFile(prefix="dialint-ids-")  # noqa: SIM115  lives with the job
-        self._file.seek(0, 2)
-        self._file.write(run.tobytes())
-        self._file.flush()
+        with disk_errors(TEMPORARY):
+            if self._file is None:
+                self._file = tempfile.TemporaryFile(prefix="dialint-ids-")  # noqa: SIM115  lives with the job
+            self._file.seek(0, 2)
+            self._file.write(run.tobytes())
+            self._file.flush()
         self._runs.append(len(run))
         self._fresh = []

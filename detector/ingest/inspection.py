@@ -8,13 +8,13 @@ from __future__ import annotations
 import hashlib
 
 from detector.ingest.config import ReadConfig
-from detector.ingest.csvrows import check_csv
-from detector.ingest.lines import BOM
+from detector.ingest.framing.csvrows import check_csv
+from detector.ingest.framing.lines import BOM
+from detector.ingest.framing.parquet import check_parquet
+from detector.ingest.framing.recognition import Recognised, recognise
+from detector.ingest.framing.streams import blocks
 from detector.ingest.outcomes import refuse
-from detector.ingest.parquet import check_parquet
-from detector.ingest.recognition import Recognised, recognise
 from detector.ingest.sources import Source
-from detector.ingest.streams import blocks
 
 
 def inspect(source: Source, config: ReadConfig) -> str:

@@ -9,12 +9,13 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from detector.errors import InputRefused, TooManyBad
 from detector.records import Dialogue
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(msgspec.Struct, frozen=True, gc=False):
     """A checked dialogue and where it stands: file as named, line (or record number) from 1."""
 
     dialogue: Dialogue

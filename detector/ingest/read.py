@@ -10,16 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 
+from detector.ingest.collection import collection_paused
 from detector.ingest.config import ReadConfig
-from detector.ingest.csvrows import read_csv
-from detector.ingest.documents import read_document
 from detector.ingest.duplicates import Seen, content_hash
 from detector.ingest.found import Found
+from detector.ingest.framing.csvrows import read_csv
+from detector.ingest.framing.documents import read_document
+from detector.ingest.framing.jsonlines import read_lines
+from detector.ingest.framing.parquet import read_parquet
+from detector.ingest.framing.recognition import recognise
 from detector.ingest.inspection import inspect
-from detector.ingest.jsonlines import read_lines
 from detector.ingest.outcomes import BadRecord, Counts, Loaded, Reject, refuse
-from detector.ingest.parquet import read_parquet
-from detector.ingest.recognition import recognise
 from detector.ingest.sources import COMPRESSED, Source, open_logs
 
 __all__ = ["Counts", "Loaded", "ReadConfig", "Reject", "Source", "inspect", "open_logs", "read"]
@@ -42,7 +43,7 @@ def read(sources: Sequence[Source], config: ReadConfig, counts: Counts) -> Itera
         for index, source in enumerate(sources):
             source.check_unchanged()
             n_before, bytes_before = counts.read, counts.bytes_read
-            for batch in _batches(source, config, counts):
+            for batch in _made(_batches(source, config, counts)):
                 yield from _settled(batch, index, sources, seen, counts)
                 if batch and not source.name.endswith(COMPRESSED):
                     counts.bytes_read = bytes_before + min(batch[-1].offset, source.size)
@@ -68,24 +69,28 @@ def _batches(source: Source, config: ReadConfig, counts: Counts) -> Iterator[lis
     return read_lines(source, found.shape, config, counts.warnings)
 
 
+def _made(batches: Iterator[list[Found]]) -> Iterator[list[Found]]:
+    """The same batches, each made with garbage collection put off."""
+    while True:
+        with collection_paused():
+            batch = next(batches, None)
+        if batch is None:
+            return
+        yield batch
+
+
 def _settled(
     batch: list[Found], index: int, sources: Sequence[Source], seen: Seen, counts: Counts
 ) -> Iterator[Loaded | Reject]:
     """The batch with repeated ids taken out."""
-    rows, positions = [], []
-    for position, found in enumerate(batch):
-        if not isinstance(found.outcome, BadRecord):
-            place = index << _LINE_BITS | found.line
-            rows.append((hash(found.outcome.id), content_hash(found.outcome), place))
-            positions.append(position)
-    repeated = {positions[row]: (row, first) for row, first in seen.add(rows).items()}
     name = sources[index].name
+    repeated = _repeated(batch, index, seen)
     for position, found in enumerate(batch):
         counts.read += 1
         outcome = found.outcome
         if position in repeated and not isinstance(outcome, BadRecord):
-            row, (content, place) = repeated[position]
-            if content == rows[row][1]:
+            same, place = repeated[position]
+            if same:
                 counts.duplicates += 1
                 continue
             outcome = _conflict(outcome.id, place, sources)
@@ -95,6 +100,19 @@ def _settled(
             yield outcome.reject(name, found.line, found.offset)
         else:
             yield Loaded(outcome, name, found.line)
+
+
+def _repeated(batch: list[Found], index: int, seen: Seen) -> dict[int, tuple[bool, int]]:
+    """Of each position whose id came before: whether the content is the same, and where it stood."""
+    good = [at for at, found in enumerate(batch) if not isinstance(found.outcome, BadRecord)]
+    dialogues = [outcome for _, _, outcome in batch if not isinstance(outcome, BadRecord)]
+    ids = [hash(dialogue.id) for dialogue in dialogues]
+    contents = [content_hash(dialogue) for dialogue in dialogues]
+    places = [index << _LINE_BITS | batch[at].line for at in good]
+    return {
+        good[row]: (content == contents[row], place)
+        for row, (content, place) in seen.add(ids, contents, places).items()
+    }
 
 
 def _conflict(name: str, place: int, sources: Sequence[Source]) -> BadRecord:

@@ -1,7 +1,7 @@
 """Which files a log is: patterns, standard input, and paths that are refused.
 
-Opens nothing but standard input (spooled to a temporary file) and reads no content: that is
-`streams`, which relies on the signature taken here to notice a file that changes.
+Opens nothing but standard input (spooled to a temporary file without a name) and reads no content:
+that is `streams`, which relies on the signature taken here to notice a file that changes.
 """
 
 from __future__ import annotations
@@ -12,23 +12,28 @@ import shutil
 import stat
 import sys
 import tempfile
+import weakref
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
+from detector.artifacts import TEMPORARY, disk_errors
 from detector.errors import InputRefused
 from detector.ingest.outcomes import refuse
 
 COMPRESSED = (".gz", ".zst")
+DESCRIPTORS = Path("/proc/self/fd")
+"""Where Linux shows a process its open files, those without a name too."""
 Signature = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True)
 class Source:
-    """One log file. `name` is as the user wrote it; `label` is its shortest unique name without a
-    compression ending, from which records without an id get theirs; `size` is in bytes."""
+    """One log file. `name` is as the user wrote it; `label` is its shortest unique name, without a
+    compression ending unless only that tells two logs apart; records without an id get theirs from it;
+    `size` is in bytes."""
 
     name: str
     path: Path
@@ -120,27 +125,62 @@ def _signature(status: os.stat_result) -> Signature:
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
+class _Nameless:
+    """A file that is open for as long as this object lives, and has no name that could outlive it."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        handle = os.dup(file.fileno())
+        weakref.finalize(self, os.close, handle)
+        self.path = DESCRIPTORS / str(handle)
+
+
 def _standard_input() -> Source:
-    spool = tempfile.NamedTemporaryFile(prefix="dialint-stdin-")  # noqa: SIM115  lives as long as the source
-    shutil.copyfileobj(sys.stdin.buffer, spool, 1 << 20)
-    spool.flush()
-    status = Path(spool.name).stat()
-    return Source("-", Path(spool.name), status.st_size, _signature(status), "stdin", spool)
+    """Standard input in a temporary file. It holds unmasked text, so it has no name, and no way to die
+    leaves it behind. Where the system has no `DESCRIPTORS` it has a name until the job ends.
+
+    Raises:
+        WorldError: the temporary folder is full or cannot be written.
+    """
+    spool: Any
+    with disk_errors(TEMPORARY):
+        if DESCRIPTORS.is_dir():
+            with tempfile.TemporaryFile() as file:
+                _spool_to(file)
+                spool = _Nameless(file)
+                path = spool.path
+        else:
+            spool = tempfile.NamedTemporaryFile(prefix="dialint-stdin-")  # noqa: SIM115  lives with the source
+            _spool_to(spool)
+            path = Path(spool.name)
+    status = path.stat()
+    return Source("-", path, status.st_size, _signature(status), "stdin", spool)
+
+
+def _spool_to(file: IO[bytes]) -> None:
+    shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
+    file.flush()
 
 
 def _labelled(sources: list[Source]) -> list[Source]:
     """Each source with as many trailing path parts as tell it from the others."""
-    parts = [("stdin",) if source.name == "-" else source.path.absolute().parts for source in sources]
+    whole = [("stdin",) if source.name == "-" else source.path.absolute().parts for source in sources]
+    bare = [(*parts[:-1], _uncompressed(parts[-1])) for parts in whole]
+    parts = [short if bare.count(short) == 1 else long for short, long in zip(bare, whole, strict=True)]
+    if len(set(parts)) < len(parts):  # such as x.gz.gz beside x.gz and x
+        parts = whole
     labels = []
     for own in parts:
         depth = 1
         while depth < len(own) and Counter(other[-depth:] for other in parts)[own[-depth:]] > 1:
             depth += 1
-        label = "/".join(own[-depth:])
-        for ending in COMPRESSED:
-            label = label.removesuffix(ending)
-        labels.append(label)
+        labels.append("/".join(own[-depth:]))
     return [
         Source(source.name, source.path, source.size, source.signature, label, source.spool)
         for source, label in zip(sources, labels, strict=True)
     ]
+
+
+def _uncompressed(name: str) -> str:
+    for ending in COMPRESSED:
+        name = name.removesuffix(ending)
+    return name

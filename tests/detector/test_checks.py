@@ -27,7 +27,7 @@ def dialogue(*turns: tuple[str, str]) -> Dialogue:
         ("Hi %FIRSTNAME%", "%FIRSTNAME%"),
         ("Hi %FIRST_NAME%", "%FIRST_NAME%"),
         ("Due on INSERT DATE HERE.", "INSERT DATE HERE"),
-        ("Your agent is ____ today", "____"),
+        ("A ____ takes 33 hours", None),
         ("I mailed [EMAIL_1] about it", None),
         ("[name] called", None),
         ("It is 50% off, 20% today", None),

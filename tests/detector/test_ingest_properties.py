@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import json
+import pickle
 from collections import Counter
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +17,20 @@ from hypothesis import strategies as st
 
 from detector.errors import UserError
 from detector.ingest.checks import Draft, DraftTurn, finish
+from detector.ingest.collection import collection_paused
 from detector.ingest.config import ReadConfig
-from detector.ingest.documents import segments
-from detector.ingest.duplicates import RUN_ROWS, Seen
-from detector.ingest.fastlines import FastLines
-from detector.ingest.jsonlines import strict_record
-from detector.ingest.lines import chunks
+from detector.ingest.duplicates import RUN_ROWS, Seen, content_hash
+from detector.ingest.framing.construction import trusted_dialogue, trusted_turns, with_time_and_author
+from detector.ingest.framing.documents import segments
+from detector.ingest.framing.fastlines import FastLines
+from detector.ingest.framing.jsonlines import strict_record
+from detector.ingest.framing.lines import chunks
+from detector.ingest.framing.recognition import preview
 from detector.ingest.outcomes import BadRecord
 from detector.ingest.read import Counts, Loaded, Reject, inspect, open_logs, read
-from detector.ingest.recognition import preview
 from detector.ingest.shapes import CANONICAL
 from detector.ingest.sources import Source
-from detector.records import Dialogue
+from detector.records import Dialogue, Role
 
 CONFIG = ReadConfig(max_bad=1.0)
 QUICK = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -109,6 +114,60 @@ def test_quick_and_strict_agree_on_mangled_lines(place: int, inserted: str, cut:
 )
 def test_quick_way_takes_plain_lines(line: str) -> None:
     assert agree(line.encode())
+
+
+@QUICK
+@given(
+    st.lists(st.tuples(st.sampled_from(["customer", "agent", "bot", "system"]), texts), min_size=1, max_size=4),
+    st.datetimes() | st.none(),
+    texts.filter(bool) | st.none(),
+    st.fixed_dictionaries({}, optional={"language": texts, "team": texts, "metadata": st.just({"split": "x"})}),
+)  # fmt: skip
+def test_trusted_records_are_those_of_pydantic(
+    said: list[tuple[Role, str]], at: datetime | None, author: str | None, fields: dict[str, Any]
+) -> None:
+    built = trusted_turns([role for role, _ in said], [text for _, text in said])
+    with_time_and_author(built[-1], at, author)
+    given_turns: list[dict[str, Any]] = [
+        {"index": index, "role": role, "text": text} for index, (role, text) in enumerate(said)
+    ]
+    given_turns[-1].update({"at": at} if at else {}, **({"author": author} if author else {}))
+    asked = Dialogue.model_validate({"id": "d1", "turns": tuple(given_turns), **fields})
+    trusted = trusted_dialogue("d1", built, fields)
+    assert trusted == asked
+    assert repr(trusted) == repr(asked)
+    assert content_hash(trusted) == content_hash(asked)
+    for mine, theirs in zip([trusted, *trusted.turns], [asked, *asked.turns], strict=True):
+        assert mine.__getstate__() == theirs.__getstate__()
+        assert list(mine.__dict__) == list(theirs.__dict__) == list(type(mine).model_fields)
+    assert pickle.loads(pickle.dumps(trusted)) == asked
+    assert trusted.model_copy(update={"team": "t"}) == asked.model_copy(update={"team": "t"})
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [GOOD + " " + GOOD, '{"id": "d3",', '"turns": [{"role": "agent", "text": "a"}]}'],
+        [GOOD.replace('"id": "d1", ', ""), GOOD.replace('"id"', '"id": "d0", "id"')],
+        ["", GOOD + GOOD],
+    ],
+)
+def test_lines_do_not_make_up_for_one_another(lines: list[str]) -> None:
+    quick = FastLines(CONFIG).dialogues([line.encode() for line in lines], Counter())
+    assert quick == [None] * len(lines)
+
+
+def test_collection_is_paused_within_a_batch_only(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(SEEDS[0])
+    assert gc.isenabled()
+    with collection_paused():
+        assert not gc.isenabled()
+    for _ in read(open_logs([str(path)]), CONFIG, Counts()):
+        assert gc.isenabled()
+    with pytest.raises(UserError), collection_paused():
+        raise UserError("E_X", "x")
+    assert gc.isenabled()
 
 
 def test_quick_way_takes_no_line_with_a_key_twice() -> None:
@@ -285,7 +344,7 @@ def test_seen_ids_are_remembered_as_a_dictionary_would(
 ) -> None:
     seen, known, place = Seen(), {}, 0
     if spill:
-        seen.add([(1_000_000 + i, 0, 0) for i in range(RUN_ROWS)])
+        seen.add(range(1_000_000, 1_000_000 + RUN_ROWS), [0] * RUN_ROWS, [0] * RUN_ROWS)
     for batch in batches:
         rows = []
         expected = {}
@@ -296,9 +355,11 @@ def test_seen_ids_are_remembered_as_a_dictionary_would(
                 expected[position] = known[name]
             else:
                 known[name] = (content, place)
-        assert seen.add(rows) == expected
+        ids, contents, places = zip(*rows, strict=True) if rows else ((), (), ())
+        assert seen.add(ids, contents, places) == expected
         if spill:
-            seen.add([(2_000_000 + place * RUN_ROWS + i, 0, 0) for i in range(RUN_ROWS)])
+            start = 2_000_000 + place * RUN_ROWS
+            seen.add(range(start, start + RUN_ROWS), [0] * RUN_ROWS, [0] * RUN_ROWS)
     seen.close()
 
 

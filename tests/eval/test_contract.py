@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eval.contract import contract, fit, platt, upper_bound
+from eval.contract import fit, platt, threshold, upper_bound
 
 
 def test_the_bound_of_no_hits_is_known_in_closed_form() -> None:
@@ -48,5 +48,22 @@ def test_the_threshold_keeps_its_promise_on_fresh_data() -> None:
 def test_no_threshold_no_contract() -> None:
     random = np.random.default_rng(2)
     truth = np.arange(40) < 4
-    assert contract(truth, random.random(40), per_100=0.1, confidence=0.9) is None
-    assert contract(np.zeros(40, bool), random.random(40), per_100=50, confidence=0.9) is None
+    assert threshold(truth, random.random(40), per_100=0.1, confidence=0.9) is None
+    assert fit(truth, random.random(40), per_100=0.1).contract is None
+
+
+def test_the_threshold_by_hand() -> None:
+    """1,000 clean scores at 0, 1 at 3: one accusation is bounded by 0.39 %, none by 0.23 %."""
+    scores = np.concatenate((np.zeros(1000), [3.0], np.full(5, 4.0)))
+    truth = np.arange(len(scores)) >= 1001
+    assert threshold(truth, scores, per_100=0.4, confidence=0.9) == pytest.approx(0.05)
+    assert threshold(truth, scores, per_100=0.3, confidence=0.9) == pytest.approx(3.05)
+    assert threshold(truth, scores, per_100=0.2, confidence=0.9) is None
+
+
+def test_nobody_is_accused_of_what_is_less_likely_than_not() -> None:
+    random = np.random.default_rng(3)
+    truth = random.random(20_000) < 0.01
+    scan = fit(truth, random.normal(size=20_000) + 2 * truth, per_100=20.0)
+    assert scan.contract is not None
+    assert scan.contract.threshold == pytest.approx(0.5)

@@ -88,15 +88,21 @@ def test_rows_of_dialogue_codes_are_dialogues() -> None:
     assert rows.probabilities.tolist() == [0.9, 0.2, 0.6, 0.1]
 
 
-def test_hard_pairs_compare_an_error_with_its_twin() -> None:
+def test_hard_pairs_compare_an_error_with_its_twin_at_the_turns_that_were_made() -> None:
+    def twin(name: str, turn: int, pair: str) -> Example:
+        made = example(name, {}, pair)
+        probes = {"probes": [{"turn": turn, "code": "T1"}]}
+        return made.model_copy(update={"dialogue": made.dialogue.model_copy(update={"metadata": probes})})
+
     pairs = [
-        example("a", {1: "T1"}, "p"),
-        example("c", {}, "p"),
-        example("b", {3: "T1"}, "q"),
-        example("d", {}, "q"),
-    ]
-    assert hard_pairs(judge(Scripted(TABLE), pairs), "T1") == (1.0, 2)
-    assert hard_pairs(judge(Scripted({("c", 1): 0.5}), pairs), "T1") == (0.25, 2)
+        example("a", {1: "T1"}, "s~0~x"), twin("c", 1, "s~0~x"), example("b", {3: "T1"}, "t~0~x"), twin("d", 3, "t~0~x")
+    ]  # fmt: skip
+    assert hard_pairs(judge(Scripted(TABLE), pairs), "T1", whole_dialogue=False) == (1.0, 2)
+    assert hard_pairs(judge(Scripted({("c", 1): 0.5}), pairs), "T1", whole_dialogue=False) == (0.25, 2)
+    assert hard_pairs(judge(Scripted({("c", 3): 0.5}), pairs), "T1", whole_dialogue=False) == (0.5, 2)
+    assert hard_pairs(judge(Scripted({("c", 3): 0.5}), pairs), "T1", whole_dialogue=True) == (0.25, 2)
+    other = [item.model_copy(update={"pair": "s~0~V2.y"}) for item in pairs[:2]]
+    assert hard_pairs(judge(Scripted(TABLE), other), "T1", whole_dialogue=False)[1] == 0
 
 
 def test_a_failed_verdict_is_counted_not_scored() -> None:

@@ -124,6 +124,8 @@ def test_a_killed_run_goes_on_bit_for_bit(
         scan(again)
     monkeypatch.undo()
     assert not (again.out / "training.json").exists()
+    with pytest.raises(OutputRefused, match="other options"):
+        scan(replace(again, seed=9))
     scan(replace(again, checkpoint_minutes=5))
     first, second = load_file(taught / "model.safetensors"), load_file(again.out / "model.safetensors")
     assert all(torch.equal(first[name], second[name]) for name in first)

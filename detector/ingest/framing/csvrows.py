@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from detector.errors import InputRefused
 from detector.ingest.config import ReadConfig
 from detector.ingest.found import Found
-from detector.ingest.lines import chunks
-from detector.ingest.messages import Columns, Row, gather, identity
+from detector.ingest.framing.lines import chunks
+from detector.ingest.framing.messages import Columns, Row, gather, identity
+from detector.ingest.framing.regroup import Runs, regrouped
+from detector.ingest.framing.streams import blocks
 from detector.ingest.outcomes import BadRecord, refuse
-from detector.ingest.regroup import Runs, regrouped
 from detector.ingest.sources import Source
-from detector.ingest.streams import blocks
 
 GROUP = 256
 DELIMITERS = {";": "';'", "\t": "tab", "|": "'|'"}

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from datetime import date, datetime
 from pathlib import Path
 
-from detector.ingest.messages import Columns, Row, identity
+from detector.ingest.framing.messages import Columns, Row, identity
 from detector.ingest.outcomes import BadRecord
 
 _SCHEMA = """

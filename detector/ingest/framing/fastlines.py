@@ -17,9 +17,9 @@ from msgspec import UNSET, UnsetType
 
 from detector.ingest.checks import BIDI, CONTROL, FIRST_YEAR, INVISIBLE, LAST_YEAR, MAX_ID_BYTES, check_id
 from detector.ingest.config import ReadConfig
-from detector.ingest.construction import trusted_dialogue, trusted_turn, trusted_turn_with
+from detector.ingest.framing.construction import trusted_dialogue, trusted_turns, with_time_and_author
 from detector.ingest.outcomes import BadRecord
-from detector.records import Dialogue, Turn
+from detector.records import Dialogue, Role, Turn
 
 _ODD_ESCAPE = re.compile(rb"\\[ubf\\]")
 _MARKER = re.compile(rb"\[(?:/?INST|CLS|SEP|MASK|PAD|UNK)\]")
@@ -67,19 +67,23 @@ class FastLines:
         short = max(map(len, lines)) <= self._config.max_turn_bytes
         whole = self._records(b"\n".join(lines), len(lines))
         if whole is not None:
-            return [self._dialogue(record, short, warnings) for record in whole]
+            records, bare = whole
+            return [self._dialogue(record, short, bare, warnings) for record in records]
         found: list[Dialogue | None] = []
         for line in lines:
-            records = self._records(line, 1) if line else None
-            found.append(self._dialogue(records[0], short, warnings) if records else None)
+            alone = self._records(line, 1) if line else None
+            found.append(self._dialogue(alone[0][0], short, alone[1], warnings) if alone else None)
         return found
 
-    def _records(self, data: bytes, n_lines: int) -> list[_Record] | None:
-        """The records of newline-delimited `data`, one a line, if every byte and every key is plain.
+    def _records(self, data: bytes, n_lines: int) -> tuple[list[_Record], bool] | None:
+        """The records of newline-delimited `data`, one a line, if every byte and every key is plain;
+        and whether they are bare: an id and turns of role and text, no more.
 
         The decoder refuses raw control characters in texts and any key it does not know. It takes line
         feeds for any other space: that each stands between two records, and that there are as many
-        records as lines, makes it one a line.
+        records as lines, makes it one a line. No key stands twice if there are exactly as many quotes
+        as the keys and texts need; escaped quotes are told apart safely, for data with an escaped
+        backslash do not get here.
         """
         if b"\x7f" in data or b"<" in data or data.count(b"}\n{") != n_lines - 1:
             return None
@@ -95,60 +99,59 @@ class FastLines:
         if len(records) != n_lines or (data.count(b"[") != n_lines and _MARKER.search(data)):
             return None
         n_quotes = data.count(b'"') - (data.count(b'\\"') if escaped else 0)
-        return records if _each_key_once(records, n_quotes) else None
+        n_bare = 2 * sum([3 + 4 * len(record.turns) for record in records])
+        if n_quotes == n_bare and UNSET not in [record.id or record.dialogue_id for record in records]:
+            return records, True
+        if n_quotes != n_bare + 2 * sum(map(_n_optional, records)):
+            return None
+        return records, False
 
-    def _dialogue(self, record: _Record, short: bool, warnings: Counter[str]) -> Dialogue | None:
+    def _dialogue(self, record: _Record, short: bool, bare: bool, warnings: Counter[str]) -> Dialogue | None:
         name = record.dialogue_id if record.id is UNSET else record.id
         if name is UNSET or (record.dialogue_id is not UNSET and record.dialogue_id != name):
             return None
         if not _plain_id(name):
             return None
-        turns = self._turns(record.turns, short, warnings)
-        return None if turns is None else trusted_dialogue(name, turns, _fields(record))
+        turns = self._turns(record.turns, short, bare, warnings)
+        return None if turns is None else trusted_dialogue(name, turns, None if bare else _fields(record))
 
-    def _turns(self, found: list[_Turn], short: bool, warnings: Counter[str]) -> tuple[Turn, ...] | None:
+    def _turns(
+        self, found: list[_Turn], short: bool, bare: bool, warnings: Counter[str]
+    ) -> tuple[Turn, ...] | None:
         if not 0 < len(found) <= self._config.max_turns:
             return None
         if not (short or self._fit(found)):
             return None
-        turns = []
-        blank = unseen = 0
-        last: datetime | None = None
-        for index, turn in enumerate(found):
-            role, text = turn.role, turn.text
-            if not text or text.isspace():
-                blank += 1
-            if role == "system" or role == "tool":
-                role = "system"
-                unseen += 1
-            at = None
-            if turn.at is not UNSET and turn.at is not None:
-                at = last = _later(turn.at, last)
-                if at is None:
-                    return None
-            if at is None and not turn.author:
-                turns.append(trusted_turn(index, role, text))
-            else:
-                turns.append(trusted_turn_with(index, role, text, at, turn.author or None))
-        if blank == len(turns) or unseen == len(turns):
+        roles: list[Role] = ["system" if turn.role == "tool" else turn.role for turn in found]
+        if "system" in roles and roles.count("system") == len(roles):
+            return None
+        texts = [turn.text for turn in found]
+        blank = 0 if all(map(str.strip, texts)) else sum(not text.strip() for text in texts)
+        if blank == len(texts):
+            return None
+        turns = trusted_turns(roles, texts)
+        if not (bare or _complete(turns, found)):
             return None
         if blank:
             warnings["W_BLANK_TURN"] += blank
-        return tuple(turns)
+        return turns
 
     def _fit(self, turns: list[_Turn]) -> bool:
         limit = self._config.max_turn_bytes
         return all(len(turn.text) * 4 <= limit or len(turn.text.encode()) <= limit for turn in turns)
 
 
-def _each_key_once(records: list[_Record], n_quotes: int) -> bool:
-    """Whether there are exactly as many quotes as the keys and texts of `records` need: a key that
-    stood twice would make it more. Escaped quotes are told apart safely, for data with an escaped
-    backslash do not get here."""
-    bare = sum([3 + 4 * len(record.turns) for record in records])
-    if n_quotes == 2 * bare:
-        return UNSET not in [record.id or record.dialogue_id for record in records]
-    return n_quotes == 2 * (bare + sum(map(_n_optional, records)))
+def _complete(turns: tuple[Turn, ...], found: list[_Turn]) -> bool:
+    """Add times and authors; whether the times are in order."""
+    last: datetime | None = None
+    for turn, given in zip(turns, found, strict=True):
+        at = None
+        if given.at is not UNSET and given.at is not None:
+            at = last = _later(given.at, last)
+            if at is None:
+                return False
+        with_time_and_author(turn, at, given.author or None)
+    return True
 
 
 def _plain_id(name: str) -> bool:

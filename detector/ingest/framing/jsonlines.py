@@ -9,14 +9,14 @@ from collections import Counter
 from collections.abc import Iterator
 
 from detector.ingest.config import ReadConfig
-from detector.ingest.fastlines import FastLines
 from detector.ingest.found import Found, finished
-from detector.ingest.lines import Chunk, chunks
+from detector.ingest.framing.fastlines import FastLines
+from detector.ingest.framing.lines import Chunk, chunks
+from detector.ingest.framing.streams import blocks
+from detector.ingest.framing.strictjson import decode
 from detector.ingest.outcomes import BadRecord
 from detector.ingest.shapes import Shape
 from detector.ingest.sources import Source
-from detector.ingest.streams import blocks
-from detector.ingest.strictjson import decode
 from detector.records import Dialogue
 
 

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 
 from detector.ingest.config import ReadConfig
 from detector.ingest.found import Found, finished
-from detector.ingest.jsonlines import overlong, strict_record
-from detector.ingest.lines import BOM
+from detector.ingest.framing.jsonlines import overlong, strict_record
+from detector.ingest.framing.lines import BOM
+from detector.ingest.framing.recognition import Recognised
+from detector.ingest.framing.streams import blocks
+from detector.ingest.framing.strictjson import decode
 from detector.ingest.outcomes import BadRecord
-from detector.ingest.recognition import Recognised
 from detector.ingest.sources import Source
-from detector.ingest.streams import blocks
-from detector.ingest.strictjson import decode
 
 _STRUCTURE = re.compile(rb'["\[\]{},]')
 _STRING_END = re.compile(rb'["\\]')

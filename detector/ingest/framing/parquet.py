@@ -15,11 +15,11 @@ from detector.ingest.checks import Draft, DraftTurn
 from detector.ingest.config import ReadConfig
 from detector.ingest.formats.tau import seen_by_customer
 from detector.ingest.found import Found, finished
-from detector.ingest.messages import Columns, Row, gather, identity
+from detector.ingest.framing.messages import Columns, Row, gather, identity
+from detector.ingest.framing.regroup import Runs, regrouped
+from detector.ingest.framing.strictjson import check_characters
 from detector.ingest.outcomes import BadRecord, refuse
-from detector.ingest.regroup import Runs, regrouped
 from detector.ingest.sources import Source
-from detector.ingest.strictjson import check_characters
 
 BATCH_ROWS = 256
 BUFFER_BYTES = 1 << 20

@@ -7,6 +7,7 @@ holds this module to it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -21,32 +22,33 @@ _set_extra = BaseModel.__dict__["__pydantic_extra__"].__set__
 _set_private = BaseModel.__dict__["__pydantic_private__"].__set__
 
 
-def trusted_turn(index: int, role: Role, text: str) -> Turn:
-    """A turn that says who and what, no more."""
-    turn = _new(Turn)
-    _set_fields(turn, {"index": index, "role": role, "text": text, "at": None, "author": None})
-    _set_given(turn, {"index", "role", "text"})
-    _set_extra(turn, None)
-    _set_private(turn, None)
-    return turn
+def trusted_turns(roles: Sequence[Role], texts: Sequence[str]) -> tuple[Turn, ...]:
+    """Turns that say who and what, no more; indices count from 0."""
+    turns = []
+    for index, (role, text) in enumerate(zip(roles, texts, strict=True)):
+        turn = _new(Turn)
+        _set_fields(turn, {"index": index, "role": role, "text": text, "at": None, "author": None})
+        _set_given(turn, {"index", "role", "text"})
+        _set_extra(turn, None)
+        _set_private(turn, None)
+        turns.append(turn)
+    return tuple(turns)
 
 
-def trusted_turn_with(index: int, role: Role, text: str, at: datetime | None, author: str | None) -> Turn:
-    """A turn with its time and author; none is as if it had not been given."""
-    turn = trusted_turn(index, role, text)
+def with_time_and_author(turn: Turn, at: datetime | None, author: str | None) -> None:
+    """Complete a turn that nobody has seen yet; none is as if it had not been given."""
     if at is not None:
         turn.__dict__["at"] = at
         turn.__pydantic_fields_set__.add("at")
     if author is not None:
         turn.__dict__["author"] = author
         turn.__pydantic_fields_set__.add("author")
-    return turn
 
 
 def trusted_dialogue(name: str, turns: tuple[Turn, ...], fields: dict[str, Any] | None) -> Dialogue:
     """A dialogue. `fields` are its further fields, those that were given."""
     dialogue = _new(Dialogue)
-    values = {
+    values: dict[str, Any] = {
         "id": name,
         "turns": turns,
         "language": None,

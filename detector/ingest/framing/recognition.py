@@ -15,12 +15,12 @@ from typing import Any, Literal
 from detector.errors import InputRefused
 from detector.ingest.config import ReadConfig
 from detector.ingest.formats.registry import SHAPES, unread
-from detector.ingest.lines import BOM
-from detector.ingest.messages import Columns
+from detector.ingest.framing.lines import BOM
+from detector.ingest.framing.messages import Columns
+from detector.ingest.framing.streams import FOREIGN, GZIP, ZSTD, blocks, magic
 from detector.ingest.outcomes import refuse
 from detector.ingest.shapes import CANONICAL, Shape
 from detector.ingest.sources import Source
-from detector.ingest.streams import FOREIGN, GZIP, ZSTD, blocks, magic
 
 PREFIX_BYTES = 1 << 20
 PARQUET = b"PAR1"

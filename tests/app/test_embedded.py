@@ -1,0 +1,55 @@
+"""The release that ships, used as its users do: whole, under 40 MB, and it finds real errors in the sample."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from app.score import ScoreConfig, run
+from app.verify import verified
+from detector.detectors import DetectorConfig
+from detector.records import Verdict
+from detector.release import EMBEDDED, Release
+
+ROOT = Path(__file__).parents[2]
+SAMPLE = ROOT / "app/sample/dialogues.jsonl"
+REQUIRED = {"L1", "T1", "M2", "M3", "C1", "U2", "V2", "R1"}
+
+
+@pytest.fixture(scope="module")
+def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Verdict]:
+    out = tmp_path_factory.mktemp("scored") / "verdicts.jsonl"
+    config = ScoreConfig(out=out, quiet=True, detector=DetectorConfig(threads=2))
+    assert run([str(SAMPLE)], config) == 0
+    rows = [Verdict.model_validate_json(line) for line in out.read_bytes().splitlines()]
+    return {verdict.dialogue_id: verdict for verdict in rows}
+
+
+def test_it_is_small_whole_and_says_what_it_covers() -> None:
+    assert sum(path.stat().st_size for path in EMBEDDED.iterdir()) < 40_000_000
+    verified(EMBEDDED)
+    info = Release(EMBEDDED).info
+    assert set(info.codes) >= REQUIRED
+    card = (EMBEDDED / "MODEL_CARD.md").read_text()
+    assert all(f"**{code}**" in card for code in info.codes)
+    assert "Not covered by this release" in card
+    assert all(source in card for source in ("star", "multiwoz_en", "taskmaster4", "tau_bench"))
+
+
+def test_every_dialogue_of_the_sample_has_one_verdict(verdicts: dict[str, Verdict]) -> None:
+    ids = [json.loads(line)["dialogue_id"] for line in SAMPLE.read_text().splitlines()]
+    assert sorted(verdicts) == sorted(ids)
+    assert {verdict.status for verdict in verdicts.values()} == {"scored"}
+
+
+def test_it_finds_errors_that_stand_in_the_sample(verdicts: dict[str, Verdict]) -> None:
+    """The sample is no exam; this only says that the release is alive: most of what it flags is labelled."""
+    labels = [json.loads(line) for line in (ROOT / "app/sample/labels.jsonl").read_text().splitlines()]
+    true = {(label["dialogue_id"], label["turn"]) for label in labels}
+    found = [(v.dialogue_id, finding) for v in verdicts.values() for finding in v.findings]
+    right = Counter((name, finding.turn) in true for name, finding in found)
+    assert right[True] >= 10
+    assert right[True] > right[False]
