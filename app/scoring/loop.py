@@ -6,6 +6,7 @@ What an option means stands in `app.score`, what a job survives in `app.scoring.
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -23,18 +24,22 @@ from app.scoring.journal import Chunk, ids_hash
 from app.scoring.progress import progress
 from app.scoring.summary import Tally, found_from
 from app.scoring.work import Pass, prepared
-from app.verdict_files import parsed, verdict_line
+from app.verdict_files import manifest_path, parsed, verdict_line
 from detector.artifacts import Appender
 from detector.detectors import Detector
 from detector.errors import ConfigError, InputRefused, OutputRefused, TooManyBad
 from detector.ingest.outcomes import Loaded, Reject
 from detector.ingest.read import read
 
+MAX_NAME_BYTES = 255
+
 
 def score_to_file(logs: Sequence[str], config: ScoreConfig, out: Path, detector: Detector | None) -> int:
     """Score into `out`, or go on with it, or say that it is done."""
     if not out.parent.is_dir():
         raise ConfigError("E_OPTION", f"--out: {out.parent}: no such folder")
+    if len(os.fsencode(manifest_path(out).name)) > MAX_NAME_BYTES:
+        raise ConfigError("E_OPTION", f"--out: the name of {manifest_path(out).name} is too long")
     with hold(out) as job:
         try:
             with draining() as drain:

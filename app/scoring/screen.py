@@ -68,6 +68,7 @@ def _stream(work: Pass) -> int:
     records = read(work.sources, work.config.read, work.counts)
     chunks = chunked(records, work.config.chunk_size, work.config.limit, lambda _: None, RejectsTold())
     with progress(quiet=work.config.quiet) as tell:
+        tell(0, 0.0)
         for number, chunk in enumerate(chunks):
             began = time.monotonic()
             for verdict in work.judge(chunk):

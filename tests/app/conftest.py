@@ -81,8 +81,11 @@ def forked() -> Iterator[Callable[..., dict[str, Any]]]:
 def start() -> Callable[..., subprocess.Popen[str]]:
     """Starts `dialint score` in a process of its own, to run beside the test."""
 
-    def begin(log: Path, out: Path, about: dict[str, Any] | None = None, **options: Any) -> Any:
+    def begin(
+        log: Path, out: Path, about: dict[str, Any] | None = None, stdin: Any = None, **options: Any
+    ) -> Any:
         command = [sys.executable, str(DRIVER), told(log, out, about or {}, options)]
-        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": stdin}
+        return subprocess.Popen(command, text=True, **pipes)
 
     return begin

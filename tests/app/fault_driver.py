@@ -3,7 +3,7 @@
 Usage: ``fault_driver.py JSON`` for one run, or ``fault_driver.py`` to read such JSON line by line, fork a
 process for each, and answer with a line ``{"status", "out", "err"}``; status is minus the signal that
 killed it. JSON has `logs`, `options` of `ScoreConfig`, and any of
-`release` (id of the fake release), `pause_s` (per chunk), `kill_after_s`, `kill_at` (n: SIGKILL within
+`release` (id of the fake release), `temporary` (folder for temporary files), `pause_s` (per chunk), `kill_after_s`, `kill_at` (n: SIGKILL within
 the n-th write step), `full_after` (bytes that still fit on the disk), `fsync_error_at` (n),
 `stop_at` (n: the signal `stop_with` to ourselves while the n-th chunk is at work), `grace_s`,
 `count_steps` (print ``[write steps, bytes written, fsyncs]``), `memory` (print the peak memory in KiB).
@@ -191,6 +191,7 @@ def main(about: dict[str, Any]) -> int:
     if {"kill_at", "fsync_error_at", "full_after", "count_steps"} & set(about):
         install(faults)
     drain.GRACE_S = about.get("grace_s", drain.GRACE_S)
+    tempfile.tempdir = about.get("temporary")
     options = dict(about["options"])
     options["out"] = Path(options["out"])
     options["read"] = ReadConfig(max_bad=1.0)

@@ -1,5 +1,6 @@
 """Faults that `dialint score` survives: F1 F2 F3 F20 F22. Real processes, really killed."""
 
+import json
 import os
 import random
 import signal
@@ -228,3 +229,68 @@ def test_orphan_temporaries_are_removed_at_the_start(
     forked(log, out, stop)
     assert (tmp_path / ".v.job" / "journal.jsonl").read_bytes().count(b"\n") == 4
     assert not orphan.exists()
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the spool keeps its name without /proc")
+def test_standard_input_leaves_nothing_behind_when_killed(
+    tmp_path: Path, write_log: WriteLog, start: Callable[..., subprocess.Popen[str]]
+) -> None:
+    log, temporary = write_log(30), tmp_path / "temporary"
+    temporary.mkdir()
+    (tmp_path / "job").mkdir()
+    with open(log) as text:
+        about = {"pause_s": 0.5, "temporary": str(temporary)}
+        with start(Path("-"), tmp_path / "job" / "v.jsonl", about, stdin=text) as process:
+            wait_for(tmp_path / "job" / ".v.job" / "journal.jsonl", process)
+            assert not list(temporary.iterdir())
+            process.kill()
+    assert not list(temporary.iterdir())
+
+
+def test_an_output_moved_away_before_its_manifest_is_made_anew_on_restart(
+    tmp_path: Path, write_log: WriteLog, forked: Forked
+) -> None:
+    log = write_log(6, extra=("{}",))
+    expected = unkilled(forked, log, tmp_path / "unkilled", "jsonl")
+    n_steps = int(
+        forked(log, made(tmp_path / "counted") / "v.jsonl", {"count_steps": True})["out"]
+        .strip("[]")
+        .split(",")[0]
+    )
+    for step in range(n_steps, 0, -1):
+        out = made(tmp_path / str(step)) / "v.jsonl"
+        forked(log, out, {"kill_at": step})
+        if (out.parent / "v.manifest.json").exists() or not (out.parent / "v.rejects.jsonl").exists():
+            continue
+        out.rename(tmp_path / "moved.jsonl")
+        stuck = forked(log, out)
+        assert stuck["status"] == 2
+        assert f"the job in {out.parent / '.v.job'} is not over" in stuck["err"]
+        assert forked(log, out, restart=True)["status"] == 0
+        assert outputs(out.parent) == expected
+        return
+    pytest.fail("no step left the output out and its manifest in")
+
+
+def made(folder: Path) -> Path:
+    """The folder, made."""
+    folder.mkdir()
+    return folder
+
+
+def test_a_chunk_of_large_dialogues_ends_early(
+    tmp_path: Path, start: Callable[..., subprocess.Popen[str]]
+) -> None:
+    """Memory is that of a few dialogues of a megabyte, however many there are."""
+    peaks = []
+    for n in (40, 80):
+        log = tmp_path / f"{n}.jsonl"
+        with open(log, "w") as file:
+            for number in range(n):
+                turns = [{"role": "agent", "text": chr(97 + number % 26) * 50_000}] * 20
+                file.write(json.dumps({"id": f"d{number}", "turns": turns}) + "\n")
+        with start(log, tmp_path / f"{n}.v.jsonl", {"memory": True}, chunk_size=128) as process:
+            printed, errors = process.communicate()
+        assert process.returncode == 0, errors
+        peaks.append(int(printed))
+    assert peaks[1] < peaks[0] + 8 * 1024

@@ -1,6 +1,9 @@
 """`dialint score` from a log to an exit code, with a fake detector in this process."""
 
+import errno
+import gzip
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -13,10 +16,11 @@ from app.score import ScoreConfig, run
 from app.verdict_files import read_verdicts
 from app.verify import verify
 from detector.artifacts import read_manifest
-from detector.errors import ConfigError, InputRefused, OutputRefused, TooManyBad
+from detector.errors import ConfigError, DialintError, InputRefused, OutputRefused, TooManyBad
 from detector.ingest.config import ReadConfig
 from detector.ingest.outcomes import Counts
 from detector.ingest.read import open_logs, read
+from detector.records import Verdict
 
 WriteLog = Callable[..., Path]
 
@@ -110,8 +114,29 @@ def test_a_code_that_is_unknown_or_not_covered_is_refused(write_log: WriteLog, d
     log = str(write_log(1))
     with pytest.raises(ConfigError, match="no code or category 'Q9'"):
         run([log], ScoreConfig(codes=("Q9",)), detector)
+    assert run([log], ScoreConfig(codes=("c1, t",), quiet=True), detector) == 0
     with pytest.raises(ConfigError, match="not covered by fake-1: X1"):
         run([log], ScoreConfig(codes=("X1",)), detector)
+
+
+@pytest.mark.parametrize("out", [True, False])
+def test_a_limit_does_not_hide_bad_records_or_a_changed_log(
+    tmp_path: Path, write_log: WriteLog, detector: Any, monkeypatch: pytest.MonkeyPatch, out: bool
+) -> None:
+    log = tmp_path / "bad.jsonl"
+    log.write_bytes(b"".join(b"{}\n" + dialogue_like(number) for number in range(8)))
+    config = ScoreConfig(out=tmp_path / "v.jsonl" if out else None, limit=4, quiet=True)
+    with pytest.raises(TooManyBad, match="4 of 8 records"):
+        run([str(log)], config, detector)
+    log, answer = write_log(8), detector.verdicts
+
+    def meddle(dialogues: Any, **options: Any) -> Any:
+        log.write_text("{}\n")
+        return answer(dialogues, **options)
+
+    monkeypatch.setattr(detector, "verdicts", meddle)
+    with pytest.raises(InputRefused, match="E_CHANGED"):
+        run([str(log)], ScoreConfig(limit=4, quiet=True), detector)
 
 
 def test_limit_stops_after_so_many_dialogues(tmp_path: Path, write_log: WriteLog, detector: Any) -> None:
@@ -132,6 +157,44 @@ def test_failures_are_counted_and_too_many_stop_the_job(
     assert read_manifest(tmp_path / "v.manifest.json")["counts"]["failures"] == {"E_FAKE": 2}
     failed = [verdict for verdict in read_verdicts(out) if verdict.status == "failed"]
     assert [(verdict.dialogue_id, verdict.quality) for verdict in failed] == [("d0", None), ("d1", None)]
+
+
+@pytest.mark.parametrize(("failing", "exit_code"), [(0, 0), (1, 3)])
+def test_dialogues_without_an_agent_are_failed_and_no_outage(
+    tmp_path: Path,
+    write_log: WriteLog,
+    detector: Any,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    failing: int,
+    exit_code: int,
+) -> None:
+    alone = [json.dumps({"id": f"a{n}", "turns": [{"role": "customer", "text": "Hello?"}]}) for n in range(9)]
+    answer = detector._verdict
+
+    def verdict(dialogue: Any, all_probabilities: bool) -> Verdict:
+        if len(dialogue.turns) > 1:
+            return answer(dialogue, all_probabilities)
+        about = {"dialogue_id": dialogue.id, "release": "fake-1", "taxonomy": "1", "status": "failed"}
+        return Verdict(**about, failure="E_NO_AGENT_TURN")
+
+    monkeypatch.setattr(detector, "_verdict", verdict)
+    log, out = str(write_log(10, failing=failing, extra=tuple(alone))), tmp_path / "v.jsonl"
+    config = ScoreConfig(out=out, max_failed=0.09)
+    if exit_code:
+        with pytest.raises(TooManyBad, match="1 of 10 dialogues could not be judged"):
+            run([log], config, detector)
+        return
+    assert run([log], config, detector) == 0
+    printed = capsys.readouterr().out
+    assert "10 dialogues scored" in printed
+    assert "0 failed" in printed
+    assert "nothing to judge, no agent's turn: 9" in printed
+    assert read_manifest(tmp_path / "v.manifest.json")["counts"]["failures"] == {"E_NO_AGENT_TURN": 9}
+    only = tmp_path / "only.jsonl"
+    only.write_text("\n".join(alone) + "\n")
+    assert run([str(only)], ScoreConfig(out=tmp_path / "w.jsonl", quiet=True), detector) == 0
+    assert "no dialogue has an agent's turn, so nothing was judged" in capsys.readouterr().err
 
 
 def test_too_many_bad_records_promote_nothing(tmp_path: Path, write_log: WriteLog, detector: Any) -> None:
@@ -275,11 +338,16 @@ def test_no_dialogue_text_in_what_is_logged(
         ({"limit": 0}, "--limit"),
         ({"chunk_size": 0}, "--chunk-size"),
         ({"max_failed": 1.5}, "--max-failed"),
+        ({"read": {"max_bad": 5}}, "E_OPTION: --max-bad: "),
+        ({"read": {"format": "xls"}}, "E_OPTION: --input-format 'xls': "),
+        ({"read": {"delimiter": ";;"}}, "E_OPTION: --delimiter: "),
+        ({"read": {"role": ("X=boss",)}}, "E_OPTION: --role 'boss': "),
+        ({"read": {"column": ("text",)}}, "E_OPTION: --column 'text': "),
     ],
 )
 def test_wrong_options_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        ScoreConfig(**options)
+        ScoreConfig(**{**options, "read": ReadConfig(**options.get("read", {}))})
 
 
 def test_no_log_and_no_folder_are_refused(tmp_path: Path, write_log: WriteLog, detector: Any) -> None:
@@ -287,6 +355,50 @@ def test_no_log_and_no_folder_are_refused(tmp_path: Path, write_log: WriteLog, d
         run([], ScoreConfig(), detector)
     with pytest.raises(ConfigError, match="no such folder"):
         run([str(write_log(1))], ScoreConfig(out=tmp_path / "none" / "v.jsonl"), detector)
+
+
+@pytest.mark.parametrize("why", ["name too long", "a file is in the way", "read-only", "disk full"])
+def test_an_output_that_cannot_be_written_is_the_users_fault_unless_the_disk_is_full(
+    tmp_path: Path, write_log: WriteLog, detector: Any, monkeypatch: pytest.MonkeyPatch, why: str
+) -> None:
+    out = tmp_path / ("v" * (250 if why == "name too long" else 1) + ".jsonl")
+    if why == "a file is in the way":
+        (tmp_path / ".v.job").write_text("mine")
+    number = {"read-only": errno.EROFS, "disk full": errno.ENOSPC}.get(why)
+
+    def mkdir(path: Path, **options: Any) -> None:
+        raise OSError(number, os.strerror(number or 0))
+
+    if number is not None:
+        monkeypatch.setattr(Path, "mkdir", mkdir)
+    with pytest.raises(DialintError) as caught:
+        run([str(write_log(1))], ScoreConfig(out=out, quiet=True), detector)
+    assert (caught.value.code, caught.value.exit_code) == (
+        ("E_WRITE", 3) if why == "disk full" else ("E_OPTION", 2)
+    )
+
+
+def test_a_log_and_its_compressed_twin_are_two_inputs(
+    tmp_path: Path, write_log: WriteLog, detector: Any
+) -> None:
+    log, packed = write_log(3), tmp_path / "log.jsonl.gz"
+    other = write_log(6, "other.jsonl")
+    packed.write_bytes(gzip.compress(other.read_bytes()[len(log.read_bytes()) :]))
+    logs, config = [str(packed), str(log)], ScoreConfig(out=tmp_path / "v.jsonl", quiet=True)
+    assert [source.label for source in open_logs([*logs, str(other)])] == [
+        "log.jsonl.gz", "log.jsonl", "other.jsonl",
+    ]  # fmt: skip
+    assert run(logs, config, detector) == 0
+    with pytest.raises(OutputRefused, match="other inputs"):
+        run(logs[::-1], config, detector)
+    packed.write_bytes(gzip.compress(dialogue_like(7)))
+    with pytest.raises(OutputRefused, match="other inputs"):
+        run(logs, config, detector)
+
+
+def dialogue_like(number: int) -> bytes:
+    turns = [{"role": "customer", "text": "Hello?"}, {"role": "agent", "text": f"Hello {number}"}]
+    return json.dumps({"id": f"e{number}", "turns": turns}).encode() + b"\n"
 
 
 def test_the_command_line_takes_logs_options_and_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -332,5 +444,8 @@ def test_verify_says_what_is_whole_and_what_is_not(
     assert verify(tmp_path / "gone.jsonl") == 2
     assert verify(tmp_path / "log.jsonl") == 2
     assert "no manifest" in capsys.readouterr().err
+    (tmp_path / "v.csv").write_text("of another job\n")
+    assert verify(tmp_path / "v.csv") == 2
+    assert "v.manifest.json: vouches for other files, not for v.csv" in capsys.readouterr().err
     with pytest.raises(ConfigError):
         verify()

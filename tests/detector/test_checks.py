@@ -36,9 +36,14 @@ def dialogue(*turns: tuple[str, str]) -> Dialogue:
     ],
 )
 def test_unfilled_placeholder(text: str, quote: str | None) -> None:
-    hits = list(unfilled_placeholder(dialogue(("c", text), ("a", text))))
+    hits = list(unfilled_placeholder(dialogue(("c", "hi"), ("a", text))))
     assert [text[hit.start : hit.end] for hit in hits] == ([] if quote is None else [quote])
     assert all(hit.turn == 1 for hit in hits)
+
+
+def test_a_placeholder_that_the_customer_speaks_of_is_no_slip() -> None:
+    talk = dialogue(("c", "What does {first_name} do in my mailing?"), ("a", "{first_name} becomes their name."))
+    assert list(unfilled_placeholder(talk)) == []
 
 
 AGAIN = "Please restart the router and wait two minutes."
