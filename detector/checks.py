@@ -43,9 +43,12 @@ _REDACTED = re.compile(r"\[\s*(?:[A-Z]+_\d+|name|email|phone|number|address|date
 
 
 def unfilled_placeholder(dialogue: Dialogue) -> Iterator[Hit]:
-    """A template's slot that nobody filled. Lower-case or numbered brackets such as ``[name]`` or
-    ``[EMAIL_1]`` are how logs are redacted and do not count, nor do blanks of underscores: quizzes and
-    forms hold them, nor what the customer himself speaks of (49 of 82 hits in STAR and MultiWOZ were quiz questions, 2026-11-20)."""
+    """A template's slot that nobody filled.
+
+    Lower-case or numbered brackets such as ``[name]`` or ``[EMAIL_1]`` are how logs are redacted and do
+    not count; nor do blanks of underscores, which quizzes and forms hold (49 of 82 hits in STAR and
+    MultiWOZ, 2026-11-20), nor what the customer himself speaks of.
+    """
     spoken_of = " ".join(turn.text for turn in dialogue.turns if turn.role == "customer")
     for turn in dialogue.turns:
         if turn.role not in JUDGED_ROLES:

@@ -198,7 +198,7 @@ class ReleaseDetector:
             quote=masked.text[shown[0] : shown[1]],
             start=where[0],
             end=where[1],
-            reason=f"{known.name.en}: {known.definition}",
+            reason=f"{known.name.en}: {known.definition.split('. ')[0].rstrip('.')}.",
         )
 
 

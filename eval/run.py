@@ -44,6 +44,11 @@ def run(
     config = config or EvalConfig()
     if not examples:
         raise ConfigError("E_OPTION", "name at least one file of examples")
+    for path in examples:
+        if not path.is_file():
+            raise ConfigError("E_EXAMPLE", f"{path}: there is no such file")
+    if config.out is not None:
+        refuse_no_folder(config.out)
     judge_with = load_detector(detector or DetectorConfig())
     report = {path.stem: report_on(judge_with, path, config.rounds) for path in examples}
     from rich.console import Console
@@ -54,6 +59,16 @@ def run(
         write_json(
             config.out, {"release": judge_with.release, "fingerprint": judge_with.fingerprint, "sets": report}
         )
+
+
+def refuse_no_folder(out: Path) -> None:
+    """Say before any work is done that `out` cannot be written.
+
+    Raises:
+        ConfigError: its folder does not exist, or it is a folder itself.
+    """
+    if out.is_dir() or not out.parent.is_dir():
+        raise ConfigError("E_OPTION", f"--out {out}: no file can be written there")
 
 
 def report_on(detector: Detector, path: Path, rounds: int) -> dict[str, Any]:

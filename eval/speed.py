@@ -29,6 +29,8 @@ from detector.masking import mask_dialogue
 from detector.pipeline import ReleaseDetector, load_detector
 from detector.records import Dialogue
 from detector.render import Rendered
+from detector.scanner import WindowScores
+from eval.run import refuse_no_folder
 
 if TYPE_CHECKING:
     from detector.engines.local import LocalEngine
@@ -58,6 +60,10 @@ def speed(
     config, chosen = config or SpeedConfig(), detector or DetectorConfig()
     if not logs:
         raise ConfigError("E_OPTION", "name at least one log to time on")
+    if config.limit < 1 or config.rounds < 1:
+        raise ConfigError("E_OPTION", "--limit and --rounds must be at least 1")
+    if config.out is not None:
+        refuse_no_folder(config.out)
     found = run(
         load_detector(chosen), load_detector(_exact(chosen)), _dialogues(logs, config.limit), config.rounds
     )
@@ -86,8 +92,10 @@ def run(
     """Seconds of each way on the windows of `dialogues`, and their ratios; scores compared first."""
     renderer, engine = detector.scanner.renderer, _engine(detector)
     dialogues = [dialogue for dialogue in dialogues if _judgeable(detector, dialogue)]
+    if not dialogues:
+        raise ConfigError("E_OPTION", "the logs hold no dialogue with an agent turn, so nothing can be timed")
     windows = [window for dialogue in dialogues for window in renderer.render(dialogue)]
-    differences = _differences(_engine(exact), windows[:60])
+    differences = _differences(_engine(exact), windows, renderer.config.context_tokens)
     if differences > TOLERANCE:
         raise ConfigError(
             "E_UNEQUAL", f"scores of scan and loop differ by {differences:.1e}; nothing was timed"
@@ -132,38 +140,48 @@ def _judgeable(detector: ReleaseDetector, dialogue: Dialogue) -> bool:
 
 
 class _Loop:
-    """How one would do it at first: each window alone, padded to the model's length, own attention."""
+    """How one would do it at first: each window alone, padded, with the model's own attention."""
 
-    def __init__(self, engine: LocalEngine, length: int) -> None:
-        self.engine, self.length = engine, length
+    def __init__(self, engine: LocalEngine, context_tokens: int, padding: int | None = None) -> None:
+        """Pads to `context_tokens`, or by at most `padding` tokens."""
+        self.engine, self.context_tokens, self.padding = engine, context_tokens, padding
         self.backbone = copy.deepcopy(engine.model.backbone)
         self.backbone.set_attn_implementation("sdpa")
 
-    def scan(self, windows: Sequence[Rendered]) -> list[np.ndarray]:
-        """Slot scores of each window."""
+    def scan(self, windows: Sequence[Rendered]) -> list[WindowScores]:
+        """Scores of each window."""
+        return [self._alone(window) for window in windows]
+
+    def _alone(self, window: Rendered) -> WindowScores:
         import torch
 
-        results = []
-        for window in windows:
-            ids = torch.zeros(1, self.length, dtype=torch.long)
-            ids[0, : len(window)] = torch.tensor(window.ids)
-            mask = (torch.arange(self.length) < len(window)).long()[None]
-            with (
-                torch.inference_mode(),
-                torch.autocast("cpu", torch.bfloat16, enabled=self.engine.precision == "bf16"),
-            ):
-                states = self.backbone(input_ids=ids, attention_mask=mask).last_hidden_state[0]
-            slots = [slot.position for slot in window.slots]
-            with torch.inference_mode():
-                results.append(self.engine.model.turn_head(states[slots].float()).numpy())
-        return results
+        from detector.engines import local, packed
+
+        length = self.context_tokens
+        if self.padding is not None:
+            length = min(length, len(window) + self.padding)
+        device = self.engine.device
+        ids = torch.zeros(1, length, dtype=torch.long)
+        ids[0, : len(window)] = torch.tensor(window.ids)
+        mask = (torch.arange(length) < len(window)).long()[None]
+        with torch.inference_mode():
+            with torch.autocast(device.type, torch.bfloat16, enabled=self.engine.precision == "bf16"):
+                output = self.backbone(input_ids=ids.to(device), attention_mask=mask.to(device))
+            row = packed.pack([window.ids], 0)
+            return local.read_heads(self.engine.model, output.last_hidden_state[0].float(), [window], row)[0]
 
 
-def _differences(engine: LocalEngine, windows: Sequence[Rendered]) -> float:
-    """The largest difference of a slot's score between scan and loop."""
-    length = max(map(len, windows)) + 8
-    pairs = zip(engine.scan(windows), _Loop(engine, length).scan(windows), strict=True)
-    return max(float(np.abs(mine.slots - theirs).max()) for mine, theirs in pairs if mine.slots.size)
+def _differences(engine: LocalEngine, windows: Sequence[Rendered], context_tokens: int) -> float:
+    """The largest difference of a turn's, a token's or a dialogue's score between scan and loop."""
+    pairs = zip(engine.scan(windows), _Loop(engine, context_tokens, 8).scan(windows), strict=True)
+    return max(_apart(mine, theirs) for mine, theirs in pairs)
+
+
+def _apart(mine: WindowScores, theirs: WindowScores) -> float:
+    parts = [(mine.slots, theirs.slots), *zip(mine.spans, theirs.spans, strict=True)]
+    if mine.dialogue is not None and theirs.dialogue is not None:
+        parts.append((mine.dialogue, theirs.dialogue))
+    return max((float(np.abs(a - b).max()) for a, b in parts if a.size), default=0.0)
 
 
 def _bare(engine: LocalEngine, windows: Sequence[Rendered]) -> None:
@@ -174,9 +192,11 @@ def _bare(engine: LocalEngine, windows: Sequence[Rendered]) -> None:
         packed = engine.packed([windows[place] for place in row])
         with (
             torch.inference_mode(),
-            torch.autocast("cpu", torch.bfloat16, enabled=engine.precision == "bf16"),
+            torch.autocast(engine.device.type, torch.bfloat16, enabled=engine.precision == "bf16"),
         ):
             engine.model.hidden(packed)
+    if engine.device.type == "cuda":
+        torch.cuda.synchronize(engine.device)
 
 
 def _timed(ways: dict[str, Callable[[], object]], rounds: int) -> dict[str, list[float]]:

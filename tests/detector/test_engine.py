@@ -12,7 +12,9 @@ import tiny
 import torch
 
 from detector.engines import local, packed
+from detector.engines.faithful import refuse_unfaithful
 from detector.engines.scan_model import ScanModel, backbone_from_config
+from detector.errors import ConfigError, ReleaseRefused
 from detector.records import Dialogue, Turn
 from detector.release import Release
 from detector.render import Rendered, Renderer
@@ -126,3 +128,94 @@ def test_int8_rows_with_scales_load_close_to_the_original(tmp_path: Path) -> Non
     first = local.load(exact, "fp32", 256, "cpu").scan(windows())
     second = local.load(Release(folder), "fp32", 256, "cpu").scan(windows())
     assert 0 < max(map(far, first, second)) < 0.2
+
+
+ROBERTA = {**tiny.ENCODER, "model_type": "roberta", "pad_token_id": 1}
+MISTRAL = {**tiny.DECODER, "model_type": "mistral"}
+
+
+@pytest.mark.parametrize(
+    "config",
+    [tiny.ENCODER, tiny.DECODER, ROBERTA, {**MISTRAL, "sliding_window": 100}],
+    ids=["bert", "qwen3", "roberta", "sliding window that covers a window"],
+)
+def test_a_backbone_that_packs_faithfully_is_let_through_and_comes_back_as_it_was(
+    config: dict[str, Any],
+) -> None:
+    model = ScanModel(backbone_from_config(config), 3).train()
+    refuse_unfaithful(model, 100)
+    assert model.training
+    assert model.backbone.training
+    assert model.backbone.config._attn_implementation == packed.NAME
+
+
+@pytest.mark.parametrize(
+    ("config", "why"),
+    [
+        ({**MISTRAL, "sliding_window": 99}, "sliding window of 99"),
+        ({**tiny.DECODER, "model_type": "gemma2", "sliding_window": 4096}, "softcap"),
+        (
+            {
+                **tiny.ENCODER,
+                "model_type": "modernbert",
+                "pad_token_id": 0,
+                "bos_token_id": 1,
+                "eos_token_id": 2,
+                "cls_token_id": 1,
+                "sep_token_id": 2,
+            },
+            "sliding window",
+        ),
+        ({**tiny.ENCODER, "model_type": "mpnet", "pad_token_id": 1}, "other numbers"),
+        ({**tiny.ENCODER, "max_position_embeddings": 99}, "positions for 99"),
+        ({**ROBERTA, "max_position_embeddings": 101}, "positions for 99"),
+    ],
+)
+def test_a_backbone_that_packing_would_falsify_is_refused_by_name(config: dict[str, Any], why: str) -> None:
+    model = ScanModel(backbone_from_config(config), 3)
+    with pytest.raises(ReleaseRefused, match=why) as refused:
+        refuse_unfaithful(model, 100)
+    assert refused.value.code == "E_RELEASE"
+    assert config["model_type"] in refused.value.message
+
+
+def test_loading_a_release_runs_the_check(tmp_path: Path) -> None:
+    folder = tiny.write_release(tmp_path / "r", config={**MISTRAL, "sliding_window": 8})
+    with pytest.raises(ReleaseRefused, match="mistral"):
+        local.load(Release(folder), "fp32", 256, "cpu")
+
+
+def test_roberta_packed_equals_its_own_positions() -> None:
+    runs = engine(ROBERTA)
+    reference = copy.deepcopy(runs.model.backbone)
+    reference.set_attn_implementation("eager")
+    item = next(item for item in windows() if 1 not in item.ids[1:])
+    ids = [2 if token == 1 else token for token in item.ids]  # 1 is RoBERTa's padding
+    own = reference(input_ids=torch.tensor([ids])).last_hidden_state[0]
+    with torch.no_grad():
+        assert (runs.model.hidden(packed.pack([ids], 0)) - own).abs().max() < 1e-5
+
+
+@pytest.mark.parametrize("device", ["foo", "cuda:x", "meta", "cuda:999", ""])
+def test_a_device_that_is_none_is_the_users_error(device: str) -> None:
+    with pytest.raises(ConfigError) as wrong:
+        local.LocalEngine(ScanModel(backbone_from_config(tiny.ENCODER), 3), device=device)
+    assert wrong.value.code == "E_DEVICE"
+
+
+def test_the_fingerprint_names_the_tokens_of_a_row() -> None:
+    assert (
+        engine(tiny.ENCODER, row_tokens=120).fingerprint != engine(tiny.ENCODER, row_tokens=121).fingerprint
+    )
+
+
+@SHAPES
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_neighbours_do_not_matter_on_cuda(config: dict[str, Any], precision: local.Precision) -> None:
+    torch.manual_seed(0)
+    runs = local.LocalEngine(ScanModel(backbone_from_config(config), 3), precision, 256, "cuda")
+    items = windows()
+    assert max(map(far, runs.scan(items), [runs.scan([item])[0] for item in items])) < 1e-4
+    if precision == "fp32":
+        assert max(map(far, runs.scan(items), engine(config).scan(items))) < 1e-4

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 import tiny
 
-from detector.pipeline import DetectorConfig, ReleaseDetector, load_detector
+from detector import scanner as detector_scanner
+from detector.calibration import CodeRelease, Contract, Scan
+from detector.detectors import DetectorConfig
+from detector.pipeline import ReleaseDetector, load_detector
 from detector.records import Dialogue
+from detector.render import Rendered
+from detector.scanner import WindowScores
 
 HELLO = (("customer", "hello w1 my mail is ann@example.com"), ("agent", "w2 w3 ann@example.com order w4"))
 
@@ -105,3 +112,41 @@ def test_the_fingerprint_changes_with_options_that_change_scores(tmp_path: Path)
         for precision in ("fp32", "bf16", "fp32")
     }
     assert len(prints) == 2
+
+
+def test_slices_change_no_verdict_and_hold_few_windows(
+    detector: ReleaseDetector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    items = [*many(), dialogue(("customer", "w1"), name="nothing to judge"), *many()[:3]]
+    whole = detector.verdicts(items, all_probabilities=True)
+    sizes: list[int] = []
+    scan = detector.scanner.engine.scan
+
+    def watched(windows: Sequence[Rendered]) -> list[WindowScores]:
+        sizes.append(sum(map(len, windows)))
+        return scan(windows)
+
+    monkeypatch.setattr(detector.scanner.engine, "scan", watched)
+    monkeypatch.setattr(detector_scanner, "SLICE_TOKENS", 200)
+    sliced = detector.verdicts(items, all_probabilities=True)
+    assert len(sizes) > 5
+    assert max(sizes) <= 200
+    assert [v.dialogue_id for v in sliced] == [v.dialogue_id for v in whole]
+    assert [v.status for v in sliced] == [v.status for v in whole]
+    for left, right in zip(whole, sliced, strict=True):
+        for turn, row in (left.probabilities or {}).items():
+            assert row == pytest.approx((right.probabilities or {})[turn], abs=1e-4)
+
+
+def test_the_threshold_is_compared_before_rounding(detector: ReleaseDetector) -> None:
+    """The score's probability is just under the threshold, and would reach it when rounded."""
+    threshold = 0.123457
+    offset = math.log(0.1234568 / (1 - 0.1234568))
+    contract = Contract(
+        threshold=threshold, false_accusations_per_100=1, confidence=0.9, recall=0.5, n_errors=9, n_clean=9
+    )
+    scan = Scan(slope=1e-12, offset=offset, contract=contract)
+    strict = detector.under(detector.info.model_copy(update={"codes": {"L1": CodeRelease(scan=scan)}}))
+    (verdict,) = strict.verdicts([dialogue(*HELLO)], all_probabilities=True)
+    assert verdict.probabilities == {1: {"L1": threshold}}
+    assert not verdict.findings

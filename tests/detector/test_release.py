@@ -12,8 +12,10 @@ import tiny
 import torch
 from safetensors.torch import load_file, save_file
 
+from detector.calibration import Check, CodeRelease
+from detector.detectors import DetectorConfig
 from detector.errors import ReleaseRefused
-from detector.pipeline import DetectorConfig, load_detector
+from detector.pipeline import load_detector
 from detector.release import MANIFEST, WEIGHTS, Release, seal
 
 
@@ -109,12 +111,86 @@ def test_an_unknown_architecture_is_refused(tmp_path: Path) -> None:
 def test_codes_outside_the_taxonomy_are_refused(tmp_path: Path) -> None:
     info = tiny.release_info()
     folder = tiny.write_release(
-        tmp_path / "r", info=info.model_copy(update={"codes": {"Z9": info.codes["L1"]}})
+        tmp_path / "r", info=info.model_copy(update={"codes": {"Z9": info.codes["M2"]}})
     )
     with pytest.raises(ReleaseRefused, match="Z9"):
         load_detector(DetectorConfig(release=folder))
 
 
-def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ReleaseRefused, match="no manifest"):
+def test_a_release_that_is_not_there_or_is_a_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ReleaseRefused, match="there is no such release"):
         load_detector(DetectorConfig(release=tmp_path / "nowhere"))
+    (tmp_path / "release.json").write_text("{}")
+    with pytest.raises(ReleaseRefused, match="a release is a folder"):
+        load_detector(DetectorConfig(release=tmp_path / "release.json"))
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ReleaseRefused, match="no complete release"):
+        load_detector(DetectorConfig(release=tmp_path / "empty"))
+
+
+INFO = tiny.release_info()
+SMALL = tiny.render_config(context_tokens=7)
+LONG = tiny.render_config(context_tokens=129)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"codes": {"M2": CodeRelease(check=Check(name="no_such_check", precision=0.9))}},
+        {"codes": {"L2": INFO.codes["L1"]}},
+        {"dialogue_codes": ("R2",)},
+        {"head_codes": ("L1", "L1", "T1", "R1")},
+        {"render": SMALL},
+        {"render": LONG},
+    ],
+    ids=["check", "scanned code", "dialogue code", "head twice", "small windows", "position table"],
+)
+def test_a_sealed_release_whose_parts_disagree_is_refused(tmp_path: Path, changes: dict[str, object]) -> None:
+    folder = tiny.write_release(tmp_path / "r", info=INFO.model_copy(update=changes))
+    with pytest.raises(ReleaseRefused) as refused:
+        load_detector(DetectorConfig(release=folder))
+    assert refused.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("tokenizer.json", "{}"),
+        ("tokenizer.json", "[1]"),
+        ("config.json", "[1]"),
+        ("config.json", json.dumps({**tiny.ENCODER, "hidden_size": "abc"})),
+        ("config.json", json.dumps({**tiny.ENCODER, "hidden_size": -4})),
+        ("config.json", json.dumps({**tiny.ENCODER, "pad_token_id": 9999})),
+    ],
+)
+def test_a_sealed_file_that_makes_no_sense_is_refused(tmp_path: Path, name: str, content: str) -> None:
+    folder = tiny.write_release(tmp_path / "r")
+    (folder / name).write_text(content)
+    seal(folder, tiny.release_info())
+    with pytest.raises(ReleaseRefused, match="E_RELEASE"):
+        load_detector(DetectorConfig(release=folder))
+
+
+def test_a_tokenizer_larger_than_the_embedding_is_refused(tmp_path: Path) -> None:
+    folder = tiny.write_release(tmp_path / "r", config={**tiny.ENCODER, "vocab_size": 100})
+    with pytest.raises(ReleaseRefused, match="the model 100"):
+        load_detector(DetectorConfig(release=folder))
+
+
+def test_a_release_that_covers_nothing_is_refused_unless_it_is_in_the_making(tmp_path: Path) -> None:
+    folder = tiny.write_release(tmp_path / "r", info=tiny.release_info(codes={}))
+    with pytest.raises(ReleaseRefused, match="covers no code"):
+        load_detector(DetectorConfig(release=folder))
+    assert load_detector(DetectorConfig(release=folder), unfinished=True).codes == ()
+
+
+@pytest.mark.parametrize("version", ["1.1.0", "2.0.0"])
+def test_another_version_of_the_taxonomy_is_refused_with_both_named(tmp_path: Path, version: str) -> None:
+    folder = tiny.write_release(tmp_path / "r", info=tiny.release_info(taxonomy=version))
+    with pytest.raises(ReleaseRefused, match=rf"{version}, and this one is 1\.0"):
+        load_detector(DetectorConfig(release=folder))
+
+
+def test_a_patch_of_the_taxonomy_is_let_through(tmp_path: Path) -> None:
+    folder = tiny.write_release(tmp_path / "r", info=tiny.release_info(taxonomy="1.0.99"))
+    assert load_detector(DetectorConfig(release=folder)).info.taxonomy == "1.0.99"
