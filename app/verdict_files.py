@@ -120,18 +120,21 @@ def _cell(value: str | float | None) -> str:
 
 def _read_csv(path: Path) -> Iterator[Verdict]:
     """Rows of one dialogue stand together; ids are unique, so a new id begins a new verdict."""
-    csv.field_size_limit(MAX_CELL)
     head: dict[str, Any] = {}
     findings: list[dict[str, Any]] = []
-    with open(path, encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            values = {name: _value(name, row[name]) for name in VERDICT_COLUMNS + FINDING_COLUMNS}
-            if head and values["dialogue_id"] != head["dialogue_id"]:
-                yield _verdict(head, findings)
-                findings = []
-            head = {name: values[name] for name in VERDICT_COLUMNS}
-            if values["code"] is not None:
-                findings.append({name: values[name] for name in FINDING_COLUMNS})
+    limit = csv.field_size_limit(MAX_CELL)  # of the whole process: put back when the file is read
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            for row in csv.DictReader(file):
+                values = {name: _value(name, row[name]) for name in VERDICT_COLUMNS + FINDING_COLUMNS}
+                if head and values["dialogue_id"] != head["dialogue_id"]:
+                    yield _verdict(head, findings)
+                    findings = []
+                head = {name: values[name] for name in VERDICT_COLUMNS}
+                if values["code"] is not None:
+                    findings.append({name: values[name] for name in FINDING_COLUMNS})
+    finally:
+        csv.field_size_limit(limit)
     if head:
         yield _verdict(head, findings)
 

@@ -70,6 +70,8 @@ def scan(config: ScanConfig) -> None:
     """Fine-tune a scanner on labelled examples."""
     import torch
 
+    from detector.engines.faithful import refuse_unfaithful
+
     if (config.out / "training.json").exists():
         raise OutputRefused("E_EXISTS", f"{config.out}: holds a trained scanner already; name another folder")
     torch.set_num_threads(config.threads)
@@ -82,6 +84,7 @@ def scan(config: ScanConfig) -> None:
     print(f"{len(learn)} windows to learn, {sum(len(t.window) for t in learn)} tokens", flush=True)
     config.out.mkdir(parents=True, exist_ok=True)
     model = _model(config, base, len(codes))
+    refuse_unfaithful(model, config.context_tokens)
     started = time.time()
     teach(config, model, learn, check, codes)
     _save(config, model, base, codes, render, time.time() - started)

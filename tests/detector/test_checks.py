@@ -42,7 +42,9 @@ def test_unfilled_placeholder(text: str, quote: str | None) -> None:
 
 
 def test_a_placeholder_that_the_customer_speaks_of_is_no_slip() -> None:
-    talk = dialogue(("c", "What does {first_name} do in my mailing?"), ("a", "{first_name} becomes their name."))
+    talk = dialogue(
+        ("c", "What does {first_name} do in my mailing?"), ("a", "{first_name} becomes their name.")
+    )
     assert list(unfilled_placeholder(talk)) == []
 
 

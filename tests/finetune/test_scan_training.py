@@ -133,7 +133,13 @@ def test_a_killed_run_goes_on_bit_for_bit(
 
 def test_it_becomes_a_release_that_finds_them(config: ScanConfig, taught: Path, tmp_path: Path) -> None:
     packed = PackConfig(
-        scanner=taught, examples=config.examples, out=tmp_path / "r", name="tiny", per_100=5, rounds=5
+        scanner=taught,
+        examples=config.examples,
+        out=tmp_path / "r",
+        name="tiny",
+        per_100=5,
+        per_100_dialogues=5,
+        rounds=5,
     )
     pack(packed)
     info = Release(packed.out).info
