@@ -1,0 +1,42 @@
+"""The doctor: what is there is found, what is missing comes with the command that mends it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import app.doctor
+import detector.release
+from app.doctor import diagnose, doctor
+
+
+def test_a_sound_machine_can_score(capsys: pytest.CaptureFixture[str]) -> None:
+    assert doctor() == 0
+    shown = capsys.readouterr().out
+    assert "embedded-1, verified" in shown
+    assert "dialint score can run here." in shown
+
+
+def test_a_damaged_release_is_said_and_decides(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(detector.release, "EMBEDDED", tmp_path)
+    assert doctor() == 1
+    assert "would not run: embedded release" in capsys.readouterr().out
+
+
+def test_a_missing_extra_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app.doctor, "_version", lambda _: None)
+    facts = {fact.what: fact for fact in diagnose()}
+    assert facts["extra console"].state == "missing"
+    assert facts["extra console"].remedy == "pip install -c constraints.txt -e '.[console]'"
+    assert facts["torch"].needed
+
+
+def test_a_store_that_cannot_be_written_is_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DIALINT_HOME", str(tmp_path / "store"))
+    monkeypatch.setattr(app.doctor.os, "access", lambda *_: False)
+    facts = {fact.what: fact for fact in diagnose()}
+    assert facts["store"].state == "broken"
+    assert "DIALINT_HOME" in facts["store"].remedy
