@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from detector.artifacts import fingerprint
@@ -70,8 +71,6 @@ def _refuse_other_codes(release: Release, taxonomy: Taxonomy, unfinished: bool) 
 
 def available_cores() -> int:
     """Cores this process may use."""
-    import os
-
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

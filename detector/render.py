@@ -7,6 +7,7 @@ as a role, a slot or a template.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -202,8 +203,6 @@ def tokenizer_of(tokenizer_json: str) -> Tokenizer:
 
 def _plain(tokenizer_json: str) -> Tokenizer:
     """The tokenizer without its added tokens, truncation and padding: all input is plain text."""
-    import json
-
     raw = json.loads(tokenizer_json)
     raw.update(added_tokens=[], truncation=None, padding=None, post_processor=None)
     return tokenizer_of(json.dumps(raw))
