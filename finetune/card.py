@@ -35,7 +35,7 @@ def model_card(info: ReleaseInfo, examples: dict[str, Any]) -> str:
         )
         + "\n",
         "Families held out of training: "
-        + ", ".join(family["name"] for family in examples["families"] if family["held_out"])
+        + ", ".join(family["name"] for family in examples["families"] if family["use"] == "exam")
         + ".\n",
         "## Figures\n\nErrors are injected, not natural: read them as what the detector does on errors of "
         "these kinds, not as rates of your agents. AP: average precision. FA@R50: false alarms per 100 "

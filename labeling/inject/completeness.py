@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from random import Random
 
-from labeling.inject.draft import Draft, Family, Made, Pool
+from labeling.inject.draft import Draft, Family, Made, Pool, Use
 from labeling.inject.phrases import Grammar, capital, like, say
 from labeling.inject.places import (
     agent_texts,
@@ -72,7 +72,7 @@ def _borrowed(draft: Draft, rng: Random, pool: Pool) -> Made | None:
 
 
 def _instead(
-    name: str, grammar: Grammar, beside: str, held_out: bool = False, asking: re.Pattern[str] = _POINTED
+    name: str, grammar: Grammar, beside: str, use: Use = "train", asking: re.Pattern[str] = _POINTED
 ) -> Family:
     """The answer gives way to words of the grammar; in the twin they stand before or after it."""
 
@@ -89,7 +89,7 @@ def _instead(
             )
         return None
 
-    return Family("C1", f"C1.{name}", make, held_out)
+    return Family("C1", f"C1.{name}", make, use)
 
 
 def _topic(ask: str) -> str:
@@ -128,6 +128,6 @@ FAMILIES: tuple[Family, ...] = (
     Family("C1", "C1.dropped", _dropped),
     _instead("ahead", AHEAD, "after"),
     _instead("nod", NOD, "before", asking=_FACT),
-    _instead("echo", ECHO, "before", held_out=True),
-    _instead("advert", ADVERT, "after", held_out=True),
+    _instead("echo", ECHO, "before", use="dev"),
+    _instead("advert", ADVERT, "after", use="dev"),
 )

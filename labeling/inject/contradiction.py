@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from random import Random
 
-from labeling.inject.draft import Draft, Family, Made, Pool
+from labeling.inject.draft import Draft, Family, Made, Pool, Use
 from labeling.inject.phrases import Grammar, capital, like, say
 from labeling.inject.places import agent_texts, joined, plain, shuffled, spliced, wrong
 from labeling.inject.stated import Stated, otherwise, speaks_of, stated_in
@@ -58,7 +58,7 @@ def _phrase(grammar: Grammar, stated: Stated, value: str, draft: Draft, seed: fl
     return like(capital(say(rules, rng, value=value)), agent_texts(draft))
 
 
-def _repeated(name: str, grammar: Grammar, held_out: bool = False) -> Family:
+def _repeated(name: str, grammar: Grammar, use: Use = "train") -> Family:
     """A later agent turn also repeats the value, before or after what it says."""
 
     def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
@@ -78,7 +78,7 @@ def _repeated(name: str, grammar: Grammar, held_out: bool = False) -> Family:
             return Made(draft.with_turn(later, made), draft.with_turn(later, twin))
         return None
 
-    return Family("U3", f"U3.{name}", make, held_out)
+    return Family("U3", f"U3.{name}", make, use)
 
 
 def _asked(draft: Draft, rng: Random, pool: Pool) -> Made | None:
@@ -141,6 +141,6 @@ FAMILIES: tuple[Family, ...] = (
     _repeated("repeated", RESTATE),
     Family("U3", "U3.asked", _asked),
     Family("U3", "U3.swapped", _swapped),
-    _repeated("recap", RECAP, held_out=True),
-    Family("U3", "U3.undone", _undone, held_out=True),
+    _repeated("recap", RECAP, use="dev"),
+    Family("U3", "U3.undone", _undone, use="dev"),
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from random import Random
+from typing import Literal
 
 from pydantic import JsonValue
 
@@ -100,15 +101,33 @@ class Pool:
     """A customer turn and the agent turn that followed it."""
 
 
+Use = Literal["train", "dev", "exam"]
+"""What a family is for: to train on; to choose recipes, codes and thresholds with, never trained on;
+or for the exam alone, which decides nothing. Apart by the author's idea, not by a draw of wordings."""
+
 Make = Callable[[Draft, Random, Pool], Made | None]
 """Makes one error, or returns None where this dialogue offers no honest place for it."""
+
+MakeNegative = Callable[[Draft, Random, Pool], Draft | None]
+"""Makes a clean dialogue that looks like an error, or returns None where it cannot."""
 
 
 @dataclass(frozen=True)
 class Family:
-    """One author's idea of how an error comes about. Held-out families are never trained on."""
+    """One author's idea of how an error comes about. Named "<code>.<idea>"."""
 
     code: str
     name: str
     make: Make
-    held_out: bool = False
+    use: Use = "train"
+
+
+@dataclass(frozen=True)
+class HardNegative:
+    """One author's idea of what is easily taken for `code` and is none: reading back to confirm, a quoted
+    typo, a short neutral answer. Named "<code>.not-<idea>"; the turn in question has `code` as probe."""
+
+    code: str
+    name: str
+    make: MakeNegative
+    use: Use = "train"

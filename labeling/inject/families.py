@@ -1,4 +1,4 @@
-"""Every family of errors there is, gathered from the modules that make them."""
+"""Every family of errors and of hard negatives there is, gathered from the modules that make them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from labeling.inject import (
     template,
     tone,
 )
-from labeling.inject.draft import Family
+from labeling.inject.draft import Family, HardNegative
 
 _MODULES = (
     language,
@@ -43,3 +43,18 @@ def all_families() -> tuple[Family, ...]:
     if any(not family.name.startswith(f"{family.code}.") for family in found):
         raise ValueError("a family's name must begin with its code")
     return tuple(sorted(found, key=lambda family: (family.code, family.name)))
+
+
+def all_negatives() -> tuple[HardNegative, ...]:
+    """All hard negatives, sorted by code and name.
+
+    Raises:
+        ValueError: two have one name, or one is not named "<code>.not-<idea>".
+    """
+    found = [negative for module in _MODULES for negative in getattr(module, "NEGATIVES", ())]
+    names = [negative.name for negative in found]
+    if len(names) != len(set(names)):
+        raise ValueError("two hard negatives share a name")
+    if any(not negative.name.startswith(f"{negative.code}.not-") for negative in found):
+        raise ValueError('a hard negative\'s name must begin with its code and "not-"')
+    return tuple(sorted(found, key=lambda negative: (negative.code, negative.name)))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Literal
 
-from labeling.inject.draft import Draft, DraftTurn, Made, Make, Mark, Pool
+from labeling.inject.draft import Draft, DraftTurn, Made, Make, Mark, Pool, Use
 from labeling.inject.phrases import Grammar, say
 
 Where = Literal["before", "between", "after", "instead"]
@@ -32,7 +32,7 @@ class Idea:
     name: str
     pairs: tuple[tuple[str, str], ...]
     slots: Grammar
-    held_out: bool = False
+    use: Use = "train"
 
 
 @dataclass(frozen=True)

@@ -144,7 +144,7 @@ def _written(name: str, words: Grammar, asked: Grammar) -> Family:
             spliced(draft, at, at, (plain("customer", said), plain("agent", reply, "U5"))),
         )
 
-    return Family("U5", f"U5.{name}", make, held_out=True)
+    return Family("U5", f"U5.{name}", make, use="dev")
 
 
 _OWN: tuple[tuple[str, Callable[[Draft, Random, Pool], Made | None]], ...] = (

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from random import Random
 
-from labeling.inject.draft import Draft, DraftTurn, Family, Made, Mark, Pool
+from labeling.inject.draft import Draft, DraftTurn, Family, Made, Mark, Pool, Use
 from labeling.inject.places import free_agent_turns, shuffled
 from labeling.inject.wordings.grammar_slips import HELD_OUT_RULES, RULES
 from labeling.inject.wordings.misspellings import HOMOPHONES, MISSPELLINGS, PHONETIC, REAL_WORDS
@@ -102,7 +102,7 @@ def _slipped(turn: DraftTurn, slip: Slip, family: str, spared: set[str], rng: Ra
     return DraftTurn("agent", text, tuple(marks), touched=True)
 
 
-def _spelling(name: str, slip: Slip, held_out: bool = False) -> Family:
+def _spelling(name: str, slip: Slip, use: Use = "train") -> Family:
     def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
         spared = _capitalised(draft)
         for place in shuffled(free_agent_turns(draft), rng):
@@ -111,7 +111,7 @@ def _spelling(name: str, slip: Slip, held_out: bool = False) -> Family:
                 return Made(draft.with_turn(place, made), twin)
         return None
 
-    return Family("L1", f"L1.{name}", make, held_out)
+    return Family("L1", f"L1.{name}", make, use)
 
 
 def _customer_slip(draft: Draft, place: int, slip: Slip, spared: set[str], rng: Random) -> Draft | None:
@@ -125,7 +125,7 @@ def _customer_slip(draft: Draft, place: int, slip: Slip, spared: set[str], rng: 
     return None
 
 
-def _by_rules(code: str, name: str, rules: tuple[Rule, ...], held_out: bool = False) -> Family:
+def _by_rules(code: str, name: str, rules: tuple[Rule, ...], use: Use = "train") -> Family:
     def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
         for place in shuffled(free_agent_turns(draft), rng):
             text = draft.turns[place].text
@@ -137,7 +137,7 @@ def _by_rules(code: str, name: str, rules: tuple[Rule, ...], held_out: bool = Fa
                     return Made(draft.with_turn(place, DraftTurn("agent", done[0], (mark,), touched=True)))
         return None
 
-    return Family(code, f"{code}.{name}", make, held_out)
+    return Family(code, f"{code}.{name}", make, use)
 
 
 def _apply(text: str, rule: Rule, rng: Random) -> tuple[str, int, int] | None:
@@ -160,8 +160,8 @@ FAMILIES: tuple[Family, ...] = (
     _spelling("double", _double),
     _spelling("known", _known),
     _by_rules("L1", "homophone", HOMOPHONES),
-    _spelling("vowel", _vowel, held_out=True),
-    _spelling("phonetic", _phonetic, held_out=True),
+    _spelling("vowel", _vowel, use="dev"),
+    _spelling("phonetic", _phonetic, use="dev"),
     *(_by_rules("L2", name, rules) for name, rules in RULES.items()),
-    *(_by_rules("L2", name, rules, held_out=True) for name, rules in HELD_OUT_RULES.items()),
+    *(_by_rules("L2", name, rules, use="dev") for name, rules in HELD_OUT_RULES.items()),
 )

@@ -1,4 +1,4 @@
-"""From one clean draft to examples: which error goes in, its clean twin, or none at all.
+"""From one clean draft to examples: which error goes in, its clean twin, a hard negative, or nothing at all.
 
 Knows nothing of files. The choice of codes and families leans towards those made least so far.
 """
@@ -12,7 +12,7 @@ from random import Random
 from typing import TypeVar
 
 from detector.records import Example
-from labeling.inject.draft import Draft, Family, Made, Pool
+from labeling.inject.draft import Draft, Family, HardNegative, Made, Pool
 
 Text = TypeVar("Text")
 
@@ -55,23 +55,24 @@ def _probed(twin: Draft, before: Draft, code: str) -> Draft:
 
 @dataclass
 class Mixer:
-    """Puts errors of `families` into drafts of one split; `share` of them get one, `second` of
-    those a second one. `counts` is kept by family."""
+    """Puts errors of `families` into drafts of one split; `share` of them get one, `second` of those a
+    second one, and `hard` of the others a hard negative. `counts` is kept by family and negative."""
 
     families: Sequence[Family]
     pool: Pool
     share: float
+    negatives: Sequence[HardNegative] = ()
+    hard: float = 0.5
     second: float = 0.15
+    twinned: bool = True
     counts: Counter[str] = field(default_factory=Counter)
     twins: Counter[str] = field(default_factory=Counter)
 
     def examples(self, draft: Draft, rng: Random, split: str, tag: str = "") -> list[Example]:
-        """The draft with its error and clean twin, or the draft as it is; `tag` keeps ids apart."""
-        if rng.random() >= self.share:
-            return [draft.example(split)]
-        first = self._made(draft, rng, frozenset())
+        """The draft with its error and clean twin, or clean; `tag` keeps ids apart."""
+        first = self._made(draft, rng, frozenset()) if rng.random() < self.share else None
         if first is None:
-            return [draft.example(split)]
+            return [self._clean(draft, rng, tag).example(split)]
         family, made = first
         stem = f"{draft.id}~{tag}{family.name}"
         error, twins = made.error, [_probed(made.twin, draft, family.code)] if made.twin else []
@@ -79,11 +80,24 @@ class Mixer:
             codes = frozenset(mark.code for turn in error.turns for mark in turn.marks)
             more = self._made(error, rng, codes | {"R1"})  # R1 cuts the talk off, and the first error with it
             error = more[1].error if more else error
+        if not self.twinned:
+            twins = []
         self.twins[family.name] += len(twins)
         pair = stem if twins else None
         return [replace(error, id=stem).example(split, pair)] + [
             replace(twin, id=f"{stem}~twin").example(split, pair) for twin in twins
         ]
+
+    def _clean(self, draft: Draft, rng: Random, tag: str) -> Draft:
+        """The draft as it is, or with a hard negative of the kind made least so far."""
+        if not self.negatives or rng.random() >= self.hard:
+            return draft
+        need = {n.name: (self.counts[n.name] + 1) * rng.uniform(0.5, 1.5) for n in self.negatives}
+        for negative in sorted(self.negatives, key=lambda n: need[n.name]):
+            if made := negative.make(draft, rng, self.pool):
+                self.counts[negative.name] += 1
+                return replace(made, id=f"{draft.id}~{tag}{negative.name}")
+        return draft
 
     def _made(self, draft: Draft, rng: Random, without: frozenset[str]) -> tuple[Family, Made] | None:
         by_code: dict[str, list[Family]] = defaultdict(list)

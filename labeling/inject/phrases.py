@@ -5,14 +5,35 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from random import Random
+from typing import Any
 
 Grammar = Mapping[str, Sequence[str]]
 
 _CHOICE = re.compile(r"\(([^()|]*(?:\|[^()|]*)+)\)")
 _RULE = re.compile(r"@([a-z_]+[0-9]*)")
+
+
+class Thinned(Random):
+    """A generator that knows only a fixed share of the wordings, for the ablation of their number.
+
+    Wordings stand in tuples, what is drawn from dialogues in lists, which are left whole.
+    """
+
+    def __init__(self, seed: str, share: float) -> None:
+        """`share` of each tuple may be chosen, above 0 to 1; always at least one of it."""
+        super().__init__(seed)
+        self._share = share
+
+    def choice(self, seq: Any) -> Any:
+        """As Random's; the same part of a tuple every time."""
+        if self._share < 1 and isinstance(seq, tuple):
+            ranked = sorted(seq, key=lambda item: hashlib.sha256(repr(item).encode()).digest())
+            seq = ranked[: max(1, round(self._share * len(seq)))]
+        return super().choice(seq)
 
 
 def say(grammar: Grammar, rng: Random, start: str = "say", **values: str) -> str:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from random import Random
 
-from labeling.inject.draft import Draft, Family, Made, Pool
+from labeling.inject.draft import Draft, Family, Made, Pool, Use
 from labeling.inject.places import (
     asks_anything,
     free_agent_turns,
@@ -61,7 +61,7 @@ def _reminder(text: str, rng: Random) -> str:
     return frame.replace("{}", text)
 
 
-def _again(name: str, change: Callable[[str, Random], str], far: bool, held_out: bool = False) -> Family:
+def _again(name: str, change: Callable[[str, Random], str], far: bool, use: Use = "train") -> Family:
     """The agent's earlier text comes again where the customer has said something new."""
 
     def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
@@ -83,7 +83,7 @@ def _again(name: str, change: Callable[[str, Random], str], far: bool, held_out:
             return Made(draft.with_turn(place, wrong(text, f"M3.{name}", *codes)), twin)
         return None
 
-    return Family("M3", f"M3.{name}", make, held_out)
+    return Family("M3", f"M3.{name}", make, use)
 
 
 def _repeatable(text: str) -> bool:
@@ -106,6 +106,6 @@ FAMILIES: tuple[Family, ...] = (
     _again("verbatim-later", _verbatim, far=True),
     _again("repointed", _repointed, far=False),
     Family("M3", "M3.twice", _twice),
-    _again("reworded", _reworded, far=False, held_out=True),
-    _again("reminder", _reminder, far=True, held_out=True),
+    _again("reworded", _reworded, far=False, use="dev"),
+    _again("reminder", _reminder, far=True, use="dev"),
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from random import Random
 
-from labeling.inject.draft import Draft, DraftTurn, Family, Made, Pool
+from labeling.inject.draft import Draft, DraftTurn, Family, Made, Pool, Use
 from labeling.inject.phrases import Grammar, capital, like, say
 from labeling.inject.places import agent_texts, answered_asks, is_closing, plain, shuffled, spliced, wrong
 from labeling.inject.wordings.closings import CLOSE, DONE_THANKS, MOMENT, NODS, NOTICE, SURVEY
@@ -37,7 +37,7 @@ def _ended(draft: Draft, place: int, turns: tuple[DraftTurn, ...]) -> Draft:
     return spliced(draft, place, len(draft.turns), turns)
 
 
-def _unanswered(name: str, grammar: Grammar, held_out: bool = False) -> Family:
+def _unanswered(name: str, grammar: Grammar, use: Use = "train") -> Family:
     """The closing stands in the place of the answer."""
 
     def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
@@ -51,10 +51,10 @@ def _unanswered(name: str, grammar: Grammar, held_out: bool = False) -> Family:
             )
         return None
 
-    return Family("R1", f"R1.{name}", make, held_out)
+    return Family("R1", f"R1.{name}", make, use)
 
 
-def _after_moment(name: str, grammar: Grammar, held_out: bool = False) -> Family:
+def _after_moment(name: str, grammar: Grammar, use: Use = "train") -> Family:
     """The agent says that he will look, and then closes without having said anything."""
 
     def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
@@ -69,7 +69,7 @@ def _after_moment(name: str, grammar: Grammar, held_out: bool = False) -> Family
             )
         return None
 
-    return Family("R1", f"R1.{name}", make, held_out)
+    return Family("R1", f"R1.{name}", make, use)
 
 
 def _second_thought(draft: Draft, rng: Random, pool: Pool) -> Made | None:
@@ -100,6 +100,6 @@ FAMILIES: tuple[Family, ...] = (
     _unanswered("unanswered", CLOSE),
     _after_moment("after-moment", CLOSE),
     Family("R1", "R1.second-thought", _second_thought),
-    _unanswered("notice", NOTICE, held_out=True),
-    _after_moment("survey", SURVEY, held_out=True),
+    _unanswered("notice", NOTICE, use="dev"),
+    _after_moment("survey", SURVEY, use="dev"),
 )

@@ -1,8 +1,9 @@
 """Stage ``dialint data inject``: labelled errors made in clean dialogues, as files of examples.
 
 Reads the corpora under ``--data``; writes ``train``, ``dev``, ``calibration``, ``test_seen`` (families
-of training, other dialogues), ``test_unseen`` (held-out families only), ``test_domain`` (the same in
-a corpus never trained on), ``clean_star`` (nothing injected), each ``.jsonl``, and last the manifest.
+of training, other dialogues), ``dev_unseen`` (families that only choose), ``test_unseen`` (families of the
+exam), ``test_domain`` (the same in a corpus never trained on), ``clean_star`` and ``clean_multiwoz``
+(nothing injected), each ``.jsonl``, and last the manifest.
 Keeps no text of its own and trains nothing.
 """
 
@@ -23,10 +24,11 @@ from detector.artifacts import atomic_file, described, sha256_file, versions, wr
 from detector.errors import ConfigError, OutputRefused
 from detector.records import Example
 from labeling.inject.corpora import CORPORA, Clean, Corpus, read, split_of
-from labeling.inject.draft import Draft, Family
-from labeling.inject.families import all_families
+from labeling.inject.draft import Draft, Use
+from labeling.inject.families import all_families, all_negatives
 from labeling.inject.mending import mender_of
 from labeling.inject.mix import Mixer, pool_of
+from labeling.inject.phrases import Thinned
 
 MANIFEST = "manifest.json"
 
@@ -54,9 +56,15 @@ class InjectConfig:
     """At most this many dialogues of each corpus."""
     domain_limit: int = 1200
     """Dialogues in the set of an unknown domain."""
+    twins: bool = True
+    """Whether clean twins stand beside the errors; without is for the ablation."""
+    negatives: bool = True
+    """Whether clean dialogues that look like errors are made; without is for the ablation."""
+    wordings: float = 1.0
+    """Share of the training wordings that is used; less than all is for the ablation."""
 
     def __post_init__(self) -> None:
-        for name in ("share", "eval_share"):
+        for name in ("share", "eval_share", "wordings"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ConfigError("E_OPTION", f"--{name.replace('_', '-')} must lie between 0 and 1")
         for name in ("rounds", "eval_rounds", "limit", "domain_limit"):
@@ -93,7 +101,8 @@ def run(config: InjectConfig) -> dict[str, Any]:
     files = [_write(config, plan, trained) for plan in _plans(config)]
     unknown = [clean.draft for name, rows in cleans.items() if name not in trained for clean in rows]
     files.append(_write_domain(config, unknown))
-    files.append(_write_clean(config, trained["star"]))
+    files.append(_write_clean(config, "star", trained["star"]))
+    files.append(_write_clean(config, "multiwoz", trained["multiwoz_en"]))
     manifest = {
         "kind": "injected-examples",
         "config": {**asdict(config), "data": config.data.name, "out": config.out.name},
@@ -109,8 +118,11 @@ def run(config: InjectConfig) -> dict[str, Any]:
             for corpus in CORPORA
         ],
         "families": [
-            {"name": family.name, "code": family.code, "held_out": family.held_out}
-            for family in all_families()
+            {"name": family.name, "code": family.code, "use": family.use} for family in all_families()
+        ],
+        "negatives": [
+            {"name": negative.name, "code": negative.code, "use": negative.use}
+            for negative in all_negatives()
         ],
         "files": files,
         "seconds": round(time.monotonic() - started, 1),
@@ -123,7 +135,7 @@ def run(config: InjectConfig) -> dict[str, Any]:
 class _Plan:
     name: str
     split: str
-    held_out: bool
+    use: Use
     share: float
     rounds: int
 
@@ -131,12 +143,12 @@ class _Plan:
 def _plans(config: InjectConfig) -> tuple[_Plan, ...]:
     share, rounds = config.eval_share, config.eval_rounds
     return (
-        _Plan("train", "train", False, config.share, config.rounds),
-        _Plan("dev", "dev", False, share, rounds),
-        _Plan("calibration", "calibration", False, share, rounds),
-        _Plan("dev_unseen", "dev", True, share, rounds),
-        _Plan("test_seen", "test", False, share, rounds),
-        _Plan("test_unseen", "test", True, share, rounds),
+        _Plan("train", "train", "train", config.share, config.rounds),
+        _Plan("dev", "dev", "train", share, rounds),
+        _Plan("calibration", "calibration", "train", share, rounds),
+        _Plan("dev_unseen", "dev", "dev", share, rounds),
+        _Plan("test_seen", "test", "train", share, rounds),
+        _Plan("test_unseen", "test", "exam", share, rounds),
     )
 
 
@@ -154,10 +166,6 @@ def _cleans(config: InjectConfig) -> dict[str, list[Clean]]:
     }
 
 
-def _families(held_out: bool) -> tuple[Family, ...]:
-    return tuple(family for family in all_families() if family.held_out == held_out)
-
-
 def _write(config: InjectConfig, plan: _Plan, cleans: dict[str, list[Clean]]) -> dict[str, Any]:
     drafts = [
         clean.draft for rows in cleans.values() for clean in rows if split_of(clean.group) == plan.split
@@ -168,13 +176,20 @@ def _write(config: InjectConfig, plan: _Plan, cleans: dict[str, list[Clean]]) ->
 def _write_mixed(config: InjectConfig, plan: _Plan, drafts: list[Draft]) -> dict[str, Any]:
     order = Random(f"{config.seed}/{plan.name}")
     order.shuffle(drafts)
-    mixer = Mixer(_families(plan.held_out), pool_of(drafts, order), plan.share)
+    mixer = Mixer(
+        [family for family in all_families() if family.use == plan.use],
+        pool_of(drafts, order),
+        plan.share,
+        [negative for negative in all_negatives() if negative.use == plan.use] if config.negatives else [],
+        twinned=config.twins,
+    )
 
     def examples() -> Iterator[Example]:
         shown: set[str] = set()
         for turn in range(plan.rounds):
             for draft in drafts:
-                rng = Random(f"{config.seed}/{plan.name}/{turn}/{draft.id}")
+                seed = f"{config.seed}/{plan.name}/{turn}/{draft.id}"
+                rng = Thinned(seed, config.wordings) if plan.name == "train" else Random(seed)
                 for example in mixer.examples(draft, rng, plan.name, f"{turn}~"):
                     if example.dialogue.id not in shown:
                         shown.add(example.dialogue.id)
@@ -188,13 +203,14 @@ def _write_mixed(config: InjectConfig, plan: _Plan, drafts: list[Draft]) -> dict
 def _write_domain(config: InjectConfig, drafts: list[Draft]) -> dict[str, Any]:
     chosen = Random(f"{config.seed}/domain").sample(drafts, min(config.domain_limit, len(drafts)))
     return _write_mixed(
-        config, _Plan("test_domain", "test", True, config.eval_share, config.eval_rounds), chosen
+        config, _Plan("test_domain", "test", "exam", config.eval_share, config.eval_rounds), chosen
     )
 
 
-def _write_clean(config: InjectConfig, cleans: list[Clean]) -> dict[str, Any]:
-    kept = (clean.draft.example("clean_star") for clean in cleans if split_of(clean.group) == "test")
-    return _write_examples(config.out / "clean_star.jsonl", kept)
+def _write_clean(config: InjectConfig, name: str, cleans: list[Clean]) -> dict[str, Any]:
+    """Real dialogues of the test split as they are: what is flagged here accuses somebody."""
+    kept = (clean.draft.example(f"clean_{name}") for clean in cleans if split_of(clean.group) == "test")
+    return _write_examples(config.out / f"clean_{name}.jsonl", kept)
 
 
 def _write_examples(path: Path, examples: Iterable[Example]) -> dict[str, Any]:

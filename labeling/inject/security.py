@@ -61,6 +61,5 @@ def asker(idea: Idea) -> Make:
 
 
 FAMILIES: tuple[Family, ...] = tuple(
-    Family("V2", f"V2.{idea.name}", asker(idea), idea.held_out)
-    for idea in (*secrets.IDEAS, *secrets_exam.IDEAS)
+    Family("V2", f"V2.{idea.name}", asker(idea), idea.use) for idea in (*secrets.IDEAS, *secrets_exam.IDEAS)
 )

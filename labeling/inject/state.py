@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from labeling.inject.draft import Draft, Family, Made, Pool
+from labeling.inject.draft import Draft, Family, Made, Pool, Use
 from labeling.inject.given import LASTING, Given, given_in, mentions
 from labeling.inject.phrases import Grammar, capital, like, say, tidy
 from labeling.inject.places import (
@@ -77,7 +77,7 @@ def _settled(draft: Draft, place: int, given: Given, until: int) -> bool:
     return not any(mentions(given.kind, turn.text) for turn in between if turn.role == "customer")
 
 
-def _inserted(name: str, grammar: Grammar, held_out: bool = False) -> Family:
+def _inserted(name: str, grammar: Grammar, use: Use = "train") -> Family:
     """Right after the statement the agent asks; the customer answers, and the talk goes on."""
 
     def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
@@ -88,7 +88,7 @@ def _inserted(name: str, grammar: Grammar, held_out: bool = False) -> Family:
             return _pair(draft, place, given, place + 1, name, ask, reply, rng)
         return None
 
-    return Family("U2", f"U2.{name}", make, held_out)
+    return Family("U2", f"U2.{name}", make, use)
 
 
 def _pair(
@@ -100,7 +100,7 @@ def _pair(
     return Made(spliced(draft, at, at, bad), spliced(_unsaid(draft, place, given, rng), at, at, good))
 
 
-def _later(name: str, grammar: Grammar, held_out: bool = False) -> Family:
+def _later(name: str, grammar: Grammar, use: Use = "train") -> Family:
     """Turns later the agent asks; only for what stays true, or while the talk is still about it."""
 
     def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
@@ -121,7 +121,7 @@ def _later(name: str, grammar: Grammar, held_out: bool = False) -> Family:
                 return _pair(draft, place, given, rng.choice(options), name, ask, reply, rng)
         return None
 
-    return Family("U2", f"U2.{name}", make, held_out)
+    return Family("U2", f"U2.{name}", make, use)
 
 
 def _appended(draft: Draft, rng: Random, pool: Pool) -> Made | None:
@@ -168,6 +168,6 @@ FAMILIES: tuple[Family, ...] = (
     _inserted("next", ASK),
     _later("later", ASK),
     *(Family("U2", f"U2.{name}", make) for name, make in _OWN),
-    _inserted("missing", MISSING, held_out=True),
-    _later("listed", LISTED, held_out=True),
+    _inserted("missing", MISSING, use="dev"),
+    _later("listed", LISTED, use="dev"),
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from random import Random
 
-from labeling.inject.draft import Draft, Family, Made, Pool
+from labeling.inject.draft import Draft, Family, Made, Pool, Use
 from labeling.inject.phrases import like, say, tidy
 from labeling.inject.places import (
     free_agent_turns,
@@ -66,7 +66,7 @@ def _sentence_family(
     lines: tuple[str, ...],
     after: tuple[bool, ...],
     syntaxes: tuple[str, ...] = SYNTAXES,
-    held_out: bool = False,
+    use: Use = "train",
 ) -> Family:
     def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
         places = shuffled(free_agent_turns(draft), rng)
@@ -77,7 +77,7 @@ def _sentence_family(
         slot = _SLOT.search(line)
         if slot is None:
             return None
-        hole = _hole(slot[1], rng, syntaxes, blanks=not held_out)
+        hole = _hole(slot[1], rng, syntaxes, blanks=use == "train")
         value = rng.choice(SLOTS[slot[1]]["values"])
         side = rng.choice(after)
         bad, at = _put(text, line[: slot.start()] + hole + line[slot.end() :], side)
@@ -88,7 +88,7 @@ def _sentence_family(
             draft.with_turn(place, plain("agent", good, "M2")),
         )
 
-    return Family("M2", f"M2.{name}", make, held_out)
+    return Family("M2", f"M2.{name}", make, use)
 
 
 def _widened(line: str, rng: Random) -> str:
@@ -140,7 +140,7 @@ FAMILIES: tuple[Family, ...] = (
     _sentence_family("signoff", SIGNOFFS, (True,)),
     Family("M2", "M2.value", _value),
     _sentence_family(
-        "other-syntax", OTHER_GREETINGS + OTHER_SENTENCES, (False, True), OTHER_SYNTAXES, held_out=True
+        "other-syntax", OTHER_GREETINGS + OTHER_SENTENCES, (False, True), OTHER_SYNTAXES, use="dev"
     ),
-    Family("M2", "M2.leftover", _leftover, held_out=True),
+    Family("M2", "M2.leftover", _leftover, use="dev"),
 )

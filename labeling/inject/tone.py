@@ -123,11 +123,11 @@ def deaf_to(kind: Distress, voice: Voice) -> Make:
 
 
 RUDE = tuple(
-    Family("T1", f"T1.{idea.name}", inserter("T1", idea), idea.held_out)
+    Family("T1", f"T1.{idea.name}", inserter("T1", idea), idea.use)
     for idea in (*rude.IDEAS, *rude_exam.IDEAS)
 )
 DEAF = tuple(
-    Family("T2", f"T2.{kind.name}", deaf_to(kind, voice), voice.held_out)
+    Family("T2", f"T2.{kind.name}", deaf_to(kind, voice), voice.use)
     for kinds, voice in ((distress.TRAINED, distress.TRAINED_VOICE), (distress.EXAM, distress.EXAM_VOICE))
     for kind in kinds
 )

@@ -70,7 +70,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     write_manifest(
         examples / "manifest.json",
         {"sources": [{"name": "random", "rows": 1, "licence": "none", "trains": True}],
-         "families": [{"name": "T1.planted", "code": "T1", "held_out": True}]},
+         "families": [{"name": "T1.planted", "code": "T1", "use": "exam"}]},
     )  # fmt: skip
     tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(WORDS)}, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()

@@ -155,6 +155,6 @@ def test_the_words_of_error_and_twin_have_one_form(family: Family) -> None:
 def test_codes_have_trained_and_held_out_families_with_names_of_their_own() -> None:
     for code in sorted({family.code for family in all_families()}):
         of_code = [family for family in all_families() if family.code == code]
-        assert sum(not family.held_out for family in of_code) >= 3, code
-        assert sum(family.held_out for family in of_code) >= 1, code
+        assert sum(family.use == "train" for family in of_code) >= 3, code
+        assert sum(family.use == "dev" for family in of_code) >= 1, code
         assert all(family.name.startswith(f"{code}.") for family in of_code)

@@ -118,7 +118,7 @@ def test_labels_sit_on_agent_turns_and_their_spans_in_the_text(made: Path) -> No
 
 
 def test_held_out_families_never_reach_training(made: Path) -> None:
-    held = {f"inject:{family.name}" for family in all_families() if family.held_out}
+    held = {f"inject:{family.name}" for family in all_families() if family.use != "train"}
     for name, wanted in (("train", False), ("dev", False), ("calibration", False), ("test_seen", False),
                          ("dev_unseen", True), ("test_unseen", True), ("test_domain", True)):  # fmt: skip
         methods = {label.method for row in examples(made / f"{name}.jsonl") for label in row.labels}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from labeling.inject.draft import Use
 from labeling.inject.phrases import Grammar
 
 
@@ -27,7 +28,7 @@ class Voice:
 
     heard: tuple[str, ...]
     unheard: tuple[str, ...]
-    held_out: bool = False
+    use: Use = "train"
 
 
 SLOTS: Grammar = {
@@ -199,7 +200,7 @@ EXAM_VOICE = Voice(
         "(With that out of the way|Having read your note), (we can turn to the remaining fields of your form|the following is available on our side).",
         "(Everything you wrote has been registered|Your remark is on record) (and does not affect the next step|so we may carry on with the procedure).",
     ),
-    held_out=True,
+    use="dev",
 )
 
 NEUTRAL = (

@@ -113,6 +113,6 @@ CHEAPSKATE = (
 )
 
 IDEAS = tuple(
-    Idea(name=name, pairs=pairs, slots=SLOTS, held_out=True)
+    Idea(name=name, pairs=pairs, slots=SLOTS, use="dev")
     for name, pairs in (("polite-blame", POLITE_BLAME), ("mockery", MOCKERY), ("cheapskate", CHEAPSKATE))
 )
