@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated
 
@@ -18,6 +18,7 @@ from pydantic import Field, model_validator
 from tokenizers import Tokenizer
 
 from detector.errors import DialogueFailed, ReleaseRefused
+from detector.history import kinds_of, said_before
 from detector.records import JUDGED_ROLES, Dialogue, Record, Role
 from detector.windows import Window, plan, smallest_capacity
 
@@ -35,6 +36,7 @@ class RenderConfig(Record):
     `roles` maps the roles that are rendered to their mark; a role without one is left out.
     `begin` may be empty; `slot` stands after each judged turn, `dialogue_slot` at the end.
     `instruction` is a text before every window (its computation is shared where the model allows).
+    `history`: whether the model is told which words were said before, and by whom.
     """
 
     context_tokens: Annotated[int, Field(ge=1)]
@@ -43,6 +45,7 @@ class RenderConfig(Record):
     slot: Annotated[str, Field(min_length=1)]
     dialogue_slot: Annotated[str, Field(min_length=1)]
     instruction: str = ""
+    history: bool = False
 
     @model_validator(mode="after")
     def _judges_someone(self) -> RenderConfig:
@@ -70,12 +73,14 @@ class Slot:
 
 @dataclass(frozen=True)
 class Rendered:
-    """One window as token ids. `prefix` tokens at its start are the same in every window."""
+    """One window as token ids. `prefix` tokens at its start are the same in every window; `said` has
+    each token's kind of `detector.history`, or nothing where the model is not told."""
 
     ids: tuple[int, ...]
     slots: tuple[Slot, ...]
     dialogue_slot: int | None
     prefix: int
+    said: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -83,10 +88,11 @@ class Rendered:
 
 @dataclass(frozen=True)
 class _Encoded:
-    """A turn's token ids with their character offsets into the turn's text."""
+    """A turn's token ids with their character offsets into the turn's text, and their history."""
 
     ids: Sequence[int]
     offsets: Sequence[tuple[int, int]]
+    said: Sequence[int] = ()
 
 
 class Renderer:
@@ -138,6 +144,9 @@ class Renderer:
         if not any(judged):
             raise DialogueFailed("E_NO_AGENT_TURN", f"dialogue {dialogue.id}: no agent turn to judge")
         encoded = self._encode([turn.text for turn in turns])
+        if self.config.history:
+            words = said_before((turn.role in JUDGED_ROLES, turn.text) for turn in turns)
+            encoded = [replace(e, said=kinds_of(w, e.offsets)) for w, e in zip(words, encoded, strict=True)]
         windows = plan([len(text.ids) for text in encoded], judged, self._capacity, OVERHEAD)
         roles = [turn.role for turn in turns]
         indices = [turn.index for turn in turns]
@@ -147,21 +156,26 @@ class Renderer:
         self, window: Window, roles: list[Role], indices: list[int], encoded: list[_Encoded]
     ) -> Rendered:
         ids = list(self._prefix)
+        said = [0] * len(ids)
         slots = []
         for piece, judged in zip(window.pieces, window.judged, strict=True):
             ids.append(self._control[self.config.roles[roles[piece.turn]]])
             first = len(ids)
             ids.extend(encoded[piece.turn].ids[piece.start : piece.end])
+            said += [0, *encoded[piece.turn].said[piece.start : piece.end]]
             if roles[piece.turn] not in JUDGED_ROLES:
                 continue
             if judged:
                 offsets = tuple(encoded[piece.turn].offsets[piece.start : piece.end])
                 slots.append(Slot(len(ids), indices[piece.turn], first, offsets))
             ids.append(self._control[self.config.slot])
+            said.append(0)
         place = len(ids) if window.final else None
         if window.final:
             ids.append(self._control[self.config.dialogue_slot])
-        return Rendered(tuple(ids), tuple(slots), place, len(self._prefix))
+            said.append(0)
+        told = tuple(said) if self.config.history else ()
+        return Rendered(tuple(ids), tuple(slots), place, len(self._prefix), told)
 
     def _encode(self, texts: list[str]) -> list[_Encoded]:
         """Each text's tokens, hidden characters left out, offsets those of the text as given."""

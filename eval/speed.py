@@ -155,7 +155,7 @@ class _Loop:
     def _alone(self, window: Rendered) -> WindowScores:
         import torch
 
-        from detector.engines import local, packed
+        from detector.engines import local
 
         length = self.context_tokens
         if self.padding is not None:
@@ -163,11 +163,14 @@ class _Loop:
         device = self.engine.device
         ids = torch.zeros(1, length, dtype=torch.long)
         ids[0, : len(window)] = torch.tensor(window.ids)
+        said = torch.zeros_like(ids)
+        said[0, : len(window.said)] = torch.tensor(window.said, dtype=torch.long)
         mask = (torch.arange(length) < len(window)).long()[None]
+        given = self.engine.model.inputs(ids.to(device), said.to(device))
         with torch.inference_mode():
             with torch.autocast(device.type, torch.bfloat16, enabled=self.engine.precision == "bf16"):
-                output = self.backbone(input_ids=ids.to(device), attention_mask=mask.to(device))
-            row = packed.pack([window.ids], 0)
+                output = self.backbone(**given, attention_mask=mask.to(device))
+            row = local.row_of([window])
             return local.read_heads(self.engine.model, output.last_hidden_state[0].float(), [window], row)[0]
 
 

@@ -7,7 +7,7 @@ serves; nothing here knows how the labels were made.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,12 +21,19 @@ from detector.scanner import Array
 @dataclass(frozen=True)
 class Target:
     """A window and what its heads should say: `turns` of shape (slots, codes), `spans` of shape
-    (tokens, codes), `dialogue` of shape (codes,) or None where the dialogue's end is not in it."""
+    (tokens, codes), `dialogue` of shape (codes,) or None where the dialogue's end is not in it.
+
+    `pair` names what an error and its clean twin share, "" without a twin; `rival` is then the place
+    (slot, code) that must score higher in the error than in the twin, slot -1 for the dialogue's end.
+    """
 
     window: Rendered
     turns: Array
     spans: Array
     dialogue: Array | None
+    pair: str = ""
+    rival: tuple[int, int] | None = None
+    error: bool = False
 
 
 def targets(
@@ -42,7 +49,37 @@ def targets(
         except DialogueFailed:
             continue
         for window in windows:
-            yield _target(window, labels, column, frozenset(dialogue_codes))
+            target = _target(window, labels, column, frozenset(dialogue_codes))
+            yield _paired(target, example, column, dialogue_codes) if example.pair else target
+
+
+def _paired(
+    target: Target, example: Example, column: dict[str, int], dialogue_codes: Sequence[str]
+) -> Target:
+    """The target with the place at which an error and its twin differ, if that is in this window."""
+    turn, code = made_in(example)
+    if code not in column:
+        return target
+    where = -1 if code in dialogue_codes else None
+    for place, slot in enumerate(target.window.slots):
+        where = place if where is None and slot.turn == turn else where
+    if where is None or (where < 0 and target.dialogue is None):
+        return target
+    error = any(label.code == code and label.turn == turn for label in example.labels)
+    return replace(target, pair=example.pair or "", rival=(where, column[code]), error=error)
+
+
+def made_in(example: Example) -> tuple[int, str]:
+    """The turn and code of the error that a pair is about: in the error itself, or where it would stand
+    in its clean twin; (-1, "") if nothing says so."""
+    for label in example.labels:
+        if example.pair and example.pair.endswith("~" + label.method.removeprefix("inject:")):
+            return label.turn, label.code
+    probes = example.dialogue.metadata.get("probes")
+    for probe in probes if isinstance(probes, list) else []:
+        if isinstance(probe, dict):
+            return int(str(probe["turn"])), str(probe["code"])
+    return -1, ""
 
 
 def prefix_of(example: Example, turn: int) -> Example:

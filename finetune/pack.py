@@ -36,7 +36,7 @@ from eval.truth import judge, read_examples, source_of
 from finetune.card import model_card
 
 CHECK_OF = {"M2": "unfilled_placeholder", "M3": "same_text_again"}
-REPORTED = ("test_seen", "test_unseen", "test_domain", "clean_star")
+REPORTED = ("test_seen", "test_unseen", "test_domain", "clean_star", "clean_multiwoz")
 
 
 @Parameter(name="*")

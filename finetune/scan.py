@@ -13,9 +13,9 @@ import json
 import random
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from cyclopts import Parameter
 
@@ -24,11 +24,15 @@ from detector.errors import ConfigError, OutputRefused
 from detector.render import RenderConfig, Renderer
 from detector.taxonomy import load as load_taxonomy
 from eval.truth import read_examples
-from finetune.examples import Target, prefix_of, targets
+from finetune.examples import Target, made_in, prefix_of, targets
 from finetune.teach import CHECKPOINT, teach
 
 if TYPE_CHECKING:
     from detector.engines.scan_model import ScanModel
+
+
+CHECKED = ("dev", "dev_unseen")
+"""Sets that are looked at while learning: families of training, and families that only choose."""
 
 
 @Parameter(name="*")
@@ -58,6 +62,20 @@ class ScanConfig:
     """Peak rate of the heads."""
     span_weight: float = 0.5
     """Weight of the evidence loss beside the turn loss."""
+    pair_weight: float = 0.5
+    """Weight of the loss that wants an error above its clean twin."""
+    error_weight: float = 1.0
+    """Weight of what is an error beside what is none."""
+    focal: float = 0.0
+    """Exponent of the focal loss; 0 is plain cross-entropy."""
+    history: bool = True
+    """Tell the model which words were said before, and by whom."""
+    adapter: Literal["none", "lora"] = "none"
+    """Train all weights, or low-rank adapters that are merged at the end."""
+    rank: int = 16
+    """Rank of the adapters."""
+    from_scratch: bool = False
+    """Start from random weights of the base's shape; for the ablation."""
     prefix_share: float = 0.25
     """Share of dialogues that are also learnt as they stood in the middle."""
     checkpoint_minutes: float = 5.0
@@ -77,21 +95,29 @@ def scan(config: ScanConfig) -> None:
     torch.set_num_threads(config.threads)
     codes, dialogue_codes = _codes(config)
     base = _base(config.base)
-    render = encoder_render(config.context_tokens)
+    render = encoder_render(config.context_tokens, config.history)
     renderer = Renderer(render, (config.base / "tokenizer.json").read_text())
     learn = list(_training_targets(config, renderer, codes, dialogue_codes))
-    check = list(targets(read_examples(config.examples / "dev.jsonl"), renderer, codes, dialogue_codes))
+    check = {
+        name: list(targets(read_examples(path), renderer, codes, dialogue_codes))
+        for name in CHECKED
+        if (path := config.examples / f"{name}.jsonl").exists()
+    }
     print(f"{len(learn)} windows to learn, {sum(len(t.window) for t in learn)} tokens", flush=True)
     config.out.mkdir(parents=True, exist_ok=True)
     model = _model(config, base, len(codes))
     refuse_unfaithful(model, config.context_tokens)
+    if config.adapter == "lora":
+        model.backbone = _with_adapters(config, model.backbone)
     started = time.time()
     teach(config, model, learn, check, codes)
+    if config.adapter == "lora":
+        model.backbone = model.backbone.merge_and_unload()  # type: ignore[operator]
     _save(config, model, base, codes, render, time.time() - started)
     (config.out / CHECKPOINT).unlink(missing_ok=True)
 
 
-def encoder_render(context_tokens: int) -> RenderConfig:
+def encoder_render(context_tokens: int, history: bool = False) -> RenderConfig:
     """How dialogues are written for a BERT-like encoder: its unused tokens mark the roles."""
     return RenderConfig(
         context_tokens=context_tokens,
@@ -99,6 +125,7 @@ def encoder_render(context_tokens: int) -> RenderConfig:
         begin="[CLS]",
         slot="[SEP]",
         dialogue_slot="[unused3]",
+        history=history,
     )
 
 
@@ -124,15 +151,21 @@ def _base(folder: Path) -> dict[str, Any]:
 def _training_targets(
     config: ScanConfig, renderer: Renderer, codes: list[str], dialogue_codes: list[str]
 ) -> Iterator[Target]:
-    """Every training example whole, and some of them also as they stood after one of their turns."""
-    chance = random.Random(config.seed)
+    """Every training example whole, and some of them also as they stood after one of their turns: that of
+    the error or of its counterpart in a pair, any other else."""
     for example in read_examples(config.examples / "train.jsonl"):
         yield from targets([example], renderer, codes, dialogue_codes)
+        chance = random.Random(f"{config.seed}/{example.pair or example.dialogue.id}")
+        if chance.random() >= config.prefix_share:
+            continue
+        made, _ = made_in(example) if example.pair else (-1, "")
         judged = [turn.index for turn in example.dialogue.turns if turn.role in ("agent", "bot")]
-        if judged and chance.random() < config.prefix_share:
-            cut = prefix_of(example, chance.choice(judged))
-            for target in targets([cut], renderer, codes, dialogue_codes):
-                yield Target(target.window, target.turns, target.spans, None)
+        if not judged:
+            continue
+        cut = prefix_of(example, made if made >= 0 else chance.choice(judged))
+        for target in targets([cut], renderer, codes, dialogue_codes):
+            pair = f"{target.pair}~cut" if target.pair and target.rival and target.rival[0] >= 0 else ""
+            yield replace(target, dialogue=None, pair=pair, rival=target.rival if pair else None)
 
 
 def _model(config: ScanConfig, base: dict[str, Any], n_codes: int) -> ScanModel:
@@ -142,13 +175,26 @@ def _model(config: ScanConfig, base: dict[str, Any], n_codes: int) -> ScanModel:
     from detector.engines.scan_model import ScanModel, backbone_from_config
 
     torch.manual_seed(config.seed)
-    model = ScanModel(backbone_from_config(base), n_codes)
-    weights = load_file(config.base / "model.safetensors")
-    wanted = model.backbone.state_dict().keys()
-    model.backbone.load_state_dict({name: weights[name] for name in wanted})
+    model = ScanModel(backbone_from_config(base), n_codes, config.history)
+    if not config.from_scratch:
+        weights = load_file(config.base / "model.safetensors")
+        wanted = model.backbone.state_dict().keys()
+        model.backbone.load_state_dict({name: weights[name] for name in wanted})
+    if model.history is not None:
+        torch.nn.init.zeros_(model.history.weight)  # a base that was never told starts as it is
     for head in (model.turn_head, model.dialogue_head, model.span_head):
         torch.nn.init.constant_(head.bias, -4.0)  # errors are rare: start from that prior
     return model
+
+
+def _with_adapters(config: ScanConfig, backbone: Any) -> Any:
+    """The backbone frozen, with a trainable low-rank adapter beside every linear layer."""
+    from peft import LoraConfig, get_peft_model
+
+    shape = LoraConfig(
+        r=config.rank, lora_alpha=2 * config.rank, target_modules="all-linear", lora_dropout=0.0
+    )
+    return get_peft_model(backbone, shape)
 
 
 def _save(

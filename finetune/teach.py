@@ -17,32 +17,42 @@ import numpy as np
 
 from detector.artifacts import fingerprint
 from detector.errors import OutputRefused
-from eval.metrics import average_precision
+from eval.metrics import average_precision, pair_auc
 from finetune.examples import Target
 
 if TYPE_CHECKING:
     import torch
 
     from detector.engines.scan_model import ScanModel
+    from detector.scanner import WindowScores
     from finetune.scan import ScanConfig
 
 CHECKPOINT = "checkpoint.pt"
+CHECKED_OFTEN = 500
+"""Windows of each set that are looked at while learning goes on; all at the end."""
 
 
 def teach(
-    config: ScanConfig, model: ScanModel, learn: list[Target], check: list[Target], codes: list[str]
+    config: ScanConfig,
+    model: ScanModel,
+    learn: list[Target],
+    check: dict[str, list[Target]],
+    codes: list[str],
 ) -> None:
     """Teach `model` in place, from the last checkpoint in `config.out` if there is one.
 
     Learns the windows of `learn`; every few minutes and at the end the average precision of each code
-    on `check` goes to ``metrics.jsonl``.
+    on the sets of `check`, and how often an error is above its twin, go to ``metrics.jsonl``.
     """
     import torch
 
     heads = [p for name, p in model.named_parameters() if not name.startswith("backbone.")]
     optimizer = torch.optim.AdamW(
         [
-            {"params": list(model.backbone.parameters()), "lr": config.learning_rate},
+            {
+                "params": [p for p in model.backbone.parameters() if p.requires_grad],
+                "lr": config.learning_rate,
+            },
             {"params": heads, "lr": config.head_learning_rate},
         ],
         weight_decay=0.01,
@@ -72,22 +82,26 @@ def teach(
         if time.time() - saved > 60 * config.checkpoint_minutes:
             saved = time.time()
             _checkpoint(checkpoint, job, step + 1, model, optimizer, schedule)
-            _log(config, {"step": step, "dev": _dev(config, model, check[:400], codes)})
+            found = {name: _found(config, model, some[:CHECKED_OFTEN], codes) for name, some in check.items()}
+            _log(config, {"step": step, **found})
             model.train()
-    _log(config, {"step": len(rows), "dev": _dev(config, model, check, codes)})
+    found = {name: _found(config, model, whole, codes) for name, whole in check.items()}
+    _log(config, {"step": len(rows), **found})
 
 
 def _rows(config: ScanConfig, learn: Sequence[Target]) -> Iterator[list[int]]:
-    """Places of windows for each step, all passes, shuffled anew in each."""
-    total = int(len(learn) * config.epochs)
+    """Places of windows for each step, all passes, shuffled anew in each; an error and its twin together."""
+    by_pair: dict[str, list[int]] = {}
+    for place, target in enumerate(learn):
+        by_pair.setdefault(target.pair or f"#{place}", []).append(place)
     order: list[int] = []
     for epoch in range(math.ceil(config.epochs)):
-        places = list(range(len(learn)))
-        random.Random(config.seed * 1000 + epoch).shuffle(places)
-        order.extend(places)
+        groups = list(by_pair.values())
+        random.Random(config.seed * 1000 + epoch).shuffle(groups)
+        order.extend(place for group in groups for place in group)
     row: list[int] = []
     room = config.row_tokens
-    for place in order[:total]:
+    for place in order[: int(len(learn) * config.epochs)]:
         if row and len(learn[place].window) > room:
             yield row
             row, room = [], config.row_tokens
@@ -98,62 +112,110 @@ def _rows(config: ScanConfig, learn: Sequence[Target]) -> Iterator[list[int]]:
 
 
 def _loss(config: ScanConfig, model: ScanModel, batch: Sequence[Target]) -> torch.Tensor:
-    """Mean cross-entropy of a slot, summed over codes, plus the weighted mean of an evidence token."""
+    """Mean cross-entropy of a slot, summed over codes, plus the weighted mean of an evidence token, plus
+    the weighted mean of what a pair says: the error above its twin."""
     import torch
-    from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
+    from torch.nn.functional import softplus
 
-    from detector.engines import packed
-    from detector.engines.local import head_places
+    from detector.engines.local import head_places, row_of
 
     windows = [target.window for target in batch]
-    row = packed.pack([window.ids for window in windows], 0)
+    row = row_of(windows)
     places = head_places(windows, row)
     with torch.autocast("cpu", torch.bfloat16):
         states = model.hidden(row)
     states = states.float()
-
-    def part(head: torch.nn.Linear, where: list[int], wanted: list[np.ndarray]) -> torch.Tensor:
-        if not where:
-            return states.new_zeros(())
-        truth = torch.from_numpy(np.concatenate(wanted))
-        return cross_entropy(head(states[where]), truth, reduction="sum") / len(where)
-
-    ends = [target.dialogue[None] for target in batch if target.dialogue is not None]
-    kept = [
-        place
-        for place, target in zip(places.ends, _with_end(batch), strict=True)
-        if target.dialogue is not None
-    ]
-    return (
-        part(model.turn_head, places.slots, [target.turns for target in batch])
-        + part(model.dialogue_head, kept, ends)
-        + config.span_weight * part(model.span_head, places.tokens, [target.spans for target in batch])
+    turns = model.turn_head(states[places.slots])
+    ends = model.dialogue_head(states[places.ends])
+    ended = [target for target in batch if target.window.dialogue_slot is not None]
+    judged = [place for place, target in enumerate(ended) if target.dialogue is not None]
+    loss = (
+        _entropy(config, turns, [target.turns for target in batch])
+        + _entropy(config, ends[judged], [t.dialogue[None] for t in ended if t.dialogue is not None])
+        + config.span_weight
+        * _entropy(config, model.span_head(states[places.tokens]), [target.spans for target in batch])
     )
+    errors, twins = _rivals(batch, turns, ends)
+    if config.pair_weight and errors:
+        loss = loss + config.pair_weight * softplus(torch.stack(twins) - torch.stack(errors)).mean()
+    return loss
 
 
-def _with_end(batch: Sequence[Target]) -> list[Target]:
-    return [target for target in batch if target.window.dialogue_slot is not None]
+def _entropy(config: ScanConfig, logits: torch.Tensor, wanted: list[Any]) -> torch.Tensor:
+    """Binary cross-entropy of shape (places, codes) with soft labels, summed over codes, mean over places.
+
+    With `focal` above 0 what is judged well already counts less. Source: Lin et al. 2017, equation 4.
+    """
+    import torch
+    from torch.nn.functional import binary_cross_entropy_with_logits
+
+    if not len(logits):
+        return logits.new_zeros(())
+    truth = torch.from_numpy(np.concatenate(wanted))
+    weight = 1 + (config.error_weight - 1) * truth
+    if config.focal:
+        weight = weight * (torch.sigmoid(logits.detach()) - truth).abs() ** config.focal
+    return binary_cross_entropy_with_logits(logits, truth, weight, reduction="sum") / len(logits)
 
 
-def _dev(config: ScanConfig, model: ScanModel, check: Sequence[Target], codes: list[str]) -> dict[str, float]:
-    """Average precision of each code on the dev windows."""
+def _rivals(
+    batch: Sequence[Target], turns: torch.Tensor, ends: torch.Tensor
+) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+    """The scores of errors and of their twins, pair by pair, where both are in this batch."""
+    sides: dict[str, dict[bool, torch.Tensor]] = {}
+    slot = end = 0
+    for target in batch:
+        if target.rival is not None:
+            place, code = target.rival
+            score = ends[end, code] if place < 0 else turns[slot + place, code]
+            sides.setdefault(target.pair, {})[target.error] = score
+        slot += len(target.window.slots)
+        end += target.window.dialogue_slot is not None
+    both = [side for side in sides.values() if len(side) == 2]
+    return [side[True] for side in both], [side[False] for side in both]
+
+
+def _found(
+    config: ScanConfig, model: ScanModel, check: Sequence[Target], codes: list[str]
+) -> dict[str, dict[str, float]]:
+    """Average precision of each code on the windows, and the share of pairs with the error above."""
     from detector.engines.local import LocalEngine
 
-    engine = LocalEngine(model, row_tokens=config.row_tokens)
-    results = engine.scan([target.window for target in check])
-    model.requires_grad_(True)
-    scores = np.concatenate([result.slots for result in results])
-    truth = np.concatenate([target.turns for target in check]) > 0.5
-    ends = [(r.dialogue, t.dialogue) for r, t in zip(results, check, strict=True) if t.dialogue is not None]
-    found = {}
+    learnt = [weight for weight in model.parameters() if weight.requires_grad]
+    results = LocalEngine(model, row_tokens=config.row_tokens).scan([target.window for target in check])
+    for weight in learnt:
+        weight.requires_grad_(True)
+    ended = [(r, t) for r, t in zip(results, check, strict=True) if t.dialogue is not None]
+    precision, pairs = {}, {}
     for column, code in enumerate(codes):
-        if truth[:, column].any():
-            found[code] = round(average_precision(truth[:, column], scores[:, column]), 3)
-        elif any(wanted[column] > 0.5 for _, wanted in ends):
-            end_truth = np.array([wanted[column] > 0.5 for _, wanted in ends])
-            end_scores = np.array([given[column] for given, _ in ends if given is not None])
-            found[code] = round(average_precision(end_truth, end_scores), 3)
-    return {"macro": round(float(np.mean(list(found.values()))), 3), **found} if found else {}
+        truth = np.concatenate([target.turns[:, column] for target in check]) > 0.5
+        scores = np.concatenate([result.slots[:, column] for result in results])
+        if not truth.any():
+            truth = np.array([t.dialogue[column] > 0.5 for _, t in ended if t.dialogue is not None], bool)
+            scores = np.array([r.dialogue[column] for r, _ in ended if r.dialogue is not None])
+        if truth.any():
+            precision[code] = round(average_precision(truth, scores), 3)
+        errors, twins = _sides(check, results, column)
+        if len(errors):
+            pairs[code] = round(pair_auc(errors, twins), 3)
+    return {name: {"macro": round(float(np.mean(list(rows.values()))), 3), **rows}
+            for name, rows in (("ap", precision), ("pairs", pairs)) if rows}  # fmt: skip
+
+
+def _sides(
+    check: Sequence[Target], results: Sequence[WindowScores], column: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Scores of errors and of their twins, each of shape (pairs,)."""
+    sides: dict[str, dict[bool, float]] = {}
+    for target, result in zip(check, results, strict=True):
+        if target.rival is None or target.rival[1] != column:
+            continue
+        place = target.rival[0]
+        scores = result.dialogue if place < 0 else result.slots[place]
+        if scores is not None:
+            sides.setdefault(target.pair, {})[target.error] = float(scores[column])
+    both = [side for side in sides.values() if len(side) == 2]
+    return np.array([side[True] for side in both]), np.array([side[False] for side in both])
 
 
 def _warm_then_cosine(steps: int) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
@@ -63,8 +63,7 @@ class LocalEngine:
     def packed(self, windows: Sequence[Rendered]) -> packed.Packed:
         """One row of tokens on this engine's device."""
         prefix = windows[0].prefix if self._shares_prefix else 0
-        row = packed.pack([window.ids for window in windows], prefix)
-        return packed.Packed(row.ids.to(self.device), row.positions.to(self.device), row.bounds, row.prefix)
+        return row_of(windows, prefix).to(self.device)
 
     @torch.inference_mode()
     def _forward(self, windows: Sequence[Rendered]) -> list[WindowScores]:
@@ -72,6 +71,11 @@ class LocalEngine:
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bf16"):
             states = self.model.hidden(row)
         return read_heads(self.model, states.float(), windows, row)
+
+
+def row_of(windows: Sequence[Rendered], prefix: int = 0) -> packed.Packed:
+    """The windows laid end to end, with their tokens' history where the renderer tells it."""
+    return packed.pack([window.ids for window in windows], prefix, [window.said for window in windows])
 
 
 @dataclass(frozen=True)
@@ -156,7 +160,7 @@ def load(release: Release, precision: Precision, row_tokens: int, device: str) -
                 "E_RELEASE", f"{release.folder}: {name} does not fit config.json; another base?"
             )
     with no_init_weights():
-        model = _empty(release.config, len(release.info.head_codes))
+        model = _empty(release)
     model.load_state_dict(tensors)
     _known_tokens(release, model)
     refuse_unfaithful(model, release.info.render.context_tokens)
@@ -167,7 +171,7 @@ def _shapes(release: Release) -> dict[str, torch.Size]:
     """Every tensor's shape as config.json demands it; builds no weights."""
     try:
         with torch.device("meta"):
-            empty = _empty(release.config, len(release.info.head_codes))
+            empty = _empty(release)
     except BROKEN as error:
         raise ReleaseRefused(
             "E_RELEASE", f"{release.folder}/config.json: makes no model ({type(error).__name__})"
@@ -185,8 +189,9 @@ def _known_tokens(release: Release, model: ScanModel) -> None:
         )
 
 
-def _empty(config: dict[str, Any], n_codes: int) -> ScanModel:
-    return ScanModel(backbone_from_config(config), n_codes)
+def _empty(release: Release) -> ScanModel:
+    info = release.info
+    return ScanModel(backbone_from_config(release.config), len(info.head_codes), info.render.history)
 
 
 _TYPES = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "I8": torch.int8}

@@ -26,17 +26,27 @@ class NotPacked(ValueError):
 
 @dataclass(frozen=True)
 class Packed:
-    """A row of tokens: ids and positions of shape (1, tokens), `bounds` of the windows in it, and the
-    length of the shared prefix at its start (0: none is shared)."""
+    """A row of tokens: ids and positions of shape (1, tokens), `bounds` of the windows in it, the length
+    of the shared prefix at its start (0: none is shared), and, if the model is told, each token's history,
+    shape (1, tokens)."""
 
     ids: torch.Tensor
     positions: torch.Tensor
     bounds: torch.Tensor
     prefix: int
+    said: torch.Tensor | None = None
+
+    def to(self, device: torch.device) -> Packed:
+        """The same row on another device; bounds stay where they are read."""
+        said = None if self.said is None else self.said.to(device)
+        return Packed(self.ids.to(device), self.positions.to(device), self.bounds, self.prefix, said)
 
 
-def pack(windows: Sequence[Sequence[int]], prefix: int) -> Packed:
-    """Lay `windows` end to end; their first `prefix` tokens, the same in all, are kept once."""
+def pack(windows: Sequence[Sequence[int]], prefix: int, said: Sequence[Sequence[int]] = ()) -> Packed:
+    """Lay `windows` end to end; their first `prefix` tokens, the same in all, are kept once.
+
+    `said` holds the tokens' history, window by window, or nothing where the model is not told.
+    """
     ids: list[int] = list(windows[0][:prefix])
     positions = list(range(prefix))
     bounds = [prefix]
@@ -44,7 +54,10 @@ def pack(windows: Sequence[Sequence[int]], prefix: int) -> Packed:
         ids.extend(window[prefix:])
         positions.extend(range(prefix, len(window)))
         bounds.append(len(ids))
-    return Packed(torch.tensor([ids]), torch.tensor([positions]), torch.tensor(bounds), prefix)
+    told = None
+    if any(said):
+        told = torch.tensor([[*said[0][:prefix], *(kind for kinds in said for kind in kinds[prefix:])]])
+    return Packed(torch.tensor([ids]), torch.tensor([positions]), torch.tensor(bounds), prefix, told)
 
 
 def attention(
@@ -72,27 +85,47 @@ def attention(
     grouped = query.shape[1] != key.shape[1]
     bounds: list[int] = cu_seq_lens_q.tolist()
     prefix = bounds[0]
+    sizes = [prefix, *(end - start for start, end in pairwise(bounds))]
+    # split, not slices: a slice's gradient is a row of zeros as long as all windows together
+    cut = zip(*(torch.split(tensor, sizes, dim=2) for tensor in (query, key, value)), strict=True)
+    first_q, first_k, first_v = next(cut)
     parts = []
     if prefix:
-        q, k, v = (tensor[:, :, :prefix] for tensor in (query, key, value))
         parts.append(
-            scaled_dot_product_attention(q, k, v, is_causal=causal, scale=scaling, enable_gqa=grouped)
-        )
-    for start, end in pairwise(bounds):
-        q, k, v = (tensor[:, :, start:end] for tensor in (query, key, value))
-        mask = None
-        if prefix:
-            k = torch.cat((key[:, :, :prefix], k), dim=2)
-            v = torch.cat((value[:, :, :prefix], v), dim=2)
-            mask = torch.ones(end - start, prefix + end - start, dtype=torch.bool, device=q.device).tril(
-                prefix
+            scaled_dot_product_attention(
+                first_q, first_k, first_v, is_causal=causal, scale=scaling, enable_gqa=grouped
             )
+        )
+    learning = query.requires_grad and query.device.type == "cpu" and not prefix
+    for q, k, v in cut:
+        mask = None
+        if learning:
+            parts.append(_multiplied(q, k, v, scaling, causal))
+            continue
+        if prefix:
+            size = q.shape[2]
+            k, v = torch.cat((first_k, k), dim=2), torch.cat((first_v, v), dim=2)
+            mask = torch.ones(size, prefix + size, dtype=torch.bool, device=q.device).tril(prefix)
         parts.append(
             scaled_dot_product_attention(
                 q, k, v, mask, is_causal=causal and mask is None, scale=scaling, enable_gqa=grouped
             )
         )
     return torch.cat(parts, dim=2).transpose(1, 2).contiguous(), None
+
+
+def _multiplied(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, scaling: float | None, causal: bool
+) -> torch.Tensor:
+    """Attention as two plain matrix products: its gradient takes less than half the time of the fused
+    kernel's on CPU (2026-11-21: 37 against 89 ms for 17 windows of 240 tokens)."""
+    heads, size = query.shape[1], query.shape[2]
+    share = heads // key.shape[1]
+    q, k, v = query[0].contiguous(), *(part[0].repeat_interleave(share, 0) for part in (key, value))
+    above = q.new_full((size, size), float("-inf")).triu(1) if causal else q.new_zeros(1)
+    scale = q.shape[-1] ** -0.5 if scaling is None else scaling
+    scores = torch.baddbmm(above, q, k.transpose(1, 2), beta=float(causal), alpha=scale)
+    return torch.bmm(torch.softmax(scores, -1), v)[None]
 
 
 def _refuse_others(bounds: torch.Tensor, longest: int, asked: dict[str, Any]) -> None:

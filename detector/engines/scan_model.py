@@ -13,18 +13,21 @@ from torch import nn
 from transformers import AutoConfig, AutoModel, PretrainedConfig, PreTrainedModel
 
 from detector.engines import packed
+from detector.history import KINDS
 
 
 class ScanModel(nn.Module):
-    """`backbone` gives hidden states; three linear heads of shape (codes, hidden) read them."""
+    """`backbone` gives hidden states; three linear heads of shape (codes, hidden) read them. With
+    `history` a learnt vector for each token's history is added to its embedding."""
 
-    def __init__(self, backbone: PreTrainedModel, n_codes: int) -> None:
+    def __init__(self, backbone: PreTrainedModel, n_codes: int, history: bool = False) -> None:
         super().__init__()
         self.backbone = backbone
         hidden = backbone.config.hidden_size
         self.turn_head = nn.Linear(hidden, n_codes)
         self.dialogue_head = nn.Linear(hidden, n_codes)
         self.span_head = nn.Linear(hidden, n_codes)
+        self.history = nn.Embedding(KINDS, hidden) if history else None
         self._first_position = self.first_position
 
     @property
@@ -48,7 +51,7 @@ class ScanModel(nn.Module):
             packed.NotPacked: the backbone wants an attention that cannot be computed packed.
         """
         output = self.backbone(
-            input_ids=row.ids,
+            **self.inputs(row.ids, row.said),
             position_ids=row.positions + self._first_position,
             cu_seq_lens_q=row.bounds,
             max_length_q=longest,
@@ -56,6 +59,12 @@ class ScanModel(nn.Module):
         )
         states: torch.Tensor = output.last_hidden_state[0]
         return states
+
+    def inputs(self, ids: torch.Tensor, said: torch.Tensor | None) -> dict[str, torch.Tensor]:
+        """What the backbone is called with, for token ids and their history of one shape."""
+        if self.history is None or said is None:
+            return {"input_ids": ids}
+        return {"inputs_embeds": self.backbone.get_input_embeddings()(ids) + self.history(said)}
 
 
 def backbone_from_config(config: dict[str, Any]) -> PreTrainedModel:

@@ -9,6 +9,7 @@ import json
 import random
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tiny
@@ -20,11 +21,12 @@ import finetune.teach
 from detector.artifacts import write_manifest
 from detector.detectors import DetectorConfig
 from detector.engines.scan_model import backbone_from_config
-from detector.errors import OutputRefused, ReleaseRefused
+from detector.errors import ConfigError, OutputRefused, ReleaseRefused
 from detector.pipeline import load_detector
 from detector.records import Dialogue, Example, Label, Turn
 from detector.release import Release
 from eval.truth import read_examples
+from finetune.average import AverageConfig, average
 from finetune.pack import PackConfig, pack
 from finetune.scan import ScanConfig, scan
 
@@ -63,7 +65,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     base.mkdir()
     chance = random.Random(0)
     sizes = {"train": 240, "dev": 30, "calibration": 150, "dev_unseen": 40, "test_seen": 30, "test_unseen": 30,
-             "test_domain": 10, "clean_star": 10}  # fmt: skip
+             "test_domain": 10, "clean_star": 10, "clean_multiwoz": 10}  # fmt: skip
     for name, size in sizes.items():
         lines = [example(i, chance, name).model_dump_json() + "\n" for i in range(size)]
         (examples / f"{name}.jsonl").write_text("".join(lines))
@@ -98,8 +100,79 @@ def taught(config: ScanConfig) -> Path:
 
 def test_it_learns_what_was_planted(taught: Path) -> None:
     last = json.loads((taught / "metrics.jsonl").read_text().splitlines()[-1])
-    assert set(last["dev"]) == {"macro", "T1", "V2", "R1"}
-    assert last["dev"]["macro"] > 0.6
+    assert set(last["dev"]["ap"]) == {"macro", "T1", "V2", "R1"}
+    assert last["dev"]["ap"]["macro"] > 0.6
+    assert set(last["dev_unseen"]["ap"]) == {"macro", "T1", "V2", "R1"}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"adapter": "lora", "rank": 2},
+        {"from_scratch": True, "history": False},
+        {"focal": 2.0, "error_weight": 3.0},
+    ],
+    ids=["lora", "scratch", "focal"],
+)
+def test_every_way_of_learning_makes_a_scanner_of_the_same_shape(
+    config: ScanConfig, taught: Path, tmp_path: Path, options: dict[str, Any]
+) -> None:
+    other = replace(config, out=tmp_path / "scanner", epochs=0.2, **options)
+    scan(other)
+    made, first = load_file(other.out / "model.safetensors"), load_file(taught / "model.safetensors")
+    assert set(first) - set(made) == (set() if options.get("history", True) else {"history.weight"})
+    assert all(made[name].shape == first[name].shape for name in made)
+    assert any(not torch.equal(made[name], first[name]) for name in made if name.startswith("backbone."))
+
+
+def test_adapters_leave_the_embeddings_as_they_were(config: ScanConfig, tmp_path: Path) -> None:
+    other = replace(config, out=tmp_path / "scanner", epochs=0.2, adapter="lora", rank=2)
+    scan(other)
+    base, made = load_file(config.base / "model.safetensors"), load_file(other.out / "model.safetensors")
+    assert torch.equal(
+        base["embeddings.word_embeddings.weight"], made["backbone.embeddings.word_embeddings.weight"]
+    )
+
+
+def pair(number: int, chance: random.Random, split: str) -> tuple[Example, Example]:
+    """An error and its twin: the agent's last word is the same, only what the customer said differs."""
+    word = f"w{chance.randrange(40)}"
+    sides = []
+    for said in (word, f"w{40 + chance.randrange(9)}"):
+        texts = [said, "w1 w2", f"w3 {word}"]
+        turns = tuple(
+            Turn(index=i, role="agent" if i % 2 == 0 else "customer", text=text)
+            for i, text in enumerate(texts)
+        )
+        error = said == word
+        name = f"{number}~U2.same"
+        dialogue = Dialogue(
+            id=name if error else f"{name}~twin", turns=turns,
+            metadata={} if error else {"probes": [{"turn": 2, "code": "U2"}]},
+        )  # fmt: skip
+        label = Label(
+            dialogue_id=dialogue.id,
+            turn=2,
+            code="U2",
+            probability=1.0,
+            method="inject:U2.same",
+            start=0,
+            end=2,
+        )
+        sides.append(Example(dialogue=dialogue, labels=(label,) if error else (), split=split, pair=name))
+    return sides[0], sides[1]
+
+
+def test_an_error_is_told_from_its_twin_of_the_same_words(config: ScanConfig, tmp_path: Path) -> None:
+    chance = random.Random(1)
+    for name, size in {"train": 150, "dev": 60}.items():
+        lines = [side.model_dump_json() + "\n" for i in range(size) for side in pair(i, chance, name)]
+        (tmp_path / f"{name}.jsonl").write_text("".join(lines))
+    write_manifest(tmp_path / "manifest.json", {"sources": [], "families": []})
+    other = replace(config, examples=tmp_path, out=tmp_path / "scanner", epochs=4)
+    scan(other)
+    last = json.loads((other.out / "metrics.jsonl").read_text().splitlines()[-1])
+    assert last["dev"]["pairs"]["U2"] > 0.9
 
 
 def test_a_trained_folder_is_not_overwritten(config: ScanConfig, taught: Path) -> None:
@@ -159,3 +232,18 @@ def test_it_becomes_a_release_that_finds_them(config: ScanConfig, taught: Path, 
     (packed.out / "model.safetensors").write_bytes(b"")
     with pytest.raises(ReleaseRefused):
         load_detector(DetectorConfig(release=packed.out))
+
+
+def test_an_average_is_the_mean_of_its_branches(config: ScanConfig, taught: Path, tmp_path: Path) -> None:
+    scan(replace(config, out=tmp_path / "second", seed=2, epochs=0.2))
+    average(taught, tmp_path / "second", config=AverageConfig(tmp_path / "mean"))
+    one, other, mean = (
+        load_file(folder / "model.safetensors") for folder in (taught, tmp_path / "second", tmp_path / "mean")
+    )
+    for name in one:
+        torch.testing.assert_close(mean[name], (one[name] + other[name]) / 2)
+    with pytest.raises(OutputRefused):
+        average(taught, tmp_path / "second", config=AverageConfig(tmp_path / "mean"))
+    scan(replace(config, out=tmp_path / "third", epochs=0.1, history=False))
+    with pytest.raises(ConfigError, match="another render"):
+        average(taught, tmp_path / "third", config=AverageConfig(tmp_path / "other"))

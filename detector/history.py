@@ -1,0 +1,63 @@
+"""Which words of a turn were said before in the dialogue, and by whom: exact, and free for the model.
+
+Asking again, contradicting oneself, repeating and passing over a question all show in what is new and
+what is not. A small encoder learns to compare far words slowly; this tells it. Knows words and numbers
+as they are written, no meaning: "5" and "five" agree, "booked" and "booking" do not.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+
+KINDS = 5
+"""0: no word, or a short one; 1: new; 2: said before by the same side; 3: by the other; 4: by both."""
+
+_WORD = re.compile(r"\d+(?:[.:,]\d+)*|[^\W\d_]+")
+_NUMBERS = (
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
+    *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
+    "twenty",
+)
+_DIGITS = {word: str(number) for number, word in enumerate(_NUMBERS)}
+MIN_LETTERS = 3
+
+
+def said_before(turns: Iterable[tuple[bool, str]]) -> list[list[tuple[int, int, int]]]:
+    """The words of each turn as (start, end, kind), offsets into its text, end exclusive.
+
+    `turns` are (whether the judged side speaks, text), in order; a word is compared with earlier turns
+    only, so that a dialogue cut short gives the same kinds.
+    """
+    said: tuple[set[str], set[str]] = (set(), set())
+    found = []
+    for judged, text in turns:
+        words = [(match.start(), match.end(), _form(match[0])) for match in _WORD.finditer(text)]
+        own, other = said[judged], said[not judged]
+        found.append(
+            [
+                (start, end, 1 + (form in own) + 2 * (form in other))
+                for start, end, form in words
+                if form[0].isdigit() or len(form) >= MIN_LETTERS
+            ]
+        )
+        own.update(form for _, _, form in words)
+    return found
+
+
+def kinds_of(words: Sequence[tuple[int, int, int]], offsets: Sequence[tuple[int, int]]) -> list[int]:
+    """The kind of each token, given its character offsets: that of the word it begins in, else 0."""
+    starts = [start for start, _, _ in words]
+    kinds = []
+    for start, end in offsets:
+        place = bisect_right(starts, start) - 1
+        inside = place >= 0 and start < words[place][1] and end > start
+        kinds.append(words[place][2] if inside else 0)
+    return kinds
+
+
+def _form(word: str) -> str:
+    """How a word is compared: in lower case, small numbers as digits, no thousands mark."""
+    low = word.lower()
+    return _DIGITS.get(low, low.replace(",", "") if low[0].isdigit() else low)
