@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from detector.records import JUDGED_ROLES, Dialogue
+from detector.records import JUDGED_ROLES, Dialogue, Turn
 
 
 @dataclass(frozen=True)
@@ -60,30 +60,107 @@ def unfilled_placeholder(dialogue: Dialogue) -> Iterator[Hit]:
 
 
 MIN_WORDS = 6
+SHORT_ANSWER = 4
+"""Words that mean something in the longest turn that counts as the plain answer to a question."""
+
 _ROUTINE = re.compile(
     r"\b(anything|something) else\b|\b(further|more|additional) (help|assistance|questions)\b"
     r"|\b(have a|enjoy|thank|thanks|welcome|goodbye|bye)\b",
     re.IGNORECASE,
 )
+_ASKS = re.compile(
+    r"\?|\b(?:can|could|would|will) (?:you|i|we)\b|\b(?:please|i'?d|need|want|wish|like to|prefer)\b"
+    r"|\b(?:looking for|looks for|let'?s|how about|what about|instead|changed?|different|another|other)\b"
+    r"|\b(?:also|too|as well|actually|wait|forgot|remember|remembered|repeat|resend|again|once more|pardon)\b"
+    r"|\b(?:sure about|make sure|try|find|search|book|cancel|add|show|give|tell|send|keep|take|any)\b"
+    r"|\b(?:anything|check|else|rather|whatever|back to|second|more|help)\b",
+    re.IGNORECASE,
+)
+_VALUE = re.compile(
+    r"\b(?:\w*\d\w*|mon|tues|wednes|thurs|fri|satur|sun)(?:day)?\b|\b(?:today|tomorrow|tonight|morning|noon"
+    r"|evening|one|two|three|four|five|six|seven|eight|nine|ten|twelve|[ap]m)\b",
+    re.IGNORECASE,
+)
+_NAMED = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+|\b[A-Z]\w*[A-Z]\w*\b")
+_EMPTY_WORDS = """
+amazing answer appreciate appreciated asked before believe best come day excellent heard kind last like
+listening lot love lovely noted read sad sadly seriously service sitting sounds understood waiting wow
+a about again all alright already am an and are as at awesome be bye but cool cheers continue dear did
+didn do does doesn don done even ever fine for from get go going good goodbye got great ha had has have
+he hello help here hey hi hm hmm i in is it its just know ll lol m me much my never nice no nope not
+nothing now of off oh ok okay on or perfect please proceed re really right s said same see she so sorry
+still such super sure t thank thanks that the then there they this thx to too uh um understand up ve
+very wait was way we well were what why will with wonderful work worked working works yeah yep yes you
+your yup
+"""
+_EMPTY = frozenset(_EMPTY_WORDS.split())
+_POLITE = re.compile(
+    r"\b(?:yes|no|ok|okay|sure|do|proceed|continue|go ahead|go on),? please\b"
+    r"|\bplease (?:do|proceed|continue)\b|\bcan'?t wait\b|\b(?:you can|please)? ?proceed(?: please)?\b",
+    re.IGNORECASE,
+)
+"""What reads like a wish and only agrees."""
+
+_CALL = re.compile(r"\W*(?:hello|hi|hey)?(?: there)?\W*", re.IGNORECASE)
+"""A customer who only makes himself heard."""
+
+_QUESTION = re.compile(r"\?|__")
+_ANSWERED = re.compile(
+    r"\W*(?:(?:oh|well|um|hm+|great|perfect|good|sounds good|wonderful|awesome|cool)\W+)*"
+    r"(?:yes|yeah|yep|yup|sure|ok|okay|no|nope|nah|please (?:do|proceed|continue)|proceed|go (?:ahead|on)"
+    r"|absolutely|of course|certainly|correct)\b",
+    re.IGNORECASE,
+)
 
 
 def same_text_again(dialogue: Dialogue) -> Iterator[Hit]:
-    """An earlier message of the same side word for word, after the customer has spoken in between.
-    Short messages, thanks, goodbyes and offers of further help may repeat."""
-    seen: dict[str, int] = {}
-    customer_turns = 0
-    for turn in dialogue.turns:
-        if turn.role == "customer":
-            customer_turns += 1
+    """An earlier message of the same side word for word, though the customer has answered in between and
+    said nothing that could call for the same words again.
+
+    Right repeats are left alone: after a new value, a request, a question or a short answer of substance;
+    a question that has not been answered; short messages, thanks, goodbyes and offers of further help.
+    """
+    sent: dict[str, int] = {}
+    for place, turn in enumerate(dialogue.turns):
         if turn.role not in JUDGED_ROLES:
             continue
-        words = re.findall(r"\w+", turn.text.casefold())
-        key = " ".join(words)
-        if len(words) >= MIN_WORDS and not _ROUTINE.search(turn.text):
-            if key in seen and customer_turns > seen[key]:
-                start = len(turn.text) - len(turn.text.lstrip())
-                yield Hit(turn.index, start, len(turn.text.rstrip()), "the same words were sent before")
-            seen.setdefault(key, customer_turns)
+        key = " ".join(words := _words(turn.text))
+        if len(words) < MIN_WORDS or _ROUTINE.search(turn.text):
+            continue
+        last = sent.get(key)
+        if last is not None and _uncalled_for(turn.text, dialogue.turns[:last], dialogue.turns[last:place]):
+            start = len(turn.text) - len(turn.text.lstrip())
+            why = "the same words were sent before, and nothing new was said"
+            yield Hit(turn.index, start, len(turn.text.rstrip()), why)
+        sent[key] = place
+
+
+def _uncalled_for(text: str, before: tuple[Turn, ...], between: tuple[Turn, ...]) -> bool:
+    """Whether what the customer said since the text was last sent gives no reason to send it again."""
+    said = [turn.text for turn in between if turn.role == "customer"]
+    if not said or (_QUESTION.search(text) and not _ANSWERED.match(said[0])):
+        return False
+    if any(turn.role in JUDGED_ROLES and _QUESTION.search(turn.text) for turn in between[1:]):
+        return False  # a "yes" to another question may well call for the same words again
+    last = next((turn.text for turn in reversed(before) if turn.role == "customer"), "")
+    heard = " ".join(turn.text for turn in (*before, between[0]))
+    return not any(_calls_for_more(reply, heard, last) for reply in said)
+
+
+def _calls_for_more(reply: str, heard: str, last: str) -> bool:
+    """Whether the customer's turn `reply` asks, wishes or states something new. Saying once more what was
+    said in the turn before (`last`) does not count: the text did not answer it the first time either."""
+    words = set(_words(reply)) - _EMPTY
+    if _CALL.fullmatch(reply) or (len(words) >= SHORT_ANSWER and words <= set(_words(last))):
+        return False
+    if _ASKS.search(_POLITE.sub("", reply)) or 0 < len(words) <= SHORT_ANSWER:
+        return True
+    values = {found.casefold() for found in (*_VALUE.findall(reply), *_NAMED.findall(reply))}
+    return bool(values - set(_words(heard)))
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.casefold())
 
 
 CHECKS: dict[str, Callable[[Dialogue], Iterator[Hit]]] = {

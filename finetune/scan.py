@@ -21,11 +21,12 @@ from cyclopts import Parameter
 
 from detector.artifacts import fingerprint, sha256_file, versions, write_json, write_manifest
 from detector.errors import ConfigError, OutputRefused
-from detector.render import RenderConfig, Renderer
+from detector.render import RenderConfig, Renderer, tokenizer_of
 from detector.taxonomy import load as load_taxonomy
 from eval.truth import read_examples
 from finetune.examples import Target, made_in, prefix_of, targets
 from finetune.teach import CHECKPOINT, teach
+from finetune.tokenizer import decoder_render
 
 if TYPE_CHECKING:
     from detector.engines.scan_model import ScanModel
@@ -95,8 +96,9 @@ def scan(config: ScanConfig) -> None:
     torch.set_num_threads(config.threads)
     codes, dialogue_codes = _codes(config)
     base = _base(config.base)
-    render = encoder_render(config.context_tokens, config.history)
-    renderer = Renderer(render, (config.base / "tokenizer.json").read_text())
+    tokenizer = (config.base / "tokenizer.json").read_text()
+    render = render_of(tokenizer, config.context_tokens, config.history)
+    renderer = Renderer(render, tokenizer)
     learn = list(_training_targets(config, renderer, codes, dialogue_codes))
     check = {
         name: list(targets(read_examples(path), renderer, codes, dialogue_codes))
@@ -117,15 +119,27 @@ def scan(config: ScanConfig) -> None:
     (config.out / CHECKPOINT).unlink(missing_ok=True)
 
 
-def encoder_render(context_tokens: int, history: bool = False) -> RenderConfig:
-    """How dialogues are written for a BERT-like encoder: its unused tokens mark the roles."""
+def render_of(tokenizer_json: str, context_tokens: int, history: bool) -> RenderConfig:
+    """How dialogues are written for a base: with the marks of our own tokenizer if it has them, with a
+    BERT-like encoder's unused tokens else.
+
+    Raises:
+        ConfigError: the tokenizer has neither.
+    """
+    known = tokenizer_of(tokenizer_json).get_vocab()
+    for render in (decoder_render(context_tokens), _encoder_render(context_tokens)):
+        if all(mark in known for mark in render.control):
+            return render.model_copy(update={"history": history})
+    raise ConfigError("E_BASE", "the base's tokenizer has no marks for roles and slots that are known here")
+
+
+def _encoder_render(context_tokens: int) -> RenderConfig:
     return RenderConfig(
         context_tokens=context_tokens,
         roles={"customer": "[unused1]", "agent": "[unused2]", "bot": "[unused2]"},
         begin="[CLS]",
         slot="[SEP]",
         dialogue_slot="[unused3]",
-        history=history,
     )
 
 
@@ -179,7 +193,9 @@ def _model(config: ScanConfig, base: dict[str, Any], n_codes: int) -> ScanModel:
     if not config.from_scratch:
         weights = load_file(config.base / "model.safetensors")
         wanted = model.backbone.state_dict().keys()
-        model.backbone.load_state_dict({name: weights[name] for name in wanted})
+        inside = f"{model.backbone.base_model_prefix}."  # where a language model keeps its backbone
+        named = {name.removeprefix(inside): weight for name, weight in weights.items()}
+        model.backbone.load_state_dict({name: named[name] for name in wanted})
     if model.history is not None:
         torch.nn.init.zeros_(model.history.weight)  # a base that was never told starts as it is
     for head in (model.turn_head, model.dialogue_head, model.span_head):

@@ -6,9 +6,11 @@ The twin repeats the right value in the same words, so that only memory tells th
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from random import Random
 
-from labeling.inject.draft import Draft, Family, Made, Pool, Use
+from labeling.inject import planted_facts
+from labeling.inject.draft import Draft, Family, HardNegative, Made, Pool, Use
 from labeling.inject.phrases import Grammar, capital, like, say
 from labeling.inject.places import agent_texts, joined, plain, shuffled, spliced, wrong
 from labeling.inject.stated import Stated, otherwise, speaks_of, stated_in
@@ -58,6 +60,33 @@ def _phrase(grammar: Grammar, stated: Stated, value: str, draft: Draft, seed: fl
     return like(capital(say(rules, rng, value=value)), agent_texts(draft))
 
 
+def _elsewhere(draft: Draft, value: str, new: str, at: int) -> Draft | None:
+    """The draft in which every turn but `at` says `new` for `value`; None if a mark is in the way."""
+    found = re.compile(rf"(?<![\w.:]){re.escape(value)}(?![\w:]|\.\d)")
+    turns = []
+    for place, turn in enumerate(draft.turns):
+        changed = found.sub(lambda _: new, turn.text) if place != at else turn.text
+        if changed != turn.text and turn.marks:
+            return None
+        turns.append(turn if changed == turn.text else replace(turn, text=changed))
+    return replace(draft, turns=tuple(turns))
+
+
+def _turned(made: Made, right: str, new: str, at: int, rng: Random, swap: bool) -> Made:
+    """Half of the time the pair with the other history: what was said before is `new` in both, so that
+    the made-up value is the faithful one and the real value is no sign of a clean turn."""
+    if not swap or made.twin is None:
+        return made
+    error, twin = (_elsewhere(half, right, new, at) for half in (made.error, made.twin))
+    if error is None or twin is None:
+        return made
+    bad, good = made.error.turns[at], made.twin.turns[at]
+    mark = bad.marks[0]
+    end = mark.end + len(good.text) - len(bad.text)
+    bad_now = replace(good, probe="", marks=(replace(mark, end=end),))
+    return Made(error.with_turn(at, bad_now), twin.with_turn(at, replace(bad, probe="U3", marks=())))
+
+
 def _repeated(name: str, grammar: Grammar, use: Use = "train") -> Family:
     """A later agent turn also repeats the value, before or after what it says."""
 
@@ -75,7 +104,8 @@ def _repeated(name: str, grammar: Grammar, use: Use = "train") -> Family:
                 whole, start, end = joined(text, bad)
                 made = wrong(whole, f"U3.{name}", "U3", start=start, end=end)
                 twin = plain("agent", joined(text, good)[0], "U3")
-            return Made(draft.with_turn(later, made), draft.with_turn(later, twin))
+            pair = Made(draft.with_turn(later, made), draft.with_turn(later, twin))
+            return _turned(pair, stated.value, value, later, rng, use == "train" and rng.random() < 0.5)
         return None
 
     return Family("U3", f"U3.{name}", make, use)
@@ -91,10 +121,11 @@ def _asked(draft: Draft, rng: Random, pool: Pool) -> Made | None:
         ask = plain("customer", capital(say({**ASK_AGAIN, "question": QUESTIONS[stated.kind]}, rng)))
         seed = rng.random()
         bad, good = (_phrase(TELL_AGAIN, stated, v, draft, seed) for v in (value, stated.value))
-        return Made(
+        pair = Made(
             spliced(draft, at, at, (ask, wrong(bad, "U3.asked", "U3"))),
             spliced(draft, at, at, (ask, plain("agent", good, "U3"))),
         )
+        return _turned(pair, stated.value, value, at + 1, rng, rng.random() < 0.5)
     return None
 
 
@@ -114,7 +145,8 @@ def _swapped(draft: Draft, rng: Random, pool: Pool) -> Made | None:
             end = match.start() + len(value)
             made = wrong(text, "U3.swapped", "U3", start=match.start(), end=end)
             twin = draft.with_turn(place, plain("agent", turn.text, "U3"))
-            return Made(draft.with_turn(place, made), twin)
+            pair = Made(draft.with_turn(place, made), twin)
+            return _turned(pair, match[0], value, place, rng, rng.random() < 0.5)
     return None
 
 
@@ -141,6 +173,9 @@ FAMILIES: tuple[Family, ...] = (
     _repeated("repeated", RESTATE),
     Family("U3", "U3.asked", _asked),
     Family("U3", "U3.swapped", _swapped),
+    *planted_facts.FAMILIES,
     _repeated("recap", RECAP, use="dev"),
     Family("U3", "U3.undone", _undone, use="dev"),
 )
+
+NEGATIVES: tuple[HardNegative, ...] = planted_facts.NEGATIVES

@@ -9,19 +9,19 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from detector.errors import InputRefused
 from detector.records import Role
+from labeling.inject.charts import required
 from labeling.inject.draft import Draft, DraftTurn
+from labeling.inject.lawful import repeats_rightly
 
 MAX_TURNS = 60
 MAX_CHARS = 6000
-MIN_REPEAT_WORDS = 6
 
 Row = dict[str, Any]
 
@@ -59,7 +59,7 @@ def read(corpus: Corpus, data: Path) -> Iterator[Clean]:
     """The usable dialogues of `corpus`, exact copies once, in file order.
 
     Left out: broken-off and failed dialogues, those without agent or customer, over-long ones, and
-    those whose agent already repeats himself word for word.
+    those whose agent repeats himself word for word without being called to.
 
     Raises:
         InputRefused: the file is not there.
@@ -70,6 +70,7 @@ def read(corpus: Corpus, data: Path) -> Iterator[Clean]:
     if not path.is_file():
         raise InputRefused("E_DATA", f"{path}: no such file; --data names the folder of the corpora")
     seen: set[str] = set()
+    charts = _charts(path.parent / "policies") if corpus.name == "star" else {}
     for batch in parquet.ParquetFile(path).iter_batches(512):
         for row in batch.to_pylist():
             turns = _TURNS.get(corpus.name, _plain_turns)(row)
@@ -79,13 +80,37 @@ def read(corpus: Corpus, data: Path) -> Iterator[Clean]:
             if whole in seen:
                 continue
             seen.add(whole)
+            policy = _star_chart(row) if corpus.name == "star" else None
             draft = Draft(
                 id=f"{corpus.name}:{row['dialogue_id']}",
                 source=corpus.name,
                 domain=_domain(corpus.name, row),
                 turns=turns,
+                policy=policy,
+                required=charts.get(policy, {}) if policy else {},
             )
             yield Clean(draft, _group(corpus.name, row, turns))
+
+
+def read_all(data: Path, limit: int | None = None) -> dict[str, list[Clean]]:
+    """The usable dialogues of every corpus by its name, at most `limit` of each.
+
+    Near-copies (Jaccard of word triples 0.6 or more) are given one group, whatever corpus they lie in.
+    Groups are made before the limit is applied, so that no dialogue changes its split with it.
+
+    Raises:
+        InputRefused: a corpus is missing.
+    """
+    from labeling.neighbours import KIN, near_pairs, shingles, united
+
+    read_in = {corpus.name: list(read(corpus, data)) for corpus in CORPORA}
+    cleans = [clean for rows in read_in.values() for clean in rows]
+    texts = ("\n".join(turn.text for turn in clean.draft.turns) for clean in cleans)
+    pairs = near_pairs((shingles(text) for text in texts), KIN)
+    groups = iter(united([(clean.group,) for clean in cleans], ((a, b) for a, b, _ in pairs)))
+    return {
+        name: [replace(clean, group=next(groups)) for clean in rows][:limit] for name, rows in read_in.items()
+    }
 
 
 def split_of(group: str) -> str:
@@ -105,13 +130,12 @@ _ASKS_SECRET = re.compile(r"\b(?:pin|password|maiden name)\b", re.IGNORECASE)
 def _usable(turns: tuple[DraftTurn, ...]) -> bool:
     roles = {turn.role for turn in turns}
     agent = [turn.text for turn in turns if turn.role == "agent"]
-    repeats = Counter(_normalised(text) for text in agent if len(text.split()) >= MIN_REPEAT_WORDS)
     return (
         {"agent", "customer"} <= roles
         and 2 <= len(turns) <= MAX_TURNS
         and sum(len(turn.text) for turn in turns) <= MAX_CHARS
-        and max(repeats.values(), default=0) < 2
         and not any(_ASKS_SECRET.search(text) for text in agent)
+        and repeats_rightly(turns) is not False
     )
 
 
@@ -121,7 +145,8 @@ def _normalised(text: str) -> str:
 
 def _group(name: str, row: Row, turns: tuple[DraftTurn, ...]) -> str:
     if name == "tau_bench":  # many agents played the same task: "...-retail#18#0"
-        return "tau:" + str(row["dialogue_id"]).rsplit("-", 1)[-1].rsplit("#", 1)[0]
+        task = re.search(r"(?:airline|retail)#\d+", str(row["dialogue_id"]))
+        return f"tau:{task[0] if task else row['dialogue_id']}"
     return f"{name}:" + _normalised(" ".join(turn.text for turn in turns[:3]))
 
 
@@ -151,7 +176,25 @@ def _plain_turns(row: Row) -> tuple[DraftTurn, ...] | None:
 
 
 def _star_turns(row: Row) -> tuple[DraftTurn, ...] | None:
-    return _plain_turns(row) if row["split"] == "Complete" else None
+    """The turns with the chart's node that each agent turn was chosen from."""
+    if row["split"] != "Complete":
+        return None
+    made = ((_turn(turn["role"], turn["text"] or ""), turn["action"]) for turn in row["turns"])
+    return tuple(replace(turn, action=action or "") for turn, action in made if turn)
+
+
+def _star_chart(row: Row) -> str | None:
+    """The flow chart that held throughout: one task, and a customer who was to make no trouble."""
+    meta = json.loads(row["meta"] or "{}")
+    tasks = meta.get("capabilities") or []
+    return str(tasks[0]) if len(tasks) == 1 and meta.get("happy") else None
+
+
+def _charts(folder: Path) -> dict[str, dict[str, tuple[str, ...]]]:
+    """For each flow chart of `folder`, by its file's name, the steps that its outcomes require."""
+    return {
+        path.stem: required(json.loads(path.read_text("utf-8"))) for path in sorted(folder.glob("*.json"))
+    }
 
 
 def _tau_turns(row: Row) -> tuple[DraftTurn, ...] | None:
@@ -162,7 +205,7 @@ def _tau_turns(row: Row) -> tuple[DraftTurn, ...] | None:
     for turn in row["turns"]:
         text = turn["text"] or ""
         if turn["role"] == "agent":
-            seen = _tau_said(text)
+            seen = tau_said(text)
             if seen is None:
                 return None
             text = seen
@@ -173,8 +216,9 @@ def _tau_turns(row: Row) -> tuple[DraftTurn, ...] | None:
     return tuple(turns)
 
 
-def _tau_said(text: str) -> str | None:
-    """The reply inside ``Thought: ... Action: {...}``, "" for a tool call, None if unreadable."""
+def tau_said(text: str) -> str | None:
+    """What the customer saw of an agent's turn: the reply inside ``Thought: ... Action: {...}``, "" for a
+    tool call, None if unreadable."""
     if "Thought:" not in text and "Action:" not in text:
         return text
     _, found, action = text.rpartition("Action:")

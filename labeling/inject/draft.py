@@ -6,7 +6,7 @@ and labels are derived when the draft is done. A family never touches a turn tha
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Literal
@@ -29,24 +29,29 @@ class Mark:
 @dataclass(frozen=True)
 class DraftTurn:
     """A turn in the making. `touched` says that a family has changed it, with an error or without;
-    `probe` names the code whose clean counterpart this turn is, for the hard-pair figures."""
+    `probe` names the code whose clean counterpart this turn is, for the hard-pair figures; `action` is
+    the node of a flow chart that the agent chose, "" where none is known."""
 
     role: Role
     text: str
     marks: tuple[Mark, ...] = ()
     touched: bool = False
     probe: str = ""
+    action: str = ""
 
 
 @dataclass(frozen=True)
 class Draft:
-    """A dialogue in the making; `source` is the corpus, `domain` its trade as far as known."""
+    """A dialogue in the making; `source` is the corpus, `domain` its trade as far as known. `policy` names
+    the flow chart that the agent was to follow, and `required` the steps which that chart demands before
+    each outcome; see `labeling.inject.charts`."""
 
     id: str
     source: str
     domain: str
     turns: tuple[DraftTurn, ...]
     policy: str | None = None
+    required: Mapping[str, tuple[str, ...]] = field(default_factory=dict, compare=False)
 
     def with_turn(self, place: int, turn: DraftTurn) -> Draft:
         """The draft with the turn at `place` replaced."""

@@ -7,6 +7,7 @@ from labeling.inject import (
     contradiction,
     jumps,
     language,
+    process,
     repetition,
     resolution,
     security,
@@ -15,6 +16,17 @@ from labeling.inject import (
     tone,
 )
 from labeling.inject.draft import Family, HardNegative
+from labeling.inject.exam import completeness as exam_completeness
+from labeling.inject.exam import contradiction as exam_contradiction
+from labeling.inject.exam import empathy as exam_empathy
+from labeling.inject.exam import jumps as exam_jumps
+from labeling.inject.exam import language as exam_language
+from labeling.inject.exam import repetition as exam_repetition
+from labeling.inject.exam import resolution as exam_resolution
+from labeling.inject.exam import security as exam_security
+from labeling.inject.exam import state as exam_state
+from labeling.inject.exam import template as exam_template
+from labeling.inject.exam import tone as exam_tone
 
 _MODULES = (
     language,
@@ -27,6 +39,18 @@ _MODULES = (
     jumps,
     security,
     resolution,
+    process,
+    exam_language,
+    exam_tone,
+    exam_empathy,
+    exam_template,
+    exam_repetition,
+    exam_completeness,
+    exam_state,
+    exam_contradiction,
+    exam_jumps,
+    exam_security,
+    exam_resolution,
 )
 
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Literal
 
-from labeling.inject.draft import Draft, DraftTurn, Made, Make, Mark, Pool, Use
+from labeling.inject.draft import Draft, DraftTurn, HardNegative, Made, Make, Mark, Pool, Use
 from labeling.inject.phrases import Grammar, say
+from labeling.inject.places import asks_anything
 
 Where = Literal["before", "between", "after", "instead"]
 
@@ -99,9 +100,9 @@ def open_places(draft: Draft) -> list[int]:
 
 
 def where_in(draft: Draft, place: int, rng: Random) -> Where:
-    """Where in a turn to put words. `instead` only where no question of the customer's is dropped."""
+    """Where in a turn to put words. `instead` only where nothing that the customer asked for is dropped."""
     turn, before = draft.turns[place], draft.turns[place - 1] if place else None
-    free = before is not None and "?" not in before.text and not before.touched
+    free = before is not None and not asks_anything(before.text) and not before.touched
     weights: dict[Where, int] = {
         "before": 4,
         "after": 4,
@@ -124,6 +125,25 @@ def inserted(draft: Draft, place: int, words: str, how: Manner, code: str, famil
     return draft.with_turn(place, marked(turn, text, mark))
 
 
+def reply_places(draft: Draft) -> list[int]:
+    """Open places of agent turns that directly follow a customer turn."""
+    return [place for place in open_places(draft) if place and draft.turns[place - 1].role == "customer"]
+
+
+def exchanged(
+    draft: Draft, place: int, words: str, reply: str, how: Manner, mark: tuple[str, str] | None
+) -> Draft:
+    """The draft with an agent turn of `words` and the customer's `reply` before the turn at `place`;
+    `mark` is the code and the family of the error, if it is one."""
+    text = dressed(words, how)
+    marks = (Mark(*mark, start=0, end=len(text)),) if mark else ()
+    turns = (
+        DraftTurn("agent", text, marks, touched=True),
+        DraftTurn("customer", dressed(reply, how), touched=True),
+    )
+    return replace(draft, turns=(*draft.turns[:place], *turns, *draft.turns[place:]))
+
+
 def inserter(code: str, idea: Idea) -> Make:
     """Makes errors of one idea: the wrong wording in an agent turn, the right one in the twin."""
 
@@ -140,3 +160,57 @@ def inserter(code: str, idea: Idea) -> Make:
         )
 
     return make
+
+
+def exchanger(code: str, idea: Idea, replies: tuple[str, ...]) -> Make:
+    """Makes a turn of its own of the wording and the customer's reply, before the agent goes on."""
+
+    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+        places = reply_places(draft)
+        if not places:
+            return None
+        place = rng.choice(places)
+        wrong, right = (spoken(template, idea.slots, rng) for template in rng.choice(idea.pairs))
+        reply = spoken(rng.choice(replies), {}, rng)
+        how = manner(draft.turns[place].text, rng, "instead")
+        return Made(
+            error=exchanged(draft, place, wrong, reply, how, (code, f"{code}.{idea.name}")),
+            twin=exchanged(draft, place, right, reply, how, None),
+        )
+
+    return make
+
+
+def speaker(code: str, idea: Idea, replies: tuple[str, ...], alone: float = 0.25) -> Make:
+    """Puts the wording into a turn or, in a share `alone` of cases, makes a turn of its own of it."""
+    within, apart = inserter(code, idea), exchanger(code, idea, replies)
+
+    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+        return (apart if rng.random() < alone else within)(draft, rng, pool)
+
+    return make
+
+
+def harmless(
+    code: str, idea: str, texts: tuple[str, ...], slots: Grammar, replies: tuple[str, ...]
+) -> HardNegative:
+    """A hard negative "<code>.not-<idea>": one of the `texts` beside the agent's own words, or in a
+    turn of its own with one of the customer's `replies`. Nothing that the agent said is lost."""
+
+    def make(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+        alone = rng.random() < 0.35
+        places = reply_places(draft) if alone else open_places(draft)
+        if not places:
+            return None
+        place = rng.choice(places)
+        turn = draft.turns[place]
+        words = spoken(rng.choice(texts), slots, rng)
+        if alone:
+            reply = spoken(rng.choice(replies), {}, rng)
+            made = exchanged(draft, place, words, reply, manner(turn.text, rng, "instead"), None)
+        else:
+            beside: list[Where] = ["before", "after", "between" if _SEAM.search(turn.text) else "after"]
+            made = inserted(draft, place, words, manner(turn.text, rng, rng.choice(beside)), code, None)
+        return made.with_turn(place, replace(made.turns[place], probe=code))
+
+    return HardNegative(code, f"{code}.not-{idea}", make)

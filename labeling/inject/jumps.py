@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from labeling.inject.draft import Draft, Family, Made, Pool
+from labeling.inject.draft import Draft, Family, HardNegative, Made, Pool
 from labeling.inject.phrases import Grammar, capital, like, say
 from labeling.inject.places import (
     agent_texts,
@@ -24,6 +24,7 @@ from labeling.inject.places import (
     spliced,
     wrong,
 )
+from labeling.inject.wordings.errands import AT_THE_END, ERRANDS, HEARD, LINK
 from labeling.inject.wordings.offtopic import CHAT, CHAT_ASKED, MISDIRECTED, MISDIRECTED_ASKED, PERSON
 
 MAX_TRIES = 30
@@ -79,6 +80,14 @@ def _codes(draft: Draft, place: int) -> tuple[str, ...]:
     return ("U5", "C1") if asks_question(draft.turns[place - 1].text) else ("U5",)
 
 
+def _unmet(draft: Draft, rng: Random, pool: Pool, met: tuple[str, str]) -> str | None:
+    """What a customer might say of a third trade, with no word of the exchange `met`; now and then None,
+    so that the error's customer says strange things as the twin's does."""
+    other = _foreign(draft, rng, pool, asking=rng.random() < 0.5) if rng.random() < 0.65 else None
+    strange = other and not content_words(" ".join(other)) & content_words(" ".join(met))
+    return other[0] if other and strange else None
+
+
 def _instead(name: str, asking: bool) -> Family:
     """A turn of another trade in the place of the agent's own."""
 
@@ -90,8 +99,10 @@ def _instead(name: str, asking: bool) -> Family:
         said, reply = borrowed
         place = places[0]
         twin = (plain("customer", said), plain("agent", reply, "U5"))
+        unmet = _unmet(draft, rng, pool, borrowed)
+        error = draft.with_turn(place - 1, plain("customer", unmet)) if unmet else draft
         return Made(
-            draft.with_turn(place, wrong(reply, f"U5.{name}", *_codes(draft, place))),
+            error.with_turn(place, wrong(reply, f"U5.{name}", *_codes(error, place))),
             spliced(draft, place - 1, place + 1, twin),
         )
 
@@ -99,17 +110,69 @@ def _instead(name: str, asking: bool) -> Family:
 
 
 def _extra(draft: Draft, rng: Random, pool: Pool) -> Made | None:
-    """A turn of another trade right after the agent's own."""
+    """A turn of another trade after a nod of the customer, or after his words on another matter; the
+    twin's customer has just raised it."""
     borrowed = _foreign(draft, rng, pool, asking=rng.random() < 0.5)
     places = _places(draft, rng)
     if not borrowed or not places:
         return None
     said, reply = borrowed
     at = places[0] + 1
+    heard = like(rng.choice(HEARD), [turn.text for turn in draft.turns if turn.role == "customer"])
+    heard = _unmet(draft, rng, pool, borrowed) or heard
+    codes = ("U5", "C1") if asks_question(heard) else ("U5",)
     return Made(
-        spliced(draft, at, at, (wrong(reply, "U5.extra", "U5"),)),
+        spliced(draft, at, at, (plain("customer", heard), wrong(reply, "U5.extra", *codes))),
         spliced(draft, at, at, (plain("customer", said), plain("agent", reply, "U5"))),
     )
+
+
+def _raised(draft: Draft, at: int, words: str, ahead: bool) -> Draft:
+    """The draft whose customer raises this in his turn `at`."""
+    words = like(words, [turn.text for turn in draft.turns if turn.role == "customer"])
+    text = draft.turns[at].text
+    return draft.with_turn(at, plain("customer", joined(words, text)[0] if ahead else joined(text, words)[0]))
+
+
+def _errand(name: str, alone: bool) -> Family:
+    """The agent comes to a matter that the customer has not raised, though another; the twin's has,
+    turns ago, so the agent only comes back to it."""
+
+    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+        places = [place for place in _places(draft, rng) if "?" not in draft.turns[place].text]
+        if not places:
+            return None
+        place, (mine, other) = places[0], rng.sample(list(ERRANDS), 2)
+        tellers = [
+            i for i in range(place) if draft.turns[i].role == "customer" and not draft.turns[i].touched
+        ]
+        link, line = rng.choice(LINK), rng.choice(mine[1])
+        words = like(link + (line[:1].lower() + line[1:] if link else line), agent_texts(draft))
+        if not tellers or content_words(words) & content_words(" ".join(t.text for t in draft.turns)):
+            return None
+        teller, ahead = rng.choice(tellers), rng.random() < 0.3 and place > 2
+        base = draft.turns[place].text
+        text, start, end = (words, 0, len(words)) if alone else joined(base, words)
+        codes = _codes(draft, place) if alone else ("U5",)
+        bad = wrong(text, f"U5.{name}", *codes, start=start, end=end)
+        error, twin = (
+            _raised(draft.with_turn(place, turn), teller, rng.choice(said[0]), ahead and teller > 0)
+            for turn, said in ((bad, other), (plain("agent", text, "U5"), mine))
+        )
+        if alone and asks_question(draft.turns[place - 1].text):
+            return None
+        return Made(error, twin)
+
+    return Family("U5", f"U5.{name}", make)
+
+
+def _at_the_end(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+    """An offer or a request for feedback after the customer has said thanks."""
+    for place in reversed(free_agent_turns(draft)):
+        if place and is_thanks(draft.turns[place - 1].text) and place >= len(draft.turns) - 3:
+            words = like(rng.choice(AT_THE_END), agent_texts(draft))
+            return draft.with_turn(place, plain("agent", joined(draft.turns[place].text, words)[0], "U5"))
+    return None
 
 
 def _tail(draft: Draft, rng: Random, pool: Pool) -> Made | None:
@@ -121,10 +184,13 @@ def _tail(draft: Draft, rng: Random, pool: Pool) -> Made | None:
     said, reply = borrowed
     place = places[0]
     text, start, end = joined(draft.turns[place].text, reply)
-    bad = wrong(text, "U5.tail", "U5", start=start, end=end)
-    both = plain("customer", joined(draft.turns[place - 1].text, said)[0])
+    own, unmet = draft.turns[place - 1].text, _unmet(draft, rng, pool, borrowed)
+    codes = ("U5", "C1") if unmet and asks_question(unmet) else ("U5",)
+    bad = wrong(text, "U5.tail", *codes, start=start, end=end)
+    both = plain("customer", joined(own, said)[0])
     twin = spliced(draft, place - 1, place + 1, (both, plain("agent", text, "U5")))
-    return Made(draft.with_turn(place, bad), twin)
+    error = draft.with_turn(place - 1, plain("customer", joined(own, unmet)[0])) if unmet else draft
+    return Made(error.with_turn(place, bad), twin)
 
 
 def _written(name: str, words: Grammar, asked: Grammar) -> Family:
@@ -156,6 +222,10 @@ FAMILIES: tuple[Family, ...] = (
     _instead("foreign", asking=False),
     _instead("foreign-question", asking=True),
     *(Family("U5", f"U5.{name}", make) for name, make in _OWN),
+    _errand("errand", alone=False),
+    _errand("errand-alone", alone=True),
     _written("chat", CHAT, CHAT_ASKED),
     _written("misdirected", MISDIRECTED, MISDIRECTED_ASKED),
 )
+
+NEGATIVES: tuple[HardNegative, ...] = (HardNegative("U5", "U5.not-at-the-end", _at_the_end),)

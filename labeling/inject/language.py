@@ -10,10 +10,15 @@ import re
 from collections.abc import Callable
 from random import Random
 
-from labeling.inject.draft import Draft, DraftTurn, Family, Made, Mark, Pool, Use
+from labeling.inject import grammar
+from labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Mark, Pool, Use
 from labeling.inject.places import free_agent_turns, shuffled
-from labeling.inject.wordings.grammar_slips import HELD_OUT_RULES, RULES
+from labeling.inject.rewriting import by_rules
+from labeling.inject.wordings.grammar_breaks import RULES
+from labeling.inject.wordings.grammar_slips import HELD_OUT_RULES
 from labeling.inject.wordings.misspellings import HOMOPHONES, MISSPELLINGS, PHONETIC, REAL_WORDS
+from labeling.inject.wordings.misspelt_sentences import MISSPELT, RUN_TOGETHER, UNUSUAL
+from labeling.inject.wordings.natural_slips import CONTRACTIONS
 from labeling.inject.wordings.rules import Rule
 
 Slip = Callable[[str, Random], str | None]
@@ -61,6 +66,30 @@ def _phonetic(word: str, rng: Random) -> str | None:
         return None
     sound, spelt = rng.choice(fits)
     return word.replace(sound, spelt, 1)
+
+
+def _extra(word: str, rng: Random) -> str | None:
+    at = rng.randrange(1, len(word))
+    return word[:at] + rng.choice(_NEIGHBOURS[word[at - 1]]) + word[at:]
+
+
+def _ending(word: str, rng: Random) -> str | None:
+    """The end of a word slips most in haste: lost, doubled or out of order."""
+    if len(word) < 5:
+        return None
+    made = rng.choice((word[:-1], word + word[-1], word[:-2] + word[-1], word[:-2] + word[-1] + word[-2]))
+    return None if _is_inflected(word, made) else made
+
+
+def _is_inflected(word: str, made: str) -> bool:
+    """Whether only an ending such as -s, -e, -d or -y went, which may leave a word."""
+    return made == word[:-1] and word[-1] in "sedyr"
+
+
+def _scrambled(word: str, rng: Random) -> str | None:
+    """Two slips in one word."""
+    first = rng.choice((_swap, _double, _keys))(word, rng)
+    return rng.choice((_swap, _double, _extra))(first, rng) if first and len(word) > 5 else None
 
 
 def _known(word: str, rng: Random) -> str | None:
@@ -125,43 +154,30 @@ def _customer_slip(draft: Draft, place: int, slip: Slip, spared: set[str], rng: 
     return None
 
 
-def _by_rules(code: str, name: str, rules: tuple[Rule, ...], use: Use = "train") -> Family:
-    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
-        for place in shuffled(free_agent_turns(draft), rng):
-            text = draft.turns[place].text
-            order = list(rules)
-            rng.shuffle(order)
-            for rule in order:
-                if done := _apply(text, rule, rng):
-                    mark = Mark(code, f"{code}.{name}", done[1], done[2])
-                    return Made(draft.with_turn(place, DraftTurn("agent", done[0], (mark,), touched=True)))
-        return None
-
-    return Family(code, f"{code}.{name}", make, use)
-
-
-def _apply(text: str, rule: Rule, rng: Random) -> tuple[str, int, int] | None:
-    """One match of the rule rewritten, and where the new words stand."""
-    matches = list(re.finditer(rule.pattern, text, re.IGNORECASE))
-    if not matches:
-        return None
-    match = rng.choice(matches)
-    new = match.expand(rng.choice(rule.becomes))
-    if match[0][0].isupper() and (match.start() == 0 or not match[0].startswith(("I ", "I'"))):
-        new = new[:1].upper() + new[1:]
-    if new == match[0] or not new.strip():
-        return None
-    return text[: match.start()] + new + text[match.end() :], match.start(), match.start() + len(new)
-
+_APOSTROPHES = tuple(
+    Rule(rf"(?<![\w'])({right})(?![\w'])", (slip,)) for slip, right in CONTRACTIONS.items() if slip != "wont"
+)
+_JOINED = tuple(Rule(rf"\b{words}\b", (words.replace(" ", ""),)) for words in RUN_TOGETHER)
 
 FAMILIES: tuple[Family, ...] = (
     _spelling("keys", _keys),
     _spelling("swap", _swap),
     _spelling("double", _double),
     _spelling("known", _known),
-    _by_rules("L1", "homophone", HOMOPHONES),
+    by_rules("L1", "homophone", HOMOPHONES),
+    _spelling("extra", _extra),
+    _spelling("ending", _ending),
+    _spelling("scrambled", _scrambled),
+    by_rules("L1", "joined", _APOSTROPHES + _JOINED),
+    grammar.of_sentences("L1", "sentence", MISSPELT),
     _spelling("vowel", _vowel, use="dev"),
     _spelling("phonetic", _phonetic, use="dev"),
-    *(_by_rules("L2", name, rules) for name, rules in RULES.items()),
-    *(_by_rules("L2", name, rules, use="dev") for name, rules in HELD_OUT_RULES.items()),
+    *(by_rules("L2", name, rules) for name, rules in RULES.items()),
+    *(by_rules("L2", name, rules, use="dev") for name, rules in HELD_OUT_RULES.items()),
+    *grammar.FAMILIES,
+)
+NEGATIVES: tuple[HardNegative, ...] = (
+    grammar.of_right("L1", "unusual", UNUSUAL),
+    grammar.of_quoted("L1", (MISSPELT,)),
+    *grammar.NEGATIVES,
 )

@@ -19,7 +19,7 @@ Text = TypeVar("Text")
 MAX_POOLED = 4000
 """Texts of each kind and domain that are kept to borrow from."""
 
-WEIGHTS = {"U2": 1.3, "U3": 1.3, "C1": 1.3, "L1": 1.2, "L2": 1.2}
+WEIGHTS = {"U2": 1.3, "U3": 1.3, "C1": 1.3, "L1": 1.2, "L2": 1.4}
 """Codes that need more examples than the others, which have weight 1."""
 
 

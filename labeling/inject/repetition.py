@@ -1,4 +1,4 @@
-"""M3: the same text again, where the customer has said something that calls for another.
+"""M3: the same text again, where the customer has said something that calls for another, or nothing new.
 
 The twin has the agent's real answer in that place. A repetition in the place of an answer leaves the
 ask open and is C1 as well. What comes twice by nature, closings and offers of more help, does not count.
@@ -8,22 +8,36 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from random import Random
 
-from labeling.inject.draft import Draft, Family, Made, Pool, Use
+from labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool, Use
+from labeling.inject.insertion import spoken
+from labeling.inject.lawful import repeated, repeats_rightly
+from labeling.inject.phrases import capital, like
 from labeling.inject.places import (
+    agent_texts,
     asks_anything,
     free_agent_turns,
     is_closing,
     plain,
+    sentences,
     shuffled,
     spliced,
     wrong,
 )
+from labeling.inject.wordings import repeats
 from labeling.inject.wordings.templates import SYNONYMS
 
 MIN_REPEATED = 20
 """Characters; a shorter reply may well come twice."""
+
+_PREPARED = re.compile(
+    r"\b(?:not? [\w' ]*available|accomm?odate|booked|confirmed|scheduled|successful(?:ly)?|completed)\b"
+    r"|\bno \w+ that match\b",
+    re.IGNORECASE,
+)
+_VALUED = re.compile(r"\d|\b(?:mon|tues|wednes|thurs|fri|satur|sun|to)day\b|\?", re.I)
 
 
 def _verbatim(text: str, rng: Random) -> str:
@@ -59,6 +73,41 @@ def _reminder(text: str, rng: Random) -> str:
         )
     )  # fmt: skip
     return frame.replace("{}", text)
+
+
+def _reordered(text: str, rng: Random) -> str:
+    """The same sentences in another order."""
+    parts = [part.strip() for part in sentences(text)]
+    if len(parts) < 2:
+        return text
+    cut = rng.randrange(1, len(parts))
+    return " ".join((*parts[cut:-1], _stopped(parts[-1]), *parts[:cut]))
+
+
+def _stopped(text: str) -> str:
+    return text if text.endswith((".", "!", "?")) else text + "."
+
+
+def _shortened(text: str, rng: Random) -> str:
+    """The same without its first or last sentence or clause; most of it stays."""
+    parts = sentences(text)
+    if len(parts) < 2:
+        parts = re.split(r"(?<=,)(?= )", text)
+    kept = [part for part in ("".join(parts[1:]), "".join(parts[:-1])) if len(part) >= 0.5 * len(text)]
+    if len(parts) < 2 or not kept:
+        return text
+    short = rng.choice(kept).strip()
+    return capital(short.removesuffix(",") + text[-1] if short.endswith(",") else short)
+
+
+def _greeted(text: str, rng: Random) -> str:
+    """The same behind a greeting or another word of politeness."""
+    return f"{spoken(rng.choice(repeats.GREETED), {}, rng)} {text}"
+
+
+def _padded(text: str, rng: Random) -> str:
+    """The same with a sentence behind it that says nothing."""
+    return f"{_stopped(text.strip())} {spoken(rng.choice(repeats.PADDED), {}, rng)}"
 
 
 def _again(name: str, change: Callable[[str, Random], str], far: bool, use: Use = "train") -> Family:
@@ -101,11 +150,104 @@ def _twice(draft: Draft, rng: Random, pool: Pool) -> Made | None:
     return None
 
 
+def _said(draft: Draft, template: str, rng: Random) -> DraftTurn:
+    shown = [turn.text for turn in draft.turns if turn.role == "customer"]
+    return plain("customer", like(capital(spoken(template, {}, rng)), shown))
+
+
+def _spots(draft: Draft) -> list[int]:
+    """Agent turns with words that nobody should need twice; the customer speaks next, or nobody."""
+    turns = draft.turns
+    return [
+        place
+        for place in free_agent_turns(draft)
+        if _repeatable(turns[place].text)
+        and (place + 1 == len(turns) or turns[place + 1].role == "customer")
+        and (place == 0 or turns[place - 1].role == "customer")
+    ]
+
+
+def _exchange(draft: Draft, place: int, said: DraftTurn, again: DraftTurn) -> Draft:
+    """The agent's turn at `place` comes once more, after what the customer said."""
+    return spliced(draft, place + 1, place + 1, (said, again))
+
+
+def _unmoved(name: str, change: Callable[[str, Random], str]) -> Family:
+    """The customer says nothing new and gets the same text; in the twin he asks to read it again."""
+
+    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+        for place in shuffled(_spots(draft), rng):
+            source = draft.turns[place].text
+            text = change(source, rng)
+            if "?" in source or (text == source and change is not _verbatim):
+                continue
+            nothing, asked = (
+                _said(draft, rng.choice(wording), rng) for wording in (repeats.NOTHING_NEW, repeats.SAY_AGAIN)
+            )
+            return Made(
+                _exchange(draft, place, nothing, wrong(text, f"M3.{name}", "M3")),
+                _exchange(draft, place, asked, plain("agent", text, "M3")),
+            )
+        return None
+
+    return Family("M3", f"M3.{name}", make)
+
+
+def _repeated(name: str, wording: tuple[str, ...], fits: Callable[[str], bool]) -> HardNegative:
+    """The same words again, as the customer's turn between calls for."""
+
+    def make(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+        places = [place for place in _spots(draft) if fits(draft.turns[place].text)]
+        if not places:
+            return None
+        place = rng.choice(places)
+        again = plain("agent", draft.turns[place].text, "M3")
+        return _exchange(draft, place, _said(draft, rng.choice(wording), rng), again)
+
+    return HardNegative("M3", f"M3.not-{name}", make)
+
+
+def _is_prepared(text: str) -> bool:
+    """Whether the text would be the same after another wish: a refusal or confirmation without values."""
+    return bool(_PREPARED.search(text)) and not _VALUED.search(text) and len(text) < 140
+
+
+def _natural(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+    """A lawful repeat of the corpus itself."""
+    places = [place for _, place in repeated(draft.turns) if not draft.turns[place].touched]
+    if not places or not repeats_rightly(draft.turns):
+        return None
+    place = rng.choice(places)
+    return draft.with_turn(place, replace(draft.turns[place], touched=True, probe="M3"))
+
+
+def _closed_twice(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+    """The customer takes leave once more and gets the standard goodbye once more."""
+    last = draft.turns[-1]
+    if last.role != "agent" or last.touched or not is_closing(last.text) or "?" in last.text:
+        return None
+    again = plain("agent", like(last.text, agent_texts(draft)), "M3")
+    return _exchange(draft, len(draft.turns) - 1, _said(draft, rng.choice(repeats.BYES), rng), again)
+
+
 FAMILIES: tuple[Family, ...] = (
     _again("verbatim", _verbatim, far=False),
     _again("verbatim-later", _verbatim, far=True),
     _again("repointed", _repointed, far=False),
     Family("M3", "M3.twice", _twice),
+    _again("reordered", _reordered, far=False),
+    _again("shortened", _shortened, far=False),
+    _again("greeted", _greeted, far=True),
+    _again("padded", _padded, far=False),
+    _unmoved("unmoved", _verbatim),
+    _unmoved("unmoved-greeted", _greeted),
+    _unmoved("unmoved-shortened", _shortened),
     _again("reworded", _reworded, far=False, use="dev"),
     _again("reminder", _reminder, far=True, use="dev"),
+)
+NEGATIVES: tuple[HardNegative, ...] = (
+    _repeated("asked-again", repeats.SAY_AGAIN, lambda text: "?" not in text),
+    _repeated("changed", repeats.CHANGED, _is_prepared),
+    HardNegative("M3", "M3.not-natural", _natural),
+    HardNegative("M3", "M3.not-closed-twice", _closed_twice),
 )

@@ -13,7 +13,6 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
-from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import Annotated, Any
@@ -23,7 +22,7 @@ from cyclopts import Parameter
 from detector.artifacts import atomic_file, described, sha256_file, versions, write_manifest
 from detector.errors import ConfigError, OutputRefused
 from detector.records import Example
-from labeling.inject.corpora import CORPORA, Clean, Corpus, read, split_of
+from labeling.inject.corpora import CORPORA, Clean, Corpus, read_all, split_of
 from labeling.inject.draft import Draft, Use
 from labeling.inject.families import all_families, all_negatives
 from labeling.inject.mending import mender_of
@@ -31,6 +30,8 @@ from labeling.inject.mix import Mixer, pool_of
 from labeling.inject.phrases import Thinned
 
 MANIFEST = "manifest.json"
+EVAL_SECOND = 0.15
+"""Share of the dialogues with an error in evaluation sets that have a second one."""
 
 
 @Parameter(name="*")
@@ -48,6 +49,8 @@ class InjectConfig:
     """Passes over the training dialogues, each with fresh errors."""
     share: float = 0.8
     """Share of training dialogues that get an error, each round."""
+    second: float = 0.5
+    """Share of those that get a second one, in another turn."""
     eval_rounds: int = 2
     """The same for dev, calibration and test sets."""
     eval_share: float = 0.22
@@ -64,7 +67,7 @@ class InjectConfig:
     """Share of the training wordings that is used; less than all is for the ablation."""
 
     def __post_init__(self) -> None:
-        for name in ("share", "eval_share", "wordings"):
+        for name in ("share", "second", "eval_share", "wordings"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ConfigError("E_OPTION", f"--{name.replace('_', '-')} must lie between 0 and 1")
         for name in ("rounds", "eval_rounds", "limit", "domain_limit"):
@@ -158,7 +161,7 @@ def _corpus(name: str) -> Corpus:
 
 def _cleans(config: InjectConfig) -> dict[str, list[Clean]]:
     """The dialogues of every corpus, natural misspellings mended or left out."""
-    read_in = {corpus.name: list(islice(read(corpus, config.data), config.limit)) for corpus in CORPORA}
+    read_in = read_all(config.data, config.limit)
     mender = mender_of(clean.draft for rows in read_in.values() for clean in rows)
     return {
         name: [replace(clean, draft=draft) for clean in rows if (draft := mender.mended(clean.draft))]
@@ -176,12 +179,14 @@ def _write(config: InjectConfig, plan: _Plan, cleans: dict[str, list[Clean]]) ->
 def _write_mixed(config: InjectConfig, plan: _Plan, drafts: list[Draft]) -> dict[str, Any]:
     order = Random(f"{config.seed}/{plan.name}")
     order.shuffle(drafts)
+    negatives = [negative for negative in all_negatives() if negative.use == plan.use]
     mixer = Mixer(
         [family for family in all_families() if family.use == plan.use],
         pool_of(drafts, order),
         plan.share,
-        [negative for negative in all_negatives() if negative.use == plan.use] if config.negatives else [],
-        twinned=config.twins,
+        [] if plan.name == "train" and not config.negatives else negatives,
+        second=config.second if plan.name == "train" else EVAL_SECOND,
+        twinned=config.twins or plan.name != "train",
     )
 
     def examples() -> Iterator[Example]:

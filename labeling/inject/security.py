@@ -1,7 +1,8 @@
 """Security made wrong: an agent who asks for secrets (V2).
 
 The ask is a sentence in a turn or a turn of its own with the customer's reply. The twin asks for what
-is lawful, or speaks of the secret without asking for it. Disclosure (V1) is not made here.
+is lawful, or speaks of the secret without asking for it. The hard negatives talk of cards and codes, warn,
+verify by what is lawful, or turn down a secret that is offered. Disclosure (V1) is not made here.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from labeling.inject.draft import Draft, DraftTurn, Family, Made, Make, Mark, Pool
-from labeling.inject.insertion import Idea, dressed, inserter, manner, open_places, spoken
-from labeling.inject.wordings import secrets, secrets_exam
+from labeling.inject.draft import Draft, Family, HardNegative, Pool
+from labeling.inject.hearing import answering, telling
+from labeling.inject.insertion import harmless, manner, reply_places, speaker, spoken
+from labeling.inject.wordings import lawful, secrets, secrets_exam, secrets_trades
 
 REPLIES = (
     "(ok|okay|sure|alright|fine)(, one moment|, just a second|, here you go|, give me a minute|)",
@@ -24,42 +26,27 @@ REPLIES = (
 """What customers say to it; the same in the error and in the twin."""
 
 
-def exchange(idea: Idea) -> Make:
-    """Makes a turn that asks for a secret and the customer's reply, before the agent goes on."""
-
-    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
-        places = [
-            place for place in open_places(draft) if place and draft.turns[place - 1].role == "customer"
-        ]
-        if not places:
-            return None
-        place = rng.choice(places)
-        wrong, right = (spoken(template, idea.slots, rng) for template in rng.choice(idea.pairs))
-        reply = DraftTurn("customer", spoken(rng.choice(REPLIES), {}, rng), touched=True)
-        how = manner(draft.turns[place].text, rng, "instead")
-        reply = replace(reply, text=dressed(reply.text, how))
-
-        def version(words: str, family: str | None) -> Draft:
-            text = dressed(words, how)
-            marks = (Mark("V2", family, 0, len(text)),) if family else ()
-            ask = DraftTurn("agent", text, marks, touched=True)
-            return replace(draft, turns=(*draft.turns[:place], ask, reply, *draft.turns[place:]))
-
-        return Made(error=version(wrong, f"V2.{idea.name}"), twin=version(right, None))
-
-    return make
-
-
-def asker(idea: Idea) -> Make:
-    """Asks within a turn, or, one time in four, in a turn of its own."""
-    within, alone = inserter("V2", idea), exchange(idea)
-
-    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
-        return (alone if rng.random() < 0.25 else within)(draft, rng, pool)
-
-    return make
+def _declined(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+    """The customer offers a secret and the agent will not have it."""
+    places = [place for place in reply_places(draft) if not draft.turns[place - 1].touched]
+    if not places:
+        return None
+    place = rng.choice(places)
+    asked, turn = draft.turns[place - 1], draft.turns[place]
+    offer, refusal = (spoken(rng.choice(texts), {}, rng) for texts in (lawful.OFFERS, lawful.DECLINED))
+    told = telling(asked, offer, manner(asked.text, rng, rng.choice(["before", "after"])))
+    answer = answering(turn, refusal, manner(turn.text, rng, "before"), None)
+    return draft.with_turn(place - 1, told).with_turn(place, replace(answer, probe="V2"))
 
 
 FAMILIES: tuple[Family, ...] = tuple(
-    Family("V2", f"V2.{idea.name}", asker(idea), idea.use) for idea in (*secrets.IDEAS, *secrets_exam.IDEAS)
+    Family("V2", f"V2.{idea.name}", speaker("V2", idea, REPLIES), idea.use)
+    for idea in (*secrets.IDEAS, *secrets_trades.IDEAS, *secrets_exam.IDEAS)
+)
+NEGATIVES: tuple[HardNegative, ...] = (
+    harmless("V2", "card-talk", lawful.CARD_TALK, {}, REPLIES[3:4]),
+    harmless("V2", "warning", lawful.WARNING, {}, REPLIES[3:4]),
+    harmless("V2", "self-entry", lawful.SELF_ENTRY, {}, REPLIES),
+    harmless("V2", "lawful-check", lawful.CHECKING, {}, REPLIES),
+    HardNegative("V2", "V2.not-declined", _declined),
 )

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from random import Random
 
-from labeling.inject.draft import Draft, Family, Made, Pool, Use
+from labeling.inject import macros
+from labeling.inject.draft import Draft, Family, HardNegative, Made, Pool, Use
 from labeling.inject.phrases import like, say, tidy
 from labeling.inject.places import (
     free_agent_turns,
@@ -135,6 +136,7 @@ def _leftover_line(rng: Random) -> str:
 
 
 FAMILIES: tuple[Family, ...] = (
+    *macros.FAMILIES,
     _sentence_family("greeting", GREETINGS, (False,)),
     _sentence_family("sentence", SENTENCES, (False, True)),
     _sentence_family("signoff", SIGNOFFS, (True,)),
@@ -144,3 +146,4 @@ FAMILIES: tuple[Family, ...] = (
     ),
     Family("M2", "M2.leftover", _leftover, use="dev"),
 )
+NEGATIVES: tuple[HardNegative, ...] = macros.NEGATIVES

@@ -51,10 +51,54 @@ def test_a_placeholder_that_the_customer_speaks_of_is_no_slip() -> None:
 AGAIN = "Please restart the router and wait two minutes."
 
 
-def test_the_same_text_after_the_customer_spoke_is_found() -> None:
-    talk = dialogue(("c", "no net"), ("a", AGAIN), ("c", "did that"), ("a", f" {AGAIN.upper()} "))
+BOOK = "The Alder is free on that day. Shall I book it?"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "did that",
+        "I did that already!",
+        "Thanks a lot, that is really kind.",
+        "There is no connection in my house since the storm came down on us",  # as before the text
+        "My neighbours were laughing their heads off about this whole story",
+    ],
+)
+def test_the_same_text_after_nothing_new_was_said_is_found(said: str) -> None:
+    first = "there is no connection in my house since the storm came down on us"
+    talk = dialogue(("c", first), ("a", AGAIN), ("c", said), ("a", f" {AGAIN.upper()} "))
     (hit,) = same_text_again(talk)
     assert (hit.turn, hit.start, hit.end) == (3, 1, 1 + len(AGAIN))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "And on Thursday",
+        "It shows a red light now and hums for 20 seconds",
+        "How about the other router?",
+        "Could you say that again?",
+        "the blue one",
+        "My friend Robin said that everybody in the street has it too",
+    ],
+)
+def test_the_same_text_may_be_the_right_answer_to_something_new(said: str) -> None:
+    talk = dialogue(("c", "no net"), ("a", AGAIN), ("c", said), ("a", AGAIN))
+    assert list(same_text_again(talk)) == []
+
+
+def test_a_question_may_be_asked_again_until_it_is_answered() -> None:
+    unanswered = dialogue(("c", "hi"), ("a", BOOK), ("c", "I love that old house so very much"), ("a", BOOK))
+    answered = dialogue(("c", "hi"), ("a", BOOK), ("c", "Yes please."), ("a", BOOK))
+    assert list(same_text_again(unanswered)) == []
+    assert [hit.turn for hit in same_text_again(answered)] == [3]
+
+
+def test_a_yes_to_another_question_may_call_for_the_same_words() -> None:
+    done = "Your appointment with the doctor is booked."
+    other = ("a", "And your child at nine?"), ("c", "yes")
+    talk = dialogue(("c", "book it"), ("a", done), ("c", "thanks"), *other, ("a", done))
+    assert list(same_text_again(talk)) == []
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,7 @@ THINGS = (
 def row(number: int, **over: Any) -> dict[str, Any]:
     """One small dialogue in the corpora's schema, its words depending on the number."""
     place, thing = PLACES[number % 10], THINGS[number // 10 % 10]
+    other, far = THINGS[number * 7 % 10], PLACES[(number // 10 + number * 3) % 10]  # no two are near-copies
     said = [
         ("customer", f"Hello, I would like to see the {thing} of {place} on Friday with my family."),
         (
@@ -41,12 +42,12 @@ def row(number: int, **over: Any) -> dict[str, Any]:
             f"The {thing} of {place} is open. The ticket costs {number + 3} pounds. Would you like one?",
         ),
         ("customer", f"How do I find the {thing}?"),
-        ("agent", f"You walk past the church of {place} and there it is. It takes {number % 7 + 8} minutes."),
+        ("agent", f"You pass the {other} on {number} {far} Street and there it is. It takes {number % 7 + 8} minutes."),
         ("system", '{"query": "nothing"}'),
-        ("customer", "Okay, I will tell my children about it."),
-        ("agent", "I have booked the tickets for the whole family."),
+        ("customer", f"Okay, I will tell my {number % 9 + 2} children about {far} and its {other}."),
+        ("agent", f"I have booked the tickets for the {number * 3 % 89} of you."),
         ("customer", "What should I bring?"),
-        ("agent", f"You could bring an umbrella, {place} is a rainy place."),
+        ("agent", f"You could bring {number * 5 % 97} umbrellas, {place} is near {far}, a rainy place."),
         ("customer", "That's all, thanks."),
         ("agent", "You are welcome, have a nice visit!"),
     ]

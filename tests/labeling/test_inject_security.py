@@ -4,10 +4,10 @@ from random import Random
 
 import pytest
 
-from labeling.inject.draft import Draft, DraftTurn, Family, Made, Pool
+from labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
 from labeling.inject.phrases import forms
-from labeling.inject.security import FAMILIES
-from labeling.inject.wordings import secrets, secrets_exam
+from labeling.inject.security import FAMILIES, NEGATIVES
+from labeling.inject.wordings import secrets, secrets_exam, secrets_trades
 
 ORDER = Draft(
     id="order",
@@ -90,17 +90,36 @@ def test_there_are_many_surface_forms(exam: bool) -> None:
         for seed in range(120)
     }
     assert len(seen) >= (80 if exam else 400)
-    ideas = secrets_exam.IDEAS if exam else secrets.IDEAS
-    for idea in ideas:
+    for idea in secrets_exam.IDEAS if exam else secrets.IDEAS:
         written = {**idea.slots, "say": tuple(wrong for wrong, _ in idea.pairs)}
         assert forms(written) >= (50 if exam else 200), idea.name
+
+
+def test_there_are_two_hundred_templates_of_different_build() -> None:
+    wrong = [bad for idea in (*secrets.IDEAS, *secrets_trades.IDEAS) for bad, _ in idea.pairs]
+    assert len(set(wrong)) == len(wrong) >= 200
 
 
 def test_the_exam_has_ideas_and_sentences_of_its_own() -> None:
     held_out = {family.name for family in FAMILIES if family.use != "train"}
     assert held_out == {f"V2.{idea.name}" for idea in secrets_exam.IDEAS}
-    trained = {template for idea in secrets.IDEAS for pair in idea.pairs for template in pair}
+    trained = {
+        template
+        for idea in (*secrets.IDEAS, *secrets_trades.IDEAS)
+        for pair in idea.pairs
+        for template in pair
+    }
     exam = {template for idea in secrets_exam.IDEAS for pair in idea.pairs for template in pair}
     assert not trained & exam
     slots = [{text for rule in module.SLOTS.values() for text in rule} for module in (secrets, secrets_exam)]
     assert not slots[0] & slots[1]
+
+
+@pytest.mark.parametrize("negative", NEGATIVES, ids=lambda negative: negative.name)
+def test_talk_of_cards_codes_and_secrets_that_asks_for_none_is_clean(negative: HardNegative) -> None:
+    for seed in SEEDS:
+        draft = negative.make(ORDER, Random(seed), Pool())
+        assert draft is not None
+        assert asked(draft) == []
+        assert [turn.probe for turn in draft.turns if turn.probe] == ["V2"]
+        assert draft == negative.make(ORDER, Random(seed), Pool())

@@ -5,10 +5,19 @@ from random import Random
 
 import pytest
 
-from labeling.inject.draft import Draft, DraftTurn, Family, Made, Pool
+from labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
 from labeling.inject.phrases import Grammar, tidy
-from labeling.inject.tone import FAMILIES
-from labeling.inject.wordings import distress, rude, rude_exam, secrets, secrets_exam
+from labeling.inject.tone import FAMILIES, NEGATIVES
+from labeling.inject.wordings import (
+    curt,
+    distress,
+    hardship,
+    rude,
+    rude_exam,
+    secrets,
+    secrets_exam,
+    secrets_trades,
+)
 
 RIDE = Draft(
     id="ride",
@@ -71,6 +80,9 @@ def test_rude_words_are_added_to_a_turn_or_stand_instead_of_it(family: Family) -
         (place,) = (i for i, turn in enumerate(result.error.turns) if turn.marks)
         turn = result.error.turns[place]
         (mark,) = turn.marks
+        if len(result.error.turns) > len(RIDE.turns):  # a turn of its own, with the customer's reply
+            assert (*result.error.turns[:place], *result.error.turns[place + 2 :]) == RIDE.turns
+            continue
         rest = (turn.text[: mark.start] + " " + turn.text[mark.end :]).split()
         assert rest in ([], RIDE.turns[place].text.split())
         others = [t for i, t in enumerate(result.error.turns) if i != place]
@@ -83,8 +95,9 @@ def test_words_stand_instead_of_an_answer_only_where_the_customer_asked_nothing(
     )
     asked = asked.with_turn(4, DraftTurn("customer", "The mill, can he?"))
     for seed in range(60):
-        ((turn, _, words),) = marks(made(T1[0], seed, asked).error)
-        assert turn.text != words
+        result = made(T1[0], seed, asked)
+        ((turn, _, words),) = marks(result.error)
+        assert turn.text != words or len(result.error.turns) > len(asked.turns)
     assert any(turn.text == words for seed in SEEDS for turn, _, words in marks(made(T1[0], seed).error))
 
 
@@ -177,15 +190,15 @@ def test_the_exam_has_ideas_and_sentences_of_its_own() -> None:
     assert not trained & exam
     for trained_part, exam_part in (
         (
-            {s for kind in distress.TRAINED for s in kind.said},
+            {s for kind in (*distress.TRAINED, *hardship.KINDS) for s in kind.said},
             {s for kind in distress.EXAM for s in kind.said},
         ),
         (
-            {s for kind in distress.TRAINED for s in kind.heard},
+            {s for kind in (*distress.TRAINED, *hardship.KINDS) for s in kind.heard},
             {s for kind in distress.EXAM for s in kind.heard},
         ),
-        (set(distress.TRAINED_VOICE.heard), set(distress.EXAM_VOICE.heard)),
-        (set(distress.TRAINED_VOICE.unheard), set(distress.EXAM_VOICE.unheard)),
+        (set(hardship.VOICE.heard), set(distress.EXAM_VOICE.heard)),
+        (set(hardship.VOICE.unheard), set(distress.EXAM_VOICE.unheard)),
     ):
         assert trained_part
         assert exam_part
@@ -207,7 +220,7 @@ def every(template: str, slots: Grammar) -> set[str]:
 
 
 def test_no_courteous_or_lawful_wording_is_also_a_wrong_one_nor_is_one_of_the_exam_trained() -> None:
-    ideas = (*rude.IDEAS, *rude_exam.IDEAS, *secrets.IDEAS, *secrets_exam.IDEAS)
+    ideas = (*rude.IDEAS, *rude_exam.IDEAS, *secrets.IDEAS, *secrets_trades.IDEAS, *secrets_exam.IDEAS)
     wrong: dict[bool, set[str]] = {True: set(), False: set()}
     right: set[str] = set()
     for idea in ideas:
@@ -217,3 +230,30 @@ def test_no_courteous_or_lawful_wording_is_also_a_wrong_one_nor_is_one_of_the_ex
     assert not (wrong[True] | wrong[False]) & right
     assert not wrong[True] & wrong[False]
     assert len(wrong[False]) > 10_000
+
+
+@pytest.mark.parametrize("negative", NEGATIVES, ids=lambda negative: negative.name)
+def test_what_only_looks_rude_or_cold_is_clean_and_loses_none_of_the_agents_words(
+    negative: HardNegative,
+) -> None:
+    drafts = [negative.make(RIDE, Random(seed), Pool()) for seed in SEEDS]
+    assert drafts == [negative.make(RIDE, Random(seed), Pool()) for seed in SEEDS]
+    for draft in drafts:
+        assert draft is not None
+        assert marks(draft) == []
+        assert [turn.probe for turn in draft.turns if turn.probe] == [negative.code]
+        said = " ".join(turn.text for turn in draft.turns).lower()
+        for turn in RIDE.turns:  # an insertion may stand between two sentences of a turn
+            assert all(part.lower().rstrip(".") in said for part in re.split(r"(?<=[.?!]) ", turn.text))
+    assert len({" ".join(turn.text for turn in draft.turns) for draft in drafts if draft}) > 10
+
+
+def test_no_curt_or_firm_sentence_is_taught_as_a_rude_one() -> None:
+    rude_forms = {form for idea in rude.IDEAS for bad, _ in idea.pairs for form in every(bad, idea.slots)}
+    for text in (*curt.CURT, *curt.FIRM, *curt.CORRECTING, *curt.OWN_FAULT):
+        assert not every(text, {}) & rude_forms
+
+
+def test_there_are_three_hundred_rude_templates_of_different_build() -> None:
+    wrong = [bad for idea in rude.IDEAS for bad, _ in idea.pairs]
+    assert len(set(wrong)) == len(wrong) >= 400

@@ -13,7 +13,7 @@ from labeling.inject.mending import mender_of
 from labeling.inject.phrases import forms, like, say
 from labeling.inject.places import joined, sentences
 from labeling.inject.stated import otherwise, speaks_of, stated_in
-from labeling.inject.wordings import asks, closings, evasions, grammar_slips, restatements, templates
+from labeling.inject.wordings import asks, closings, evasions, grammar_breaks, restatements, templates
 from labeling.inject.wordings.misspellings import HOMOPHONES, MISSPELLINGS, REAL_WORDS
 
 
@@ -113,7 +113,7 @@ def test_no_misspelling_is_a_word_and_no_rule_leaves_a_sentence_as_it_was() -> N
     assert not slips & set(MISSPELLINGS)
     assert not slips & REAL_WORDS
     assert len(MISSPELLINGS) >= 150
-    rules = [*HOMOPHONES, *(r for group in grammar_slips.RULES.values() for r in group)]
+    rules = [*HOMOPHONES, *(r for group in grammar_breaks.RULES.values() for r in group)]
     assert all(re.compile(rule.pattern) and rule.becomes for rule in rules)
 
 

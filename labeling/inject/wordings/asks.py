@@ -96,9 +96,3 @@ UNSAID = (
     "(Let me see|Let me check|Wait a moment)(.|...)", "(Why do you need that|What do you need it for)?",
     "(I'll tell you in a moment|I have to find it first|I have it somewhere|I will have to look)(.|)",
 )  # fmt: skip
-READ_BACK = (
-    "(So that's|So it's|That's|I have|I noted|You said) @value, (right|correct|is that right|is that correct|yes)?",
-    "(Just to confirm|To confirm|To be sure|Let me confirm|Just checking): @value(, right|, correct|)?",
-    "@value, (did I get that right|is that what you said|right|correct)?",
-)  # fmt: skip
-YES = ("(Yes|Yeah|Yep|Correct|Right|Exactly|That's right|Yes, please|Yes, that's right)(.|!|)",)

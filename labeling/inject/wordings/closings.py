@@ -8,7 +8,8 @@ CLOSE = {
     "thanks": ("(Thank you|Thanks)( so much| very much|) for (contacting us|using our service|chatting with us|your time|calling)(.|!)",
                "(It was|It's been) (a pleasure|nice|great) (helping|talking to|serving) you(.|!)",
                "(Glad|Happy|Pleased) (I|we) could (help|be of help|assist)(.|!)", "(You're|You are) (very |most |)welcome(.|!)"),
-    "wish": ("(Have|Enjoy) (a|your|the rest of your) (great|nice|good|lovely|wonderful|pleasant|) (day|evening|week|weekend|stay)(.|!| ahead.)",
+    "wish": ("Have a (great|nice|good|lovely|wonderful|pleasant) (day|evening|week|weekend|stay)(.|!| ahead.)",
+             "Enjoy (your|the rest of your) (day|evening|week|weekend|stay)(.|!)",
              "(I hope|We hope) (you enjoy|you will enjoy) (it|everything|your visit|your day)(.|!)",
              "(Enjoy|Have fun)(.|!)", "(Stay|Keep) (safe|well|healthy)(.|!)"),
     "again": ("(Come|Write|Contact us) (again|back) (soon|any time|whenever you like)(.|!)", "(See|Talk to) you (soon|next time)(.|!)"),
@@ -46,6 +47,6 @@ DONE_THANKS = (
 MOMENT = (
     "(One|Just a|Just one|Give me a|Wait a) (moment|second|minute)(, please| please|)(.|, I'm checking.|, let me look.)",
     "(Let me|I'll|I will) (check|look|see|find out|look into it)(.| for you.| right now.|, one moment.)",
-    "(Hold|Bear) (on|with me)(.| while I check.| for a second.)", "(Checking|Looking it up)( for you| now|)(.|...)",
+    "(Hold on|Bear with me)(.| while I check.| for a second.)", "(Checking|Looking it up)( for you| now|)(.|...)",
 )  # fmt: skip
 NODS = ("(Okay|Sure|Fine|Alright|OK|Good|Yes)(.|, thanks.|!|, I'll wait.)",)

@@ -115,7 +115,7 @@ HOMOPHONES: tuple[Rule, ...] = (
     Rule(r"\bits(?= (phone|address|postcode|price|location|number|own|name)\b)", ("it's",)),
     Rule(r"\byou're\b", ("your",)),
     Rule(r"\byour\b(?= (welcome)\b)", ("you're",)),
-    Rule(r"\byour\b(?= [a-z])", ("you're", "youre")),
+    Rule(r"\byour\b(?= [a-z])", ("you're",)),
     Rule(r"\byou are\b", ("your",)),
     Rule(r"(?<=more |less )than\b|(?<=rather )than\b", ("then",)),
     Rule(r"\bthen\b", ("than",)),

@@ -1,0 +1,1 @@
+"""All corpora of the data folder as one: read, filtered, freed of copies, split and checked."""

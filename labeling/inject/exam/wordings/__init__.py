@@ -1,0 +1,1 @@
+"""The wordings of the exam, one module per code or two."""

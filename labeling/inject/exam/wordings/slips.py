@@ -1,0 +1,189 @@
+"""Slips of spelling (L1) and grammar (L2) of the exam, and right words that look like slips."""
+
+# ruff: noqa: E501
+
+ENDINGS: tuple[tuple[str, str], ...] = (
+    (r"(\w{2,})ically", r"\1icly"), (r"(\w{3,})ully", r"\1uly"), (r"(\w{3,})ful", r"\1full"), (r"(\w{3,}t)ely", r"\1ly"),
+    (r"(\w{2,}a)lly", r"\1ly"), (r"(\w{2,})tion", r"\1sion"), (r"(\w{2,})tions", r"\1sions"), (r"(\w{3,})ssion", r"\1tion"),
+    (r"(avail|comfort|afford|reason|suit)able", r"\1ible"), (r"(poss|respons|access|flex|elig|incred)ible", r"\1able"),
+    (r"(entr|assist|insur|guid|clear|bal)ance", r"\1ence"), (r"(refer|differ|conveni|resid|prefer|experi|confid)ence", r"\1ance"),
+    (r"(restaur|assist|import|inst|pleas|relev)ant", r"\1ent"), (r"(differ|conveni|pati|frequ|curr)ent", r"\1ant"),
+    (r"(pay|appoint|apart|depart|require|docu|settle)ment", r"\1mant"), (r"(compan|part|cit|facilit|inquir|categor|galler|librar|countr|famil|deliver|quer)ies", r"\1ys"),
+    (r"(hav|leav|mak|us|arriv|tak|provid|driv|giv|mov|stor|charg)ing", r"\1eing"), (r"(com|writ|din|tim)ing", r"\1@ing"),
+    (r"(open|offer|enter|order|visit|happen|limit|answer|develop)(ing|ed)", r"\1@\2"), (r"(begin)ning", r"\1ing"),
+    (r"(occur|refer|prefer|transfer)r(ed|ing)", r"\1\2"), (r"(ship|shop|stop)p(ed|ing)", r"\1\2"), (r"(get|put|set|sit|cut|let)ting", r"\1ing"),
+    (r"(unfortunat|immediat|complet|definit|separat|approximat)ely", r"\1ly"),
+    (r"(\w*)ceiv(e|ed|ing|es)", r"\1ciev\2"), (r"(\w*)liev(e|ed|ing)", r"\1leiv\2"), (r"(th)eir", r"\1ier"), (r"(fr)iend(s|ly)?", r"\1eind\2"),
+    (r"rev(iew)(s|ed)?", r"reveiw\2"), (r"(un)til", r"\1till"), (r"(wel)(come)", r"\1l\2"), (r"ad(dress)(es|ed)?", r"a\1\2"),
+    (r"ac(ross)", r"acc\1"), (r"rec(o)m(mend)(ed|ation|ations|s)?", r"recc\1\2\3"), (r"acco(m)modat(e|ion|ions|ed)", r"accomodat\2"),
+    (r"dis(ap)(point)(ed|ing|ment)?", r"dissa\2\3"), (r"ap(point)(ment|ments|ed)", r"a\1\2"), (r"nec(ess)(ary)", r"necc\1\2"),
+    (r"suc(cess)(ful|fully)?", r"su\1\2"), (r"com(mit)(ted|ment)", r"co\1\2"), (r"im(mediat)(e|ely)", r"i\1\2"), (r"paid", r"payed"),
+    (r"(a)lready", r"\1llready"), (r"(alt)hough", r"\1ought"), (r"(dif)fer(ent|ence|ences)", r"\1er\2"), (r"(of)fer(s|ed|ing)?", r"\1er\2"),
+    (r"at(tract)(ion|ions|ive)", r"a\1\2"), (r"ar(riv)(al|e|es|ed)", r"a\1\2"), (r"cor(rect)(ly)?", r"co\1\2"), (r"cur(rent)(ly)?", r"cu\1\2"),
+    (r"pos(s)ib(le|ly)", r"posib\2"), (r"ne(ed)ed", r"neaded"), (r"(re)(quest)(ed|s)?", r"\1qeust\3"), (r"(ch)eap(er|est)?", r"\1eep\2"), (r"ex(pensive)", r"exs\1"),
+    (r"excellent(ly)?", r"excelent\1"), (r"(bea)u(tiful)", r"b\2"), (r"(mus)e(um|ums)", r"\1i\2"), (r"(s)ched(ul)(e|ed|ing)", r"\1hed\2\3"),
+)  # fmt: skip
+"""A word (all of it) and what people make of its ending, doubling or vowels; ``@`` doubles the letter before."""
+
+ELISIONS: tuple[tuple[str, str], ...] = (
+    (r"(\w*[aeiou]\w*[bdfgklnpstv])[aeo]([rl][aeiou]\w+)", r"\1\2"),
+    (r"(\w{2,}[aeo])r([bcdfgklmnpstv]\w{4,})", r"\1\2"),
+    (r"(\w{3,}[aeiou])n(t[ai]\w{2,})", r"\1\2"),
+    (r"(W)edn(esday)", r"\1en\2"), (r"(w)h(ich|ether)", r"\1\2"), (r"(exac|direc|perfec|correc|stric)t(ly)", r"\1\2"),
+    (r"(p)robably", r"\1robly"), (r"(s)ur(prise\w*)", r"\1u\2"), (r"(quan)t(ity)", r"\1\2"), (r"(bus)i(ness\w*)", r"\1\2"),
+    (r"(rest)au(rants?)", r"\1\2"), (r"(g)u(est\w*)", r"\1\2"), (r"(mus)eu(ms?)", r"\1e\2"), (r"(s)ch(edul\w+)", r"\1c\2"),
+    (r"(archite)c(tur\w+)", r"\1\2"), (r"(ent)er(tainment)", r"\1r\2"), (r"(veg)e(t\w+)", r"\1\2"), (r"(favo)u?ri(te\w*)", r"\1r\2"),
+    (r"(prob)lem(s?)", r"\1em\2"), (r"(un)fort(unately)", r"\1for\2"), (r"(s)ec(ond\w*)", r"\1c\2"), (r"(comf)or(tabl[ey])", r"\1\2"),
+    (r"(hos)pi(tal)", r"\1p\2"), (r"(diff)er(\w+)", r"\1r\2"), (r"(av)ail(able)", r"\1al\2"), (r"(ass)is(tance)", r"\1\2"),
+    (r"(app)oint(ments?)", r"\1oi\2"), (r"(rec)om(mend\w*)", r"\1\2"), (r"(tomo)r(row)", r"\1\2"), (r"(imm)edi(ately)", r"\1id\2"),
+)  # fmt: skip
+"""A word (all of it) and what is left when a sound that is hardly spoken goes unwritten."""
+
+JOINED = (
+    "a lot", "as well", "in fact", "in case", "at least", "thank you", "each other", "no one", "of course", "up to", "right away",
+    "able to", "for you", "in the", "of the", "to be", "next to", "such as", "by the", "you are", "would you", "do you", "have a",
+    "at the", "if you", "let me", "is there", "going to", "on the", "to book", "it is", "need to", "with you", "all of", "to the",
+)  # fmt: skip
+"""Two words that are run together."""
+
+SPLIT = (
+    "with|out", "any|thing", "some|thing", "some|one", "every|thing", "in|formation", "avail|able", "an|other", "to|day", "to|night",
+    "how|ever", "up|date", "in|stead", "to|gether", "break|fast", "after|noon", "out|side", "under|stand",
+    "other|wise", "with|in", "for|ward", "book|ing", "confirm|ation", "depart|ure", "re|served", "appoint|ment", "sched|uled",
+    "every|one", "any|one", "park|ing", "arriv|al", "pleas|ure", "to|morrow", "yester|day", "under|stood", "per|fect", "re|servation", "loc|ated", "re|ference",
+)  # fmt: skip
+"""A word that is torn apart, the tear as a bar."""
+
+TRANSFER = (
+    "I {am agree=>agree} with that.",
+    "Please {to wait=>wait} a (moment|minute).",
+    "I can {to look=>look} it up for you.",
+    "I will explain {you the steps=>the steps to you} now.",
+    "I look forward to {hear=>hearing} from you.",
+    "{Are you want=>Do you want} a copy of it?",
+    "I {am working here since=>have been working here for} five years, so I know it well.",
+    "Thank you for {give=>giving} me the details.",
+    "You {have to choosing=>have to choose} one of them.",
+    "This is {more better=>better} for you.",
+    "It is {the most cheapest=>the cheapest} way.",
+    "I have two {informations=>pieces of information} for you.",
+    "Here {have some options=>are some options} for you.",
+    "Would you like {that I check=>me to check} it?",
+    "I {make you=>will give you} a good price.",
+    "I am {very agree=>in full agreement} with you.",
+    "Can you please {to tell me=>tell me} more?",
+    "{Is possible=>It is possible} to change it later.",
+    "{Is not=>It is not} a problem.",
+    "We {will can=>will be able to} do it.",
+    "I did not {understood=>understand} the last part.",
+    "She {said me=>told me} that it is ready.",
+    "My colleague {recommended me to you should=>recommended that you} try it.",
+    "Let me {to check=>check} in the system.",
+    "I suggest you {to take=>take} the early one.",
+    "It {costs too much expensive=>is too expensive} on that day.",
+    "I {am having=>have} your details here.",
+    "What {do you mean with=>do you mean by} that?",
+    "Let me know how {is it going=>it is going}.",
+    "You can {found=>find} it on our page.",
+    "I {am not having=>don't have} more than that.",
+    "We give {an advice=>some advice} on that too.",
+    "All {equipments are=>equipment is} in place.",
+    "I must {to ask=>ask} you one thing.",
+    "{It have=>There is} one more thing.",
+    "Sorry for {make you wait=>making you wait}.",
+    "The system {is not work=>does not work} right now, one moment.",
+    "(Thanks|Thank you) for your {patient=>patience}.",
+    "We are happy {for help=>to help}.",
+    "{I already am checked=>I have already checked} it.",
+    "Before {to go on=>going on}, I need to check.",
+    "You need {wait=>to wait} a little.",
+    "Everything is {prepare=>prepared} for you.",
+    "I have {many works=>a lot of work} today, thank you for waiting.",
+)
+"""Sentences of one whose first language is another: ``{wrong=>right}``."""
+
+HURRIED = (
+    "I'll be back {in in=>in} a minute.",
+    "I {checking=>am checking} that now.",
+    "Let me just {pull it pull=>pull it} up.",
+    "I would be {happy help=>happy to help} with that.",
+    "Please give me a {few more minute=>few more minutes}.",
+    "It {should been=>should be} fine now.",
+    "I {have send=>sent} it a minute ago.",
+    "You can {can reply=>reply} here any time.",
+    "That's {not a not problem=>not a problem}.",
+    "This {will takes=>will take} a second.",
+    "I {was going check=>was going to check} it anyway.",
+    "We {would be can=>would} do that gladly.",
+    "Just {let know=>let me know} if anything is unclear.",
+    "Thanks {waiting=>for waiting}.",
+    "I am {look=>looking} at it right now.",
+    "There you {are can see=>can see} all of it.",
+    "One moment, {I loading=>I am loading} the page.",
+    "I {have noted have=>have noted} it down.",
+    "The rest {will sent=>will be sent} later.",
+    "{If you would if you=>If you} like, I can go on.",
+    "I {hope it help=>hope it helps}.",
+    "It {has be done=>has been done}.",
+    "You don't {need do=>need to do} anything.",
+    "Feel {free ask=>free to ask} me.",
+    "{I'm will=>I will} look at it.",
+    "I'm sorry about {the this=>this}.",
+    "That {would is=>would be} all from me for now.",
+    "I {can't not=>can't} see more than that here.",
+    "Please {make sure have=>make sure to have} it ready.",
+    "We're {working in it on=>working on it}.",
+)
+"""Sentences changed half-way or typed too fast: ``{wrong=>right}``."""
+
+OWN_WORDS: tuple[tuple[str, str], ...] = (
+    (r"\b(the|to|is|for|you|have|in) (?=[a-z]+)", r"\1 \1 "),
+    (r"\b(would like|want|need|going|able|happy|glad) to (?=[a-z]+\b)", r"\1 "),
+    (r"\b(will|would|should) be (?=[a-z]+\b)(?!able)", r"\1 "),
+    (r"\b(lots|kind|type|number|plenty) of (?=[a-z]+)", r"\1 "),
+    (r"\b(can|could|must) (?=(?:help|book|find|see|confirm|offer|get|check|recommend|provide|give)\b)", r"\1 to "),
+    (r"\b(D|d)o you (?=(?:want|need|prefer|know|wish)\b)", r"@re you "),
+    (r"\b([Ww])ould you like me to (?=\w)", r"\1ould you like that I "),
+    (r"\b([Ii])s there (?=(?:anything|something|any)\b)", r"\1s "),
+    (r"\b([Hh])ow many (?=(?:people|nights|days|tickets|guests|stars|bags|rooms)\b)", r"\1ow much "),
+    (r"\binformation\b", "informations"), (r"\bluggage\b", "luggages"), (r"\bpeople\b", "peoples"),
+    (r"\bassistance\b", "assistances"), (r"\bentertainment\b", "an entertainments"),
+    (r"\bcheaper\b", "more cheaper"), (r"\b(the|The) cheapest\b", r"\1 most cheapest"), (r"\bbetter\b", "more better"),
+    (r"\b([Ll])et me (?=(?:know|check|see|look|find)\b)", r"\1et me to "),
+    (r"\b([Pp])lease (?=(?:provide|give|wait|let|enter|check|tell|call|confirm)\b)", r"\1lease to "),
+    (r"\bI(?: will|'ll) (?=(?:book|check|send|look|find|be|have|need)\b)", "I will to "),
+    (r"(?<![^.!?\n] )\bIt is (?=[a-z]+\b)", "Is "),
+    (r"\bforward to (seeing|hearing|meeting)\b", r"forward to "),
+    (r"\b([Tt])hank you for (?=\w+ing\b)", r"\1hank you to "),
+    (r"\byou(?: are|'re) welcome\b", "you welcome"),
+)  # fmt: skip
+"""What a hurried or foreign writer makes of words that are there; ``@`` is for the first letter of "Are"."""
+
+QUOTED = (
+    'You wrote "@w", do you mean "@r"?',
+    'Just to be sure: by "@w" you mean "@r", right?',
+    'I searched for "@w" as in your message, then for "@r".',
+    'Your file says "@w", I have changed it to "@r".',
+    'The word "@w" in your message, is that "@r"?',
+    'You typed "@w" in the search box, try "@r".',
+)
+TYPOS = (
+    ("recieve", "receive"), ("adress", "address"), ("reciept", "receipt"), ("tommorow", "tomorrow"), ("seperate", "separate"),
+    ("definately", "definitely"), ("adapter cabel", "adapter cable"), ("resturant", "restaurant"), ("acount", "account"),
+    ("hotle", "hotel"), ("pasword", "password"), ("wensday", "Wednesday"), ("goverment", "government"), ("calender", "calendar"),
+)  # fmt: skip
+BRITISH = (
+    "The colours on the map show it.", "I apologise for the wait.", "The town centre is close to it.", "I've cancelled nothing so far.",
+    "The programme starts as usual.", "My favourite is the grey one.", "I realise that this takes a while.", "We organise that for you.",
+    "You can also pay by cheque.", "The dialogue is kept on file.",
+    "We've travelled that way too.", "Thx, one sec.", "Sure thing, gonna check.", "Our licence is valid.", "Ta, noted.", "Cheers, will do!",
+)  # fmt: skip
+"""Right in Britain, or plainly chatty."""
+
+TERSE = (
+    "Will do.", "Back in five.", "One moment.", "All good here.", "Not a problem.", "Done and dusted.", "Nothing open on my side.",
+    "Looking now.", "Fair enough.", "Same as before.", "No trouble at all.", "Any time.", "Sounds good.", "Happy to.",
+    "If need be, yes.", "Were it up to me, yes.", "The sooner the better.", "Data are kept for a year.", "The staff are informed.",
+    "The team are informed.", "Should you need more, write to us.", "That that is so, I did not know.",
+)  # fmt: skip
+"""Short, elliptic or bookish, and no slip of grammar."""
