@@ -23,10 +23,19 @@ app.command("app.verify:verify", name="verify", help="Check outputs and releases
 
 data = App(name="data", help="Make training data.")
 data.command("labeling.inject.run:inject", name="inject", help="Make labelled errors in clean dialogues.")
+data.command(
+    "labeling.corpus.dedup:dedup", name="dedup", help="Read all corpora, each dialogue once, into shards."
+)
+data.command(
+    "labeling.corpus.contamination:contamination",
+    name="contamination",
+    help="Find evaluation dialogues in training data.",
+)
 app.command(data)
 
 train = App(name="train", help="Fine-tune models.")
 train.command("finetune.scan:scan", name="scan", help="Fine-tune a scanner on labelled examples.")
+train.command("finetune.average:average", name="average", help="Average scanners of the same base.")
 train.command("finetune.pack:pack", name="pack", help="Make a release of a trained scanner.")
 app.command(train)
 

@@ -30,8 +30,8 @@ from labeling.inject.mix import Mixer, pool_of
 from labeling.inject.phrases import Thinned
 
 MANIFEST = "manifest.json"
-EVAL_SECOND = 0.15
-"""Share of the dialogues with an error in evaluation sets that have a second one."""
+EVAL_SECOND, EVAL_HARD = 0.15, 0.15
+"""In evaluation sets: dialogues with an error that have a second one, and others with a hard negative."""
 
 
 @Parameter(name="*")
@@ -47,8 +47,10 @@ class InjectConfig:
     """The same seed gives the same files."""
     rounds: int = 2
     """Passes over the training dialogues, each with fresh errors."""
-    share: float = 0.8
+    share: float = 0.75
     """Share of training dialogues that get an error, each round."""
+    hard: float = 0.8
+    """Share of the other training dialogues that get a hard negative."""
     second: float = 0.5
     """Share of those that get a second one, in another turn."""
     eval_rounds: int = 2
@@ -67,7 +69,7 @@ class InjectConfig:
     """Share of the training wordings that is used; less than all is for the ablation."""
 
     def __post_init__(self) -> None:
-        for name in ("share", "second", "eval_share", "wordings"):
+        for name in ("share", "hard", "second", "eval_share", "wordings"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ConfigError("E_OPTION", f"--{name.replace('_', '-')} must lie between 0 and 1")
         for name in ("rounds", "eval_rounds", "limit", "domain_limit"):
@@ -185,6 +187,7 @@ def _write_mixed(config: InjectConfig, plan: _Plan, drafts: list[Draft]) -> dict
         pool_of(drafts, order),
         plan.share,
         [] if plan.name == "train" and not config.negatives else negatives,
+        hard=config.hard if plan.name == "train" else EVAL_HARD,
         second=config.second if plan.name == "train" else EVAL_SECOND,
         twinned=config.twins or plan.name != "train",
     )

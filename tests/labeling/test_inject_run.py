@@ -42,7 +42,10 @@ def row(number: int, **over: Any) -> dict[str, Any]:
             f"The {thing} of {place} is open. The ticket costs {number + 3} pounds. Would you like one?",
         ),
         ("customer", f"How do I find the {thing}?"),
-        ("agent", f"You pass the {other} on {number} {far} Street and there it is. It takes {number % 7 + 8} minutes."),
+        (
+            "agent",
+            f"You pass the {other} on {number} {far} Street and there it is. It takes {number % 7 + 8} minutes.",
+        ),
         ("system", '{"query": "nothing"}'),
         ("customer", f"Okay, I will tell my {number % 9 + 2} children about {far} and its {other}."),
         ("agent", f"I have booked the tickets for the {number * 3 % 89} of you."),
