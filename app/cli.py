@@ -35,12 +35,19 @@ app.command(data)
 
 train = App(name="train", help="Fine-tune models.")
 train.command("finetune.scan:scan", name="scan", help="Fine-tune a scanner on labelled examples.")
+train.command("finetune.pretrain:pretrain", name="pretrain", help="Pre-train a decoder on dialogues.")
 train.command("finetune.average:average", name="average", help="Average scanners of the same base.")
 train.command("finetune.pack:pack", name="pack", help="Make a release of a trained scanner.")
 app.command(train)
 
 evaluation = App(name="eval", help="Measure quality and speed.")
 evaluation.command("eval.run:run", name="run", help="Measure a release on labelled examples.")
+evaluation.command(
+    "eval.baselines.make:baseline", name="baseline", help="Train and calibrate a simple baseline."
+)
+evaluation.command("eval.outcome:outcome", name="outcome", help="Compare quality with an outcome in the log.")
+evaluation.command("eval.reading:sample", name="sample", help="Draw findings at random for a person to read.")
+evaluation.command("eval.reading:tally", name="tally", help="Count what a person said of drawn findings.")
 evaluation.command("eval.speed:speed", name="speed", help="Time the scan on this machine.")
 app.command(evaluation)
 

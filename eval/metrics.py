@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -81,29 +79,3 @@ def calibration_error(truth: Truth, probabilities: Floats, bins: int = 15) -> fl
     groups = [group for group in np.array_split(order, bins) if len(group)]
     gaps = [abs(truth[g].mean() - probabilities[g].mean()) * len(g) for g in groups]
     return float(sum(gaps) / len(truth))
-
-
-def bootstrap(
-    measure: Callable[[NDArray[np.integer]], float],
-    groups: NDArray[np.integer],
-    rounds: int = 200,
-    seed: int = 0,
-) -> tuple[float, float]:
-    """95 % percentile interval of `measure` when whole groups (dialogues) are drawn again.
-
-    `measure` takes row indices; `groups` holds each row's group. Rounds that give NaN are left out.
-    """
-    if not rounds or not len(groups):
-        return float("nan"), float("nan")
-    random = np.random.default_rng(seed)
-    order = np.argsort(groups, kind="stable")
-    rows_of = np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
-    values = []
-    for _ in range(rounds):
-        drawn = random.integers(0, len(rows_of), len(rows_of))
-        values.append(measure(np.concatenate([rows_of[i] for i in drawn])))
-    kept = np.array(values)[~np.isnan(values)]
-    if not len(kept):
-        return float("nan"), float("nan")
-    low, high = np.percentile(kept, (2.5, 97.5))
-    return float(low), float(high)

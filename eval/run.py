@@ -1,27 +1,38 @@
 """The exam: how well a detector finds labelled errors, code by code, with intervals by dialogue.
 
-    dialint eval run build/examples/test_unseen.jsonl --release build/release --out report.json
+    dialint eval run build/examples/test_unseen.jsonl --release build/release \\
+        --against rules build/tfidf --out report.json --html report.html
 
-Reads files of examples; writes a table and, with ``--out``, the same as JSON. Trains and tunes nothing.
+Reads files of examples; writes a table, with ``--out`` the same as JSON (never with dialogue text) and
+with ``--html`` one page with curves and the worst mistakes. Trains and tunes nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 from cyclopts import Parameter
 
-from detector.artifacts import sha256_file, write_json
+from detector.artifacts import atomic_file, sha256_file, versions, write_json
 from detector.detectors import Detector, DetectorConfig
 from detector.errors import ConfigError
-from detector.pipeline import load_detector
 from detector.records import Example, Verdict
-from eval import metrics
-from eval.truth import Judged, hard_pairs, judge, judged, read_examples
+from eval.comparison import difference
+from eval.curves import curves
+from eval.figures import examine
+from eval.resampling import resamples
+from eval.slices import slices
+from eval.summary import described
+from eval.truth import Results, judge, read_examples, sources_of
+from eval.worst import Mistake, Told, placed, told_of, worst
+
+SLICE_ROUNDS = 200
+PIPE_WIDTH = 132
+"""Columns of the tables where no terminal says how wide it is."""
 
 
 @Parameter(name="*")
@@ -29,9 +40,15 @@ from eval.truth import Judged, hard_pairs, judge, judged, read_examples
 class EvalConfig:
     """What is measured, and where the report goes."""
 
+    against: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
+    """What it is compared with: `clean`, `rules`, a folder of `dialint eval baseline`, or of a release."""
     out: Path | None = None
     """Report as JSON."""
-    rounds: int = 200
+    html: Path | None = None
+    """Report as one page that needs no network."""
+    no_text: bool = False
+    """Leave dialogue text out of the page."""
+    rounds: int = 1000
     """Bootstrap rounds for the intervals."""
 
 
@@ -40,154 +57,118 @@ def run(
     config: Annotated[EvalConfig, Parameter(name="*")] | None = None,
     detector: Annotated[DetectorConfig, Parameter(name="*")] | None = None,
 ) -> None:
-    """Measure a release on labelled examples."""
-    config = config or EvalConfig()
+    """Measure a release on labelled examples, alone or against others."""
+    config, chosen = config or EvalConfig(), detector or DetectorConfig()
+    _refuse(examples, config)
+    from eval.baselines.named import named
+
+    judge_with = named(None, chosen)
+    others = {name: named(name, chosen) for name in config.against}
+    report: dict[str, Any] = {}
+    told: dict[str, list[Told]] = {}
+    for path in examples:
+        results = judge(judge_with, read_examples(path))
+        theirs = {name: judge(other, (example for example, _ in results)) for name, other in others.items()}
+        content, mistakes = compare(judge_with, results, others, theirs, config.rounds)
+        report[path.stem] = {"sha256": sha256_file(path), **content}
+        told[path.stem] = [told_of(mistake, results) for mistake in mistakes]
+    whole = {
+        "kind": "evaluation",
+        "release": judge_with.release,
+        "fingerprint": judge_with.fingerprint,
+        "rounds": config.rounds,
+        "versions": versions("dialint", "numpy", "torch"),
+        "sets": report,
+    }
+    _show(report)
+    if config.out is not None:
+        write_json(config.out, whole)
+    if config.html is not None:
+        from eval.report.page import page
+
+        with atomic_file(config.html) as file:
+            file.write(page(whole, None if config.no_text else told).encode())
+
+
+def _refuse(examples: Sequence[Path], config: EvalConfig) -> None:
+    """Say what cannot be before any work is done."""
     if not examples:
         raise ConfigError("E_OPTION", "name at least one file of examples")
     for path in examples:
         if not path.is_file():
             raise ConfigError("E_EXAMPLE", f"{path}: there is no such file")
-    if config.out is not None:
-        refuse_no_folder(config.out)
-    judge_with = load_detector(detector or DetectorConfig())
-    report = {path.stem: report_on(judge_with, path, config.rounds) for path in examples}
-    from rich.console import Console
-
-    for name, content in report.items():
-        Console().print(table(name, content))
-    if config.out is not None:
-        write_json(
-            config.out, {"release": judge_with.release, "fingerprint": judge_with.fingerprint, "sets": report}
-        )
+    if len({path.stem for path in examples}) < len(examples):
+        raise ConfigError("E_OPTION", "two files of examples have the same name")
+    if config.rounds < 0:
+        raise ConfigError("E_OPTION", "--rounds must not be negative")
+    for name, out in (("--out", config.out), ("--html", config.html)):
+        if out is not None:
+            refuse_no_folder(out, name)
 
 
-def refuse_no_folder(out: Path) -> None:
+def refuse_no_folder(out: Path, option: str = "--out") -> None:
     """Say before any work is done that `out` cannot be written.
 
     Raises:
         ConfigError: its folder does not exist, or it is a folder itself.
     """
     if out.is_dir() or not out.parent.is_dir():
-        raise ConfigError("E_OPTION", f"--out {out}: no file can be written there")
-
-
-def report_on(detector: Detector, path: Path, rounds: int) -> dict[str, Any]:
-    """Every figure of one file of examples."""
-    return {"sha256": sha256_file(path), **measure(detector, judge(detector, read_examples(path)), rounds)}
+        raise ConfigError("E_OPTION", f"{option} {out}: no file can be written there")
 
 
 def measure(detector: Detector, results: Sequence[tuple[Example, Verdict]], rounds: int) -> dict[str, Any]:
     """Counts, flagged share, and a row of figures for each code that occurs or is covered."""
     scored = [(example, verdict) for example, verdict in results if verdict.status == "scored"]
-    named = {label.code for example, _ in results for label in example.labels}
-    known = detector.taxonomy.codes
-    rows = {}
-    for code in (code for code in known if code in named or code in detector.codes):
-        whole = known[code].scope == "dialogue"
-        rows[code] = _figures(judged(scored, code, whole_dialogue=whole), rounds)
-        rows[code]["covered"] = code in detector.codes
-        auc, n_pairs = hard_pairs(scored, code, whole_dialogue=whole)
-        rows[code] |= {"pair_auc": _number(auc), "n_pairs": n_pairs}
-    present = [row for row in rows.values() if row["n_errors"]]
-    turns = sum(len(verdict.probabilities or {}) for _, verdict in scored)
-    wrong = sum(_accused_wrongly(example, verdict) for example, verdict in scored)
-    return {
-        "dialogues": len(results),
-        "failed": len(results) - len(scored),
-        "judged_turns": turns,
-        "flagged_per_100_turns": 100
-        * sum(len({f.turn for f in v.findings}) for _, v in scored)
-        / max(turns, 1),
-        "wrong_findings_per_100_turns": 100 * wrong / max(turns, 1),
-        "macro_average_precision": _mean([row["average_precision"] for row in present]),
-        "macro_false_alarms_at_recall_50": _mean([row["false_alarms_at_recall_50"] for row in present]),
-        "codes": rows,
-    }
+    return described(examine(detector, scored, resamples(len(sources_of(scored)), rounds)), results)
 
 
-def _accused_wrongly(example: Example, verdict: Verdict) -> int:
-    """Findings whose turn and code have no label."""
-    true = {(label.turn, label.code) for label in example.labels}
-    return sum((finding.turn, finding.code) not in true for finding in verdict.findings)
+def compare(
+    detector: Detector,
+    results: Results,
+    others: Mapping[str, Detector],
+    theirs: Mapping[str, Results],
+    rounds: int,
+) -> tuple[dict[str, Any], list[Mistake]]:
+    """`measure` with curves, slices, worst mistakes, and under `against` each other detector's figures
+    with the paired difference, on the dialogues that both have scored."""
+    scored = [pair for pair in results if pair[1].status == "scored"]
+    counts = resamples(len(sources_of(scored)), rounds)
+    mine = examine(detector, scored, counts)
+    mistakes = worst(scored, mine.rows)
+    content = described(mine, results)
+    content["curves"] = {code: curves(mine.rows[code]) for code in mine.present}
+    content["slices"] = slices(scored, mine.rows, counts[: SLICE_ROUNDS + 1])
+    content["worst"] = [placed(mistake, scored) for mistake in mistakes]
+    content["against"] = {}
+    for name, other in others.items():
+        both = [
+            place
+            for place, (mine_, their_) in enumerate(zip(results, theirs[name], strict=True))
+            if mine_[1].status == their_[1].status == "scored"
+        ]
+        again, draws = mine, counts
+        if len(both) < len(scored):
+            kept = [results[place] for place in both]
+            draws = resamples(len(sources_of(kept)), rounds)
+            again = examine(detector, kept, draws)
+        their = examine(other, [theirs[name][place] for place in both], draws)
+        content["against"][name] = {
+            "release": other.release,
+            "fingerprint": other.fingerprint,
+            "figures": described(their, theirs[name]),
+            "difference": difference(again, their),
+            "curves": {code: curves(their.rows[code]) for code in their.present},
+        }
+    return content, mistakes
 
 
-def _figures(rows: Judged, rounds: int) -> dict[str, Any]:
-    """The figures of one code; None where there is nothing to measure."""
-    low, high = metrics.bootstrap(
-        lambda index: metrics.average_precision(rows.truth[index], rows.probabilities[index]),
-        rows.dialogue,
-        rounds if rows.truth.any() else 0,
-    )
-    hits = int((rows.flagged & rows.truth).sum())
-    flagged = int(rows.flagged.sum())
-    errors = int(rows.truth.sum())
-    return {
-        "n_errors": errors,
-        "n": len(rows.truth),
-        "average_precision": _number(metrics.average_precision(rows.truth, rows.probabilities)),
-        "average_precision_95": [_number(low), _number(high)],
-        "precision_at_recall_50": _number(metrics.precision_at_recall(rows.truth, rows.probabilities, 0.5)),
-        "false_alarms_at_recall_50": _number(metrics.false_alarms(rows.truth, rows.probabilities, 0.5)),
-        "recall_at_1_false_alarm": _number(
-            metrics.recall_at_false_alarms(rows.truth, rows.probabilities, 1.0)
-        ),
-        "calibration_error": _number(metrics.calibration_error(rows.truth, rows.probabilities)),
-        "flagged": flagged,
-        "precision": hits / flagged if flagged else None,
-        "recall": hits / errors if errors else None,
-        "span_f1": _number(float(rows.overlap.mean())) if len(rows.overlap) else None,
-    }
+def _show(report: Mapping[str, Any]) -> None:
+    from rich.console import Console
 
+    from eval.report.tables import against, figures
 
-def _number(value: float) -> float | None:
-    return None if np.isnan(value) else round(float(value), 4)
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    present = [value for value in values if value is not None]
-    return round(float(np.mean(present)), 4) if present else None
-
-
-def table(name: str, content: dict[str, Any]) -> Any:
-    """A report's rows as a rich table."""
-    from rich.table import Table
-
-    shown = Table(
-        title=f"{name}: {content['dialogues']} dialogues, {content['judged_turns']} turns, "
-        f"macro AP {content['macro_average_precision']}, flagged {content['flagged_per_100_turns']:.2f} and "
-        f"wrong {content['wrong_findings_per_100_turns']:.2f} per 100 turns"
-    )
-    columns = (
-        "code",
-        "errors",
-        "AP",
-        "95 %",
-        "P@R50",
-        "FA@R50",
-        "precision",
-        "recall",
-        "ECE",
-        "span F1",
-        "pair AUC",
-    )
-    for column in columns:
-        shown.add_column(column, justify="left" if column == "code" else "right")
-    for code, row in content["codes"].items():
-        low, high = row["average_precision_95"]
-        shown.add_row(
-            code if row["covered"] else f"{code} (not covered)",
-            str(row["n_errors"]),
-            _shown(row["average_precision"]),
-            "" if low is None else f"{low:.2f}-{high:.2f}",
-            *(
-                _shown(row[key])
-                for key in ("precision_at_recall_50", "false_alarms_at_recall_50", "precision")
-            ),
-            *(_shown(row[key]) for key in ("recall", "calibration_error", "span_f1")),
-            _shown(row["pair_auc"]) if row["n_pairs"] else "",
-        )
-    return shown
-
-
-def _shown(value: float | None) -> str:
-    return "" if value is None else f"{value:.3f}"
+    console = Console(width=None if sys.stdout.isatty() else PIPE_WIDTH)
+    for name, content in report.items():
+        console.print(figures(name, content))
+        if content["against"]:
+            console.print(against(name, content))

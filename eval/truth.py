@@ -6,28 +6,49 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from detector.detectors import Detector
 from detector.errors import ConfigError
-from detector.records import Example, Verdict
-from eval.metrics import Floats, Truth, pair_auc
+from detector.records import Example, Finding, Verdict
+from eval.metrics import Floats, Truth
 
 CHUNK = 256
+Results: TypeAlias = Sequence[tuple[Example, Verdict]]
+Places: TypeAlias = NDArray[np.int64]
+WHOLE = -1
+"""The turn of a row that is a whole dialogue."""
 
 
 @dataclass(frozen=True)
 class Judged:
     """One code on one set, arrays of shape (n,): rows are judged turns, or whole dialogues for a code
-    of dialogue scope. `flagged` says that a finding was reported; `dialogue` numbers the source dialogues;
-    `overlap` is the evidence's character F1 where both a label with a span and a finding exist."""
+    of dialogue scope. `flagged` says that a finding was reported; `dialogue` numbers the source
+    dialogues, `example` the results, `turn` is the turn's index in the input or `WHOLE`.
+    `overlap` is the evidence's character F1 where both a label with a span and a finding exist, of the
+    source dialogue `overlap_dialogue`; both of shape (n overlaps,)."""
 
     truth: Truth
     probabilities: Floats
     flagged: Truth
-    dialogue: np.ndarray[tuple[int], np.dtype[np.int64]]
+    dialogue: Places
+    example: Places
+    turn: Places
     overlap: Floats
+    overlap_dialogue: Places
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Probabilities of errors and of their clean twins of the same form, pair by pair, and the source
+    dialogue of each pair; shape (pairs,)."""
+
+    errors: Floats
+    twins: Floats
+    dialogue: Places
 
 
 def read_examples(path: Path) -> Iterator[Example]:
@@ -57,69 +78,79 @@ def judge(detector: Detector, examples: Iterable[Example]) -> list[tuple[Example
     return results
 
 
-def judged(results: Sequence[tuple[Example, Verdict]], code: str, *, whole_dialogue: bool) -> Judged:
-    """The arrays of one code. Failed verdicts count as probability 0 and not flagged."""
-    truth: list[bool] = []
-    probabilities: list[float] = []
-    flagged: list[bool] = []
-    group: list[int] = []
-    overlap: list[float] = []
-    sources: dict[str, int] = {}
-    for example, verdict in results:
-        number = sources.setdefault(source_of(example), len(sources))
-        labels = {label.turn: label for label in example.labels if label.code == code}
-        findings = {finding.turn: finding for finding in verdict.findings if finding.code == code}
-        given = {turn: row.get(code, 0.0) for turn, row in (verdict.probabilities or {}).items()}
-        turns = sorted(given.keys() | labels.keys())
-        if whole_dialogue:
-            truth.append(bool(labels))
-            probabilities.append(max(given.values(), default=0.0))
-            flagged.append(bool(findings))
-            group.append(number)
-        else:
-            truth.extend(turn in labels for turn in turns)
-            probabilities.extend(given.get(turn, 0.0) for turn in turns)
-            flagged.extend(turn in findings for turn in turns)
-            group.extend(number for _ in turns)
-        for turn in labels.keys() & findings.keys():
-            label, finding = labels[turn], findings[turn]
-            if label.start is not None and label.end is not None:
-                overlap.append(_span_f1(label.start, label.end, finding.start, finding.end))
-    return Judged(
-        np.array(truth, bool),
-        np.array(probabilities),
-        np.array(flagged, bool),
-        np.array(group),
-        np.array(overlap),
-    )
-
-
-def _span_f1(start: int, end: int, found_start: int, found_end: int) -> float:
-    """F1 of the characters of two spans."""
-    both = max(0, min(end, found_end) - max(start, found_start))
-    return 2 * both / (end - start + found_end - found_start)
-
-
 def source_of(example: Example) -> str:
     """The dialogue an example was made from: one source may stand in a set several times, with
     different errors, as their clean twin and as it was."""
     return example.dialogue.id.partition("~")[0]
 
 
-def hard_pairs(
-    results: Sequence[tuple[Example, Verdict]], code: str, *, whole_dialogue: bool
-) -> tuple[float, int]:
-    """AUC of a code over pairs of an error and its clean twin of the same form, and how many pairs.
+def sources_of(results: Results) -> dict[str, int]:
+    """A number for each source dialogue, in order of appearance."""
+    numbers: dict[str, int] = {}
+    for example, _ in results:
+        numbers.setdefault(source_of(example), len(numbers))
+    return numbers
+
+
+def judged(results: Results, code: str, *, whole_dialogue: bool) -> Judged:
+    """The arrays of one code. Failed verdicts count as probability 0 and not flagged."""
+    numbers = sources_of(results)
+    rows: list[tuple[bool, float, bool, int, int, int]] = []
+    overlap: list[tuple[float, int]] = []
+    for place, (example, verdict) in enumerate(results):
+        group = numbers[source_of(example)]
+        labels = {label.turn: label for label in example.labels if label.code == code}
+        findings = {finding.turn: finding for finding in verdict.findings if finding.code == code}
+        given = _given(verdict, code)
+        if whole_dialogue:
+            most = max(given.values(), default=0.0)
+            rows.append((bool(labels), most, bool(findings), group, place, WHOLE))
+        else:
+            rows.extend(
+                (turn in labels, given.get(turn, 0.0), turn in findings, group, place, turn)
+                for turn in sorted(given.keys() | labels.keys())
+            )
+        for turn in labels.keys() & findings.keys():
+            start, end = labels[turn].start, labels[turn].end
+            if start is not None and end is not None:
+                overlap.append((_span_f1(start, end, findings[turn]), group))
+    truth, probabilities, flagged, groups, places, turns = zip(*rows, strict=True) if rows else [()] * 6
+    return Judged(
+        truth=np.array(truth, bool),
+        probabilities=np.array(probabilities, float),
+        flagged=np.array(flagged, bool),
+        dialogue=np.array(groups, np.int64),
+        example=np.array(places, np.int64),
+        turn=np.array(turns, np.int64),
+        overlap=np.array([value for value, _ in overlap], float),
+        overlap_dialogue=np.array([group for _, group in overlap], np.int64),
+    )
+
+
+def _given(verdict: Verdict, code: str) -> dict[int, float]:
+    return {turn: row.get(code, 0.0) for turn, row in (verdict.probabilities or {}).items()}
+
+
+def _span_f1(start: int, end: int, finding: Finding) -> float:
+    """F1 of the characters of two spans."""
+    both = max(0, min(end, finding.end) - max(start, finding.start))
+    return 2 * both / (end - start + finding.end - finding.start)
+
+
+def hard_pairs(results: Results, code: str, *, whole_dialogue: bool) -> Pairs:
+    """Every pair of an error of a code and its clean twin of the same form.
 
     A pair counts for the code that its family made, at the turns it made; for a code of dialogue
     scope, and for a twin whose turns are not named, the dialogue's highest probability counts.
     """
     errors: dict[str, float] = {}
     twins: dict[str, float] = {}
+    numbers = sources_of(results)
+    group: dict[str, int] = {}
     for example, verdict in results:
         if example.pair is None:
             continue
-        given = {turn: row.get(code, 0.0) for turn, row in (verdict.probabilities or {}).items()}
+        given = _given(verdict, code)
         made = [
             label.turn
             for label in example.labels
@@ -131,8 +162,13 @@ def hard_pairs(
             if whole_dialogue:
                 turns = list(given)
             side[example.pair] = max((given.get(turn, 0.0) for turn in turns), default=0.0)
+            group[example.pair] = numbers[source_of(example)]
     whole = sorted(errors.keys() & twins.keys())
-    return pair_auc(np.array([errors[p] for p in whole]), np.array([twins[p] for p in whole])), len(whole)
+    return Pairs(
+        np.array([errors[pair] for pair in whole], float),
+        np.array([twins[pair] for pair in whole], float),
+        np.array([group[pair] for pair in whole], np.int64),
+    )
 
 
 def _probed(example: Example, code: str) -> list[int]:

@@ -1,6 +1,7 @@
 """Stage ``dialint data inject``: labelled errors made in clean dialogues, as files of examples.
 
-Reads the corpora under ``--data``; writes ``train``, ``dev``, ``calibration``, ``test_seen`` (families
+Reads the corpora under ``--data``; writes ``train``, ``dev``, ``calibration`` (families of training and
+those that only choose, so that a probability knows of wordings never learnt), ``test_seen`` (families
 of training, other dialogues), ``dev_unseen`` (families that only choose), ``test_unseen`` (families of the
 exam), ``test_domain`` (the same in a corpus never trained on), ``clean_star`` and ``clean_multiwoz``
 (nothing injected), each ``.jsonl``, and last the manifest.
@@ -23,7 +24,7 @@ from detector.artifacts import atomic_file, described, sha256_file, versions, wr
 from detector.errors import ConfigError, OutputRefused
 from detector.records import Example
 from labeling.inject.corpora import CORPORA, Clean, Corpus, read_all, split_of
-from labeling.inject.draft import Draft, Use
+from labeling.inject.draft import Draft, Pool, Use
 from labeling.inject.families import all_families, all_negatives
 from labeling.inject.mending import mender_of
 from labeling.inject.mix import Mixer, pool_of
@@ -140,7 +141,8 @@ def run(config: InjectConfig) -> dict[str, Any]:
 class _Plan:
     name: str
     split: str
-    use: Use
+    uses: tuple[Use, ...]
+    """Whose families make the errors, round by round."""
     share: float
     rounds: int
 
@@ -148,12 +150,12 @@ class _Plan:
 def _plans(config: InjectConfig) -> tuple[_Plan, ...]:
     share, rounds = config.eval_share, config.eval_rounds
     return (
-        _Plan("train", "train", "train", config.share, config.rounds),
-        _Plan("dev", "dev", "train", share, rounds),
-        _Plan("calibration", "calibration", "train", share, rounds),
-        _Plan("dev_unseen", "dev", "dev", share, rounds),
-        _Plan("test_seen", "test", "train", share, rounds),
-        _Plan("test_unseen", "test", "exam", share, rounds),
+        _Plan("train", "train", ("train",), config.share, config.rounds),
+        _Plan("dev", "dev", ("train",), share, rounds),
+        _Plan("calibration", "calibration", ("train", "dev"), share, rounds),
+        _Plan("dev_unseen", "dev", ("dev",), share, rounds),
+        _Plan("test_seen", "test", ("train",), share, rounds),
+        _Plan("test_unseen", "test", ("exam",), share, rounds),
     )
 
 
@@ -181,16 +183,8 @@ def _write(config: InjectConfig, plan: _Plan, cleans: dict[str, list[Clean]]) ->
 def _write_mixed(config: InjectConfig, plan: _Plan, drafts: list[Draft]) -> dict[str, Any]:
     order = Random(f"{config.seed}/{plan.name}")
     order.shuffle(drafts)
-    negatives = [negative for negative in all_negatives() if negative.use == plan.use]
-    mixer = Mixer(
-        [family for family in all_families() if family.use == plan.use],
-        pool_of(drafts, order),
-        plan.share,
-        [] if plan.name == "train" and not config.negatives else negatives,
-        hard=config.hard if plan.name == "train" else EVAL_HARD,
-        second=config.second if plan.name == "train" else EVAL_SECOND,
-        twinned=config.twins or plan.name != "train",
-    )
+    pool = pool_of(drafts, order)
+    mixers = [_mixer(config, plan, use, pool) for use in plan.uses]
 
     def examples() -> Iterator[Example]:
         shown: set[str] = set()
@@ -198,20 +192,37 @@ def _write_mixed(config: InjectConfig, plan: _Plan, drafts: list[Draft]) -> dict
             for draft in drafts:
                 seed = f"{config.seed}/{plan.name}/{turn}/{draft.id}"
                 rng = Thinned(seed, config.wordings) if plan.name == "train" else Random(seed)
-                for example in mixer.examples(draft, rng, plan.name, f"{turn}~"):
+                for example in mixers[turn % len(mixers)].examples(draft, rng, plan.name, f"{turn}~"):
                     if example.dialogue.id not in shown:
                         shown.add(example.dialogue.id)
                         yield example
 
     entry = _write_examples(config.out / f"{plan.name}.jsonl", examples())
-    counts, twins = sorted(mixer.counts.items()), sorted(mixer.twins.items())
-    return {**entry, "families": dict(counts), "twins": dict(twins)}
+    counts, twins = (
+        dict(sorted(sum((getattr(mixer, name) for mixer in mixers), Counter[str]()).items()))
+        for name in ("counts", "twins")
+    )
+    return {**entry, "families": counts, "twins": twins}
+
+
+def _mixer(config: InjectConfig, plan: _Plan, use: Use, pool: Pool) -> Mixer:
+    """Only training is thinned by the ablations' options; evaluation sets stay the same for all."""
+    train = plan.name == "train"
+    return Mixer(
+        [family for family in all_families() if family.use == use],
+        pool,
+        plan.share,
+        [negative for negative in all_negatives() if negative.use == use and (config.negatives or not train)],
+        hard=config.hard if train else EVAL_HARD,
+        second=config.second if train else EVAL_SECOND,
+        twinned=config.twins or not train,
+    )
 
 
 def _write_domain(config: InjectConfig, drafts: list[Draft]) -> dict[str, Any]:
     chosen = Random(f"{config.seed}/domain").sample(drafts, min(config.domain_limit, len(drafts)))
     return _write_mixed(
-        config, _Plan("test_domain", "test", "exam", config.eval_share, config.eval_rounds), chosen
+        config, _Plan("test_domain", "test", ("exam",), config.eval_share, config.eval_rounds), chosen
     )
 
 

@@ -14,9 +14,10 @@ from detector.errors import ConfigError
 from detector.pipeline import load_detector
 from detector.records import Dialogue, Example, Finding, Label, Turn, Verdict
 from detector.taxonomy import Taxonomy, load
+from eval.metrics import pair_auc
 from eval.run import measure, run
 from eval.speed import SpeedConfig, speed
-from eval.truth import hard_pairs, judge, judged
+from eval.truth import Results, hard_pairs, judge, judged
 
 
 def example(name: str, labels: dict[int, str], pair: str | None = None) -> Example:
@@ -88,6 +89,11 @@ def test_rows_of_dialogue_codes_are_dialogues() -> None:
     assert rows.probabilities.tolist() == [0.9, 0.2, 0.6, 0.1]
 
 
+def auc_of(results: Results, *, whole_dialogue: bool = False) -> tuple[float, int]:
+    pairs = hard_pairs(results, "T1", whole_dialogue=whole_dialogue)
+    return pair_auc(pairs.errors, pairs.twins), len(pairs.errors)
+
+
 def test_hard_pairs_compare_an_error_with_its_twin_at_the_turns_that_were_made() -> None:
     def twin(name: str, turn: int, pair: str) -> Example:
         made = example(name, {}, pair)
@@ -97,12 +103,12 @@ def test_hard_pairs_compare_an_error_with_its_twin_at_the_turns_that_were_made()
     pairs = [
         example("a", {1: "T1"}, "s~0~x"), twin("c", 1, "s~0~x"), example("b", {3: "T1"}, "t~0~x"), twin("d", 3, "t~0~x")
     ]  # fmt: skip
-    assert hard_pairs(judge(Scripted(TABLE), pairs), "T1", whole_dialogue=False) == (1.0, 2)
-    assert hard_pairs(judge(Scripted({("c", 1): 0.5}), pairs), "T1", whole_dialogue=False) == (0.25, 2)
-    assert hard_pairs(judge(Scripted({("c", 3): 0.5}), pairs), "T1", whole_dialogue=False) == (0.5, 2)
-    assert hard_pairs(judge(Scripted({("c", 3): 0.5}), pairs), "T1", whole_dialogue=True) == (0.25, 2)
+    assert auc_of(judge(Scripted(TABLE), pairs)) == (1.0, 2)
+    assert auc_of(judge(Scripted({("c", 1): 0.5}), pairs)) == (0.25, 2)
+    assert auc_of(judge(Scripted({("c", 3): 0.5}), pairs)) == (0.5, 2)
+    assert auc_of(judge(Scripted({("c", 3): 0.5}), pairs), whole_dialogue=True) == (0.25, 2)
     other = [item.model_copy(update={"pair": "s~0~V2.y"}) for item in pairs[:2]]
-    assert hard_pairs(judge(Scripted(TABLE), other), "T1", whole_dialogue=False)[1] == 0
+    assert auc_of(judge(Scripted(TABLE), other))[1] == 0
 
 
 def test_a_failed_verdict_is_counted_not_scored() -> None:

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from eval.metrics import (
     average_precision,
-    bootstrap,
     calibration_error,
     false_alarms,
     pair_auc,
@@ -59,20 +58,6 @@ def test_calibration_error_by_hand() -> None:
     """Two bins of two: |0.5 - 0.1| and |1.0 - 0.9|, half the weight each."""
     truth = np.array([0, 1, 1, 1], bool)
     assert calibration_error(truth, np.array([0.1, 0.1, 0.9, 0.9]), bins=2) == pytest.approx(0.25)
-
-
-def test_the_bootstrap_draws_whole_groups() -> None:
-    """All rows of a group are equal, so a mean over two groups can only be 0, 0.5 or 1."""
-    rows = np.array([0.0] * 5 + [1.0] * 5)
-    groups = np.array([0] * 5 + [1] * 5)
-    seen: set[float] = set()
-
-    def measure(index: np.ndarray) -> float:
-        seen.add(float(rows[index].mean()))
-        return float(rows[index].mean())
-
-    assert bootstrap(measure, groups, rounds=50) == (0.0, 1.0)
-    assert seen == {0.0, 0.5, 1.0}
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(-5, 5)), min_size=1, max_size=40))

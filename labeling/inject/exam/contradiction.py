@@ -98,7 +98,10 @@ def _recalled(draft: Draft, rng: Random, pool: Pool) -> Made | None:
             if wordings is None or not later or not wrong_value or wrong_value == stated.value:
                 continue
             words, at, before = rng.choice(wordings), rng.choice(later), rng.random() < 0.4
-            bad, good = (_line((words,), draft, rng, v=each) for each in (wrong_value, stated.value))
+            bad, good = (
+                _line((words,), draft, rng, v=each.removesuffix(" minutes"))  # the wordings name the unit
+                for each in (wrong_value, stated.value)
+            )
             return Made(_again(draft, at, bad, "U3.recalled", before), _again(draft, at, good, "", before))
     return None
 

@@ -19,9 +19,35 @@ MONTH = ("January", "February", "March", "April", "May", "June", "July", "August
 DAY = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 NTH = ("1st", "2nd", "3rd", "4th", "5th", "7th", "8th", "9th", "11th", "12th", "14th", "16th", "18th", "19th",
        "21st", "22nd", "24th", "26th", "27th", "29th")  # fmt: skip
-SMALL = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "2", "3", "4", "5", "6", "7", "8", "9")
+SMALL = (
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "2",
+    "3",
+    "4",
+    "5",
+    "6",
+    "7",
+    "8",
+    "9",
+)
 
-PARTS = {"first": FIRST, "last": LAST, "street": STREET, "city": CITY, "month": MONTH, "day": DAY, "nth": NTH, "small": SMALL}
+PARTS = {
+    "first": FIRST,
+    "last": LAST,
+    "street": STREET,
+    "city": CITY,
+    "month": MONTH,
+    "day": DAY,
+    "nth": NTH,
+    "small": SMALL,
+}
 
 _DATE = ("the @nth of @month", "@month @nth", "@day", "@nth @month", "@day the @nth")
 _CLOCK = ("(8|9|10|11):(00|15|30|45) am", "(1|2|3|4|5|6|7):(00|15|30|45) pm", "(8|9|10|11) am", "(1|2|3|4|5|6) pm",
@@ -228,7 +254,20 @@ SAID: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Ways of saying one kind of thing; the ways that fit every noun stand in `asking_again`."""
 
-FIXED = frozenset({"birth", "purchase_date", "serial", "symptom", "error", "reason", "amount", "order", "invoice", "tracking"})
+FIXED = frozenset(
+    {
+        "birth",
+        "purchase_date",
+        "serial",
+        "symptom",
+        "error",
+        "reason",
+        "amount",
+        "order",
+        "invoice",
+        "tracking",
+    }
+)
 """Kinds that nobody wishes to change."""
 
 IDENTIFYING = frozenset(

@@ -1,0 +1,1 @@
+"""The simple ways that a release must beat, each a detector like any other."""

@@ -1,0 +1,114 @@
+"""``dialint eval baseline``: trains and calibrates a simple baseline, as a folder that `eval run` opens.
+
+    dialint eval baseline tfidf --examples build/examples --out build/tfidf
+
+Reads ``train.jsonl`` (tfidf only) and ``calibration.jsonl`` of an examples folder; writes
+``baseline.json``, weights, and last the manifest. Curves and thresholds are fitted by the rule that
+releases are packed with, so figures at the threshold can be compared.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+from cyclopts import Parameter
+
+from detector.artifacts import described, versions, write_json, write_manifest
+from detector.calibration import Scan
+from detector.errors import ConfigError, OutputRefused
+from detector.records import Example
+from detector.taxonomy import load as load_taxonomy
+from eval.baselines.named import BASELINE, MANIFEST
+from eval.baselines.rules.scorer import RuleScorer
+from eval.baselines.scored import Scorer, Suspicions
+from eval.contract import fit
+from eval.metrics import Floats, Truth
+from eval.truth import read_examples, source_of
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class BaselineConfig:
+    """What it learns from, and what it must keep."""
+
+    examples: Path
+    """Folder of `dialint data inject`."""
+    out: Path
+    """Folder for the baseline; must not exist."""
+    per_100: float = 0.15
+    """False accusations on 100 clean turns that no single code may pass."""
+    per_100_dialogues: float = 0.5
+    """The same on 100 clean dialogues, for codes of dialogue scope."""
+    confidence: float = 0.9
+    """Confidence of that promise."""
+    seed: int = 0
+    """The same seed gives the same weights."""
+
+
+def baseline(
+    kind: Literal["rules", "tfidf"], /, *, config: Annotated[BaselineConfig, Parameter(name="*")]
+) -> None:
+    """Train and calibrate a baseline that releases are compared with."""
+    for name in ("train.jsonl", "calibration.jsonl") if kind == "tfidf" else ("calibration.jsonl",):
+        if not (config.examples / name).is_file():
+            raise ConfigError("E_EXAMPLE", f"{config.examples / name}: there is no such file")
+    if config.out.exists():
+        raise OutputRefused("E_EXISTS", f"{config.out}: exists; name another folder")
+    making = config.out.with_name(f".{config.out.name}.making")
+    shutil.rmtree(making, ignore_errors=True)
+    making.mkdir(parents=True)
+    scorer: Scorer = RuleScorer()
+    if kind == "tfidf":
+        from eval.baselines.tfidf import TfidfScorer, train
+
+        train(read_examples(config.examples / "train.jsonl"), making, config.seed)
+        scorer = TfidfScorer(making)
+    scans = calibrated(scorer, list(read_examples(config.examples / "calibration.jsonl")), config)
+    codes = {code: scan.model_dump(mode="json") for code, scan in scans.items()}
+    write_json(making / BASELINE, {"kind": kind, "codes": codes})
+    settings = {name: str(v) if isinstance(v, Path) else v for name, v in asdict(config).items()}
+    content = {
+        "kind": "baseline",
+        "config": settings,
+        "versions": versions("dialint", "scikit-learn", "numpy"),
+    }
+    files = [described(path) for path in sorted(making.iterdir())]
+    write_manifest(making / MANIFEST, {**content, "files": files})
+    making.rename(config.out)
+
+
+def calibrated(scorer: Scorer, examples: list[Example], config: BaselineConfig) -> dict[str, Scan]:
+    """Curve and contract of each code that the split holds an error of."""
+    known = load_taxonomy().codes
+    found = scorer.suspicions([example.dialogue for example in examples])
+    scans = {}
+    for code in scorer.codes:
+        whole = known[code].scope == "dialogue"
+        truth, scores = distinct(found, examples, code, whole)
+        if truth.any():
+            rate = config.per_100_dialogues if whole else config.per_100
+            scans[code] = fit(truth, scores, rate, config.confidence, "dialogue" if whole else "turn")
+    return scans
+
+
+def distinct(
+    found: list[Suspicions], examples: list[Example], code: str, whole: bool
+) -> tuple[Truth, Floats]:
+    """Truth and score of each distinct unit: a clean turn that stands in the set several times, in twins
+    and rounds, counts once, with its highest score."""
+    seen: dict[tuple[object, ...], tuple[bool, float]] = {}
+    for place, (turns, example) in enumerate(zip(found, examples, strict=True)):
+        labelled = {label.turn for label in example.labels if label.code == code}
+        text = {turn.index: turn.text for turn in example.dialogue.turns}
+        scores = {turn: row[code].score for turn, row in turns.items() if code in row}
+        units = [(turn in labelled, text[turn], score) for turn, score in scores.items()]
+        if whole:
+            units = [(bool(labelled), "", max(scores.values()))] if scores else []
+        for error, words, score in units:
+            key = (place, words) if error else (source_of(example), words)
+            seen[key] = (error, max(score, seen[key][1] if key in seen else score))
+    return np.array([error for error, _ in seen.values()], bool), np.array([s for _, s in seen.values()])

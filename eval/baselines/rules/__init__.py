@@ -1,0 +1,1 @@
+"""Keyword and pattern rules, written in earnest: what a support team tries first."""

@@ -1,0 +1,77 @@
+"""All rules together as a scorer: the surest hit of a code at a turn is its score."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+
+from detector.calibration import Contract, Scan
+from detector.records import Dialogue
+from eval.baselines.rules import answers, language, process, security, spelling, state, templates, tone, view
+from eval.baselines.rules.view import Hit, View, view_of
+from eval.baselines.scored import Suspicion, Suspicions, judged_turns
+
+RULES: tuple[Callable[[View], Iterator[Hit]], ...] = (
+    spelling.misspelled,
+    language.grammar,
+    tone.rude,
+    tone.no_empathy,
+    templates.unfilled,
+    templates.same_again,
+    answers.ignored,
+    answers.closed_early,
+    state.asks_again,
+    state.contradicts,
+    state.jumps,
+    process.step_skipped,
+    process.out_of_order,
+    security.asks_secret,
+)
+CODES = ("L1", "L2", "T1", "T2", "M2", "M3", "C1", "U2", "U3", "U5", "P1", "P4", "V2", "R1")
+SILENT = -5.0
+"""Raw score where no rule speaks; a hit scores the log odds of its confidence."""
+
+
+class RuleScorer:
+    """Rules for the codes of the first release."""
+
+    name = "rules"
+    codes = CODES
+
+    @cached_property
+    def fingerprint(self) -> str:
+        modules = (answers, language, process, security, spelling, state, templates, tone, view)
+        sources = "".join(inspect.getsource(module) for module in modules)
+        return hashlib.sha256(sources.encode()).hexdigest()
+
+    def uncalibrated(self) -> Scan:
+        """The confidences as they were written, a finding from one half on; it promises nothing."""
+        contract = Contract(
+            threshold=0.5, false_accusations_per_100=100, confidence=0, recall=0, n_errors=0, n_clean=0
+        )
+        return Scan(slope=1.0, offset=0.0, contract=contract)
+
+    def suspicions(self, dialogues: Sequence[Dialogue]) -> list[Suspicions]:
+        return [self._suspicions(dialogue) for dialogue in dialogues]
+
+    def _suspicions(self, dialogue: Dialogue) -> Suspicions:
+        found: dict[int, dict[str, Suspicion]] = {
+            dialogue.turns[place].index: {code: Suspicion(SILENT) for code in CODES}
+            for place in judged_turns(dialogue)
+        }
+        seen = view_of(dialogue)
+        for rule in RULES:
+            for hit in rule(seen):
+                score = math.log(hit.confidence / (1 - hit.confidence))
+                if score > found[hit.turn][hit.code].score:
+                    found[hit.turn][hit.code] = Suspicion(
+                        score, hit.start, hit.end, f"Rule, no model: {hit.why}."
+                    )
+        return found
+
+    def evidence(self, text: str, code: str, suspicion: Suspicion) -> tuple[int, int]:
+        """Where the surest hit stands."""
+        return suspicion.start, suspicion.end

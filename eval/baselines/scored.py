@@ -1,0 +1,148 @@
+"""From a simple scorer's suspicions to verdicts: calibrate, accuse by contract, quote.
+
+What differs between baselines is where the scores come from; from there on they are treated like the
+release: the same curve, the same promise about false accusations, the same masking of quotes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from detector.artifacts import fingerprint
+from detector.calibration import Scan
+from detector.masking import mask_dialogue
+from detector.pipeline import PLACES
+from detector.records import JUDGED_ROLES, Dialogue, Finding, Verdict
+from detector.taxonomy import Taxonomy
+
+
+@dataclass(frozen=True)
+class Suspicion:
+    """A raw score of one code at one turn; offsets of its evidence in the turn's text, end exclusive,
+    where the scorer knows them at once."""
+
+    score: float
+    start: int = 0
+    end: int = 0
+    why: str = ""
+
+
+Suspicions = Mapping[int, Mapping[str, Suspicion]]
+"""Turn index to code to suspicion; every judged turn stands there, codes without one have none."""
+
+
+class Scorer(Protocol):
+    """Where a baseline's scores come from."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with anything that can change a score."""
+        ...
+
+    @property
+    def codes(self) -> tuple[str, ...]: ...
+
+    def suspicions(self, dialogues: Sequence[Dialogue]) -> list[Suspicions]:
+        """Of each dialogue, in order."""
+        ...
+
+    def evidence(self, text: str, code: str, suspicion: Suspicion) -> tuple[int, int]:
+        """Offsets of the evidence in a turn's text, asked for only where somebody is accused; an end of 0
+        stands for the whole turn."""
+        ...
+
+
+class ScoredDetector:
+    """A detector of a scorer and, for each code that it covers, a curve with its contract."""
+
+    def __init__(self, scorer: Scorer, scans: Mapping[str, Scan], taxonomy: Taxonomy) -> None:
+        self.scorer, self.scans, self.taxonomy = scorer, dict(scans), taxonomy
+        self.release = f"baseline-{scorer.name}"
+        self.codes = tuple(code for code in taxonomy.codes if code in self.scans)
+        self.fingerprint = fingerprint(
+            [
+                scorer.fingerprint,
+                {code: scan.model_dump(mode="json") for code, scan in self.scans.items()},
+                taxonomy.model_dump(mode="json"),
+            ]
+        )
+
+    def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
+        return [
+            self._judged(dialogue, found, all_probabilities) if found else self._failed(dialogue)
+            for dialogue, found in zip(dialogues, self.scorer.suspicions(dialogues), strict=True)
+        ]
+
+    def _failed(self, dialogue: Dialogue) -> Verdict:
+        return Verdict(
+            dialogue_id=dialogue.id,
+            release=self.release,
+            taxonomy=self.taxonomy.version,
+            status="failed",
+            failure="E_NO_AGENT_TURN",
+        )
+
+    def _judged(self, dialogue: Dialogue, found: Suspicions, all_probabilities: bool) -> Verdict:
+        probabilities: dict[int, dict[str, float]] = {}
+        accused: list[tuple[int, str, Suspicion, float]] = []
+        for turn, of_code in found.items():
+            row = probabilities[turn] = dict.fromkeys(self.codes, 0.0)
+            for code, suspicion in of_code.items():
+                scan = self.scans.get(code)
+                if scan is None:
+                    continue
+                probability = scan.probability(suspicion.score)
+                row[code] = round(probability, PLACES)
+                if scan.contract is not None and probability >= scan.contract.threshold:
+                    accused.append((turn, code, suspicion, probability))
+        findings = self._findings(dialogue, accused) if accused else ()
+        return Verdict(
+            dialogue_id=dialogue.id,
+            release=self.release,
+            taxonomy=self.taxonomy.version,
+            status="scored",
+            quality=self.taxonomy.quality(findings),
+            findings=findings,
+            probabilities=probabilities if all_probabilities else None,
+        )
+
+    def _findings(
+        self, dialogue: Dialogue, accused: Sequence[tuple[int, str, Suspicion, float]]
+    ) -> tuple[Finding, ...]:
+        """Findings with offsets in the original text and quotes of the masked one."""
+        masked, texts = mask_dialogue(dialogue)
+        place_of = {turn.index: place for place, turn in enumerate(dialogue.turns)}
+        findings = []
+        for turn, code, suspicion, probability in accused:
+            original, text = dialogue.turns[place_of[turn]], texts[place_of[turn]]
+            known = self.taxonomy.codes[code]
+            where = self.scorer.evidence(original.text, code, suspicion)
+            if not where[1]:
+                where = len(original.text) - len(original.text.lstrip()), len(original.text.rstrip())
+            shown = text.from_original(*where)
+            findings.append(
+                Finding(
+                    code=code,
+                    turn=turn,
+                    severity=known.severity,
+                    fault="bot" if original.role == "bot" else known.fault,
+                    probability=round(probability, PLACES),
+                    quote=masked.turns[place_of[turn]].text[shown[0] : shown[1]],
+                    start=where[0],
+                    end=where[1],
+                    reason=suspicion.why or f"{known.name.en}.",
+                )
+            )
+        return tuple(findings)
+
+
+def judged_turns(dialogue: Dialogue) -> list[int]:
+    """Places in `dialogue.turns` of the turns that get a verdict."""
+    return [
+        place for place, turn in enumerate(dialogue.turns) if turn.role in JUDGED_ROLES and turn.text.strip()
+    ]

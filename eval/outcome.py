@@ -1,0 +1,234 @@
+"""Whether the quality of a dialogue says anything about how it ended: AUC against an outcome in the log.
+
+    dialint eval outcome data/tau_bench/data.parquet --outcome task_reward --by split
+
+The outcome is a number or a yes or no for each dialogue: a field of the record or of its metadata, or a
+label of the whole dialogue (``turn_id`` -1) of that category. The dialogues are scored here, or taken from
+``--verdicts``. AUC .5 is chance; an outcome may have causes that no agent can help.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from cyclopts import Parameter
+
+from detector.artifacts import write_json
+from detector.detectors import Detector, DetectorConfig
+from detector.errors import ConfigError, InputRefused
+from detector.ingest.config import ReadConfig
+from detector.ingest.read import Counts, Loaded, open_logs, read
+from detector.records import Verdict
+from eval.metrics import Floats, Truth
+from eval.reading import read_verdicts
+from eval.resampling import Counts as Draws
+from eval.resampling import interval, ratio, resamples
+from eval.run import refuse_no_folder
+
+CHUNK = 256
+WHOLE = -1
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class OutcomeConfig:
+    """Which outcome, and how it is told apart."""
+
+    outcome: str
+    """Name of the field or label category."""
+    by: str | None = None
+    """A field of the record or its metadata; the figures are given for each of its values, too."""
+    good_from: float = 0.5
+    """An outcome of this or more is a good one."""
+    verdicts: Path | None = None
+    """Verdicts of the same log, as JSONL; without it the log is scored."""
+    limit: int | None = None
+    """At most this many dialogues."""
+    out: Path | None = None
+    """Figures as JSON."""
+    rounds: int = 1000
+    """Bootstrap rounds for the intervals."""
+
+
+def outcome(
+    log: Path,
+    /,
+    *,
+    config: Annotated[OutcomeConfig, Parameter(name="*")],
+    detector: Annotated[DetectorConfig, Parameter(name="*")] | None = None,
+) -> None:
+    """Compare the quality of dialogues with an outcome that the log holds."""
+    if config.out is not None:
+        refuse_no_folder(config.out)
+    known = outcomes(log, config.outcome, config.by)
+    if config.verdicts is not None:
+        verdicts = read_verdicts(config.verdicts)
+    else:
+        from eval.baselines.named import named
+
+        verdicts = _scored(named(None, detector or DetectorConfig()), log, config.limit)
+    qualities = {v.dialogue_id: v.quality for v in verdicts if v.quality is not None}
+    found = figures(qualities, known, config.good_from, config.rounds)
+    if not found["all"]["dialogues"]:
+        raise ConfigError("E_OPTION", "no scored dialogue has that outcome")
+    from rich.console import Console
+
+    Console().print(table(config.outcome, found))
+    if config.out is not None:
+        write_json(
+            config.out, {"kind": "outcome", "outcome": config.outcome, "by": config.by, "groups": found}
+        )
+
+
+def outcomes(log: Path, name: str, by: str | None) -> dict[str, tuple[float, str]]:
+    """Outcome and group of each dialogue that has one, by its id.
+
+    Raises:
+        ConfigError: no record has that outcome.
+        InputRefused: the log cannot be read as JSONL or Parquet.
+    """
+    found = {}
+    for record in _records(log):
+        value = _number(_value(record, name))
+        if value is not None:
+            group = _value(record, by) if by is not None else None
+            found[str(record.get("dialogue_id", record.get("id")))] = (
+                value,
+                "" if group is None else str(group),
+            )
+    if not found:
+        raise ConfigError("E_OPTION", f"--outcome {name}: no record of {log} has it as a number or yes or no")
+    return found
+
+
+def _records(log: Path) -> Iterator[dict[str, Any]]:
+    """The records without their turns."""
+    try:
+        if log.suffix == ".parquet":
+            import pyarrow.parquet as pq
+
+            with pq.ParquetFile(log) as file:
+                columns = [name for name in file.schema_arrow.names if name != "turns"]
+                for batch in file.iter_batches(columns=columns):
+                    yield from batch.to_pylist()
+        else:
+            with open(log, encoding="utf-8") as lines:
+                yield from (json.loads(line) for line in lines if line.strip())
+    except OSError as error:
+        raise InputRefused("E_READ", f"{log}: {error.strerror or 'cannot be read'}") from None
+    except ValueError:
+        raise InputRefused("E_FORMAT", f"{log}: neither JSONL nor Parquet") from None
+
+
+def _value(record: Mapping[str, Any], name: str) -> Any:
+    """A field of the record, of its metadata, or the mean of its whole-dialogue labels of that category."""
+    meta = record.get("metadata", record.get("meta"))
+    if isinstance(meta, str):
+        meta = json.loads(meta)
+    for fields in (record, meta if isinstance(meta, dict) else {}):
+        if fields.get(name) is not None:
+            return fields[name]
+    labels = [
+        _number(label.get("value"))
+        for label in record.get("labels") or ()
+        if isinstance(label, dict) and label.get("category") == name and label.get("turn_id") == WHOLE
+    ]
+    values = [value for value in labels if value is not None]
+    return sum(values) / len(values) if values else None
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, str):
+        value = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}.get(value.strip().lower(), value)
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return number if np.isfinite(number) else None
+
+
+def _scored(detector: Detector, log: Path, limit: int | None) -> Iterator[Verdict]:
+    items = read(open_logs([str(log)]), ReadConfig(), Counts())
+    dialogues = islice((item.dialogue for item in items if isinstance(item, Loaded)), limit)
+    while chunk := list(islice(dialogues, CHUNK)):
+        yield from detector.verdicts(chunk)
+
+
+def figures(
+    qualities: Mapping[str, float], known: Mapping[str, tuple[float, str]], good_from: float, rounds: int
+) -> dict[str, dict[str, Any]]:
+    """AUC of quality for a good outcome, of all dialogues, `within` groups, and of each group."""
+    both = [name for name in known if name in qualities]
+    quality = np.array([qualities[name] for name in both])
+    good = np.array([known[name][0] >= good_from for name in both], bool)
+    groups = [known[name][1] for name in both]
+    places: dict[str, list[int]] = defaultdict(list)
+    for place, group in enumerate(groups):
+        places[group].append(place)
+    draws = resamples(len(both), rounds)
+    wins = {group: _wins(quality, good, np.array(rows, int), draws) for group, rows in places.items()}
+    found = {"all": _row(quality, good, ratio(*_wins(quality, good, np.arange(len(both)), draws)))}
+    if len(places) > 1:
+        above, below = (np.sum([part[side] for part in wins.values()], axis=0) for side in (0, 1))
+        found["within groups"] = _row(quality, good, ratio(above, below))
+        for group in sorted(places):
+            rows = np.array(places[group])
+            found[group or "(none)"] = _row(quality[rows], good[rows], ratio(*wins[group]))
+    return found
+
+
+def _wins(quality: Floats, good: Truth, rows: np.ndarray, draws: Draws) -> tuple[Floats, Floats]:
+    """Pairs of a good and a bad dialogue of `rows` in which the good one has the higher quality, a tie
+    being a half, and all such pairs; in every round, shape (1 + rounds,)."""
+    levels, place = np.unique(quality[rows], return_inverse=True)
+    weights = draws[:, rows].astype(float)
+    table = np.zeros((2, len(draws), len(levels)))
+    for side, mask in enumerate((~good[rows], good[rows])):
+        for level in range(len(levels)):
+            table[side, :, level] = weights[:, mask & (place == level)].sum(axis=1)
+    below = np.cumsum(table[0], axis=1) - table[0]
+    wins = np.asarray((table[1] * (below + table[0] / 2)).sum(axis=1))
+    return wins, np.asarray(table[0].sum(axis=1) * table[1].sum(axis=1))
+
+
+def _row(quality: Floats, good: Truth, auc: Floats) -> dict[str, Any]:
+    def mean(values: Floats) -> float | None:
+        return round(float(values.mean()), 2) if len(values) else None
+
+    shown = [None if np.isnan(value) else round(float(value), 4) for value in (auc[0], *interval(auc))]
+    return {
+        "dialogues": len(quality),
+        "good": int(good.sum()),
+        "auc": shown[0],
+        "auc_95": shown[1:],
+        "quality_of_good": mean(quality[good]),
+        "quality_of_bad": mean(quality[~good]),
+    }
+
+
+def table(name: str, found: Mapping[str, Mapping[str, Any]]) -> Any:
+    """The figures as a rich table."""
+    from rich.table import Table
+
+    shown = Table(title=f"AUC of quality against {name}")
+    for column in ("dialogues of", "n", "good", "AUC", "95 %", "quality if good", "if bad"):
+        shown.add_column(column, justify="left" if column == "dialogues of" else "right")
+    for group, row in found.items():
+        low, high = row["auc_95"]
+        cells: Sequence[Any] = (row["dialogues"], row["good"], row["auc"])
+        between = "" if low is None else f"{low:.3f} to {high:.3f}"
+        shown.add_row(
+            group, *map(_shown, cells), between, _shown(row["quality_of_good"]), _shown(row["quality_of_bad"])
+        )
+    return shown
+
+
+def _shown(value: Any) -> str:
+    return "" if value is None else f"{value:.3f}" if isinstance(value, float) else str(value)

@@ -1,0 +1,194 @@
+"""Findings drawn at random for a person to read, and the tally of what the person said.
+
+    dialint eval sample verdicts.jsonl --log log.jsonl --n 50 --seed 0 --out judged.csv
+    dialint eval tally judged.csv
+
+The file holds dialogue text (personal data as placeholders): it is for the reader, not for a repository.
+The column `judgement` is filled in by hand with right, wrong or arguable.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from detector.artifacts import atomic_file
+from detector.errors import ConfigError, InputRefused
+from detector.ingest.config import ReadConfig
+from detector.ingest.read import Counts, Loaded, open_logs, read
+from detector.masking import mask_dialogue
+from detector.records import Dialogue, Finding, Verdict
+
+JUDGEMENTS = ("right", "wrong", "arguable")
+COLUMNS = (
+    "number",
+    "dialogue",
+    "turn",
+    "code",
+    "probability",
+    "context",
+    "text",
+    "quote",
+    "judgement",
+    "note",
+)
+BEFORE = 4
+"""Turns shown before the one with the finding."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class SampleConfig:
+    """What is drawn, and where it goes."""
+
+    log: Annotated[tuple[str, ...], Parameter(consume_multiple=True)]
+    """The log that was scored."""
+    out: Path
+    """A .csv or .md file; must not exist."""
+    n: int = 50
+    """Findings drawn."""
+    seed: int = 0
+    """The same seed draws the same findings."""
+
+
+def sample(verdicts: Path, /, *, config: Annotated[SampleConfig, Parameter(name="*")]) -> None:
+    """Draw findings at random, with what was said before them, for a person to judge."""
+    if config.out.suffix not in (".csv", ".md") or config.out.exists() or not config.out.parent.is_dir():
+        raise ConfigError(
+            "E_OPTION", f"--out {config.out}: name a new .csv or .md file in a folder that exists"
+        )
+    drawn = draw(read_verdicts(verdicts), config.n, config.seed)
+    wanted = {name for name, _ in drawn}
+    dialogues = {
+        item.dialogue.id: item.dialogue
+        for item in read(open_logs(list(config.log)), ReadConfig(), Counts())
+        if isinstance(item, Loaded) and item.dialogue.id in wanted
+    }
+    missing = len(wanted - dialogues.keys())
+    if missing:
+        raise ConfigError("E_OPTION", f"--log: {missing} of the dialogues drawn are not in it")
+    rows = [_row(number, dialogues[name], finding) for number, (name, finding) in enumerate(drawn, 1)]
+    with atomic_file(config.out) as file:
+        file.write((_csv(rows) if config.out.suffix == ".csv" else _markdown(rows)).encode())
+    print(f"{len(rows)} findings in {config.out}; fill in {', '.join(JUDGEMENTS)}, then: dialint eval tally")
+
+
+def read_verdicts(path: Path) -> Iterator[Verdict]:
+    """The verdicts of a JSONL file of `dialint score`.
+
+    Raises:
+        InputRefused: it cannot be read, or a line is no verdict.
+    """
+    try:
+        with open(path, "rb") as file:
+            for number, line in enumerate(file, 1):
+                try:
+                    yield Verdict.model_validate_json(line)
+                except ValueError:
+                    raise InputRefused("E_VERDICT", f"{path}, line {number}: not a verdict") from None
+    except OSError as error:
+        raise InputRefused("E_READ", f"{path}: {error.strerror}") from None
+
+
+def draw(verdicts: Iterable[Verdict], n: int, seed: int) -> list[tuple[str, Finding]]:
+    """At most `n` findings with their dialogue's id, every one as likely, in a random order."""
+    everything = [(verdict.dialogue_id, finding) for verdict in verdicts for finding in verdict.findings]
+    return Random(seed).sample(everything, min(n, len(everything)))
+
+
+def _row(number: int, dialogue: Dialogue, finding: Finding) -> dict[str, Any]:
+    masked, _ = mask_dialogue(dialogue)
+    place = next(place for place, turn in enumerate(masked.turns) if turn.index == finding.turn)
+    before = masked.turns[max(0, place - BEFORE) : place]
+    after = masked.turns[place + 1 : place + 2]
+    shown = [f"{turn.role}: {turn.text}" for turn in before] + [f"[after] {t.role}: {t.text}" for t in after]
+    return {
+        "number": number,
+        "dialogue": dialogue.id,
+        "turn": finding.turn,
+        "code": finding.code,
+        "probability": f"{finding.probability:.2f}",
+        "context": "\n".join(shown),
+        "text": masked.turns[place].text,
+        "quote": finding.quote,
+        "judgement": "",
+        "note": "",
+    }
+
+
+def _csv(rows: Iterable[Mapping[str, Any]]) -> str:
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(
+        {
+            name: f"'{cell}" if str(cell).startswith(("=", "+", "-", "@", "\t")) else cell
+            for name, cell in row.items()
+        }
+        for row in rows
+    )
+    return text.getvalue()
+
+
+def _markdown(rows: Iterable[Mapping[str, Any]]) -> str:
+    """One table; line ends and bars of the text are written so that they do not end a cell."""
+
+    def cell(value: Any) -> str:
+        return str(value).replace("|", "\\|").replace("\r", " ").replace("\n", "<br>")
+
+    lines = ["| " + " | ".join(COLUMNS) + " |", "|" + "---|" * len(COLUMNS)]
+    lines += ["| " + " | ".join(cell(row[name]) for name in COLUMNS) + " |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def tally(judged: Path, /) -> None:
+    """Count what a person said of drawn findings, in all and code by code."""
+    from rich.console import Console
+    from rich.table import Table
+
+    counts = counted(judged)
+    shown = Table(title=f"{judged.name}: {sum(counts['all'].values())} findings read")
+    for column in ("code", *JUDGEMENTS):
+        shown.add_column(column, justify="left" if column == "code" else "right")
+    for code, row in counts.items():
+        shown.add_row(code, *(str(row[judgement]) for judgement in JUDGEMENTS))
+    Console().print(shown)
+
+
+def counted(judged: Path) -> dict[str, Counter[str]]:
+    """Judgements of a file that `sample` wrote and a person filled in: of `all`, and by code.
+
+    Raises:
+        InputRefused: it cannot be read, or a row is not judged; the message names the row.
+    """
+    try:
+        text = judged.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise InputRefused("E_READ", f"{judged}: cannot be read") from None
+    rows = (
+        _from_markdown(text)
+        if judged.suffix == ".md"
+        else list(csv.DictReader(io.StringIO(text, newline="")))
+    )
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for number, row in enumerate(rows, 1):
+        said = (row.get("judgement") or "").strip().lower()
+        if said not in JUDGEMENTS or not row.get("code"):
+            raise InputRefused("E_FIELD", f"{judged}: finding {number} is not judged {', '.join(JUDGEMENTS)}")
+        counts["all"][said] += 1
+        counts[row["code"]][said] += 1
+    return {"all": counts["all"], **{code: counts[code] for code in sorted(counts) if code != "all"}}
+
+
+def _from_markdown(text: str) -> list[dict[str, str]]:
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    cells = [[c.strip() for c in line.replace("\\|", "\x00").strip().strip("|").split("|")] for line in lines]
+    return [dict(zip(cells[0], row, strict=False)) for row in cells[2:]] if cells else []

@@ -1,0 +1,1 @@
+"""What was measured, for people: tables for a terminal, one page for a browser."""

@@ -1,0 +1,93 @@
+"""The figures as rich tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+COLUMNS = (
+    ("P@R50", "precision_at_recall_50"),
+    ("FA@R50", "false_alarms_at_recall_50"),
+    ("R@1FA", "recall_at_1_false_alarm"),
+    ("precision", "precision"),
+    ("recall", "recall"),
+    ("F1", "f1"),
+    ("ECE", "calibration_error"),
+    ("span F1", "span_f1"),
+)
+
+
+def figures(name: str, content: dict[str, Any]) -> Table:
+    """A row for each code."""
+    from rich.table import Table
+
+    low, high = content["macro_average_precision_95"]
+    interval = "" if low is None else f" ({low:.3f}-{high:.3f})"
+    shown = Table(
+        box=None,
+        padding=(0, 2, 0, 0),
+        title=f"{name}: {content['dialogues']} dialogues, {content['judged_turns']} turns, "
+        f"macro AP {shown_number(content['macro_average_precision'])}{interval}, macro F1 "
+        f"{shown_number(content['macro_f1'])}, flagged {content['flagged_per_100_turns']:.2f} and "
+        f"wrong {content['wrong_findings_per_100_turns']:.2f} per 100 turns",
+    )
+    for column in ("code", "errors", "AP", "95 %", *(heading for heading, _ in COLUMNS), "pair AUC"):
+        shown.add_column(column, justify="left" if column == "code" else "right", no_wrap=True)
+    for code, row in content["codes"].items():
+        low, high = row["average_precision_95"]
+        shown.add_row(
+            code if row["covered"] else f"{code} *",
+            str(row["n_errors"]),
+            shown_number(row["average_precision"]),
+            "" if low is None else f"{low:.2f}-{high:.2f}",
+            *(shown_number(row[key]) for _, key in COLUMNS),
+            f"{shown_number(row['pair_auc'])} ({row['n_pairs']})" if row["n_pairs"] else "",
+        )
+    shown.caption = "* not covered   FA, R@1FA: false alarms per 100 clean rows   R50: where half are found"
+    return shown
+
+
+def against(name: str, content: dict[str, Any]) -> Table:
+    """A row for each detector it was compared with."""
+    from rich.table import Table
+
+    shown = Table(
+        box=None, padding=(0, 2, 0, 0), title=f"{name}: less the others, with the paired 95 % interval"
+    )
+    for column in (
+        "against",
+        "its macro AP",
+        "difference",
+        "95 %",
+        "of covered codes",
+        "95 %",
+        "its F1",
+        "wrong per 100",
+    ):
+        shown.add_column(column, justify="left" if column == "against" else "right")
+    for other, row in content["against"].items():
+        cells = []
+        for scope in ("macro", "macro_covered"):
+            apart = row["difference"][scope]["average_precision"]
+            cells += [signed(apart["difference"]), f"{signed(apart['low'])} to {signed(apart['high'])}"]
+        theirs = row["figures"]
+        shown.add_row(
+            other,
+            shown_number(theirs["macro_average_precision"]),
+            *cells,
+            shown_number(theirs["macro_f1"]),
+            f"{theirs['wrong_findings_per_100_turns']:.2f}",
+        )
+    return shown
+
+
+def shown_number(value: float | None) -> str:
+    """Three decimals, or nothing."""
+    return "" if value is None else f"{value:.3f}"
+
+
+def signed(value: float | None) -> str:
+    """Three decimals with their sign, or nothing."""
+    return "" if value is None else f"{value:+.3f}"

@@ -1,0 +1,60 @@
+"""Figures as a report holds them: plain numbers, rounded, None where there is nothing to measure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from eval.figures import MACRO, Examined
+from eval.resampling import interval
+from eval.truth import Results, sources_of
+
+
+def described(examined: Examined, results: Results) -> dict[str, Any]:
+    """The figures as a report holds them, each with its 95 % interval under the name ``..._95``."""
+    scored = [verdict for _, verdict in results if verdict.status == "scored"]
+    covered = [code for code in examined.present if code in examined.covered]
+    whole = {name: _whole(name, values) for name, values in examined.whole.items()}
+    macro: dict[str, Any] = {}
+    for name in MACRO:
+        for suffix, codes in (("", examined.present), ("_covered", covered)):
+            macro |= _figure(f"macro_{name}{suffix}", examined.macro(name, codes))
+    return {
+        "dialogues": len(results),
+        "source_dialogues": len(sources_of(results)),
+        "failed": len(results) - len(scored),
+        "judged_turns": sum(len(verdict.probabilities or {}) for verdict in scored),
+        **{key: value for figure in whole.values() for key, value in figure.items()},
+        **macro,
+        "codes": {code: _row(examined, code) for code in examined.codes},
+    }
+
+
+def _whole(name: str, values: np.ndarray) -> dict[str, Any]:
+    """A figure of the whole set; nothing judged is nothing flagged."""
+    figure = _figure(name, values)
+    return figure | {name: figure[name] or 0.0} if name.endswith("turns") else figure
+
+
+def _row(examined: Examined, code: str) -> dict[str, Any]:
+    rows = examined.rows[code]
+    row: dict[str, Any] = {
+        "n_errors": int(rows.truth.sum()),
+        "n": len(rows.truth),
+        "flagged": int(rows.flagged.sum()),
+        "covered": code in examined.covered,
+        "n_pairs": len(examined.pairs[code].errors),
+    }
+    for name, values in examined.codes[code].items():
+        row |= _figure(name, values)
+    return row
+
+
+def _figure(name: str, values: np.ndarray) -> dict[str, Any]:
+    low, high = interval(values)
+    return {name: _number(float(values[0])), f"{name}_95": [_number(low), _number(high)]}
+
+
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else round(float(value), 4)

@@ -1,0 +1,1 @@
+"""Pre-training of decoders on dialogues: writing, rows, shape, loop, perplexity, card."""

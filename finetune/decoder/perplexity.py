@@ -1,0 +1,81 @@
+"""How well a decoder foretells held-out dialogues, by source.
+
+Perplexity counts every token, marks included, so it compares models of one tokenizer and style only.
+Bits per byte put the cost of all tokens on the bytes of the dialogues' text: they compare any models.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from finetune.decoder.rows import batch_of, plan
+from finetune.decoder.writing import Piece
+
+if TYPE_CHECKING:
+    import torch
+
+    from finetune.decoder.loop import Setting
+
+
+@dataclass
+class Cost:
+    """Nats spent on `tokens` tokens of `n_bytes` bytes of text."""
+
+    nats: float = 0.0
+    tokens: int = 0
+    n_bytes: int = 0
+
+    def add(self, other: Cost) -> None:
+        """Take another's too."""
+        self.nats += other.nats
+        self.tokens += other.tokens
+        self.n_bytes += other.n_bytes
+
+    @property
+    def per_token(self) -> float:
+        """Mean nats of a token."""
+        return self.nats / max(1, self.tokens)
+
+    def figures(self) -> dict[str, float]:
+        """As they stand in logs, manifests and cards."""
+        return {
+            "loss": round(self.per_token, 4),
+            "perplexity": round(math.exp(min(50.0, self.per_token)), 3),
+            "bits_per_byte": round(self.nats / math.log(2) / max(1, self.n_bytes), 4),
+            "tokens": self.tokens,
+        }
+
+
+def measure(model: Any, pieces: Sequence[Piece], setting: Setting) -> dict[str, Cost]:
+    """Each source's cost on `pieces`; the model comes back in training mode."""
+    import torch
+
+    costs: dict[str, Cost] = {}
+    rows = plan([len(piece.ids) for piece in pieces], 0, 1, setting.row_tokens)
+    model.eval()
+    with torch.no_grad():
+        for start in range(0, len(rows), setting.rows):
+            some = rows[start : start + setting.rows]
+            batch = batch_of(pieces, some, setting.rows, setting.row_tokens)
+            losses = setting.losses(model, batch)
+            for row, places in enumerate(some):
+                for segment, place in enumerate(places, 1):
+                    _count(costs, pieces[place], losses[row][batch.segments[row] == segment])
+    model.train()
+    return costs
+
+
+def _count(costs: dict[str, Cost], piece: Piece, losses: torch.Tensor) -> None:
+    nats = float(losses.double().sum())
+    costs.setdefault(piece.source, Cost()).add(Cost(nats, len(piece.ids) - 1, piece.n_bytes))
+
+
+def together(costs: dict[str, Cost]) -> Cost:
+    """All sources as one."""
+    total = Cost()
+    for cost in costs.values():
+        total.add(cost)
+    return total

@@ -1,0 +1,137 @@
+"""Figures of a training run: a line of JSON each, and MLflow and TensorBoard where they are installed.
+
+``metrics.jsonl`` is the record; the others are mirrors that nothing reads back. They are no
+dependencies: a machine without them loses nothing but the screens. Entries hold numbers and names,
+never dialogue text.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Protocol
+
+from detector.artifacts import Appender
+
+METRICS = "metrics.jsonl"
+
+
+class Mirror(Protocol):
+    """A tracker that is shown every entry too."""
+
+    def show(self, step: int, figures: Mapping[str, float]) -> None:
+        """Take the figures of one step."""
+
+    def close(self) -> None:
+        """Nothing more will come."""
+
+
+class MetricsLog:
+    """A folder's log of figures, opened for adding."""
+
+    def __init__(self, folder: Path, keep: int | None = None) -> None:
+        """`keep` bytes of an older log stay, all if it is None: a run that goes on from a checkpoint
+        drops the lines that it will write again.
+
+        Raises:
+            WorldError: the disk is full or failed.
+        """
+        path = folder / METRICS
+        there = path.stat().st_size if path.exists() else 0
+        self._file = Appender(path, there if keep is None else min(keep, there))
+        self._mirrors = list(mirrors(folder))
+
+    @property
+    def size(self) -> int:
+        """Bytes so far: what a checkpoint has to remember."""
+        return self._file.size
+
+    def write(self, entry: Mapping[str, Any]) -> None:
+        """Add an entry; its ``step`` places it in the mirrors."""
+        self._file.write(json.dumps(entry).encode() + b"\n")
+        figures = dict(flat(entry))
+        step = int(figures.pop("step", 0))
+        for mirror in self._mirrors:
+            mirror.show(step, figures)
+
+    def close(self) -> None:
+        """Make it durable and let it go."""
+        self._file.sync()
+        self._file.close()
+        for mirror in self._mirrors:
+            mirror.close()
+
+    def __enter__(self) -> MetricsLog:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def flat(entry: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, float]]:
+    """Every number of nested mappings under its path, ``heldout/star/perplexity``."""
+    for name, value in entry.items():
+        if isinstance(value, Mapping):
+            yield from flat(value, f"{above}{name}/")
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            yield f"{above}{name}", float(value)
+
+
+def mirrors(folder: Path) -> Iterator[Mirror]:
+    """The trackers that are installed here. DIALINT_MIRRORS=0 wants none."""
+    if os.environ.get("DIALINT_MIRRORS") == "0":
+        return
+    if find_spec("tensorboard"):
+        yield TensorBoard(folder)
+    if find_spec("mlflow"):
+        yield MLflow(folder)
+
+
+class TensorBoard:
+    """Event files under ``tensorboard/`` of the run's folder."""
+
+    def __init__(self, folder: Path) -> None:
+        from torch.utils.tensorboard import SummaryWriter
+
+        self._writer: Any = SummaryWriter(str(folder / "tensorboard"))
+
+    def show(self, step: int, figures: Mapping[str, float]) -> None:
+        """Take the figures of one step."""
+        for name, value in figures.items():
+            self._writer.add_scalar(name, value, step)
+
+    def close(self) -> None:
+        """Write what is left."""
+        self._writer.close()
+
+
+class MLflow:
+    """A run named like the folder, where MLFLOW_TRACKING_URI says, else in ``mlflow.db`` beside it. A run
+    that goes on is the same run."""
+
+    def __init__(self, folder: Path) -> None:
+        client = import_module("mlflow").MlflowClient
+        self._metric: Any = import_module("mlflow.entities").Metric
+        uri = os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{(folder / 'mlflow.db').resolve()}"
+        self._client: Any = client(tracking_uri=uri)
+        known = folder / "mlflow_run"
+        if not known.exists():
+            found = self._client.get_experiment_by_name("dialint")
+            experiment = found.experiment_id if found else self._client.create_experiment("dialint")
+            known.write_text(self._client.create_run(experiment, run_name=folder.name).info.run_id)
+        self._run = known.read_text()
+
+    def show(self, step: int, figures: Mapping[str, float]) -> None:
+        """Take the figures of one step."""
+        now = int(1000 * time.time())
+        metrics = [self._metric(name, value, now, step) for name, value in figures.items()]
+        self._client.log_batch(self._run, metrics=metrics)
+
+    def close(self) -> None:
+        """Mark the run as finished; going on opens it again."""
+        self._client.set_terminated(self._run)

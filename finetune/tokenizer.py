@@ -1,0 +1,107 @@
+"""The byte-level BPE tokenizer of the small decoder, and the marks it writes dialogues with.
+
+Learns merges from the text of dialogues; any bytes can be written, digits one by one. Every control
+token has the form ``<|name|>``; text that looks like one is never encoded as one by the renderer and
+by `finetune.decoder.writing`, which take the added tokens out before they read what people wrote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from detector.artifacts import atomic_file, write_json
+from detector.errors import ConfigError
+from detector.records import Role
+from detector.render import RenderConfig, visible_text
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+PAD, BEGIN, END = "<|pad|>", "<|begin|>", "<|end|>"
+SLOT, DIALOGUE_SLOT = "<|slot|>", "<|dialogue_slot|>"
+IM_START, IM_END = "<|im_start|>", "<|im_end|>"
+ROLES: dict[Role, str] = {
+    "customer": "<|customer|>",
+    "agent": "<|agent|>",
+    "bot": "<|bot|>",
+    "system": "<|system|>",
+}
+CONTROL = (PAD, BEGIN, END, *ROLES.values(), SLOT, DIALOGUE_SLOT, IM_START, IM_END)
+"""All control tokens; their ids are their places here."""
+SMALLEST = len(CONTROL) + 256
+
+PIECES = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+"""No merge crosses these pieces: words with one sign or space before them, single digits, signs,
+spaces. Source: the tokenizer of Qwen2 (Apache-2.0)."""
+
+CHAT_TEMPLATE = (
+    "{%- for message in messages %}"
+    "{{- '<|im_start|>' + message['role'] + '\\n' }}"
+    "{%- if message['role'] == 'assistant' %}"
+    "{%- generation %}{{- message['content'] + '<|im_end|>' }}{%- endgeneration %}{{- '\\n' }}"
+    "{%- else %}{{- message['content'] + '<|im_end|>\\n' }}{%- endif %}"
+    "{%- endfor %}"
+    "{%- if add_generation_prompt %}{{- '<|im_start|>assistant\\n' }}{%- endif %}"
+)
+"""ChatML; the assistant's words are marked, so that a trainer can learn from them alone."""
+
+
+def learn(texts: Iterable[str], vocabulary: int) -> Tokenizer:
+    """A tokenizer of at most `vocabulary` tokens, fewer where the text has no more pairs that repeat.
+
+    Raises:
+        ConfigError: `vocabulary` does not hold all bytes and control tokens.
+    """
+    from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+
+    if vocabulary < SMALLEST:
+        raise ConfigError("E_VOCABULARY", f"--vocabulary {vocabulary}: the least is {SMALLEST}")
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(PIECES), behavior="isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary,
+        min_frequency=2,
+        special_tokens=[AddedToken(mark, special=True, normalized=False) for mark in CONTROL],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator((visible_text(text)[0] for text in texts), trainer)
+    return tokenizer
+
+
+def save(tokenizer: Tokenizer, folder: Path) -> None:
+    """Write ``tokenizer.json`` and a ``tokenizer_config.json`` that transformers' AutoTokenizer reads."""
+    with atomic_file(folder / "tokenizer.json") as file:
+        file.write(tokenizer.to_str().encode())
+    told: dict[str, Any] = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "bos_token": BEGIN,
+        "eos_token": IM_END,  # what ends an answer; a dialogue ends with END
+        "pad_token": PAD,
+        "model_input_names": ["input_ids", "attention_mask"],
+        "clean_up_tokenization_spaces": False,
+        "chat_template": CHAT_TEMPLATE,
+    }
+    write_json(folder / "tokenizer_config.json", told)
+
+
+def decoder_render(context_tokens: int) -> RenderConfig:
+    """How dialogues are written for a scanner with the small decoder as its backbone: as in pre-training."""
+    return RenderConfig(
+        context_tokens=context_tokens,
+        roles={role: ROLES[role] for role in ("customer", "agent", "bot")},
+        begin=BEGIN,
+        slot=SLOT,
+        dialogue_slot=DIALOGUE_SLOT,
+    )

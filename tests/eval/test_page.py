@@ -1,0 +1,146 @@
+"""The page: escaped text, nothing from outside, and no text at all when that was asked for."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+import tiny
+
+from detector.detectors import DetectorConfig
+from detector.errors import ConfigError
+from detector.records import Dialogue, Example, Finding, Label, Turn, Verdict
+from detector.taxonomy import Taxonomy, load
+from eval.comparison import difference
+from eval.figures import examine
+from eval.report.page import page
+from eval.resampling import resamples
+from eval.run import EvalConfig, compare, run
+from eval.slices import slices
+from eval.truth import judge
+from eval.worst import told_of, worst
+
+NASTY = '<script>alert("w1")</script> & <img src=http://x.example/a.png> you fool'
+
+
+class Fixed:
+    """Accuses every agent turn of T1 with the probability that the dialogue's id ends in."""
+
+    release, fingerprint, codes = "fixed<1>", "0" * 64, ("T1",)
+    taxonomy: Taxonomy = load()
+
+    def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
+        return [self._verdict(dialogue) for dialogue in dialogues]
+
+    def _verdict(self, dialogue: Dialogue) -> Verdict:
+        sure = int(dialogue.id[-1]) / 10
+        text = dialogue.turns[1].text
+        found = Finding(
+            code="T1", turn=1, severity="S2", probability=sure, quote="x", start=0, end=len(text), reason="x"
+        )
+        return Verdict(
+            dialogue_id=dialogue.id, release=self.release, taxonomy="1.0.0", status="scored", quality=75.0,
+            findings=(found,) if sure >= 0.5 else (), probabilities={1: {"T1": sure}},
+        )  # fmt: skip
+
+
+def example(name: str, error: bool, text: str = "fine") -> Example:
+    turns = (Turn(index=0, role="customer", text="w1 <b>w2"), Turn(index=1, role="agent", text=text + name))
+    label = Label(dialogue_id=name, turn=1, code="T1", probability=1.0, method="inject:x", start=0, end=3)
+    return Example(
+        dialogue=Dialogue(id=name, turns=turns, metadata={"source": name[0]}),
+        labels=(label,) if error else (),
+        split="test",
+    )
+
+
+EXAMPLES = [
+    example("a9", True),
+    example("b8", False, NASTY),
+    example("a1", False),
+    example("b2", True, NASTY),
+]
+
+
+def made(with_text: bool) -> str:
+    detector = Fixed()
+    results = judge(detector, EXAMPLES)
+    content, mistakes = compare(detector, results, {"same": detector}, {"same": results}, 20)
+    report = {"release": detector.release, "fingerprint": "0", "rounds": 20, "sets": {"a <set>": content}}
+    json.dumps(report, allow_nan=False)
+    return page(report, {"a <set>": [told_of(m, results) for m in mistakes]} if with_text else None)
+
+
+class Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+
+def test_text_is_escaped_and_nothing_comes_from_outside() -> None:
+    content = made(with_text=True)
+    tags = Tags()
+    tags.feed(content)
+    assert "&lt;script&gt;" in content
+    assert "you fool" in content
+    assert {"script", "img", "link", "iframe", "object", "b8"}.isdisjoint(tag for tag, _ in tags.tags)
+    held = [(name, value or "") for _, given in tags.tags for name, value in given.items()]
+    assert all(value.startswith("#") for name, value in held if name in ("href", "src"))
+    assert not re.search(r"url\(|@import|https?:", content.replace("http://x.example/a.png", ""))
+
+
+def test_no_text_leaves_only_places() -> None:
+    content = made(with_text=False)
+    assert "fool" not in content
+    assert "turn 1 of b8" in content
+
+
+def test_worst_mistakes_are_the_surest_ones() -> None:
+    results = judge(Fixed(), EXAMPLES)
+    found = worst(results, examine(Fixed(), results, resamples(4, 0)).rows)
+    assert [(m.kind, m.example, m.probability) for m in found] == [
+        ("accused wrongly", 1, 0.8),
+        ("not seen", 3, 0.2),
+    ]
+
+
+def test_slices_by_source_have_their_own_figures() -> None:
+    results = judge(Fixed(), EXAMPLES)
+    counts = resamples(4, 20)
+    found = slices(results, examine(Fixed(), results, counts).rows, counts)
+    assert found["source corpus"]["a"]["precision_of_findings"][0] == 1.0
+    assert found["source corpus"]["b"]["precision_of_findings"][0] == 0.0
+    assert found["source corpus"]["b"]["wrong_findings_per_100_turns"][0] == 50.0
+    assert found["agent turns in the dialogue"]["1 to 3"]["turns"] == 4
+
+
+def test_a_detector_less_itself_is_nothing_on_every_draw() -> None:
+    results = judge(Fixed(), EXAMPLES)
+    mine = examine(Fixed(), results, resamples(4, 50))
+    apart = difference(mine, mine)
+    nothing = {"difference": 0.0, "low": 0.0, "high": 0.0}
+    assert apart["macro"]["average_precision"] == nothing
+    assert apart["codes"]["T1"]["f1"] == nothing
+    assert apart["whole"]["wrong_findings_per_100_turns"] == nothing
+
+
+def test_the_command_compares_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, html, out = tmp_path / "set.jsonl", tmp_path / "r.html", tmp_path / "r.json"
+    path.write_text("".join(item.model_dump_json() + "\n" for item in EXAMPLES))
+    release = tiny.write_release(tmp_path / "r")
+    config = EvalConfig(against=("clean", "rules", str(release)), out=out, html=html, no_text=True, rounds=5)
+    run(path, config=config, detector=DetectorConfig(release=release))
+    report = json.loads(out.read_text())["sets"]["set"]
+    same = report["against"][str(release)]["difference"]["macro"]["average_precision"]
+    assert same == {"difference": 0.0, "low": 0.0, "high": 0.0}
+    assert "fool" not in html.read_text() + out.read_text()
+    assert "rules" in capsys.readouterr().out
+    with pytest.raises(ConfigError, match="neither a folder"):
+        run(path, config=EvalConfig(against=("nobody",)), detector=DetectorConfig(release=release))

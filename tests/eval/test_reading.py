@@ -1,0 +1,62 @@
+"""Findings drawn for a person, and the tally of a file that a person filled in."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from detector.errors import ConfigError, InputRefused
+from detector.records import Finding, Verdict
+from eval.reading import SampleConfig, counted, draw, sample
+
+
+@pytest.fixture
+def scored(tmp_path: Path) -> tuple[Path, Path]:
+    log, verdicts = tmp_path / "log.jsonl", tmp_path / "verdicts.jsonl"
+    with open(log, "w") as logs, open(verdicts, "w") as found:
+        for name in ("a", "b", "c"):
+            turns = [
+                {"role": "customer", "text": "=1 | w"},
+                {"role": "agent", "text": f"no, {name}@x.example"},
+            ]
+            logs.write(json.dumps({"id": name, "turns": turns}) + "\n")
+            finding = Finding(
+                code="T1", turn=1, severity="S2", probability=0.9, quote="no", start=0, end=2, reason="x"
+            )
+            verdict = Verdict(
+                dialogue_id=name,
+                release="r",
+                taxonomy="1.0.0",
+                status="scored",
+                quality=1.0,
+                findings=(finding,),
+            )
+            found.write(verdict.model_dump_json() + "\n")
+    return log, verdicts
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".md"])
+def test_there_and_back(scored: tuple[Path, Path], suffix: str) -> None:
+    log, verdicts = scored
+    out = log.with_name(f"judged{suffix}")
+    sample(verdicts, config=SampleConfig(log=(str(log),), out=out, n=2))
+    text = out.read_text()
+    assert "@x.example" not in text
+    with pytest.raises(InputRefused, match="finding 1"):
+        counted(out)
+    mark = ",no,," if suffix == ".csv" else "| no |  |"
+    assert text.count(mark) == 2
+    for said in ("right", "wrong"):
+        text = text.replace(mark, f",no,{said}," if suffix == ".csv" else f"| no | {said} |", 1)
+    out.write_text(text)
+    assert counted(out) == {"all": {"right": 1, "wrong": 1}, "T1": {"right": 1, "wrong": 1}}
+    with pytest.raises(ConfigError):
+        sample(verdicts, config=SampleConfig(log=(str(log),), out=out))
+
+
+def test_a_seed_draws_the_same(scored: tuple[Path, Path]) -> None:
+    verdicts = [Verdict.model_validate_json(line) for line in scored[1].read_text().splitlines()]
+    assert draw(verdicts, 2, 1) == draw(verdicts, 2, 1)
+    assert len(draw(verdicts, 50, 1)) == 3
