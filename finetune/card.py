@@ -50,10 +50,9 @@ def model_card(info: ReleaseInfo, examples: dict[str, Any]) -> str:
         "- It reads at most "
         f"{info.render.context_tokens} tokens at once and leaves system messages out; longer dialogues are "
         "cut into overlapping windows.\n"
-        "- It knows neither your policies nor your sources: codes of information and process are not "
-        "covered.\n"
-        "- Dialogues whose agent repeats himself word for word, or speaks of a PIN or password, were left "
-        "out of all these sets: the figures of M3's check and of V2 say nothing of such dialogues.\n"
+        "- It knows neither your policies nor your sources.\n"
+        "- Dialogues whose agent repeats himself without cause, or speaks of a PIN or password, were left "
+        "out of all these sets: the figures of V2 say nothing of such dialogues.\n"
         "- English only; capital letters are invisible to its base model.\n",
     ]
     return "\n".join(part for part in parts if part)
@@ -79,9 +78,10 @@ def _coverage(info: ReleaseInfo, code: str) -> str:
 def _figures(name: str, content: Any) -> str:
     head = (
         f"### {name}: {SETS[name]}\n\n{content['dialogues']} dialogues, {content['judged_turns']} turns; "
-        f"macro AP {_shown(content['macro_average_precision'])}, macro FA@R50 "
-        f"{_shown(content['macro_false_alarms_at_recall_50'])}; {content['flagged_per_100_turns']:.2f} turns "
-        f"flagged and {content['wrong_findings_per_100_turns']:.2f} findings wrong per 100 turns.\n"
+        f"macro AP of the covered codes {_with_interval(content, 'macro_average_precision_covered')}, macro "
+        f"FA@R50 {_shown(content['macro_false_alarms_at_recall_50_covered'])}; "
+        f"{_with_interval(content, 'flagged_per_100_turns')} turns flagged and "
+        f"{_with_interval(content, 'wrong_findings_per_100_turns')} findings wrong per 100 turns.\n"
     )
     rows = [_row(code, row) for code, row in content["codes"].items() if row["n_errors"] and row["covered"]]
     if not rows:
@@ -97,14 +97,11 @@ def _figures(name: str, content: Any) -> str:
 
 
 def _row(code: str, row: dict[str, Any]) -> str:
-    low, high = row["average_precision_95"]
-    interval = "" if low is None else f" ({low:.2f} to {high:.2f})"
     pairs = f"{_shown(row['pair_auc'])} ({row['n_pairs']})" if row["n_pairs"] else ""
     keys = ("false_alarms_at_recall_50", "precision", "recall", "calibration_error", "span_f1")
     cells = " | ".join(_shown(row[key]) for key in keys)
-    return (
-        f"| {code} | {row['n_errors']} | {_shown(row['average_precision'])}{interval} | {cells} | {pairs} |"
-    )
+    precision = _with_interval(row, "average_precision")
+    return f"| {code} | {row['n_errors']} | {precision} | {cells} | {pairs} |"
 
 
 def _left_out(rows: Any) -> str:
@@ -115,6 +112,12 @@ def _left_out(rows: Any) -> str:
         "### Trained but left out\n\nCodes that did not earn their place on families never shown; average "
         "precision on test_unseen: " + ", ".join(words) + ".\n"
     )
+
+
+def _with_interval(figures: dict[str, Any], name: str) -> str:
+    """A figure with its 95 % interval, where it has one."""
+    low, high = figures[f"{name}_95"]
+    return _shown(figures[name]) + ("" if low is None else f" ({low:.2f} to {high:.2f})")
 
 
 def _shown(value: float | None) -> str:

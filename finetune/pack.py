@@ -24,7 +24,7 @@ from detector.detectors import DetectorConfig
 from detector.errors import ConfigError, DialogueFailed, OutputRefused
 from detector.masking import mask_dialogue
 from detector.pipeline import ReleaseDetector, load_detector
-from detector.records import Example
+from detector.records import Example, Verdict
 from detector.release import SCALE, WEIGHTS, Base, ReleaseInfo, seal
 from detector.render import RenderConfig
 from detector.scanner import Array, Scanner
@@ -104,17 +104,32 @@ def _report(
     config: PackConfig, detector: ReleaseDetector, info: ReleaseInfo, calibrated: dict[str, CodeRelease]
 ) -> dict[str, Any]:
     """The figures of every test set, and of the codes that were left out."""
-    judge_with = detector.under(info)
+    judge_with, everything = (
+        detector.under(info),
+        detector.under(info.model_copy(update={"codes": calibrated})),
+    )
     report: dict[str, Any] = {}
     for name in REPORTED:
         print(f"examining {name}", flush=True)
-        examples = list(read_examples(config.examples / f"{name}.jsonl"))
-        report[name] = measure(judge_with, judge(judge_with, examples), config.rounds)
-    everything = detector.under(info.model_copy(update={"codes": calibrated}))
-    examples = list(read_examples(config.examples / "test_unseen.jsonl"))
-    rows = measure(everything, judge(everything, examples), 0)["codes"]
-    report["left_out"] = {code: row for code, row in rows.items() if code not in info.codes}
+        results = judge(everything, read_examples(config.examples / f"{name}.jsonl"))
+        report[name] = measure(judge_with, [_only(info, result) for result in results], config.rounds)
+        if name == "test_unseen":
+            rows = measure(everything, results, config.rounds)["codes"]
+            report["left_out"] = {code: row for code, row in rows.items() if code not in info.codes}
     return report
+
+
+def _only(info: ReleaseInfo, result: tuple[Example, Verdict]) -> tuple[Example, Verdict]:
+    """The result with what the release covers alone."""
+    example, verdict = result
+    given = verdict.probabilities or {}
+    kept = {
+        "findings": tuple(finding for finding in verdict.findings if finding.code in info.codes),
+        "probabilities": {
+            turn: {c: p for c, p in row.items() if c in info.codes} for turn, row in given.items()
+        },
+    }
+    return example, verdict.model_copy(update=kept)
 
 
 def _compress(source: Path, target: Path, base_sha256: str) -> None:
