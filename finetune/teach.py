@@ -1,4 +1,4 @@
-"""The loop that teaches a scanner: rows of windows, a loss, a schedule, checkpoints, dev figures.
+"""The loop that teaches a scanner: rows of windows, a schedule, checkpoints, a log.
 
 Knows targets and a model; what they are made of stands in `finetune.scan` and `finetune.examples`.
 """
@@ -13,18 +13,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from detector.artifacts import fingerprint
 from detector.errors import OutputRefused
-from eval.metrics import average_precision, pair_auc
 from finetune.examples import Target
+from finetune.looks import look
+from finetune.losses import scan_loss
+from finetune.metrics_log import MetricsLog
+from finetune.progress import Progress
 
 if TYPE_CHECKING:
-    import torch
-
     from detector.engines.scan_model import ScanModel
-    from detector.scanner import WindowScores
     from finetune.scan import ScanConfig
 
 CHECKPOINT = "checkpoint.pt"
@@ -63,30 +61,30 @@ def teach(
     checkpoint = config.out / CHECKPOINT
     job = _job(config)
     first = _resume(checkpoint, job, model, optimizer, schedule)
-    started = saved = time.time()
-    tokens, running = 0, 0.0
+    saved, running = time.time(), 0.0
+
+    def looked(at_most: int | None) -> dict[str, Any]:
+        return {name: look(model, some[:at_most], codes, config.row_tokens) for name, some in check.items()}
+
     model.train()
-    for step in range(first, len(rows)):
-        loss = _loss(config, model, [learn[place] for place in rows[step]])
-        loss.backward()  # type: ignore[no-untyped-call]
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        schedule.step()
-        optimizer.zero_grad()
-        tokens += sum(len(learn[place].window) for place in rows[step])
-        running = float(loss.detach()) if not running else 0.98 * running + 0.02 * float(loss.detach())
-        if step % 50 == 0:
-            speed = tokens / (time.time() - started)
-            left = (len(rows) - step) * (time.time() - started) / (step + 1 - first)
-            _log(config, {"step": step, "of": len(rows), "loss": running, "tokens_s": speed, "left_s": left})
-        if time.time() - saved > 60 * config.checkpoint_minutes:
-            saved = time.time()
-            _checkpoint(checkpoint, job, step + 1, model, optimizer, schedule)
-            found = {name: _found(config, model, some[:CHECKED_OFTEN], codes) for name, some in check.items()}
-            _log(config, {"step": step, **found})
-            model.train()
-    found = {name: _found(config, model, whole, codes) for name, whole in check.items()}
-    _log(config, {"step": len(rows), **found})
+    with MetricsLog(config.out) as log, Progress(len(rows), first) as progress:
+        for step in range(first, len(rows)):
+            loss = scan_loss(config, model, [learn[place] for place in rows[step]])
+            loss.backward()  # type: ignore[no-untyped-call]
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            schedule.step()
+            optimizer.zero_grad()
+            running = float(loss.detach()) if not running else 0.98 * running + 0.02 * float(loss.detach())
+            progress.advance(sum(len(learn[place].window) for place in rows[step]), f"loss {running:.3f}")
+            if step % 50 == 0:
+                log.write({"step": step, "of": len(rows), "loss": running, "tokens_s": progress.tokens_s})
+            if time.time() - saved > 60 * config.checkpoint_minutes:
+                saved = time.time()
+                _checkpoint(checkpoint, job, step + 1, model, optimizer, schedule)
+                log.write({"step": step, **looked(CHECKED_OFTEN)})
+                model.train()
+        log.write({"step": len(rows), **looked(None)})
 
 
 def _rows(config: ScanConfig, learn: Sequence[Target]) -> Iterator[list[int]]:
@@ -109,113 +107,6 @@ def _rows(config: ScanConfig, learn: Sequence[Target]) -> Iterator[list[int]]:
         room -= len(learn[place].window)
     if row:
         yield row
-
-
-def _loss(config: ScanConfig, model: ScanModel, batch: Sequence[Target]) -> torch.Tensor:
-    """Mean cross-entropy of a slot, summed over codes, plus the weighted mean of an evidence token, plus
-    the weighted mean of what a pair says: the error above its twin."""
-    import torch
-    from torch.nn.functional import softplus
-
-    from detector.engines.local import head_places, row_of
-
-    windows = [target.window for target in batch]
-    row = row_of(windows)
-    places = head_places(windows, row)
-    with torch.autocast("cpu", torch.bfloat16):
-        states = model.hidden(row)
-    states = states.float()
-    turns = model.turn_head(states[places.slots])
-    ends = model.dialogue_head(states[places.ends])
-    ended = [target for target in batch if target.window.dialogue_slot is not None]
-    judged = [place for place, target in enumerate(ended) if target.dialogue is not None]
-    loss = (
-        _entropy(config, turns, [target.turns for target in batch])
-        + _entropy(config, ends[judged], [t.dialogue[None] for t in ended if t.dialogue is not None])
-        + config.span_weight
-        * _entropy(config, model.span_head(states[places.tokens]), [target.spans for target in batch])
-    )
-    errors, twins = _rivals(batch, turns, ends)
-    if config.pair_weight and errors:
-        loss = loss + config.pair_weight * softplus(torch.stack(twins) - torch.stack(errors)).mean()
-    return loss
-
-
-def _entropy(config: ScanConfig, logits: torch.Tensor, wanted: list[Any]) -> torch.Tensor:
-    """Binary cross-entropy of shape (places, codes) with soft labels, summed over codes, mean over places.
-
-    With `focal` above 0 what is judged well already counts less. Source: Lin et al. 2017, equation 4.
-    """
-    import torch
-    from torch.nn.functional import binary_cross_entropy_with_logits
-
-    if not len(logits):
-        return logits.new_zeros(())
-    truth = torch.from_numpy(np.concatenate(wanted))
-    weight = 1 + (config.error_weight - 1) * truth
-    if config.focal:
-        weight = weight * (torch.sigmoid(logits.detach()) - truth).abs() ** config.focal
-    return binary_cross_entropy_with_logits(logits, truth, weight, reduction="sum") / len(logits)
-
-
-def _rivals(
-    batch: Sequence[Target], turns: torch.Tensor, ends: torch.Tensor
-) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-    """The scores of errors and of their twins, pair by pair, where both are in this batch."""
-    sides: dict[str, dict[bool, torch.Tensor]] = {}
-    slot = end = 0
-    for target in batch:
-        if target.rival is not None:
-            place, code = target.rival
-            score = ends[end, code] if place < 0 else turns[slot + place, code]
-            sides.setdefault(target.pair, {})[target.error] = score
-        slot += len(target.window.slots)
-        end += target.window.dialogue_slot is not None
-    both = [side for side in sides.values() if len(side) == 2]
-    return [side[True] for side in both], [side[False] for side in both]
-
-
-def _found(
-    config: ScanConfig, model: ScanModel, check: Sequence[Target], codes: list[str]
-) -> dict[str, dict[str, float]]:
-    """Average precision of each code on the windows, and the share of pairs with the error above."""
-    from detector.engines.local import LocalEngine
-
-    learnt = [weight for weight in model.parameters() if weight.requires_grad]
-    results = LocalEngine(model, row_tokens=config.row_tokens).scan([target.window for target in check])
-    for weight in learnt:
-        weight.requires_grad_(True)
-    ended = [(r, t) for r, t in zip(results, check, strict=True) if t.dialogue is not None]
-    precision, pairs = {}, {}
-    for column, code in enumerate(codes):
-        truth = np.concatenate([target.turns[:, column] for target in check]) > 0.5
-        scores = np.concatenate([result.slots[:, column] for result in results])
-        if not truth.any():
-            truth = np.array([t.dialogue[column] > 0.5 for _, t in ended if t.dialogue is not None], bool)
-            scores = np.array([r.dialogue[column] for r, _ in ended if r.dialogue is not None])
-        if truth.any():
-            precision[code] = round(average_precision(truth, scores), 3)
-        errors, twins = _sides(check, results, column)
-        if len(errors):
-            pairs[code] = round(pair_auc(errors, twins), 3)
-    return {name: {"macro": round(float(np.mean(list(rows.values()))), 3), **rows}
-            for name, rows in (("ap", precision), ("pairs", pairs)) if rows}  # fmt: skip
-
-
-def _sides(
-    check: Sequence[Target], results: Sequence[WindowScores], column: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Scores of errors and of their twins, each of shape (pairs,)."""
-    sides: dict[str, dict[bool, float]] = {}
-    for target, result in zip(check, results, strict=True):
-        if target.rival is None or target.rival[1] != column:
-            continue
-        place = target.rival[0]
-        scores = result.dialogue if place < 0 else result.slots[place]
-        if scores is not None:
-            sides.setdefault(target.pair, {})[target.error] = float(scores[column])
-    both = [side for side in sides.values() if len(side) == 2]
-    return np.array([side[True] for side in both]), np.array([side[False] for side in both])
 
 
 def _warm_then_cosine(steps: int) -> Any:
@@ -267,9 +158,3 @@ def _resume(path: Path, job: str, model: Any, optimizer: Any, schedule: Any) -> 
     optimizer.load_state_dict(state["optimizer"])
     schedule.load_state_dict(state["schedule"])
     return int(state["step"])
-
-
-def _log(config: ScanConfig, entry: dict[str, Any]) -> None:
-    with open(config.out / "metrics.jsonl", "a") as file:
-        file.write(json.dumps(entry) + "\n")
-    print(json.dumps(entry), flush=True)

@@ -185,14 +185,14 @@ def test_a_killed_run_goes_on_bit_for_bit(
 ) -> None:
     again = replace(config, out=tmp_path / "scanner", checkpoint_minutes=0)
     steps = iter(range(20))
-    loss = finetune.teach._loss
+    loss = finetune.teach.scan_loss
 
     def dies(*args: object) -> torch.Tensor:
         if next(steps, None) is None:
             raise KeyboardInterrupt
         return loss(*args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(finetune.teach, "_loss", dies)
+    monkeypatch.setattr(finetune.teach, "scan_loss", dies)
     with pytest.raises(KeyboardInterrupt):
         scan(again)
     monkeypatch.undo()
