@@ -13,7 +13,7 @@ from detector.artifacts import read_manifest, sha256_file, verify_files
 from detector.errors import ConfigError, InputRefused, OutputRefused
 from detector.records import Example
 from labeling.inject.corpora import CORPORA, read, split_of
-from labeling.inject.families import all_families
+from labeling.inject.families import all_families, all_negatives
 from labeling.inject.run import InjectConfig, run
 
 PLACES = ("Ashford", "Brook", "Corby", "Dover", "Epsom", "Filey", "Goole", "Hythe", "Ilkley", "Jarrow")
@@ -121,14 +121,23 @@ def test_labels_sit_on_agent_turns_and_their_spans_in_the_text(made: Path) -> No
     assert count > 100
 
 
-def test_held_out_families_never_reach_training(made: Path) -> None:
-    held = {f"inject:{family.name}" for family in all_families() if family.use != "train"}
-    for name, wanted in (("train", False), ("dev", False), ("calibration", False), ("test_seen", False),
-                         ("dev_unseen", True), ("test_unseen", True), ("test_domain", True)):  # fmt: skip
+def test_every_set_holds_errors_of_its_own_families_alone(made: Path) -> None:
+    use = {f"inject:{family.name}": family.use for family in all_families()}
+    for name, wanted in (
+        ("train", {"train"}), ("dev", {"train"}), ("calibration", {"train", "dev"}), ("test_seen", {"train"}),
+        ("dev_unseen", {"dev"}), ("test_unseen", {"exam"}), ("test_domain", {"exam"}),
+    ):  # fmt: skip
         methods = {label.method for row in examples(made / f"{name}.jsonl") for label in row.labels}
-        assert methods
-        assert {method in held for method in methods} == {wanted}, name
+        assert {use[method] for method in methods} == wanted, name
     assert not any(row.labels for row in examples(made / "clean_star.jsonl"))
+
+
+def test_hard_negatives_and_probes_keep_to_their_sets_too(made: Path) -> None:
+    use = {negative.name: negative.use for negative in all_negatives()}
+    for name in ("train", "dev", "test_unseen"):
+        ids = [row.dialogue.id.rpartition("~")[2] for row in examples(made / f"{name}.jsonl")]
+        found = {use[stem] for stem in ids if ".not-" in stem}
+        assert found == {"exam" if name == "test_unseen" else "train"}, name
 
 
 def test_no_dialogue_straddles_splits_and_ids_are_unique(made: Path) -> None:
