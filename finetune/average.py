@@ -17,13 +17,14 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from detector.artifacts import fingerprint, read_manifest, sha256_file, write_manifest
+from detector.artifacts import disk_errors, fingerprint, read_manifest, sha256_file, write_manifest
 from detector.errors import ConfigError, OutputRefused
 from detector.release import WEIGHTS
 
 TRAINING = "training.json"
 SAME = ("codes", "render", "base_sha256")
 """What scanners must share to be averaged."""
+FILES = (WEIGHTS, "config.json", "tokenizer.json")
 
 
 @Parameter(name="*")
@@ -46,16 +47,29 @@ def average(*scanners: Path, config: Annotated[AverageConfig, Parameter(name="*"
         raise ConfigError("E_OPTION", "name at least two folders of dialint train scan")
     if (config.out / TRAINING).exists():
         raise OutputRefused("E_EXISTS", f"{config.out}: holds a trained scanner already; name another folder")
-    told = [read_manifest(folder / TRAINING) for folder in scanners]
+    told = [_told(folder) for folder in scanners]
     for folder, training in zip(scanners, told, strict=True):
         other = [name for name in SAME if training[name] != told[0][name]]
         if other:
             raise ConfigError("E_OTHER_BASE", f"{folder}: another {', '.join(other)} than {scanners[0]}")
-    config.out.mkdir(parents=True, exist_ok=True)
+    with disk_errors(config.out):
+        config.out.mkdir(parents=True, exist_ok=True)
     _write_mean([folder / WEIGHTS for folder in scanners], config.out / WEIGHTS)
     for name in ("config.json", "tokenizer.json"):
         shutil.copyfile(scanners[0] / name, config.out / name)
     write_manifest(config.out / TRAINING, _training(scanners, told))
+
+
+def _told(folder: Path) -> dict[str, Any]:
+    """What a trained scanner's folder says of itself.
+
+    Raises:
+        ConfigError: it is none, or a file of it is missing.
+    """
+    told = read_manifest(folder / TRAINING)
+    if told.get("kind") != "scanner" or not all((folder / name).is_file() for name in FILES):
+        raise ConfigError("E_SCANNER", f"{folder}: no folder of dialint train scan, or not all of it")
+    return told
 
 
 def _write_mean(sources: list[Path], target: Path) -> None:

@@ -60,8 +60,7 @@ class Corpus:
             raise InputRefused("E_CORPUS", f"{self.folder}: no {split}-*.parquet")
         for path in paths:
             for row in _rows(path):
-                if self._wanted(row) and (turns := _turns(path, row)):
-                    dialogue = Dialogue(id=row["dialogue_id"], turns=turns, language=row["language"])
+                if self._wanted(row) and (dialogue := _dialogue(path, row)):
                     if not self.raw:
                         dialogue, _ = mask_dialogue(dialogue)
                     yield Sourced(dialogue, row["source"], row["licence"])
@@ -98,14 +97,16 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
         raise InputRefused("E_CORPUS", f"{path}: not readable as Parquet ({type(error).__name__})") from None
 
 
-def _turns(path: Path, row: dict[str, Any]) -> tuple[Turn, ...]:
+def _dialogue(path: Path, row: dict[str, Any]) -> Dialogue | None:
+    """The row's dialogue; None if nobody says anything in it."""
     try:
-        return tuple(
+        turns = tuple(
             Turn(index=index, role=turn["role"], text=turn["text"])
             for index, turn in enumerate(row["turns"])
             if (turn["text"] or "").strip()
         )
+        return Dialogue(id=row["dialogue_id"], turns=turns, language=row["language"]) if turns else None
     except (ValidationError, TypeError, KeyError):
         raise InputRefused(
-            "E_CORPUS", f"{path}: dialogue {row['dialogue_id']} has a turn without role or text"
+            "E_CORPUS", f"{path}: dialogue {row['dialogue_id']} has no id, or a turn without role or text"
         ) from None

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from cyclopts import Parameter
 
-from detector.artifacts import fingerprint, sha256_file
+from detector.artifacts import disk_errors, fingerprint, sha256_file
 from detector.errors import ConfigError, OutputRefused
 from finetune.corpus import Corpus, Sourced, sample
 
@@ -29,6 +29,17 @@ if TYPE_CHECKING:
 
 Precision = Literal["auto", "fp32", "bf16"]
 NOT_OF_THE_JOB = ("out", "checkpoint_minutes", "threads")
+LEAST = {
+    "rows": 1,
+    "accumulate": 1,
+    "row_tokens": 16,
+    "eval_steps": 1,
+    "heldout_per_source": 1,
+    "patience": 1,
+    "seed": 0,
+    "threads": 1,
+}
+"""The least that an option may be."""
 KEPT = (
     "tokenizer.json",
     "tokenizer_config.json",
@@ -118,7 +129,8 @@ def pretrain(config: PretrainConfig) -> None:
     learn, check = list(corpus.read("train")), list(corpus.read("heldout"))
     if not learn or not check:
         raise ConfigError("E_CORPUS", f"{config.corpus}: no dialogue of these languages and sources")
-    config.out.mkdir(parents=True, exist_ok=True)
+    with disk_errors(config.out):
+        config.out.mkdir(parents=True, exist_ok=True)
     writers = _writers(config, learn)
     pieces = _written(config, writers, learn)
     few, all_held = (writers[0].pieces(some, config.row_tokens) for some in (_few(config, check), check))
@@ -137,18 +149,20 @@ def pretrain(config: PretrainConfig) -> None:
 def _refuse(config: PretrainConfig) -> None:
     if (config.out / "training.json").exists():
         raise OutputRefused("E_EXISTS", f"{config.out}: holds a trained decoder already; name another folder")
-    for name, least in {"rows": 1, "accumulate": 1, "row_tokens": 16, "eval_steps": 1, "patience": 1}.items():
+    for name, least in LEAST.items():
         if getattr(config, name) < least:
             raise ConfigError("E_OPTION", f"--{name.replace('_', '-')}: at least {least}")
-    if config.epochs <= 0 or not 0 <= config.chat_share <= 1:
-        raise ConfigError("E_OPTION", "--epochs must be above 0, --chat-share from 0 to 1")
+    if config.epochs <= 0 or (config.learning_rate is not None and config.learning_rate <= 0):
+        raise ConfigError("E_OPTION", "--epochs and --learning-rate must be above 0")
+    if not (0 <= config.chat_share <= 1 and 0 <= config.warm_up <= 1):
+        raise ConfigError("E_OPTION", "--chat-share and --warm-up must lie between 0 and 1")
 
 
 def _job(config: PretrainConfig, corpus: Corpus) -> str:
     """What a checkpoint belongs to: every option that changes a weight, the corpus and the base."""
     told = {key: str(value) for key, value in asdict(config).items() if key not in NOT_OF_THE_JOB}
-    base = {path.name: sha256_file(path) for path in sorted(config.base.glob("*"))} if config.base else {}
-    return fingerprint([told, corpus.manifest(), base])
+    files = sorted(path for path in config.base.glob("*") if path.is_file()) if config.base else []
+    return fingerprint([told, corpus.manifest(), {path.name: sha256_file(path) for path in files}])
 
 
 def _few(config: PretrainConfig, check: list[Sourced]) -> list[Sourced]:

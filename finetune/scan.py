@@ -53,6 +53,8 @@ class ScanConfig:
     """Seed of order, prefixes and the head's first weights."""
     epochs: float = 1.0
     """Passes over the training file."""
+    tokens: int | None = None
+    """Tokens to learn from, at most, whatever the passes."""
     row_tokens: int = 4096
     """Tokens in one training step."""
     context_tokens: int = 500

@@ -98,8 +98,11 @@ def _rows(config: ScanConfig, learn: Sequence[Target]) -> Iterator[list[int]]:
         random.Random(config.seed * 1000 + epoch).shuffle(groups)
         order.extend(place for group in groups for place in group)
     row: list[int] = []
-    room = config.row_tokens
+    room, left = config.row_tokens, math.inf if config.tokens is None else config.tokens
     for place in order[: int(len(learn) * config.epochs)]:
+        left -= len(learn[place].window)
+        if left < 0:
+            break
         if row and len(learn[place].window) > room:
             yield row
             row, room = [], config.row_tokens

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from detector.artifacts import atomic_file, remove_orphans
-from detector.errors import OutputRefused
+from detector.errors import ConfigError, OutputRefused
 from finetune.decoder.model import Way, token_losses
 from finetune.decoder.perplexity import measure, together
 from finetune.decoder.rows import Batch, batch_of, plan
@@ -173,7 +173,7 @@ def _entry(run: Run, loss: float, progress: Progress) -> dict[str, Any]:
     return {
         "step": run.state.step,
         "of": run.steps,
-        "loss": round(loss, 4),
+        "loss": round(loss, 4) if math.isfinite(loss) else None,
         "rate": run.optimizer.param_groups[0]["lr"],
         "tokens": run.state.tokens,
         "tokens_s": round(progress.tokens_s),
@@ -186,6 +186,10 @@ def _evaluate(run: Run, log: MetricsLog, told: Callable[[str], None]) -> None:
     state = run.state
     costs = measure(run.forward, run.check, run.setting)
     total = together(costs)
+    if not math.isfinite(total.per_token):
+        told(f"step {state.step}: the held-out loss is no number; training stops")
+        state.bad = run.setting.patience  # weights do not come back from there
+        return
     if total.per_token < state.best_loss:
         state.best_step, state.best_loss, state.bad = state.step, total.per_token, 0
         with atomic_file(run.folder / BEST) as file:
@@ -237,8 +241,15 @@ def _resume(run: Run) -> None:
 
 
 def _load_best(run: Run) -> None:
+    """Take up the best weights.
+
+    Raises:
+        ConfigError: there are none, because training diverged before the first look.
+    """
     import torch
 
+    if run.state.best_step < 0:
+        raise ConfigError("E_DIVERGED", "the loss became no number: lower --learning-rate, or more --warm-up")
     run.model.load_state_dict(torch.load(run.folder / BEST, weights_only=True, map_location="cpu"))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -34,7 +35,7 @@ from detector.artifacts import read_manifest, sha256_file, write_manifest
 from detector.engines import packed
 from detector.engines.faithful import refuse_unfaithful
 from detector.engines.scan_model import ScanModel, backbone_from_config
-from detector.errors import ConfigError, InputRefused, OutputRefused
+from detector.errors import ConfigError, InputRefused, OutputRefused, WorldError
 from detector.records import Dialogue, Turn
 from detector.render import Renderer
 from finetune.corpus import Corpus
@@ -42,7 +43,7 @@ from finetune.decoder.loop import CHECKPOINT, warm_then_cosine
 from finetune.decoder.model import fresh, from_base, prepare, shape_of, token_losses
 from finetune.decoder.rows import IGNORED, batch_of, plan
 from finetune.decoder.writing import Piece, own_writer, plain_writer, template_writer
-from finetune.pretrain import PretrainConfig, pretrain
+from finetune.pretrain import PretrainConfig, _job, pretrain
 from finetune.tokenizer import SMALLEST, decoder_render, learn, save
 
 ROOT = Path(__file__).parents[2]
@@ -393,3 +394,41 @@ def test_personal_data_are_masked(tmp_path: Path) -> None:
     (raw,) = Corpus(tmp_path, raw=True).read("train")
     assert "@" not in masked.dialogue.turns[0].text
     assert "@" in raw.dialogue.turns[0].text
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"seed": -1}, {"threads": 0}, {"heldout_per_source": 0}, {"learning_rate": 0.0}, {"warm_up": 2.0}, {"epochs": 0}],
+)  # fmt: skip
+def test_options_that_cannot_be(config: PretrainConfig, tmp_path: Path, wrong: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match="E_OPTION"):
+        pretrain(replace(config, out=tmp_path / "decoder", **wrong))
+    assert not (tmp_path / "decoder").exists()
+
+
+def test_a_place_that_cannot_be_written_is_said_in_one_line(config: PretrainConfig, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(WorldError, match="E_WRITE"):
+        pretrain(replace(config, out=tmp_path / "file" / "decoder"))
+
+
+def test_weights_that_became_no_numbers_are_not_saved(config: PretrainConfig, tmp_path: Path) -> None:
+    gone = replace(config, out=tmp_path, learning_rate=1e30, eval_steps=2, epochs=1)
+    with pytest.raises(ConfigError, match="E_DIVERGED"):
+        pretrain(gone)
+    assert not (tmp_path / "training.json").exists()
+    lines = (tmp_path / "metrics.jsonl").read_text().splitlines()
+    assert not any("NaN" in line for line in lines)
+
+
+def test_a_base_may_hold_folders(trained: Path, config: PretrainConfig, tmp_path: Path) -> None:
+    base = shutil.copytree(trained, tmp_path / "base")
+    (base / "onnx").mkdir()
+    assert _job(replace(config, base=base), Corpus(config.corpus)) != _job(config, Corpus(config.corpus))
+
+
+def test_a_dialogue_without_an_id_is_named(tmp_path: Path) -> None:
+    table = pa.Table.from_pylist([row(1, random.Random(0)) | {"dialogue_id": None}])
+    parquet.write_table(table, tmp_path / "train-0.parquet")
+    with pytest.raises(InputRefused, match="E_CORPUS"):
+        list(Corpus(tmp_path).read("train"))

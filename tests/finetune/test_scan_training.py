@@ -125,6 +125,12 @@ def test_every_way_of_learning_makes_a_scanner_of_the_same_shape(
     assert any(not torch.equal(made[name], first[name]) for name in made if name.startswith("backbone."))
 
 
+def test_a_budget_of_tokens_ends_the_training(config: ScanConfig, tmp_path: Path) -> None:
+    scan(replace(config, out=tmp_path / "scanner", tokens=1000))
+    last = json.loads((tmp_path / "scanner/metrics.jsonl").read_text().splitlines()[-1])
+    assert 5 <= last["step"] <= 7  # steps of at most 200 tokens, seldom full
+
+
 def test_adapters_leave_the_embeddings_as_they_were(config: ScanConfig, tmp_path: Path) -> None:
     other = replace(config, out=tmp_path / "scanner", epochs=0.2, adapter="lora", rank=2)
     scan(other)
