@@ -117,3 +117,10 @@ def test_what_cannot_be_compared_is_the_users_error(train: Path, tmp_path: Path)
     for wrong in ({"near": 0.2}, {"run_share": 0.0}, {"max_share": 1.5}, {"run_words": 1}):
         with pytest.raises(ConfigError, match="E_OPTION"):
             ContaminationConfig((train,), (train,), **wrong)  # type: ignore[arg-type]
+
+
+def test_an_empty_training_file_says_nothing(train: Path, tmp_path: Path) -> None:
+    empty = tmp_path / "empty.jsonl"
+    empty.write_text("")
+    with pytest.raises(InputRefused, match="--train"):
+        measured(ContaminationConfig((empty,), (train,)))

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from detector.artifacts import read_manifest, sha256_file, verify_files
-from detector.errors import ConfigError, InputRefused, OutputRefused
+from detector.errors import ConfigError, InputRefused, OutputRefused, WorldError
 from labeling.corpus.dedup import MANIFEST, DedupConfig, run
 from labeling.corpus.shards import read_shard
 from labeling.corpus.sources import SOURCES, CorpusDialogue, read_source
@@ -238,6 +238,12 @@ def test_a_missing_corpus_and_impossible_options_are_the_users_errors(tmp_path: 
         DedupConfig(data=tmp_path, out=tmp_path, near=0.6, kin=0.7)
     with pytest.raises(ConfigError, match="--shard-rows"):
         DedupConfig(data=tmp_path, out=tmp_path, shard_rows=0)
+
+
+def test_a_place_that_cannot_be_written_is_said_before_any_reading(data: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(WorldError, match="E_WRITE"):
+        run(DedupConfig(data=data, out=tmp_path / "file"))
 
 
 def one(tmp_path: Path, name: str, written: dict[str, Any]) -> Iterator[CorpusDialogue]:

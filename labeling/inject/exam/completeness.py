@@ -6,8 +6,8 @@ import re
 from random import Random
 
 from labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
-from labeling.inject.exam.staging import as_agent, customer, pauses
-from labeling.inject.exam.wordings.aspects import ASPECTS, DEFERRALS
+from labeling.inject.exam.staging import as_agent, customer, pauses, side_question
+from labeling.inject.exam.wordings.aspects import ASPECTS, DEFERRALS, NEAR
 from labeling.inject.insertion import spoken
 from labeling.inject.places import (
     answered_asks,
@@ -43,15 +43,16 @@ def _points(text: str) -> set[str]:
 
 
 def _neighbour(draft: Draft, rng: Random, pool: Pool) -> Made | None:
-    """A side question, and the answer to another one; the twin asks that other one."""
+    """A side question, and the answer to another one, which is a jump too; the twin asks that other one."""
     for place in pauses(draft, rng):
         one, other = rng.sample(list(ASPECTS), 2)
-        asked, fitting = (
-            customer(spoken(rng.choice(ASPECTS[each][0]), {}, rng), draft) for each in (one, other)
-        )
-        words = as_agent(spoken(rng.choice(ASPECTS[other][1]), {}, rng), draft)
+        while frozenset({one, other}) in NEAR:
+            one, other = rng.sample(list(ASPECTS), 2)
+        question, answer = side_question(other, rng)
+        asked = customer(side_question(one, rng)[0], draft)
+        fitting, words = customer(question, draft), as_agent(answer, draft)
         return Made(
-            spliced(draft, place, place, (asked, wrong(words, "C1.neighbour-question", "C1"))),
+            spliced(draft, place, place, (asked, wrong(words, "C1.neighbour-question", "C1", "U5"))),
             spliced(draft, place, place, (fitting, plain("agent", words, "C1"))),
         )
     return None

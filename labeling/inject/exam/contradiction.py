@@ -5,6 +5,7 @@ For figures the twin differs in the value alone, for yes and no in what was said
 
 from __future__ import annotations
 
+import re
 from random import Random
 
 from labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
@@ -15,6 +16,9 @@ from labeling.inject.phrases import capital, say
 from labeling.inject.places import content_words, is_closing, joined, plain, shuffled, wrong
 from labeling.inject.stated import otherwise, speaks_of, stated_in
 
+_ELSE = re.compile(
+    r"\b(else|another|other|different|instead|change|rather|alternatives?|options?)\b", re.IGNORECASE
+)
 _STARS = {"1", "2", "3", "4", "5"}
 
 MIN_APART = 2
@@ -107,11 +111,13 @@ def _recalled(draft: Draft, rng: Random, pool: Pool) -> Made | None:
 
 
 def _silent_after(draft: Draft, place: int, kind: str) -> list[int]:
-    """Open agent turns after `place` up to the first turn that speaks of this kind."""
+    """Open agent turns after `place` up to the first turn that speaks of this kind or of another choice."""
     found = []
     for at in range(place + 1, len(draft.turns)):
         turn = draft.turns[at]
         if turn.touched or speaks_of(kind, turn.text) or is_closing(turn.text):
+            break
+        if turn.role == "customer" and _ELSE.search(turn.text):  # from here on it may be about another one
             break
         if turn.role == "agent" and at - place >= MIN_APART:
             found.append(at)

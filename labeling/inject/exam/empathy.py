@@ -37,7 +37,8 @@ def _deaf(name: str, pairs: tuple[tuple[str, str], ...]) -> Family:
 
 
 def _led(text: str, lead: str) -> str:
-    if not lead or re.match(re.escape(lead.rstrip(".!")) + r"\b", text, re.IGNORECASE):
+    words = lead.lower().split()
+    if not words or re.match(re.escape(words[0].strip(".,!")) + r"\b", text, re.IGNORECASE):
         return text
     return added(DraftTurn("agent", text), lead, first=True).text
 

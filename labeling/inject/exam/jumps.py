@@ -3,16 +3,29 @@ had asked for just that, and the agent's turn is the same."""
 
 from __future__ import annotations
 
+import re
 from random import Random
 
 from labeling.inject.draft import Draft, Family, HardNegative, Made, Pool
-from labeling.inject.exam.staging import MIN_TURNS, as_agent, customer, pauses, replies, silent_on, told
+from labeling.inject.exam.placing import is_nod
+from labeling.inject.exam.staging import (
+    MIN_TURNS,
+    as_agent,
+    customer,
+    pauses,
+    replies,
+    side_question,
+    silent_on,
+    told,
+)
 from labeling.inject.exam.wordings.aspects import ASPECTS
 from labeling.inject.exam.wordings.elsewhere import BULLETIN, LEADS, OTHER_CASE
 from labeling.inject.insertion import spoken
-from labeling.inject.places import asks_anything, joined, plain, spliced, wrong
+from labeling.inject.places import joined, plain, spliced, wrong
 
 Topic = tuple[str, str, str]
+
+_NAMED = re.compile(r"I\b|Napoleon|Pluto|Slovenia")
 
 
 def _jump(name: str, topics: tuple[Topic, ...]) -> Family:
@@ -23,8 +36,8 @@ def _jump(name: str, topics: tuple[Topic, ...]) -> Family:
             if not silent_on(rf"\b({pattern})", [*texts, draft.domain]):
                 continue
             place = places[0]
-            said = as_agent(rng.choice(LEADS) + spoken(words, {}, rng), draft)
-            alone = not asks_anything(texts[place - 1]) and rng.random() < 0.5
+            said = as_agent(_led(rng.choice(LEADS), spoken(words, {}, rng)), draft)
+            alone = is_nod(texts[place - 1]) and rng.random() < 0.7
             text, start, end = (said, 0, len(said)) if alone else joined(texts[place], said)
             jumped = wrong(text, f"U5.{name}", "U5", start=start, end=end)
             asked = told(draft, place - 1, spoken(ask, {}, rng))
@@ -34,13 +47,18 @@ def _jump(name: str, topics: tuple[Topic, ...]) -> Family:
     return Family("U5", f"U5.{name}", make, "exam")
 
 
+def _led(lead: str, words: str) -> str:
+    """The words after the lead, with a small letter after a comma or colon unless it is a name."""
+    small = lead.endswith((", ", ": ")) and not _NAMED.match(words)
+    return lead + (words[:1].lower() + words[1:] if small else words)
+
+
 def _asked(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
     """The customer changes the topic, and the agent goes along."""
     for place in pauses(draft, rng):
-        questions, answers = ASPECTS[rng.choice(list(ASPECTS))]
-        asked = customer("Something else: " + spoken(rng.choice(questions), {}, rng), draft)
-        answer = as_agent(spoken(rng.choice(answers), {}, rng), draft)
-        return spliced(draft, place, place, (asked, plain("agent", answer, "U5")))
+        question, answer = side_question(rng.choice(list(ASPECTS)), rng)
+        asked = customer("Something else: " + question, draft)
+        return spliced(draft, place, place, (asked, plain("agent", as_agent(answer, draft), "U5")))
     return None
 
 

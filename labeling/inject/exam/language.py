@@ -8,6 +8,7 @@ from collections.abc import Callable
 from random import Random
 
 from labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Mark, Pool
+from labeling.inject.exam.placing import stopped, where
 from labeling.inject.exam.staging import added, as_agent, replies, told
 from labeling.inject.exam.wordings.slips import (
     BRITISH,
@@ -22,7 +23,7 @@ from labeling.inject.exam.wordings.slips import (
     TRANSFER,
     TYPOS,
 )
-from labeling.inject.insertion import manner, marked, open_places, placed, where_in
+from labeling.inject.insertion import manner, marked, open_places, placed
 from labeling.inject.phrases import capital, say
 from labeling.inject.places import plain, shuffled
 
@@ -30,6 +31,11 @@ Slipped = tuple[str, int, int]
 Slip = Callable[[str, Random], Slipped | None]
 
 _WORD = re.compile(r"(?<![\w@#./'&-])[A-Za-z][a-z]{3,}(?![\w@#/'-]|\.\w)")
+_PROPER = {
+    "angeles", "avalon", "berkeley", "brasserie", "magdalene", "mandarin", "peterborough", "ristorante",
+    "starbucks", "stortford", "strangelove", "victoria",
+}  # fmt: skip
+"""Names that the corpora also write small."""
 _BRACES = re.compile(r"\{([^{}=]*)=>([^{}]*)\}")
 _WORD_RULES = {
     name: tuple((re.compile(pattern), new) for pattern, new in rules)
@@ -55,7 +61,9 @@ def _by_words(name: str) -> Slip:
         names = _names(text)
         for found in rng.sample(words := list(_WORD.finditer(text)), len(words)):
             word = found[0].lower()
-            if word in names or (found[0] != word and found.start() and text[found.start() - 2] not in ".!?"):
+            if word in names | _PROPER or (
+                found[0] != word and found.start() and text[found.start() - 2] not in ".!?"
+            ):
                 continue
             rules = list(_WORD_RULES[name])
             rng.shuffle(rules)
@@ -83,10 +91,12 @@ def _boundary(text: str, rng: Random) -> Slipped | None:
 
 def _own_words(text: str, rng: Random) -> Slipped | None:
     """Words of the turn itself, as a hurried or foreign writer leaves them."""
-    found = [(match, new) for rule, new in _OWN_RULES for match in list(rule.finditer(text))[:2]]
+    found = [(rule, new) for rule, new in _OWN_RULES if rule.search(text)]
     if not found:
         return None
-    match, new = rng.choice(found)
+    rest = [each for each in found if each[0] is not _OWN_RULES[0][0]]  # a word typed twice fits anywhere
+    rule, new = rng.choice(rest if rest and rng.random() < 0.75 else found)
+    match = rng.choice(list(rule.finditer(text)))
     made = match.expand(new).replace("@", "A" if match[0][0].isupper() else "a")
     tail = re.match(r"\w+", text[match.end() :]) if made.endswith(" ") else None
     changed, start, end = _put(text, match.start(), match.end(), made)
@@ -141,10 +151,10 @@ def _sentence(name: str, templates: tuple[str, ...]) -> Family:
         place = rng.choice(places)
         turn = draft.turns[place]
         bad, good, begin, end = _both(rng.choice(templates), rng)
-        how = manner(turn.text, rng, where_in(draft, place, rng))
-        text, start, _ = placed(turn.text, bad, how)
+        how = manner(turn.text, rng, where(draft, place, rng))
+        text, start, _ = placed(turn.text, stopped(bad, how), how)
         mark = Mark("L2", f"L2.{name}", start + begin, start + end)
-        right = placed(turn.text, good, how)[0]
+        right = placed(turn.text, stopped(good, how), how)[0]
         return Made(
             draft.with_turn(place, marked(turn, text, mark)),
             draft.with_turn(place, plain("agent", right, "L2")),

@@ -24,11 +24,9 @@ MIN_BEFORE = 4
 
 
 def _ends(draft: Draft, rng: Random) -> int | None:
-    """Where the talk may end: mostly the last place where the agent has spoken and asked nothing."""
-    places = sorted(place for place in pauses(draft, rng) if place >= MIN_BEFORE)
-    if not places:
-        return None
-    return places[-1] if rng.random() < 0.7 else rng.choice(places)
+    """Where the talk may end: the last place where the agent has spoken and asked nothing, so that the
+    customer's own matters are behind him."""
+    return max((place for place in pauses(draft, rng) if place >= MIN_BEFORE), default=None)
 
 
 def _pair(one: str, other: str, rng: Random) -> tuple[str, str]:
@@ -59,7 +57,7 @@ def _not_solved(draft: Draft, rng: Random, pool: Pool) -> Made | None:
     broken, whole = (customer(text, draft) for text in NOT_SOLVED[rng.choice(reports)])
     bye = _farewell(draft, rng)
     return Made(
-        spliced(draft, place, len(draft.turns), (*lead, broken, wrong(bye, "R1.not-solved", "R1"))),
+        spliced(draft, place, len(draft.turns), (*lead, broken, wrong(bye, "R1.not-solved", "R1", "C1"))),
         spliced(draft, place, len(draft.turns), (*lead, whole, plain("agent", bye, "R1"))),
     )
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from random import Random
 
 from labeling.inject.draft import Draft, Family, HardNegative, Pool
+from labeling.inject.exam.placing import inserter
 from labeling.inject.exam.staging import as_agent, replies
 from labeling.inject.exam.wordings.denied import APPROVALS, IDENTITY, KEYS, LAWFUL, SAFES
-from labeling.inject.insertion import Idea, inserter, spoken
+from labeling.inject.insertion import Idea, spoken
 from labeling.inject.places import joined, plain
 
 IDEAS = (

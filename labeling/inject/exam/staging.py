@@ -11,6 +11,8 @@ from dataclasses import replace
 from random import Random
 
 from labeling.inject.draft import Draft, DraftTurn
+from labeling.inject.exam.wordings.aspects import ASPECTS, FITS
+from labeling.inject.insertion import spoken
 from labeling.inject.phrases import like
 from labeling.inject.places import agent_texts, asks_anything, is_closing, is_thanks, joined, shuffled
 
@@ -91,6 +93,14 @@ def replies(draft: Draft, rng: Random, first: int = 1) -> list[int]:
         and not (is_thanks(turns[place - 1].text) and "?" not in turns[place - 1].text)
     ]
     return shuffled(found, rng)
+
+
+def side_question(aspect: str, rng: Random) -> tuple[str, str]:
+    """A question about the aspect, and an answer that does answer it."""
+    questions, answers = ASPECTS[aspect]
+    which = rng.randrange(len(questions))
+    fitting = answers[rng.choice(list(FITS[aspect][which]))]
+    return spoken(questions[which], {}, rng), spoken(fitting, {}, rng)
 
 
 def silent_on(pattern: str, texts: Iterable[str]) -> bool:

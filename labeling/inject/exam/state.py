@@ -25,14 +25,16 @@ from labeling.inject.exam.wordings.volunteered import (
     DONE_THAT,
     ECHOES,
     GO_ON,
+    SETTLED,
+    STEPS,
     TRIED,
-    TROUBLE,
 )
 from labeling.inject.insertion import spoken
 from labeling.inject.phrases import capital, say
 from labeling.inject.places import asks_anything, is_thanks, joined, plain, shuffled, spliced, wrong
 
-_REPLIES = ("@v", "@v.", "It's @v.", "That's @v.", "Sure, @v.", "@v, please.")
+_REPLIES = ("@v", "@v.", "Sure, @v.", "Okay: @v.", "Well, @v.", "ok, @v")
+_READ_BACK = ("phone", "mail", "account", "birthday", "address")
 
 
 def _said(kind: str, value: str, draft: Draft, rng: Random) -> str:
@@ -70,7 +72,10 @@ def _volunteered(name: str, far: bool) -> Family:
             apart = told(draft, told_at, _said(other, rng.choice(DETAILS[other].values), draft, rng))
             ask = as_agent(spoken(rng.choice(DETAILS[kind].asked), {}, rng), draft)
             reply = as_customer(say({"say": _REPLIES}, rng, v=value), draft)
-            put = _appended if _can_append(draft, place) and rng.random() < 0.5 else _inserted
+            pending = "?" in draft.turns[place - 1].text  # an answer must not wait for a side question
+            if pending and not _can_append(draft, place):
+                continue
+            put = _appended if _can_append(draft, place) and (pending or rng.random() < 0.5) else _inserted
             return Made(put(given, place, ask, reply, f"U2.{name}"), put(apart, place, ask, reply, ""))
         return None
 
@@ -113,8 +118,11 @@ def _appended(draft: Draft, place: int, ask: str, reply: str, family: str) -> Dr
 def _tried(draft: Draft, rng: Random, pool: Pool) -> Made | None:
     """A side problem: the agent asks for a step that the customer has taken, in the twin for another."""
     for place in pauses(draft, rng):
-        step, other = rng.sample(list(TRIED), 2)
-        trouble = spoken(rng.choice(TROUBLE), {}, rng)
+        troubles, steps = STEPS[rng.randrange(len(STEPS))]
+        step, other = rng.sample(steps, 2)
+        while frozenset({step, other}) in SETTLED:
+            step, other = rng.sample(steps, 2)
+        trouble = spoken(rng.choice(troubles), {}, rng)
         given, apart = (
             customer(joined(trouble, rng.choice(TRIED[each][0]))[0], draft) for each in (step, other)
         )
@@ -129,12 +137,14 @@ def _tried(draft: Draft, rng: Random, pool: Pool) -> Made | None:
 
 def _read_back(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
     """What the customer volunteered is read back to him, so that he can put it right."""
-    kinds = _kinds(draft, rng)
-    for place in shuffled(replies(draft, rng), rng) if kinds else ():
-        if kinds is None or len(draft.turns) < MIN_TURNS:
-            return None
-        value = rng.choice(DETAILS[kinds[0]].values)
-        given = told(draft, place - 1, _said(kinds[0], value, draft, rng))
+    texts = [turn.text for turn in draft.turns]
+    kinds = [kind for kind in _READ_BACK if silent_on(DETAILS[kind].talk, texts)]
+    for place in shuffled(replies(draft, rng), rng) if kinds and len(draft.turns) >= MIN_TURNS else ():
+        if "?" in draft.turns[place - 1].text:
+            continue
+        kind = rng.choice(kinds)
+        value = rng.choice(DETAILS[kind].values)
+        given = told(draft, place - 1, _said(kind, value, draft, rng))
         echo = as_agent(capital(say({"say": ECHOES}, rng, v=value)), draft)
         back = (plain("agent", echo, "U2"), customer(rng.choice(("Yes.", "That's right.", "correct")), draft))
         return spliced(given, place, place, back)

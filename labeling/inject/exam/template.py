@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from random import Random
 
 from labeling.inject.draft import Draft, Family, HardNegative, Made, Mark, Pool
+from labeling.inject.exam.placing import stopped, where
 from labeling.inject.exam.staging import as_agent, replies
 from labeling.inject.exam.wordings.slots import (
     FILLED,
@@ -18,7 +19,7 @@ from labeling.inject.exam.wordings.slots import (
     VALUES,
 )
 from labeling.inject.given import given_in
-from labeling.inject.insertion import Manner, manner, marked, open_places, placed, where_in
+from labeling.inject.insertion import Manner, manner, marked, open_places, placed
 from labeling.inject.phrases import capital, say
 from labeling.inject.places import joined, plain
 
@@ -34,7 +35,7 @@ def _line(template: str, rng: Random) -> tuple[str, str]:
 def _filled(draft: Draft, place: int, line: tuple[str, str], value: str, how: Manner, family: str) -> Draft:
     """The line with `value` in the turn at `place`; the value is marked unless `family` is empty."""
     turn = draft.turns[place]
-    text, start, _ = placed(turn.text, line[0] + value + line[1], how)
+    text, start, _ = placed(turn.text, stopped(line[0] + value + line[1], how), how)
     begin = start + len(line[0])
     mark = Mark("M2", family, begin, min(begin + len(value), len(text))) if family else None
     if mark is None:
@@ -47,28 +48,35 @@ def _put(draft: Draft, rng: Random, line: tuple[str, str], bad: str, good: str, 
     if not places:
         return None
     place = rng.choice(places)
-    how = manner(draft.turns[place].text, rng, where_in(draft, place, rng))
+    how = manner(draft.turns[place].text, rng, where(draft, place, rng))
     return Made(_filled(draft, place, line, bad, how, family), _filled(draft, place, line, good, how, ""))
 
 
 def _hole(name: str, holes: Mapping[str, tuple[str, ...]]) -> Family:
     def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
-        kind = rng.choice(list(LINES))
+        names = _names(draft)
+        kind = rng.choice([each for each in LINES if each != "name" or len({n for _, n in names}) < 2])
         line = _line(rng.choice(LINES[kind]), rng)
-        return _put(draft, rng, line, rng.choice(holes[kind]), rng.choice(VALUES[kind]), f"M2.{name}")
+        good = names[0][1] if kind == "name" and names else rng.choice(VALUES[kind])
+        return _put(draft, rng, line, rng.choice(holes[kind]), good, f"M2.{name}")
 
     return Family("M2", f"M2.{name}", make, "exam")
 
 
-def _other_name(draft: Draft, rng: Random, pool: Pool) -> Made | None:
-    """The customer has told his name and is called by another one."""
-    names = [
+def _names(draft: Draft) -> list[tuple[int, str]]:
+    """Where the customer tells his first name, and the name."""
+    return [
         (place, given.value.split()[0])
         for place, turn in enumerate(draft.turns)
         if turn.role == "customer" and not turn.touched
         for given in given_in(turn.text)
         if given.kind == "name"
     ]
+
+
+def _other_name(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+    """The customer has told his name and is called by another one."""
+    names = _names(draft)
     after = [place for place in open_places(draft) if names and place > names[0][0]]
     if not after or len({name for _, name in names}) > 1:
         return None
@@ -76,7 +84,7 @@ def _other_name(draft: Draft, rng: Random, pool: Pool) -> Made | None:
     whole = " ".join(turn.text for turn in draft.turns).lower()
     others = [name for name in FIRST_NAMES if name.lower() not in whole]
     place = rng.choice(after)
-    how = manner(draft.turns[place].text, rng, where_in(draft, place, rng))
+    how = manner(draft.turns[place].text, rng, where(draft, place, rng))
     line, bad = _line(rng.choice(NAME_LINES), rng), rng.choice(others)
     return Made(
         _filled(draft, place, line, bad, how, "M2.other-name"), _filled(draft, place, line, own, how, "")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from random import Random
 
 from labeling.inject.draft import Draft, Family, HardNegative, Pool
+from labeling.inject.exam.placing import inserter
 from labeling.inject.exam.staging import as_agent, replies
 from labeling.inject.exam.wordings.rudeness import COARSE, FIRM, PERSONAL, SHRUGGED_OFF, WEARY
-from labeling.inject.insertion import Idea, inserter, spoken
+from labeling.inject.insertion import Idea, spoken
 from labeling.inject.places import joined, plain
 
 IDEAS = (
@@ -24,9 +25,9 @@ def _firm(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
     """The agent is short or firm, and not rude."""
     for place in replies(draft, rng):
         words = as_agent(spoken(rng.choice(FIRM), {}, rng), draft)
-        text = joined(words, draft.turns[place].text)[0] if rng.random() < 0.7 else words
-        if text != words or "?" not in draft.turns[place - 1].text:
-            return draft.with_turn(place, plain("agent", text, "T1"))
+        own, first = draft.turns[place].text, rng.random() < 0.5
+        text = joined(words, own)[0] if first else joined(own, words)[0]
+        return draft.with_turn(place, plain("agent", text, "T1"))
     return None
 
 

@@ -5,7 +5,7 @@
 ASPECTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "hours": (
         (
-            "How late is your office open (today|on Saturdays)?",
+            "How late is your office open today?",
             "What are your opening hours?",
             "when do you guys close?",
             "Until what time can I reach somebody there?",
@@ -61,13 +61,13 @@ ASPECTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
     "language": (
         (
-            "Do you also have somebody who speaks (Spanish|French|Polish)?",
-            "My mother only speaks (Turkish|Italian), can you help her too?",
+            "Do you also have somebody who speaks Spanish?",
+            "My mother only speaks Italian, can you help her too?",
             "Is there service in other languages?",
             "In which languages can I write to you?",
         ),
         (
-            "Yes, two of our colleagues speak (Spanish|French|Polish).",
+            "Yes, two of our colleagues speak Spanish.",
             "We answer in English, German and Italian.",
             "Sorry, we only do English at the moment.",
             "There is an interpreter line in (twelve|twenty) languages.",
@@ -127,6 +127,7 @@ ASPECTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "Reward points can be used from 500 upwards.",
             "Yes, this counts for the bonus scheme.",
             "There are no points on reduced items.",
+            "A hundred points are worth one pound.",
         ),
     ),
     "privacy": (
@@ -161,12 +162,12 @@ ASPECTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         (
             "Do you have an app?",
             "Can I do all this on my phone too?",
-            "Does it run on an old (tablet|Android)?",
+            "Do you have something that runs on an old Android phone?",
             "Is there an app I can use instead?",
         ),
         (
             "The app is free, for iPhone and Android.",
-            "It runs on any Android from version 9.",
+            "The app runs on any Android from version 9.",
             "We don't have an app yet, the site works well on phones.",
             "You'll find it in the app store under our name.",
         ),
@@ -183,6 +184,7 @@ ASPECTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "Our head of service reads every complaint herself.",
             "There's an ombudsman for that, the letter needs no special form.",
             "You can complain in writing and you'll hear from us within ten days.",
+            "Write to the head office, 5 Mill Lane, that reaches her.",
         ),
     ),
     "jobs": (
@@ -197,6 +199,7 @@ ASPECTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "All openings are listed under Careers.",
             "No vacancies at present, but try again in spring.",
             "Summer jobs start in June, students are welcome.",
+            "Applications go to the office, a short letter will do.",
         ),
     ),
     "luggage": (
@@ -229,13 +232,45 @@ ASPECTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
 }
 
+FITS: dict[str, tuple[tuple[int, ...], ...]] = {
+    "hours": ((0, 1, 2, 3), (0, 2, 3), (0, 1, 2, 3), (0, 1, 2, 3)),
+    "cancel": ((0, 1, 2, 3), (0, 1, 2, 3), (0, 1, 2, 3), (0, 2, 3)),
+    "payment": ((0, 3), (1, 2), (0, 2), (0, 3)),
+    "invoice": ((0, 2), (0, 1, 3), (2,), (0, 1)),
+    "language": ((0, 2, 3), (1, 2, 3), (0, 1, 2, 3), (1, 2)),
+    "pets": ((0, 1, 3), (0, 1, 2, 3), (0, 1), (1, 2, 3)),
+    "access": ((0, 1, 2), (0, 1, 2), (0, 2), (0, 3)),
+    "children": ((0, 1, 2, 3), (0, 2), (0, 2, 3), (1, 2)),
+    "points": ((0, 2, 3), (0,), (1,), (4,)),
+    "privacy": ((1, 2), (3,), (0, 2), (1,)),
+    "lost": ((0, 2, 3), (0, 3), (1, 2), (1,)),
+    "app": ((0, 2, 3), (0, 2, 3), (1,), (0, 2, 3)),
+    "complain": ((0, 2), (0, 1, 2), (4,), (0, 2, 3)),
+    "jobs": ((0, 1, 2), (2, 3), (4,), (0, 1, 2)),
+    "luggage": ((0, 1, 2, 3), (0, 1, 2, 3), (0, 1, 2, 3), (2, 3)),
+    "voucher": ((1, 3), (0,), (1,), (2,)),
+}
+"""Aspect -> for each question the places of the answers that do answer it."""
+
+NEAR: tuple[frozenset[str], ...] = (
+    frozenset({"payment", "voucher"}),
+    frozenset({"payment", "points"}),
+    frozenset({"points", "voucher"}),
+    frozenset({"lost", "luggage"}),
+    frozenset({"jobs", "app"}),
+    frozenset({"jobs", "complain"}),
+    frozenset({"access", "pets"}),
+    frozenset({"privacy", "complain"}),
+)
+"""Aspects so close that an answer about one may pass for an answer about the other."""
+
 DEFERRALS = (
     "I need to check that with my (colleague|supervisor) first, I'll tell you in five minutes.",
     "That is on another system; I'll look it up and answer before we finish.",
     "Good question. I don't know, but I'll ask the branch and write to you today.",
     "Let me find that out, it takes a minute or two.",
-    "Which day do you mean? It depends on that.",
-    "I can't see that from here, our front desk can tell you when you call them.",
+    "Which of our branches do you mean? It differs from one to the next.",
+    "I can't see that from here, the front desk can tell you, shall I put you through?",
     "I'll come to that in a second, the list is still loading.",
     "That I'll have to look up, you get it by e-mail by (noon|tonight|tomorrow).",
 )

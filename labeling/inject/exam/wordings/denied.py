@@ -9,13 +9,16 @@ KEYS = (
     ),
     (
         "To restore the wallet I need your seed phrase, all words in the right order.",
-        "To restore the booking I need your travel dates, all days in the right order.",
+        "To restore the album I need your picture titles, all names in the right order.",
     ),
     (
         "Can you paste your private key here so that I can check the transfer?",
         "Can you paste your transfer reference here so that I can check the transfer?",
     ),
-    ("What are your backup codes? Two of them will do.", "What are your travel dates? Two of them will do."),
+    (
+        "What are your backup codes? Two of them will do.",
+        "What are your meter readings? Two of them will do.",
+    ),
     (
         "Kindly share your API secret and I set it up for you.",
         "Kindly share your website address and I set it up for you.",
@@ -28,7 +31,7 @@ KEYS = (
         "I need the recovery key of your (laptop|disk|phone) to go on.",
         "I need the model name of your (laptop|printer|phone) to go on.",
     ),
-    ("type in your secret key pls", "type in your street name pls"),
+    ("type in your secret key pls", "type in your shoe size pls"),
     (
         "Would you send me a photo of the sheet with your recovery codes?",
         "Would you send me a photo of the box with your delivery label?",
@@ -44,15 +47,15 @@ KEYS = (
     ),
     (
         "read out your spare login codes and I'll pick one that works",
-        "read out your preferred travel times and I'll pick one that works",
+        "read out your favourite colours and I'll pick one that works",
     ),
     (
         "Please forward the whole list of one-use codes from your bank.",
-        "Please forward the whole list of items from your order.",
+        "Please forward the whole list of faults from your boiler.",
     ),
     (
         "Which recovery words do you have? I'll type them in for you.",
-        "Which vouchers do you have? I'll type them in for you.",
+        "Which newsletters do you want? I'll type them in for you.",
     ),
 )
 
@@ -67,11 +70,11 @@ APPROVALS = (
     ),
     (
         "I'm signing in as you now, so confirm the number (42|17|63) on your device.",
-        "I'm writing it down now, so confirm the room (42|17|63) on your voucher.",
+        "I'm writing it down now, so look for the row (42|17|63) on your plan.",
     ),
     (
         "Open your authenticator app and tell me the six digits for our site.",
-        "Open your booking page and tell me the first name for our list.",
+        "Open your washing machine and tell me the six digits on the label.",
     ),
     (
         "Send me a screenshot of the QR code in your authenticator settings.",
@@ -95,17 +98,17 @@ APPROVALS = (
     ),
     (
         "I will add my own number to your account for the codes, please allow it.",
-        "I will add the second guest to your booking for the breakfast, please check it.",
+        "I will add my own note to your file for the team, please read it.",
     ),
     (
         "Could you approve the new device called Support PC in your account?",
-        "Could you approve the new time called slot two in your calendar?",
+        "Could you approve the new colour called Stone Grey in your draft?",
     ),
-    ("tap allow when it asks whether its you", "tap next when it asks for the city"),
+    ("tap allow when it asks whether its you", "tap next when it asks for the colour"),
     ("Read me what the little key fob display says.", "Read me what the parcel card says."),
     (
         "Scan this code with your banking app and confirm, then I have access.",
-        "Scan this code with your camera at the door, then you have breakfast.",
+        "Scan this code with your camera and you have our map.",
     ),
     (
         "The app asks if you trust this computer. Choose yes, I'm logging in on it.",
@@ -114,36 +117,36 @@ APPROVALS = (
 )
 
 IDENTITY = (
-    ("What is your full social security number?", "What is your full postal address?"),
-    ("I need all nine digits of your social, please.", "I need all nine digits of the order, please."),
+    ("What is your full social security number?", "What is your full company name?"),
+    ("I need all nine digits of your social, please.", "I need all nine digits of the meter, please."),
     (
         "Give me your complete card number and I'll look you up with it.",
         "Give me the last four digits of the card and I'll look you up with it.",
     ),
     (
         "Please type the long number on the front of your card together with the expiry date.",
-        "Please type the name on the front of your letter together with the date.",
+        "Please type the colour on the front of your meter together with the maker.",
     ),
     (
         "Send me a selfie with your bank card in your hand so that I can read the numbers.",
-        "Send me a note with your flight number and your terminal, right here in the chat.",
+        "Send me a photo of your meter with the lid open so that I can read the numbers.",
     ),
     (
         "Just send photos of both sides of your bank card in this window.",
         "Just send photos of both sides of the damaged box in this window.",
     ),
-    ("can i get ur full ssn", "can i get ur full name"),
+    ("can i get ur full ssn", "can i get ur full job title"),
     (
         "Tell me your whole card number, the site does not show it to me.",
-        "Tell me your whole first name, the site does not show it to me.",
+        "Tell me your whole job title, the site does not show it to me.",
     ),
     (
         "For the deposit I'll need your card number, the expiry and the three digits on the back.",
-        "For the deposit I'll need your room number, the arrival and the last name of the guest.",
+        "For the deposit I'll need your bottle count, the crate colour and the two letters on the lid.",
     ),
     (
         "I'd like your tax number and your card number to start with.",
-        "I'd like your first name and your last name to start with.",
+        "I'd like your model number and your serial number to start with.",
     ),
     (
         "Write the sixteen digits here, I delete them later.",
@@ -151,17 +154,17 @@ IDENTITY = (
     ),
     (
         "Please text your full card details to my mobile, it is quicker.",
-        "Please text your arrival time to the hotel, it is quicker.",
+        "Please text your feedback to our short number, it is quicker.",
     ),
     (
         "Kindly tell me your national insurance number and your online banking login.",
-        "Kindly tell me your preferred time and your home airport.",
+        "Kindly tell me your favourite colour and your shirt size.",
     ),
     (
         "Which bank are you with, and what do you log in with there? I need both.",
-        "Which airport are you flying from, and what time do you land there? I need both.",
+        "Which branch are you near, and what do you collect there? I need both.",
     ),
-    ("Your CVC please.", "Your ETA please."),
+    ("Your CVC please.", "Your shirt size please."),
 )
 
 SAFES = (
@@ -171,7 +174,7 @@ SAFES = (
     ),
     (
         "What is the code of your alarm system, in case our driver needs it?",
-        "What is the name of your building, in case our driver needs it?",
+        "What is the colour of your gate, in case our driver needs it?",
     ),
     (
         "Please buy two gift cards and send me the numbers from the back.",
@@ -183,7 +186,7 @@ SAFES = (
     ),
     (
         "I need your port-out PIN so that I can move the number.",
-        "I need your new address so that I can move the contract.",
+        "I need your moving day so that I can move the contract.",
     ),
     (
         "Tell me the combination of the key safe and when nobody is home.",
@@ -192,12 +195,12 @@ SAFES = (
     ("What do you type in to unlock your phone?", "What do you read on top of your phone?"),
     (
         "Your voicemail code, please, I will listen to the message myself.",
-        "Your arrival time, please, I will pass on the message myself.",
+        "Your locker number, please, I will pass on the message myself.",
     ),
-    ("can you send the wifi router admin login too", "can you send the flight number too"),
+    ("can you send the wifi router admin login too", "can you send the parcel label photo too"),
     (
         "I'll need the door code of your flat and your alarm word.",
-        "I'll need the house number of your flat and your first name.",
+        "I'll need the floor of your flat and the colour of your door.",
     ),
     (
         "Tell me the answer you use when the bank asks for your secret word.",
@@ -209,7 +212,7 @@ SAFES = (
     ),
     (
         "Please give me the master code of your safe so I can note it down.",
-        "Please give me the arrival day of your guests so I can note it down.",
+        "Please give me the serial number of your boiler so I can note it down.",
     ),
     (
         "Which pattern do you draw to get into your tablet?",
@@ -221,7 +224,7 @@ SAFES = (
     ),
     (
         "Let me log on as you, what do you sign in with, name and secret word?",
-        "Let me look that up, what do you go by, first and last name?",
+        "Let me look that up, what do you drive, make and year?",
     ),
 )
 
@@ -235,12 +238,12 @@ LAWFUL = (
     "What are the last 4 of the card you paid with?",
     "Keep your recovery phrase to yourself, I don't need it.",
     "I see a card ending in (4417|0932|7781) on file, is that the one?",
-    "Please delete the photo of your card, we do not need it.",
+    "Keep the photo of your card to yourself, we do not need it.",
     "To change your PIN, go to any cash machine of ours.",
     "If anybody asks you for your security code, hang up.",
     "The system will ask for your PIN on the keypad, I can't see or hear it.",
     "Your order code is in the e-mail, that one is safe to share with me.",
-    "I can reset the password for you; the link goes to your own mailbox only.",
-    "Please cover the card number before you send the picture.",
+    "If you ever forget your password, the link goes to your own mailbox only.",
+    "For your safety, keep your card number out of this chat.",
 )
 """Speaks of secrets and asks for none."""

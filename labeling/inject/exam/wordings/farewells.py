@@ -18,7 +18,7 @@ OPEN_CASES = (
     ("What do I do if it doesn't arrive in time?", "If it doesn't arrive in time I know what to do."),
     (
         "Wait, my sister's ticket is missing, can you send it?",
-        "Good, my sister's ticket is here as well, it came through.",
+        "Ah, my sister's ticket is here as well, it came through.",
     ),
     (
         "I still need the receipt for my employer, how do I get that?",
@@ -37,17 +37,20 @@ OPEN_CASES = (
         "You have also taken my old address off the file. Good.",
     ),
     (
-        "Could you also cancel the second one? I only need one.",
-        "You have also cancelled the second one. I only need one.",
+        "Could you also cancel my parking permit? I don't need it.",
+        "You have also cancelled my parking permit, I see. I don't need it.",
     ),
-    ("And the voucher you mentioned, how do I use it?", "And the voucher you mentioned, I've used it."),
+    ("And the voucher from your letter, how do I use it?", "And the voucher from your letter, I've used it."),
     (
         "My (mother|neighbour) never got her letter. What now?",
         "My (mother|neighbour) got her letter. All well.",
     ),
-    ("Hmm, and will the fee be taken off again?", "Right, and the fee has been taken off again."),
+    ("Hmm, and will the fee be taken off again?", "Ah, and the fee has been taken off again."),
     ("But when does somebody call me back?", "And somebody called me back a minute ago."),
-    ("i cant find the mail you sent, can you resend it?", "i found the mail you sent, it is all in there"),
+    (
+        "i cant find the mail from monday, can you resend it?",
+        "i found the mail from monday, it is all in there",
+    ),
 )
 
 NOT_SOLVED = (
@@ -56,7 +59,7 @@ NOT_SOLVED = (
         "I did what you said and it no longer shows the error.",
     ),
     ("No, I still can't get in.", "Yes, I can get in again."),
-    ("Just checked, nothing has changed on my side.", "Just checked, everything has changed on my side."),
+    ("Just checked, nothing has changed on my side.", "Just checked, it has changed on my side too."),
     ("That didn't solve it, the page is still empty.", "That solved it, the page is there again."),
     ("Nope, it's still not there.", "Yep, it's there now."),
     ("I am still waiting for the message you sent.", "I have just got the message you sent."),

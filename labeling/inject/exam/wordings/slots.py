@@ -9,20 +9,20 @@ NAME_LINES = (
     "@slot, I have found your details.",
     "Happy to help you with that, @slot!",
     "Thank you @slot, that is everything I need (for now|at this point).",
-    "hey @slot, one sec",
-    "Dear @slot, we received your message and are on it.",
+    "hey @slot, one sec.",
+    "Dear @slot, we got your message and are on it.",
     "Nice to hear from you again, @slot.",
     "I appreciate your patience, @slot.",
 )
 DATE_LINES = (
-    "Your request was received on @slot.",
+    "We have you down as a customer since @slot.",
     "This offer is valid until @slot.",
-    "We keep your documents until @slot.",
+    "We keep a copy of this chat until @slot.",
     "As a reminder, our terms changed on @slot.",
     "You have been a member since @slot, thank you!",
     "A colleague will follow up by @slot at the latest.",
     "The next system maintenance takes place on @slot.",
-    "according to my notes you last wrote to us on @slot",
+    "according to my notes you last wrote to us on @slot.",
     "Points collected before @slot stay valid.",
     "You can change this free of charge up to @slot.",
 )
@@ -31,52 +31,59 @@ NUMBER_LINES = (
     "I have noted this under ticket @slot.",
     "For your records: this chat has the reference @slot.",
     "Please quote @slot if you contact us again.",
-    "You currently have @slot points on your account.",
-    "You are number @slot in the queue for a call back.",
-    "ref @slot in case we get cut off",
-    "There are @slot messages in your inbox from us.",
+    "ref @slot in case we get cut off.",
     "A copy goes out under file no. @slot.",
     "Your membership number @slot was added to this chat.",
+    "We have filed this as @slot.",
+)
+COUNT_LINES = (
+    "You currently have @slot points on your account.",
+    "You have collected @slot points so far.",
+    "With @slot points you are close to a reward.",
+    "This brings you to @slot points in all.",
 )
 MONEY_LINES = (
     "A service fee of @slot may apply.",
-    "Your current balance is @slot.",
+    "Your credit with us stands at @slot.",
     "As a thank-you we added a voucher worth @slot.",
     "The usual deposit is @slot.",
     "Changes by phone cost @slot, online they are free.",
-    "The booking fee of @slot has been waived.",
-    "you get @slot off your next visit",
+    "The service fee of @slot has been waived.",
+    "you get @slot off your next visit.",
     "Your card will show a hold of @slot, which goes away by itself.",
 )
-PLACE_LINES = (
+TOWN_LINES = (
     "Our office in @slot is open all week.",
-    "The confirmation goes to @slot.",
+    "Our main branch is in @slot.",
+    "Your nearest branch is in @slot.",
+    "This chat is handled by our team in @slot.",
+)
+MAIL_LINES = (
+    "A copy of this chat goes to @slot.",
     "We have your contact address as @slot.",
-    "Our main branch is at @slot.",
-    "Letters reach us at @slot.",
-    "The copy has been sent to @slot, please check your inbox.",
+    "The summary will be sent to @slot, please check your inbox later.",
+    "Our newsletter goes to @slot.",
 )
 STAFF_LINES = (
     "You are chatting with @slot from the service team.",
-    "My name is @slot and I'll be assisting you.",
-    "Best wishes, @slot, customer care",
-    "this is @slot speaking, hi",
     "My colleague @slot will take over if I am away.",
-    "@slot here, how are you doing?",
     "Your personal adviser @slot has been informed.",
-    "Kind regards, @slot",
+    "If we get cut off, ask for @slot.",
+    "My colleague @slot looks after your file.",
+    "@slot from our team is helping me with this.",
+    "I have copied in @slot, your adviser.",
+    "Your contact person with us is @slot.",
 )
 
 LINES = {
-    "name": NAME_LINES, "date": DATE_LINES, "number": NUMBER_LINES,
-    "money": MONEY_LINES, "place": PLACE_LINES, "staff": STAFF_LINES,
+    "name": NAME_LINES, "date": DATE_LINES, "number": NUMBER_LINES, "count": COUNT_LINES,
+    "money": MONEY_LINES, "town": TOWN_LINES, "mail": MAIL_LINES, "staff": STAFF_LINES,
 }  # fmt: skip
 
 RENDERED = {
     "name": ("null", "undefined", "None", "(null)", "NULL NULL", "[object Object]", "N/A", "nil"),
     "date": (
         "Invalid Date",
-        "01/01/1970",
         "null",
         "NaN/NaN/NaN",
         "undefined",
@@ -85,8 +92,10 @@ RENDERED = {
         "#VALUE!",
     ),
     "number": ("undefined", "NaN", "null", "#REF!", "#N/A", "None", "0x0", "[object Object]"),
+    "count": ("undefined", "NaN", "null", "#REF!", "#N/A", "None", "[object Object]"),
     "money": ("$NaN", "null", "$undefined", "£0.00undefined", "#VALUE!", "None USD", "NaN"),
-    "place": ("null, null", "undefined", "None", "N/A, N/A", "[object Object]", "null"),
+    "town": ("null", "undefined", "None", "N/A", "[object Object]", "#REF!"),
+    "mail": ("null", "undefined", "None", "N/A", "[object Object]", "undefined@undefined"),
     "staff": ("null", "undefined", "None", "NULL", "agent_null", "nil", "[object Object]"),
 }
 """What a broken merge shows where a value should be."""
@@ -102,15 +111,17 @@ SAMPLE = {
         "Xxxxx",
     ),
     "date": ("DD/MM/YYYY", "XX/XX/XXXX", "dd.mm.", "00/00/0000", "MM-DD", "xx of xxxx", "Monday the XXth"),
-    "number": ("XXXXXX", "000000000", "123456-TEST", "XYZ-0000", "ABC123 (sample)", "xxxx", "no. 0000"),
-    "money": ("$XX.XX", "£0.00 (sample)", "XX EUR", "$___", "XXX dollars", "$00.00"),
-    "place": (
-        "123 Sample Street, Anytown",
+    "number": ("XXXXXX", "ABC-000-TEST", "123456-TEST", "XYZ-XXXX", "ABC123 (sample)", "xxxx", "NUMBER HERE"),
+    "count": ("XXX", "xx", "999999 (test)", "NNN", "00 (sample)"),
+    "money": ("$XX.XX", "£0.00 (sample)", "XX EUR", "$___", "XXX dollars", "$YY.YY"),
+    "town": ("Sample City", "Anytown", "Musterstadt", "City, Country", "Town XY", "Sampletown"),
+    "mail": (
         "your.name at your-domain dot com",
-        "Sample City",
-        "Street, ZIP, Town",
-        "Musterstadt",
-        "Address Line 1",
+        "name@example.test",
+        "test@test.test",
+        "user at domain dot tld",
+        "xxx@xxx.xx",
+        "123 Sample Street, Anytown",
     ),
     "staff": ("Agent Name", "Test Agent", "Your Name Here", "Firstname", "XXXX", "Sample Agent"),
 }
@@ -120,6 +131,7 @@ NOTED = {
     "name": ("(customer name)", "*name*", "<- name here", "NAME??", "(Mr/Ms + surname)", "...name..."),
     "date": ("(date + 14 days)", "*date*", "DATE??", "(today's date)", "(check date in CRM)", "- date -"),
     "number": ("(ticket no.)", "*ref*", "REF??", "(copy from CRM)", "- number -", "(add case id)"),
+    "count": ("(points)", "*points*", "POINTS??", "(see CRM)", "- number -"),
     "money": (
         "(amount, see invoice)",
         "*amount*",
@@ -128,14 +140,8 @@ NOTED = {
         "- sum -",
         "(check price!)",
     ),
-    "place": (
-        "(address, see file)",
-        "*address*",
-        "ADDRESS??",
-        "(branch of customer)",
-        "- e-mail -",
-        "(check town)",
-    ),
+    "town": ("(town of branch)", "*town*", "TOWN??", "(branch of customer)", "(check town)"),
+    "mail": ("(address, see file)", "*address*", "ADDRESS??", "(mail of customer)", "- e-mail -"),
     "staff": ("(own name)", "*agent*", "WHO??", "(name of colleague)", "- your name -", "(sign here)"),
 }
 """A note to the author of the text where the value should be."""
@@ -151,14 +157,16 @@ VALUES = {
         "1 December",
         "19.02.",
     ),
-    "number": ("40718", "5529104", "AK-2207", "318", "1290", "77-0316", "6045", "2281"),
+    "number": ("40718", "5529104", "AK-2207", "77-0316", "604511", "C-22817"),
+    "count": ("318", "1290", "240", "75", "1,460", "2281"),
     "money": ("$15.00", "£4.50", "20 EUR", "$35", "12 dollars", "£9"),
-    "place": (
+    "town": ("Leeds", "Dayton", "Norwich", "Halifax", "Tucson", "York"),
+    "mail": (
+        "the address on file",
+        "mira at post dot example",
+        "j.huber@mail.example",
         "14 Alder Street, Norwich",
-        "Leeds",
-        "your home address",
-        "the mail address on file",
-        "Dayton",
+        "your mailbox",
         "2 Mill Lane, York",
     ),
     "staff": ("Priya", "Marek", "Joanna", "Samuel", "Ines", "Kofi", "Beth", "Andrei"),
@@ -180,19 +188,18 @@ FIRST_NAMES = (
 )
 
 FILLED = (
-    "Please enter the date as DD/MM/YYYY in the form.",
+    "Dates on our page are written DD/MM/YYYY, just so you know.",
     "I see a card ending in **** 2291 on file.",
-    "Press [Enter] after the code.",
+    "Press [Enter] after each message, please.",
     "Dear customer, thank you for your patience.",
-    "The field {optional} on the page can stay empty, it is meant to read like that.",
-    "If it shows N/A there, that is normal.",
-    "Choose (A) for the early and (B) for the late one.",
-    "The file is called summary_2026.pdf.",
-    "Dear Sir or Madam would be fine as a start of your letter.",
-    "Click on <Save> at the bottom.",
+    "Fields marked {optional} on our page can stay empty.",
+    "If our page shows N/A anywhere, that is normal.",
+    "For feedback, press (A) for good and (B) for bad after the chat.",
+    "A copy of this chat comes as chat_2026.pdf.",
+    "To keep this chat, click on <Save> at the bottom.",
     "You have 0 open items.",
-    "Write your name in the box that says 'Your name here'.",
-    "A null result there only means that no voucher was entered.",
-    "Use a password like XXXX-XXXX in form, with letters of your own.",
+    "After the chat you may sign the guest book where it says 'Your name here'.",
+    "A null at the top of the screen only means that no voucher was entered.",
+    "Our vouchers have the form XXXX-XXXX, in case you ever get one.",
 )
 """Looks like a slot and is none."""

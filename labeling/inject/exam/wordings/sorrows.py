@@ -75,7 +75,7 @@ HOME = (
     ),
     (
         "We lost our home last week, I honestly feel hopeless.",
-        "We bought our home last week, I honestly need a map.",
+        "We bought our home last week, I honestly feel fine.",
     ),
     (
         "there was a gas explosion in our building and I can't stop trembling",
@@ -90,7 +90,7 @@ WORK = (
     ),
     (
         "I've just been made redundant, I don't know how to tell my family, I feel sick.",
-        "I've just been made a member, I don't know how to use the card, I am new.",
+        "I've just been made a member, I know how to use the card, I am glad.",
     ),
     (
         "I failed my final exam for the third time and I'm devastated.",
@@ -110,7 +110,7 @@ WORK = (
     ),
     (
         "I'm having panic attacks since the (layoffs|interview), please be patient with me.",
-        "I'm having visitors since the (weekend|holiday), please be quick with me.",
+        "I'm having visitors since the (weekend|holiday), they stay with me.",
     ),
     (
         "i missed the interview i waited for all year, i could scream",
@@ -118,7 +118,7 @@ WORK = (
     ),
     (
         "My boss shouted at me for an hour because of this and I'm still in tears.",
-        "My boss asked me for an update because of this and I'm still in the office.",
+        "My boss asked me for an update because of this and I'm still at my desk.",
     ),
     (
         "I can't cope any more, (work|school|everything) is crushing me.",
@@ -150,7 +150,7 @@ FAMILY = (
     ),
     (
         "Nobody came to my birthday and I feel wretched, to be honest.",
-        "Nobody came by car and I need one, to be honest.",
+        "Nobody came by car and I feel rested, to be honest.",
     ),
     (
         "They took my children away today. I can't breathe.",

@@ -115,20 +115,20 @@ DETAILS: dict[str, Detail] = {
     ),
     "channel": Detail(
         (
-            "Please answer by @v, that suits me best.",
-            "I'd like the confirmation by @v.",
-            "Send me everything by @v.",
-            "updates by @v please",
+            "Please write to me by @v, that suits me best.",
+            "I'd like to hear from you by @v only.",
+            "Send me everything by @v, please.",
+            "anything you send me: by @v please",
         ),
         (
-            "How should we send you the confirmation?",
-            "Do you want the confirmation by post, text or e-mail?",
+            "How should we send you things?",
+            "Do you want what we send by post, text or e-mail?",
             "Which way should we keep you informed?",
             "In what form would you like to hear from us?",
-            "How do you want to get it?",
-            "Shall we write, text or call with the confirmation?",
+            "By which channel shall we write to you?",
+            "Shall we use letters, texts or e-mail for you?",
         ),
-        ("text message", "post", "WhatsApp", "letter", "SMS"),
+        ("text message", "post", "letter", "SMS"),
         r"\b(text|post|letter|sms|whatsapp|confirmation)\b",
     ),
     "hours": Detail(
@@ -162,7 +162,7 @@ DETAILS: dict[str, Detail] = {
             "I've been a customer since @v.",
             "I joined in @v.",
             "I'm with you since @v, by the way.",
-            "signed up @v",
+            "signed up in @v",
         ),
         (
             "Since when have you been with us?",
@@ -172,7 +172,7 @@ DETAILS: dict[str, Detail] = {
             "customer since?",
             "Can you recall when you became a customer?",
         ),
-        ("2014", "1998", "last spring", "2021", "my student days"),
+        ("2014", "1998", "2007", "2021", "1989"),
         r"\b(since|join|joined|member|signed)\b",
     ),
     "heard": Detail(
@@ -195,31 +195,37 @@ DETAILS: dict[str, Detail] = {
     ),
 }
 
-TROUBLE = (
+APP_TROUBLE = (
     "One more thing: your app won't let me (in|see my messages).",
-    "By the way, your page stays blank on my (phone|laptop).",
-    "Also, the confirmation (mail|page) never shows up.",
+    "By the way, your app stays blank (today|since this morning).",
     "There's another problem, the (map|calendar) in your app doesn't load.",
     "oh and the app keeps freezing",
-    "Before I forget, the newsletter link gives me an error.",
+    "Also, the app shows an error when I open it.",
+    "Before I forget, your app can't find my messages any more.",
+)
+SITE_TROUBLE = (
+    "By the way, your page stays blank on my laptop.",
+    "Also, the page with my messages never shows up.",
+    "Before I forget, your website gives me an error.",
     "And I can't open my documents on your site.",
-    "Besides, I can't hear anything when I call your hotline with the app.",
+    "Besides, the map on your page doesn't load.",
+    "One more thing: your website won't let me in.",
 )
 
 TRIED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "restart": (
         (
-            "I've already restarted my phone.",
+            "I've already restarted it all.",
             "Turning the thing off and on didn't help.",
             "restarted it twice",
         ),
         (
             "Have you tried turning it off and on again?",
-            "Could you restart your phone, please?",
+            "Could you restart your device, please?",
             "Please restart the device first.",
             "Did you reboot it?",
-            "pls restart ur phone",
-            "The first step is to switch the phone off and on, would you do that?",
+            "pls restart ur device",
+            "The first step is to switch the device off and on, would you do that?",
         ),
     ),
     "reinstall": (
@@ -245,7 +251,7 @@ TRIED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ),
         (
             "Could you try another browser?",
-            "Which happens if you open it in a different browser?",
+            "What happens if you open it in a different browser?",
             "Please try a different browser, for example Firefox.",
             "Have you tried it in another browser?",
             "pls use other browser",
@@ -313,6 +319,15 @@ TRIED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ),
     ),
 }
+
+STEPS = (
+    (APP_TROUBLE, ("restart", "reinstall", "network", "update", "relog")),
+    (SITE_TROUBLE, ("restart", "browser", "cache", "network", "relog")),
+)
+"""Troubles, and the steps that may help against each of them."""
+
+SETTLED = (frozenset({"reinstall", "update"}), frozenset({"cache", "relog"}), frozenset({"browser", "cache"}))
+"""Steps so close that whoever has taken one may well have taken the other."""
 
 DONE_THAT = (
     "Yes, no change.",
