@@ -132,6 +132,8 @@ def measured(config: ContaminationConfig) -> dict[str, Any]:
         if not path.is_file():
             raise InputRefused("E_DATA", f"{path}: no such file")
     training = _Training((text for path in config.train for text in _read(path)), config.run_words)
+    if not training.n:
+        raise InputRefused("E_EMPTY", "--train: holds no dialogue, so nothing can be said of it")
     return {
         "kind": "contamination",
         "near": config.near,

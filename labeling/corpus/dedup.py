@@ -17,13 +17,14 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from detector.artifacts import sha256_file, versions, write_manifest
+from detector.artifacts import disk_errors, sha256_file, versions, write_manifest
 from detector.errors import ConfigError, OutputRefused
 from labeling.corpus.quality import LIMITS
 from labeling.corpus.selection import Kept, Selection, selected
 from labeling.corpus.shards import remove_shards, write_shards
 from labeling.corpus.sources import SOURCES, Source, read_source, source_path
 from labeling.inject.corpora import read_all
+from labeling.neighbours import KIN, NEAR
 
 MANIFEST = "manifest.json"
 SPLITS = ("train", "heldout", "measure")
@@ -38,9 +39,9 @@ class DedupConfig:
     """Folder of the corpora."""
     out: Path
     """Folder for the shards; must not hold a finished set."""
-    near: float = 0.8
+    near: float = NEAR
     """Jaccard of word triples from which one of two dialogues is a copy and left out."""
-    kin: float = 0.6
+    kin: float = KIN
     """The same from which two dialogues are kept on one side of the split."""
     languages: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
     """Keep dialogues in these languages only (ISO 639-1); all if none is named."""
@@ -85,8 +86,9 @@ def run(config: DedupConfig) -> dict[str, Any]:
     started = time.monotonic()
     for source in SOURCES:
         source_path(source, config.data)
-    config.out.mkdir(parents=True, exist_ok=True)
-    remove_shards(config.out)
+    with disk_errors(config.out):
+        config.out.mkdir(parents=True, exist_ok=True)
+        remove_shards(config.out)
     dialogues = [dialogue for source in SOURCES for dialogue in read_source(source, config.data)]
     selection = selected(dialogues, config.near, config.kin, config.languages, _injected(config.data))
     files = _write(config, selection)

@@ -16,8 +16,8 @@ from typing import Any
 
 from detector.errors import InputRefused
 from detector.records import Role
-from labeling.inject.charts import required
 from labeling.inject.draft import Draft, DraftTurn
+from labeling.inject.facts.charts import required
 from labeling.inject.lawful import repeats_rightly
 
 MAX_TURNS = 60

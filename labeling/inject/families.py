@@ -2,19 +2,6 @@
 
 from __future__ import annotations
 
-from labeling.inject import (
-    completeness,
-    contradiction,
-    jumps,
-    language,
-    process,
-    repetition,
-    resolution,
-    security,
-    state,
-    template,
-    tone,
-)
 from labeling.inject.draft import Family, HardNegative
 from labeling.inject.exam import completeness as exam_completeness
 from labeling.inject.exam import contradiction as exam_contradiction
@@ -27,6 +14,8 @@ from labeling.inject.exam import security as exam_security
 from labeling.inject.exam import state as exam_state
 from labeling.inject.exam import template as exam_template
 from labeling.inject.exam import tone as exam_tone
+from labeling.inject.history import completeness, contradiction, jumps, process, resolution, state
+from labeling.inject.surface import language, repetition, security, template, tone
 
 _MODULES = (
     language,

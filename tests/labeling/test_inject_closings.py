@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Pool
-from labeling.inject.resolution import FAMILIES, NEGATIVES
+from labeling.inject.history.resolution import FAMILIES, NEGATIVES
 from labeling.inject.wordings import closings, farewells
 
 BIKE = Draft(

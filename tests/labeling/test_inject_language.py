@@ -7,11 +7,11 @@ from random import Random
 
 import pytest
 
-from labeling.inject import grammar, language, macros, template
 from labeling.inject.draft import Draft, DraftTurn, HardNegative, Pool
-from labeling.inject.grammar import both
 from labeling.inject.mending import corrected, is_broken
-from labeling.inject.rewriting import applied
+from labeling.inject.surface import grammar, language, macros, template
+from labeling.inject.surface.grammar import both
+from labeling.inject.surface.rewriting import applied
 from labeling.inject.wordings.broken_sentences import BROKEN, CHATTY
 from labeling.inject.wordings.macros import BRACKETS, KINDS, MACROS, NOTES, SHAPES, VOIDS
 from labeling.inject.wordings.misspelt_sentences import MISSPELT, UNUSUAL

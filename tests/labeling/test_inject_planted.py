@@ -6,10 +6,10 @@ from random import Random
 
 import pytest
 
-from labeling.inject import planted_asks, planted_facts
 from labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Pool
+from labeling.inject.facts.slots import asking, clash, silent, stating, two_kinds, value_of
+from labeling.inject.history import planted_asks, planted_facts
 from labeling.inject.phrases import forms
-from labeling.inject.slots import asking, clash, silent, stating, two_kinds, value_of
 from labeling.inject.wordings.asking_again import ASK
 from labeling.inject.wordings.facts import ATTRIBUTES, LATER, MATTER_LATER, VALUES
 from labeling.inject.wordings.slots import NOUNS, QUESTIONS

@@ -6,10 +6,10 @@ from random import Random
 
 import pytest
 
-from labeling.inject import process
-from labeling.inject.charts import completed, required
 from labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Pool
-from labeling.inject.steps import steps
+from labeling.inject.facts.charts import completed, required
+from labeling.inject.facts.steps import steps
+from labeling.inject.history import process
 
 CHART = {
     "replies": {

@@ -6,7 +6,7 @@ import pytest
 
 from labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
 from labeling.inject.phrases import forms
-from labeling.inject.security import FAMILIES, NEGATIVES
+from labeling.inject.surface.security import FAMILIES, NEGATIVES
 from labeling.inject.wordings import secrets, secrets_exam, secrets_trades
 
 ORDER = Draft(

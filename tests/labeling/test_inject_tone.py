@@ -7,7 +7,7 @@ import pytest
 
 from labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
 from labeling.inject.phrases import Grammar, tidy
-from labeling.inject.tone import FAMILIES, NEGATIVES
+from labeling.inject.surface.tone import FAMILIES, NEGATIVES
 from labeling.inject.wordings import (
     curt,
     distress,

@@ -8,11 +8,11 @@ from random import Random
 import pytest
 
 from labeling.inject.draft import Draft, DraftTurn
-from labeling.inject.given import given_in, mentions
+from labeling.inject.facts.given import given_in, mentions
+from labeling.inject.facts.stated import otherwise, speaks_of, stated_in
 from labeling.inject.mending import mender_of
 from labeling.inject.phrases import forms, like, say
 from labeling.inject.places import joined, sentences
-from labeling.inject.stated import otherwise, speaks_of, stated_in
 from labeling.inject.wordings import asks, closings, evasions, grammar_breaks, restatements, templates
 from labeling.inject.wordings.misspellings import HOMOPHONES, MISSPELLINGS, REAL_WORDS
 

@@ -18,7 +18,7 @@ from labeling.inject.exam.wordings.slots import (
     SAMPLE,
     VALUES,
 )
-from labeling.inject.given import given_in
+from labeling.inject.facts.given import given_in
 from labeling.inject.insertion import Manner, manner, marked, open_places, placed
 from labeling.inject.phrases import capital, say
 from labeling.inject.places import joined, plain

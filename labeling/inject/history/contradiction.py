@@ -9,11 +9,11 @@ import re
 from dataclasses import replace
 from random import Random
 
-from labeling.inject import planted_facts
 from labeling.inject.draft import Draft, Family, HardNegative, Made, Pool, Use
+from labeling.inject.facts.stated import Stated, otherwise, speaks_of, stated_in
+from labeling.inject.history import planted_facts
 from labeling.inject.phrases import Grammar, capital, like, say
 from labeling.inject.places import agent_texts, joined, plain, shuffled, spliced, wrong
-from labeling.inject.stated import Stated, otherwise, speaks_of, stated_in
 from labeling.inject.wordings.restatements import (
     ASK_AGAIN,
     DONE,

@@ -10,10 +10,10 @@ import re
 from collections.abc import Callable
 from random import Random
 
-from labeling.inject import grammar
 from labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Mark, Pool, Use
 from labeling.inject.places import free_agent_turns, shuffled
-from labeling.inject.rewriting import by_rules
+from labeling.inject.surface import grammar
+from labeling.inject.surface.rewriting import by_rules
 from labeling.inject.wordings.grammar_breaks import RULES
 from labeling.inject.wordings.grammar_slips import HELD_OUT_RULES
 from labeling.inject.wordings.misspellings import HOMOPHONES, MISSPELLINGS, PHONETIC, REAL_WORDS

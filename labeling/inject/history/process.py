@@ -13,10 +13,10 @@ from dataclasses import replace
 from random import Random
 
 from labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Mark, Pool, Use
+from labeling.inject.facts.steps import Step, steps
 from labeling.inject.insertion import spoken
 from labeling.inject.phrases import capital, like
 from labeling.inject.places import agent_texts, is_closing, joined, plain, spliced
-from labeling.inject.steps import Step, steps
 from labeling.inject.wordings import process as say_so
 
 _IN_WORDS = re.compile(r"\b(name|i'?m|i am|is|this|for|from|to|my)\b", re.IGNORECASE)

@@ -1,7 +1,7 @@
 """Made-up things that a customer may tell, and which of them a dialogue leaves open.
 
 Values and words come from `labeling.inject.wordings.slots`. `silent` is careful the other way round than
-`labeling.inject.given`: it would rather believe that a thing was told than miss it.
+`labeling.inject.facts.given`: it would rather believe that a thing was told than miss it.
 """
 
 from __future__ import annotations

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from random import Random
 
 from labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Mark, Pool
-from labeling.inject.grammar import of_right
 from labeling.inject.insertion import manner, open_places, placed, where_in
 from labeling.inject.places import plain
+from labeling.inject.surface.grammar import of_right
 from labeling.inject.wordings.macros import BRACKETS, KINDS, MACROS, NOTES, SHAPES, SPEAKS_FOR_ITSELF, VOIDS
 
 Hole = Callable[[str, Random], str]

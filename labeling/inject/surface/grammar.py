@@ -1,7 +1,7 @@
 """L2 in whole sentences: an agent's sentence comes in broken, and right in the clean twin.
 
-Beside the rules of `labeling.inject.rewriting`, which break the dialogue's own text. One mark for each
-place where the two part; where a word is missing, the mark is on its neighbours.
+Beside the rules of `labeling.inject.surface.rewriting`, which break the dialogue's own text. One mark for
+each place where the two part; where a word is missing, the mark is on its neighbours.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """U3 on facts of our own making: the agent states one thing, and later the same or another thing.
 
 The later turn is the same in error and twin; what he had said before decides. Values are drawn alike for
-both, so that none is likelier to be wrong. Complements `labeling.inject.contradiction`, which changes
+both, so that none is likelier to be wrong. Complements `labeling.inject.history.contradiction`, which changes
 what the corpora's agents really said.
 """
 

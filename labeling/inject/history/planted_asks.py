@@ -1,7 +1,7 @@
 """U2 on things of our own making: the customer tells one thing, the agent asks for it or for another.
 
 Error and twin have the same question, the same answer and the same number of things told; only which
-thing the customer told before differs. Complements `labeling.inject.state`, which asks for what
+thing the customer told before differs. Complements `labeling.inject.history.state`, which asks for what
 the corpora's customers really said.
 """
 
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from random import Random
 
 from labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
+from labeling.inject.facts.slots import asking, noun_of, stating, third_kind, two_kinds, value_of
 from labeling.inject.phrases import capital, like, say
 from labeling.inject.places import (
     agent_texts,
@@ -23,7 +24,6 @@ from labeling.inject.places import (
     spliced,
     wrong,
 )
-from labeling.inject.slots import asking, noun_of, stating, third_kind, two_kinds, value_of
 from labeling.inject.wordings.asking_again import (
     ACKNOWLEDGE,
     BOTH,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from random import Random
 
-from labeling.inject import macros
 from labeling.inject.draft import Draft, Family, HardNegative, Made, Pool, Use
 from labeling.inject.phrases import like, say, tidy
 from labeling.inject.places import (
@@ -18,6 +17,7 @@ from labeling.inject.places import (
     shuffled,
     wrong,
 )
+from labeling.inject.surface import macros
 from labeling.inject.wordings.templates import (
     BLANKS,
     CLEAN_LINES,

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from random import Random
 
-from labeling.inject import planted_asks
 from labeling.inject.draft import Draft, Family, HardNegative, Made, Pool, Use
-from labeling.inject.given import LASTING, Given, given_in, mentions
+from labeling.inject.facts.given import LASTING, Given, given_in, mentions
+from labeling.inject.facts.slots import asking, stating, third_kind, value_of
+from labeling.inject.history import planted_asks
 from labeling.inject.phrases import Grammar, capital, like, say
 from labeling.inject.places import (
     agent_texts,
@@ -21,7 +22,6 @@ from labeling.inject.places import (
     spliced,
     wrong,
 )
-from labeling.inject.slots import asking, stating, third_kind, value_of
 from labeling.inject.wordings.asking_again import PUT_OFF
 from labeling.inject.wordings.asks import (
     ASK,

@@ -11,8 +11,8 @@ from dataclasses import replace
 from random import Random
 
 from labeling.inject.draft import Draft, Family, HardNegative, Pool
-from labeling.inject.hearing import answering, telling
 from labeling.inject.insertion import harmless, manner, reply_places, speaker, spoken
+from labeling.inject.surface.hearing import answering, telling
 from labeling.inject.wordings import lawful, secrets, secrets_exam, secrets_trades
 
 REPLIES = (

@@ -9,10 +9,10 @@ import re
 from dataclasses import replace
 from random import Random
 
-from labeling.inject.courtesy import NEGATIVES
 from labeling.inject.draft import Draft, Family, Made, Make, Mark, Pool
-from labeling.inject.hearing import answering, open_hearts, telling
 from labeling.inject.insertion import Manner, dressed, manner, marked, open_places, speaker, spoken
+from labeling.inject.surface.courtesy import NEGATIVES
+from labeling.inject.surface.hearing import answering, open_hearts, telling
 from labeling.inject.wordings import barked, curt, distress, hardship, rude, rude_exam
 from labeling.inject.wordings.distress import Distress, Voice
 

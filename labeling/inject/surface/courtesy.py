@@ -10,8 +10,8 @@ from dataclasses import replace
 from random import Random
 
 from labeling.inject.draft import Draft, HardNegative, Pool
-from labeling.inject.hearing import answering, open_hearts, telling
 from labeling.inject.insertion import harmless, manner, open_places, spoken
+from labeling.inject.surface.hearing import answering, open_hearts, telling
 from labeling.inject.wordings import curt, distress, hardship
 
 KINDS = (*distress.TRAINED, *hardship.KINDS)

@@ -1,0 +1,1 @@
+"""Errors that only the history makes: asks, contradictions, jumps, closings, skipped steps."""

@@ -1,0 +1,1 @@
+"""Errors that show in the agent's own words: language, tone, templates, secrets, repetition."""
