@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from eval.figures import MACRO, Examined
-from eval.resampling import interval
+from eval.summary import shown
 
 BY_CODE = ("average_precision", "f1", "pair_auc")
 """Figures compared code by code."""
@@ -28,7 +28,6 @@ def difference(mine: Examined, theirs: Examined) -> dict[str, Any]:
         "codes": {
             code: {name: _row(mine.codes[code][name] - theirs.codes[code][name]) for name in BY_CODE}
             for code in mine.present
-            if code in theirs.codes
         },
     }
 
@@ -38,9 +37,4 @@ def _apart(mine: Examined, theirs: Examined, name: str, codes: tuple[str, ...] |
 
 
 def _row(values: np.ndarray) -> dict[str, float | None]:
-    low, high = interval(values)
-    return {"difference": _number(float(values[0])), "low": _number(low), "high": _number(high)}
-
-
-def _number(value: float) -> float | None:
-    return None if np.isnan(value) else round(value, 4)
+    return dict(zip(("difference", "low", "high"), shown(values), strict=True))

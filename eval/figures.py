@@ -63,7 +63,10 @@ def examine(detector: Detector, results: Results, counts: Counts) -> Examined:
     pairs = {code: hard_pairs(results, code, whole_dialogue=scope[code]) for code in codes}
     return Examined(
         codes={code: of_code(rows[code], pairs[code], counts) for code in codes},
-        whole={**of_findings(rows, counts), **of_turns(results, counts)},
+        whole={
+            **of_findings(rows, counts),
+            **of_turns(results, counts, frozenset(code for code in codes if scope[code])),
+        },
         rows=rows,
         pairs=pairs,
         covered=tuple(code for code in codes if code in detector.codes),
@@ -102,16 +105,20 @@ def of_findings(rows: Mapping[str, Judged], counts: Counts) -> dict[str, Floats]
     return {"precision_of_findings": ratio(hits, flagged), "recall_of_errors": ratio(hits, errors)}
 
 
-def of_turns(results: Results, counts: Counts) -> dict[str, Floats]:
-    """Turns with a finding, and findings without a label, for 100 judged turns."""
+def of_turns(results: Results, counts: Counts, whole_dialogue: frozenset[str]) -> dict[str, Floats]:
+    """Turns with a finding, and findings without a label, for 100 judged turns. A finding of a code of
+    `whole_dialogue` is right wherever in a dialogue with that error it stands, as in `judged`."""
     numbers = sources_of(results)
     groups = np.array([numbers[source_of(example)] for example, _ in results], np.int64)
     turns = np.array([len(verdict.probabilities or {}) for _, verdict in results], float)
     flagged = np.array([len({f.turn for f in verdict.findings}) for _, verdict in results], float)
     wrong = np.zeros(len(results))
     for place, (example, verdict) in enumerate(results):
-        true = {(label.turn, label.code) for label in example.labels}
-        wrong[place] = sum((finding.turn, finding.code) not in true for finding in verdict.findings)
+        true = {
+            (None if label.code in whole_dialogue else label.turn, label.code) for label in example.labels
+        }
+        found = [(None if f.code in whole_dialogue else f.turn, f.code) for f in verdict.findings]
+        wrong[place] = sum(finding not in true for finding in found)
     judged_turns = total(counts, turns, groups)
     return {
         "flagged_per_100_turns": ratio(100 * total(counts, flagged, groups), judged_turns),

@@ -29,8 +29,9 @@ from detector.records import Verdict
 from eval.metrics import Floats, Truth
 from eval.reading import read_verdicts
 from eval.resampling import Counts as Draws
-from eval.resampling import interval, ratio, resamples
+from eval.resampling import ratio, resamples
 from eval.run import refuse_no_folder
+from eval.summary import shown
 
 CHUNK = 256
 WHOLE = -1
@@ -55,6 +56,12 @@ class OutcomeConfig:
     """Figures as JSON."""
     rounds: int = 1000
     """Bootstrap rounds for the intervals."""
+
+    def __post_init__(self) -> None:
+        if self.rounds < 0:
+            raise ConfigError("E_OPTION", "--rounds must not be negative")
+        if self.limit is not None and self.limit < 1:
+            raise ConfigError("E_OPTION", "--limit must be at least 1")
 
 
 def outcome(
@@ -120,7 +127,9 @@ def _records(log: Path) -> Iterator[dict[str, Any]]:
                     yield from batch.to_pylist()
         else:
             with open(log, encoding="utf-8") as lines:
-                yield from (json.loads(line) for line in lines if line.strip())
+                for line in lines:
+                    if line.strip() and isinstance(record := json.loads(line), dict):
+                        yield record
     except OSError as error:
         raise InputRefused("E_READ", f"{log}: {error.strerror or 'cannot be read'}") from None
     except ValueError:
@@ -131,7 +140,7 @@ def _value(record: Mapping[str, Any], name: str) -> Any:
     """A field of the record, of its metadata, or the mean of its whole-dialogue labels of that category."""
     meta = record.get("metadata", record.get("meta"))
     if isinstance(meta, str):
-        meta = json.loads(meta)
+        meta = _json(meta)
     for fields in (record, meta if isinstance(meta, dict) else {}):
         if fields.get(name) is not None:
             return fields[name]
@@ -142,6 +151,14 @@ def _value(record: Mapping[str, Any], name: str) -> Any:
     ]
     values = [value for value in labels if value is not None]
     return sum(values) / len(values) if values else None
+
+
+def _json(text: str) -> Any:
+    """What the text holds, None if it is not JSON: then it is no place for an outcome."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
 
 
 def _number(value: Any) -> float | None:
@@ -202,12 +219,12 @@ def _row(quality: Floats, good: Truth, auc: Floats) -> dict[str, Any]:
     def mean(values: Floats) -> float | None:
         return round(float(values.mean()), 2) if len(values) else None
 
-    shown = [None if np.isnan(value) else round(float(value), 4) for value in (auc[0], *interval(auc))]
+    value, *bounds = shown(auc)
     return {
         "dialogues": len(quality),
         "good": int(good.sum()),
-        "auc": shown[0],
-        "auc_95": shown[1:],
+        "auc": value,
+        "auc_95": bounds,
         "quality_of_good": mean(quality[good]),
         "quality_of_bad": mean(quality[~good]),
     }
@@ -217,18 +234,18 @@ def table(name: str, found: Mapping[str, Mapping[str, Any]]) -> Any:
     """The figures as a rich table."""
     from rich.table import Table
 
-    shown = Table(title=f"AUC of quality against {name}")
+    drawn = Table(title=f"AUC of quality against {name}")
     for column in ("dialogues of", "n", "good", "AUC", "95 %", "quality if good", "if bad"):
-        shown.add_column(column, justify="left" if column == "dialogues of" else "right")
+        drawn.add_column(column, justify="left" if column == "dialogues of" else "right")
     for group, row in found.items():
         low, high = row["auc_95"]
         cells: Sequence[Any] = (row["dialogues"], row["good"], row["auc"])
         between = "" if low is None else f"{low:.3f} to {high:.3f}"
-        shown.add_row(
-            group, *map(_shown, cells), between, _shown(row["quality_of_good"]), _shown(row["quality_of_bad"])
+        drawn.add_row(
+            group, *map(_cell, cells), between, _cell(row["quality_of_good"]), _cell(row["quality_of_bad"])
         )
-    return shown
+    return drawn
 
 
-def _shown(value: Any) -> str:
+def _cell(value: Any) -> str:
     return "" if value is None else f"{value:.3f}" if isinstance(value, float) else str(value)

@@ -58,6 +58,10 @@ class SampleConfig:
     seed: int = 0
     """The same seed draws the same findings."""
 
+    def __post_init__(self) -> None:
+        if self.n < 1:
+            raise ConfigError("E_OPTION", "--n must be at least 1")
+
 
 def sample(verdicts: Path, /, *, config: Annotated[SampleConfig, Parameter(name="*")]) -> None:
     """Draw findings at random, with what was said before them, for a person to judge."""
@@ -66,6 +70,8 @@ def sample(verdicts: Path, /, *, config: Annotated[SampleConfig, Parameter(name=
             "E_OPTION", f"--out {config.out}: name a new .csv or .md file in a folder that exists"
         )
     drawn = draw(read_verdicts(verdicts), config.n, config.seed)
+    if not drawn:
+        raise InputRefused("E_EMPTY", f"{verdicts}: holds no finding, so there is nothing to read")
     wanted = {name for name, _ in drawn}
     dialogues = {
         item.dialogue.id: item.dialogue
@@ -106,7 +112,11 @@ def draw(verdicts: Iterable[Verdict], n: int, seed: int) -> list[tuple[str, Find
 
 def _row(number: int, dialogue: Dialogue, finding: Finding) -> dict[str, Any]:
     masked, _ = mask_dialogue(dialogue)
-    place = next(place for place, turn in enumerate(masked.turns) if turn.index == finding.turn)
+    place = next((place for place, turn in enumerate(masked.turns) if turn.index == finding.turn), None)
+    if place is None:
+        raise ConfigError(
+            "E_OPTION", f"--log: dialogue {dialogue.id} has no turn {finding.turn}; is it another log?"
+        )
     before = masked.turns[max(0, place - BEFORE) : place]
     after = masked.turns[place + 1 : place + 2]
     shown = [f"{turn.role}: {turn.text}" for turn in before] + [f"[after] {t.role}: {t.text}" for t in after]
@@ -142,7 +152,7 @@ def _markdown(rows: Iterable[Mapping[str, Any]]) -> str:
     """One table; line ends and bars of the text are written so that they do not end a cell."""
 
     def cell(value: Any) -> str:
-        return str(value).replace("|", "\\|").replace("\r", " ").replace("\n", "<br>")
+        return "<br>".join(str(value).replace("|", "\\|").splitlines())
 
     lines = ["| " + " | ".join(COLUMNS) + " |", "|" + "---|" * len(COLUMNS)]
     lines += ["| " + " | ".join(cell(row[name]) for name in COLUMNS) + " |" for row in rows]
@@ -173,11 +183,13 @@ def counted(judged: Path) -> dict[str, Counter[str]]:
         text = judged.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         raise InputRefused("E_READ", f"{judged}: cannot be read") from None
-    rows = (
-        _from_markdown(text)
-        if judged.suffix == ".md"
-        else list(csv.DictReader(io.StringIO(text, newline="")))
-    )
+    try:
+        table = csv.DictReader(io.StringIO(text, newline=""))
+        rows = _from_markdown(text) if judged.suffix == ".md" else list(table)
+    except csv.Error:
+        raise InputRefused("E_FORMAT", f"{judged}: neither CSV nor a table in Markdown") from None
+    if not rows:
+        raise InputRefused("E_EMPTY", f"{judged}: holds no finding")
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for number, row in enumerate(rows, 1):
         said = (row.get("judgement") or "").strip().lower()

@@ -68,6 +68,8 @@ def run(
     told: dict[str, list[Told]] = {}
     for path in examples:
         results = judge(judge_with, read_examples(path))
+        if not results:
+            raise ConfigError("E_EXAMPLE", f"{path}: holds no example, so nothing can be said of it")
         theirs = {name: judge(other, (example for example, _ in results)) for name, other in others.items()}
         content, mistakes = compare(judge_with, results, others, theirs, config.rounds)
         report[path.stem] = {"sha256": sha256_file(path), **content}

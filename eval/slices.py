@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from eval.figures import mean
-from eval.resampling import Counts, interval, ranking, ratio, total
+from eval.resampling import Counts, ranking, ratio, total
+from eval.summary import shown
 from eval.truth import WHOLE, Judged, Results
 
 MIN_ERRORS = 5
@@ -101,8 +102,3 @@ def _figures(rows: Mapping[str, Judged], counts: Counts) -> dict[str, Any]:
         "codes_averaged": len(areas),
         **{name: shown(values) for name, values in figures.items()},
     }
-
-
-def shown(values: np.ndarray) -> list[float | None]:
-    """A figure as a report holds it: value, lower and upper end of its interval; None for NaN."""
-    return [None if np.isnan(value) else round(float(value), 4) for value in (values[0], *interval(values))]

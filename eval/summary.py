@@ -52,9 +52,15 @@ def _row(examined: Examined, code: str) -> dict[str, Any]:
 
 
 def _figure(name: str, values: np.ndarray) -> dict[str, Any]:
-    low, high = interval(values)
-    return {name: _number(float(values[0])), f"{name}_95": [_number(low), _number(high)]}
+    value, *bounds = shown(values)
+    return {name: value, f"{name}_95": bounds}
 
 
-def _number(value: float) -> float | None:
+def number(value: float) -> float | None:
+    """Four decimals, None for NaN."""
     return None if np.isnan(value) else round(float(value), 4)
+
+
+def shown(values: np.ndarray) -> list[float | None]:
+    """A figure and the ends of its interval, from its values of shape (1 + rounds,)."""
+    return [number(value) for value in (values[0], *interval(values))]

@@ -17,7 +17,7 @@ from typing import Annotated, Literal
 import numpy as np
 from cyclopts import Parameter
 
-from detector.artifacts import described, versions, write_json, write_manifest
+from detector.artifacts import described, disk_errors, versions, write_json, write_manifest
 from detector.calibration import Scan
 from detector.errors import ConfigError, OutputRefused
 from detector.records import Example
@@ -48,6 +48,15 @@ class BaselineConfig:
     seed: int = 0
     """The same seed gives the same weights."""
 
+    def __post_init__(self) -> None:
+        for name in ("per_100", "per_100_dialogues"):
+            if not 0 <= getattr(self, name) <= 100:
+                raise ConfigError("E_OPTION", f"--{name.replace('_', '-')} must lie between 0 and 100")
+        if not 0 < self.confidence < 1:
+            raise ConfigError("E_OPTION", "--confidence must lie between 0 and 1, neither of them itself")
+        if not 0 <= self.seed < 2**32:
+            raise ConfigError("E_OPTION", "--seed must be a whole number from 0 to 4294967295")
+
 
 def baseline(
     kind: Literal["rules", "tfidf"], /, *, config: Annotated[BaselineConfig, Parameter(name="*")]
@@ -60,25 +69,37 @@ def baseline(
         raise OutputRefused("E_EXISTS", f"{config.out}: exists; name another folder")
     making = config.out.with_name(f".{config.out.name}.making")
     shutil.rmtree(making, ignore_errors=True)
-    making.mkdir(parents=True)
+    with disk_errors(config.out):
+        making.mkdir(parents=True)
+    try:
+        _make(kind, config, making)
+        making.rename(config.out)
+    finally:
+        shutil.rmtree(making, ignore_errors=True)
+
+
+def _make(kind: str, config: BaselineConfig, folder: Path) -> None:
+    """Everything of a baseline in `folder`, the manifest last."""
     scorer: Scorer = RuleScorer()
     if kind == "tfidf":
         from eval.baselines.tfidf import TfidfScorer, train
 
-        train(read_examples(config.examples / "train.jsonl"), making, config.seed)
-        scorer = TfidfScorer(making)
-    scans = calibrated(scorer, list(read_examples(config.examples / "calibration.jsonl")), config)
+        train(read_examples(config.examples / "train.jsonl"), folder, config.seed)
+        scorer = TfidfScorer(folder)
+    examples = list(read_examples(config.examples / "calibration.jsonl"))
+    scans = calibrated(scorer, examples, config)
+    if not scans:
+        raise ConfigError("E_EXAMPLE", f"{config.examples}/calibration.jsonl: no error that it looks for")
     codes = {code: scan.model_dump(mode="json") for code, scan in scans.items()}
-    write_json(making / BASELINE, {"kind": kind, "codes": codes})
+    write_json(folder / BASELINE, {"kind": kind, "codes": codes})
     settings = {name: str(v) if isinstance(v, Path) else v for name, v in asdict(config).items()}
     content = {
         "kind": "baseline",
         "config": settings,
         "versions": versions("dialint", "scikit-learn", "numpy"),
     }
-    files = [described(path) for path in sorted(making.iterdir())]
-    write_manifest(making / MANIFEST, {**content, "files": files})
-    making.rename(config.out)
+    files = [described(path) for path in sorted(folder.iterdir())]
+    write_manifest(folder / MANIFEST, {**content, "files": files})
 
 
 def calibrated(scorer: Scorer, examples: list[Example], config: BaselineConfig) -> dict[str, Scan]:

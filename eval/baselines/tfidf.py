@@ -3,7 +3,7 @@
 Four blocks of hashed n-grams (no vocabulary is stored), each weighted by TF-IDF and of length one: words
 (1-2) and characters (3-5) of the turn, words (1-2) of the two turns before it, and of all before those;
 context words carry their speaker. One logistic regression for each code against the rest. All turns
-with an error and all turns of clean twins are learned from, and one in `KEEP_ONE_IN` of the others;
+with an error and their counterparts in clean twins are learned from, and one in `KEEP_ONE_IN` of the others;
 what that does to the rates is for calibration to mend. Saved as arrays and JSON, no pickle.
 """
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from detector.errors import ConfigError
-from detector.records import JUDGED_ROLES, Turn
+from detector.records import JUDGED_ROLES, Role, Turn
 from detector.render import tokenizer_of, visible_text
 from finetune.corpus import Sourced
 from finetune.tokenizer import BEGIN, DIALOGUE_SLOT, END, ROLES, SLOT
@@ -37,7 +37,7 @@ _NAMES = {"customer": "Customer", "agent": "Agent", "bot": "Agent", "system": "S
 @dataclass(frozen=True)
 class Piece:
     """Part of a dialogue, whole wherever it fits into a row. `n_bytes` of text, UTF-8, are the
-    dialogue's whole text at its first piece and 0 at the others."""
+    dialogue's whole written text at its first piece and 0 at the others."""
 
     ids: np.ndarray
     source: str
@@ -46,17 +46,20 @@ class Piece:
 
 @dataclass(frozen=True)
 class Writer:
-    """How dialogues are written: `write` gives the units, `opening` begins a piece that goes on."""
+    """How dialogues are written: `write` gives the units, `opening` begins a piece that goes on; what
+    roles of `silent` say is not written."""
 
     name: str
     write: Write
     opening: tuple[int, ...] = ()
+    silent: tuple[Role, ...] = ()
 
     def pieces(self, dialogues: Iterable[Sourced], row_tokens: int) -> list[Piece]:
         """Every dialogue in pieces of 2 to `row_tokens` tokens; refused dialogues give none."""
         found = []
         for item in dialogues:
-            n_bytes = sum(len(visible_text(turn.text)[0].encode()) for turn in item.dialogue.turns)
+            heard = [turn.text for turn in item.dialogue.turns if turn.role not in self.silent]
+            n_bytes = sum(len(visible_text(text)[0].encode()) for text in heard)
             for ids in _cut(self.write(item.dialogue.turns), self.opening, row_tokens):
                 if len(ids) > 1:
                     found.append(Piece(np.array(ids, np.int32), item.source, n_bytes))
@@ -122,7 +125,7 @@ def template_writer(folder: Path) -> Writer:
         units[-1] += marks[-1]
         return units
 
-    return Writer("template", write)
+    return Writer("template", write, silent=("system",))
 
 
 def plain_writer(folder: Path) -> Writer:

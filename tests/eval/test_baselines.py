@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from detector.detectors import Detector, DetectorConfig
-from detector.errors import ConfigError, OutputRefused
+from detector.errors import ConfigError, OutputRefused, WorldError
 from detector.records import Dialogue, Example, Label, Turn
 from detector.taxonomy import load
 from eval.baselines.make import BaselineConfig, baseline
@@ -170,3 +170,15 @@ def test_rules_find_and_leave(code: str) -> None:
     assert found.probabilities[last][code] > max(row[code] for row in left.probabilities.values())
     assert found.probabilities[last][code] >= 0.45
     assert all(row[code] < 0.45 for row in left.probabilities.values())
+
+
+def test_a_baseline_that_could_find_nothing_is_not_made(tmp_path: Path) -> None:
+    (tmp_path / "calibration.jsonl").write_text("")
+    with pytest.raises(ConfigError, match="no error"):
+        baseline("rules", config=BaselineConfig(examples=tmp_path, out=tmp_path / "out"))
+    assert [path.name for path in tmp_path.iterdir()] == ["calibration.jsonl"]
+    with pytest.raises(WorldError, match="E_WRITE"):
+        baseline("rules", config=BaselineConfig(tmp_path, tmp_path / "calibration.jsonl" / "out"))
+    for options in ({"confidence": 1.0}, {"per_100": -1.0}, {"seed": -1}):
+        with pytest.raises(ConfigError, match="E_OPTION"):
+            BaselineConfig(tmp_path, tmp_path / "out", **options)

@@ -89,6 +89,19 @@ def test_rows_of_dialogue_codes_are_dialogues() -> None:
     assert rows.probabilities.tolist() == [0.9, 0.2, 0.6, 0.1]
 
 
+def test_a_finding_of_a_dialogue_code_is_right_at_any_turn_of_its_dialogue() -> None:
+    class Closing(Scripted):
+        def _verdict(self, dialogue: Dialogue) -> Verdict:
+            verdict = super()._verdict(dialogue)
+            found = tuple(finding.model_copy(update={"code": "R1"}) for finding in verdict.findings)
+            return verdict.model_copy(update={"findings": found})
+
+    detector = Closing(TABLE)
+    report = measure(detector, judge(detector, [example("a", {3: "R1"}), example("c", {})]), rounds=0)
+    assert report["codes"]["R1"]["precision"] == 0.5
+    assert report["wrong_findings_per_100_turns"] == pytest.approx(25.0)  # that of c, 1 of 4 turns
+
+
 def auc_of(results: Results, *, whole_dialogue: bool = False) -> tuple[float, int]:
     pairs = hard_pairs(results, "T1", whole_dialogue=whole_dialogue)
     return pair_auc(pairs.errors, pairs.twins), len(pairs.errors)

@@ -74,3 +74,9 @@ def test_a_difference_in_any_score_of_any_window_is_seen(
     last = WindowScores(**{**vars(sound[-1]), part: wrong[part]})
     monkeypatch.setattr(engine, "scan", lambda _: [*sound[:-1], last])
     assert _differences(engine, windows, 100) == pytest.approx(1, abs=1e-3)
+
+
+def test_a_file_without_examples_gives_no_figures(tmp_path: Path, detector: DetectorConfig) -> None:
+    (tmp_path / "set.jsonl").write_text("")
+    with pytest.raises(ConfigError, match="no example"):
+        run(tmp_path / "set.jsonl", detector=detector)

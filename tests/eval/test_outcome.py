@@ -56,3 +56,12 @@ def test_the_command_takes_verdicts_that_are_there(
     outcome(log, config=OutcomeConfig(outcome="won", verdicts=verdicts, out=out, rounds=3))
     assert json.loads(out.read_text())["groups"]["all"]["auc"] == 1.0
     assert "AUC" in capsys.readouterr().out
+
+
+def test_options_and_records_that_cannot_be(tmp_path: Path) -> None:
+    for options in ({"rounds": -1}, {"limit": 0}):
+        with pytest.raises(ConfigError):
+            OutcomeConfig(outcome="won", **options)
+    path = tmp_path / "log.jsonl"
+    path.write_text('[1]\n{"id": "a", "meta": "free text"}\n{"id": "b", "meta": "free text", "won": 1}\n')
+    assert outcomes(path, "won", "team") == {"b": (1.0, "")}

@@ -60,3 +60,31 @@ def test_a_seed_draws_the_same(scored: tuple[Path, Path]) -> None:
     verdicts = [Verdict.model_validate_json(line) for line in scored[1].read_text().splitlines()]
     assert draw(verdicts, 2, 1) == draw(verdicts, 2, 1)
     assert len(draw(verdicts, 50, 1)) == 3
+
+
+def test_lines_ended_in_any_way_stay_one_row(scored: tuple[Path, Path]) -> None:
+    log, verdicts = scored
+    log.write_text(log.read_text().replace("=1 | w", "one\\u2028two\\u0085three\\r\\nfour"))
+    out = log.with_name("judged.md")
+    sample(verdicts, config=SampleConfig(log=(str(log),), out=out, n=3))
+    out.write_text(out.read_text().replace("| no |  |", "| no | right |"))
+    assert counted(out)["all"] == {"right": 3}
+
+
+def test_what_cannot_be_drawn_or_counted_is_the_users_error(scored: tuple[Path, Path]) -> None:
+    log, verdicts = scored
+    with pytest.raises(ConfigError, match="--n"):
+        SampleConfig(log=(str(log),), out=log, n=-1)
+    config = SampleConfig(log=(str(log),), out=log.with_name("judged.md"))
+    log.write_text("".join(line + "\n" for line in log.read_text().splitlines()).replace("agent", "customer"))
+    verdicts.write_text(verdicts.read_text().replace('"turn":1', '"turn":7'))
+    with pytest.raises(ConfigError, match="no turn 7"):
+        sample(verdicts, config=config)
+    verdicts.write_text("")
+    for empty in (lambda: sample(verdicts, config=config), lambda: counted(verdicts)):
+        with pytest.raises(InputRefused, match="no finding"):
+            empty()
+    verdicts.write_text("code,judgement\nT1\rx,right\n" + "x" * 200_000)
+    with pytest.raises(InputRefused):
+        counted(verdicts)
+    assert not config.out.exists()

@@ -38,7 +38,7 @@ from detector.engines.scan_model import ScanModel, backbone_from_config
 from detector.errors import ConfigError, InputRefused, OutputRefused, WorldError
 from detector.records import Dialogue, Turn
 from detector.render import Renderer
-from finetune.corpus import Corpus
+from finetune.corpus import Corpus, Sourced
 from finetune.decoder.loop import CHECKPOINT, warm_then_cosine
 from finetune.decoder.model import fresh, from_base, prepare, shape_of, token_losses
 from finetune.decoder.rows import IGNORED, batch_of, plan
@@ -357,6 +357,15 @@ def test_a_chat_template(marked: Path) -> None:
     )
     end = AutoTokenizer.from_pretrained(marked).convert_tokens_to_ids("<|im_end|>")
     assert sum(unit.count(end) for unit in units) == 3  # the one that was typed is none
+
+
+def test_bytes_that_a_template_leaves_out_do_not_make_it_cheaper(marked: Path) -> None:
+    said = [Sourced(Dialogue(id="a", turns=TURNS), "shop", "MIT")]
+    whole, shown = (
+        writer.pieces(said, 1000)[0].n_bytes
+        for writer in (own_writer((marked / "tokenizer.json").read_text()), template_writer(marked))
+    )
+    assert whole - shown == len("lookup")
 
 
 def test_plain_words(marked: Path) -> None:
