@@ -47,12 +47,15 @@ def said_before(turns: Iterable[tuple[bool, str]]) -> list[list[tuple[int, int, 
 
 
 def kinds_of(words: Sequence[tuple[int, int, int]], offsets: Sequence[tuple[int, int]]) -> list[int]:
-    """The kind of each token, given its character offsets: that of the word it begins in, else 0."""
-    starts = [start for start, _, _ in words]
+    """The kind of each token, given its character offsets: that of the first word it touches, else 0.
+
+    Tokens of byte-level tokenizers begin with the space before their word.
+    """
+    ends = [end for _, end, _ in words]
     kinds = []
     for start, end in offsets:
-        place = bisect_right(starts, start) - 1
-        inside = place >= 0 and start < words[place][1] and end > start
+        place = bisect_right(ends, start)
+        inside = start < end and place < len(words) and words[place][0] < end
         kinds.append(words[place][2] if inside else 0)
     return kinds
 

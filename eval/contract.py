@@ -9,12 +9,15 @@ Source: Platt 1999; Clopper and Pearson 1934; Angelopoulos et al. 2021, "Learn t
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import numpy as np
 
 from detector.calibration import Contract, Scan
+from detector.records import Example
 from eval.metrics import Floats, Truth
+from eval.truth import source_of
 
 MIN_PROBABILITY = 0.5
 """Nobody is accused of what is less likely than not, whatever rate would allow it."""
@@ -51,6 +54,27 @@ def fit(
         per=per,
     )
     return Scan(slope=slope, offset=offset, contract=promise)
+
+
+def distinct(
+    scores: Sequence[Mapping[int, float]], examples: Sequence[Example], code: str, *, whole_dialogue: bool
+) -> tuple[Truth, Floats]:
+    """Truth and score of each distinct unit, shape (n,), from each example's scores by turn.
+
+    The same clean turn stands in a set several times, in twins and rounds: it counts once, with its
+    highest score, or the bound would rest on copies.
+    """
+    seen: dict[tuple[object, ...], tuple[bool, float]] = {}
+    for place, (turns, example) in enumerate(zip(scores, examples, strict=True)):
+        labelled = {label.turn for label in example.labels if label.code == code}
+        text = {turn.index: turn.text for turn in example.dialogue.turns}
+        units = [(turn in labelled, text[turn], score) for turn, score in turns.items()]
+        if whole_dialogue:
+            units = [(bool(labelled), "", max(turns.values()))] if turns else []
+        for error, words, score in units:
+            key = (place, words) if error else (source_of(example), words)
+            seen[key] = (error, max(score, seen[key][1] if key in seen else score))
+    return np.array([error for error, _ in seen.values()], bool), np.array([s for _, s in seen.values()])
 
 
 def platt(truth: Truth, scores: Floats, rounds: int = 100) -> tuple[float, float]:

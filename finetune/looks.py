@@ -22,7 +22,9 @@ def look(
     from detector.engines.local import LocalEngine
 
     learnt = [weight for weight in model.parameters() if weight.requires_grad]
-    results = LocalEngine(model, row_tokens=row_tokens).scan([target.window for target in check])
+    results = LocalEngine(model, row_tokens=row_tokens, device="cpu").scan(
+        [target.window for target in check]
+    )
     for weight in learnt:
         weight.requires_grad_(True)
     ended = [(r, t) for r, t in zip(results, check, strict=True) if t.dialogue is not None]

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
 from cyclopts import Parameter
 
 from detector.artifacts import read_manifest
@@ -29,8 +28,7 @@ from detector.release import SCALE, WEIGHTS, Base, ReleaseInfo, seal
 from detector.render import RenderConfig
 from detector.scanner import Array, Scanner
 from detector.taxonomy import load as load_taxonomy
-from eval.contract import fit
-from eval.metrics import Floats, Truth
+from eval.contract import distinct, fit
 from eval.run import measure
 from eval.truth import judge, read_examples, source_of
 from finetune.card import model_card
@@ -178,7 +176,8 @@ def _calibrated(config: PackConfig, detector: ReleaseDetector) -> dict[str, Code
     found = {}
     for column, code in enumerate(detector.info.head_codes):
         per: Literal["turn", "dialogue"] = "dialogue" if code in detector.info.dialogue_codes else "turn"
-        truth, raw = _distinct(scores, examples, code, column, per)
+        raised = [{turn: float(row[column]) for turn, row in turns.items()} for turns in scores]
+        truth, raw = distinct(raised, examples, code, whole_dialogue=per == "dialogue")
         rate = config.per_100 if per == "turn" else config.per_100_dialogues
         scan = fit(truth, raw, rate, config.confidence, per) if truth.any() else None
         check = _check(code, examples)
@@ -197,26 +196,6 @@ def _scores(scanner: Scanner, examples: list[Example]) -> list[dict[int, Array]]
             for scan in scanner.scan(chunk)
         )
     return scores
-
-
-def _distinct(
-    scores: list[dict[int, Array]], examples: list[Example], code: str, column: int, per: str
-) -> tuple[Truth, Floats]:
-    """Truth and score of each distinct unit. The same clean turn stands in a set several times, in twins
-    and rounds: it counts once, with its highest score, or the bound would rest on copies."""
-    seen: dict[tuple[object, ...], tuple[bool, float]] = {}
-    for place, (turns, example) in enumerate(zip(scores, examples, strict=True)):
-        labelled = {label.turn for label in example.labels if label.code == code}
-        text = {turn.index: turn.text for turn in example.dialogue.turns}
-        units = (
-            [(bool(labelled), "", max(float(row[column]) for row in turns.values()))]
-            if per == "dialogue" and turns
-            else [(turn in labelled, text[turn], float(row[column])) for turn, row in turns.items()]
-        )
-        for error, words, score in units:
-            key = (place, words) if error else (source_of(example), words)
-            seen[key] = (error, max(score, seen[key][1] if key in seen else score))
-    return np.array([error for error, _ in seen.values()], bool), np.array([s for _, s in seen.values()])
 
 
 def _check(code: str, examples: list[Example]) -> Check | None:

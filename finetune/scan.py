@@ -21,6 +21,7 @@ from cyclopts import Parameter
 
 from detector.artifacts import fingerprint, sha256_file, versions, write_json, write_manifest
 from detector.errors import ConfigError, OutputRefused
+from detector.release import WEIGHTS
 from detector.render import RenderConfig, Renderer, tokenizer_of
 from detector.taxonomy import load as load_taxonomy
 from eval.truth import read_examples
@@ -95,6 +96,7 @@ def scan(config: ScanConfig) -> None:
 
     if (config.out / "training.json").exists():
         raise OutputRefused("E_EXISTS", f"{config.out}: holds a trained scanner already; name another folder")
+    _refuse(config)
     torch.set_num_threads(config.threads)
     codes, dialogue_codes = _codes(config)
     base = _base(config.base)
@@ -119,6 +121,28 @@ def scan(config: ScanConfig) -> None:
         model.backbone = model.backbone.merge_and_unload()  # type: ignore[operator]
     _save(config, model, base, codes, render, time.time() - started)
     (config.out / CHECKPOINT).unlink(missing_ok=True)
+
+
+def _refuse(config: ScanConfig) -> None:
+    """Say what cannot be before any work is done.
+
+    Raises:
+        ConfigError: an option out of its range, or a file missing.
+    """
+    for name in ("epochs", "threads", "row_tokens", "rank", "learning_rate", "head_learning_rate"):
+        if not getattr(config, name) > 0:
+            raise ConfigError("E_OPTION", f"--{name.replace('_', '-')} must be above 0")
+    for name in ("span_weight", "pair_weight", "error_weight", "focal", "prefix_share", "checkpoint_minutes"):
+        if not getattr(config, name) >= 0:
+            raise ConfigError("E_OPTION", f"--{name.replace('_', '-')} must not be negative")
+    wanted = [
+        config.examples / "train.jsonl",
+        config.examples / "manifest.json",
+        config.base / "tokenizer.json",
+    ]
+    for path in wanted if config.from_scratch else [*wanted, config.base / WEIGHTS]:
+        if not path.is_file():
+            raise ConfigError("E_OPTION", f"{path}: there is no such file")
 
 
 def render_of(tokenizer_json: str, context_tokens: int, history: bool) -> RenderConfig:
@@ -193,10 +217,15 @@ def _model(config: ScanConfig, base: dict[str, Any], n_codes: int) -> ScanModel:
     torch.manual_seed(config.seed)
     model = ScanModel(backbone_from_config(base), n_codes, config.history)
     if not config.from_scratch:
-        weights = load_file(config.base / "model.safetensors")
+        weights = load_file(config.base / WEIGHTS)
         wanted = model.backbone.state_dict().keys()
         inside = f"{model.backbone.base_model_prefix}."  # where a language model keeps its backbone
         named = {name.removeprefix(inside): weight for name, weight in weights.items()}
+        missing = sorted(wanted - named.keys())
+        if missing:
+            raise ConfigError(
+                "E_BASE", f"{config.base}: has no weights {missing[0]}; another model's config?"
+            )
         model.backbone.load_state_dict({name: named[name] for name in wanted})
     if model.history is not None:
         torch.nn.init.zeros_(model.history.weight)  # a base that was never told starts as it is
@@ -226,9 +255,7 @@ def _save(
     """The trained weights in fp32 and all that a release needs to know of how they came about."""
     from safetensors.torch import save_file
 
-    save_file(
-        {k: v.detach().contiguous() for k, v in model.state_dict().items()}, config.out / "model.safetensors"
-    )
+    save_file({k: v.detach().contiguous() for k, v in model.state_dict().items()}, config.out / WEIGHTS)
     write_json(config.out / "config.json", base)
     tokenizer = (config.base / "tokenizer.json").read_bytes()
     (config.out / "tokenizer.json").write_bytes(tokenizer)
@@ -241,7 +268,7 @@ def _save(
             "kind": "scanner",
             "codes": codes,
             "render": render.model_dump(),
-            "base_sha256": sha256_file(config.base / "model.safetensors"),
+            "base_sha256": sha256_file(config.base / WEIGHTS),
             "examples": fingerprint(json.loads((config.examples / "manifest.json").read_text())),
             "config": told,
             "seconds": round(seconds),

@@ -60,14 +60,15 @@ def teach(
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, _warm_then_cosine(len(rows)))
     checkpoint = config.out / CHECKPOINT
     job = _job(config)
-    first = _resume(checkpoint, job, model, optimizer, schedule)
+    parts = {"model": model, "optimizer": optimizer, "schedule": schedule}
+    first, log_bytes = _resume(checkpoint, job, **parts)
     saved, running = time.time(), 0.0
 
     def looked(at_most: int | None) -> dict[str, Any]:
         return {name: look(model, some[:at_most], codes, config.row_tokens) for name, some in check.items()}
 
     model.train()
-    with MetricsLog(config.out) as log, Progress(len(rows), first) as progress:
+    with MetricsLog(config.out, log_bytes) as log, Progress(len(rows), first) as progress:
         for step in range(first, len(rows)):
             loss = scan_loss(config, model, [learn[place] for place in rows[step]])
             loss.backward()  # type: ignore[no-untyped-call]
@@ -81,7 +82,7 @@ def teach(
                 log.write({"step": step, "of": len(rows), "loss": running, "tokens_s": progress.tokens_s})
             if time.time() - saved > 60 * config.checkpoint_minutes:
                 saved = time.time()
-                _checkpoint(checkpoint, job, step + 1, model, optimizer, schedule)
+                _checkpoint(checkpoint, job, step + 1, log.size, **parts)
                 log.write({"step": step, **looked(CHECKED_OFTEN)})
                 model.train()
         log.write({"step": len(rows), **looked(None)})
@@ -92,22 +93,23 @@ def _rows(config: ScanConfig, learn: Sequence[Target]) -> Iterator[list[int]]:
     by_pair: dict[str, list[int]] = {}
     for place, target in enumerate(learn):
         by_pair.setdefault(target.pair or f"#{place}", []).append(place)
-    order: list[int] = []
+    windows = int(len(learn) * config.epochs)
+    left = math.inf if config.tokens is None else config.tokens
+    row: list[int] = []
+    room = config.row_tokens
     for epoch in range(math.ceil(config.epochs)):
         groups = list(by_pair.values())
         random.Random(config.seed * 1000 + epoch).shuffle(groups)
-        order.extend(place for group in groups for place in group)
-    row: list[int] = []
-    room, left = config.row_tokens, math.inf if config.tokens is None else config.tokens
-    for place in order[: int(len(learn) * config.epochs)]:
-        left -= len(learn[place].window)
-        if left < 0:
-            break
-        if row and len(learn[place].window) > room:
-            yield row
-            row, room = [], config.row_tokens
-        row.append(place)
-        room -= len(learn[place].window)
+        for group in groups:
+            size = sum(len(learn[place].window) for place in group)
+            windows, left = windows - len(group), left - size
+            if windows < 0 or left < 0:
+                break
+            if row and size > room:
+                yield row
+                row, room = [], config.row_tokens
+            row += group
+            room -= size
     if row:
         yield row
 
@@ -131,19 +133,18 @@ def _job(config: ScanConfig) -> str:
     return fingerprint([told, json.loads((config.examples / "manifest.json").read_text())])
 
 
-def _checkpoint(path: Path, job: str, step: int, model: Any, optimizer: Any, schedule: Any) -> None:
+def _checkpoint(path: Path, job: str, step: int, log_bytes: int, **parts: Any) -> None:
+    """The state of all `parts` after `step` steps, and how long the log was."""
     import torch
 
     temporary = path.with_suffix(".tmp")
-    parts = {"model": model, "optimizer": optimizer, "schedule": schedule}
-    torch.save(
-        {"job": job, "step": step, **{name: part.state_dict() for name, part in parts.items()}}, temporary
-    )
+    states = {name: part.state_dict() for name, part in parts.items()}
+    torch.save({"job": job, "step": step, "log_bytes": log_bytes, **states}, temporary)
     temporary.replace(path)
 
 
-def _resume(path: Path, job: str, model: Any, optimizer: Any, schedule: Any) -> int:
-    """The step to go on from; 0 without a checkpoint.
+def _resume(path: Path, job: str, **parts: Any) -> tuple[int, int]:
+    """Brings `parts` back to the checkpoint: its step, and the bytes of the log so far; zeros without one.
 
     Raises:
         OutputRefused: the checkpoint was made with other options or examples.
@@ -151,13 +152,12 @@ def _resume(path: Path, job: str, model: Any, optimizer: Any, schedule: Any) -> 
     import torch
 
     if not path.exists():
-        return 0
+        return 0, 0
     state = torch.load(path, weights_only=True)
     if state["job"] != job:
         raise OutputRefused(
             "E_OTHER_JOB", f"{path}: made with other options or examples; remove it to start anew"
         )
-    model.load_state_dict(state["model"])
-    optimizer.load_state_dict(state["optimizer"])
-    schedule.load_state_dict(state["schedule"])
-    return int(state["step"])
+    for name, part in parts.items():
+        part.load_state_dict(state[name])
+    return int(state["step"]), int(state["log_bytes"])

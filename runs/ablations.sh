@@ -20,6 +20,7 @@ examples() {
     local name=$1 && shift
     [ -e "$work/ablations/$name.examples/manifest.json" ] ||
         dialint data inject --data "$DIALINT_DATA" --out "$work/ablations/$name.examples" --seed 0 --rounds 2 "$@"
+    cp "$work"/examples/dev*.jsonl "$work/ablations/$name.examples/"
 }
 
 # teach NAME EXAMPLES BASE OPTIONS

@@ -14,7 +14,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-import numpy as np
 from cyclopts import Parameter
 
 from detector.artifacts import described, disk_errors, versions, write_json, write_manifest
@@ -24,10 +23,9 @@ from detector.records import Example
 from detector.taxonomy import load as load_taxonomy
 from eval.baselines.named import BASELINE, MANIFEST
 from eval.baselines.rules.scorer import RuleScorer
-from eval.baselines.scored import Scorer, Suspicions
-from eval.contract import fit
-from eval.metrics import Floats, Truth
-from eval.truth import read_examples, source_of
+from eval.baselines.scored import Scorer
+from eval.contract import distinct, fit
+from eval.truth import read_examples
 
 
 @Parameter(name="*")
@@ -109,27 +107,9 @@ def calibrated(scorer: Scorer, examples: list[Example], config: BaselineConfig) 
     scans = {}
     for code in scorer.codes:
         whole = known[code].scope == "dialogue"
-        truth, scores = distinct(found, examples, code, whole)
+        raised = [{t: row[code].score for t, row in turns.items() if code in row} for turns in found]
+        truth, scores = distinct(raised, examples, code, whole_dialogue=whole)
         if truth.any():
             rate = config.per_100_dialogues if whole else config.per_100
             scans[code] = fit(truth, scores, rate, config.confidence, "dialogue" if whole else "turn")
     return scans
-
-
-def distinct(
-    found: list[Suspicions], examples: list[Example], code: str, whole: bool
-) -> tuple[Truth, Floats]:
-    """Truth and score of each distinct unit: a clean turn that stands in the set several times, in twins
-    and rounds, counts once, with its highest score."""
-    seen: dict[tuple[object, ...], tuple[bool, float]] = {}
-    for place, (turns, example) in enumerate(zip(found, examples, strict=True)):
-        labelled = {label.turn for label in example.labels if label.code == code}
-        text = {turn.index: turn.text for turn in example.dialogue.turns}
-        scores = {turn: row[code].score for turn, row in turns.items() if code in row}
-        units = [(turn in labelled, text[turn], score) for turn, score in scores.items()]
-        if whole:
-            units = [(bool(labelled), "", max(scores.values()))] if scores else []
-        for error, words, score in units:
-            key = (place, words) if error else (source_of(example), words)
-            seen[key] = (error, max(score, seen[key][1] if key in seen else score))
-    return np.array([error for error, _ in seen.values()], bool), np.array([s for _, s in seen.values()])

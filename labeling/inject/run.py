@@ -10,6 +10,7 @@ Keeps no text of its own and trains nothing.
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
@@ -20,17 +21,19 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from detector.artifacts import atomic_file, described, sha256_file, versions, write_manifest
+from detector.artifacts import atomic_file, described, disk_errors, sha256_file, versions, write_manifest
 from detector.errors import ConfigError, OutputRefused
 from detector.records import Example
 from labeling.inject.corpora import CORPORA, Clean, Corpus, read_all, split_of
-from labeling.inject.draft import Draft, Pool, Use
+from labeling.inject.draft import Draft, Family, HardNegative, Pool, Use
 from labeling.inject.families import all_families, all_negatives
 from labeling.inject.mending import mender_of
 from labeling.inject.mix import Mixer, pool_of
 from labeling.inject.phrases import Thinned
 
 MANIFEST = "manifest.json"
+WORDED = frozenset({"L1", "L2", "T1", "M2", "V2"})
+"""Codes whose error is in the wording; of these, sets of unseen families hold no words that were taught."""
 EVAL_SECOND, EVAL_HARD = 0.15, 0.15
 """In evaluation sets: dialogues with an error that have a second one, and others with a hard negative."""
 
@@ -53,7 +56,7 @@ class InjectConfig:
     hard: float = 0.8
     """Share of the other training dialogues that get a hard negative."""
     second: float = 0.5
-    """Share of those that get a second one, in another turn."""
+    """Share of the dialogues with an error that get a second one, in another turn."""
     eval_rounds: int = 2
     """The same for dev, calibration and test sets."""
     eval_share: float = 0.22
@@ -101,40 +104,42 @@ def run(config: InjectConfig) -> dict[str, Any]:
     if (config.out / MANIFEST).exists():
         raise OutputRefused("E_EXISTS", f"{config.out}: holds a finished set already; name another folder")
     started = time.monotonic()
-    config.out.mkdir(parents=True, exist_ok=True)
+    with disk_errors(config.out):
+        config.out.mkdir(parents=True, exist_ok=True)
     cleans = _cleans(config)
-    trained = {name: rows for name, rows in cleans.items() if _corpus(name).trains}
-    files = [_write(config, plan, trained) for plan in _plans(config)]
-    unknown = [clean.draft for name, rows in cleans.items() if name not in trained for clean in rows]
-    files.append(_write_domain(config, unknown))
-    files.append(_write_clean(config, "star", trained["star"]))
-    files.append(_write_clean(config, "multiwoz", trained["multiwoz_en"]))
     manifest = {
         "kind": "injected-examples",
         "config": {**asdict(config), "data": config.data.name, "out": config.out.name},
         "versions": versions("dialint", "pyarrow", "pydantic"),
-        "sources": [
-            {
-                "name": corpus.name,
-                "licence": corpus.licence,
-                "trains": corpus.trains,
-                "rows": len(cleans[corpus.name]),
-                "sha256": sha256_file(config.data / corpus.file),
-            }
-            for corpus in CORPORA
-        ],
-        "families": [
-            {"name": family.name, "code": family.code, "use": family.use} for family in all_families()
-        ],
-        "negatives": [
-            {"name": negative.name, "code": negative.code, "use": negative.use}
-            for negative in all_negatives()
-        ],
-        "files": files,
+        "sources": [_source(config, corpus, len(cleans[corpus.name])) for corpus in CORPORA],
+        "families": [_named(family) for family in all_families()],
+        "negatives": [_named(negative) for negative in all_negatives()],
+        "files": _write_all(config, cleans),
         "seconds": round(time.monotonic() - started, 1),
     }
     write_manifest(config.out / MANIFEST, manifest)
     return manifest
+
+
+def _source(config: InjectConfig, corpus: Corpus, rows: int) -> dict[str, Any]:
+    told = {"name": corpus.name, "licence": corpus.licence, "trains": corpus.trains, "rows": rows}
+    return {**told, "sha256": sha256_file(config.data / corpus.file)}
+
+
+def _named(made: Family | HardNegative) -> dict[str, str]:
+    return {"name": made.name, "code": made.code, "use": made.use}
+
+
+def _write_all(config: InjectConfig, cleans: dict[str, list[Clean]]) -> list[dict[str, Any]]:
+    """Every set, training first, since what it teaches by the word is no exam."""
+    trained = {name: rows for name, rows in cleans.items() if _corpus(name).trains}
+    unknown = [clean.draft for name, rows in cleans.items() if name not in trained for clean in rows]
+    taught: set[tuple[str, str]] = set()
+    files = [_write(config, plan, trained, taught) for plan in _plans(config)]
+    files.append(_write_domain(config, unknown, taught))
+    files.append(_write_clean(config, "star", trained["star"]))
+    files.append(_write_clean(config, "multiwoz", trained["multiwoz_en"]))
+    return files
 
 
 @dataclass(frozen=True)
@@ -145,6 +150,11 @@ class _Plan:
     """Whose families make the errors, round by round."""
     share: float
     rounds: int
+
+    @property
+    def unseen(self) -> bool:
+        """Whether nothing in it may have been taught."""
+        return "train" not in self.uses
 
 
 def _plans(config: InjectConfig) -> tuple[_Plan, ...]:
@@ -173,18 +183,25 @@ def _cleans(config: InjectConfig) -> dict[str, list[Clean]]:
     }
 
 
-def _write(config: InjectConfig, plan: _Plan, cleans: dict[str, list[Clean]]) -> dict[str, Any]:
+def _write(
+    config: InjectConfig, plan: _Plan, cleans: dict[str, list[Clean]], taught: set[tuple[str, str]]
+) -> dict[str, Any]:
     drafts = [
         clean.draft for rows in cleans.values() for clean in rows if split_of(clean.group) == plan.split
     ]
-    return _write_mixed(config, plan, drafts)
+    return _write_mixed(config, plan, drafts, taught)
 
 
-def _write_mixed(config: InjectConfig, plan: _Plan, drafts: list[Draft]) -> dict[str, Any]:
+def _write_mixed(
+    config: InjectConfig, plan: _Plan, drafts: list[Draft], taught: set[tuple[str, str]]
+) -> dict[str, Any]:
+    """A set and its manifest entry. Training adds the very words of its errors to `taught`; where such
+    words come up in a set of unseen wordings, the dialogue stays as it was and is counted."""
     order = Random(f"{config.seed}/{plan.name}")
     order.shuffle(drafts)
     pool = pool_of(drafts, order)
     mixers = [_mixer(config, plan, use, pool) for use in plan.uses]
+    known: Counter[str] = Counter()
 
     def examples() -> Iterator[Example]:
         shown: set[str] = set()
@@ -192,7 +209,14 @@ def _write_mixed(config: InjectConfig, plan: _Plan, drafts: list[Draft]) -> dict
             for draft in drafts:
                 seed = f"{config.seed}/{plan.name}/{turn}/{draft.id}"
                 rng = Thinned(seed, config.wordings) if plan.name == "train" else Random(seed)
-                for example in mixers[turn % len(mixers)].examples(draft, rng, plan.name, f"{turn}~"):
+                made = mixers[turn % len(mixers)].examples(draft, rng, plan.name, f"{turn}~")
+                words = {words for example in made for words in _wordings(example)}
+                if plan.name == "train":
+                    taught.update(words)
+                elif plan.unseen and words & taught:
+                    known["n"] += 1
+                    made = [draft.example(plan.name)]
+                for example in made:
                     if example.dialogue.id not in shown:
                         shown.add(example.dialogue.id)
                         yield example
@@ -202,7 +226,15 @@ def _write_mixed(config: InjectConfig, plan: _Plan, drafts: list[Draft]) -> dict
         dict(sorted(sum((getattr(mixer, name) for mixer in mixers), Counter[str]()).items()))
         for name in ("counts", "twins")
     )
-    return {**entry, "families": counts, "twins": twins}
+    return {**entry, "families": counts, "twins": twins, "left_out_as_taught": known["n"]}
+
+
+def _wordings(example: Example) -> Iterator[tuple[str, str]]:
+    """Code and very words of each error that lies in the wording."""
+    for label in example.labels:
+        if label.code in WORDED and label.start is not None:
+            text = example.dialogue.turns[label.turn].text[label.start : label.end]
+            yield label.code, " ".join(re.findall(r"[^\W_]+|[^\w\s]+", text.lower()))
 
 
 def _mixer(config: InjectConfig, plan: _Plan, use: Use, pool: Pool) -> Mixer:
@@ -219,11 +251,10 @@ def _mixer(config: InjectConfig, plan: _Plan, use: Use, pool: Pool) -> Mixer:
     )
 
 
-def _write_domain(config: InjectConfig, drafts: list[Draft]) -> dict[str, Any]:
+def _write_domain(config: InjectConfig, drafts: list[Draft], taught: set[tuple[str, str]]) -> dict[str, Any]:
     chosen = Random(f"{config.seed}/domain").sample(drafts, min(config.domain_limit, len(drafts)))
-    return _write_mixed(
-        config, _Plan("test_domain", "test", ("exam",), config.eval_share, config.eval_rounds), chosen
-    )
+    plan = _Plan("test_domain", "test", ("exam",), config.eval_share, config.eval_rounds)
+    return _write_mixed(config, plan, chosen, taught)
 
 
 def _write_clean(config: InjectConfig, name: str, cleans: list[Clean]) -> dict[str, Any]:

@@ -53,3 +53,8 @@ def test_tokens_have_the_kind_of_the_word_they_begin_in() -> None:
         1,
         0,
     ]
+
+
+def test_tokens_that_begin_with_a_space_have_the_kind_of_the_word_after_it() -> None:
+    words = said_before([(True, "reboot it"), (True, "now reboot 9:45")])[1]
+    assert kinds_of(words, [(0, 3), (3, 7), (7, 10), (10, 11), (11, 15), (15, 15)]) == [1, 2, 2, 0, 1, 0]
