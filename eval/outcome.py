@@ -26,12 +26,12 @@ from detector.errors import ConfigError, InputRefused
 from detector.ingest.config import ReadConfig
 from detector.ingest.read import Counts, Loaded, open_logs, read
 from detector.records import Verdict
+from eval.exam.resampling import Counts as Draws
+from eval.exam.resampling import ratio, resamples
+from eval.exam.summary import shown
 from eval.metrics import Floats, Truth
 from eval.reading import read_verdicts
-from eval.resampling import Counts as Draws
-from eval.resampling import ratio, resamples
 from eval.run import refuse_no_folder
-from eval.summary import shown
 
 CHUNK = 256
 WHOLE = -1

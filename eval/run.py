@@ -21,14 +21,14 @@ from detector.artifacts import atomic_file, sha256_file, versions, write_json
 from detector.detectors import Detector, DetectorConfig
 from detector.errors import ConfigError
 from detector.records import Example, Verdict
-from eval.comparison import difference
-from eval.curves import curves
-from eval.figures import examine
-from eval.resampling import resamples
-from eval.slices import slices
-from eval.summary import described
+from eval.exam.comparison import difference
+from eval.exam.curves import curves
+from eval.exam.figures import examine
+from eval.exam.resampling import resamples
+from eval.exam.slices import slices
+from eval.exam.summary import described
+from eval.exam.worst import Mistake, Told, placed, told_of, worst
 from eval.truth import Results, judge, read_examples, sources_of
-from eval.worst import Mistake, Told, placed, told_of, worst
 
 SLICE_ROUNDS = 200
 PIPE_WIDTH = 132

@@ -1,6 +1,6 @@
 """Makes a release of a trained scanner: compress, calibrate, choose the codes, examine, seal.
 
-    dialint train pack --scanner build/scanner --examples build/examples --out build/release --name embedded-1
+    dialint train pack --scanner build/scanner --examples build/examples --out build/release --name mine-1
 
 Everything is measured on the compressed weights that will be served. ``calibration.jsonl`` fits curves
 and thresholds; ``dev_unseen.jsonl`` (families never trained on) decides which codes earn their place;

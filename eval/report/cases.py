@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from eval.worst import Told
+from eval.exam.worst import Told
 
 HEADINGS = {
     "accused wrongly": "Accused most surely, and wrongly",

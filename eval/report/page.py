@@ -7,10 +7,10 @@ from html import escape
 from typing import Any
 
 from detector.taxonomy import load as load_taxonomy
+from eval.exam.worst import Told
 from eval.report import charts
 from eval.report.cases import cases
 from eval.report.style import CSS
-from eval.worst import Told
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 FIGURES = (

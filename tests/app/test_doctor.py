@@ -9,12 +9,13 @@ import pytest
 import app.doctor
 import detector.release
 from app.doctor import diagnose, doctor
+from detector.release import EMBEDDED, Release
 
 
 def test_a_sound_machine_can_score(capsys: pytest.CaptureFixture[str]) -> None:
     assert doctor() == 0
     shown = capsys.readouterr().out
-    assert "embedded-1, verified" in shown
+    assert f"{Release(EMBEDDED).info.id}, verified" in shown
     assert "dialint score can run here." in shown
 
 

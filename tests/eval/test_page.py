@@ -15,14 +15,14 @@ from detector.detectors import DetectorConfig
 from detector.errors import ConfigError
 from detector.records import Dialogue, Example, Finding, Label, Turn, Verdict
 from detector.taxonomy import Taxonomy, load
-from eval.comparison import difference
-from eval.figures import examine
+from eval.exam.comparison import difference
+from eval.exam.figures import examine
+from eval.exam.resampling import resamples
+from eval.exam.slices import slices
+from eval.exam.worst import told_of, worst
 from eval.report.page import page
-from eval.resampling import resamples
 from eval.run import EvalConfig, compare, run
-from eval.slices import slices
 from eval.truth import judge
-from eval.worst import told_of, worst
 
 NASTY = '<script>alert("w1")</script> & <img src=http://x.example/a.png> you fool'
 

@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics import average_precision_score
 
 from eval import metrics
-from eval.resampling import calibration, interval, ranking, ratio, resamples, total
+from eval.exam.resampling import calibration, interval, ranking, ratio, resamples, total
 
 RANDOM = np.random.default_rng(0)
 GROUPS = np.sort(RANDOM.integers(0, 60, 500))

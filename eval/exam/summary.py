@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from eval.figures import MACRO, Examined
-from eval.resampling import interval
+from eval.exam.figures import MACRO, Examined
+from eval.exam.resampling import interval
 from eval.truth import Results, sources_of
 
 

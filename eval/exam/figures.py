@@ -1,6 +1,6 @@
 """Every figure of one detector on one set, with the value of every bootstrap round beside it.
 
-Takes arrays and verdicts, gives arrays; `eval.run` makes a report of them, `eval.comparison` sets two
+Takes arrays and verdicts, gives arrays; `eval.run` makes a report of them, `eval.exam.comparison` sets two
 detectors against each other.
 """
 
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from detector.detectors import Detector
+from eval.exam.resampling import Counts, calibration, ranking, ratio, total
 from eval.metrics import Floats
-from eval.resampling import Counts, calibration, ranking, ratio, total
 from eval.truth import Judged, Pairs, Results, hard_pairs, judged, source_of, sources_of
 
 MACRO = (

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from eval.figures import mean
-from eval.resampling import Counts, ranking, ratio, total
-from eval.summary import shown
+from eval.exam.figures import mean
+from eval.exam.resampling import Counts, ranking, ratio, total
+from eval.exam.summary import shown
 from eval.truth import WHOLE, Judged, Results
 
 MIN_ERRORS = 5
