@@ -28,7 +28,7 @@ from eval.exam.resampling import resamples
 from eval.exam.slices import slices
 from eval.exam.summary import described
 from eval.exam.worst import Mistake, Told, placed, told_of, worst
-from eval.truth import Results, judge, read_examples, sources_of
+from eval.truth import Results, judge, labelled, read_examples, sources_of
 
 SLICE_ROUNDS = 200
 PIPE_WIDTH = 132
@@ -42,6 +42,8 @@ class EvalConfig:
 
     against: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
     """What it is compared with: `clean`, `rules`, a folder of `dialint eval baseline`, or of a release."""
+    labels: Path | None = None
+    """Labels as JSONL, one a line, where what is named is a log and not a file of examples."""
     out: Path | None = None
     """Report as JSON."""
     html: Path | None = None
@@ -67,7 +69,8 @@ def run(
     report: dict[str, Any] = {}
     told: dict[str, list[Told]] = {}
     for path in examples:
-        results = judge(judge_with, read_examples(path))
+        read = read_examples(path) if config.labels is None else labelled(path, config.labels)
+        results = judge(judge_with, read)
         if not results:
             raise ConfigError("E_EXAMPLE", f"{path}: holds no example, so nothing can be said of it")
         theirs = {name: judge(other, (example for example, _ in results)) for name, other in others.items()}

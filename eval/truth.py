@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from detector.detectors import Detector
 from detector.errors import ConfigError
-from detector.records import Example, Finding, Verdict
+from detector.ingest.config import ReadConfig
+from detector.ingest.read import Counts, Loaded, open_logs, read
+from detector.records import Example, Finding, Label, Verdict
 from eval.metrics import Floats, Truth
 
 CHUNK = 256
@@ -66,6 +68,34 @@ def read_examples(path: Path) -> Iterator[Example]:
                     raise ConfigError("E_EXAMPLE", f"{path}, line {number}: not an example") from None
     except OSError as error:
         raise ConfigError("E_EXAMPLE", f"{path}: {error.strerror}") from None
+
+
+def labelled(log: Path, labels: Path) -> Iterator[Example]:
+    """The dialogues of a log with the labels that a JSONL file of `Label` records gives them.
+
+    Raises:
+        ConfigError: the labels cannot be read, or one is of a dialogue or turn that the log has not.
+    """
+    waiting: dict[str, list[Label]] = {}
+    try:
+        lines = labels.read_bytes().splitlines()
+    except OSError as error:
+        raise ConfigError("E_LABEL", f"{labels}: {error.strerror}") from None
+    for number, line in enumerate(lines, 1):
+        try:
+            label = Label.model_validate_json(line)
+        except ValueError:
+            raise ConfigError("E_LABEL", f"{labels}, line {number}: not a label") from None
+        waiting.setdefault(label.dialogue_id, []).append(label)
+    for item in read(open_logs([str(log)]), ReadConfig(), Counts()):
+        if isinstance(item, Loaded):
+            found = waiting.pop(item.dialogue.id, [])
+            known = {turn.index for turn in item.dialogue.turns}
+            if any(label.turn not in known for label in found):
+                raise ConfigError("E_LABEL", f"{labels}: a turn that dialogue {item.dialogue.id} has not")
+            yield Example(dialogue=item.dialogue, labels=tuple(found), split="test")
+    if waiting:
+        raise ConfigError("E_LABEL", f"{labels}: dialogue {min(waiting)} is not in {log}")
 
 
 def judge(detector: Detector, examples: Iterable[Example]) -> list[tuple[Example, Verdict]]:

@@ -17,7 +17,7 @@ from detector.taxonomy import Taxonomy, load
 from eval.metrics import pair_auc
 from eval.run import measure, run
 from eval.speed import SpeedConfig, speed
-from eval.truth import Results, hard_pairs, judge, judged
+from eval.truth import Results, hard_pairs, judge, judged, labelled
 
 
 def example(name: str, labels: dict[int, str], pair: str | None = None) -> Example:
@@ -185,3 +185,27 @@ def test_a_loop_that_disagrees_is_not_timed(tmp_path: Path, monkeypatch: pytest.
     dialogue = Dialogue(id="d", turns=(Turn(index=0, role="agent", text="w1"),))
     with pytest.raises(ConfigError, match="nothing was timed"):
         eval.speed.run(release, release, [dialogue], 1)
+
+
+def test_a_log_with_labels_of_its_own_is_an_exam_too() -> None:
+    root = Path(__file__).parents[2] / "app/sample"
+    found = list(labelled(root / "dialogues.jsonl", root / "labels.jsonl"))
+    assert len(found) == 78
+    assert sum(len(example.labels) for example in found) == len(
+        (root / "labels.jsonl").read_bytes().splitlines()
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('{"dialogue_id": "nobody", "turn": 1, "code": "T1", "probability": 1, "method": "x"}', "is not in"),
+        ('{"dialogue_id": "bank-01", "turn": 99, "code": "T1", "probability": 1, "method": "x"}', "has not"),
+        ('{"turn": 1}', "line 1: not a label"),
+    ],
+)
+def test_a_label_without_its_turn_is_refused(line: str, told: str, tmp_path: Path) -> None:
+    (tmp_path / "labels.jsonl").write_text(line + "\n")
+    log = Path(__file__).parents[2] / "app/sample/dialogues.jsonl"
+    with pytest.raises(ConfigError, match=told):
+        list(labelled(log, tmp_path / "labels.jsonl"))
