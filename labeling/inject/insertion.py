@@ -8,6 +8,7 @@ is for the family to say.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Literal
@@ -15,14 +16,41 @@ from typing import Literal
 from labeling.inject.draft import Draft, DraftTurn, HardNegative, Made, Make, Mark, Pool, Use
 from labeling.inject.phrases import Grammar, say
 from labeling.inject.places import asks_anything
+from labeling.inject.surface.fitting import asks_given, fitting
 
 Where = Literal["before", "between", "after", "instead"]
 
 MAX_TURN = 900
 """Characters of the longest agent turn that gets an insertion."""
 
+DRAWS = 12
+"""Draws of a pair before a dialogue is given up: few, so that an idea of one trade is not worn down to the
+few wordings that fit all others."""
+
 _ARTICLE = re.compile(r"\b([Aa])(?= (?:[aeio]|un(?!i))(?!ne\b))")
 _SEAM = re.compile(r"(?<=[.!?])\s+(?=\w)")
+_COURTESY = re.compile(
+    r"(?:you'?re|you are)? ?(?:very )?"
+    r"(?:welcome|thank|glad|happy|great|lovely|ok\b|okay|sure|perfect|no problem|of course|alright)",
+    re.IGNORECASE,
+)
+"""How an agent's turn begins that says nothing more than a kind word."""
+MAX_COURTESY = 60
+"""Characters of the longest such turn, which may be replaced."""
+_BID = re.compile(
+    r"\b(?:yes|yeah|yep|yup|sure|book|reserve|find|get|order|send|change|cancel|add|fix|help|go ahead|tell"
+    r"|show|give|look(?:ing)? for|trying|wish|search|pull up|let's|make|check|take me|wan(?:t|na))\b",
+    re.IGNORECASE,
+)
+"""A customer's answer that gives the agent something to do."""
+
+
+ANYWHERE: Mapping[str, frozenset[str]] = {
+    "T1": frozenset({"scene", "family", "calendar", "price", "line"}),
+    "V2": frozenset({"card", "account"}),
+}
+"""By code, the trades whose words fit any dialogue: insults are figures of speech, and asking for a secret
+is the error itself."""
 
 
 @dataclass(frozen=True)
@@ -100,16 +128,26 @@ def open_places(draft: Draft) -> list[int]:
 
 
 def where_in(draft: Draft, place: int, rng: Random) -> Where:
-    """Where in a turn to put words. `instead` only where nothing that the customer asked for is dropped."""
-    turn, before = draft.turns[place], draft.turns[place - 1] if place else None
-    free = before is not None and not asks_anything(before.text) and not before.touched
+    """Where in a turn to put words. `instead` only where nothing that was asked for is dropped: neither
+    an answer that is due nor the agent's own question, nor the end of the talk."""
+    turn = draft.turns[place]
+    idle = "?" not in turn.text and bool(_COURTESY.match(turn.text))
+    free = idle and place + 1 < len(draft.turns) and nothing_due(draft, place)
     weights: dict[Where, int] = {
         "before": 4,
         "after": 4,
         "between": 2 if _SEAM.search(turn.text) else 0,
-        "instead": 4 if free and len(turn.text) <= 120 else 0,
+        "instead": 4 if free and len(turn.text) <= MAX_COURTESY else 0,
     }
     return rng.choices(list(weights), list(weights.values()))[0]
+
+
+def nothing_due(draft: Draft, place: int) -> bool:
+    """Whether the turn before `place` is an untouched customer turn that asks for nothing."""
+    before = draft.turns[place - 1] if place else None
+    if before is None or before.role != "customer" or before.touched:
+        return False
+    return not asks_anything(before.text) and not _BID.search(before.text)
 
 
 def marked(turn: DraftTurn, text: str, mark: Mark | None) -> DraftTurn:
@@ -144,6 +182,22 @@ def exchanged(
     return replace(draft, turns=(*draft.turns[:place], *turns, *draft.turns[place:]))
 
 
+def _pair(draft: Draft, place: int, code: str, idea: Idea, rng: Random) -> tuple[str, str] | None:
+    """A wrong and a right wording that fit the dialogue; the right one asks for nothing known already.
+    Ideas that are not trained on are taken as they come, so that they stay what they were."""
+
+    def draw() -> tuple[str, str]:
+        wrong, right = rng.choice(idea.pairs)
+        return spoken(wrong, idea.slots, rng), spoken(right, idea.slots, rng)
+
+    if idea.use != "train":
+        return draw()
+    free = ANYWHERE.get(code, frozenset())
+    return fitting(
+        draft, rng, draw, lambda two: two, lambda two: not asks_given(two[1], draft, place), free, DRAWS
+    )
+
+
 def inserter(code: str, idea: Idea) -> Make:
     """Makes errors of one idea: the wrong wording in an agent turn, the right one in the twin."""
 
@@ -152,7 +206,10 @@ def inserter(code: str, idea: Idea) -> Make:
         if not places:
             return None
         place = rng.choice(places)
-        wrong, right = (spoken(template, idea.slots, rng) for template in rng.choice(idea.pairs))
+        pair = _pair(draft, place, code, idea, rng)
+        if pair is None:
+            return None
+        wrong, right = pair
         how = manner(draft.turns[place].text, rng, where_in(draft, place, rng))
         return Made(
             error=inserted(draft, place, wrong, how, code, f"{code}.{idea.name}"),
@@ -163,14 +220,18 @@ def inserter(code: str, idea: Idea) -> Make:
 
 
 def exchanger(code: str, idea: Idea, replies: tuple[str, ...]) -> Make:
-    """Makes a turn of its own of the wording and the customer's reply, before the agent goes on."""
+    """Makes a turn of its own of the wording and the customer's reply, before the agent goes on; a
+    question of the customer's does not come right before it."""
 
     def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
-        places = reply_places(draft)
+        places = [place for place in reply_places(draft) if nothing_due(draft, place)]
         if not places:
             return None
         place = rng.choice(places)
-        wrong, right = (spoken(template, idea.slots, rng) for template in rng.choice(idea.pairs))
+        pair = _pair(draft, place, code, idea, rng)
+        if pair is None:
+            return None
+        wrong, right = pair
         reply = spoken(rng.choice(replies), {}, rng)
         how = manner(draft.turns[place].text, rng, "instead")
         return Made(
@@ -186,7 +247,8 @@ def speaker(code: str, idea: Idea, replies: tuple[str, ...], alone: float = 0.25
     within, apart = inserter(code, idea), exchanger(code, idea, replies)
 
     def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
-        return (apart if rng.random() < alone else within)(draft, rng, pool)
+        made = apart(draft, rng, pool) if rng.random() < alone else None
+        return made or within(draft, rng, pool)
 
     return make
 
@@ -198,13 +260,23 @@ def harmless(
     turn of its own with one of the customer's `replies`. Nothing that the agent said is lost."""
 
     def make(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
-        alone = rng.random() < 0.35
-        places = reply_places(draft) if alone else open_places(draft)
+        apart = [place for place in reply_places(draft) if nothing_due(draft, place)]
+        alone = bool(apart) and rng.random() < 0.35
+        places = apart if alone else open_places(draft)
         if not places:
             return None
         place = rng.choice(places)
         turn = draft.turns[place]
-        words = spoken(rng.choice(texts), slots, rng)
+        words = fitting(
+            draft,
+            rng,
+            lambda: spoken(rng.choice(texts), slots, rng),
+            lambda said: (said,),
+            lambda said: not asks_given(said, draft, place),
+            ANYWHERE.get(code, frozenset()),
+        )
+        if words is None:
+            return None
         if alone:
             reply = spoken(rng.choice(replies), {}, rng)
             made = exchanged(draft, place, words, reply, manner(turn.text, rng, "instead"), None)

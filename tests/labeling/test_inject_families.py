@@ -37,6 +37,10 @@ TALKS = {
         "a I have scheduled your taxi for the evening as you wished.",
         "c Nice, I am packing already.",
         "a You could not forget anything important with such a long list.",
+        "c I hope so too.",
+        "a Which of the two doors will you come out of?",
+        "c The green one next to the bakery.",
+        "a The driver will be told about the green door.",
     ),
 }
 FOREIGN = [
@@ -56,6 +60,14 @@ FOREIGN = [
 ]
 HOME = [
     ("Do you serve soup in the evening?", "Every evening our kitchen prepares tomato soup, pasta dishes."),
+    (
+        "What does a room cost?",
+        "A hotel room costs forty pounds including breakfast, guests settle that in cash.",
+    ),
+    (
+        "What kind of breakfast is it?",
+        "Breakfast at the hotel is a buffet with bread, eggs, fruit and porridge.",
+    ),
     ("Who wrote the hymn in the lobby?", "The hymn was composed by Alma Brandt during winter holidays."),
 ]
 POOL = Pool(exchanges={"bank": FOREIGN, "hotel": HOME * 3, "ride": HOME * 3})
@@ -109,7 +121,7 @@ def test_a_twin_is_clean_and_says_which_turn_is_the_counterpart(family: Family) 
 def test_the_same_seed_makes_the_same_error_and_other_seeds_others(family: Family) -> None:
     assert made_by(family, 3) == made_by(family, 3)
     texts = {turn.text for made in made_by(family, 20) for turn in made.error.turns if turn.marks}
-    assert len(texts) > 1 or family.name == "C1.dropped"  # one offer in the talks, nothing to vary
+    assert len(texts) > 1 or family.name in {"C1.dropped", "R1.cut-off"}  # one place in the talks
 
 
 @pytest.mark.parametrize("family", MINE, ids=lambda family: family.name)

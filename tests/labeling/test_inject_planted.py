@@ -6,12 +6,12 @@ from random import Random
 
 import pytest
 
-from labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Pool
+from labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Mark, Pool
 from labeling.inject.facts.slots import asking, clash, silent, stating, two_kinds, value_of
 from labeling.inject.history import planted_asks, planted_facts
 from labeling.inject.phrases import forms
 from labeling.inject.wordings.asking_again import ASK
-from labeling.inject.wordings.facts import ATTRIBUTES, LATER, MATTER_LATER, VALUES
+from labeling.inject.wordings.facts import ATTRIBUTES, LATER, MATTER_LATER, NEAR, VALUES
 from labeling.inject.wordings.slots import NOUNS, QUESTIONS
 from labeling.inject.wordings.slots import VALUES as SLOT_VALUES
 
@@ -51,6 +51,22 @@ def test_only_the_history_tells_an_error_from_its_twin(family: Family) -> None:
         assert each.error.turns[after:] == each.twin.turns[after:]
         before = [half.turns[:bad] for half in (each.error, each.twin)]
         assert sum(one != other for one, other in zip(*before, strict=True)) in (1, 2)
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+def test_an_error_that_stands_already_is_not_cut_off(family: Family) -> None:
+    last = DraftTurn("agent", "It often is.", (Mark("T1", "T1.earlier", 0, 5),), touched=True)
+    draft = DRAFT.with_turn(len(DRAFT.turns) - 1, last)
+    for seed in range(40):
+        if made := family.make(draft, Random(seed), Pool()):
+            assert last in made.error.turns
+
+
+def test_no_attribute_is_told_from_another_that_means_the_same() -> None:
+    for seed in range(200):
+        kind, noun, beside = planted_facts._two_nouns(tuple(ATTRIBUTES), Random(seed))
+        assert {noun, beside} <= set(ATTRIBUTES[kind])
+        assert not any({noun, beside} <= group for group in NEAR)
 
 
 @pytest.mark.parametrize("negative", NEGATIVES, ids=lambda negative: negative.name)

@@ -7,12 +7,18 @@ import pytest
 from labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
 from labeling.inject.phrases import forms
 from labeling.inject.surface.security import FAMILIES, NEGATIVES
-from labeling.inject.wordings import secrets, secrets_exam, secrets_trades
+from labeling.inject.wordings import secrets, secrets_exam, secrets_talk, secrets_trades
+
+ALL_TRADES = (
+    "parcel order refund stock shop bank card price account plan sim router computer meter hotel flight train restaurant"
+    " clinic insurance car taxi passport booking cinema rain mother London form he Monday"
+)
+"""A dialogue that any wording fits."""
 
 ORDER = Draft(
     id="order",
     source="hand",
-    domain="retail",
+    domain=ALL_TRADES,
     turns=(
         DraftTurn("customer", "My parcel never came."),
         DraftTurn("agent", "Let me look into it. One moment."),
@@ -96,7 +102,9 @@ def test_there_are_many_surface_forms(exam: bool) -> None:
 
 
 def test_there_are_two_hundred_templates_of_different_build() -> None:
-    wrong = [bad for idea in (*secrets.IDEAS, *secrets_trades.IDEAS) for bad, _ in idea.pairs]
+    wrong = [
+        bad for idea in (*secrets.IDEAS, *secrets_trades.IDEAS, *secrets_talk.IDEAS) for bad, _ in idea.pairs
+    ]
     assert len(set(wrong)) == len(wrong) >= 200
 
 
@@ -105,7 +113,7 @@ def test_the_exam_has_ideas_and_sentences_of_its_own() -> None:
     assert held_out == {f"V2.{idea.name}" for idea in secrets_exam.IDEAS}
     trained = {
         template
-        for idea in (*secrets.IDEAS, *secrets_trades.IDEAS)
+        for idea in (*secrets.IDEAS, *secrets_trades.IDEAS, *secrets_talk.IDEAS)
         for pair in idea.pairs
         for template in pair
     }

@@ -16,13 +16,20 @@ from labeling.inject.wordings import (
     rude_exam,
     secrets,
     secrets_exam,
+    secrets_talk,
     secrets_trades,
 )
+
+ALL_TRADES = (
+    "parcel order refund stock shop bank card price account plan sim router computer meter hotel flight train restaurant"
+    " clinic insurance car taxi passport booking cinema rain mother London form he Monday"
+)
+"""A dialogue that any wording fits."""
 
 RIDE = Draft(
     id="ride",
     source="hand",
-    domain="ride",
+    domain=ALL_TRADES,
     turns=(
         DraftTurn("customer", "Hello, I need a ride to the airport on Friday."),
         DraftTurn("agent", "Happy to help. May I have your name, please?"),
@@ -220,7 +227,14 @@ def every(template: str, slots: Grammar) -> set[str]:
 
 
 def test_no_courteous_or_lawful_wording_is_also_a_wrong_one_nor_is_one_of_the_exam_trained() -> None:
-    ideas = (*rude.IDEAS, *rude_exam.IDEAS, *secrets.IDEAS, *secrets_trades.IDEAS, *secrets_exam.IDEAS)
+    ideas = (
+        *rude.IDEAS,
+        *rude_exam.IDEAS,
+        *secrets.IDEAS,
+        *secrets_trades.IDEAS,
+        *secrets_talk.IDEAS,
+        *secrets_exam.IDEAS,
+    )
     wrong: dict[bool, set[str]] = {True: set(), False: set()}
     right: set[str] = set()
     for idea in ideas:

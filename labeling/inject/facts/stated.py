@@ -85,13 +85,47 @@ def _other_code(value: str, rng: Random) -> str:
 
 
 def _other_number(number: str, rng: Random) -> str:
-    if "." in number and len(number.split(".")[1]) <= 2:
-        places = len(number.split(".")[1])
-        value = float(number)
-        made = f"{value * rng.choice((0.5, 0.8, 0.9, 1.1, 1.25, 1.5, 2)) + rng.choice((0, 1, 2)):.{places}f}"
-        return made if made != number else f"{value + 3:.{places}f}"
+    if split := re.fullmatch(r"(\d+)([.,])(\d{1,2})", number):
+        places, amount = len(split[3]), float(f"{split[1]}.{split[3]}")
+        other = amount * rng.choice((0.5, 0.8, 0.9, 1.1, 1.25, 1.5, 2)) + rng.choice((0, 1, 2))
+        made = f"{other:.{places}f}".replace(".", split[2])
+        return made if made != number else f"{amount + 3:.{places}f}".replace(".", split[2])
     value = int(re.sub(r"\D", "", number))
     if len(number) == 1:
         return str(rng.choice([digit for digit in range(1, 10) if digit != value]))
     steps = [step for step in (-20, -10, -5, -3, -2, -1, 1, 2, 3, 5, 10, 15, 20) if value + step > 0 and step]
-    return str(value + rng.choice(steps) * (1 if value < 200 else 5))
+    made_value = value + rng.choice(steps) * (1 if value < 200 else 5)
+    return f"{made_value:,}" if "," in number else str(made_value)
+
+
+_UNITS = {"hour": 60, "hours": 60, "week": 7, "weeks": 7, "month": 30, "months": 30}
+_NUMBERS = {word: number for number, word in enumerate(_WORDS, 2)} | {
+    "a": 1, "an": 1, "one": 1, "eleven": 11, "twelve": 12,
+}  # fmt: skip
+_SMALL = frozenset(
+    {"a", "an", "of", "the", "one", "on", "in", "at", "next", "business", "working", "mr", "ms", "dr"}
+)
+
+
+def same_value(one: str, other: str) -> bool:
+    """Whether two values may mean the same, however they are written: "nine weeks" and "63 days", "2:15 pm"
+    and "14:15", "Mr Miller" and "Dr Miller". Errs towards yes."""
+    a, b = _meaning(one), _meaning(other)
+    return a <= b or b <= a
+
+
+def _meaning(value: str) -> set[str]:
+    """What a value comes down to: its amount if it is one, else its words."""
+    text = value.lower().replace("half an hour", "30 minutes").strip(" .,")
+    if text == "noon":
+        return {"0 h"}
+    clock = re.fullmatch(r"(?:at )?(\d{1,2})(?::(\d\d))? ?(am|pm)?", text)
+    if clock and (clock[2] or clock[3]):
+        return {f"{int(clock[1]) % 12 * 60 + int(clock[2] or 0)} h"}
+    if amount := re.fullmatch(r"[$£€]?(\d+(?:[.,]\d+)?|[a-z]+)(?: ?%|(?: [a-z]+){0,2} ?([a-z]+)?)?", text):
+        number, unit = amount[1], text.split()[-1]
+        if number[0].isdigit():
+            return {f"{float(number.replace(',', '.')) * _UNITS.get(unit, 1):g}"}
+        if number in _NUMBERS and (unit in _UNITS or number not in ("a", "an")):
+            return {f"{_NUMBERS[number] * _UNITS.get(unit, 1):g}"}
+    return {word for word in re.findall(r"[a-z0-9]+", text) if word not in _SMALL} or {text}

@@ -10,7 +10,7 @@ from dataclasses import replace
 from random import Random
 
 from labeling.inject.draft import Draft, Family, HardNegative, Made, Pool, Use
-from labeling.inject.facts.stated import Stated, otherwise, speaks_of, stated_in
+from labeling.inject.facts.stated import Stated, otherwise, same_value, speaks_of, stated_in
 from labeling.inject.history import planted_facts
 from labeling.inject.phrases import Grammar, capital, like, say
 from labeling.inject.places import agent_texts, joined, plain, shuffled, spliced, wrong
@@ -30,6 +30,13 @@ from labeling.inject.wordings.restatements import (
 MAX_DISTANCE = 8
 """Turns between a statement and its repetition."""
 
+MIN_TELLING = 4
+"""Characters of a figure that means one thing wherever it stands: a time, a price, a reference."""
+
+_TAKES_BACK = re.compile(
+    r"\b(?:sorry|apolog\w*|mistake\w*|glitch|correct\w*|instead|actually|wrong|error|rather|other|another)\b",
+    re.IGNORECASE,
+)
 _DONE = re.compile(DONE, re.IGNORECASE)
 _FIGURE = re.compile(
     r"(?<![\w:.])[£$]?\d[\d:.,-]*\d(?![\w:])|\b(?=[A-Z0-9]*\d)(?=[A-Z0-9]*[A-Z])[A-Z0-9]{6,8}\b"
@@ -60,9 +67,26 @@ def _phrase(grammar: Grammar, stated: Stated, value: str, draft: Draft, seed: fl
     return like(capital(say(rules, rng, value=value)), agent_texts(draft))
 
 
+def _another(draft: Draft, stated: Stated, rng: Random) -> str | None:
+    """A value that contradicts the stated one and that nobody has named; None if there is none."""
+    if stated.kind == "stars":
+        value: str | None = rng.choice([star for star in "12345" if star != stated.value])
+    else:
+        value = otherwise(stated.value, rng)
+    if value is None or same_value(value, stated.value):
+        return None
+    named = stated.kind != "stars" and any(_spelled(value).search(turn.text) for turn in draft.turns)
+    return None if named else value
+
+
+def _spelled(value: str) -> re.Pattern[str]:
+    """The value where it stands by itself in a text."""
+    return re.compile(rf"(?<![\w.:]){re.escape(value)}(?![\w:]|\.\d)")
+
+
 def _elsewhere(draft: Draft, value: str, new: str, at: int) -> Draft | None:
     """The draft in which every turn but `at` says `new` for `value`; None if a mark is in the way."""
-    found = re.compile(rf"(?<![\w.:]){re.escape(value)}(?![\w:]|\.\d)")
+    found = _spelled(value)
     turns = []
     for place, turn in enumerate(draft.turns):
         changed = found.sub(lambda _: new, turn.text) if place != at else turn.text
@@ -92,8 +116,8 @@ def _repeated(name: str, grammar: Grammar, use: Use = "train") -> Family:
 
     def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
         for _, later, stated in _chances(draft, rng):
-            value = otherwise(stated.value, rng)
-            if value is None or value == stated.value:
+            value = _another(draft, stated, rng)
+            if value is None:
                 continue
             seed, first, text = rng.random(), rng.random() < 0.25, draft.turns[later].text
             bad, good = (_phrase(grammar, stated, v, draft, seed) for v in (value, stated.value))
@@ -114,9 +138,9 @@ def _repeated(name: str, grammar: Grammar, use: Use = "train") -> Family:
 def _asked(draft: Draft, rng: Random, pool: Pool) -> Made | None:
     """The customer asks for it once more and gets another value."""
     for place, later, stated in _chances(draft, rng):
-        value = otherwise(stated.value, rng)
+        value = _another(draft, stated, rng)
         at = later if draft.turns[later - 1].role == "agent" else later - 1
-        if value is None or value == stated.value or at <= place:
+        if value is None or at <= place:
             continue
         ask = plain("customer", capital(say({**ASK_AGAIN, "question": QUESTIONS[stated.kind]}, rng)))
         seed = rng.random()
@@ -134,12 +158,14 @@ def _swapped(draft: Draft, rng: Random, pool: Pool) -> Made | None:
     turns = draft.turns
     for place in shuffled(range(len(turns)), rng):
         turn = turns[place]
-        if turn.role != "agent" or turn.touched:
+        if turn.role != "agent" or turn.touched or _TAKES_BACK.search(turn.text):
             continue
-        before = [t.text for t in turns[:place] if t.role == "agent"]
+        before = [t.text for t in turns[:place] if t.role == "agent" and not t.touched]
         for match in _FIGURE.finditer(turn.text):
-            value = otherwise(match[0], rng) if any(match[0] in text for text in before) else None
-            if len(match[0]) < 2 or value is None or value == match[0]:
+            if not any(_same_figure(match, turn.text, text) for text in before):
+                continue
+            value = _another(draft, Stated("figure", match[0]), rng)
+            if value is None:
                 continue
             text = turn.text[: match.start()] + value + turn.text[match.end() :]
             end = match.start() + len(value)
@@ -148,6 +174,18 @@ def _swapped(draft: Draft, rng: Random, pool: Pool) -> Made | None:
             pair = Made(draft.with_turn(place, made), twin)
             return _turned(pair, match[0], value, place, rng, rng.random() < 0.5)
     return None
+
+
+def _same_figure(match: re.Match[str], text: str, before: str) -> bool:
+    """Whether the agent had named this very figure `before`: a bare small number only if the same word
+    followed it, for "10 results" says nothing of "10 people"."""
+    told = _spelled(match[0]).search(before)
+    if told is None or _TAKES_BACK.search(before):
+        return False
+    if len(match[0]) >= MIN_TELLING:
+        return True
+    unit, its = (re.match(r"\W*(\w+)", part) for part in (text[match.end() :], before[told.end() :]))
+    return bool(unit and its and unit[1].lower() == its[1].lower())
 
 
 def _undone(draft: Draft, rng: Random, pool: Pool) -> Made | None:

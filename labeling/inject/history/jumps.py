@@ -10,10 +10,10 @@ from collections.abc import Callable
 from random import Random
 
 from labeling.inject.draft import Draft, Family, HardNegative, Made, Pool
+from labeling.inject.history.asked import left_open
 from labeling.inject.phrases import Grammar, capital, like, say
 from labeling.inject.places import (
     agent_texts,
-    asks_question,
     content_words,
     free_agent_turns,
     is_closing,
@@ -75,9 +75,16 @@ def _places(draft: Draft, rng: Random) -> list[int]:
     )
 
 
-def _codes(draft: Draft, place: int) -> tuple[str, ...]:
-    """A jump in the place of an answer leaves the question open too."""
-    return ("U5", "C1") if asks_question(draft.turns[place - 1].text) else ("U5",)
+def _codes(said: str, before: str) -> tuple[str, ...] | None:
+    """The codes of a jump in reply to what the customer `said`; C1 too if that was an ask, since it is
+    passed over. None if it is not clear whether it was one. `before` is what the agent had said."""
+    open_ask = left_open(said, before)
+    return None if open_ask is None else ("U5", "C1") if open_ask else ("U5",)
+
+
+def _before(draft: Draft, place: int) -> str:
+    """What the agent said just before the customer turn at `place`, if anything."""
+    return draft.turns[place - 1].text if place and draft.turns[place - 1].role == "agent" else ""
 
 
 def _unmet(draft: Draft, rng: Random, pool: Pool, met: tuple[str, str]) -> str | None:
@@ -85,7 +92,7 @@ def _unmet(draft: Draft, rng: Random, pool: Pool, met: tuple[str, str]) -> str |
     so that the error's customer says strange things as the twin's does."""
     other = _foreign(draft, rng, pool, asking=rng.random() < 0.5) if rng.random() < 0.65 else None
     strange = other and not content_words(" ".join(other)) & content_words(" ".join(met))
-    return other[0] if other and strange else None
+    return other[0] if other and strange and left_open(other[0]) is not None else None
 
 
 def _instead(name: str, asking: bool) -> Family:
@@ -93,18 +100,19 @@ def _instead(name: str, asking: bool) -> Family:
 
     def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
         borrowed = _foreign(draft, rng, pool, asking)
-        places = _places(draft, rng)
-        if not borrowed or not places:
-            return None
-        said, reply = borrowed
-        place = places[0]
-        twin = (plain("customer", said), plain("agent", reply, "U5"))
-        unmet = _unmet(draft, rng, pool, borrowed)
-        error = draft.with_turn(place - 1, plain("customer", unmet)) if unmet else draft
-        return Made(
-            error.with_turn(place, wrong(reply, f"U5.{name}", *_codes(error, place))),
-            spliced(draft, place - 1, place + 1, twin),
-        )
+        for place in _places(draft, rng) if borrowed else ():
+            said, reply = borrowed or ("", "")
+            unmet = _unmet(draft, rng, pool, (said, reply))
+            error = draft.with_turn(place - 1, plain("customer", unmet)) if unmet else draft
+            codes = _codes(error.turns[place - 1].text, _before(draft, place - 1))
+            if codes is None:
+                continue
+            twin = (plain("customer", said), plain("agent", reply, "U5"))
+            return Made(
+                error.with_turn(place, wrong(reply, f"U5.{name}", *codes)),
+                spliced(draft, place - 1, place + 1, twin),
+            )
+        return None
 
     return Family("U5", f"U5.{name}", make)
 
@@ -119,8 +127,10 @@ def _extra(draft: Draft, rng: Random, pool: Pool) -> Made | None:
     said, reply = borrowed
     at = places[0] + 1
     heard = like(rng.choice(HEARD), [turn.text for turn in draft.turns if turn.role == "customer"])
-    heard = _unmet(draft, rng, pool, borrowed) or heard
-    codes = ("U5", "C1") if asks_question(heard) else ("U5",)
+    unmet = _unmet(draft, rng, pool, borrowed)
+    heard, codes = (unmet, _codes(unmet, "")) if unmet else (heard, ("U5",))
+    if codes is None or "?" in draft.turns[at - 1].text:  # a nod is no answer to a question
+        return None
     return Made(
         spliced(draft, at, at, (plain("customer", heard), wrong(reply, "U5.extra", *codes))),
         spliced(draft, at, at, (plain("customer", said), plain("agent", reply, "U5"))),
@@ -136,7 +146,7 @@ def _raised(draft: Draft, at: int, words: str, ahead: bool) -> Draft:
 
 def _errand(name: str, alone: bool) -> Family:
     """The agent comes to a matter that the customer has not raised, though another; the twin's has,
-    turns ago, so the agent only comes back to it."""
+    turns ago, so the agent only comes back to it. `alone`: after the answer and a nod of the customer's."""
 
     def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
         places = [place for place in _places(draft, rng) if "?" not in draft.turns[place].text]
@@ -151,16 +161,18 @@ def _errand(name: str, alone: bool) -> Family:
         if not tellers or content_words(words) & content_words(" ".join(t.text for t in draft.turns)):
             return None
         teller, ahead = rng.choice(tellers), rng.random() < 0.3 and place > 2
-        base = draft.turns[place].text
-        text, start, end = (words, 0, len(words)) if alone else joined(base, words)
-        codes = _codes(draft, place) if alone else ("U5",)
-        bad = wrong(text, f"U5.{name}", *codes, start=start, end=end)
+        customers = [turn.text for turn in draft.turns if turn.role == "customer"]
+        nod = plain("customer", like(rng.choice(HEARD), customers))
+        text, start, end = (words, 0, len(words)) if alone else joined(draft.turns[place].text, words)
+        bad = wrong(text, f"U5.{name}", "U5", start=start, end=end)
+        at, stop = (place + 1, place + 1) if alone else (place, place + 1)
         error, twin = (
-            _raised(draft.with_turn(place, turn), teller, rng.choice(said[0]), ahead and teller > 0)
+            _raised(
+                spliced(draft, at, stop, (nod, turn) if alone else (turn,)),
+                teller, rng.choice(said[0]), ahead and teller > 0,
+            )
             for turn, said in ((bad, other), (plain("agent", text, "U5"), mine))
-        )
-        if alone and asks_question(draft.turns[place - 1].text):
-            return None
+        )  # fmt: skip
         return Made(error, twin)
 
     return Family("U5", f"U5.{name}", make)
@@ -185,7 +197,9 @@ def _tail(draft: Draft, rng: Random, pool: Pool) -> Made | None:
     place = places[0]
     text, start, end = joined(draft.turns[place].text, reply)
     own, unmet = draft.turns[place - 1].text, _unmet(draft, rng, pool, borrowed)
-    codes = ("U5", "C1") if unmet and asks_question(unmet) else ("U5",)
+    codes = _codes(unmet, "") if unmet else ("U5",)
+    if codes is None:
+        return None
     bad = wrong(text, "U5.tail", *codes, start=start, end=end)
     both = plain("customer", joined(own, said)[0])
     twin = spliced(draft, place - 1, place + 1, (both, plain("agent", text, "U5")))

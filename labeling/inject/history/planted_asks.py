@@ -33,6 +33,7 @@ from labeling.inject.wordings.asking_again import (
     REPLY,
     SECOND,
     SECURITY,
+    TAKEN_UP,
     UNREADABLE,
 )
 from labeling.inject.wordings.slots import IDENTIFYING
@@ -125,8 +126,9 @@ def _asked(
     """Question and answer put in before turn `at`, or in its place where the question has `used` its words;
     the draft cut off after the question where there is no answer."""
     turns = draft.turns
-    if answer is None:
+    if answer is None and not any(turn.marks for turn in turns[at:]):  # no other family's error is cut off
         return spliced(draft, at, len(turns), (ask,))
+    answer = answer or [plain("customer", PUT_OFF[0])]
     end = at + used
     if used and end < len(turns) and turns[end].role == "customer":
         both = plain("customer", joined(answer[0].text, turns[end].text)[0])
@@ -215,22 +217,31 @@ def _both_told(draft: Draft, rng: Random, pool: Pool) -> Made | None:
 
 
 def _changed(draft: Draft, rng: Random, pool: Pool) -> Made | None:
-    """After a wish to change one of two things the agent asks for the other; the twin's for that one."""
+    """After one of two things has been changed the agent asks for the other; the twin's customer had
+    wanted both of them changed."""
     scene = _scene(draft, rng, changeable=True)
     if scene is None:
         return None
     parts = [stating(scene.kind, scene.value, rng), stating(scene.other, scene.other_value, rng)]
     rng.shuffle(parts)
     base = _telling(draft, scene.told_at, joined(*parts)[0], rng.random() < 0.4)
-    ask = like(asking(scene.kind, rng), agent_texts(draft))
-    bad, good = _turns(ask, "changed", "")
-    bridge = plain("agent", like(rng.choice(ACKNOWLEDGE), agent_texts(draft)))
-    seed, answer, made = rng.random(), _answer(value_of(scene.kind, rng), rng), []
-    for kind, turn in ((scene.other, bad), (scene.kind, good)):
-        again = Random(seed)
-        wish = capital(say({"say": CHANGE}, again, noun=noun_of(kind, again)))
+    texts, customers = agent_texts(draft), _customer_texts(draft)
+    bad, good = _turns(like(asking(scene.kind, rng), texts), "changed", "")
+    bridge = plain("agent", like(rng.choice(ACKNOWLEDGE), texts))
+    noun, beside = noun_of(scene.other, rng), noun_of(scene.kind, rng)
+    new = value_of(scene.other, rng)
+    if new == scene.other_value:
+        return None
+    taken_up = plain("agent", like(capital(say({"say": TAKEN_UP}, rng, noun=noun)), texts))
+    told = plain("customer", like(capital(say({"say": REPLY}, rng, value=new)), customers))
+    answer = None if rng.random() < 0.5 else [plain("customer", rng.choice(PUT_OFF))]
+    both = [noun, beside] if rng.random() < 0.5 else [beside, noun]
+    seed, made = rng.random(), []
+    for wished, turn in ((noun, bad), (" and the ".join(both), good)):
+        wish = capital(say({"say": CHANGE}, Random(seed), noun=wished))
         asked = _asked(base, scene.ask_at, turn, answer)
-        made.append(spliced(asked, scene.ask_at, scene.ask_at, (bridge, plain("customer", wish))))
+        steps = (bridge, plain("customer", wish), taken_up, told)
+        made.append(spliced(asked, scene.ask_at, scene.ask_at, steps))
     return Made(*made)
 
 

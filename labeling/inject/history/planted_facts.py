@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from random import Random
 
 from labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
+from labeling.inject.facts.stated import same_value
 from labeling.inject.phrases import capital, like, say
 from labeling.inject.places import agent_texts, is_closing, joined, plain, spliced, wrong
 from labeling.inject.wordings.facts import (
+    ALIKE,
     ASKED_AGAIN,
     ATTRIBUTES,
     CHANGEABLE,
@@ -26,14 +28,17 @@ from labeling.inject.wordings.facts import (
     MATTER_LATER,
     MATTERS,
     MEASURED,
+    NEAR,
     NEW,
+    ONE_WAY,
     OTHER_ITEM,
     VALUES,
+    WISHED,
 )
 from labeling.inject.wordings.slots import PARTS
 
 _DRAWN = re.compile(r"[#&]")
-_ARTICLE = re.compile(r"\b([Aa])(?= (?:[aeio]|un(?!i)))")
+_ARTICLE = re.compile(r"\b([Aa])(?= (?:[aeioAEIO]|un(?!i)))")
 
 
 @dataclass(frozen=True)
@@ -58,10 +63,21 @@ def _two_values(kind: str, rng: Random) -> tuple[str, str]:
     form = rng.choice(VALUES[kind])
     while True:
         one = _value(form, rng)
-        other = _value(form if rng.random() < 0.75 else rng.choice(VALUES[kind]), rng)
-        if one.lower() not in other.lower() and other.lower() not in one.lower():
+        mixed = kind not in ALIKE and rng.random() < 0.25
+        other = _value(rng.choice(VALUES[kind]) if mixed else form, rng)
+        apart = one.lower() not in other.lower() and other.lower() not in one.lower()
+        if apart and not same_value(one, other):
             return one, other
         form = rng.choice(VALUES[kind])
+
+
+def _two_nouns(kinds: tuple[str, ...], rng: Random) -> tuple[str, str, str]:
+    """One of the kinds and two attributes of it that nobody takes for each other."""
+    while True:
+        kind = rng.choice(kinds)
+        noun, beside = rng.sample(ATTRIBUTES[kind], 2)
+        if not any({noun, beside} <= group for group in NEAR):
+            return kind, noun, beside
 
 
 def _open(turn: DraftTurn) -> bool:
@@ -136,8 +152,7 @@ def _attribute(draft: Draft, rng: Random, pool: Pool) -> Made | None:
     scene = _scene(draft, rng)
     if scene is None:
         return None
-    kind = rng.choice(list(ATTRIBUTES))
-    noun, beside = rng.sample(list(ATTRIBUTES[kind]), 2)
+    kind, noun, beside = _two_nouns(tuple(ATTRIBUTES), rng)
     seed, (one, other) = rng.random(), _two_values(kind, rng)
     firsts = (
         _said(_fit(FIRST, kind), seed, noun=noun, value=one),
@@ -153,8 +168,7 @@ def _two_facts(draft: Draft, rng: Random, pool: Pool) -> Made | None:
     scene = _scene(draft, rng)
     if scene is None:
         return None
-    kind = rng.choice(list(ATTRIBUTES))
-    noun, beside = rng.sample(list(ATTRIBUTES[kind]), 2)
+    kind, noun, beside = _two_nouns(tuple(ATTRIBUTES), rng)
     one, other = _two_values(kind, rng)
     seeds = rng.random(), rng.random()
     order = rng.random() < 0.5
@@ -176,7 +190,8 @@ def _matter(draft: Draft, rng: Random, pool: Pool) -> Made | None:
     if scene is None:
         return None
     sides = list(rng.choice(MATTERS))
-    rng.shuffle(sides)
+    if sides[0][0] not in ONE_WAY:
+        rng.shuffle(sides)
     against, same = sides
     seed, spare = rng.random(), rng.random() < 0.5
     firsts = (
@@ -188,13 +203,13 @@ def _matter(draft: Draft, rng: Random, pool: Pool) -> Made | None:
 
 
 def _wished(draft: Draft, rng: Random, pool: Pool) -> Made | None:
-    """The customer wishes one of two values changed, and the other changes; the twin's is that one."""
+    """The customer wishes one of two values changed, and the agent gives another value for the other, passing
+    over the wish; the twin's is that one."""
     made = _change_scene(draft, rng)
     if made is None:
         return None
     at, texts = made, agent_texts(draft)
-    kind = rng.choice(CHANGEABLE)
-    noun, beside = rng.sample(list(ATTRIBUTES[kind]), 2)
+    kind, noun, beside = _two_nouns(CHANGEABLE, rng)
     one, other = _two_values(kind, rng)
     parts = [_said(_fit(FIRST, kind), rng.random(), noun=noun, value=one)]
     parts.append(_said(_fit(FIRST, kind), rng.random(), noun=beside, value=_two_values(kind, rng)[0]))
@@ -202,11 +217,11 @@ def _wished(draft: Draft, rng: Random, pool: Pool) -> Made | None:
     base = _stated(
         draft, rng.choice([i for i in range(at) if _open(draft.turns[i])]), joined(*parts)[0], False
     )
-    later = like(_said(_fit(NEW, kind), rng.random(), noun=noun, value=other), texts)
+    later = like(_said(WISHED, rng.random(), noun=noun, value=other), texts)
     seed = rng.random()
     halves = []
     for wish, turn in (
-        (beside, wrong(later, "U3.wished", "U3")),
+        (beside, wrong(later, "U3.wished", "U3", "C1")),
         (noun, plain("agent", later, "U3")),
     ):
         asked = plain("customer", _said(CHANGES, seed, noun=wish))

@@ -12,16 +12,16 @@ from collections.abc import Callable
 from random import Random
 
 from labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool, Use
+from labeling.inject.history.asked import asks_clearly
 from labeling.inject.phrases import Grammar, capital, like, say
 from labeling.inject.places import (
     agent_texts,
-    asks_anything,
-    asks_question,
     free_agent_turns,
     is_closing,
     is_thanks,
     joined,
     plain,
+    sentences,
     shuffled,
     spliced,
     wrong,
@@ -39,9 +39,13 @@ ANY = {
 }
 """Every closing that is trained on."""
 
-_REFUSES = re.compile(
-    r"^(?:no|nope|nah|not|nothing)\b|\b(?:no need|never ?mind|i'm (?:good|fine))\b", re.IGNORECASE
+_CONFIRMS = re.compile(
+    r"^\W*(?:yes|yeah|yep|yup|ya|correct|right|exactly|that|it (?:is|does)|sounds|looks|perfect|ok|okay|sure"
+    r"|fine|no|nope|nah|not|nothing)\b"
+    r"|\b(?:no need|never ?mind|i'm (?:good|fine)|that'?s (?:right|correct|all|it)|correct)\b",
+    re.IGNORECASE,
 )
+"""A customer who only confirms or declines: whether anything is left to be done, nobody can see."""
 _OFFERS_MORE = re.compile(
     r"\b(?:anything|something|what) else\b|\bfurther\b|\bhelp you with\b", re.IGNORECASE
 )
@@ -65,23 +69,25 @@ def _open_asks(draft: Draft, rng: Random) -> list[int]:
         if place > MIN_TURNS_BEFORE
         and turns[place - 1].role == "customer"
         and not turns[place - 1].touched
-        and _is_ask(turns[place - 1].text)
+        and asks_clearly(turns[place - 1].text)
         and (place + 1 == len(turns) or turns[place + 1].role == "customer")
         and _answers(turns[place].text)
     )
     return shuffled(places, rng)
 
 
-def _is_ask(text: str) -> bool:
-    """Whether a customer wants something here, and does not thank or decline instead."""
-    if asks_question(text):
-        return True
-    return asks_anything(text) and not is_thanks(text) and not _REFUSES.search(text)
+def _answer(text: str) -> str:
+    """An agent's turn without the offers of more help at its end."""
+    parts = sentences(text)
+    while parts and "?" in parts[-1] and _OFFERS_MORE.search(parts[-1]):
+        parts.pop()
+    return "".join(parts).strip()
 
 
-def _answers(text: str) -> bool:
+def _answers(turn: str) -> bool:
     """Whether an agent's turn gives something and neither asks back nor takes leave."""
-    return "?" not in text and not is_closing(text) and not _ASKS_BACK.search(text)
+    text = _answer(turn)
+    return bool(text) and "?" not in text and not is_closing(text) and not _ASKS_BACK.search(text)
 
 
 def _closing(grammar: Grammar, draft: Draft, rng: Random) -> str:
@@ -105,7 +111,7 @@ def _unanswered(name: str, grammar: Grammar, use: Use = "train") -> Family:
     def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
         for place in _open_asks(draft, rng):
             text = _closing(grammar, draft, rng)
-            answer = plain("agent", draft.turns[place].text)
+            answer = plain("agent", _answer(draft.turns[place].text))
             done = _said(DONE_THANKS, draft, rng)
             return Made(
                 _ended(draft, place, (wrong(text, f"R1.{name}", "R1", "C1"),)),
@@ -124,7 +130,7 @@ def _after_moment(name: str, grammar: Grammar, use: Use = "train") -> Family:
             text = _closing(grammar, draft, rng)
             wait = plain("agent", like(capital(say({"say": MOMENT}, rng)), agent_texts(draft)))
             between = [_said(NODS, draft, rng)] if rng.random() < 0.6 else []
-            answer = plain("agent", draft.turns[place].text)
+            answer = plain("agent", _answer(draft.turns[place].text))
             return Made(
                 _ended(draft, place, (wait, *between, wrong(text, f"R1.{name}", "R1", "C1"))),
                 _ended(draft, place, (wait, *between, answer, plain("agent", text, "R1"))),
@@ -150,7 +156,7 @@ def _second_thought(draft: Draft, rng: Random, pool: Pool) -> Made | None:
             "customer",
             f"{thanks} {rng.choice(('Oh,', 'One more thing:', 'Just one question:', 'But'))} {asked}",
         )
-        answer, done = plain("agent", turns[place].text), _said(DONE_THANKS, draft, rng)
+        answer, done = plain("agent", _answer(turns[place].text)), _said(DONE_THANKS, draft, rng)
         return Made(
             spliced(draft, place - 1, len(turns), (ask, wrong(text, "R1.second-thought", "R1", "C1"))),
             spliced(draft, place - 1, len(turns), (ask, answer, done, plain("agent", text, "R1"))),
@@ -170,12 +176,13 @@ def _cut_off(draft: Draft, rng: Random, pool: Pool) -> Made | None:
         asked, given, served = (turn.text for turn in turns[place - 2 : place + 1])
         if "?" not in asked or _OFFERS_MORE.search(asked) or "?" in given or not _answers(served):
             continue
-        if is_thanks(given) or _REFUSES.search(given) or turns[place - 1].touched:
+        if is_thanks(given) or _CONFIRMS.search(given) or turns[place - 1].touched:
             continue
+        codes = ("R1", "C1") if asks_clearly(given) else ("R1",)
         text = _closing(ANY, draft, rng)
-        answer, done = plain("agent", served), _said(DONE_THANKS, draft, rng)
+        answer, done = plain("agent", _answer(served)), _said(DONE_THANKS, draft, rng)
         return Made(
-            _ended(draft, place, (wrong(text, "R1.cut-off", "R1", "C1"),)),
+            _ended(draft, place, (wrong(text, "R1.cut-off", *codes),)),
             _ended(draft, place, (answer, done, plain("agent", text, "R1"))),
         )
     return None
@@ -189,7 +196,7 @@ def _regardless(
     def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
         for place in _open_asks(draft, rng):
             text = _closing(ANY, draft, rng)
-            answer = plain("agent", draft.turns[place].text)
+            answer = plain("agent", _answer(draft.turns[place].text))
             which = rng.randrange(len(open_end))
             still, met = (_said((texts[which],), draft, rng) for texts in (open_end, met_end))
             return Made(
@@ -231,13 +238,15 @@ def _agreed(draft: Draft, place: int, rng: Random) -> tuple[DraftTurn, ...]:
 
 def _parted(draft: Draft, place: int, rng: Random) -> tuple[DraftTurn, ...]:
     """The ask is met, both take leave, and the customer has the last word."""
-    answer, done = plain("agent", draft.turns[place].text), _said(DONE_THANKS, draft, rng)
+    answer, done = plain("agent", _answer(draft.turns[place].text)), _said(DONE_THANKS, draft, rng)
     return answer, done, _bye(draft, rng), _said(farewells.BYES, draft, rng)
 
 
 def _answered_goodbye(draft: Draft, place: int, rng: Random) -> tuple[DraftTurn, ...]:
     """The answer and the goodbye are one turn, and the customer is content."""
-    text, _, _ = joined(draft.turns[place].text, _closing({**CLOSE, "say": (*farewells.PLAIN,)}, draft, rng))
+    text, _, _ = joined(
+        _answer(draft.turns[place].text), _closing({**CLOSE, "say": (*farewells.PLAIN,)}, draft, rng)
+    )
     return plain("agent", text, "R1"), _said(DONE_THANKS, draft, rng)
 
 

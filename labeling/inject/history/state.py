@@ -16,6 +16,7 @@ from labeling.inject.phrases import Grammar, capital, like, say
 from labeling.inject.places import (
     agent_texts,
     asks_anything,
+    asks_question,
     is_thanks,
     joined,
     plain,
@@ -34,11 +35,10 @@ from labeling.inject.wordings.asks import (
 )
 
 SLOTS = {
-    "day": "date", "time": "time", "people": "people", "nights": "duration", "price": "budget",
-    "food": "food", "departure": "origin", "name": "name", "email": "email",
-    "zip": "postcode", "order": "order", "size": "size",
+    "day": "date", "people": "people", "nights": "duration", "price": "budget", "departure": "origin",
+    "name": "name", "email": "email", "zip": "postcode", "order": "order", "size": "size",
 }  # fmt: skip
-"""What a given kind is called among the things of our own making."""
+"""What a given kind is called among the things of our own making. No times: an arrival is no appointment."""
 
 
 def _statements(draft: Draft, rng: Random) -> list[tuple[int, Given]]:
@@ -125,6 +125,8 @@ def _turned(draft: Draft, place: int, given: Given, at: int, name: str, rng: Ran
     reply = plain("customer", _reply(value, rng))
     draw = rng.random()
     answer = (reply,) if draw < 0.5 else (plain("customer", rng.choice(PUT_OFF)),) if draw < 0.75 else ()
+    if not answer and any(turn.marks for turn in draft.turns[at:]):
+        answer = (plain("customer", PUT_OFF[0]),)  # no other family's error is cut off
     end = at if answer else len(draft.turns)
     return Made(
         spliced(told, at, end, (wrong(ask, f"U2.{name}", "U2"), *answer)),
@@ -139,6 +141,8 @@ def _inserted(name: str, grammar: Grammar, use: Use = "train") -> Family:
         for place, given in _statements(draft, rng):
             if place + 1 >= len(draft.turns) or draft.turns[place + 1].role != "agent":
                 continue
+            if use == "train" and asks_question(draft.turns[place].text):
+                continue  # the question would be passed over as well
             if use == "train":
                 return _turned(draft, place, given, place + 1, name, rng)
             ask, reply = _ask(grammar, given.kind, draft, rng), _reply(given.value, rng)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from random import Random
 
 from labeling.inject.draft import Draft, HardNegative, Pool
-from labeling.inject.insertion import harmless, manner, open_places, spoken
+from labeling.inject.insertion import harmless, manner, open_places, reply_places, spoken
 from labeling.inject.surface.hearing import answering, open_hearts, telling
 from labeling.inject.wordings import curt, distress, hardship
 
@@ -29,6 +29,16 @@ def _rude_customer(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
     place = rng.choice(places)
     rude, calm = (spoken(rng.choice(texts), {}, rng) for texts in (curt.RUDE_CUSTOMER, curt.CALM))
     return _answered(draft, place, rude, calm, "T1", rng)
+
+
+def _quoting(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+    """The customer reports what somebody rude said, and the agent quotes and disowns it."""
+    places = [place for place in reply_places(draft) if not draft.turns[place - 1].touched]
+    if not places:
+        return None
+    slots = {"insult": (rng.choice(curt.INSULTS),)}
+    said, words = (spoken(rng.choice(texts), slots, rng) for texts in (curt.REPORTED, curt.QUOTES))
+    return _answered(draft, rng.choice(places), said, words, "T1", rng)
 
 
 def _answered(draft: Draft, place: int, said: str, words: str, code: str, rng: Random) -> Draft:
@@ -83,7 +93,7 @@ NEGATIVES: tuple[HardNegative, ...] = (
     harmless("T1", "firm", curt.FIRM, {}, curt.COMEBACKS),
     harmless("T1", "correcting", curt.CORRECTING, {}, curt.COMEBACKS),
     harmless("T1", "own-fault", curt.OWN_FAULT, {}, curt.COMEBACKS),
-    harmless("T1", "quoting", curt.QUOTES, {}, curt.COMEBACKS),
+    HardNegative("T1", "T1.not-quoting", _quoting),
     HardNegative("T1", "T1.not-the-customer", _rude_customer),
     _no_distress("mild", hardship.MILD),
     _no_distress("resolved", hardship.RESOLVED),

@@ -11,13 +11,29 @@ from dataclasses import dataclass
 from random import Random
 
 from labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Mark, Pool
-from labeling.inject.insertion import dressed, manner, marked, open_places, placed, where_in
-from labeling.inject.places import plain, shuffled
+from labeling.inject.insertion import (
+    dressed,
+    manner,
+    nothing_due,
+    open_places,
+    placed,
+    reply_places,
+    spoken,
+    where_in,
+)
+from labeling.inject.places import plain, shuffled, spliced
+from labeling.inject.surface.fitting import fitting
+from labeling.inject.wordings import customer_slips
 from labeling.inject.wordings.broken_sentences import BROKEN, CHATTY, QUOTES
+from labeling.inject.wordings.closings import NODS
 
 _BRACKET = re.compile(r"\[([^\[\]|]*)\|([^\[\]|]*)\]")
 _NEXT = re.compile(r"\s*[^\s.,?!]*")
 _CHOICE = re.compile(r"\(([^()]*\|[^()]*)\)")
+
+
+APART = 0.25
+"""Share of sentences that make a turn of their own, where no answer of the agent's is due."""
 
 
 @dataclass(frozen=True)
@@ -73,31 +89,53 @@ def of_sentences(code: str, name: str, lines: tuple[str, ...]) -> Family:
 
     def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
         places = open_places(draft)
-        if not places:
+        said = fitting(draft, rng, lambda: both(rng.choice(lines), rng), lambda two: (two[1].text,))
+        if not places or said is None:
             return None
+        bad, good = said
+        apart = [place for place in reply_places(draft) if nothing_due(draft, place)]
+        if apart and "?" not in good.text and rng.random() < APART:
+            return _apart(draft, rng.choice(apart), said, family, rng)
         place = rng.choice(places)
         turn = draft.turns[place]
-        bad, good = both(rng.choice(lines), rng)
         how = manner(turn.text, rng, where_in(draft, place, rng))
         text, at, end = placed(turn.text, bad.text, how)
-        marks = tuple(Mark(code, family, at + a, min(at + b, end)) for a, b in bad.spans if at + a < end)
-        error = DraftTurn("agent", text, marks, touched=True)
-        clean = marked(turn, placed(turn.text, good.text, how)[0], None)
-        twin = draft.with_turn(place, DraftTurn("agent", clean.text, touched=True, probe=code))
-        return Made(draft.with_turn(place, error), _blamed(twin, bad.text, rng))
+        error = draft.with_turn(place, _broken(text, bad, at, end, family))
+        twin = draft.with_turn(place, plain("agent", placed(turn.text, good.text, how)[0], code))
+        return Made(error, _blamed(twin, code, rng))
 
     return Family(code, family, make)
 
 
-def _blamed(twin: Draft, broken: str, rng: Random) -> Draft:
+def _broken(text: str, said: Said, at: int, end: int, family: str) -> DraftTurn:
+    """An agent turn in which `said` stands from `at` to `end`, every bracket marked."""
+    code = family.partition(".")[0]
+    marks = tuple(Mark(code, family, at + a, min(at + b, end)) for a, b in said.spans if at + a < end)
+    return DraftTurn("agent", text, marks, touched=True)
+
+
+def _apart(draft: Draft, place: int, said: tuple[Said, Said], family: str, rng: Random) -> Made:
+    """The sentence as a turn of its own before the turn at `place`, and the customer's nod."""
+    how = manner(draft.turns[place].text, rng, "instead")
+    bad, good = (dressed(form.text, how) for form in said)
+    nod = plain("customer", dressed(spoken(rng.choice(NODS), {}, rng), how))
+    error = _broken(bad, said[0], 0, len(bad), family)
+    twin = plain("agent", good, family.partition(".")[0])
+    return Made(spliced(draft, place, place, (error, nod)), spliced(draft, place, place, (twin, nod)))
+
+
+_SLIPS = {"L1": customer_slips.MISSPELT, "L2": customer_slips.BROKEN}
+
+
+def _blamed(twin: Draft, code: str, rng: Random) -> Draft:
     """The twin; one time in five the customer says a broken sentence in it, which is no agent's error."""
     customers = [i for i, turn in enumerate(twin.turns) if turn.role == "customer" and not turn.touched]
     if not customers or rng.random() >= 0.2:
         return twin
     place = rng.choice(customers)
     text = twin.turns[place].text
-    how = manner(text, rng, "after")
-    return twin.with_turn(place, plain("customer", f"{text.rstrip()} {dressed(broken, how)}"))
+    broken = both(rng.choice(_SLIPS[code]), rng)[0].text
+    return twin.with_turn(place, plain("customer", placed(text, broken, manner(text, rng, "after"))[0]))
 
 
 def of_right(code: str, name: str, lines: tuple[str, ...]) -> HardNegative:
@@ -105,27 +143,30 @@ def of_right(code: str, name: str, lines: tuple[str, ...]) -> HardNegative:
 
     def make(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
         places = open_places(draft)
-        if not places:
+        line = fitting(draft, rng, lambda: rng.choice(lines), lambda said: (said,))
+        if not places or line is None:
             return None
         place = rng.choice(places)
         text = draft.turns[place].text
         how = manner(text, rng, where_in(draft, place, rng))
-        return draft.with_turn(place, plain("agent", placed(text, rng.choice(lines), how)[0], code))
+        return draft.with_turn(place, plain("agent", placed(text, line, how)[0], code))
 
     return HardNegative(code, f"{code}.not-{name}", make)
 
 
-def of_quoted(code: str, groups: tuple[tuple[str, ...], ...]) -> HardNegative:
+def of_quoted(code: str) -> HardNegative:
     """The agent quotes a broken sentence that the customer wrote."""
 
     def make(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
         for place in shuffled(open_places(draft), rng):
             if not place or draft.turns[place - 1].role != "customer" or draft.turns[place - 1].touched:
                 continue
-            words = both(rng.choice(rng.choice(groups)), rng)[0].text.rstrip(".?!")
-            asked = draft.turns[place - 1].text.rstrip()
+            words = both(rng.choice(_SLIPS[code]), rng)[0].text.rstrip(".?!")
+            asked = draft.turns[place - 1].text
             lead = rng.choice(QUOTES).replace("@words", words)
-            made = draft.with_turn(place - 1, plain("customer", f"{asked} {words}"))
+            made = draft.with_turn(
+                place - 1, plain("customer", placed(asked, words, manner(asked, rng, "after"))[0])
+            )
             return made.with_turn(place, plain("agent", f"{lead} {draft.turns[place].text}", code))
         return None
 
@@ -135,5 +176,5 @@ def of_quoted(code: str, groups: tuple[tuple[str, ...], ...]) -> HardNegative:
 FAMILIES: tuple[Family, ...] = tuple(of_sentences("L2", name, lines) for name, lines in BROKEN.items())
 NEGATIVES: tuple[HardNegative, ...] = (
     of_right("L2", "chatty", CHATTY),
-    of_quoted("L2", tuple(BROKEN.values())),
+    of_quoted("L2"),
 )

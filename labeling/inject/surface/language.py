@@ -178,6 +178,6 @@ FAMILIES: tuple[Family, ...] = (
 )
 NEGATIVES: tuple[HardNegative, ...] = (
     grammar.of_right("L1", "unusual", UNUSUAL),
-    grammar.of_quoted("L1", (MISSPELT,)),
+    grammar.of_quoted("L1"),
     *grammar.NEGATIVES,
 )

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from random import Random
 
 from labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Mark, Pool
-from labeling.inject.insertion import manner, open_places, placed, where_in
+from labeling.inject.insertion import Manner, manner, open_places, placed, where_in
 from labeling.inject.places import plain
+from labeling.inject.surface.fitting import fitting, names_known
 from labeling.inject.surface.grammar import of_right
 from labeling.inject.wordings.macros import BRACKETS, KINDS, MACROS, NOTES, SHAPES, SPEAKS_FOR_ITSELF, VOIDS
 
@@ -22,11 +24,11 @@ Hole = Callable[[str, Random], str]
 _FOREIGN_TO = {
     "name": ("amount", "date", "link", "order"),
     "agent": ("amount", "date", "link"),
-    "order": ("name", "amount"),
+    "order": ("amount", "time"),
     "date": ("name", "amount", "company"),
     "time": ("name", "amount", "product"),
     "amount": ("name", "date", "time"),
-    "link": ("amount", "time", "agent"),
+    "link": ("amount", "days"),
     "days": ("name", "company", "link"),
     "product": ("amount", "date", "time"),
     "place": ("amount", "order"),
@@ -34,6 +36,9 @@ _FOREIGN_TO = {
 }
 """Kinds whose values can never stand in a slot of the kind."""
 _CHOICE = re.compile(r"\(([^()]*\|[^()]*)\)")
+_NAMES = re.compile(
+    "|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in (*KINDS["name"][1], *KINDS["agent"][1]))
+)
 _SLOT = re.compile(r"@(\w+)")
 _REDACTED = re.compile(r"\[\s*(?:[A-Z]+_\d+|name|email|phone|number|address|date|url|link)\s*\]")
 
@@ -59,10 +64,13 @@ def _macros(name: str, chosen: Callable[[Random], Hole], lines: tuple[str, ...] 
         places = open_places(draft)
         if not places:
             return None
+        filled = _fitting(draft, rng, lambda: _filled(rng.choice(lines), chosen(rng), rng))
+        if filled is None:
+            return None
+        bad, good, spans = filled
         place = rng.choice(places)
         turn = draft.turns[place]
-        bad, good, spans = _filled(rng.choice(lines), chosen(rng), rng)
-        how = manner(turn.text, rng, where_in(draft, place, rng))
+        how = _closing(good, manner(turn.text, rng, where_in(draft, place, rng)))
         text, at, end = placed(turn.text, bad, how)
         marks = tuple(Mark("M2", family, at + a, min(at + b, end)) for a, b in spans)
         twin = plain("agent", placed(turn.text, good, how)[0], "M2")
@@ -74,7 +82,24 @@ def _macros(name: str, chosen: Callable[[Random], Hole], lines: tuple[str, ...] 
     return Family("M2", family, make)
 
 
-def _filled(template: str, hole: Hole, rng: Random) -> tuple[str, str, list[tuple[int, int]]]:
+def _closing(words: str, how: Manner) -> Manner:
+    """The manner, but a signature, which ends without a stop, closes its turn."""
+    return how if words[-1] in ".!?,:" or how.where == "instead" else replace(how, where="after")
+
+
+Filled = tuple[str, str, list[tuple[int, int]]]
+"""A macro with its holes, the same with its values, and where the holes are."""
+
+
+def _fitting(draft: Draft, rng: Random, draw: Callable[[], Filled]) -> Filled | None:
+    """A macro that fits the dialogue, filled; it names nobody where names are known."""
+    known = names_known(draft)
+    return fitting(
+        draft, rng, draw, lambda made: (made[1],), lambda made: not (known and _NAMES.search(made[1]))
+    )
+
+
+def _filled(template: str, hole: Hole, rng: Random) -> Filled:
     """The macro with holes, with values, and where the holes are: all its slots, or one of them."""
     while found := _CHOICE.search(template):
         template = template[: found.start()] + rng.choice(found[1].split("|")) + template[found.end() :]
@@ -104,9 +129,12 @@ def _note(draft: Draft, rng: Random, pool: Pool) -> Made | None:
     places = open_places(draft)
     if not places:
         return None
+    pair = fitting(draft, rng, lambda: rng.choice(NOTES), lambda two: (two[1],))
+    if pair is None:
+        return None
+    bad, good = pair
     place = rng.choice(places)
     old = draft.turns[place].text
-    bad, good = rng.choice(NOTES)
     how = manner(old, rng, where_in(draft, place, rng))
     text, start, end = placed(old, bad, how)
     error = DraftTurn("agent", text, (Mark("M2", "M2.note", start, end),), touched=True)

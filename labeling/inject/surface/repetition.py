@@ -1,7 +1,8 @@
 """M3: the same text again, where the customer has said something that calls for another, or nothing new.
 
 The twin has the agent's real answer in that place. A repetition in the place of an answer leaves the
-ask open and is C1 as well. What comes twice by nature, closings and offers of more help, does not count.
+ask open and is C1 as well; a question that comes again after it was answered is U2 as well. What comes
+twice by nature, closings and offers of more help, does not count.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import replace
 from random import Random
 
 from labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool, Use
+from labeling.inject.history.asked import asks_clearly, asks_nothing
 from labeling.inject.insertion import spoken
 from labeling.inject.lawful import repeated, repeats_rightly
 from labeling.inject.phrases import capital, like
@@ -123,16 +125,53 @@ def _again(name: str, change: Callable[[str, Random], str], far: bool, use: Use 
                 continue
             if re.search(r"\b(repeat|again|say that|pardon)\b", before.text, re.IGNORECASE):
                 continue
-            source = turns[rng.choice(earlier)].text
+            at = rng.choice(earlier)
+            source = turns[at].text
             text = change(source, rng)
             if text == source and change is not _verbatim:
                 continue
-            codes = ("M3", "C1") if asks_anything(before.text) else ("M3",)
+            if (codes := _codes(draft, place, at, text)) is None:
+                continue
             twin = draft.with_turn(place, plain("agent", turns[place].text, "M3"))
             return Made(draft.with_turn(place, wrong(text, f"M3.{name}", *codes)), twin)
         return None
 
     return Family("M3", f"M3.{name}", make, use)
+
+
+_OPEN = re.compile(
+    r"\b(?:what|which|when|where|whom?|how (?:many|long|much|big))\b[^?.!]*\?"
+    r"|\b(?:may|can|could) i (?:have|get|ask)[^?.!]*\?"
+    r"|\b(?:please|could you|can you) (?:provide|tell|give|enter|share|specify|describe)\b",
+    re.IGNORECASE,
+)
+"""A question or request to be told something, which an answer settles."""
+_HALF_OPEN = re.compile(
+    r"\?|\bneed (?:a|the|your|to know|you)\b|(?:^|[.!] )(?:what|which|when|where|how many)\b|\belse\b",
+    re.IGNORECASE,
+)
+"""What else may ask for something; whether it has been told is hard to say."""
+_UNTOLD = re.compile(
+    r"\?|\b(?:not sure|don'?t know|no idea|unsure|dunno|can'?t remember|wait|hold on|moment|second|mistake"
+    r"|actually|also|instead|forg[eo]t|first|another|change[ds]?|meant)\b",
+    re.IGNORECASE,
+)
+MAX_ANSWER = 25
+"""Words of the longest turn that is taken for an answer to the question before it."""
+
+
+def _codes(draft: Draft, place: int, source: int, text: str) -> tuple[str, ...] | None:
+    """The codes of the `text` of turn `source` sent again at `place`: C1 too where an ask of the customer's
+    is passed over, U2 too where he had told what the text asks for. None if either is not clear."""
+    said, told = draft.turns[place - 1].text, draft.turns[source + 1]
+    open_ask = asks_clearly(said)
+    if not _OPEN.search(text) or "else" in text.lower():
+        unclear = not open_ask and asks_anything(said) and not asks_nothing(said)
+        return None if unclear or _HALF_OPEN.search(text) else ("M3", "C1") if open_ask else ("M3",)
+    if told.role != "customer" or _UNTOLD.search(told.text) or len(told.text.split()) > MAX_ANSWER:
+        return None
+    answered_just_now = source + 2 == place  # his wish is the answer, and it is asked about, if again
+    return ("M3", "U2", "C1") if open_ask and not answered_just_now else ("M3", "U2")
 
 
 def _repeatable(text: str) -> bool:

@@ -13,14 +13,14 @@ from random import Random
 from labeling.inject.draft import Draft, Family, HardNegative, Pool
 from labeling.inject.insertion import harmless, manner, reply_places, speaker, spoken
 from labeling.inject.surface.hearing import answering, telling
-from labeling.inject.wordings import lawful, secrets, secrets_exam, secrets_trades
+from labeling.inject.wordings import lawful, secrets, secrets_exam, secrets_talk, secrets_trades
 
 REPLIES = (
     "(ok|okay|sure|alright|fine)(, one moment|, just a second|, here you go|, give me a minute|)",
-    "(Is that really|Is this|Why is that) (needed|necessary)?( ok then|)",
-    "(I'd rather not|I don't have it with me|I would have to look)(, sorry|. Can we go on|, hold on)(.|)",
+    "(Is that really|Is this) (needed|necessary)? (Ok then|Well, fine|All right then).",
+    "(I'd rather not|I don't know|I would have to look)(, sorry|. Let's go on|, hold on)(.|)",
     "(Yes|Okay|Sure)(.|, I can do that.|, no problem.)",
-    "(Done|Sent|Just did that|There you go)(.|!|)",
+    "(Right|I see|Got it|Understood)(.|!|)",
     "(Hm|Hmm|Um), (ok|alright|if you say so)(.|)",
 )
 """What customers say to it; the same in the error and in the twin."""
@@ -41,7 +41,7 @@ def _declined(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
 
 FAMILIES: tuple[Family, ...] = tuple(
     Family("V2", f"V2.{idea.name}", speaker("V2", idea, REPLIES), idea.use)
-    for idea in (*secrets.IDEAS, *secrets_trades.IDEAS, *secrets_exam.IDEAS)
+    for idea in (*secrets.IDEAS, *secrets_trades.IDEAS, *secrets_talk.IDEAS, *secrets_exam.IDEAS)
 )
 NEGATIVES: tuple[HardNegative, ...] = (
     harmless("V2", "card-talk", lawful.CARD_TALK, {}, REPLIES[3:4]),

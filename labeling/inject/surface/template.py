@@ -18,6 +18,7 @@ from labeling.inject.places import (
     wrong,
 )
 from labeling.inject.surface import macros
+from labeling.inject.surface.fitting import fitting, names_known
 from labeling.inject.wordings.templates import (
     BLANKS,
     CLEAN_LINES,
@@ -74,7 +75,10 @@ def _sentence_family(
         if not places:
             return None
         place, text = places[0], draft.turns[places[0]].text
-        line = like(_widened(rng.choice(lines), rng), [text])
+        chosen = _chosen(draft, lines, rng) if use == "train" else _widened(rng.choice(lines), rng)
+        if chosen is None:
+            return None
+        line = like(chosen, [text])
         slot = _SLOT.search(line)
         if slot is None:
             return None
@@ -90,6 +94,18 @@ def _sentence_family(
         )
 
     return Family("M2", f"M2.{name}", make, use)
+
+
+def _chosen(draft: Draft, lines: tuple[str, ...], rng: Random) -> str | None:
+    """A line that fits the dialogue, its slot left open; it names nobody where names are known."""
+    known = names_known(draft)
+
+    def allowed(line: str) -> bool:
+        return not (known and re.search("@name|@agent", line))
+
+    return fitting(
+        draft, rng, lambda: _widened(rng.choice(lines), rng), lambda line: (_SLOT.sub("", line),), allowed
+    )
 
 
 def _widened(line: str, rng: Random) -> str:

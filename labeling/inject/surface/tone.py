@@ -37,7 +37,7 @@ def _bark(draft: Draft, rng: Random, pool: Pool) -> Made | None:
 
     def version(words: str, family: str | None) -> Draft:
         words = dressed(words, how)
-        if head.rstrip().endswith(","):
+        if head.strip() and head.rstrip()[-1] not in ".!?":
             words = words[0].lower() + words[1:]
         mark = Mark("T1", family, len(head), len(head) + len(words)) if family else None
         return draft.with_turn(place, marked(turn, head + words + tail, mark))
@@ -59,7 +59,9 @@ def deaf_to(kind: Distress, voice: Voice) -> Make:
         told = spoken(rng.choice(kind.said), distress.SLOTS, rng)
         neutral = spoken(rng.choice(distress.NEUTRAL), distress.SLOTS, rng)
         heard = spoken(rng.choice((*kind.heard, *kind.heard, *voice.heard)), distress.SLOTS, rng)
-        unheard = spoken(rng.choice(voice.unheard), distress.SLOTS, rng) if rng.random() < 0.75 else ""
+        cold = voice.use == "train" and rng.random() < 0.1
+        dry = rng.choice(hardship.COLD if cold else voice.unheard)
+        unheard = spoken(dry, distress.SLOTS, rng) if rng.random() < 0.75 else ""
         told_how = manner(asked.text, rng, rng.choice(("before", "after")))
         leading = manner(turn.text, rng, "before")
         trailing = replace(leading, where="after") if rng.random() < 0.15 else leading
@@ -69,7 +71,7 @@ def deaf_to(kind: Distress, voice: Voice) -> Make:
             return told_so.with_turn(place, answering(turn, words, how, family))
 
         error = version(told, unheard, leading, name)
-        if rng.random() < 0.35:
+        if rng.random() < 0.35 and not (cold and unheard):
             return Made(error=error, twin=version(neutral, unheard, leading, None))
         return Made(error=error, twin=version(told, heard, trailing, None))
 

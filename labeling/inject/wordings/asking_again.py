@@ -71,7 +71,7 @@ ASK = {
         "@noun pls", "just the @noun pls", "need @noun", "could u give me your @noun", "type in your @noun please",
         "Data needed to proceed: @noun.", "The form asks for your @noun.", "My screen asks for your @noun.", "The tool wants a @noun.",
         # non-native, chatty
-        "You can say me your @noun?", "Please to give me the @noun.", "What is it your @noun?", "Kindly do tell your @noun.",
+        "Kindly do tell your @noun.",
         "Mind sharing your @noun?", "Fancy telling me your @noun?", "Got a @noun for me?", "Hit me with your @noun!", "What've you got for a @noun?",
         "Right, @noun time, what is it?", "Can we do your @noun next?", "Shall we start with your @noun?", "Let's start with your @noun.",
         "Let's do the @noun now.", "Let's begin: what is your @noun?", "I'd start with your @noun, if I may.", "First of all, your @noun?",
@@ -90,11 +90,18 @@ REPLY = (
 )  # fmt: skip
 
 CHANGE = (
-    "I have to change my @noun.", "Sorry, my @noun has changed.", "Could I change the @noun?", "I'd like another @noun than before.",
-    "Can we change the @noun after all?", "Scrap the @noun, I want a different one.", "I want to correct my @noun.", "The @noun I had in mind doesn't work any more.",
-    "I've changed my mind about the @noun.", "There's a new @noun now.", "The @noun needs to be different.", "Please forget the old @noun.",
-    "I gave you the wrong @noun, by the way.", "Let me revise the @noun.", "Hold on, the @noun is not right any more.", "We need to update the @noun.",
+    "I have to change the @noun.", "Could I change the @noun?", "Can we change the @noun after all?", "I want to correct the @noun.", "I've changed my mind about the @noun.",
+    "Please forget about the @noun I gave you.", "Let me revise the @noun.", "We need to update the @noun.", "I'd like to change the @noun, if I may.", "I got it wrong with the @noun before.",
+    "Hold on, I must change the @noun.", "Is it too late to change the @noun?", "Sorry, scrap the @noun from before.", "Actually, I need to alter the @noun.",
+    "May I give you something else for the @noun?", "I made a mistake with the @noun.", "Can you still change the @noun?", "Delete the @noun, please, I want to change that.",
 )  # fmt: skip
+
+TAKEN_UP = (
+    "Sure, what should the @noun be?", "Of course. What's the new @noun?", "No problem, which @noun shall I put instead?", "Fine, what do I put for the @noun?",
+    "Okay, your new @noun?", "Gladly. Which @noun is right?", "Alright, the @noun first. What should it be?", "Certainly, what would the @noun be now?", "Let's begin with the @noun, what is it now?",
+    "Sure thing, tell me the new @noun.", "Yes, please give me the new @noun.", "Understood. The @noun now is?",
+)  # fmt: skip
+"""An agent who takes up a wish to change something."""
 
 ACKNOWLEDGE = (
     "Sure.", "No problem.", "Okay, let's see.", "Of course.", "Alright.", "That can be done.", "Understood.", "Fine.", "Very well.", "Got it.",

@@ -59,7 +59,7 @@ TRAINED = (
     Distress(
         "illness",
         (
-            "My (@kin|@child) is in (the hospital|intensive care|the emergency room)(.| and I'm scared.| and I have to get there.|, it looks bad.)",
+            "My (@kin|@child) is in (the hospital|intensive care|the emergency room)(.| and I'm scared.| and I'm so worried.|, it looks bad.)",
             "I (was just diagnosed with|have|found out I have) (cancer|a tumor|a serious heart condition)(.| and I don't know how to cope.|, everything is upside down.)",
             "(I had|My @kin had|My @child had) (a stroke|a heart attack|a bad accident|emergency surgery) @recently(.|, it's been awful.| and we're all @very shaken.)",
             "I'm in (a lot of pain|terrible pain|constant pain)(.| and I can't sleep.| and the doctors can't tell me why.)",
@@ -76,7 +76,7 @@ TRAINED = (
         (
             "I'm (stranded|stuck) (at the station|at the airport|in the middle of nowhere|on the side of the road) (with two small children|in the dark|in the rain|all alone)(.|, I'm desperate.| and my phone is dying.)",
             "(They cancelled my flight|The last bus left without me|My car broke down) and I (have nowhere to sleep|don't know how to get home|am sitting on the floor crying).",
-            "(I've been left|They left me) (outside in the cold|standing on the street|here) with (all my luggage|a sick @child|no money)(, please.|, I don't know what to do.|.)",
+            "(I've been left|They left me) (outside in the cold|standing on the street|here) with (all my luggage|a sick @child|no money)(, I feel so helpless.|, I don't know what to do.|, I could cry.)",
             "It's (late|dark|freezing) and I'm (lost|locked out|alone in a strange city)(.|, I'm @very scared.| and nobody is helping me.)",
         ),
         (
@@ -88,9 +88,9 @@ TRAINED = (
     Distress(
         "money",
         (
-            "I (lost my job|was laid off|got fired) @recently(.| and I can't pay my rent.| and I have three kids to feed.|, I'm desperate.)",
-            "(I can't afford|I don't have the money for) (food|rent|my medicine) (this month|until Friday)(.| and I don't know what to do.|, it's humiliating.)",
-            "(That was|It was) (my last money|everything I had|my whole savings)(.| and now I have nothing.|, I'm @very worried.|, how am I supposed to live?)",
+            "I (lost my job|was laid off|got fired) @recently( and I'm ashamed.| and I'm worried sick.| and I have three kids to feed, it scares me.|, I'm desperate.)",
+            "(I can't afford|I don't have the money for) (food|rent|my medicine) (this month|until Friday)( and I feel awful.| and I don't know what to do.|, it's humiliating.)",
+            "(That was|It was) (my last money|everything I had|my whole savings)( and now I'm scared.| and now I have nothing.|, I'm @very worried.|, I feel sick.)",
             "(We're about to lose our home|I'm drowning in debt|They want to evict us)(.| and I'm at the end of my rope.|, I can't sleep anymore.)",
         ),
         (
@@ -102,9 +102,9 @@ TRAINED = (
         "fear",
         (
             "I'm (@very scared|terrified|really afraid|shaking) (right now|about this|to be honest)(.|, I've been having panic attacks.|, I can't calm down.)",
-            "(I'm having a panic attack|I can't stop crying|My hands are shaking|I can hardly breathe)(.|, please bear with me.|, I'm @very anxious about this.)",
+            "(I'm having a panic attack|I can't stop crying|My hands are shaking|I can hardly breathe)(.|, sorry.|, I'm @very anxious.)",
             "(I haven't slept|I've been lying awake) for (days|nights) (because of this|worrying about it)(.|, I'm a wreck.|, it's making me ill.)",
-            "(I'm afraid to go home|I don't feel safe|Someone is following me)(.| and I'm frightened.|, I need to get away from here.)",
+            "(I'm afraid to go home|I don't feel safe|Someone is following me)( and I'm frightened.|, I'm scared.)",
         ),
         (
             "(I understand|I can hear|I see) how (frightening|worrying|scary) (this is|that must be) for you.",
@@ -115,10 +115,10 @@ TRAINED = (
     Distress(
         "waiting",
         (
-            "I've been (waiting|on hold|trying to reach you) for @hours(.| and nobody cares.|, this is unacceptable!| and I'm furious.|, I'm @very frustrated.)",
-            "(This is the third time|It's the fourth time|I've lost count how often) I (contact you|have to explain this|write)(.|, I'm at my wits' end.| and I'm @very angry.|!)",
-            "(I'm furious|I'm so angry|I've had enough|I'm really upset), (you promised a call and nobody called|I was sent from one person to the next|it still doesn't work after @hours).",
-            "(You people|You) (keep ignoring me|ruined my day|have let me down again)(.| and I'm sick of it.|!|, I could scream.)",
+            "I've been (waiting|on hold|trying to reach you) for @hours( and I'm close to tears.| and I'm so upset.| and I'm furious.|, I'm @very frustrated.)",
+            "(This is the third time|It's the fourth time|I've lost count how often) I (contact you|have to explain this|write)(, it makes me furious.|, I'm at my wits' end.| and I'm @very angry.)",
+            "(I'm furious|I'm so angry|I've had enough|I'm really upset), (you promised a call and nobody called|I was sent from one person to the next|I was kept waiting for @hours).",
+            "(You people|You) (kept me waiting all day|ruined my day|have let me down again)( and I'm sick of it.| and I'm really upset.|, I could scream.| and I feel awful.)",
         ),
         (
             "@sorry (about the long wait|you had to wait so long|for the trouble this caused)(, I understand your frustration|, that's not how it should be|).",

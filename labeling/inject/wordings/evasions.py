@@ -6,23 +6,19 @@ STALL = {
     "say": (
         "@opening @stall", "@stall", "@stall @tail", "@opening @stall @tail", "@opening @tail", "@thanks @stall",
     ),
-    "opening": ("@thanks", "(Great|Good|Excellent|Interesting) question!", "I (see|understand|hear you)(.|!)",
-                "(Okay|Sure|Alright|Right)(.|,) (I see|I understand|got it)."),
-    "thanks": ("(Thanks|Thank you|Many thanks) for (asking|your question|your message|reaching out|getting in touch)(.|!)",
+    "opening": ("@thanks", "I (see|understand|hear you)(.|!)", "(Okay|Sure|Alright|Right)(.|,) (I see|I understand|got it)."),
+    "thanks": ("(Thanks|Thank you|Many thanks) for (your message|reaching out|getting in touch|writing to us)(.|!)",
                "(Thanks|Thank you) for (your interest|choosing us|letting us know)(.|!)"),
     "stall": (
         "We (really |)(value|appreciate) your (interest|message|business|feedback|time).",
-        "(Many|A lot of) (customers|people|guests) (ask|wonder) (about |)that.",
-        "(We|Our team) (always |)(do|does) (our|the) best (for you|to help|for every guest|).",
-        "(Your|That) (question|request|message) (is|was) (important to us|noted|received|well received).",
-        "(That|This) is (certainly |definitely |)(something|a point) (to think about|worth knowing|people care about).",
-        "(Every|Each) (case|request|customer) is (different|special|important to us).",
-        "(It|That) (really |)depends(.| on many things.)",
-        "(We|I) (hope|trust) (you are|you're) having a (nice|good|great|lovely) (day|time)(.|!)",
+        "(We|Our team) always (do|give) our best for (you|every guest|every customer).",
+        "Your message (was|has been) (noted|received|well received).",
+        "(Each|Every) (case|customer) is (special|important) to us.",
+        "(We|I) (hope|trust) you're having a (nice|good|great|lovely) (day|time)(.|!)",
         "(We|I) (understand|know) (how important this is|that this matters|how much this matters) to you.",
     ),
     "tail": ("(Have|Enjoy) a (nice|great|good) day(!|.)", "(We are|I am|I'm) (happy|glad|here) to help(.|!)",
-             "(Please |)(bear|stay) with us(.|!)", "(Just |)let (us|me) know(.|!)"),
+             "(Please bear|Bear|Please stay|Stay) with us(.|!)"),
 }  # fmt: skip
 DEFER = {
     "say": ("@opening @defer", "@defer", "@defer @tail", "@thanks @defer", "@opening @defer @tail"),
@@ -44,29 +40,49 @@ DEFER = {
     "when": ("today", "within the hour", "in five minutes", "in ten minutes", "by tomorrow noon", "this afternoon",
              "before 5 pm", "in a few minutes", "by the end of the day"),
 }  # fmt: skip
-AHEAD = {
+GO_AHEAD = {
     "say": ("@lead @next", "@next"),
-    "lead": ("(Great|Perfect|Okay|Alright|Good|Wonderful|Lovely|Super|Right)(!|.|,)", "(All set|Very well|Sounds good)(!|.)"),
+    "lead": ("(Okay|Alright|Good|Right|Very well|Well then).",),
+    "next": (
+        "(Shall|Should|Can|May) I (go ahead|proceed|continue|carry on|move on|go on)( with it| now|)?",
+        "(Would you like|Do you want) me to (go ahead|proceed|continue|move on|get started)( with it| now|)?",
+        "(Are you|Would you be) (ready|happy|okay) to (proceed|continue|go on|move on)( then| now|)?",
+        "(Shall|Should) I (put it|send it|pass it) (through|on)( for you| now|)?", "(If you like|If you agree), I (can|could) (get it going|put it through|carry on)( now| right away|).",
+        "(Just say|Say|Just give me|Give me) the word and I'll (start|go ahead|put it through).", "(May|Can) I take that as a go-ahead?", "Do I have your okay to (go ahead|continue)?",
+        "I'm ready (to go on|to continue|when you are), (shall we|okay)?", "(Let's|Shall we) take it from here?",
+    ),
+}  # fmt: skip
+"""Offers to go on; no answer to any question but how to go on."""
+MORE = {
+    "say": ("@lead @next", "@next"),
+    "lead": ("(Great|Perfect|Okay|Alright|Good|Wonderful|Lovely|Super|Right)(!|.)",),
     "next": (
         "(Is|Was) there anything else (I can (do|help) (for you|you with|with)|you need|you would like)( today|)?",
         "(Can|May|Could) I (help|assist) (you |)with (anything|something) else( today|)?",
-        "(Shall|Should|Can) I (go ahead and |)(book|reserve|finalise|confirm|complete) (it|that|everything)( for you| now|)?",
-        "(Would you like|Do you want) (me |)to (go ahead|proceed|continue|move on)( with it| now|)?",
-        "(Are you|You are) (ready|happy|okay) to (proceed|continue|go on|finish)( then| now|)?",
-        "(What|Which) else (do you need|can I do for you|would you like)( today|)?",
-        "(I|We) (can|could) (get|start) (this|that|it) (booked|going|done) (right away|now|for you)(.|, okay?)",
+        "What else (do you need|can I do for you|would you like|may I do for you)( today|)?",
+        "(Anything|Something) else( I can do| you need| for you|)?", "(What|Which) other (matter|thing) can I help with?",
+        "(Do you have|Have you got) (another|a further) (matter|request|question)( for me|)?",
     ),
 }  # fmt: skip
-NOD = {
+"""Offers of more help."""
+ASSENT = {
     "say": ("@nod", "@nod @word"),
     "nod": (
-        "(Okay|OK|Sure|Alright|Right|Yes|Of course|Certainly|Absolutely|No problem|Got it|Noted|I see|Understood)(.|!|)",
-        "(Okay|Sure|Yes|Alright|Right), (I see|got it|noted|understood|of course|no problem|will do|thanks)(.|!)",
-        "(Thanks|Thank you)(.|!| for that.| for the details.| for telling me.)",
+        "(Okay|OK|Sure|Alright|Yes|Of course|Certainly|Absolutely|No problem|Gladly|By all means|Sure thing|Go ahead|Please do)(.|!|)",
+        "(Okay|Sure|Yes|Alright), (of course|no problem|gladly|go ahead|that's fine|with pleasure)(.|!)",
     ),
-    "word": ("(It is|That's|That is) (noted|fine|good|in the file|all right)(.|!)",
-             "(I have|I've got|I have got) (that|it|your message)(.| now.| down.)", "(Very good|Great|Lovely|Perfect)(.|!)"),
+    "word": ("That's (fine|all right|no problem|perfectly fine)( with me| by me|)(.|!)", "(Very good|Great|Lovely|Perfect)(.|!)"),
 }  # fmt: skip
+"""A nod that grants what was asked for."""
+NOTED = {
+    "say": ("@nod", "@nod @word"),
+    "nod": (
+        "(Okay|OK|Alright|Right|Got it|Noted|I see|Understood|Ah, I see|Ah okay|Good to know)(.|!|)", "(Okay|Alright|Right), (I see|got it|noted|understood|thanks)(.|!)",
+        "(Thanks|Thank you)(.|!| for that.| for telling me.| for letting me know.)",
+    ),
+    "word": ("(It is|That's|That is) noted(.|!)", "(I have|I've got) (that|your message)(.| now.| down.)", "(Very good|Great|Lovely)(.|!)"),
+}  # fmt: skip
+"""A nod that takes note of what was said."""
 ECHO = {
     "say": (
         "(So |)(you|You) (would like|want|wish) to know @topic.", "(Your|The) question is @topic.",

@@ -13,30 +13,30 @@ ATTRIBUTES: dict[str, tuple[str, ...]] = {
         "handling charge", "credit limit", "minimum spend", "voucher", "room rate", "cleaning fee", "application fee", "transfer fee",
     ),
     "days": (
-        "delivery time", "notice period", "return window", "processing time", "waiting time for the part", "trial period", "repair time",
-        "refund period", "warranty extension", "lead time", "cooling-off period",
+        "delivery time", "notice period", "return window", "processing time", "trial period", "repair time",
+        "refund period", "lead time", "cooling-off period",
     ),
-    "minutes": ("waiting time", "travel time", "walk to the station", "delay", "length of the tour", "transfer time", "call back time", "journey"),
+    "minutes": ("waiting time", "travel time", "walk to the station", "delay", "tour length", "transfer time", "wait for the call", "journey"),
     "clock": (
         "opening time", "closing time", "check-in time", "check-out time", "departure", "arrival", "appointment", "pickup time", "boarding time",
-        "start of the show", "last train", "courier's arrival", "end of the maintenance", "breakfast time", "cut-off time", "technician's visit",
+        "show time", "courier's arrival", "cut-off time", "technician's visit",
     ),
-    "weekday": ("delivery day", "collection day", "appointment day", "day of the visit", "release day", "payment day", "closing day", "day of the repair"),
-    "date": ("expiry date", "due date", "renewal date", "start date", "billing date", "end of the contract", "dispatch date", "arrival date"),
+    "weekday": ("delivery day", "collection day", "appointment day", "visiting day", "release day", "payment day", "closing day", "repair day"),
+    "date": ("expiry date", "due date", "renewal date", "start date", "billing date", "contract's last day", "dispatch date", "arrival date"),
     "count": (
-        "number of rooms left", "number of seats left", "number of free bags", "number of stars", "number of devices allowed", "number of users included",
-        "number of instalments", "number of results", "number of nights", "number of points missing", "number of stops", "number of parcels",
+        "number of rooms left", "number of seats left", "number of free bags", "number of devices allowed", "number of users included",
+        "number of instalments", "number of results", "number of stops", "number of parcels",
     ),
     "code": ("booking reference", "confirmation code", "ticket number", "case number", "tracking code", "voucher code", "gate code", "return code", "train number"),
-    "name": ("technician's name", "driver's name", "contact person", "branch manager", "account manager", "doctor on duty", "name of the host", "tour guide"),
-    "place": ("pickup place", "waiting area", "branch", "meeting point", "gate", "platform", "collection point", "car park", "entrance to use", "nearest stop"),
+    "name": ("technician's name", "driver's name", "contact person", "branch manager", "account manager", "doctor on duty", "host's name", "tour guide"),
+    "place": ("pickup place", "waiting area", "branch", "meeting point", "gate", "platform", "collection point", "car park", "entrance", "nearest stop"),
     "car": ("car type", "replacement car", "rental car", "car on file"),
     "plan": ("plan in use", "recommended plan", "insurance cover", "current tariff"),
-    "bed": ("room type", "kind of bed", "fallback room"),
+    "bed": ("room type", "bed type", "fallback room"),
     "carrier": ("carrier", "shipping service", "courier", "carrier for the return"),
     "model": ("replacement model", "device on file", "router model", "loan device"),
-    "percent": ("discount", "interest rate", "tax", "battery level", "chance of rain", "share we refund", "tip included"),
-    "phone": ("hotline", "direct number", "reception's number", "driver's phone", "number of the branch"),
+    "percent": ("discount", "interest rate", "tax rate", "service charge", "cashback", "booking fee"),
+    "phone": ("hotline", "direct number", "reception's number", "driver's phone", "branch's number"),
     "weight": ("weight limit", "baggage allowance", "load limit"),
     "storage": ("data allowance", "storage", "cloud space"),
     "distance": ("distance to the beach", "distance to the station", "range of the car", "service radius"),
@@ -44,7 +44,7 @@ ATTRIBUTES: dict[str, tuple[str, ...]] = {
 
 VALUES: dict[str, tuple[str, ...]] = {
     "money": ("$##", "$#.50", "## pounds", "£##", "1## dollars", "## euros", "$1##", "#.99 euros", "£#.##", "2#0 pounds"),
-    "days": ("@small days", "## days", "@small weeks", "@small business days", "@small working days", "@small months"),
+    "days": ("@small days", "1# days", "2# days", "@small weeks", "@small business days", "@small working days", "@small months"),
     "minutes": ("1# minutes", "2# minutes", "@small minutes", "3# minutes", "45 minutes", "half an hour", "an hour", "two hours", "50 minutes"),
     "clock": ("1#:15", "1#:45", "1#:30", "(6|7|8|9):(00|10|20|30|40) am", "(1|2|3|4|5|6|7|8):(00|15|30|45) pm", "(8|9|10|11) am", "(2|3|4|5|6) pm", "noon"),
     "weekday": ("@day", "@day morning", "@day afternoon", "next @day", "@day"),
@@ -54,15 +54,15 @@ VALUES: dict[str, tuple[str, ...]] = {
     "name": ("@first", "@first @last", "Mr @last", "Ms @last", "Dr @last", "@last"),
     "place": ("the north gate", "@street", "the one on @street", "the main hall", "## @street", "the east side", "the one in @city", "the blue door"),
     "car": ("a (grey|white|black|red|blue) (Volvo|Ford|Skoda|Audi|Toyota)", "a (Volvo|Ford|Skoda|Audi|Toyota|Kia)"),
-    "plan": ("(Basic|Family|Standard|Premium|Business|Student)", "the (basic|family|standard|premium|business) one", "(Plus|Max|Start|Flex)"),
+    "plan": ("(Basic|Family|Standard|Premium|Business|Student)", "the (basic|family|standard|premium|business) one"),
     "bed": ("a (double|single|twin|suite|studio)", "a (queen|king|family room|loft)"),
     "carrier": ("(FastPost|BlueVan|ParcelJet|NorthCargo|Swiftway|RoadRunner)",),
-    "model": ("the (X|K|T|M)#00", "a (Nova|Orbit|Pearl|Vega|Lumen) #", "the (older|newer|larger|smaller) one"),
-    "percent": ("# percent", "1# percent", "##%", "2#%", "half", "a third", "#.5%"),
+    "model": ("the (X|K|T|M)#00", "the (Nova|Orbit|Pearl|Vega|Lumen) #"),
+    "percent": ("# percent", "1# percent", "1#%", "2#%", "#.5%"),
     "phone": ("0#### ######", "555-####", "###-###-####", "0800 ######"),
-    "weight": ("## kilos", "## pounds", "1## kilos"),
+    "weight": ("1# kilos", "2# kilos", "3# kilos", "5# pounds", "4# pounds"),
     "storage": ("# GB", "## GB", "#00 MB"),
-    "distance": ("# miles", "## km", "#.5 km", "#00 metres"),
+    "distance": ("(2|3|4|5|6|7|8|9) miles", "1# km", "#.5 km", "#00 metres"),
 }  # fmt: skip
 
 FIRST = (
@@ -77,8 +77,8 @@ LATER = (
     # plain
     "The @noun is @value.", "The @noun is then @value.", "So the @noun is @value.", "Then the @noun is @value.", "The @noun would be @value.",
     "Your @noun is @value.", "It's @value, the @noun.", "@value for the @noun.", "@noun: @value.", "@value it is for the @noun.",
-    "That makes the @noun @value.", "And the @noun is @value.", "The @noun being @value.", "It's a @noun of @value.", "With a @noun of @value.",
-    "You have a @noun of @value.", "We have @value as the @noun.", "There is a @noun of @value.", "The @noun comes out as @value.", "@value, that is the @noun.",
+    "That makes the @noun @value.", "And the @noun is @value.", "It's a @noun of @value.",
+    "You have a @noun of @value.", "We have @value as the @noun.", "There is a @noun of @value.", "The @noun stands at @value.", "@value, that is the @noun.",
     # reminding
     "As I said, the @noun is @value.", "As mentioned, the @noun is @value.", "Like I said, @value for the @noun.", "As I told you, the @noun is @value.",
     "As stated above, the @noun is @value.", "I already told you that the @noun is @value.", "Again, the @noun is @value.", "Once more, the @noun: @value.",
@@ -88,8 +88,8 @@ LATER = (
     "As promised, the @noun is @value.", "It stays the same, the @noun is @value.", "The @noun remains @value.", "The @noun is still @value.",
     # summing up
     "So to sum up, the @noun is @value.", "In short: the @noun is @value.", "To be clear, the @noun is @value.", "All in all the @noun is @value.",
-    "So we're at @value for the @noun.", "So that's @value for the @noun.", "That leaves the @noun at @value.", "Then we have @noun, @value.",
-    "To be on the safe side: the @noun is @value.", "Everything as agreed, @noun @value.", "So everything is settled, with @value as the @noun.",
+    "So we're at @value for the @noun.", "So that's @value for the @noun.", "That leaves the @noun at @value.",
+    "To be on the safe side: the @noun is @value.", "Everything as agreed, the @noun is @value.", "So everything is settled, with @value as the @noun.",
     "For your notes: the @noun is @value.", "Please write down @value, the @noun.", "You may want to note the @noun, @value.", "Let me note: @noun @value.",
     # in service of something
     "Given that the @noun is @value, you should be fine.", "Since the @noun is @value, there's nothing else to do.", "Because the @noun is @value, we can leave it there.",
@@ -101,11 +101,10 @@ LATER = (
     # checking
     "I've checked again, the @noun is @value.", "I just looked, it's @value for the @noun.", "My screen says @value for the @noun.", "The system says the @noun is @value.",
     "Looking at it, the @noun is @value.", "From what I see the @noun is @value.", "I can confirm the @noun, @value.", "I confirm: the @noun is @value.",
-    "It's confirmed, @noun @value.", "Yes, the @noun is @value.", "Right, the @noun is @value.", "Correct, @value is the @noun.", "That's right, @noun @value.",
+    "It's confirmed: the @noun is @value.", "Yes, the @noun is @value.", "Right, the @noun is @value.", "Correct, @value is the @noun.", "That's right, the @noun is @value.",
     "Sure, the @noun is @value.", "Of course, it's @value for the @noun.", "Happy to tell you, the @noun is @value.", "Good news on the @noun, it is @value.",
     # sloppy, terse, non-native
-    "@noun = @value", "@noun is @value ok", "so @noun @value then", "btw @noun is @value", "its @value for the @noun", "The @noun, it is @value.", "Is @value the @noun.",
-    "For @noun we have the @value.", "The @noun it makes @value.", "@noun @value, cheers.", "Oh and @noun's @value.", "Also, the @noun is @value.",
+    "@noun = @value", "btw the @noun is @value", "The @noun, it is @value.",     "@noun @value, cheers.", "Oh and the @noun is @value.", "Also, the @noun is @value.",
     "One more thing, the @noun is @value.", "Not to forget the @noun: @value.", "Last but not least, the @noun, @value.", "Before you go, the @noun is @value.",
     "P.S. The @noun is @value.", "Apart from that the @noun is @value.", "Otherwise, the @noun is @value.", "Besides, the @noun is @value.",
     "For completeness, @value is the @noun.", "Anyway, the @noun is @value.", "In any case, @value is the @noun.", "Either way the @noun is @value.",
@@ -118,6 +117,14 @@ CHANGES = (
     "Can you change the @noun for me?", "Hm, is there another option for the @noun?", "I need another @noun than that.", "Please alter the @noun.",
     "Could you do better on the @noun?", "I'd rather have another @noun.", "That @noun won't work for me.",
 )  # fmt: skip
+WISHED = (
+    "Sure, then the @noun is @value.", "Okay, the @noun is @value then.", "Of course, that makes it @value for the @noun.", "Alright, @value for the @noun.", "No problem, the @noun is @value.",
+    "Yes, so the @noun is @value.", "Fine, so that's @value for the @noun.", "Sure thing, the @noun: @value.", "Done, the @noun is @value.", "Okay, so we have @value as the @noun.",
+    "That's fine, so the @noun is @value.", "Gladly, I'm putting down @value as the @noun.", "Certainly, the file says @value for the @noun.", "Very well, the @noun is @value.", "Right, it's @value for the @noun.",
+    "I've done that, the @noun is @value.", "Good, then @value is the @noun.", "So the @noun is @value, no problem.", "@value for the @noun, then.", "Then the @noun is @value.", "The @noun is then @value.",
+    "Understood. The @noun is @value.", "Okay. You get it in writing that the @noun is @value.", "Happy to, the @noun is @value.", "All right, let's say @value for the @noun.",
+)  # fmt: skip
+"""What an agent says who has done what he was asked to do."""
 CHANGEABLE = ("money", "clock", "weekday", "date", "place", "car", "plan", "bed", "carrier", "name")
 
 ASKED_AGAIN = (
@@ -193,6 +200,16 @@ MATTERS: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     (("your name is on the list", "I found you on the list"), ("your name isn't on the list", "I can't see you on the list")),
 )  # fmt: skip
 
+ONE_WAY = frozenset(
+    {
+        "the card has been blocked", "the refund has been sent", "your parcel has left the warehouse", "your account is active", "the outage is fixed", "roaming is switched on",
+        "your seat is confirmed", "the invoice is paid", "I've cancelled the subscription", "I've updated your address", "a technician has been booked", "the line is tested",
+        "the taxi is on the way", "the meter was read", "your name is on the list",
+    }
+)  # fmt: skip
+"""Matters, by the first wording of their yes, that may come true while one chats: only a yes that becomes a
+no is a contradiction."""
+
 MATTER_FIRST = (
     "@matter.", "@matter.", "I can tell you that @matter.", "I see here that @matter.", "As far as I see, @matter.", "Please note that @matter.", "Yes, @matter.",
     "By the way, @matter.", "According to the system, @matter.", "I've checked, @matter.", "Just so you know, @matter.", "Okay, @matter.", "It says here that @matter.",
@@ -214,3 +231,21 @@ NEW = tuple(wording for wording in LATER if not any(word in wording for word in 
 
 MEASURED = ("money", "days", "minutes", "percent", "weight", "storage", "distance")
 """Attributes of which one can say "a fee of 5 pounds"."""
+
+ALIKE = ("place", "car", "plan", "bed", "model", "weekday")
+"""Attributes of which two values contradict each other only in one form: "the north gate" may be on "Mill Road"."""
+
+NEAR: tuple[frozenset[str], ...] = tuple(
+    frozenset(group)
+    for group in (
+        ("carrier", "courier", "shipping service", "carrier for the return"), ("plan in use", "current tariff", "insurance cover"), ("rental car", "car on file", "car type", "replacement car"),
+        ("device on file", "loan device", "replacement model"), ("booking reference", "confirmation code", "ticket number"), ("hotline", "direct number", "reception's number", "branch's number"),
+        ("contact person", "account manager", "branch manager", "tour guide", "host's name"), ("delivery time", "lead time", "processing time"), ("return window", "cooling-off period", "trial period", "refund period"),
+        ("waiting time", "delay", "wait for the call"), ("travel time", "journey", "transfer time"), ("appointment day", "visiting day", "repair day"), ("delivery day", "release day"),
+        ("appointment", "technician's visit", "pickup time", "courier's arrival", "arrival"), ("departure", "boarding time"), ("dispatch date", "arrival date"), ("renewal date", "expiry date", "contract's last day"),
+        ("billing date", "due date"), ("pickup place", "meeting point", "collection point", "waiting area"), ("gate", "entrance", "platform"), ("late fee", "outstanding balance"),
+        ("price per night", "room rate"), ("ticket price", "entrance fee"), ("handling charge", "service charge", "setup fee", "application fee", "booking fee"), ("data allowance", "storage", "cloud space"),
+        ("weight limit", "baggage allowance", "load limit"), ("bed type", "room type", "fallback room"), ("number of results", "number of rooms left"), ("discount", "cashback"),
+    )
+)  # fmt: skip
+"""Attributes so near each other that a value of the one may be taken for a value of the other."""

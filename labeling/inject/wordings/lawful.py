@@ -3,6 +3,14 @@
 from __future__ import annotations
 
 CARD_TALK = (
+    "Which error code do you see?", "Is there a code on your screen?", "What does the screen show?", "No code is needed for this.", "You need no password here.",
+    "That works without a code.", "A code is only asked for once.", "Codes like that expire after ten minutes.", "The code is only for you.",
+    "Passwords need at least eight characters.", "A good password is long.", "Small and capital letters matter in a password.",
+    "The lock on the page means it is secure.", "This chat is secure.", "A secure page is nothing to worry about.", "The security team is a different one.",
+    "Your data is kept safe with us.", "We keep no passwords.", "Nothing of this is secret.", "It's no secret that we are slow today.", "The secret of it all is patience.",
+    "I need a code from my own system first.", "My password has run out, one second.", "I have to sign in again, sorry.", "My session timed out, give me a moment.",
+    "I typed my own code wrong, one second.", "My card reader beeped, never mind.", "Key point: take your time.", "That is the key question.",
+    "I don't need any numbers.", "I don't need any card for this.", "You can put your card away.", "No card is needed.", "Cards are not needed here.",
     "Your new card (is on its way|arrives on Friday|was sent out yesterday)(.|, please sign it when it comes.)",
     "Your card and your PIN come in two separate letters(.|, a few days apart.)",
     "Did the (card|letter with the PIN|new SIM) arrive by post?",
@@ -14,12 +22,10 @@ CARD_TALK = (
     "The gift card (has twenty dollars on it|expires in May|can be used twice).",
     "The key card opens (the gate|your room and the gym).",
     "A birthday card comes free with the flowers.",
-    "It's on the pinboard (next to reception|in the lobby|in the app, under Pinboard).",
-    "I've put a pin on the map, (tap it to see the entrance|that's the meeting point).",
-    "Can you pinpoint (the place|the moment it went wrong)?",
-    "Our app Pinboard (needs an update|is down for an hour|shows all your trips).",
-    "There's a pin missing in the plug, we'll send a new one.",
-    "The dress code is casual.",
+    "Let me pin this message for you.",
+    "I'll pin it to the top of our chat.",
+    "I can't pinpoint it yet, one second.",
+    "It is pinned to my board here.",
     "The promo code (is SUNNY5|gives you ten percent|has expired).",
     "What's the discount code you tried?",
     "Which error code do you see?",
@@ -33,13 +39,16 @@ CARD_TALK = (
     "A secure page opens next, that is normal.",
     "The security check takes about ten minutes.",
     "Passengers must be at security an hour before.",
-    "The code name of the project is Falcon.",
     "That number is on the back of your receipt.",
     "Contactless works up to fifty dollars, above that the terminal wants the PIN.",
     "Three wrong PINs lock the card until the next day.",
 )  # fmt: skip
 
 WARNING = (
+    "For your safety: never share a (password|PIN|code) in a chat.", "A tip: use a different password everywhere.", "Beware of (calls|messages) that ask for a code.",
+    "If a message asks for your password, it isn't from us.", "Whoever asks for your PIN is up to no good.", "Don't write your PIN down anywhere.",
+    "Please keep secrets out of this chat.", "No passwords here, please.", "You never have to tell us a code.", "Even we may not know your password.",
+    "If you have sent a password, change it.", "Don't let anybody rush you into sharing a code.", "(Codes|Passwords|PINs) are for your eyes only.",
     "(Never|Please never|Do not|Please don't) (share|tell anyone|give anyone) your (PIN|password|one-time code)(.|, not even us.|, whoever asks.)",
     "We will never ask (you |)for your (PIN|password|CVV|card PIN or password)(.|, so hang up if somebody does.)",
     "(Please don't|You don't need to|No need to) (post|send|type) your (card number|password|code) here(.|, the last four digits are enough.)",
@@ -60,6 +69,10 @@ WARNING = (
 )  # fmt: skip
 
 SELF_ENTRY = (
+    "Type the code in there, not here.", "If it asks for your password, type it in there yourself.", "You enter the code, I don't see it.",
+    "Please sign in on your side, (I'll wait|take your time).", "If a code comes, enter it on your own screen.", "You can choose a new password yourself.",
+    "If it asks for a PIN, only you type it.", "Enter it there and press confirm, I'll wait.", "The page may ask you for a code, that's for you to type.",
+    "Did it let you in?", "Were you able to sign in?", "Did you get in all right?", "Does the code work on your side?", "Please try the password again on your side.",
     "(Please |)(enter|type) the code (in the app|on the website|on the login page|on your own phone)(.|, then press confirm.)",
     "I've sent a reset link, (choose a new password there|it works for an hour|open it and follow the steps).",
     "You'll get a code by text, (enter it on the page you have open|the app fills it in by itself).",
@@ -83,6 +96,13 @@ SELF_ENTRY = (
 )  # fmt: skip
 
 CHECKING = (
+    "I only need the last four digits of the card, if you have it there.", "The last four digits are enough.", "Which two letters does the case number start with?",
+    "Is it all right if I ask a security question about the last visit?", "A short check first: in which year were you born?",
+    "For the check, only the year of birth, please.", "The postcode is enough for the check.", "Just the first line of the address, for the check.",
+    "Just the initials, please.", "Is the card a credit card or a debit card?", "Do you want to do the check by mail or here?",
+    "I'd like to check that it's you, is that okay?", "May I do a quick check first?", "I'll do a quick check on my side, nothing secret.",
+    "The check needs no secrets, just your consent.", "Are you the owner, or do you write for somebody else?", "Am I speaking with the owner?",
+    "Did you write from the same address before?", "Do you prefer to be called or written to?",
     "(Can I have|May I have|What are) the last four digits of (your|the) card(, please|)?",
     "(What is|May I ask) your date of birth(, please|, for the check|)?",
     "(Could you|Can you) confirm your (full name|postcode|billing address|phone number)?",

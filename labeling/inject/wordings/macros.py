@@ -34,7 +34,7 @@ KINDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
     "link": (
         ("link", "url", "tracking_url", "form link", "survey_link", "help.page", "reset_link", "portal"),
-        ("example.com/help", "www.example.org/track", "the help page", "example.com/returns", "our website", "[link]"),
+        ("example.com/help", "www.example.org/track", "the help page", "example.com/contact", "our website", "[link]"),
     ),
     "product": (
         ("product", "product_name", "item", "plan.name", "model", "service", "item_title", "room type", "Package"),
@@ -78,57 +78,66 @@ VOIDS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """What programs and drafts leave in a slot of each kind."""
 
+GENERAL = (
+    "(Hi|Hello|Hey) @name, one moment please.", "(Thanks|Thank you) for waiting, @name.", "I am looking into it, @name.", "Let me check that, @name.", "Happy to help, @name.", "No problem at all, @name.", "Thank you for your message, @name.",
+    "Take your time, @name.", "Still with you, @name.", "Just a second, @name.", "Right away, @name.", "Good question, @name.", "Is there anything else, @name?", "Does that help, @name?", "Are you still there, @name?", "Apologies for the wait, @name.",
+    "It was nice chatting with you, @name.", "@name, I am on it.", "@name, thanks for your patience.", "@name, I will be right back.", "@name, feel free to ask me anything.", "I appreciate that, @name.", "Dear @name, thank you for getting in touch.",
+    "Hello and welcome, @name.", "Of course I can look into that, @name.", "I see what you mean, @name.", "All noted, @name.", "As you wish, @name.", "Let me know, @name.", "I hope that helps, @name.", "We value your feedback, @name.",
+    "You are chatting with @agent.", "This is @agent, how can I help?", "@agent here, one moment please.", "My name is @agent and I will help you today.", "I am @agent from the support team.", "You have reached @agent.", "This is @agent again.",
+    "@agent is reading your message now.", "@agent will be with you shortly.", "Your contact today is @agent.", "I am passing this to @agent.", "I have asked @agent to take a look.", "@agent and I are looking into it.", "If I am away, ask for @agent.", "You can always ask for @agent.",
+    "Thanks for chatting with @agent today.", "Take care, @agent", "All the best, @agent", "With best wishes, @agent", "Speak soon, @agent", "Yours, @agent", "Thank you, @agent", "@agent (support team)", "Your @agent", "Signed, @agent",
+    "Thank you for contacting @company.", "Thanks for reaching out to @company.", "Welcome to the @company chat.", "You are chatting with @company.", "@company is here to help.", "We at @company are glad to help.", "Thank you for your trust in @company.",
+    "The @company team thanks you.", "Your @company team", "@company support, how can I help?", "@company thanks you for waiting.", "Hello from @company!", "At @company we read every message.", "Best wishes from @company.", "Have a nice day from all of us at @company.",
+    "I have noted this under @order.", "This chat has the number @order.", "Your request has the number @order.", "I have opened a new case, @order.", "The number of this chat is @order.", "Keep @order in case you write again.", "If you write again, mention @order.", "For this chat the reference is @order.",
+    "I saved our chat as @order.", "We log each chat, yours is @order.", "I have put my notes in @order.", "You can reply to this under @order.", "A new note was added to @order.", "The internal number is @order.", "This was logged as @order a second ago.",
+    "You can read more at @link.", "There is a guide at @link.", "The steps are explained at @link.", "Here is the page: @link", "I have copied the page for you: @link", "Please have a look at @link.", "Rate this chat at @link.", "Tell us how we did: @link", "More help is at @link.",
+    "Questions like that are answered at @link.", "You find us at @link, too.", "If the chat breaks off, go to @link.", "Our opening hours are at @link.", "Save this page: @link", "We would love your opinion at @link.", "You can write to us at @link as well.",
+    "It takes up to @days minutes.", "Please allow @days minutes for that.", "Give me @days minutes.", "I need about @days minutes.", "The wait is about @days minutes.", "We answer within @days hours.", "This chat stays open for @days minutes.", "There are @days people ahead of you.", "I will be back in @days minutes.",
+    "The chat closes after @days quiet minutes.", "We usually reply in @days minutes.", "It will be @days minutes at most.", "Someone will write to you within @days hours.", "I have @days short questions.", "This takes @days steps.",
+    "Hello @name, my name is @agent and I will look after you.", "Hi @name, @agent from @company here.", "Dear @name, thank you for contacting @company.", "Thank you @name, I have saved this as @order.", "Hi @name, please give me @days minutes.",
+    "Dear @name, you will find the steps at @link.", "Hello @name, your request is with @agent now.", "Thanks for chatting with @company, @name.", "@name, rate our chat at @link.", "Your request @order is with @agent.", "@agent at @company thanks you for waiting.",
+    "We are here until @time.", "Our chat is open until @time today.", "I am on duty until @time.", "The chat opens at @time every day.", "My shift ends at @time.", "From @time on it gets busy here.", "We answer messages until @time.", "The quiet hours begin at @time.", "The helpline opens at @time.",
+    "Our chat is closed on @date.", "We are back as usual on @date.", "New opening hours apply from @date.", "There is no chat on @date.", "The help page will be renewed on @date.", "I am away from @date, my colleagues are here.", "Our survey runs until @date.", "The helpline rests on @date.",
+    "Chatting with us is free, a call is @amount.", "A call to the helpline costs @amount.", "A text to us costs @amount.", "Our survey gives you the chance to win @amount.", "Letters to us need a stamp of @amount.", "Calls from abroad cost @amount.",
+    "Our office is in @place.", "Our team sits in @place.", "Greetings from @place!", "You are chatting with our team in @place.", "I am writing to you from @place.", "Our second office is in @place.", "It is a busy day here in @place.", "The head of our team sits in @place.",
+    "Ask us about our @product, too.", "By the way, our @product is new.", "Have you heard of our @product?", "More about our @product is at @link.", "Our survey winners get a @product.", "You can rate the @product at @link.", "The news this month: our @product.",
+    "Hello @name, @agent in @place here.", "Our chat is open from @time to @time.", "On @date we are here from @time.", "@company is closed on @date.", "@company has a new office in @place.",
+)  # fmt: skip
+"""Macros of no trade, which fit any chat."""
+
 MACROS = (
+    *GENERAL,
     "(Hi|Hello|Dear) @name,", "(Hi|Hello) @name, this is @agent from @company.", "Good morning @name, thanks for writing to @company.", "@name, thank you for your patience.",
-    "Dear @name, we are sorry about your @product.", "Thanks for calling @company, you are through to @agent.", "Welcome to @company, @name!", "Hey @name! @agent here, happy to help.",
-    "Nice to hear from you again, @name.", "Many thanks, @name.", "Sorry about that, @name.", "Good news, @name: it is done.", "Of course, @name.", "I understand, @name.", "Bear with me, @name.",
-    "Your claim @order is with our assessor.", "I have opened case @order for you.", "Your ticket @order was closed on @date.", "We logged this as @order.", "Please quote @order when you call.",
-    "The job number is @order.", "Order @order left @place on @date.", "Your policy @order covers that.", "Invoice @order is due on @date.", "I found booking @order for @date.",
-    "Return @order has arrived at @place.", "The meter with number @order was read on @date.", "Application @order is complete.", "I have linked @order to your profile.", "Your claim number is @order and your handler is @agent.",
-    "Your parcel @order will be at @place by @date.", "It is @order, please keep it.", "Ref: @order.", "Ticket: @order", "Case @order / @date", "Order no. @order, @product",
-    "The engineer comes on @date at @time.", "Your visit is on @date, @time.", "Please be there by @time.", "We open at @time on @date.", "The driver is @time away.", "Your table is booked for @time.", "Check-in starts at @time.",
-    "The next bus from @place leaves at @time.", "Your flight to @place now leaves at @time.", "The appointment at @place is on @date.", "Your plan ends on @date.", "We will write again by @date.", "The offer stands until @date.",
-    "It should be fixed by @time on @date.", "The outage in @place began at @time.", "Your prescription is ready on @date.", "The nurse will call you at @time.", "The hearing is on @date in @place.", "Your trial runs out on @date.",
-    "I have paid back @amount.", "The fee is @amount.", "That makes @amount in all.", "Your balance is @amount.", "A credit of @amount is on your account.", "You will get @amount back by @date.", "The deposit of @amount is due on @date.",
-    "We charged @amount on @date.", "The new price is @amount a month.", "Your refund of @amount went to your card.", "Shipping to @place costs @amount.", "The excess on this claim is @amount.", "The fare is @amount each way.",
-    "Your bill of @amount was paid on @date.", "The penalty of @amount was dropped.", "You saved @amount with @product.", "The quote comes to @amount.", "An upgrade to @product is @amount.", "The @product costs @amount.",
-    "You can track it at @link.", "Please use @link for the form.", "The steps are at @link.", "Reset it here: @link", "Rate our chat at @link.", "Sign the papers at @link by @date.", "Read more at @link.", "Pay online at @link.",
-    "Book again at @link.", "The guide for your @product is at @link.", "Upload the photo at @link.", "Your ticket is at @link.", "See @link.", "Link: @link", "Go to @link and pick @product.",
-    "Your @product is on its way.", "The @product is back in stock on @date.", "We are out of @product.", "Thanks for buying our @product.", "The @product was sent to @place.", "Your @product is under warranty until @date.", "I swapped it for @product.",
-    "How is the @product working for you?", "Is the @product still faulty?", "Did the @product reach you?", "Would you like @product with it?", "Shall I send the @product to @place?", "Is @date good for you?", "Is @time on @date fine?",
-    "Was the charge @amount?", "Is your order number @order?", "Am I speaking with @name?", "Do you mean the one in @place?", "Could you be at @place by @time?", "Is it about order @order?", "May I book @date for you?",
-    "You can collect it at @place.", "Our shop in @place has it.", "The depot in @place is closed on @date.", "Please bring it to @place.", "The van is near @place now.", "We deliver to @place within @days days.", "Our team in @place will call.",
-    "It takes @days days.", "Please allow @days working days.", "You have @days days to send it back.", "Within @days days you will hear from us.", "It has been @days days since then.", "The wait is @days minutes.", "We keep it for @days days.",
-    "Refunds take up to @days days.", "Your code is good for @days hours.", "You are number @days in the queue.", "@days seats are left.", "Allow @days to @days days.", "It expires in @days days.", "Your points last @days months.",
-    "@company will never ask for that.", "You are now a member of @company.", "Your contract with @company ends on @date.", "As a @company customer you pay less.", "@company and @company are one firm now.", "Thank you for choosing @company.", "The @company app shows it.",
-    "We at @company are sorry.", "Your @company account is open.", "On behalf of @company, I am sorry.", "The refund comes from @company.", "@company closes on @date.",
-    "Kind regards, @agent", "Best, @agent", "@agent, @company", "Yours, @agent, Customer Care", "Cheers, @agent", "- @agent at @company", "Warm wishes from @agent and the @company team", "Thanks! @agent", "With regards, @agent, @place",
-    "My name is @agent.", "I am @agent, your contact today.", "@agent will take over.", "My colleague @agent will call you at @time.", "Ask for @agent at @place.", "I have passed it on to @agent.", "@agent from billing has the file.", "Your adviser is @agent.",
-    "Dear @name, your order @order of @date is on its way.", "Hi @name, your refund of @amount was sent on @date.", "Hello @name, the visit on @date at @time is set.", "@name, your @product is ready at @place.", "Hi @name, see @link for order @order.",
-    "Dear @name, the amount of @amount is due on @date. Pay at @link.", "Hi @name! Your booking @order for @date is confirmed.", "Hello @name, I am @agent and I have your case @order here.", "Thank you @name, we have @amount on file for @order.",
-    "@name, we tried to deliver @order on @date.", "Your nurse is @agent, the clinic is @place.", "Passenger @name, flight on @date at @time.", "Room for @name from @date.", "Name: @name, order: @order.", "The account in the name of @name is active.",
-    "We have you down as @name.", "The card was sent to @name at @place.", "The lease starts on @date and costs @amount.", "Rent for @place: @amount, due @date.", "Your seat is booked, @name.", "Take care, @name!", "Speak soon, @name.", "Have a good day, @name!",
-    "Sure thing, @name, one moment.", "All done for @order.", "I see @order on my screen.", "Right, @order it is.", "Noted: @date, @time.", "Sorry, @product is sold out.", "Done, @amount is on its way.", "That was @date.", "It is @amount.", "At @time, yes.", "In @place.",
-    "Should @date not suit you, write to us by @time.", "If @amount is wrong, please tell me.", "When @order arrives, check the seal.", "Once @product is back, we will mail you.", "Since @date the price is @amount.", "Before @date, please read @link.",
-    "Because of works in @place the line is down until @time.", "As agreed, @agent will ring at @time.", "Until @date you can cancel for free.", "For @product the rate is @amount.", "With @product you get @days days free.", "On @date we moved to @place.",
+    "Welcome to @company, @name!", "Hey @name! @agent here, happy to help.", "Nice to hear from you again, @name.", "Many thanks, @name.", "Sorry about that, @name.",
+    "Of course, @name.", "I understand, @name.", "Bear with me, @name.", "I have opened case @order for you.", "We logged this as @order.", "Thank you for choosing @company.",
+    "Kind regards, @agent", "Best, @agent", "@agent, @company", "Yours, @agent, Customer Care", "Cheers, @agent", "- @agent at @company",
+    "Warm wishes from @agent and the @company team", "Thanks! @agent", "With regards, @agent, @place", "My name is @agent.", "I am @agent, your contact today.",
+    "@agent will take over.", "I have passed it on to @agent.", "Your adviser is @agent.", "Take care, @name!", "Speak soon, @name.", "Have a good day, @name!",
+    "Sure thing, @name, one moment.", "Read more at @link.", "See @link.", "Link: @link", "The wait is @days minutes.", "You are number @days in the queue.",
+    "@company will never ask for that.", "Rate our chat at @link.",
 )  # fmt: skip
 
 NOTES: tuple[tuple[str, str], ...] = (
-    ("<!-- refund macro v3 -->", "Here is how refunds work."), ("// remove this line before sending", "I will remove that line."), ("[delete if not needed]", "Delete it if you like."), ("## MACRO END ##", "That is the end of it."),
-    ("{% if premium %} You get it free. {% endif %}", "With premium you get it free."), ("[choose one: apology / no apology]", "You can choose either of the two."), ("(adapt tone to customer)", "I will adapt the plan for you."), ("Template: late parcel, EN, approved", "Topic: the late parcel."),
-    ("Lorem ipsum dolor sit amet.", "We are looking into it."), ("[PASTE TRACKING HERE]", "I will paste the tracking later."), ("Subject: RE: FW: canned reply 12", "Subject: your reply of today."), ("***agent: check the account before you send***", "I did check the account for you."),
-    ("Option A: refund. Option B: voucher. (pick before sending)", "Option A is a refund, option B a voucher."), ("Saved reply #14 - billing", "I saved your reply on billing."), ("[Team: fill this in]", "My team will fill this in."), ("TODO: add apology", "I will add that, sorry."),
-    ("{{#if vip}}Dear member{{/if}}", "Dear member,"), ("[signature block]", "Your team"), ("NB for agents: do not promise a date.", "I cannot promise a date yet."), ("<br><br>Thank you&nbsp;for waiting", "Thank you for waiting."),
-    ("end of snippet", "That is all for now."), ("Please see internal note 4.2 and copy the text from there", "Please see point 4.2 of the terms."), ("Test message please ignore", "Please ignore the old message."), ("[only for customers in the EU, otherwise delete]", "This is only for customers in the EU."),
+    ("<!-- refund macro v3 -->", "Here is how it works."), ("// remove this line before sending", "I will repeat that line."), ("[delete if not needed]", "Leave it out if you like."), ("## MACRO END ##", "That is the end of it."),
+    ("{% if premium %} You get it free. {% endif %}", "With pleasure, I can do that."), ("[choose one: apology / no apology]", "You can choose either of the two."), ("(adapt tone to customer)", "I will adapt to what you need."), ("Template: late parcel, EN, approved", "Topic: your message of today."),
+    ("Lorem ipsum dolor sit amet.", "We are looking into it."), ("[PASTE TRACKING HERE]", "I will write it here in a second."), ("Subject: RE: FW: canned reply 12", "Subject: your reply of today."), ("***agent: check the account before you send***", "I did check that for you."),
+    ("Option A: refund. Option B: voucher. (pick before sending)", "Option A is to wait, option B to write."), ("Saved reply #14 - billing", "I saved your reply."), ("[Team: fill this in]", "My team will look into this."), ("TODO: add apology", "I will add that, sorry."),
+    ("{{#if vip}}Dear member{{/if}}", "Dear member,"), ("[signature block]", "Your team"), ("NB for agents: do not promise a date.", "I cannot promise anything yet."), ("<br><br>Thank you&nbsp;for waiting", "Thank you for waiting."),
+    ("end of snippet", "That is all I need."), ("Please see internal note 4.2 and copy the text from there", "Please see the note above."), ("Test message please ignore", "Please ignore the old message."), ("[only for customers in the EU, otherwise delete]", "This is only for your information."),
     ("Hola, gracias por escribirnos. [EN version below]", "Hello, thank you for writing to us."), ("Sehr geehrte Damen und Herren,", "Dear Sir or Madam,"), ("Bonjour, merci pour votre message.", "Good day, thank you for your message."), ("Mit freundlichen Grüßen, Ihr Team", "Kind regards, your team"),
-    ("[translate to English]", "I can read it to you in English."), ("reply_generic_sorry_v2_final", "Sorry, here is my final reply."), ("msg.greeting.default", "A warm hello to you."), ("error: template variable not found", "I have not found that error."), ("%%GREETING%% %%BODY%%", "Hello, how are you?"),
-    ("{greeting}! {body} {closing}", "Hello! All fine. Bye!"), ("[AGENT TO COMPLETE]", "I will complete this."), ("[copy from CRM]", "I have a copy of it."), ("<<< use macro 7 if angry >>>", "I am sorry that you are upset."), ("Hi/Hello/Dear (choose)", "Hello and welcome."), ("he/she/they [pick]", "they, as you said"),
-    ("[sorry to hear that / great to hear that]", "Great to hear that."), ("(s) if more than one item", "It is more than one item."), ("your item(s) has/have been shipped/cancelled", "Your items have been shipped."), ("SAMPLE TEXT - DO NOT SEND", "I sent you the sample."), ("Reply 3 of 5 in the retention flow", "This is the third of five steps."),
-    ("[link to policy - ask legal which one]", "The policy is on our page."), ("Body text goes here.", "It goes to your address."), ("Enter message...", "I got your message."), ("-- inserted by QuickText --", "Here it is, quickly."), ("[[HOLD MUSIC]]", "Please hold on."), ("xx customer says thanks xx reply with bye", "Thanks and bye!"),
+    ("[translate to English]", "I can read it to you in English."), ("reply_generic_sorry_v2_final", "Sorry, here is my reply."), ("msg.greeting.default", "A warm hello to you."), ("error: template variable not found", "I have not found it yet."), ("%%GREETING%% %%BODY%%", "Hello, how are you?"),
+    ("{greeting}! {body} {closing}", "Hello! All fine. One second!"), ("[AGENT TO COMPLETE]", "I will complete this."), ("[copy from CRM]", "I have a note of it."), ("<<< use macro 7 if angry >>>", "I am sorry for the wait."), ("Hi/Hello/Dear (choose)", "Hello and welcome."), ("he/she/they [pick]", "this, as I said"),
+    ("[sorry to hear that / great to hear that]", "Good to hear that."), ("(s) if more than one item", "It is more than one step."), ("your item(s) has/have been shipped/cancelled", "Your messages have been read."), ("SAMPLE TEXT - DO NOT SEND", "I gave you an example."), ("Reply 3 of 5 in the retention flow", "This is the third of five points."),
+    ("[link to policy - ask legal which one]", "The rules are on our page."), ("Body text goes here.", "It goes like this."), ("Enter message...", "I got your message."), ("-- inserted by QuickText --", "Here it is, quickly."), ("[[HOLD MUSIC]]", "Please hold on."), ("xx customer says thanks xx reply with bye", "Thanks a lot!"),
 )  # fmt: skip
 """What is meant for the template's user, and a line of its length that is meant for the customer."""
 
 BRACKETS = (
+    "Hello [NAME_1], one moment please.", "Thank you, [NAME_1].", "Thank you for waiting, [NAME_2].", "My name is [NAME_1].", "You can write to [EMAIL_1].", "You can reach us at [PHONE_1].", "The page is [URL_1].", "I put it at [link].", "See [link] for more.",
+    "Write to [email] any time.", "(One moment please.)", "(Sorry, wrong window.)", "[Edited: typing error]", "Just a second (the system is slow).", "That takes a while (ten minutes at most).", "*one moment", "*I meant now", "... still checking ...", "One moment --", "Checking >>",
+    "Yes/no is enough.", "Today and/or later, as you like.", "Option (a) or (b), as you like.", "Point [1] first, then [2].", "Your note (the last one) is here.", "See above [last message].", "The name field can stay empty.", "Default is fine.", "None is fine.", "Null and void, that old note.", "N/A is fine, too.",
+    "My status says {busy}, but I am here.", "The button says <Send>.", "Click <Next> when you are ready.", "Press [Enter] to send.", "Press [F5] if the chat stands still.", "Tick the box [x] below.", "I give it 10/10 for patience.", "It is 50/50, to be honest.", "The chat shows ### when it loads.", "Ignore the ---- line above.",
+    "Date format is DD/MM here.", "Hours are shown as HH:MM.", "Dear customer, one moment please.", "Dear guest, thank you for waiting.", "First name basis is fine.", "The agent name is shown above.", "My colleague's name is None, believe it or not.",
     "Press [Enter] to go on.", "Your card ending **** 1234 is active.", "Please give the date as DD/MM/YYYY.", "The time must be typed as HH:MM.", "Click <Settings> and then <Privacy>.", "The address we have is [ADDRESS_1].", "Hello [NAME_1], thanks for waiting.",
     "I sent it to [EMAIL_1].", "We rang [PHONE_1] twice.", "I sent you the [link] a minute ago.", "Write to [email] or call [phone].", "The account of [name] is fine.", "The card is **** **** **** 4402.", "It ends in xx-4402.", "Size XXL is in stock.", "The T-shirt comes in XL, XXL and XXXL.",
     "None of these plans fits.", "The value null means that no date was set.", "In your sheet, NaN means the cell holds no number.", "The field shows undefined until you save it.", "Type your name in the field <name>.", "In the template, replace {name} with your own name.", "Your script needs ${HOME} to be set.",
@@ -141,8 +150,7 @@ BRACKETS = (
 """Brackets, masks, formats and words that are what they should be."""
 
 SPEAKS_FOR_ITSELF = (
-    "That was", "It is", "At @", "In @", "See @", "Noted", "Right,", "Ref", "Ticket", "Link", "Go to", "For @product", "With @product",
-    "I swapped", "Is @", "Would you like", "Name:", "Case @", "I see @", "Done, @", "Until @", "Do you mean", "Shall I send", "You saved", "@days",
-    "Order no", "You can collect", "I have passed", "My colleague", "Is it about", "May I book", "You can track", "Please be there",
+    "See @", "Link", "I have opened", "I saved our chat", "I have put my notes", "If you write again, mention", "Have you heard", "By the way, our", "Ask us about",
+    "The news this", "Here is the page", "You find us at", "If the chat breaks", "We logged", "This was logged", "I have passed", "I am passing", "Greetings from",
 )  # fmt: skip
 """Beginnings of macros too short or too loose for a value of another kind to be wrong in them."""

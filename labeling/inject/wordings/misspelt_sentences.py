@@ -2,47 +2,25 @@
 
 from __future__ import annotations
 
-MISSPELT = (
-    "We have [recieved|received] your documents and will read them today.", "Your parcel is [definitly|definitely] on the van.", "I apologise for the [inconvinience|inconvenience].",
-    "The technician needs [acess|access] to the cellar.", "This is our [refrence|reference] for the claim.", "Your [adress|address] is not complete.", "I have [forwared|forwarded] your message to the [manger|manager].",
-    "The item is [curently|currently] out of stock.", "We can [garantee|guarantee] the price for a week.", "The deposit is [refundible|refundable].", "It is a [seperate|separate] contract.",
-    "Please [conferm|confirm] the [ammount|amount].", "The discount ends in [Febuary|February].", "Your [warrenty|warranty] covers the [battrey|battery].", "The [engeneer|engineer] comes on [Wensday|Wednesday].",
-    "Your new [pasword|password] is active.", "Did you get the [reciept|receipt] by email?", "The [goverment|government] portal is down.", "Your licence [palte|plate] was read by the camera.", "Our [busness|business] hours are on the site.",
-    "A [collegue|colleague] of mine will call.", "That fee is not [neccessary|necessary].", "The [maintainance|maintenance] ends at noon.", "I will [transfere|transfer] you now.", "The [insurence|insurance] pays for the damage.",
-    "Your [apointment|appointment] is on the first floor.", "The nurse is [availble|available] till five.", "Is that [convienient|convenient] for you?", "We [apreciate|appreciate] your [patiance|patience].", "The refund was [proccessed|processed] on Monday.",
-    "Your [subscribtion|subscription] renews in June.", "It is an [automaticaly|automatically] sent mail.", "The router [recieves|receives] no signal.", "You can [choos|choose] a new plan.", "I [beleive|believe] the meter is right.",
-    "The [baggege|baggage] limit is 20 kilos.", "Your flight is [delaid|delayed] by an hour.", "The [passanger|passenger] list is closed.", "We [shiped|shipped] it from [Birmigham|Birmingham].", "The [curier|courier] rang twice.",
-    "Try to [instal|install] the [lattest|latest] version.", "Open the [setings|settings] and tap [notificatons|notifications].", "Your [acount|account] is now [activ|active].", "The [recomended|recommended] tyre is larger.", "The [garanty|guarantee] is two years.",
-    "I can [schedual|schedule] that.", "The [excahnge|exchange] takes a week.", "Your [prescripton|prescription] is ready.", "The [pharmasist|pharmacist] will explain the dose.", "Please send a [foto|photo] of the label.",
-    "This is a known [isue|issue] with that [sofware|software].", "We had a short [interuption|interruption] last night.", "The [elecricity|electricity] will be back by six.", "It is only [tempory|temporary].", "The [comission|commission] is two percent.",
-    "Your [morgage|mortgage] offer is valid for a month.", "The [intrest|interest] rate did not change.", "A cheque is on its [wya|way].", "You have [succesfully|successfully] joined.", "Is your adaptor [conected|connected]?",
-    "What [colur|colour] is the cable?", "Which [languge|language] do you prefer?", "How many [vistors|visitors] will you bring?", "Do you still have the [orignal|original] box?", "Could you [repeet|repeat] the number?", "Would [tommorow|tomorrow] suit you?",
-    "May I put you on [hld|hold]?", "Are you [familar|familiar] with the app?", "Have you [alredy|already] paid it?", "Can you [discribe|describe] the noise?", "[Unfortunatly|Unfortunately] we are closed then.", "[Sory|Sorry] about that!", "[Thnaks|Thanks] for letting us know.",
-    "[Wellcome|Welcome] back!", "[Pleese|Please] hold the line.", "[Certanly|Certainly], I can do that.", "[Absolutly|Absolutely] no problem.", "[Basicly|Basically] it resets the box.", "[Hopefuly|Hopefully] it is there by noon.", "[Actualy|Actually], there is one left.",
-    "[Congradulations|Congratulations] on the new flat!", "No [problm|problem], take your time.", "All the [bset|best] with the move.", "Have a [graet|great] weekend.", "Kind [regrads|regards] from the team.", "Enjoy your [hollidays|holidays]!", "See you [agian|again] soon.",
-    "I [wil|will] be in touch.", "It [shoud|should] work now.", "I [coud|could] not find it.", "He [sed|said] it was fixed.", "She [allways|always] works on Mondays.", "They [stil|still] have two left.", "We [realy|really] want to help.", "You can [allso|also] pay online.",
-    "It was [grately|greatly] reduced.", "It [happend|happened] last night.", "It [occured|occurred] during the update.", "I have [writen|written] it down.", "The [begining|beginning] of the month is busy.", "Your seat is [beetween|between] the two doors.", "The price [inclueds|includes] VAT.",
-    "It is [diffrent|different] on each phone.", "The [diference|difference] is five euros.", "It is [imposible|impossible] to park there.", "We are [responsable|responsible] for the damage.", "A [profesional|professional] cleaner comes at nine.", "You need a [certficate|certificate] for that.",
-    "That is [completly|completely] free.", "I am [woried|worried] about the cable.", "The doctor is on [hoilday|holiday].", "The child ticket is sold [seperatly|separately].", "The [restuarant|restaurant] closes at ten.", "Your [resevation|reservation] is under Lee.",
-    "The [accomodation|accommodation] tax is extra.", "Your [luggege|luggage] is in the [storrage|storage] room.", "The [shedule|schedule] is on the door.", "Your [comittee|committee] can vote on that.", "The [enviroment|environment] fee is small.", "The [quater|quarter] ends in June.",
-    "A [docter|doctor] must sign it.", "Your [benifits|benefits] start in May.", "The [aplication|application] is with my team.", "We need your [signiture|signature].", "The [tennant|tenant] has the keys.", "Your [nieghbour|neighbour] took it in.", "The [vehical|vehicle] is in the shop.", "The [breaks|brakes] of the car were checked.",
-    "Please [loose|lose] no time with that.", "It will not [effect|affect] your score.", "The [principle|principal] sum is unchanged.", "I can [advice|advise] you on that.", "The [hole|whole] street is without power.", "We [except|accept] all cards.", "The fee was [waved|waived].", "Your [currant|current] plan is cheaper.",
-    "[There|Their] terms are on page two.", "[Their|There] is a form for that.", "[Your|You're] first in line.", "[Its|It's] on its way.", "The shop and [it's|its] staff are great.", "[Whose|Who's] on the lease with you?", "It is more [then|than] I can say.", "That is [to|too] late for today.", "I could [of|have] told you sooner.", "We [new|knew] about the fault.",
-    "[Were|Where] did you see it?", "Let me know [weather|whether] it works.", "I can [here|hear] you well.", "It is [quiet|quite] easy to do.", "[Than|Then] press the red key.", "Please [right|write] to the head office.", "The [male|mail] comes at noon.", "We [excepted|accepted] the claim.", "You [past|passed] the check.", "I [no|know] the way to fix it.",
-    "I [dont|don't] see it here.", "We [cant|can't] change that.", "It [isnt|isn't] on the list.", "[Im|I'm] looking into it.", "[Thats|That's] all I need.", "[Youre|You're] all set.", "It [doesnt|doesn't] cost extra.", "We [havent|haven't] heard from them.", "You [wont|won't] be charged.", "[Heres|Here's] the link.", "[Ive|I've] sent it.", "They [didnt|didn't] call back.",
-    "It is [aswell|as well] in the app.", "I will call you [incase|in case] it rings.", "There is [alot|a lot] of rain in the north.", "[Infact|In fact] it is free.", "[Atleast|At least] two adults must sign.", "[Thankyou|Thank you] for the photo.", "They know [eachother|each other].", "It is [upto|up to] you.", "You can pay [anyhwere|anywhere].",
-    "We [re booked|rebooked] you.", "Your card was [de clined|declined].", "I will see you [to morrow|tomorrow].", "Please wait a [mo ment|moment].", "[Can nott|Cannot] do that, sorry.", "The [in voice|invoice] is in your inbox.", "My [mis take|mistake], sorry.", "It is [all ready|already] paid.",
+from labeling.inject.wordings import misspelt_talk
+
+_PLAIN = (
+    "I apologise for the [inconvinience|inconvenience].", "I have [forwared|forwarded] your message to the [manger|manager].", "A [collegue|colleague] of mine will call.",
+    "Is that [convienient|convenient] for you?", "We [apreciate|appreciate] your [patiance|patience].", "Which [languge|language] do you prefer?", "May I put you on [hld|hold]?",
+    "[Sory|Sorry] about that!", "[Thnaks|Thanks] for letting us know.", "[Wellcome|Welcome] back!", "[Certanly|Certainly], I can do that.", "[Absolutly|Absolutely] no problem.",
+    "No [problm|problem], take your time.", "Have a [graet|great] weekend.", "Kind [regrads|regards] from the team.", "See you [agian|again] soon.", "I [wil|will] be in touch.",
+    "It [shoud|should] work now.", "We [realy|really] want to help.", "I have [writen|written] it down.",
+    "I can [advice|advise] you on that.", "It is more [then|than] I can say.", "Let me know [weather|whether] it works.", "I can [here|hear] you well.", "It is [quiet|quite] easy to do.",
+    "I [dont|don't] see it here.", "[Im|I'm] looking into it.", "[Thats|That's] all I need.", "[Youre|You're] all set.",
+    "It is [upto|up to] you.", "Please wait a [mo ment|moment].", "[Can nott|Cannot] do that, sorry.", "My [mis take|mistake], sorry.",
 )  # fmt: skip
 
+MISSPELT = (*_PLAIN, *misspelt_talk.MISSPELT)
+
 UNUSUAL = (
-    "The colour of the tyre is grey.", "The color of the tire is gray.", "We apologise for the cancelled programme.", "We apologize for the canceled program.", "The cheque is at your neighbour's.", "The check is at your neighbor's.",
-    "Your licence was renewed, and you may license others.", "Our centre in Leicester is closed.", "Our center in Worcester is closed.", "The jewellery is in the aluminium box.", "We analysed the catalogue you sent.", "The theatre has a metre of snow on it.",
-    "Ok, brb.", "Btw, it is free.", "Np, happy to help.", "Pls see the FAQ.", "Tbh it is the cable.", "Asap means today.", "Thx for the pic.", "Your ETA is 5 mins.", "FYI the app is up.", "Lmk if it works.", "Aha, got it!", "Hmm, let me see.", "Yep, all good.", "Nope, not yet.",
-    "Your iPhone syncs with the eSIM.", "The Xiaomi and the Huawei both work.", "The Skoda Fabia is in bay 4.", "Mr Nguyen from Reykjavik rang.", "Mrs Wojciechowska has the keys.", "Ask for Siobhan at the desk.", "Niamh and Xavier will call you.", "Your guide is Ngaio Te Rangi.",
-    "The Toyota Yaris Hybrid is fuelled.", "The wifi SSID is Qube2.", "Your code is XKCDQ.", "Try Lyft or Grubhub.", "The Lidl in Łódź is open.", "We ship with Hermes and Evri.", "The gnocchi and the bruschetta are off today.", "Our maitre d' is Jean-Luc.", "The feng shui room is free.", "We serve pho, bibimbap and laksa.",
-    "Your ISA and your IBAN are fine.", "The VPN uses IKEv2.", "Run npm ci and then git pull.", "The file is called setup_new.txt.", "Your username is freind99.", "The group is named Kwik Fit.", "Krispy Kreme has it.", "Your Flickr is linked to Tumblr.", "Dunkin' and Lush are on level 2.", "It's a Citroen Xsara.",
-    "They're here with their bags over there.", "Your seat is free and you're first.", "It's lost its cover.", "Who's the man whose bag it is?", "Two of you are too late to go.", "We accept all but one, except Amex.", "He led us past the lead pipe.", "Then it is more than enough.", "I advise you to take his advice.", "The effect will not affect you.",
-    "Practise at the practice.", "The principal agreed on principle.", "The storey has a story.", "A stationery shop is stationary.", "He would rather fly via Gatwick.", "The queue is eight deep.", "The rhythm of the scheme is weird.", "We are phasing it out.", "The biscuit is from the yacht.", "Your quay is a mile off.",
+    *misspelt_talk.UNUSUAL,
+    "Ok, brb.", "Np, happy to help.", "Pls see the FAQ.", "Lmk if it works.", "Aha, got it!", "Hmm, let me see.", "Yep, all good.", "Nope, not yet.",
+    "The effect will not affect you.",
 )  # fmt: skip
 """Spellings of either shore, names, codes, common short forms and pairs of sound-alikes in their right place."""
 

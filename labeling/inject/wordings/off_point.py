@@ -98,31 +98,97 @@ COUNTERS: tuple[tuple[str, str], ...] = (
     ("I can't stand the hold music.", "What sort of music would you rather hear?"),
 )  # fmt: skip
 
-STATEMENTS = (
-    "I have sent the form this morning.", "My neighbour told me about this.", "I've been a customer for eleven years.", "It has been a long day.",
-    "I'm writing from my office.", "We had this once before.", "I'm on the phone with my sister as well.", "I've written it all down.",
-    "The weather is awful over here.", "My wife is sitting next to me.", "I took some pictures of it.", "I read your leaflet.", "I've just come back from abroad.",
-    "I had to wait for a good while.", "My colleague sent me to you.", "I'm new to all of this.", "I tried it on the website first.", "I wrote an email last week too.",
-    "Your colleague was quite helpful yesterday.", "I have all my papers here.", "This is for my mother.", "It's my first time here.", "I can be patient.",
-    "I've got plenty of time.", "I was told to come to this chat.", "I've seen this in the news.", "That was in my letter too.", "I only have my tablet here.",
-    "I was on your page earlier.", "I explained that to the bot already.", "You have my file, I believe.", "That's the whole story.", "This has happened twice now.",
-    "I paid on the first of the month.", "My internet is slow today.", "I had lunch in the meantime.", "I left a message on your machine.", "I talked it over with my family.",
+COUNTERS_ASKED: tuple[tuple[str, str], ...] = (
+    # what the customer asks, the agent's question that takes it up
+    ("Could you send me the newsletter again?", "Would you like to receive our newsletter again?"),
+    ("Can you turn on two-step login?", "Shall I turn on two-step login for you?"),
+    ("Can I get a new loyalty card?", "Do you want a replacement for the loyalty card?"),
+    ("Can my brother join my membership?", "Would your brother like a family membership?"),
+    ("Could you stop the paper letters?", "Shall I switch you to electronic letters?"),
+    ("May I skip the long survey?", "Would you be willing to take a shorter survey?"),
+    ("Is my password too weak?", "Do you want to set a stronger password?"),
+    ("Why does my gold card not work?", "Have you activated your gold card yet?"),
+    ("Why does the page look odd in my browser?", "Could you update your browser?"),
+    ("How do I make the letters on the screen bigger?", "Do you know that you can enlarge the letters on the screen?"),
+    ("Do you offer something for the colour blind?", "Have you tried our high contrast mode?"),
+    ("Could we finish my profile?", "Would you like to complete your profile?"),
+    ("Why do letters still go to my old flat?", "Did you tell the registry about your move?"),
+    ("Can you play something else on hold?", "What sort of music would you rather hear?"),
+    ("Why does the cookie banner keep coming back?", "Have you saved your cookie settings?"),
+    ("Can you supply our office with coffee?", "Does your office have a coffee machine?"),
+    ("Could you remind me of my next backup?", "When did you intend to make a new backup?"),
+    ("May I tell you about my gardening podcast?", "What's your gardening podcast called?"),
+    ("Is there money for working from home?", "Have you claimed a home office allowance?"),
+    ("Will you print the review I wrote?", "Would you let us publish your review?"),
+    ("Which of your routers is faster than mine?", "Are you interested in a newer router?"),
+    ("Can I do all this on my phone?", "Have you thought about downloading our app?"),
+    ("Do you give anything to people who bring friends?", "How did your friend hear about us?"),
 )  # fmt: skip
 
+STATEMENTS = (
+    "I have sent the form this morning.", "My neighbour told me about this.", "I've been a customer for eleven years.", "I'm writing from my office.",
+    "We had this once before.", "I'm on the phone with my sister as well.", "I've written it all down.", "The weather is awful over here.",
+    "My wife is sitting next to me.", "I took some pictures of it.", "I read your leaflet.", "I've just come back from abroad.", "My colleague sent me to you.",
+    "I tried it on the website first.", "I wrote an email last week too.", "Your colleague was quite helpful yesterday.", "I have all my papers here.",
+    "This is for my mother.", "It's my first time here.", "I've got plenty of time.", "I was told to come to this chat.", "I've seen this in the news.",
+    "That was in my letter too.", "I only have my tablet here.", "I was on your page earlier.", "That's the whole story.", "I paid on the first of the month.",
+    "I had lunch in the meantime.", "I talked it over with my family.", "I'm sitting in the train right now.", "I came across your firm by chance.",
+    "I've printed the whole thing.", "My friends speak well of you.", "I wrote this down last night.", "I'm at home all week, by the way.", "We've moved to the country.",
+    "I was at your counter on Friday.", "The leaflet was in my letter box.", "I'm new in town.", "My son showed me this chat.", "I'm quite good with computers.",
+    "I slept on it.", "I've read the small print.", "My brother works in the same trade.", "I used to do this by letter.", "Your page looks nicer than before.",
+)  # fmt: skip
+"""What a customer may say at any time and what asks for no more than a nod."""
+
 SETTLED = (
-    "Okay, that works for me.", "That's good to know.", "Ah, I see, that clears it up.", "Good, then I know enough.", "Fine, that suits me.", "Alright, I've got it.",
-    "I see now, that makes sense.", "Okay, I'll remember that.", "Very helpful.", "Good, that's settled then.", "Perfect, that's what I wanted to hear.", "Understood.",
-    "Okay, I've noted it.", "That sounds right.", "Good to hear.", "Brilliant, one worry less.", "Nice, it's sorted.", "Yes, I can see it now.", "Cool.", "It arrived just now.",
+    "Okay, that's good to know.", "Ah, I see.", "Good, then I know enough.", "Alright, I've got it.", "I see now, that makes sense.", "Okay, I'll remember that.",
+    "Good, that's settled then.", "Understood.", "Okay, I've noted it.", "I've written that down.", "Nice, it's sorted.", "Yes, I can see it now.", "Cool.",
+    "Alright, I've read it.", "Okay, so far so good.", "Good, I'm with you so far.", "Right, I follow.", "Okay, that's clear now.", "Fine by me.", "Ah okay, I see how it works.",
+)  # fmt: skip
+"""A customer who has nothing to ask just now, whatever he was told."""
+
+NEXT_ASKED = (
+    "What is the next step?", "And what now?", "How do we go on from here?", "Okay, what happens next?", "So how do we proceed?", "What comes next?",
+    "What do we do now?", "Can we go on?", "Right, where do we go from here?", "So what would you do next?", "How do I get this going?",
+    "What's left to do?", "Could we get on with it?", "Can you get it going?", "Fine, and what now?",
+)  # fmt: skip
+"""Questions which an offer to go on takes up in full."""
+
+MORE_ASKED = (
+    "May I ask for one more thing?", "Could I trouble you with another matter?", "Can you help me with something else?", "Do you have time for another request?",
+    "Would you do one more thing for me?", "Can we turn to something else?", "Could we come to another point?", "Is it okay if I ask something else?",
+    "Are you the right person for another matter as well?", "Can I bother you with a second matter?", "Could you do me another favour?", "May we talk about something different?",
+)  # fmt: skip
+"""Questions which an offer of more help takes up in full."""
+
+STALL_ASKED: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
+    # questions, pleasant words that do answer them
+    (("Are you still there?", "Is anybody there?", "Are you with me?", "Hello, is someone reading this?", "Do I have your attention?"),
+     ("I'm listening.", "I'm here.", "I'm here for you.", "I'm all ears.", "I'm here and happy to help.", "I'm with you.", "We're here for you.", "You have my full attention.", "Still here, dear customer!")),
+    (("Did my message come through?", "Did you get what I wrote?", "Has my text reached you?", "Can you see my message?", "Did you read what I wrote?"),
+     ("Your message has reached us.", "I've read your message.", "I can see you've written to us.", "Your message has been received.", "Noted with thanks.", "Your message was well received.",
+      "I have your message in front of me.", "We've got your message, thank you.", "Thanks, your message is here.")),
+    (("Am I in the right place with this?", "Is this the right chat for that?", "Can I come to you with this?", "Are you the ones to ask?", "Do you look after such things?"),
+     ("You've come to the right place.", "That's what we are here for.", "You're in good hands with us.", "I'm only too happy to assist.", "I'm glad to help.", "We're happy to help.", "You couldn't have come to a better place.")),
+    (("Am I the only one with this?", "Do other people ask that too?", "Has this happened to others?", "Is it just me?", "Do you hear that a lot?"),
+     ("You're not alone with that.", "Many people write to us about that.", "A lot of customers ask that.", "We've all been there.", "Many guests wonder about that.", "That comes up a lot.", "People care about that a great deal.")),
+    (("Can you understand that?", "Do you see what I mean?", "Does that make sense to you?", "Do you get my point?", "Can you imagine that?"),
+     ("I do understand.", "I see what you're saying.", "I can imagine.", "I hear you.", "I know how much this matters to you.", "I see.", "I understand how important this is to you.")),
+    (("Does anybody care what customers say?", "Do you take such messages seriously?", "Does it matter to you at all?", "Is that of any interest to you?", "Do I matter to you as a customer?"),
+     ("We take every message seriously.", "We value you as a customer.", "Your satisfaction matters to us.", "Every voice counts with us.", "Each customer is important to us.", "We really appreciate your message.", "That's interesting.", "Service is what we live for.")),
+    (("May I tell you what I think of it?", "Would you like my feedback?", "Do you want to hear my opinion?", "Is praise welcome too?"),
+     ("We love feedback.", "We appreciate your feedback.", "I'm grateful for it.", "I'd be glad to hear it.", "We're always glad to hear from our customers.")),
+    (("Is that a silly question?", "Am I asking too much?", "Do I annoy you with all this?", "Do you mind all my messages?", "Is it a bother that I write?"),
+     ("Great question!", "It's a pleasure to chat with you.", "It was a good question.", "I'm glad you wrote.", "Good to have you here.", "I appreciate your message.", "We're always happy to hear from you.")),
 )  # fmt: skip
 
 NOD_FITS = (
-    "Could you hold on for a second while I get a pen?", "Can you write down that I'll be late?", "Would you note that I called?", "May I ask you something?",
-    "Could I explain it from the beginning?", "Is it okay if I type slowly?", "Could you put a note in my file that I wrote today?", "Can I give you the details now?",
-    "Would you mind if I finish my coffee first?", "Could you leave this chat open for a moment?", "Can you keep it short, please?", "Would you please use simple words?",
-    "Could you add a remark that the bell is broken?", "Is it all right if my son types for me?", "Can you mark it as urgent?", "Could you remember that for later?",
-    "May I come back to this in a minute?", "Can I send you a picture of it?", "Would you write to me in English?", "Could you pass my regards to your colleague?",
-    "Can you wait while I look for my glasses?", "Could you please call me by my first name?", "Would you record that I disagree?", "Is it fine if I tell you the whole story?",
-    "Can you take down that I've moved?", "Could you forward my praise to the kitchen?", "Can I ask you one more thing?", "Could you save this chat for me?",
+    "Could you hold on for a second while I get a pen?", "May I ask you something?", "Could I explain it from the beginning?", "Is it okay if I type slowly?",
+    "Can I give you the details now?", "Would you mind if I finish my coffee first?", "Could you leave this chat open for a moment?", "Can you keep it short, please?",
+    "Would you please use simple words?", "Is it all right if my son types for me?", "May I come back to this in a minute?", "Would you write to me in English?",
+    "Can you wait while I look for my glasses?", "Could you please call me by my first name?", "Is it fine if I tell you the whole story?", "Can I ask you one more thing?",
+    "Could I write in capitals?", "May I think about it for a minute?", "Can I answer the door first?", "Is it okay if I fetch my papers?", "May I be frank?",
+    "Could you give me a minute?", "Will you stay in the chat while I look?", "Can I copy this chat?", "May I write it in my own words?", "Is it all right if I take notes?",
+    "Could you bear with me for a bit?", "Can we take it slowly?", "May I start over?", "Can my wife read along?", "Could I have a second to read that?", "May I start with a bit of background?",
 )  # fmt: skip
 """Questions that a nod answers in full."""
 
@@ -143,20 +209,25 @@ NO_ANSWER = (
     "That detail is not given, I'm sorry to say.", "I have looked and found nothing on that.",
 )  # fmt: skip
 
-NO = (
-    "No, I'm afraid not.", "No, sorry.", "Sorry, no.", "I'm afraid that isn't possible.", "Unfortunately not.", "That won't be possible, I'm sorry.", "No, not at the moment.",
-    "Not that I can see.", "Yes, it is.", "Yes, certainly.", "It does, yes.", "Absolutely, that's no problem at all.", "Not any more, sorry.", "No, they don't.", "Only on request.",
-    "It looks that way, yes.", "Partly.", "In most cases, yes.", "Never.", "They do indeed.",
-)  # fmt: skip
-"""Short answers to a question that can be answered with yes or no."""
+SHORT: dict[str, tuple[str, ...]] = {
+    "": ("No, I'm afraid not.", "No, sorry.", "Sorry, no.", "Unfortunately not.", "No, not at the moment.", "Not that I can see.", "Yes, certainly.", "Not any more, sorry.", "It looks that way, yes.", "Yes!", "No.", "Yep.", "I believe so, yes.", "Not as far as I know."),
+    "is it": ("Yes, it is.", "It is, yes.", "It isn't, sorry.", "No, it isn't.", "In most cases, yes.", "Partly."),
+    "is that": ("Yes, it is.", "It is, yes.", "No, it isn't."), "is this": ("Yes, it is.", "It is, yes.", "No, it isn't."),
+    "are they": ("Yes, they are.", "They are, yes.", "No, they aren't.", "They are indeed."), "are these": ("Yes, they are.", "No, they aren't."), "are those": ("Yes, they are.", "No, they aren't."),
+    "does it": ("It does, yes.", "Yes, it does.", "No, it doesn't.", "It doesn't, sorry.", "Only on request."), "does that": ("It does, yes.", "No, it doesn't."), "does this": ("It does, yes.", "No, it doesn't."),
+    "do they": ("They do indeed.", "Yes, they do.", "No, they don't.", "They don't, I'm afraid.", "Only on request."),
+    "is there": ("Yes, there is.", "There is, yes.", "No, there isn't.", "There isn't, sorry."),
+    "are there": ("Yes, there are.", "There are, yes.", "No, there aren't.", "There are none, sorry."),
+}  # fmt: skip
+"""Short answers to a question that can be answered with yes or no, by how it is put; "" fits them all."""
 
 STALLS = (
     "Thank you so much for getting in touch with us today.", "We appreciate you taking the time to write.", "We value you as a customer.", "Your satisfaction matters to us.",
     "We're always glad to hear from our customers.", "Thanks for choosing us.", "It's a pleasure to chat with you.", "I appreciate your message.", "I can see you've contacted us.",
-    "That's interesting.", "I hear you.", "I can imagine.", "You're not alone with that.", "Many people write to us these days.", "We've all been there.", "Thanks a lot for sharing that.",
-    "We take every message seriously.", "You've come to the right place.", "We're here for you around the clock.", "I'm only too happy to assist.", "Thanks for your loyalty.",
+    "That's interesting.", "I hear you.", "I can imagine.", "Thanks a lot for sharing that.", "Interesting, thanks for telling me.", "How nice of you to share that.",
+    "We take every message seriously.", "You've come to the right place.", "We're here for you.", "I'm only too happy to assist.", "Thanks for your loyalty.",
     "Thank you for bearing with us.", "We hope you're doing well.", "You sound well prepared.", "I'm listening.", "Customers like you are why we do this.", "That's what we are here for.",
-    "Thank you for your understanding.", "I'm grateful for the heads-up.", "Every voice counts with us.", "We love feedback.", "Service is what we live for.", "Glad you wrote.",
-    "Good to have you here.", "Thx for ur msg", "Thank you, dear customer.", "We are thanking you for the kind words.", "Well, well.", "Noted with thanks.", "Ah okay, interesting.",
+    "Thank you for your understanding.", "I'm grateful for the heads-up.", "Every voice counts with us.", "Service is what we live for.", "Glad you wrote.",
+    "Good to have you here.", "Thank you, dear customer.", "Well, well.", "Noted with thanks.", "Ah okay, interesting.",
     "I see what you're saying.", "I've read your message.", "Your message has reached us.", "Thank you for your patience so far.", "I do understand.", "Lovely to meet you.",
 )  # fmt: skip

@@ -6,12 +6,12 @@ FACTS: dict[str, tuple[str, ...]] = {
     "leave": ("(it|the train|your ride) (leaves|departs|will leave) at @value", "(departure|the departure time) is (at |)@value"),
     "arrive": ("(it|the train|your ride) (arrives|gets in|will arrive) at @value", "(arrival|the arrival time) is (at |)@value"),
     "price": ("(the price|the cost|the fare|the total) is @value", "(it|that) (costs|comes to|will be|is) @value"),
-    "phone": ("(the|their) (phone number|number|telephone number) is @value", "(you can call|call|reach) them (at|on|under) @value"),
+    "phone": ("(the|their) (phone number|number|telephone number) is @value", "you can (call|reach) them (at|on) @value"),
     "postcode": ("(the|their) (postcode|post code|postal code) is @value",),
     "reference": ("(your|the) (reference|reference number|booking number|confirmation code) is @value",
                   "(it is|it's|that is) booked (under|with) @value"),
-    "minutes": ("(it|that|the trip|this) (takes|will take|should take|is) @value", "(allow|expect|count on) @value"),
-    "stars": ("(it|the hotel|the place) has @value (stars|star)", "(it|the place) is rated @value (stars|out of five)"),
+    "minutes": ("(it|that|the trip|this) (takes|will take|should take|is) @value", "you should (allow|expect|plan for) @value"),
+    "stars": ("(it|the hotel|the place) has @value (stars|out of five stars)", "(it|the place) is rated @value (stars|out of five)"),
     "choice": ("(there are|I have|we have|I found|I see) @value (of them|options|matches|results|to choose from)( in total|)",),
     "booked_day": ("(it|that|everything) is (set|booked|down|planned) for @value", "(the day|your day|the date) is @value"),
     "temperature": ("(it|the temperature) (will be|should be|is) (around |about |)@value",),
@@ -32,7 +32,7 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
 RESTATE = {
     "say": ("@opening @fact.", "@opening @fact, @closing.", "@full."),
     "opening": ("(As a reminder|Just to remind you|So you know|Just so you have it|As I said|As mentioned|Remember)(,|:)",
-                "(And|Also|Again)(,|)", "(So|Just)(,|)", "(To be clear|For your notes|Just to be sure|As you know)(,|:)"),
+                "(And|Also|Again)(,|)", "So(,|)", "(To be clear|For your notes|Just to be sure|As you know)(,|:)"),
     "closing": ("(as I said|as mentioned|just so you know|please keep it in mind|as noted|just a reminder)",),
     "full": ("(Please (remember|note|keep in mind)|Don't forget|I remind you|You know|I told you) that @fact",
              "@fact(, by the way|, as you know|, as noted| as I told you|)"),
@@ -44,7 +44,7 @@ ASK_AGAIN = {
 TELL_AGAIN = {
     "say": ("@fact.", "@opening @fact.", "@opening @fact, @closing."),
     "opening": ("(Sure|Of course|No problem|Certainly|Yes|Absolutely|Okay|Happy to repeat)(,|:)",),
-    "closing": ("(as I said|as mentioned|anything else|okay|as noted)",),
+    "closing": ("(as I said|as mentioned|okay|as noted)",),
 }  # fmt: skip
 RECAP = {
     "say": ("@head @rows", "@head @rows @foot"),

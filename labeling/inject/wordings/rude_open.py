@@ -16,8 +16,7 @@ BLUNT_ORDER = (
     (
         "(Stop|Quit) (wasting my time|rambling|beating around the bush|changing your mind) and (tell me|say) "
         "what you (want|need).",
-        "(Take your time|Feel free to think it over|Have a look around) and (tell me|let me know) what you "
-        "(want|need).",
+        "(Take your time|Feel free to think it over) and (tell me|let me know) what you (want|need).",
     ),
     (
         "(Read|Go and read|Learn to read) (the instructions|the website|what I wrote|my last message) "
@@ -27,7 +26,7 @@ BLUNT_ORDER = (
     ),
     (
         "(Make up your mind|Decide already|Just pick one)(.|!| and stop dithering.| and let's get this over with.)",
-        "(Either one works|Both are fine|Just pick the one you like)(.|!| and I'll set it up.| and we're done.)",
+        "(It's all fine|All good|No rush)(.|!| and thank you.| and we're nearly done.)",
     ),
     (
         "(Be quiet and listen|Listen to me|Pay attention) (for once|for a change|because I won't repeat it).",
@@ -66,7 +65,7 @@ IMPATIENCE = (
     ),
     (
         "How many (more |)times do I have to (tell you|say it|explain this|ask)?",
-        "How many (more |)(people|nights|days) do I have to (put down|add|plan for|count)?",
+        "Would you like (a moment|a minute or two|some time) more? No rush at all.",
     ),
     (
         "(Hurry up|Come on|Get on with it|Move it|Faster)(@name|)(.|!|, other @people are waiting.)",
@@ -74,13 +73,12 @@ IMPATIENCE = (
     ),
     (
         "(Are we done yet|Can we finish now|Is that it now|Are you done)? I have (real work|other @people|better things) to (do|get to).",
-        "(Is that right|Shall we go on|Does it look good so far|Are you fine with that)? I have (good news|other dates|more options) to (share|show).",
+        "(Is that all right|Shall we go on|Does it look good so far|Are you fine with that)? I have (time|all the time you need).",
     ),
     (
         "(I've|I have) (already told you|already answered that|said this before)( twice| three times|), "
         "(what part don't you get|so stop asking|pay attention)(.|!)",
-        "(I've|I have) (just booked it|already checked that|sent this to you)( by e-mail| as well|), "
-        "(so you're all set|so no need to hurry|please have a look)(.|!)",
+        "(I've|I have) (just read it again|already noted that)(, so no need to hurry|, thank you|)(.|!)",
     ),
     (
         "(This is|You are) taking (forever|way too long|ages)(.|, get a move on.|, I have a lunch break.|, are you asleep?)",
@@ -88,7 +86,7 @@ IMPATIENCE = (
     ),
     (
         "(Seriously|For heaven's sake|For crying out loud|Oh come on|Ugh), (what now|not this again|just say yes or no)(.|!)",
-        "(Certainly|By all means|Absolutely|Oh sure|Yes), (again|go ahead|just like that|just say yes or no)(.|!)",
+        "(Certainly|By all means|Absolutely|Oh sure|Yes), (go ahead|take your time|that's fine)(.|!)",
     ),
     (
         "(I'm|I am) (getting tired of|sick of|fed up with|losing patience with) (this|you|your questions|this conversation).",
@@ -96,11 +94,11 @@ IMPATIENCE = (
     ),
     (
         "(What is it now|What now|What do you want now|What is it this time)?( Make it quick.| I'm busy.| Spit it out.|)",
-        "(What can I do for you|What is it you need|What would you like|What else today)?( I'm glad to help.| I'm here.| Go ahead.|)",
+        "(What else can I do for you|Is there anything else today)?( I'm glad to help.| I'm here.|)",
     ),
     (
         "(Last chance|I'm asking one last time|I won't ask again), (yes or no|which one|take it or leave it)(.|!)",
-        "(One more thing|I'm just asking to be sure|Let me ask again), (yes or no|is that fine|was that the date)?",
+        "(One more thing|Just to be sure|Let me ask), (is that fine with you|are you happy with that|is it okay to go on)?",
     ),
 )
 
@@ -111,7 +109,7 @@ CONTEMPT = (
     ),
     (
         "(I'm not doing that|I won't do that|No way|Not a chance)(.|, find someone else.|, take it or leave it.|@name.)",
-        "(I can do that|I'll do that|No problem|Not an issue)(.|, give me a second.|, take your pick.|@name.)",
+        "(I can do that|I'll do that|No problem|Not an issue)(.|, give me a second.|, one moment.|@name.)",
     ),
     (
         "I (couldn't care less about|really don't care about|don't give a damn about) (your @matter|your plans|that).",
@@ -119,19 +117,19 @@ CONTEMPT = (
     ),
     (
         "(If you don't like it,|Don't like it? Then) (go elsewhere|leave|take your business somewhere else|that's too bad).",
-        "(If you don't like it,|Not sure? Then) (have another one|tell me|take your time to decide|that's fine too).",
+        "(If you don't like it,|Not sure? Then) (just tell me|take your time to decide|that's fine too).",
     ),
     (
         "(Tough luck|Too bad|Tough|Sucks to be you|Boo hoo)(.|, nothing I can do.|, life isn't fair.|, get over it.)",
-        "(Good news|Thank you|Sure|Sorry about that|Lucky you)(.|, here's what I can do.|, it's still open.|, here it is.)",
+        "(Thank you|Sure|Of course)(.|, one second.|, I'm on it.)",
     ),
     (
         "(I don't get paid|They don't pay me) (enough|nearly enough) (for this|to deal with you|to listen to this).",
-        "(You don't need to pay|They don't charge) (extra|anything extra) (for this|to change it|to come earlier).",
+        "(You don't need|There's no need) to worry about (this|that|it).",
     ),
     (
         "(Go ahead and complain|Complain all you want|Write a bad review), (nobody reads it|nobody cares|see if I care).",
-        "(Go ahead and order|Ask all you want|Write us a review), (we read them all|we're happy to hear it|it helps a lot).",
+        "(Ask all you want|Write as much as you like|Tell us what you think), (we're happy to hear it|it helps a lot).",
     ),
     (
         "(You're|You are) (not worth|hardly worth) (the trouble|my time|the effort)(@name|).",
@@ -139,7 +137,7 @@ CONTEMPT = (
     ),
     (
         "(Figure it out|Sort it out|Look it up) yourself(.|, I'm not your assistant.|, I'm not your mother.|, Google exists.)",
-        "(Have a look|See it|Look around) yourself(.|, or I can send a link.|, or let me do it.|, if you prefer.)",
+        "Have a look yourself(, if you like|, or let me do it|, I'm here to help).",
     ),
     (
         "Why would I (waste|spend) (my time|another minute|any more energy) on (you|your @matter|this nonsense)?",
@@ -147,104 +145,104 @@ CONTEMPT = (
     ),
     (
         "(We have|We've got) (far better customers than you|enough customers without you)(.|, we won't miss you.|, goodbye.)",
-        "(We have|We've got) (a far better table for you|enough rooms for all of you)(.|, you won't miss a thing.|, enjoy.)",
+        "(We have|We've got) (all the time you need|a few minutes more)(.|, no rush.|, so ask away.)",
     ),
     (
         "(Read|Check|Try) the (FAQ|manual|website), (I'm not going to read it to you|that's what it's there for|not me)(.|!)",
-        "(Read|Check|Try) the (FAQ|manual|website), (I'm going to send it to you|it has a good map|or ask me)(.|!)",
+        "(Ask|Tell|Write to) me (any time|whenever you like)(.|!)",
     ),
 )
 
 THREAT = (
     (
         "(Keep this up|Keep talking like that|One more word) and (I'll|I will|I'm going to) (close your case|hang up|block you|cancel everything).",
-        "(Keep this page open|Keep the number at hand|One more detail) and (I'll|I will|I'm going to) (finish your case|call back|book you in|confirm everything).",
+        "(Keep this page open|Stay with me|One more moment) and (I'll|I will|I'm going to) (check that|look into it|be right back).",
     ),
     (
         "(Be careful|Watch it|Watch your tone)(@name|), (I can|I could easily) (lock your account|lose your order|put you at the back of the line|make a note about you).",
-        "(Of course|Sure|Thank you)(@name|), (I can|I could easily) (update your account|change your order|put you at the front of the line|make a note about that).",
+        "(Of course|Sure|Thank you)(@name|), (I can|I could easily) (make a note of that|check that again|explain that).",
     ),
     (
         "(Don't make me|You really want me to) (call security|report you|cancel it all|charge you twice)(!|, because I will.|? I will.)",
-        "(Let me|I'd be glad to) (call them|send it to you|add it all|charge it later)(!|.|, because it's quick.)",
+        "(Let me|I'd be glad to) (check that|look into it|go over it again)(!|.|, because it's quick.)",
     ),
     (
         "(If you complain|If you ask again|If you go on like this), (you'll get nothing|you can forget your refund|you'll regret it|it'll take twice as long).",
-        "(If you order now|If you ask again|If you go with this), (you'll get it today|you can keep your slot|you'll enjoy it|it'll take half as long).",
+        "(If you have to ask again|If you need more time|If you like), (that's no trouble|I'll gladly explain|I'm here).",
     ),
     (
         "(I know where you live|I have your address|I have your number), (so behave|so watch out|so think twice).",
-        "(I see your street|I have your address|I have your number), (so that's fine|so we're set|so it will arrive).",
+        "(I see your message|I have your message|I have it here), (so that's fine|so we're set|so no need to send it again).",
     ),
     (
         "(You'd better|You had better) (calm down|be nice to me|take what you get|shut it)(.| or this ends here.| if you ever want an answer.)",
-        "(You can|You could also) (come by|be there early|take the later one|leave it)(.| or we deliver it there.| if you ever want a change.)",
+        "(You can|You could also) (take a moment|come back later|ask me more)(.| if you ever want to.| whenever it suits you.)",
     ),
 )
 
 INSULT = (
     (
         "(Are you|Are you really that) (stupid|dense|slow|deaf|thick|dumb)(@name|)?( I just told you.|)",
-        "(Are you|Are you really that) (close|early|near|hungry|busy|free)(@name|)?( I just checked.|)",
+        "(Are you|And are you) (happy|fine|okay) with that(@name|)?",
     ),
     (
         "(What a|That's a|That is a) (stupid|dumb|idiotic|ridiculous|pathetic) (question|idea|thing to say|@matter).",
-        "(What a|That's a|That is a) (good|smart|fair|great|lovely) (question|idea|thing to say|choice).",
+        "(What a|That's a|That is a) (good|fair|great) (point|thing to know).",
     ),
     (
         "(You idiot|You moron|You fool|Idiot|Genius), (that's the wrong one|that's not what I asked|I said Sunday, not Monday|it's the other button).",
-        "(You're right|I see|All good|Thanks|Yes), (that's the right one|that's what I asked|I said Sunday, not Monday|it's the other button).",
+        "(You're right|I see|All good|Thanks|Yes), (that's fine|that makes sense|I have that now).",
     ),
     (
         "(You must be|You are) (the dumbest|the most annoying|the worst|the rudest) (customer|person) (I've had|today|this week).",
-        "(You must be|You are) (the first|the most patient|the nicest|the luckiest) (customer|person) (I've had|today|this week).",
+        "(You must be|You are) one of the (most patient|nicest|kindest) (customers|people) (I've had|today|this week).",
     ),
     (
         "(God, you're|You're so|Wow, you are) (annoying|clueless|hopeless|lazy|impossible)(@name|)(.|!)",
-        "(Yes, you're|You're so|Okay, you are) (welcome|kind|quick|patient|all set)(@name|)(.|!)",
+        "(Yes, you're|You're so|Okay, you are) (kind|patient|helpful)(@name|)(.|!)",
     ),
     (
         "(What is|What's) wrong with you(@name|)?( Use your brain.| Can't you read?| Honestly.|)",
-        "(What is|What's) good for you(@name|)?( Any day works.| Friday is open.| Morning?|)",
+        "(What is|What's) important to you(@name|)? (I'm listening.|Take your time.)",
     ),
     (
         "(I'm dealing|I have to deal) with (idiots|morons|clowns|complete fools) (all day|like you|again).",
-        "(I'm working|I get to work) with (locals|guests|drivers|all the hotels) (all day|near you|again).",
+        "(I'm working|I get to work) with (nice people|lovely customers) (all day|again today).",
     ),
 )
 
 DISMISSIVE = (
     (
         "(Whatever|Blah blah|Yeah yeah|Who cares)(.|@name.|, next.|, moving on.)",
-        "(Certainly|Of course|Yes indeed|Understood)(.|@name.|, thanks.|, coming up.)",
+        "(Certainly|Of course|Yes indeed|Understood)(.|@name.|, thanks.|, one moment.)",
     ),
     (
         "(Calm down|Relax|Chill|Get a grip)(@name|), (it's only|it's just) (a coffee|a booking|some money|an appointment).",
-        "(Good choice|Thank you|Sure|All set)(@name|), (it's only|it's just) (a short walk|a few minutes|one stop|ten dollars).",
+        "(Good point|Thank you|Sure|All right)(@name|), (it's only|it's just) (a minute|a moment|a quick check).",
     ),
     (
         "(You're|You are) (overreacting|being dramatic|making a fuss about nothing|too sensitive)(@name|).",
-        "(You're|You are) (on the list|being connected|getting the last seat|very welcome)(@name|).",
+        "(You're|You are) (very welcome|in good hands|no trouble at all)(@name|).",
     ),
     (
         "(Nobody|No one here) (asked you|cares what you think|wants to hear that|is interested in your feelings).",
-        "(Everyone|Somebody here) (agrees with you|likes what you think|wants to hear that|is interested in your views).",
+        "(Everyone|Everybody) here (wants to help|likes to hear that|is glad to hear from you).",
     ),
     (
         "(There are|I've got) @people with (real|actual|serious) problems (here|waiting)(.|, you know.)",
-        "(There are|I've got) (rooms|tables|rides) with (real|good|quick) (views|ratings) (here|waiting)(.|, you know.)",
+        "I've got (time for you|a few minutes|a moment) (here|right now), (so take your time|so ask away).",
     ),
     (
         "(Stop|Quit) (whining|complaining|crying|moaning|nagging)( about it| and wait|@name|).",
-        "(Start|Try) (looking|choosing|asking|shopping|browsing)( around| and see|@name|).",
+        "(Start|Begin) (wherever you like|with whatever matters most)(@name|).",
     ),
     (
         "(Don't|Please don't) (be such a baby|make a scene|act so important|take yourself so seriously)(.|!)",
-        "(Don't|Please don't) (worry about it|feel rushed|pay for it yet|take the stairs if it rains)(.|!)",
+        "(Don't|Please don't) (worry about it|feel rushed|worry about the time)(.|!)",
     ),
     (
         "(Cry me a river|Take a number|Grow up|Get over yourself)(.|@name.|, we all have problems.)",
-        "(Give me a minute|Take a seat|Go ahead|Help yourself)(.|@name.|, we have all evening.)",
+        "(Give me a minute|One minute|Go ahead)(.|@name.|, there's no rush.)",
     ),
 )
 

@@ -12,42 +12,36 @@ SARCASM = (
     (
         "(Oh great|Oh wonderful|Oh fantastic|Oh joy|Lovely), another (one of those|change|genius|@matter). "
         "(Just what I needed today.|My favorite.|This day keeps getting better.)",
-        "(Oh great|Wonderful|Lovely), (a new one of those|a change|a @matter). "
-        "(Happy to help with it.|That's what I'm here for.|Let me get that going for you.)",
+        "(Oh great|Wonderful|Lovely), (thank you|that helps). (Happy to help with it.|That's what I'm here for.|Let me get that going for you.)",
     ),
     (
         "(Wow|Gee|Well), (what a surprise|who would have guessed|how original), (it doesn't work when you do it wrong|"
         "someone who didn't read the page|you forgot something).",
-        "(Oh|Ah|Well), (what a nice idea|that is good to know|how thoughtful), (that does work in most cases|"
-        "thanks for reading the page|you have everything).",
+        "(Oh|Ah|Well), (that is good to know|how kind|how thoughtful), (thank you|I'll note that).",
     ),
     (
         "(Sure|Of course|Right), (because|since) (I have nothing better to do|the whole world revolves around you|"
         "everyone here just waits for you|rules obviously don't apply to you).",
-        "(Sure|Of course|Right), (because|since) (you asked in good time|the date is still open|"
-        "that's included for you|everything needed is here).",
+        "(Sure|Of course|Right), (that's no trouble|since you ask|gladly).",
     ),
     (
         "(Let me|I'll) (just|quickly) (drop everything|wave my magic wand|bend time and space|call the president) "
         "for (you|your little @matter|your majesty).",
-        "(Let me|I'll) (just|quickly) (look that up|check the system|see what's open|have a look) "
-        "for (you|your @matter|the date you gave).",
+        "(Let me|I'll) (just|quickly) (look that up|check the system|see what I can do|have a look) for you.",
     ),
     (
         "(Congratulations|Bravo|Well done|Nice work|Good job), you (finally|somehow|actually) managed to "
         "(break it again|give me something useful|answer a simple question|find the right button).",
-        "(Congratulations|All done|Good news|Thank you), (you're all set|we have what we need|"
-        "that answers my question|it's confirmed).",
+        "(All good|Thank you), (I have what I need|that answers my question|that helps).",
     ),
     (
         "(Did you think of that|Did you come up with that) (all by yourself|on your own)? (Amazing.|Impressive.|Slow clap.|)",
-        "(Did you see that|Did you find that) (on our website|in the app)? (Excellent.|Good find.|Thanks.|)",
+        "Did that (help|answer it|make sense)?( Just tell me if not.| I can say more.|)",
     ),
     (
         "(Thanks for|I so enjoy|I love) (explaining my own job to me|telling me how to do my job|the free lecture)"
         "(, very helpful|, really|).",
-        "(Thanks for|I appreciate you|I like you) (explaining that to me|telling me what you prefer|sharing the details)"
-        "(, very helpful|, really|).",
+        "(Thanks for|I appreciate you) (explaining that to me|sharing the details|letting me know)(, very helpful|, really|).",
     ),
     (
         "(Yeah, right|Sure thing, boss|Whatever you say, captain), (I'll get right on that|like that's going to happen|"
@@ -56,7 +50,7 @@ SARCASM = (
     ),
     (
         "I'm (sure|certain) (it's the computer's fault|the machine hates you|everybody else is wrong)( and not yours|, never you).",
-        "I'm (sure|certain) (it's on our side|we can fix this|there's a way)( and not yours|, don't worry).",
+        "I'm (sure|certain) (we can fix this|there's a way|we'll find a way)(, don't worry|).",
     ),
 )
 
@@ -73,7 +67,7 @@ CONDESCENSION = (
     ),
     (
         "(Most|Normal|Other) @people (manage|work out|understand) this (on their own|without help|in ten seconds).",
-        "(Most|Many|Other) @people (ask about|wonder about|like) this (as well|at first|when they book).",
+        "(Most|Many|Other) @people (ask about|wonder about) this (as well|too).",
     ),
     (
         "(A child|A five year old|My grandmother|Anyone with a brain) could (figure that out|do that|understand that)"
@@ -83,26 +77,24 @@ CONDESCENSION = (
     (
         "(Maybe|Perhaps) (ask|get) (an adult|someone smarter|your kids|somebody who understands these things) to "
         "(help you|do it for you|explain it to you).",
-        "(Maybe|Perhaps) (ask|get) (a friend|your host|the front desk|one of our people) to "
-        "(join you|pick it up for you|meet you there).",
+        "(Maybe|Perhaps) (I can|I could) (ask a colleague|look at it again|explain it better).",
     ),
     (
         "(I know|I can see|Clearly) (this is too much|these words are too big|thinking is hard) for you(.|@name.|, but try.)",
-        "(I know|I can see|I think) (this is a good fit|these dates are open|that one is right) for you(.|@name.|, so take it.)",
+        "(I know|I can see|I think) (this matters|that's a good point|this takes a while)(.|@name.)",
     ),
     (
         "(Do you|Can you) even (know how to use|understand|read) (a computer|a menu|a calendar|plain English)?",
-        "(Do you|Would you) (already have|also want|like to see) (a receipt|a menu|a calendar|the directions)?",
+        "Would you like (another minute|me to go on|me to explain it)?",
     ),
     (
         "(As any|As every) (reasonable|grown-up|intelligent) person (knows|would know), (you have to give a date|"
         "that isn't how it works|one has to book ahead).",
-        "(As for|About) (the booking|the price|the date you want), (I only need a date|"
-        "here is how it works|it helps to book ahead).",
+        "(As for|About) (that|this), (I'll check it for you|let me look|I'm on it).",
     ),
     (
         "(Try to|Do try to) (keep up|concentrate|use your head)(@name|, dear|, sweetie|, darling).",
-        "(I'll try to|Let me) (speed this up|find one|get you a good one)(@name|, of course|, no problem).",
+        "(I'll try to|Let me) (speed this up|find out|get that done)(@name|, of course|, no problem).",
     ),
     (
         "(I don't expect you to|You wouldn't|I doubt you'd) (understand how this works|get it|follow the details)"
@@ -112,11 +104,11 @@ CONDESCENSION = (
     ),
     (
         "(It's|This is) (common sense|basic stuff|elementary), (everyone knows that|which you clearly lack|so why even ask).",
-        "(It's|This is) (a common question|a popular choice|quite easy), (many ask that|so no need to worry|so feel free to ask).",
+        "(It's|This is) (quite common|quite easy), (so no need to worry|so feel free to ask).",
     ),
     (
         "(Who told you|Where did you get|Who believes) (that nonsense|such nonsense|such rubbish)?",
-        "(Who told you|Where did you hear|Who sent you) (that good news|about us|about the offer)?",
+        "(Thank you|Thanks) for (telling me|being so clear|letting me know)(.|, that helps.)",
     ),
 )
 
@@ -124,24 +116,21 @@ DIRECT_BLAME = (
     (
         "@look you should have (read|checked|looked at) the (terms|conditions|fine print|page|description|e-mail)"
         "( first| before you booked| before you paid|).",
-        "@look you can (read|check|look at) the (terms|conditions|small print|page|description|e-mail)"
-        "( first| before you book| before you pay|).",
+        "@look you can (ask me|check with me|come back to me) (first|any time|whenever you like).",
     ),
     (
         "(That's|This is) (your own fault|entirely your fault|on you|your own doing)(.|, not ours.|, nobody else's.)",
-        "(That's|This is) (our own fault|entirely our fault|on us|our mistake)(.|, not yours.|, nobody else's.)",
+        "(That's|This is) (no trouble|quite fine|all right)(.|, don't worry.|, really.)",
     ),
     (
         "If you had (typed it right|listened|paid attention|told me earlier|bothered to check) "
         "(we wouldn't be here|this wouldn't have happened|we'd be done by now).",
-        "If you (type it here|have a moment|have the number|tell me the date|like to check) "
-        "(we can start right away|this will be quick|we'll be done soon).",
+        "If you (have a moment|like to check|want to go over it) (we can start right away|this will be quick|I'm here).",
     ),
     (
         "(You|It was you who) (entered the wrong date|gave me the wrong name|messed this up|caused this mess|"
         "waited too long), (so don't blame us|not me|so live with it).",
-        "(You|It seems you) (entered the right date|gave me the full name|did all of this right|have all you need|"
-        "are in good time), (so we can go on|thank you|so that's done).",
+        "(You|It seems you) (did all of this right|have all you need|are in good time), (so we can go on|thank you).",
     ),
     (
         "(Why didn't you|Why on earth didn't you|How could you not) (say that|tell me that|mention that|check that) "
@@ -151,8 +140,7 @@ DIRECT_BLAME = (
     ),
     (
         "(Next time|In future), (think|use your eyes|do your homework|check the date) before you (click|order|book|complain).",
-        "(Next time|In future), (you'll get a reminder|you can use the app|you'll see the price|we'll send a note) "
-        "before you (pay|order|book|leave).",
+        "(Next time|In future), you (can write to us here again|can ask for me|are just as welcome).",
     ),
     (
         "(You've|You have) (only yourself to blame|brought this on yourself|nobody to blame but yourself)(@name|).",
@@ -160,123 +148,120 @@ DIRECT_BLAME = (
     ),
     (
         "(It's|That is) not our fault (that you|if you) (can't read|don't plan ahead|forgot your number|missed it|were late).",
-        "(It's|That is) no problem (that you|if you) (can't decide|come later|forgot your number|missed it|were late).",
+        "(It's|That is) no problem if you (can't decide yet|need longer|ask again).",
     ),
     (
         "(Because of you|Thanks to you|Thanks to your carelessness) (I have to start over|I now have extra work|"
         "the whole thing is ruined|we lost the slot).",
-        "(With that|Thanks to you|Thanks to your details) (I can start now|I now have the name|"
-        "the whole thing is ready|we kept the slot).",
+        "(With that|Thanks to you|Thanks to your details) (I can start now|I can go on|it's clear to me).",
     ),
     (
         "(People like you|Careless @people) (always|keep) (cause|causing|make|making) (trouble|problems|extra work) "
         "(and then complain|for us|for everyone).",
-        "(People in your area|Regular @people) (usually|mostly) (choose|take|like) (the centre|the early one|this one) "
-        "(and enjoy it|as well|for the price).",
+        "(Many people|Other @people) (usually|mostly) (like to check|need a minute)(.|, so no worries.)",
     ),
     (
         "I can't help you if you (can't even|don't even|won't) (give me the right number|read what I write|answer properly).",
-        "I can help you better if you (can|could|also) (give me the number|send me a picture|answer one question).",
+        "I can help you better if you (can wait a moment|give me a minute|tell me a bit more).",
     ),
     (
         "(Who told you to|Nobody told you to) (wait so long|book that|press that button|send it there)(.|, did they?|, so whose fault is it?)",
-        "(No need for you to|You don't have to) (wait so long|book that|press that button|send it there)(.|, do you?|, so what shall I do?)",
+        "(No need for you to|You don't have to) (wait so long|do that|hurry)(.| at all.|, I'll take care of it.)",
     ),
 )
 
 HONESTY = (
     (
         "(Nice try|Yeah, sure|Good one), but (I don't believe you|nobody buys that|that's obviously a lie|we both know that's not true).",
-        "(Nice choice|Yes, sure|Good one), but (I can't find it yet|that one is taken|that's only on Sunday|we need one more detail).",
+        "(Fair point|Yes, sure|Good one), but (I can't find it yet|I'd like to check first|I need one more minute).",
     ),
     (
         "(Are you sure you're not|You're not, by any chance,) (making that up|lying to me|trying to trick us|after free stuff)?",
-        "(Are you sure you're not|You're not, by any chance,) (missing a letter|travelling on Friday|looking for the other one|after a later one)?",
+        "(Are you sure you're not|You're not, by any chance,) (in a hurry|still waiting for me|missing anything)?",
     ),
     (
         "(@people always claim|Everyone claims|They all say|Everybody says) that(.|, and it's never true.| when they want something for free.)",
-        "(@people often ask for|Everyone likes|They all like|Everybody asks for) that(.|, and it's a good choice.| when they come for the first time.)",
+        "(Many @people|Most @people|They all) like to be sure(.|, and that's fine.| when they start.)",
     ),
     (
         "I find that (very |rather |)(hard to believe|convenient for you)(.|@name.)",
-        "I find that (very |rather |)(easy to arrange|central as well)(.|@name.)",
+        "I find that (very |rather |)(clear|helpful)(.|@name.)",
     ),
     (
         "That's (a likely story|quite a tale|convenient, isn't it|what they all say)(.|@name.)",
-        "That's (a good price|quite a popular one|central, isn't it|what most take)(.|@name.)",
+        "That's (a good point|good to know|clear now)(.|@name.)",
     ),
     (
         "(Stop|Quit) (lying|making things up|inventing stories|playing games with me)(@name|)(.|, I can see your file.|, I wasn't born yesterday.)",
-        "(Keep|Feel free to keep) (asking|adding things|sending ideas|going with the list)(@name|)(.|, I can see it here.|, I'm here until five.)",
+        "(Keep|Feel free to keep) (asking|adding things|writing)(@name|)(.|, I'm here.|, I can see it all.)",
     ),
     (
         "(You|I bet you) (broke it yourself|never even paid|never called|ordered it and now pretend you didn't)(.| and now you blame us.)",
-        "(You|I see you) (booked it yourself|already paid|called us before|ordered it and got a receipt)(.| and now it's on its way.)",
+        "(You|I see you) (explained it well|thought of everything|put it clearly)(.| and that helps me.)",
     ),
     (
         "(Do you really expect me|Am I supposed) to (believe|swallow|trust) (that|your word|this story)?",
-        "(Do you still want me|Am I still supposed) to (book|hold|change) (that|your table|this one)?",
+        "(Do you still want me|Would you still like me) to (check|explain|repeat) that?",
     ),
     (
         "(Sounds|This looks|It seems) to me like (you're trying to scam us|you are hiding something|another excuse).",
-        "(Sounds|This looks|It seems) to me like (you're all set|you are looking for a taxi|a good plan).",
+        "(Sounds|This looks|It seems) to me like (you're in good hands|all is clear|a good plan).",
     ),
     (
         "(Prove it|Then prove it|Show me proof)(.|, or I'm calling you a liar.|, otherwise it never happened.|, I've heard it all before.)",
-        "(Check it|Then check it|Send it over)(.|, or I'm glad to do it.|, otherwise I'll look it up.|, I've got it all here.)",
+        "(Check it|Then check it) if you like(.|, or I'm glad to do it.|, I'll wait.)",
     ),
 )
 
 PASSIVE_AGGRESSION = (
     (
         "(As I already said|As I said before|As stated in my last message), (which you clearly didn't read|since you ignored it|in case you missed it again).",
-        "(As I already said|As I said before|As you said in your message), (which is quite all right|since it's open|in case you want to change it).",
+        "(As I already said|As I said before), (that is quite all right|I'm happy to help|take your time).",
     ),
     (
         "(I'm sorry you|I'm sorry that you) (feel that way|can't handle it|don't understand simple rules|weren't listening).",
-        "(I'm sorry you|I'm sorry that you) (had to wait|couldn't find it|didn't get our e-mail|weren't called back).",
+        "(I'm sorry you|I'm sorry that you) (had to wait|have to wait).",
     ),
     (
         "(Fine|Fine, fine|Have it your way), (if you insist|if that makes you happy|since you obviously know better).",
-        "(Fine|Good, good|Any way you like), (if it suits you|if that works for you|since you know the place).",
+        "(Fine|Good, good|Any way you like), (if it suits you|if that works for you|thank you).",
     ),
     (
         "(I guess|I suppose) (some people|certain people) (just don't listen|never learn|need everything twice)(.|, oh well.)",
-        "(I guess|I suppose) (some people|most people) (just like it warm|book early|take it to go)(.|, so do I.)",
+        "(I guess|I suppose) (some people|most people) (need a minute|like to check)(.|, so do I.)",
     ),
     (
         "(I'll pretend|Let's pretend) (I didn't hear that|you didn't just ask me that|that made sense).",
-        "(I'll note|Let's say) (I heard that right|you asked for two|that one is set).",
+        "(I'll note|Let's say) (I heard that right|we agree on that).",
     ),
     (
         "(No offense, but|With all due respect,|Don't take this badly, but) (you have no idea what you're talking about|that's nonsense|you're a bit much).",
-        "(No worries, but|With pleasure,|Just a small thing,) (you have until Friday to choose|that's downtown|you're a bit early).",
+        "(No worries, but|With pleasure,|Just a small thing,) (it takes a minute|I need a second|I'll check that first).",
     ),
     (
         "(Must be nice|It must be nice) to (have time to bother others|expect everything for nothing|never think for yourself).",
-        "(Should be nice|It should be nice) to (have time to look around|get everything in one place|never wait for a table).",
+        "(Should be nice|It should be nice) to (have that settled|get that done).",
     ),
     (
         "(Like I told you|Once again), (for those who weren't listening|since it didn't sink in|and please try to remember it).",
-        "(Like you told me|Once again), (for those who are coming|since it's a big group|and please try the dessert).",
+        "(Once again|Again), (thank you|thanks)(.| for that.| very much.)",
     ),
     (
         "(Maybe|Perhaps) (this time|now) you'll (actually |)(listen|read it|pay attention)( for a change| before replying|).",
-        "(Maybe|Perhaps) (this time|now) you'll (also |)(find one|like it|get a window seat)( with a view| in the morning|).",
+        "(Maybe|Perhaps) (this time|now) (I'll|we'll) find it( faster| right away|).",
     ),
     (
         "(I thought|I was under the impression) I had (made myself clear|explained that well enough), "
         "(apparently not to you|but some don't get it|silly me).",
-        "(I thought|I was under the impression) I had (sent you the link|added that already), "
-        "(let me check again|but here it is|sorry).",
+        "(I thought|I was under the impression) I had (answered that|explained that already), (let me check again|sorry).",
     ),
     (
         "(Good for you|How nice for you)(, do you want a medal|, shall I clap|, and why would I care)?",
-        "(Good for you|How nice for you)(, do you want a table|, shall I book it|, and when would that be)?",
+        "(Good to hear|How nice to hear)(, I'm glad|, truly|, thank you for telling me).",
     ),
     (
         "(Some of us|Other people here) (have to work|have manners|can read), (you know|just saying|believe it or not).",
-        "(Some of us|Other people here) (like the early one|take the bus|can join), (you know|just saying|if you like).",
+        "(Some of us|Other people here) (can help too|know more about it), (just saying|if you like).",
     ),
 )
 

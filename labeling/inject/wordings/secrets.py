@@ -63,11 +63,11 @@ ONE_TIME_CODE = (
     ),
     (
         "@purpose, @ask the (code|OTP|one-time password|verification code|6-digit code) (from the SMS|we texted you|from your authenticator app|in the text message)@end.",
-        "@purpose, @ask the (code|number|reference|booking code|6-digit order number) (from the receipt|we printed for you|from your confirmation e-mail|in the top corner)@end.",
+        "(By the way|For your safety|As always), you may get a (code|OTP|one-time password|verification code|6-digit code), (it is for you alone|never pass it on|type it in yourself).",
     ),
     (
         "(Did you get|Have you received) the (code|SMS|text message)? (Give it to me|Send me the numbers|I need that code) (and I'm in|so I can confirm|to move on).",
-        "(Did you get|Have you received) the (code|SMS|text message)? (Use it yourself|Enter it in the app|Keep that code private)(.| and you're done.| and log in.)",
+        "(Did you get|Have you received) my last message? (Read it at your leisure|No need to answer it|Tell me if it is unclear).",
     ),
     (
         "(I need you to|You have to|Please) (forward|send|tell) me the (login code|two-factor code|2FA code|access code) (before it expires|quickly|now).",
@@ -94,22 +94,22 @@ CARD_AND_CVV = (
     ),
     (
         "(Card number, expiry and CVV|Full card number and CVC|All digits of the card plus security code)@end.",
-        "(Name, order number and date|Full name and postal code|Last four digits plus the amount)@end.",
+        "(Only the last four digits|Just the last four digits|The last four digits and no more)@end.",
     ),
     (
         "(Read me|Dictate|Spell out) (all the numbers|everything printed|the whole number) on your card(, front and back|, also the back|, including the signature strip).",
-        "(Read me|Check|Tell me) (the last four numbers|the name printed|the logo) on your card(, not the rest|, nothing else|, that's enough).",
+        "(Check|Look at) the last four numbers on your card(, not the rest|, nothing else|, that's enough).",
     ),
     (
         "(Your card was declined|The payment failed|I can't see the payment), so @ask the card number (again |)with the (CVV|security code)@end.",
-        "(Your card was declined|The payment failed|I can't see the payment), so (try|use) the payment link (again |)with (another card|the same card).",
+        "(If your card is declined|If the payment fails|If you can't see the payment), (try|use) the payment link again with (another card|the same card).",
     ),
 )
 
 PIN = (
     (
         "@purpose, @ask (your PIN|your card PIN|the PIN of your card|your 4-digit PIN|your banking PIN)@end.",
-        "@purpose, @ask (your zip code|your room number|the number of your order|your 4-digit table number|your street)@end.",
+        "(By the way|For your safety|As always), (nobody needs|I don't need|we never need) (your PIN|your card PIN|the PIN of your card|your 4-digit PIN|your banking PIN)(.|, so keep it.)",
     ),
     (
         "(What|And what)('s| is) (your|the) (PIN|PIN code|PIN number|ATM PIN)( again|, please| for the account|)?",
@@ -128,13 +128,12 @@ PIN = (
 SECURITY_ANSWER = (
     (
         "@purpose, @ask (the answer to your security question|your secret answer|your secret word|your security answers|your memorable word)@end.",
-        "@purpose, @ask (the answer to my last question|your arrival time|your preferred day|the names of the guests|your seat choice)@end.",
+        "@purpose, (I only need|all I need is) (a yes or no|your consent|a short okay|the answer to my last question)(.|, please.|, nothing secret.)",
     ),
     (
         "What (was|is) (the name of your first pet|your mother's maiden name|the street you grew up on|your first teacher's name)? "
         "(It's your security question|I need it to get into your account|That's your secret answer).",
-        "What (was|is) (the name of your hotel|your preferred language|the street of the pickup|your guest's name)? "
-        "(It's for the driver|I need it to fill in the form|That's all I need).",
+        "What is (your preferred language|the best way to reach you|the best hour to write to you)? (It's for my note|That's all I need|I'd like to note it).",
     ),
     (
         "(Your account|The profile) has (two|three) secret questions, (tell me the answers|what did you put there|send me the answers), (please|thanks|and I'll reset it).",
@@ -142,7 +141,7 @@ SECURITY_ANSWER = (
     ),
     (
         "(Which|What) (secret word|code word|security phrase) did you (choose|set up|give the bank)?",
-        "(Which|What) (day|room|time slot|drink) did you (choose|settle on|agree on)?",
+        "(Which|What) (secret word|code word|security phrase) you (choose|set up), (nobody else should know|only you should know).",
     ),
 )
 
@@ -161,7 +160,7 @@ REMOTE_ACCESS = (
     ),
     (
         "(Share|Please share) the (remote session|desktop sharing|TeamViewer) (code|password|ID) (with me|here) and (I'll fix it from here|lean back|I do the rest).",
-        "(Share|Please share) the (error message|order confirmation|meeting) (text|number|date) (with me|here) and (I'll check it from here|lean back|I do the rest).",
+        "(Share|Please share) the (error message|last line you see) (with me|here) and (I'll check it from here|I'll look it up).",
     ),
 )
 
@@ -176,7 +175,7 @@ CARD_PHOTO = (
     ),
     (
         "(A selfie with|A clear picture of) your (open passport and card|bank card|card showing the CVV) (is enough|would do|is what I need)@end.",
-        "(A short note on|A clear picture of) your (seat number|broken part|parcel showing the address) (is enough|would do|is what I need)@end.",
+        "(A short note|A few words) (is enough|would do|is what I need)@end.",
     ),
     (
         "(Hold your card up to the camera|Scan your card) and (send me the image|share the picture with me), (both sides|with the code on the back|uncovered).",
@@ -187,23 +186,23 @@ CARD_PHOTO = (
 LOGIN_BUNDLE = (
     (
         "@purpose, @ask (your username and password|your login details|your login and PIN|your account credentials|your e-mail and its password)@end.",
-        "@purpose, @ask (your username and city|your travel details|your name and street|your account number|your e-mail and phone number)@end.",
+        "(By the way|For your safety|As always), (keep|guard|never share) (your username and password|your login details|your login and PIN|your account credentials)(.|, please.)",
     ),
     (
         "(Give me|Send me|Just send|Let me have) your (credentials|login|login data|access data) and I'll (do it for you|log in for you|book it in your name|sort it out).",
-        "(Give me|Send me|Just send|Let me have) your (flight number|address|travel data|order number) and I'll (do it for you|look it up for you|book it in your name|sort it out).",
+        "(Keep|Guard|Never share) your (credentials|login|login data|access data) and I'll (do it without|look it up on my side|help you from here).",
     ),
     (
         "(E-mail|Text|Message) me your (bank login|online banking password|wallet login) (and|so) I (can transfer it|move the money|pay it out).",
-        "(E-mail|Text|Message) me your (receipt|invoice|order number) (and|so) I (can transfer it|check the money|pay it out).",
+        "(E-mail|Text|Message) me (any time|whenever you like) (and|so) I (can help|can look it up|will answer).",
     ),
     (
         "(User ID, password and PIN|Login plus password|Username, password, date of birth)@end.",
-        "(Name, city and date|Order number plus city|Street, number, date of birth)@end.",
+        "(Only the year of birth|Date of birth|The first two letters of the street)@end.",
     ),
     (
         "I'll (just |)(use your|log in with your|sign in through your) @account, (what are the login details|what's the user name and password|send both).",
-        "You can (just |)(use your|log in with your|sign in through your) @account, (all the details are there|that's the quickest way|and change it).",
+        "You can (just |)(use your|log in with your|sign in through your) @account(, all the details are there|, that's the quickest way|).",
     ),
 )
 

@@ -14,7 +14,7 @@ SLOTS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "agent": {
         "labels": ("agent", "agent_name", "your name", "rep_name", "signature", "operator", "staff name"),
-        "values": ("Anna", "Joel", "Kim", "Ravi", "Elena", "Marcus", "the support team", "Sofia", "[NAME_1]"),
+        "values": ("Anna", "Joel", "Kim", "Ravi", "Elena", "Marcus", "Sofia", "[NAME_1]"),
     },
     "order": {
         "labels": ("order_id", "order number", "ticket_id", "case number", "reference", "booking ref", "order_no",
@@ -31,7 +31,7 @@ SLOTS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "link": {
         "labels": ("link", "url", "tracking_link", "help page", "form link", "survey url"),
-        "values": ("example.com/help", "www.example.org/track", "the help page", "example.com/returns"),
+        "values": ("example.com/help", "www.example.org/track", "the help page", "example.com/contact"),
     },
 }  # fmt: skip
 """For each kind of slot: what templates call it, and values that fill it."""
@@ -43,20 +43,16 @@ GREETINGS = (
     "(Welcome|Welcome back), @name!", "Good (morning|afternoon|evening), @name.", "@name, (thanks|thank you).",
 )  # fmt: skip
 SENTENCES = (
-    "(Your|The) (order|booking|case|request) (number |reference |)is @order.",
-    "(This|Your request) (is|has been) (logged|registered|saved) (under|as) @order.",
-    "(I have|I've|We have) (opened|created|updated) (case|ticket) @order (for you|for this|).",
-    "(It|Your order|The parcel) (should|will) (arrive|be there|be with you) (by|on|before) @date.",
-    "(Please|Kindly) (reply|get back to us|let us know) (by|before) @date.",
-    "(You will|You'll) hear (back |)from us (by|on|before) @date.",
-    "(The total|The amount|The full price|The fee) (is|comes to|will be) @amount.",
-    "(A refund|A credit) of @amount (will be|has been) (issued|sent|booked) (to your account|to you|).",
-    "(You can find|There are) more details (at|on|here:) @link.",
-    "(Please|You can) (follow|use|open) @link (to continue|to track it|for the form).",
-    "(Your|The) (appointment|delivery|visit) is (set|scheduled|planned) for @date.",
-    "(I have|I've) (noted|added) (this|it) (to|in) (your|the) (file|profile|account) (under|as) @order.",
-    "My name is @agent and I (will be helping|am helping|will look after) you (today|).",
-    "(You are|You're) (speaking|chatting) with @agent (today|).",
+    "(I have|I've) (noted|saved|logged) (this|our chat|your message) (as|under) @order.", "The (reference|number) (of|for) this chat is @order.",
+    "(You can|Please) (quote|mention) @order if you (write|contact us) again.", "(More help|More detail|Further help) (can be found|is) (at|on|here:) @link.",
+    "(Tell us how we did|Rate this chat|Leave your feedback) (at|on|here:) @link.", "(I have|I've) asked @agent to (help|look into it|join us).",
+    "@agent (will|can) (help|take over|be with you) (shortly|in a moment|too).", "(Let me|I'll) (check|look into) (that|it), @name.", "(One moment|Just a second|Bear with me), @name.",
+    "This (chat|request|conversation) (is|has been) (logged|registered|saved) (under|as) @order.", "(I have|I've|We have) (opened|created|updated) (case|ticket) @order (for this|for our chat|).",
+    "(You can find|There are) more details (at|on|here:) @link.", "(You can|Feel free to) (read more|look it up) at @link (too|any time|).",
+    "(I have|I've) (noted|added) (this|it) (to|in) (your|the) file (under|as) @order.",
+    "My name is @agent and I (will be helping|am helping|will look after) you (today|).", "(You are|You're) (speaking|chatting) with @agent (today|).",
+    "(Our|The) chat is (closed|not staffed|open as usual) on @date.", "(We are|Our team is) back (as usual|at full strength) (on|from) @date.", "(New|Other) opening hours apply from @date.",
+    "(A call|A call to us|The helpline) (is|costs) @amount.", "Chatting is free, (a call|a text) is @amount.",
 )  # fmt: skip
 SIGNOFFS = (
     "(Best|Kind|Warm|) regards, @agent", "(Best|Cheers|Thanks|Sincerely), @agent", "- @agent",
