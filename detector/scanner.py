@@ -6,6 +6,7 @@ engine's business, what a dialogue looks like to it the renderer's.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -17,6 +18,8 @@ from detector.records import Dialogue
 from detector.render import Rendered, Renderer, Slot
 
 Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
+
+_WORD = re.compile(r"\w+(?:['’]\w+)*")
 
 SLICE_TOKENS = 1 << 18
 """Tokens whose raw scores are held at a time: with 40 codes about 40 MB, and as much for offsets."""
@@ -153,9 +156,19 @@ def evidence(turn: TurnScores, code: int, text: str) -> tuple[int, int]:
         first -= 1
     while last + 1 < len(scores) and scores[last + 1] >= limit:
         last += 1
-    start, end = turn.offsets[first][0], turn.offsets[last][1]
-    while start > 0 and text[start - 1].isalnum() and text[start].isalnum():
-        start -= 1
-    while end < len(text) and text[end].isalnum() and text[end - 1].isalnum():
-        end += 1
+    start, end = _whole_words(text, turn.offsets[first][0], turn.offsets[last][1])
     return (start, end) if end > start else whole
+
+
+def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
+    """The span widened to whole words, less the blanks and stops before and the blanks after it."""
+    while start < end and (text[start].isspace() or text[start] in ".,;:!?)"):
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    for word in _WORD.finditer(text):
+        if word.start() < start < word.end():
+            start = word.start()
+        if word.start() < end < word.end():
+            end = word.end()
+    return start, end
