@@ -143,7 +143,7 @@ def _compress(source: Path, target: Path, base_sha256: str) -> None:
             packed[name + SCALE] = scale
         else:
             packed[name] = tensor.to(torch.bfloat16) if name.startswith("backbone.") else tensor
-    save_file(packed, target, metadata={"format": "pt", "base_sha256": base_sha256})
+    save_file(packed, target, metadata={"base_sha256": base_sha256})  # one entry: several have no fixed order
 
 
 def _bare(config: PackConfig, training: dict[str, Any]) -> ReleaseInfo:
