@@ -30,8 +30,8 @@ from eval.exam.resampling import Counts as Draws
 from eval.exam.resampling import ratio, resamples
 from eval.exam.summary import shown
 from eval.metrics import Floats, Truth
-from eval.reading import read_verdicts
 from eval.run import refuse_no_folder
+from eval.truth import read_records
 
 CHUNK = 256
 WHOLE = -1
@@ -76,7 +76,7 @@ def outcome(
         refuse_no_folder(config.out)
     known = outcomes(log, config.outcome, config.by)
     if config.verdicts is not None:
-        verdicts = read_verdicts(config.verdicts)
+        verdicts = read_records(config.verdicts, Verdict, "E_VERDICT")
     else:
         from eval.baselines.named import named
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -26,6 +26,7 @@ from detector.ingest.config import ReadConfig
 from detector.ingest.read import Counts, Loaded, open_logs, read
 from detector.masking import mask_dialogue
 from detector.records import Dialogue, Finding, Verdict
+from eval.truth import read_records
 
 JUDGEMENTS = ("right", "wrong", "arguable")
 COLUMNS = (
@@ -69,7 +70,7 @@ def sample(verdicts: Path, /, *, config: Annotated[SampleConfig, Parameter(name=
         raise ConfigError(
             "E_OPTION", f"--out {config.out}: name a new .csv or .md file in a folder that exists"
         )
-    drawn = draw(read_verdicts(verdicts), config.n, config.seed)
+    drawn = draw(read_records(verdicts, Verdict, "E_VERDICT"), config.n, config.seed)
     if not drawn:
         raise InputRefused("E_EMPTY", f"{verdicts}: holds no finding, so there is nothing to read")
     wanted = {name for name, _ in drawn}
@@ -85,23 +86,6 @@ def sample(verdicts: Path, /, *, config: Annotated[SampleConfig, Parameter(name=
     with atomic_file(config.out) as file:
         file.write((_csv(rows) if config.out.suffix == ".csv" else _markdown(rows)).encode())
     print(f"{len(rows)} findings in {config.out}; fill in {', '.join(JUDGEMENTS)}, then: dialint eval tally")
-
-
-def read_verdicts(path: Path) -> Iterator[Verdict]:
-    """The verdicts of a JSONL file of `dialint score`.
-
-    Raises:
-        InputRefused: it cannot be read, or a line is no verdict.
-    """
-    try:
-        with open(path, "rb") as file:
-            for number, line in enumerate(file, 1):
-                try:
-                    yield Verdict.model_validate_json(line)
-                except ValueError:
-                    raise InputRefused("E_VERDICT", f"{path}, line {number}: not a verdict") from None
-    except OSError as error:
-        raise InputRefused("E_READ", f"{path}: {error.strerror}") from None
 
 
 def draw(verdicts: Iterable[Verdict], n: int, seed: int) -> list[tuple[str, Finding]]:

@@ -6,17 +6,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from detector.detectors import Detector
-from detector.errors import ConfigError
+from detector.errors import ConfigError, InputRefused
 from detector.ingest.config import ReadConfig
 from detector.ingest.read import Counts, Loaded, open_logs, read
-from detector.records import Example, Finding, Label, Verdict
+from detector.records import Example, Finding, Label, Record, Verdict
 from eval.metrics import Floats, Truth
+
+Kind = TypeVar("Kind", bound=Record)
 
 CHUNK = 256
 Results: TypeAlias = Sequence[tuple[Example, Verdict]]
@@ -53,21 +55,31 @@ class Pairs:
     dialogue: Places
 
 
-def read_examples(path: Path) -> Iterator[Example]:
-    """Every example of a JSONL file.
+def read_records(path: Path, kind: type[Kind], code: str) -> Iterator[Kind]:
+    """Every record of a JSONL file.
 
     Raises:
-        ConfigError: the file cannot be read or holds something else.
+        InputRefused: the file cannot be read or holds something else; the error has `code`.
     """
     try:
         with open(path, "rb") as file:
             for number, line in enumerate(file, 1):
                 try:
-                    yield Example.model_validate_json(line)
+                    yield kind.model_validate_json(line)
                 except ValueError:
-                    raise ConfigError("E_EXAMPLE", f"{path}, line {number}: not an example") from None
+                    what = kind.__name__.lower()
+                    raise InputRefused(code, f"{path}, line {number}: no valid {what}") from None
     except OSError as error:
-        raise ConfigError("E_EXAMPLE", f"{path}: {error.strerror}") from None
+        raise InputRefused(code, f"{path}: {error.strerror}") from None
+
+
+def read_examples(path: Path) -> Iterator[Example]:
+    """Every example of a JSONL file.
+
+    Raises:
+        InputRefused: the file cannot be read or holds something else.
+    """
+    return read_records(path, Example, "E_EXAMPLE")
 
 
 def labelled(log: Path, labels: Path) -> Iterator[Example]:
@@ -77,15 +89,7 @@ def labelled(log: Path, labels: Path) -> Iterator[Example]:
         ConfigError: the labels cannot be read, or one is of a dialogue or turn that the log has not.
     """
     waiting: dict[str, list[Label]] = {}
-    try:
-        lines = labels.read_bytes().splitlines()
-    except OSError as error:
-        raise ConfigError("E_LABEL", f"{labels}: {error.strerror}") from None
-    for number, line in enumerate(lines, 1):
-        try:
-            label = Label.model_validate_json(line)
-        except ValueError:
-            raise ConfigError("E_LABEL", f"{labels}, line {number}: not a label") from None
+    for label in read_records(labels, Label, "E_LABEL"):
         waiting.setdefault(label.dialogue_id, []).append(label)
     for item in read(open_logs([str(log)]), ReadConfig(), Counts()):
         if isinstance(item, Loaded):

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes the embedded release again from the data folder, with fixed seeds. About 75 minutes on two cores.
+# Makes a scanner release from the data folder by the embedded one's recipe, with fixed seeds. About 75
+# minutes on two cores. (embedded-2 was taught with the training families of commit 0ae7a7e.)
 #
 #   DIALINT_DATA=path/to/data runs/embedded.sh [WORK_FOLDER]
 #

@@ -27,12 +27,12 @@ FIGURES = (
 SUMMARY = (
     ("Macro average precision", "macro_average_precision"),
     ("of the covered codes", "macro_average_precision_covered"),
-    ("Macro F1 at the thresholds", "macro_f1"),
+    ("Macro F1 of the covered codes", "macro_f1_covered"),
     ("Precision of findings", "precision_of_findings"),
     ("Recall of errors", "recall_of_errors"),
     ("Flagged turns per 100", "flagged_per_100_turns"),
     ("Wrong findings per 100 turns", "wrong_findings_per_100_turns"),
-    ("False alarms per 100 at recall .5", "macro_false_alarms_at_recall_50"),
+    ("False alarms per 100 at recall .5, covered codes", "macro_false_alarms_at_recall_50_covered"),
 )
 
 

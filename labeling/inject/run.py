@@ -201,9 +201,10 @@ def _write_mixed(
     order.shuffle(drafts)
     pool = pool_of(drafts, order)
     mixers = [_mixer(config, plan, use, pool) for use in plan.uses]
-    known: Counter[str] = Counter()
+    left_out = 0
 
     def examples() -> Iterator[Example]:
+        nonlocal left_out
         shown: set[str] = set()
         for turn in range(plan.rounds):
             for draft in drafts:
@@ -214,7 +215,7 @@ def _write_mixed(
                 if plan.name == "train":
                     taught.update(words)
                 elif plan.unseen and words & taught:
-                    known["n"] += 1
+                    left_out += 1
                     made = [draft.example(plan.name)]
                 for example in made:
                     if example.dialogue.id not in shown:
@@ -226,7 +227,7 @@ def _write_mixed(
         dict(sorted(sum((getattr(mixer, name) for mixer in mixers), Counter[str]()).items()))
         for name in ("counts", "twins")
     )
-    return {**entry, "families": counts, "twins": twins, "left_out_as_taught": known["n"]}
+    return {**entry, "families": counts, "twins": twins, "left_out_as_taught": left_out}
 
 
 def _wordings(example: Example) -> Iterator[tuple[str, str]]:

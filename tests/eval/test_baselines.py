@@ -52,7 +52,6 @@ def write_examples(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    pytest.importorskip("sklearn")
     home = tmp_path_factory.mktemp("baselines")
     examples = write_examples(home / "examples")
     for kind in ("rules", "tfidf"):

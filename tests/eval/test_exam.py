@@ -10,7 +10,7 @@ import pytest
 import tiny
 
 from detector.detectors import DetectorConfig
-from detector.errors import ConfigError
+from detector.errors import ConfigError, UserError
 from detector.pipeline import load_detector
 from detector.records import Dialogue, Example, Finding, Label, Turn, Verdict
 from detector.taxonomy import Taxonomy, load
@@ -201,11 +201,11 @@ def test_a_log_with_labels_of_its_own_is_an_exam_too() -> None:
     [
         ('{"dialogue_id": "nobody", "turn": 1, "code": "T1", "probability": 1, "method": "x"}', "is not in"),
         ('{"dialogue_id": "bank-01", "turn": 99, "code": "T1", "probability": 1, "method": "x"}', "has not"),
-        ('{"turn": 1}', "line 1: not a label"),
+        ('{"turn": 1}', "line 1: no valid label"),
     ],
 )
 def test_a_label_without_its_turn_is_refused(line: str, told: str, tmp_path: Path) -> None:
     (tmp_path / "labels.jsonl").write_text(line + "\n")
     log = Path(__file__).parents[2] / "app/sample/dialogues.jsonl"
-    with pytest.raises(ConfigError, match=told):
+    with pytest.raises(UserError, match=told):
         list(labelled(log, tmp_path / "labels.jsonl"))
