@@ -31,9 +31,20 @@ class Thinned(Random):
     def choice(self, seq: Any) -> Any:
         """As Random's; the same part of a tuple every time."""
         if self._share < 1 and isinstance(seq, tuple):
-            ranked = sorted(seq, key=lambda item: hashlib.sha256(repr(item).encode()).digest())
-            seq = ranked[: max(1, round(self._share * len(seq)))]
+            seq = _part(seq, self._share)
         return super().choice(seq)
+
+
+_PARTS: dict[tuple[float, int], tuple[Any, Any]] = {}
+"""Parts of tuples already ranked, by share and identity; each holds its tuple, so that no id comes again."""
+
+
+def _part(seq: tuple[Any, ...], share: float) -> Any:
+    key = (share, id(seq))
+    if key not in _PARTS:
+        ranked = sorted(seq, key=lambda item: hashlib.sha256(repr(item).encode()).digest())
+        _PARTS[key] = (seq, ranked[: max(1, round(share * len(seq)))])
+    return _PARTS[key][1]
 
 
 def say(grammar: Grammar, rng: Random, start: str = "say", **values: str) -> str:
