@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
+from itertools import permutations
 from random import Random
 
 from labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
@@ -60,24 +62,31 @@ def _value(form: str, rng: Random) -> str:
 
 def _two_values(kind: str, rng: Random) -> tuple[str, str]:
     """Two different values of a kind, mostly of one form."""
-    form = rng.choice(VALUES[kind])
+    forms = list(VALUES[kind])  # a list: `Thinned` must leave enough of them to find two that differ
+    form = rng.choice(forms)
     while True:
         one = _value(form, rng)
         mixed = kind not in ALIKE and rng.random() < 0.25
-        other = _value(rng.choice(VALUES[kind]) if mixed else form, rng)
+        other = _value(rng.choice(forms) if mixed else form, rng)
         apart = one.lower() not in other.lower() and other.lower() not in one.lower()
         if apart and not same_value(one, other):
             return one, other
-        form = rng.choice(VALUES[kind])
+        form = rng.choice(forms)
 
 
 def _two_nouns(kinds: tuple[str, ...], rng: Random) -> tuple[str, str, str]:
     """One of the kinds and two attributes of it that nobody takes for each other."""
-    while True:
-        kind = rng.choice(kinds)
-        noun, beside = rng.sample(ATTRIBUTES[kind], 2)
-        if not any({noun, beside} <= group for group in NEAR):
-            return kind, noun, beside
+    apart = {kind: pairs for kind in kinds if (pairs := _apart(kind))}
+    kind = rng.choice(list(apart))
+    noun, beside = rng.choice(apart[kind])
+    return kind, noun, beside
+
+
+@cache
+def _apart(kind: str) -> list[tuple[str, str]]:
+    """The pairs of a kind's attributes that are not near each other."""
+    pairs = permutations(ATTRIBUTES[kind], 2)
+    return [(noun, beside) for noun, beside in pairs if not any({noun, beside} <= group for group in NEAR)]
 
 
 def _open(turn: DraftTurn) -> bool:
