@@ -30,15 +30,15 @@ def scan_loss(config: ScanConfig, model: ScanModel, batch: Sequence[Target]) -> 
     with torch.autocast("cpu", torch.bfloat16):
         states = model.hidden(row)
     states = states.float()
-    turns = model.turn_head(states[places.slots])
+    evidence = model.span_head(states[places.tokens])
+    turns = model.turn_scores(states[places.slots], evidence, places.lengths)
     ends = model.dialogue_head(states[places.ends])
     ended = [target for target in batch if target.window.dialogue_slot is not None]
     judged = [place for place, target in enumerate(ended) if target.dialogue is not None]
     loss = (
         _entropy(config, turns, [target.turns for target in batch])
         + _entropy(config, ends[judged], [t.dialogue[None] for t in ended if t.dialogue is not None])
-        + config.span_weight
-        * _entropy(config, model.span_head(states[places.tokens]), [target.spans for target in batch])
+        + config.span_weight * _entropy(config, evidence, [target.spans for target in batch])
     )
     errors, twins = _rivals(batch, turns, ends)
     if config.pair_weight and errors:

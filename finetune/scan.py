@@ -74,6 +74,8 @@ class ScanConfig:
     """Exponent of the focal loss; 0 is plain cross-entropy."""
     history: bool = True
     """Tell the model which words were said before, and by whom."""
+    evidence: bool = True
+    """Let a turn's score take in its strongest evidence token."""
     adapter: Literal["none", "lora"] = "none"
     """Train all weights, or low-rank adapters that are merged at the end."""
     rank: int = 16
@@ -215,7 +217,7 @@ def _model(config: ScanConfig, base: dict[str, Any], n_codes: int) -> ScanModel:
     from detector.engines.scan_model import ScanModel, backbone_from_config
 
     torch.manual_seed(config.seed)
-    model = ScanModel(backbone_from_config(base), n_codes, config.history)
+    model = ScanModel(backbone_from_config(base), n_codes, config.history, config.evidence)
     if not config.from_scratch:
         weights = load_file(config.base / WEIGHTS)
         wanted = model.backbone.state_dict().keys()
@@ -231,6 +233,8 @@ def _model(config: ScanConfig, base: dict[str, Any], n_codes: int) -> ScanModel:
         torch.nn.init.zeros_(model.history.weight)  # a base that was never told starts as it is
     for head in (model.turn_head, model.dialogue_head, model.span_head):
         torch.nn.init.constant_(head.bias, -4.0)  # errors are rare: start from that prior
+    if config.evidence:
+        torch.nn.init.zeros_(model.turn_head.bias)  # the strongest token brings it
     return model
 
 

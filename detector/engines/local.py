@@ -13,7 +13,7 @@ from transformers.initialization import no_init_weights
 
 from detector.engines import packed
 from detector.engines.faithful import BROKEN, refuse_unfaithful
-from detector.engines.scan_model import ScanModel, backbone_from_config
+from detector.engines.scan_model import EVIDENCE_WEIGHT, ScanModel, backbone_from_config
 from detector.errors import ConfigError, ReleaseRefused
 from detector.release import SCALE, Release
 from detector.render import Rendered, tokenizer_of
@@ -108,9 +108,9 @@ def read_heads(
 ) -> list[WindowScores]:
     """The heads' logits for a row of windows."""
     places = head_places(windows, row)
-    turns = model.turn_head(states[places.slots]).cpu().numpy()
-    tokens = model.span_head(states[places.tokens]).cpu().numpy()
-    spans = np.split(tokens, np.cumsum(places.lengths)[:-1]) if places.lengths else []
+    evidence = model.span_head(states[places.tokens])
+    turns = model.turn_scores(states[places.slots], evidence, places.lengths).cpu().numpy()
+    spans = np.split(evidence.cpu().numpy(), np.cumsum(places.lengths)[:-1]) if places.lengths else []
     dialogues = iter(model.dialogue_head(states[places.ends]).cpu().numpy())
     results, at = [], 0
     for window in windows:
@@ -191,7 +191,9 @@ def _known_tokens(release: Release, model: ScanModel) -> None:
 
 def _empty(release: Release) -> ScanModel:
     info = release.info
-    return ScanModel(backbone_from_config(release.config), len(info.head_codes), info.render.history)
+    backbone = backbone_from_config(release.config)
+    evidence = EVIDENCE_WEIGHT in release.tensors
+    return ScanModel(backbone, len(info.head_codes), info.render.history, evidence)
 
 
 _TYPES = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "I8": torch.int8}

@@ -1,7 +1,8 @@
 """The scanner's network: any Hugging Face backbone and one linear head over its hidden states.
 
 The head reads verdict slots (turn codes), the dialogue slot (dialogue codes) and the agent's own
-tokens (evidence). Training and scoring share this module; it does not know dialogues.
+tokens (evidence); a turn's score may take in its strongest token. Training and scoring share this
+module; it does not know dialogues.
 """
 
 from __future__ import annotations
@@ -15,12 +16,18 @@ from transformers import AutoConfig, AutoModel, PretrainedConfig, PreTrainedMode
 from detector.engines import packed
 from detector.history import KINDS
 
+EVIDENCE_WEIGHT = "evidence_weight"
+"""Tensor of a release whose turns' scores take in their evidence; older ones have none."""
+
 
 class ScanModel(nn.Module):
     """`backbone` gives hidden states; three linear heads of shape (codes, hidden) read them. With
-    `history` a learnt vector for each token's history is added to its embedding."""
+    `history` a learnt vector for each token's history is added to its embedding, with `evidence` a turn's
+    score is its slot's plus a learnt weight, shape (codes,), times that of its strongest token."""
 
-    def __init__(self, backbone: PreTrainedModel, n_codes: int, history: bool = False) -> None:
+    def __init__(
+        self, backbone: PreTrainedModel, n_codes: int, history: bool = False, evidence: bool = False
+    ) -> None:
         super().__init__()
         self.backbone = backbone
         hidden = backbone.config.hidden_size
@@ -28,6 +35,7 @@ class ScanModel(nn.Module):
         self.dialogue_head = nn.Linear(hidden, n_codes)
         self.span_head = nn.Linear(hidden, n_codes)
         self.history = nn.Embedding(KINDS, hidden) if history else None
+        self.evidence_weight = nn.Parameter(torch.ones(n_codes)) if evidence else None
         self._first_position = self.first_position
 
     @property
@@ -59,6 +67,18 @@ class ScanModel(nn.Module):
         )
         states: torch.Tensor = output.last_hidden_state[0]
         return states
+
+    def turn_scores(self, slots: torch.Tensor, tokens: torch.Tensor, lengths: list[int]) -> torch.Tensor:
+        """Logits of turns, shape (slots, codes): of the slots' hidden states `slots`, shape (slots, hidden),
+        and the evidence logits `tokens`, shape (tokens, codes), of which `lengths` belong to each slot.
+        Where a slot has none, the evidence head's bias stands for it."""
+        scores: torch.Tensor = self.turn_head(slots)
+        if self.evidence_weight is None or not lengths:
+            return scores
+        counts = torch.tensor(lengths, device=tokens.device)
+        strongest = torch.segment_reduce(tokens, "max", lengths=counts, axis=0)
+        strongest = torch.where(counts[:, None] > 0, strongest, self.span_head.bias)
+        return scores + self.evidence_weight * strongest
 
     def inputs(self, ids: torch.Tensor, said: torch.Tensor | None) -> dict[str, torch.Tensor]:
         """What the backbone is called with, for token ids and their history of one shape."""

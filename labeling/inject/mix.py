@@ -16,6 +16,11 @@ from labeling.inject.draft import Draft, Family, HardNegative, Made, Pool
 
 Text = TypeVar("Text")
 
+DENSE = frozenset({"L1", "L2"})
+"""Codes that are errors in any context: several may stand in one dialogue, to teach more with its tokens."""
+MOST_DENSE = 4
+"""Such errors in one dialogue, at most."""
+
 MAX_POOLED = 4000
 """Texts of each kind and domain that are kept to borrow from."""
 
@@ -56,7 +61,8 @@ def _probed(twin: Draft, before: Draft, code: str) -> Draft:
 @dataclass
 class Mixer:
     """Puts errors of `families` into drafts of one split; `share` of them get one, `second` of those a
-    second one, and `hard` of the others a hard negative. `counts` is kept by family and negative."""
+    second one; of the others `dense` get several of `DENSE`, and `hard` of the rest a hard negative.
+    `counts` is kept by family and negative, `dense_counts` apart, so that each kind keeps its balance."""
 
     families: Sequence[Family]
     pool: Pool
@@ -64,21 +70,25 @@ class Mixer:
     negatives: Sequence[HardNegative] = ()
     hard: float = 0.5
     second: float = 0.15
+    dense: float = 0.0
     twinned: bool = True
     counts: Counter[str] = field(default_factory=Counter)
+    dense_counts: Counter[str] = field(default_factory=Counter)
     twins: Counter[str] = field(default_factory=Counter)
 
     def examples(self, draft: Draft, rng: Random, split: str, tag: str = "") -> list[Example]:
         """The draft with its error and clean twin, or clean; `tag` keeps ids apart."""
-        first = self._made(draft, rng, frozenset()) if rng.random() < self.share else None
+        first = self._made(draft, rng, frozenset(), self.counts) if rng.random() < self.share else None
         if first is None:
-            return [self._clean(draft, rng, tag).example(split)]
+            several = self._several(draft, rng, tag) if self.dense and rng.random() < self.dense else None
+            return [(several or self._clean(draft, rng, tag)).example(split)]
         family, made = first
         stem = f"{draft.id}~{tag}{family.name}"
         error, twins = made.error, [_probed(made.twin, draft, family.code)] if made.twin else []
         if rng.random() < self.second:
             codes = frozenset(mark.code for turn in error.turns for mark in turn.marks)
-            more = self._made(error, rng, codes | {"R1"})  # R1 cuts the talk off, and the first error with it
+            # not R1: it cuts the talk off, and the first error with it
+            more = self._made(error, rng, codes | {"R1"}, self.counts)
             error = more[1].error if more else error
         if not self.twinned:
             twins = []
@@ -87,6 +97,15 @@ class Mixer:
         return [replace(error, id=stem).example(split, pair)] + [
             replace(twin, id=f"{stem}~twin").example(split, pair) for twin in twins
         ]
+
+    def _several(self, draft: Draft, rng: Random, tag: str) -> Draft | None:
+        """The draft with errors of `DENSE`, or None where it has no place for one."""
+        without = frozenset(family.code for family in self.families) - DENSE
+        several = draft
+        for _ in range(rng.randint(1, MOST_DENSE)):
+            if more := self._made(several, rng, without, self.dense_counts):
+                several = more[1].error
+        return replace(several, id=f"{draft.id}~{tag}dense") if several is not draft else None
 
     def _clean(self, draft: Draft, rng: Random, tag: str) -> Draft:
         """The draft as it is, or with a hard negative of the kind made least so far."""
@@ -99,22 +118,25 @@ class Mixer:
                 return replace(made, id=f"{draft.id}~{tag}{negative.name}")
         return draft
 
-    def _made(self, draft: Draft, rng: Random, without: frozenset[str]) -> tuple[Family, Made] | None:
+    def _made(
+        self, draft: Draft, rng: Random, without: frozenset[str], counts: Counter[str]
+    ) -> tuple[Family, Made] | None:
         by_code: dict[str, list[Family]] = defaultdict(list)
         for family in self.families:
             if family.code not in without:
                 by_code[family.code].append(family)
         while by_code:
             codes = list(by_code)
-            code = rng.choices(codes, [self._need(code) for code in codes])[0]
+            code = rng.choices(codes, [_need(code, counts) for code in codes])[0]
             choice = by_code.pop(code)
-            need = {family.name: (self.counts[family.name] + 1) * rng.uniform(0.5, 1.5) for family in choice}
+            need = {family.name: (counts[family.name] + 1) * rng.uniform(0.5, 1.5) for family in choice}
             for family in sorted(choice, key=lambda family: need[family.name]):
                 if made := family.make(draft, rng, self.pool):
-                    self.counts[family.name] += 1
+                    counts[family.name] += 1
                     return family, made
         return None
 
-    def _need(self, code: str) -> float:
-        made = sum(count for name, count in self.counts.items() if name.startswith(f"{code}."))
-        return WEIGHTS.get(code, 1.0) / (made + 20) ** 2
+
+def _need(code: str, counts: Counter[str]) -> float:
+    made = sum(count for name, count in counts.items() if name.startswith(f"{code}."))
+    return WEIGHTS.get(code, 1.0) / (made + 20) ** 2

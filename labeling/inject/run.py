@@ -54,9 +54,11 @@ class InjectConfig:
     share: float = 0.75
     """Share of training dialogues that get an error, each round."""
     hard: float = 0.8
-    """Share of the other training dialogues that get a hard negative."""
+    """Share of the remaining training dialogues that get a hard negative."""
     second: float = 0.5
     """Share of the dialogues with an error that get a second one, in another turn."""
+    dense: float = 0.3
+    """Share of the other training dialogues that get several errors of language, which need no context."""
     eval_rounds: int = 2
     """The same for dev, calibration and test sets."""
     eval_share: float = 0.22
@@ -73,7 +75,7 @@ class InjectConfig:
     """Share of the training wordings that is used; less than all is for the ablation."""
 
     def __post_init__(self) -> None:
-        for name in ("share", "hard", "second", "eval_share", "wordings"):
+        for name in ("share", "hard", "second", "dense", "eval_share", "wordings"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ConfigError("E_OPTION", f"--{name.replace('_', '-')} must lie between 0 and 1")
         for name in ("rounds", "eval_rounds", "limit", "domain_limit"):
@@ -223,11 +225,11 @@ def _write_mixed(
                         yield example
 
     entry = _write_examples(config.out / f"{plan.name}.jsonl", examples())
-    counts, twins = (
+    counts, dense, twins = (
         dict(sorted(sum((getattr(mixer, name) for mixer in mixers), Counter[str]()).items()))
-        for name in ("counts", "twins")
+        for name in ("counts", "dense_counts", "twins")
     )
-    return {**entry, "families": counts, "twins": twins, "left_out_as_taught": left_out}
+    return {**entry, "families": counts, "dense": dense, "twins": twins, "left_out_as_taught": left_out}
 
 
 def _wordings(example: Example) -> Iterator[tuple[str, str]]:
@@ -248,6 +250,7 @@ def _mixer(config: InjectConfig, plan: _Plan, use: Use, pool: Pool) -> Mixer:
         [negative for negative in all_negatives() if negative.use == use and (config.negatives or not train)],
         hard=config.hard if train else EVAL_HARD,
         second=config.second if train else EVAL_SECOND,
+        dense=config.dense if train else 0.0,
         twinned=config.twins or not train,
     )
 

@@ -88,6 +88,28 @@ def test_packed_equals_transformers_own_attention(config: dict[str, Any]) -> Non
         assert np.abs(result.slots - expected.detach().numpy()).max() < 1e-5
 
 
+@SHAPES
+def test_a_turns_score_takes_in_its_strongest_token_weighted_by_code(config: dict[str, Any]) -> None:
+    runs = engine(config)
+    plain = runs.scan(windows())
+    runs.model.evidence_weight = torch.nn.Parameter(torch.tensor([1.0, 0.5, 0.0]))
+    for before, after in zip(plain, runs.scan(windows()), strict=True):
+        peaks = np.stack([tokens.max(axis=0) for tokens in before.spans])
+        assert np.abs(after.slots - (before.slots + peaks * [1.0, 0.5, 0.0])).max() < 1e-5
+        assert all(np.array_equal(a, b) for a, b in zip(after.spans, before.spans, strict=True))
+
+
+def test_a_turn_without_tokens_has_the_evidence_heads_bias_for_its_strongest() -> None:
+    model = ScanModel(backbone_from_config(tiny.ENCODER), 3, evidence=True)
+    slots, tokens = torch.randn(2, tiny.ENCODER["hidden_size"]), torch.randn(4, 3)
+    scores = model.turn_scores(slots, tokens, [4, 0])
+    assert torch.allclose(
+        scores - model.turn_head(slots), torch.stack((tokens.amax(0), model.span_head.bias))
+    )
+    scores.sum().backward()  # type: ignore[no-untyped-call]
+    assert all(torch.isfinite(p.grad).all() for p in model.parameters() if p.grad is not None)
+
+
 def test_a_decoder_computes_the_shared_prefix_once_with_the_same_scores() -> None:
     items = windows(tiny.render_config(instruction="w1 w2 w3 w4 w5"))
     assert items[0].prefix == 6

@@ -24,6 +24,11 @@ def rude(draft: Draft, rng: Random, pool: Pool) -> Made:
     )
 
 
+def slipped(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+    places = [i for i, turn in enumerate(draft.turns) if turn.role == "agent" and not turn.touched]
+    return Made(draft.with_turn(places[0], wrong("Helo.", "L1.slip", "L1"))) if places else None
+
+
 def curt(draft: Draft, rng: Random, pool: Pool) -> Draft:
     return draft.with_turn(1, plain("agent", "Yes.", "T1"))
 
@@ -49,6 +54,18 @@ def test_a_hard_negative_is_clean_named_and_counted() -> None:
     assert made.pair is None
     assert made.dialogue.metadata["probes"] == [{"turn": 1, "code": "T1"}]
     assert mixer.counts == {"T1.not-curt": 1}
+
+
+def test_errors_of_language_may_stand_densely_and_are_counted_apart() -> None:
+    slip = Family("L1", "L1.slip", slipped)
+    mixer = Mixer([RUDE, slip], Pool(), share=0.0, dense=1.0)
+    two = replace(DRAFT, turns=DRAFT.turns * 2)
+    made = [mixer.examples(two, Random(seed), "train")[0] for seed in range(20)]
+    assert {label.code for example in made for label in example.labels} == {"L1"}
+    assert {example.pair for example in made} == {None}
+    assert max(len(example.labels) for example in made) > 1
+    assert mixer.dense_counts == {"L1.slip": sum(len(example.labels) for example in made)}
+    assert not mixer.counts
 
 
 def test_without_twins_and_negatives_nothing_of_them_is_made() -> None:
