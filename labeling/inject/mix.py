@@ -18,13 +18,13 @@ Text = TypeVar("Text")
 
 DENSE = frozenset({"L1", "L2"})
 """Codes that are errors in any context: several may stand in one dialogue, to teach more with its tokens."""
-MOST_DENSE = 4
+MOST_DENSE = 8
 """Such errors in one dialogue, at most."""
 
 MAX_POOLED = 4000
 """Texts of each kind and domain that are kept to borrow from."""
 
-WEIGHTS = {"U2": 1.3, "U3": 1.3, "C1": 1.3, "L1": 1.2, "L2": 1.4}
+WEIGHTS = {"U2": 1.3, "U3": 1.3, "C1": 1.3, "L1": 1.2, "L2": 1.8}
 """Codes that need more examples than the others, which have weight 1."""
 
 
@@ -102,7 +102,7 @@ class Mixer:
         """The draft with errors of `DENSE`, or None where it has no place for one."""
         without = frozenset(family.code for family in self.families) - DENSE
         several = draft
-        for _ in range(rng.randint(1, MOST_DENSE)):
+        for _ in range(rng.randint(2, MOST_DENSE)):
             if more := self._made(several, rng, without, self.dense_counts):
                 several = more[1].error
         return replace(several, id=f"{draft.id}~{tag}dense") if several is not draft else None

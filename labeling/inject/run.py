@@ -57,7 +57,7 @@ class InjectConfig:
     """Share of the remaining training dialogues that get a hard negative."""
     second: float = 0.5
     """Share of the dialogues with an error that get a second one, in another turn."""
-    dense: float = 0.3
+    dense: float = 0.4
     """Share of the other training dialogues that get several errors of language, which need no context."""
     eval_rounds: int = 2
     """The same for dev, calibration and test sets."""
