@@ -8,9 +8,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from app.verdict_files import manifest_path
 from detector.artifacts import read_manifest, verify_files
 from detector.errors import ConfigError, OutputRefused, UserError
+from detector.verdict_files import manifest_path
 
 
 def verify(*paths: Path) -> int:

@@ -26,12 +26,12 @@ from detector.errors import ConfigError, InputRefused
 from detector.ingest.config import ReadConfig
 from detector.ingest.read import Counts, Loaded, open_logs, read
 from detector.records import Verdict
+from detector.verdict_files import read_verdicts
 from eval.exam.resampling import Counts as Draws
 from eval.exam.resampling import ratio, resamples
 from eval.exam.summary import shown
 from eval.metrics import Floats, Truth
 from eval.run import refuse_no_folder
-from eval.truth import read_records
 
 CHUNK = 256
 WHOLE = -1
@@ -76,7 +76,7 @@ def outcome(
         refuse_no_folder(config.out)
     known = outcomes(log, config.outcome, config.by)
     if config.verdicts is not None:
-        verdicts = read_records(config.verdicts, Verdict, "E_VERDICT")
+        verdicts = read_verdicts(config.verdicts)
     else:
         from eval.baselines.named import named
 

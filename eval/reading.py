@@ -26,7 +26,7 @@ from detector.ingest.config import ReadConfig
 from detector.ingest.read import Counts, Loaded, open_logs, read
 from detector.masking import mask_dialogue
 from detector.records import Dialogue, Finding, Verdict
-from eval.truth import read_records
+from detector.verdict_files import read_verdicts
 
 JUDGEMENTS = ("right", "wrong", "arguable")
 COLUMNS = (
@@ -70,7 +70,7 @@ def sample(verdicts: Path, /, *, config: Annotated[SampleConfig, Parameter(name=
         raise ConfigError(
             "E_OPTION", f"--out {config.out}: name a new .csv or .md file in a folder that exists"
         )
-    drawn = draw(read_records(verdicts, Verdict, "E_VERDICT"), config.n, config.seed)
+    drawn = draw(read_verdicts(verdicts), config.n, config.seed)
     if not drawn:
         raise InputRefused("E_EMPTY", f"{verdicts}: holds no finding, so there is nothing to read")
     wanted = {name for name, _ in drawn}

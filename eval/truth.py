@@ -185,13 +185,10 @@ def hard_pairs(results: Results, code: str, *, whole_dialogue: bool) -> Pairs:
         if example.pair is None:
             continue
         given = _given(verdict, code)
-        made = [
-            label.turn
-            for label in example.labels
-            if label.code == code and example.pair.endswith("~" + label.method.removeprefix("inject:"))
-        ]
+        made = [label.turn for label in made_for_pair(example) if label.code == code]
         named = "probes" in example.dialogue.metadata
-        side, turns = (errors, made) if made else (twins, _probed(example, code) if named else list(given))
+        probed = [turn for turn, probe in probes_of(example) if probe == code]
+        side, turns = (errors, made) if made else (twins, probed if named else list(given))
         if made or turns:
             if whole_dialogue:
                 turns = list(given)
@@ -205,11 +202,17 @@ def hard_pairs(results: Results, code: str, *, whole_dialogue: bool) -> Pairs:
     )
 
 
-def _probed(example: Example, code: str) -> list[int]:
-    """The turns of a clean twin that stand where the error stood."""
+def made_for_pair(example: Example) -> tuple[Label, ...]:
+    """The labels of the error that the example's pair is about; none in the clean twin or without a pair."""
+    pair = example.pair or ""
+    return tuple(la for la in example.labels if pair.endswith("~" + la.method.removeprefix("inject:")))
+
+
+def probes_of(example: Example) -> list[tuple[int, str]]:
+    """Turn and code of what looks like an error and is none: clean twins' and hard negatives' own turns."""
     probes = example.dialogue.metadata.get("probes")
     return [
-        int(str(probe["turn"]))
+        (int(str(probe["turn"])), str(probe["code"]))
         for probe in (probes if isinstance(probes, list) else [])
-        if isinstance(probe, dict) and probe.get("code") == code
+        if isinstance(probe, dict)
     ]

@@ -9,7 +9,8 @@ from detector.taxonomy import load as load_taxonomy
 
 SETS = {
     "test_seen": "dialogues never trained on, error families of training",
-    "test_unseen": "dialogues never trained on, error families of the exam, by an author apart",
+    "test_unseen": "dialogues never trained on, error families of the exam, by an author apart "
+    "(P1's and P4's by the author of training)",
     "test_domain": "a corpus never trained on (SGD), error families of the exam",
     "clean_star": "real STAR dialogues never trained on, nothing injected",
     "clean_multiwoz": "real MultiWOZ dialogues never trained on, nothing injected",

@@ -6,16 +6,20 @@ serves; nothing here knows how the labels were made.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
+from detector.artifacts import fingerprint
 from detector.errors import DialogueFailed
 from detector.masking import MaskedText, mask_dialogue
 from detector.records import Dialogue, Example, Label
 from detector.render import Rendered, Renderer
 from detector.scanner import Array
+from eval.truth import made_for_pair, probes_of
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,12 @@ class Target:
     pair: str = ""
     rival: tuple[int, int] | None = None
     error: bool = False
+
+
+def examples_id(folder: Path) -> str:
+    """What a folder of examples is known by: its files' bytes, not when or how fast they were made."""
+    files = json.loads((folder / "manifest.json").read_text())["files"]
+    return fingerprint([(file["name"], file["sha256"]) for file in files])
 
 
 def targets(
@@ -72,14 +82,8 @@ def _paired(
 def made_in(example: Example) -> tuple[int, str]:
     """The turn and code of the error that a pair is about: in the error itself, or where it would stand
     in its clean twin; (-1, "") if nothing says so."""
-    for label in example.labels:
-        if example.pair and example.pair.endswith("~" + label.method.removeprefix("inject:")):
-            return label.turn, label.code
-    probes = example.dialogue.metadata.get("probes")
-    for probe in probes if isinstance(probes, list) else []:
-        if isinstance(probe, dict):
-            return int(str(probe["turn"])), str(probe["code"])
-    return -1, ""
+    made = [(label.turn, label.code) for label in made_for_pair(example)] or probes_of(example)
+    return made[0] if made else (-1, "")
 
 
 def prefix_of(example: Example, turn: int) -> Example:

@@ -1,16 +1,17 @@
 """Figures of a training run: a line of JSON each, and MLflow and TensorBoard where they are installed.
 
 ``metrics.jsonl`` is the record; the others are mirrors that nothing reads back. They are no
-dependencies: a machine without them loses nothing but the screens. Entries hold numbers and names,
-never dialogue text.
+dependencies: a machine without them loses nothing but the screens, and one that fails is named once and
+let go, whatever went wrong in it. Entries hold numbers and names, never dialogue text.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -56,15 +57,21 @@ class MetricsLog:
         self._file.write(json.dumps(entry).encode() + b"\n")
         figures = dict(flat(entry))
         step = int(figures.pop("step", 0))
-        for mirror in self._mirrors:
-            mirror.show(step, figures)
+        self._tell(lambda mirror: mirror.show(step, figures))
 
     def close(self) -> None:
         """Make it durable and let it go."""
         self._file.sync()
         self._file.close()
-        for mirror in self._mirrors:
-            mirror.close()
+        self._tell(lambda mirror: mirror.close())
+
+    def _tell(self, what: Callable[[Mirror], None]) -> None:
+        for mirror in tuple(self._mirrors):
+            try:
+                what(mirror)
+            except Exception as error:  # noqa: BLE001 - a tracker may not stop a training
+                _lost(type(mirror).__name__, error)
+                self._mirrors.remove(mirror)
 
     def __enter__(self) -> MetricsLog:
         return self
@@ -86,10 +93,17 @@ def mirrors(folder: Path) -> Iterator[Mirror]:
     """The trackers that are installed here. DIALINT_MIRRORS=0 wants none."""
     if os.environ.get("DIALINT_MIRRORS") == "0":
         return
-    if find_spec("tensorboard"):
-        yield TensorBoard(folder)
-    if find_spec("mlflow"):
-        yield MLflow(folder)
+    for library, kind in (("tensorboard", TensorBoard), ("mlflow", MLflow)):
+        if find_spec(library):
+            try:
+                yield kind(folder)
+            except Exception as error:  # noqa: BLE001 - a tracker may not stop a training
+                _lost(kind.__name__, error)
+
+
+def _lost(mirror: str, error: Exception) -> None:
+    reason = str(error).partition("\n")[0][:200]
+    print(f"{mirror} no longer shows this run: {type(error).__name__}: {reason}", file=sys.stderr)
 
 
 class TensorBoard:

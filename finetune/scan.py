@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from cyclopts import Parameter
 
-from detector.artifacts import fingerprint, sha256_file, versions, write_json, write_manifest
+from detector.artifacts import sha256_file, versions, write_json, write_manifest
 from detector.errors import ConfigError, OutputRefused
 from detector.release import WEIGHTS
 from detector.render import RenderConfig, Renderer, tokenizer_of
 from detector.taxonomy import load as load_taxonomy
 from eval.truth import read_examples
-from finetune.examples import Target, made_in, prefix_of, targets
+from finetune.examples import Target, examples_id, made_in, prefix_of, targets
 from finetune.teach import CHECKPOINT, teach
 from finetune.tokenizer import decoder_render
 
@@ -273,7 +273,7 @@ def _save(
             "codes": codes,
             "render": render.model_dump(),
             "base_sha256": sha256_file(config.base / WEIGHTS),
-            "examples": fingerprint(json.loads((config.examples / "manifest.json").read_text())),
+            "examples": examples_id(config.examples),
             "config": told,
             "seconds": round(seconds),
             "versions": versions("torch", "transformers", "tokenizers"),

@@ -5,7 +5,6 @@ Knows targets and a model; what they are made of stands in `finetune.scan` and `
 
 from __future__ import annotations
 
-import json
 import math
 import random
 import time
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from detector.artifacts import fingerprint
 from detector.errors import OutputRefused
-from finetune.examples import Target
+from finetune.examples import Target, examples_id
 from finetune.looks import look
 from finetune.losses import scan_loss
 from finetune.metrics_log import MetricsLog
@@ -130,7 +129,7 @@ def _job(config: ScanConfig) -> str:
     told = {
         key: str(value) for key, value in vars(config).items() if key not in ("out", "checkpoint_minutes")
     }
-    return fingerprint([told, json.loads((config.examples / "manifest.json").read_text())])
+    return fingerprint([told, examples_id(config.examples)])
 
 
 def _checkpoint(path: Path, job: str, step: int, log_bytes: int, **parts: Any) -> None:

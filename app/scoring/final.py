@@ -11,8 +11,8 @@ from app.scoring.job import Job
 from app.scoring.reports import Placed, write_junit
 from app.scoring.sarif import write_sarif
 from app.scoring.work import Pass
-from app.verdict_files import FileFormat, convert, parsed, rejects_path
 from detector.artifacts import atomic_file, described, disk_errors, fingerprint, versions
+from detector.verdict_files import FileFormat, convert, parsed, rejects_path
 
 PACKAGES = ("dialint", "torch", "transformers", "tokenizers", "numpy", "pydantic", "pyarrow")
 

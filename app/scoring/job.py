@@ -20,7 +20,6 @@ from typing import Any
 
 from app.scoring.journal import Chunk, ids_hash, journal_line, whole_chunks
 from app.scoring.lock import locked, remove
-from app.verdict_files import manifest_path, rejects_path
 from detector.artifacts import (
     Appender,
     disk_errors,
@@ -32,6 +31,7 @@ from detector.artifacts import (
     write_manifest,
 )
 from detector.errors import OutputRefused
+from detector.verdict_files import manifest_path, rejects_path
 
 
 @dataclass

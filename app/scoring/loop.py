@@ -24,12 +24,12 @@ from app.scoring.journal import Chunk, ids_hash
 from app.scoring.progress import progress
 from app.scoring.summary import Tally, found_from
 from app.scoring.work import Pass, prepared
-from app.verdict_files import manifest_path, parsed, verdict_line
 from detector.artifacts import Appender
 from detector.detectors import Detector
 from detector.errors import ConfigError, InputRefused, OutputRefused, TooManyBad
 from detector.ingest.outcomes import Loaded, Reject
 from detector.ingest.read import read
+from detector.verdict_files import manifest_path, parsed, verdict_line
 
 MAX_NAME_BYTES = 255
 

@@ -21,11 +21,11 @@ from app.scoring.loop import finish
 from app.scoring.progress import progress
 from app.scoring.reports import as_text
 from app.scoring.work import Pass, prepared
-from app.verdict_files import verdict_line
 from detector.artifacts import TEMPORARY, disk_errors
 from detector.detectors import Detector
 from detector.ingest.outcomes import Reject
 from detector.ingest.read import read
+from detector.verdict_files import verdict_line
 
 N_REJECTS_SHOWN = 10
 

@@ -204,6 +204,7 @@ def _write_mixed(
     pool = pool_of(drafts, order)
     mixers = [_mixer(config, plan, use, pool) for use in plan.uses]
     left_out = 0
+    untold, untold_twins = Counter[str](), Counter[str]()
 
     def examples() -> Iterator[Example]:
         nonlocal left_out
@@ -218,6 +219,8 @@ def _write_mixed(
                     taught.update(words)
                 elif plan.unseen and words & taught:
                     left_out += 1
+                    untold.update({label.method.removeprefix("inject:") for label in made[0].labels})
+                    untold_twins.update([made[0].pair.rpartition("~")[2]] if made[0].pair else [])
                     made = [draft.example(plan.name)]
                 for example in made:
                     if example.dialogue.id not in shown:
@@ -225,11 +228,13 @@ def _write_mixed(
                         yield example
 
     entry = _write_examples(config.out / f"{plan.name}.jsonl", examples())
-    counts, dense, twins = (
-        dict(sorted(sum((getattr(mixer, name) for mixer in mixers), Counter[str]()).items()))
-        for name in ("counts", "dense_counts", "twins")
-    )
-    return {**entry, "families": counts, "dense": dense, "twins": twins, "left_out_as_taught": left_out}
+    totals = {
+        "families": sum((mixer.counts for mixer in mixers), Counter[str]()) - untold,
+        "dense": sum((mixer.dense_counts for mixer in mixers), Counter[str]()),
+        "twins": sum((mixer.twins for mixer in mixers), Counter[str]()) - untold_twins,
+    }
+    told = {name: dict(sorted(counts.items())) for name, counts in totals.items()}
+    return {**entry, **told, "left_out_as_taught": left_out}
 
 
 def _wordings(example: Example) -> Iterator[tuple[str, str]]:

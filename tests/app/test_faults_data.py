@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from app.score import ScoreConfig, run
-from app.verdict_files import read_verdicts
 from app.verify import verified
 from detector.errors import OutputRefused
 from detector.ingest.config import ReadConfig
+from detector.verdict_files import read_verdicts
 
 WriteLog = Callable[..., Path]
 N_GOOD = 297

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from app.verdict_files import read_verdicts
 from detector.errors import OutputRefused
+from detector.verdict_files import read_verdicts
 
 WriteLog = Callable[..., Path]
 Forked = Callable[..., dict[str, Any]]

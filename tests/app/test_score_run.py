@@ -13,7 +13,6 @@ import pytest
 
 from app.cli import app as command_line
 from app.score import ScoreConfig, run
-from app.verdict_files import read_verdicts
 from app.verify import verify
 from detector.artifacts import read_manifest
 from detector.errors import ConfigError, DialintError, InputRefused, OutputRefused, TooManyBad
@@ -21,6 +20,7 @@ from detector.ingest.config import ReadConfig
 from detector.ingest.outcomes import Counts
 from detector.ingest.read import open_logs, read
 from detector.records import Verdict
+from detector.verdict_files import read_verdicts
 
 WriteLog = Callable[..., Path]
 

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from outputs import finished
 
 from detector.errors import ConfigError
 from detector.records import Verdict
@@ -46,14 +47,13 @@ def test_the_outcome_may_stand_in_a_field_metadata_or_label(tmp_path: Path) -> N
 def test_the_command_takes_verdicts_that_are_there(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    log, verdicts, out = tmp_path / "log.jsonl", tmp_path / "verdicts.jsonl", tmp_path / "out.json"
+    log, out = tmp_path / "log.jsonl", tmp_path / "out.json"
     log.write_text('{"id": "a", "won": 1}\n{"id": "b", "won": 0}\n')
     made = [
         Verdict(dialogue_id=name, release="r", taxonomy="1.0.0", status="scored", quality=quality)
         for name, quality in (("a", 80.0), ("b", 20.0))
     ]
-    verdicts.write_text("".join(verdict.model_dump_json() + "\n" for verdict in made))
-    outcome(log, config=OutcomeConfig(outcome="won", verdicts=verdicts, out=out, rounds=3))
+    outcome(log, config=OutcomeConfig(outcome="won", verdicts=finished(tmp_path, made), out=out, rounds=3))
     assert json.loads(out.read_text())["groups"]["all"]["auc"] == 1.0
     assert "AUC" in capsys.readouterr().out
 

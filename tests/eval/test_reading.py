@@ -6,16 +6,17 @@ import json
 from pathlib import Path
 
 import pytest
+from outputs import finished
 
-from detector.errors import ConfigError, InputRefused
+from detector.errors import ConfigError, InputRefused, OutputRefused
 from detector.records import Finding, Verdict
 from eval.reading import SampleConfig, counted, draw, sample
 
 
 @pytest.fixture
 def scored(tmp_path: Path) -> tuple[Path, Path]:
-    log, verdicts = tmp_path / "log.jsonl", tmp_path / "verdicts.jsonl"
-    with open(log, "w") as logs, open(verdicts, "w") as found:
+    log, verdicts = tmp_path / "log.jsonl", []
+    with open(log, "w") as logs:
         for name in ("a", "b", "c"):
             turns = [
                 {"role": "customer", "text": "=1 | w"},
@@ -33,8 +34,8 @@ def scored(tmp_path: Path) -> tuple[Path, Path]:
                 quality=1.0,
                 findings=(finding,),
             )
-            found.write(verdict.model_dump_json() + "\n")
-    return log, verdicts
+            verdicts.append(verdict)
+    return log, finished(tmp_path, verdicts)
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".md"])
@@ -77,14 +78,18 @@ def test_what_cannot_be_drawn_or_counted_is_the_users_error(scored: tuple[Path, 
         SampleConfig(log=(str(log),), out=log, n=-1)
     config = SampleConfig(log=(str(log),), out=log.with_name("judged.md"))
     log.write_text("".join(line + "\n" for line in log.read_text().splitlines()).replace("agent", "customer"))
-    verdicts.write_text(verdicts.read_text().replace('"turn":1', '"turn":7'))
+    made = [Verdict.model_validate_json(line) for line in verdicts.read_text().splitlines()]
+    elsewhere = tuple(finding.model_copy(update={"turn": 7}) for finding in made[0].findings)
+    finished(log.parent, [verdict.model_copy(update={"findings": elsewhere}) for verdict in made])
     with pytest.raises(ConfigError, match="no turn 7"):
         sample(verdicts, config=config)
-    verdicts.write_text("")
+    finished(log.parent, [])
     for empty in (lambda: sample(verdicts, config=config), lambda: counted(verdicts)):
         with pytest.raises(InputRefused, match="no finding"):
             empty()
     verdicts.write_text("code,judgement\nT1\rx,right\n" + "x" * 200_000)
     with pytest.raises(InputRefused):
         counted(verdicts)
+    with pytest.raises(OutputRefused, match="E_"):  # its bytes are no longer those of its manifest
+        sample(verdicts, config=config)
     assert not config.out.exists()

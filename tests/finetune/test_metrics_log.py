@@ -56,6 +56,31 @@ def test_mirrors_see_every_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert seen == [(7, {"loss": 1.0}), "closed"]
 
 
+def test_a_mirror_that_fails_is_named_and_let_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Broken:
+        def __init__(self, folder: Path) -> None:
+            if folder.name == "never":
+                raise ImportError("half installed")
+
+        def show(self, step: int, figures: Mapping[str, float]) -> None:
+            raise RuntimeError("no such server")
+
+        def close(self) -> None:
+            raise AssertionError("was let go")
+
+    monkeypatch.setattr(metrics_log, "find_spec", lambda name: name == "mlflow" or None)
+    monkeypatch.setattr(metrics_log, "MLflow", Broken)
+    assert list(metrics_log.mirrors(tmp_path / "never")) == []
+    with MetricsLog(tmp_path) as log:
+        log.write({"step": 0, "loss": 1.0})
+        log.write({"step": 1, "loss": 0.5})
+    told = capsys.readouterr().err
+    assert told.count("half installed") == told.count("no such server") == 1
+    assert len((tmp_path / "metrics.jsonl").read_text().splitlines()) == 2
+
+
 def test_no_mirror_when_none_is_wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DIALINT_MIRRORS", "0")
     monkeypatch.setattr(metrics_log, "find_spec", lambda _: object())

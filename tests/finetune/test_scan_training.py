@@ -18,7 +18,7 @@ from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 import finetune.teach
-from detector.artifacts import write_manifest
+from detector.artifacts import described, write_manifest
 from detector.detectors import DetectorConfig
 from detector.engines.scan_model import backbone_from_config
 from detector.errors import ConfigError, OutputRefused, ReleaseRefused
@@ -72,6 +72,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     write_manifest(
         examples / "manifest.json",
         {"sources": [{"name": "random", "rows": 1, "licence": "none", "trains": True}],
+         "files": [described(examples / f"{name}.jsonl") for name in sizes],
          "families": [{"name": "T1.planted", "code": "T1", "use": "exam"}]},
     )  # fmt: skip
     tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(WORDS)}, unk_token="[UNK]"))
@@ -174,7 +175,8 @@ def test_an_error_is_told_from_its_twin_of_the_same_words(config: ScanConfig, tm
     for name, size in {"train": 150, "dev": 60}.items():
         lines = [side.model_dump_json() + "\n" for i in range(size) for side in pair(i, chance, name)]
         (tmp_path / f"{name}.jsonl").write_text("".join(lines))
-    write_manifest(tmp_path / "manifest.json", {"sources": [], "families": []})
+    files = [described(tmp_path / f"{name}.jsonl") for name in ("train", "dev")]
+    write_manifest(tmp_path / "manifest.json", {"sources": [], "families": [], "files": files})
     other = replace(config, examples=tmp_path, out=tmp_path / "scanner", epochs=4)
     scan(other)
     last = json.loads((other.out / "metrics.jsonl").read_text().splitlines()[-1])

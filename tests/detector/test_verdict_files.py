@@ -3,18 +3,17 @@
 import csv
 import io
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from outputs import finished
 
-from app import verdict_files
-from app.verdict_files import FileFormat, convert, escaped, read_verdicts, unescaped, verdict_line
-from detector.artifacts import described, write_manifest
+from detector import verdict_files
 from detector.errors import OutputRefused
 from detector.records import Finding, Verdict
+from detector.verdict_files import FileFormat, escaped, read_verdicts, unescaped, verdict_line
 
 texts = st.text(st.characters(exclude_categories=("Cs",)), max_size=12)
 starts = st.sampled_from(["", "=", "+", "-", "@", "\t", "\r", "\n", "'", "''", '"', ",", "＝"])
@@ -56,16 +55,6 @@ def verdict_lists(draw: st.DrawFn) -> list[Verdict]:
             )
         )
     return verdicts
-
-
-def finished(folder: Path, verdicts: Sequence[Verdict], file_format: FileFormat) -> Path:
-    """A finished output of `verdicts`."""
-    out = folder / f"v.{file_format}"
-    with open(out, "wb") as file:
-        convert(map(verdict_line, verdicts), file, file_format)
-    content = {"kind": "verdicts", "format": file_format, "files": [described(out)]}
-    write_manifest(verdict_files.manifest_path(out), content)
-    return out
 
 
 @pytest.mark.parametrize("file_format", ["jsonl", "csv", "parquet"])

@@ -1,0 +1,19 @@
+"""Finished outputs of `dialint score`, made without scoring."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from detector.artifacts import described, write_manifest
+from detector.records import Verdict
+from detector.verdict_files import FileFormat, convert, manifest_path, verdict_line
+
+
+def finished(folder: Path, verdicts: Sequence[Verdict], file_format: FileFormat = "jsonl") -> Path:
+    """The file of `verdicts` in `folder`, its manifest beside it."""
+    out = folder / f"verdicts.{file_format}"
+    with open(out, "wb") as file:
+        convert(map(verdict_line, verdicts), file, file_format)
+    write_manifest(manifest_path(out), {"kind": "verdicts", "format": file_format, "files": [described(out)]})
+    return out
