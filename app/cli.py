@@ -10,6 +10,8 @@ from pathlib import Path
 
 from cyclopts import App, Parameter
 
+from app.label import label
+
 app = App(
     name="dialint",
     help="Finds the errors that support agents make: a dialogue log goes in, verdicts come out.",
@@ -50,6 +52,7 @@ evaluation.command("eval.reading:sample", name="sample", help="Draw findings at 
 evaluation.command("eval.reading:tally", name="tally", help="Count what a person said of drawn findings.")
 evaluation.command("eval.speed:speed", name="speed", help="Time the scan on this machine.")
 app.command(evaluation)
+app.command(label)
 
 
 def main() -> None:

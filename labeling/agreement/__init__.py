@@ -1,0 +1,1 @@
+"""How far people agree, and how far that may be chance."""

@@ -1,0 +1,172 @@
+"""Stage ``dialint label agreement``: how far the people of a crowd table agree, with intervals.
+
+Reads a table of task, worker, label (optionally code and at). Prints, and with ``--out`` writes as JSON,
+for each code: Krippendorff's alpha, Fleiss' kappa, specific agreement of each label, the leave-one-out
+human ceiling, Cohen's kappa of the pairs with most tasks in common, and alpha by period of time. Says
+nothing of who is right.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from detector.artifacts import described, disk_errors, versions, write_manifest
+from detector.errors import ConfigError, OutputRefused
+
+if TYPE_CHECKING:
+    from labeling.agreement.resampling import Estimate
+    from labeling.truth.answers import Answers
+
+DAY_S = 86_400
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class AgreementConfig:
+    """Whose agreement is measured, and how finely."""
+
+    annotations: Path
+    """Crowd table with columns task, worker, label and, if it has them, code and at (seconds since 1970)."""
+    out: Path | None = None
+    """File for all figures as JSON; must not exist. Standard output has the main ones in any case."""
+    rounds: int = 1000
+    """Bootstrap rounds of the intervals."""
+    pairs: int = 20
+    """Pairs of workers with most tasks in common for which kappa is given, for each code."""
+    period_days: float = 7.0
+    """Length of a period for agreement over time."""
+    seed: int = 0
+    """Draw of the bootstrap."""
+    last_wins: Annotated[bool, Parameter(negative=())] = False
+    """Of a worker's several answers to a task take the last; without, they are refused."""
+
+    def __post_init__(self) -> None:
+        if self.rounds < 1 or self.pairs < 0 or self.period_days <= 0:
+            raise ConfigError(
+                "E_OPTION", "--rounds must be at least 1, --pairs 0 or more, --period-days above 0"
+            )
+
+
+def agreement(config: AgreementConfig) -> None:
+    """Say how far people agree: alpha, kappas, agreement on each label and the human ceiling."""
+    from rich.console import Console
+    from rich.table import Table
+
+    report = run(config)
+    table = Table(box=None, pad_edge=False)
+    for heading in ("code", "measure", "value", "95 %", "tasks"):
+        table.add_column(heading)
+    for code, figures in report["codes"].items():
+        for name, figure in _main_figures(figures):
+            interval = "-" if figure["low"] is None else f"{figure['low']:.3f} to {figure['high']:.3f}"
+            value = "-" if figure["value"] is None else f"{figure['value']:.3f}"
+            table.add_row(code or "-", name, value, interval, str(figure["n"]))
+    Console(highlight=False, markup=False).print(table)
+
+
+def _main_figures(figures: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    yield "Krippendorff's alpha", figures["alpha"]
+    yield "Fleiss' kappa", figures["fleiss_kappa"]
+    yield "human ceiling", figures["human_ceiling"]
+    for label, figure in figures["specific_agreement"].items():
+        yield f"agreement on {label}", figure
+
+
+def run(config: AgreementConfig) -> dict[str, Any]:
+    """All figures; written to `out` if there is one.
+
+    Raises:
+        InputRefused: the table is bad; the message names file and line.
+        OutputRefused: `out` is there already.
+    """
+    from labeling.truth.files.tables import read_answers
+
+    if config.out is not None and config.out.exists():
+        raise OutputRefused("E_EXISTS", f"{config.out}: is there already; name another file")
+    started = time.monotonic()
+    tables = read_answers(config.annotations, config.last_wins)
+    report = {
+        "kind": "agreement",
+        "config": {**asdict(config), "annotations": config.annotations.name, "out": None},
+        "versions": versions("dialint", "numpy"),
+        "inputs": [described(config.annotations)],
+        "codes": {code: _figures(table, config) for code, table in tables.items()},
+        "seconds": round(time.monotonic() - started, 1),
+    }
+    if config.out is not None:
+        with disk_errors(config.out):
+            config.out.parent.mkdir(parents=True, exist_ok=True)
+        write_manifest(config.out, report)
+    return report
+
+
+def _figures(answers: Answers, config: AgreementConfig) -> dict[str, Any]:
+    from labeling.agreement.ceiling import human_ceiling
+    from labeling.agreement.nominal import cohen_kappa, fleiss_kappa, krippendorff_alpha, specific_agreement
+
+    draw, votes = (config.rounds, config.seed), answers.votes()
+    pairs = [
+        {
+            "workers": [answers.workers[one], answers.workers[other]],
+            **_plain(cohen_kappa(answers, one, other, *draw)),
+        }
+        for one, other in closest_pairs(answers, config.pairs)
+    ]
+    return {
+        "answers": len(answers),
+        "tasks": len(answers.tasks),
+        "labelers": len(set(answers.worker.tolist())),
+        "alpha": _plain(krippendorff_alpha(votes, *draw)),
+        "fleiss_kappa": _plain(fleiss_kappa(votes, *draw)),
+        "human_ceiling": _plain(human_ceiling(answers, *draw)),
+        "specific_agreement": {
+            label: _plain(specific_agreement(votes, place, *draw))
+            for place, label in enumerate(answers.labels)
+        },
+        "pairs": pairs,
+        "periods": list(_periods(answers, config)),
+    }
+
+
+def closest_pairs(answers: Answers, n: int) -> list[tuple[int, int]]:
+    """The `n` pairs of workers with most tasks in common, most first."""
+    import numpy as np
+    from scipy.sparse import csr_array, triu
+
+    shape = (len(answers.workers), len(answers.tasks))
+    present = csr_array((np.ones(len(answers), np.int32), (answers.worker, answers.task)), shape)
+    shared = triu(present @ present.T, k=1).tocoo()
+    first, second = shared.coords
+    order = np.lexsort((second, first, -shared.data))[:n]
+    return [(int(first[place]), int(second[place])) for place in order]
+
+
+def _periods(answers: Answers, config: AgreementConfig) -> Iterator[dict[str, Any]]:
+    """Alpha of the answers of each period in order of time; answers without a time are left out."""
+    import numpy as np
+
+    from labeling.agreement.nominal import krippendorff_alpha
+
+    if answers.at is None or np.isnan(answers.at).all():
+        return
+    period = np.floor((answers.at - np.nanmin(answers.at)) / (config.period_days * DAY_S))
+    for number in np.unique(period[~np.isnan(period)]):
+        chosen = answers.where(period == number)
+        begins = float(np.nanmin(answers.at)) + float(number) * config.period_days * DAY_S
+        figure = krippendorff_alpha(chosen.votes(), config.rounds, config.seed)
+        yield {"begins_at": begins, "answers": len(chosen), **_plain(figure)}
+
+
+def _plain(figure: Estimate) -> dict[str, Any]:
+    """The estimate for JSON, none for what is not a number."""
+    return {
+        name: None if isinstance(value, float) and math.isnan(value) else value
+        for name, value in asdict(figure).items()
+    }

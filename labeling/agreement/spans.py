@@ -1,0 +1,96 @@
+"""Agreement on spans: soft F1 between people, and a unitised alpha over characters.
+
+Both compare places and, where spans carry one, codes; neither asks what the text says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from labeling.agreement.resampling import ROUNDS, Estimate, estimated, ratio
+from labeling.truth.answers import Floats
+
+
+@dataclass(frozen=True)
+class Marked:
+    """Characters `start` to `end` (exclusive) that one person marked as `code`."""
+
+    start: int
+    end: int
+    code: str = ""
+
+
+@dataclass(frozen=True)
+class Read:
+    """One text of `length` characters, and the spans of each person who read it, nothing included."""
+
+    length: int
+    spans: Mapping[str, Sequence[Marked]]
+
+
+def soft_span_f1(texts: Sequence[Read], rounds: int = ROUNDS, seed: int = 0) -> Estimate:
+    """F1 over all pairs of readers, a span counting for the share of it that the other one covers best.
+
+    Source: Johansson and Moschitti 2010, intersection-based precision and recall; each reader is once
+    the one and once the other, so that precision and recall are alike and F1 is their common value.
+    NaN where nobody marked anything.
+    """
+    rows = np.array([_covered(text) for text in texts], float).reshape(-1, 2)
+    return estimated(rows, lambda sums: ratio(sums[:, 0], sums[:, 1]), rounds, seed)
+
+
+def _covered(text: Read) -> tuple[float, float]:
+    """The sum of covered shares over ordered pairs of readers, and how many spans were looked at."""
+    covered, looked = 0.0, 0
+    for reader, spans in text.spans.items():
+        for other, others in text.spans.items():
+            if reader != other:
+                covered += sum(max((_share(span, each) for each in others), default=0.0) for span in spans)
+                looked += len(spans)
+    return covered, float(looked)
+
+
+def _share(span: Marked, other: Marked) -> float:
+    if span.code != other.code:
+        return 0.0
+    shared = min(span.end, other.end) - max(span.start, other.start)
+    return max(0, shared) / (span.end - span.start)
+
+
+def unitised_alpha(texts: Sequence[Read], rounds: int = ROUNDS, seed: int = 0) -> Estimate:
+    """Alpha over characters, each with the code that a reader gave it or none: 1 all agree, 0 by chance.
+
+    Source: the idea of Krippendorff's alpha for unitising in its nominal form (Krippendorff, Mathet,
+    Bouvry and Widlöcher 2016): lengths of intersections, gaps included, take the place of counts of
+    values. We leave out the small-sample correction, which characters, being no independent units, do not
+    earn; and a character marked twice by a reader has the code that comes last in the alphabet. It is not
+    gamma (Mathet et al. 2015), which also aligns units: two touching spans of one code count as one here.
+    """
+    codes = sorted({span.code for text in texts for spans in text.spans.values() for span in spans})
+    places = {code: place + 1 for place, code in enumerate(codes)}
+    rows = np.array([_lengths(text, places) for text in texts], float).reshape(len(texts), -1)
+    return estimated(rows, _alpha, rounds, seed)
+
+
+def _lengths(text: Read, places: Mapping[str, int]) -> Floats:
+    """Characters on which pairs of readers agree, weighted 1 / (readers - 1), and those of each value."""
+    size, readers = len(places) + 1, len(text.spans)
+    if readers < 2:
+        return np.zeros(1 + size)
+    values = np.zeros((readers, text.length), int)
+    for row, spans in zip(values, text.spans.values(), strict=True):
+        for span in sorted(spans, key=lambda span: span.code):
+            row[span.start : span.end] = places[span.code]
+    votes = np.stack([(values == value).sum(axis=0) for value in range(size)], axis=1)  # (characters, values)
+    agreeing = (votes * (votes - 1)).sum() / (readers - 1)
+    return np.concatenate(([agreeing], votes.sum(axis=0))).astype(float)
+
+
+def _alpha(sums: Floats) -> Floats:
+    n = sums[:, 1:].sum(axis=1)
+    observed = 1.0 - ratio(sums[:, 0], n)
+    chance = 1.0 - ratio((sums[:, 1:] ** 2).sum(axis=1), n**2)
+    return 1.0 - ratio(observed, chance)

@@ -1,0 +1,80 @@
+"""One person's (or model's) answer about one dialogue, and the questions it answers.
+
+A code that was asked and not found is an answer, too: `codes` says what was asked, `turn` where. What
+many answers amount to is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from datetime import datetime
+from typing import Annotated, Literal, NamedTuple
+
+from pydantic import Field, model_validator
+
+from detector.records import JUDGED_ROLES, Dialogue, Finding, Record
+
+Kind = Literal["crowd", "reviewer", "expert", "appeal", "model"]
+
+
+class Annotation(Record):
+    """What `labeler` found in one dialogue. Append-only: a correction is another annotation.
+
+    `codes` were asked, each once, of `turn` (its index) or, if that is none, of every agent turn;
+    findings lie within. `seen_verdict` says whether the labeler saw a model's findings before
+    answering. `seconds` is the time it took, `at` when it was done, both if known.
+    """
+
+    id: Annotated[str, Field(min_length=1)]
+    dialogue_id: Annotated[str, Field(min_length=1)]
+    labeler: Annotated[str, Field(min_length=1)]
+    kind: Kind
+    codes: Annotated[tuple[str, ...], Field(min_length=1)]
+    turn: Annotated[int, Field(ge=0)] | None = None
+    findings: tuple[Finding, ...] = ()
+    seen_verdict: bool = False
+    seconds: Annotated[float, Field(ge=0.0)] | None = None
+    at: datetime | None = None
+
+    @model_validator(mode="after")
+    def _answers_what_was_asked(self) -> Annotation:
+        if len(set(self.codes)) != len(self.codes):
+            raise ValueError("a code is asked twice")
+        for finding in self.findings:
+            if finding.code not in self.codes:
+                raise ValueError("a finding of a code that was not asked")
+            if self.turn is not None and finding.turn != self.turn:
+                raise ValueError("a finding in a turn that was not asked")
+        return self
+
+
+class Question(NamedTuple):
+    """Is there an error `code` in `turn`? Yes if there are findings."""
+
+    turn: int
+    code: str
+    findings: tuple[Finding, ...]
+
+
+def judged_turns(dialogue: Dialogue) -> tuple[int, ...]:
+    """Indices of the turns that can hold an error: an agent's or a bot's, and not blank."""
+    return tuple(turn.index for turn in dialogue.turns if turn.role in JUDGED_ROLES and turn.text.strip())
+
+
+def questions(annotation: Annotation, dialogue: Dialogue, of_dialogue: Collection[str]) -> Iterator[Question]:
+    """What was asked, one turn and code at a time, in order of turns, then codes.
+
+    A code in `of_dialogue` (dialogue scope) is asked once: where it was found, else of the turn asked,
+    else of the last judged turn.
+    """
+    judged = judged_turns(dialogue)
+    asked = judged if annotation.turn is None else (annotation.turn,)
+    found: dict[tuple[int, str], list[Finding]] = {}
+    for finding in annotation.findings:
+        found.setdefault((finding.turn, finding.code), []).append(finding)
+    somewhere = {finding.code for finding in annotation.findings}
+    for turn in asked:
+        for code in annotation.codes:
+            here = tuple(found.get((turn, code), ()))
+            if here or code not in of_dialogue or (code not in somewhere and turn == asked[-1]):
+                yield Question(turn, code, here)

@@ -1,0 +1,144 @@
+"""Stage ``dialint export dataset``: examples with soft labels, preference pairs, splits and lineage.
+
+Reads logs, our annotations and, if named, aggregated labels (which replace the share of people) and
+verdicts (whose findings people corrected). Writes into a folder ``train``, ``dev``, ``calibration`` and
+``test`` examples and ``preferences``, each ``.jsonl`` or ``.parquet``, ``lineage.jsonl`` (each label's
+annotations and their labelers, ids only) and last the manifest. A turn and code without a label is held
+to be free of that error, so only dialogues that people were asked of in full are examples. Masks
+nothing: the text is that of the logs.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from contextlib import ExitStack
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from detector.artifacts import described, disk_errors, fingerprint, versions, write_manifest
+from detector.errors import OutputRefused
+from detector.ingest.collection import collection_paused
+from detector.ingest.read import open_logs
+from detector.records import Example
+from detector.taxonomy import Taxonomy
+from labeling.dataset.groups import Grouping, side_of
+from labeling.dataset.making import SPLITS, DatasetConfig, Making
+from labeling.dataset.opinions import Opinions
+from labeling.dataset.output import Output, Spool, waiting, with_split
+from labeling.dataset.preferences import preferences
+
+MANIFEST = "manifest.json"
+
+
+def export_dataset(config: DatasetConfig) -> None:
+    """Make examples with soft labels and preference pairs of what people said."""
+    from rich.console import Console
+
+    manifest = run(config)
+    show = Console(stderr=True)
+    for file in manifest["files"]:
+        show.print(f"{file['name']}: {file['rows']} rows")
+    for reason, count in manifest["left_out"].items():
+        show.print(f"left out, {reason}: {count}")
+
+
+def run(config: DatasetConfig) -> dict[str, Any]:
+    """Write the dataset; the manifest that was written.
+
+    Raises:
+        OutputRefused: `out` holds a finished dataset, or the verdicts are damaged.
+        InputRefused: an input is bad, or an annotation points out of its dialogue.
+        TooManyBad: too many records of the logs are bad.
+    """
+    if (config.out / MANIFEST).exists():
+        raise OutputRefused(
+            "E_EXISTS", f"{config.out}: holds a finished dataset already; name another folder"
+        )
+    started = time.monotonic()
+    with disk_errors(config.out):
+        config.out.mkdir(parents=True, exist_ok=True)
+    with collection_paused():  # all that is held stays until the end, and is looked through in vain
+        made = Making.of(config)
+        grouping, outcomes = Grouping(config.by, config.near or None), Counter[str]()
+        with Spool.open() as spool:
+            _make(made, grouping, spool, outcomes)
+            groups = grouping.groups()
+            files = _write(config, groups, spool)
+    manifest = {
+        "kind": "labelled-examples",
+        "config": _told(config, made.taxonomy),
+        "codes": list(made.codes),
+        "versions": versions("dialint", "pyarrow", "pydantic", "datasketch"),
+        "inputs": [described(path) for path in _inputs(config)],
+        "groups": len(set(groups)),
+        "outcomes": dict(sorted(outcomes.items())),
+        "left_out": dict(sorted(made.left_out.items())),
+        "files": files,
+        "seconds": round(time.monotonic() - started, 1),
+    }
+    write_manifest(config.out / MANIFEST, manifest)
+    return manifest
+
+
+def _told(config: DatasetConfig, taxonomy: Taxonomy) -> dict[str, Any]:
+    """The configuration without the key, of which only a fingerprint is told."""
+    told = {**asdict(config), "key": fingerprint(config.key)[:16], "taxonomy": taxonomy.version}
+    for name in ("out", "labels", "verdicts"):
+        told[name] = told[name] and Path(told[name]).name
+    return {**told, "annotations": [path.name for path in config.annotations]}
+
+
+def _inputs(config: DatasetConfig) -> list[Path]:
+    logs = [source.path for source in open_logs(list(config.dialogues))]
+    return [*logs, *config.annotations, *(path for path in (config.labels, config.verdicts) if path)]
+
+
+def _make(made: Making, grouping: Grouping, spool: Spool, outcomes: Counter[str]) -> None:
+    """Every dialogue's records into the spool, and the dialogue into its group."""
+    for dialogue in made.dialogues():
+        grouping.add(dialogue)
+        opinions = made.opinions(dialogue)
+        example = made.example(opinions)
+        lines = [waiting(example), _lineage(example, opinions)] if example is not None else []
+        verdict = made.verdicts.get(dialogue.id)
+        pairs = (
+            [pair for pair in preferences(opinions, verdict) if pair.code in made.codes] if verdict else []
+        )
+        outcomes.update(pair.outcome for pair in pairs)
+        spool.add(lines, [waiting(pair) for pair in pairs])
+
+
+def _lineage(example: Example, opinions: Opinions) -> bytes:
+    """Where each label of an example comes from, ids only; `labelers` names everybody who was asked."""
+    labels = [
+        {"turn": label.turn, "code": label.code, "method": label.method}
+        | {"annotations": [voter.id for voter in opinions.voters(label.turn, label.code)]}
+        for label in example.labels
+    ]
+    labelers = {own.id: own.labeler for own in opinions.annotations if own.kind != "model"}
+    row = {"dialogue_id": example.dialogue.id, "labels": labels, "labelers": labelers, "split": ""}
+    return json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+
+def _write(config: DatasetConfig, groups: list[str], spool: Spool) -> list[dict[str, Any]]:
+    """All files; their manifest entries."""
+    shares = list(zip(SPLITS, config.shares, strict=True))
+    paths = {name: config.out / f"{name}.{config.format}" for name in (*SPLITS, "preferences")}
+    lineage_path = config.out / "lineage.jsonl"
+    with ExitStack() as stack:
+        outputs = {
+            name: stack.enter_context(Output.at(path, config.format, name)) for name, path in paths.items()
+        }
+        lineage = stack.enter_context(Output.at(lineage_path, "jsonl", "lineage"))
+        for group, (example, pairs) in zip(groups, spool.read(), strict=True):
+            split = side_of(group, config.key, shares)
+            if example:
+                outputs[split].add(with_split(example[0], split))
+                lineage.add(with_split(example[1], split))
+            for pair in pairs:
+                outputs["preferences"].add(with_split(pair, split))
+    entries = [described(path, outputs[name].rows) for name, path in paths.items()]
+    return [*entries, described(lineage_path, lineage.rows)]

@@ -1,0 +1,80 @@
+"""Which dialogues must lie on one side of a split, and on which side a group lies.
+
+Dialogues of one customer or agent, as asked, and near-copies of one another are one group, also through
+others. The side is a keyed hash of the group's name: nobody without the key can tell or choose it, and
+the same key gives the same side. A group's name is the smallest of its members', so that new dialogues
+may join two groups and move one of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from detector.records import Dialogue
+from labeling.neighbours import KIN, Neighbours, shingles, united
+
+By = Literal["customer", "agent", "dialogue"]
+CUSTOMER_FIELDS = ("customer", "customer_id", "user_id", "requester_id")
+"""Where `metadata` may name the customer."""
+
+
+def keys_of(dialogue: Dialogue, by: Sequence[By]) -> tuple[str, ...]:
+    """What ties a dialogue to others; its own id comes first."""
+    found = [f"dialogue:{dialogue.id}"]
+    if "customer" in by:
+        found += [f"customer:{name}" for name in _customers(dialogue)]
+    if "agent" in by:
+        named = {dialogue.agent, *(turn.author for turn in dialogue.turns if turn.role == "agent")}
+        found += [f"agent:{name}" for name in sorted(name for name in named if name)]
+    return tuple(found)
+
+
+def _customers(dialogue: Dialogue) -> Iterator[str]:
+    named = {str(dialogue.metadata[field]) for field in CUSTOMER_FIELDS if dialogue.metadata.get(field)}
+    authors = {turn.author for turn in dialogue.turns if turn.role == "customer" and turn.author}
+    yield from sorted(named or authors)
+
+
+class Grouping:
+    """Takes dialogues one by one and then says the group of each."""
+
+    def __init__(self, by: Sequence[By], near: float | None = KIN) -> None:
+        """`near` is the Jaccard coefficient of word triples from which two dialogues are near-copies;
+        none looks for none."""
+        self._by = tuple(by)
+        self._near = near
+        self._keys: list[tuple[str, ...]] = []
+        self._pairs: list[tuple[int, int]] = []
+        self._known = Neighbours() if near is not None else None
+
+    def add(self, dialogue: Dialogue) -> None:
+        """Take a dialogue in."""
+        number = len(self._keys)
+        self._keys.append(keys_of(dialogue, self._by))
+        if self._known is not None and self._near is not None:
+            found = shingles("\n".join(turn.text for turn in dialogue.turns))
+            self._pairs += [(number, other) for other, _ in self._known.add_near(found, self._near)]
+
+    def groups(self) -> list[str]:
+        """The name of each dialogue's group, in the order in which they came."""
+        return united(self._keys, self._pairs)
+
+
+def place_of(group: str, key: str) -> float:
+    """Where a group stands, uniform in [0, 1) over keys."""
+    digest = hashlib.blake2b(
+        group.encode(), digest_size=8, key=hashlib.sha256(key.encode()).digest()
+    ).digest()
+    return int.from_bytes(digest) / 2**64
+
+
+def side_of(group: str, key: str, shares: Sequence[tuple[str, float]]) -> str:
+    """The split of a group; `shares` name splits and their parts, which sum to 1, in order."""
+    place, reached = place_of(group, key), 0.0
+    for name, share in shares:
+        reached += share
+        if place < reached:
+            return name
+    return shares[-1][0]

@@ -1,0 +1,195 @@
+"""What a dataset is made of, and the example of one dialogue.
+
+Annotations, labels and verdicts are held in memory by dialogue; the dialogues stream past once. Writes
+nothing and knows no splits.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from detector.errors import ConfigError, InputRefused
+from detector.ingest.config import ReadConfig
+from detector.ingest.outcomes import Counts, Loaded
+from detector.ingest.read import open_logs, read
+from detector.records import Dialogue, Example, Label, Verdict
+from detector.taxonomy import Taxonomy, load
+from detector.verdict_files import read_verdicts
+from labeling.annotation import Annotation, judged_turns
+from labeling.dataset.groups import By
+from labeling.dataset.inputs import read_annotations, read_labels
+from labeling.dataset.opinions import Opinions
+from labeling.neighbours import KIN
+
+SPLITS = ("train", "dev", "calibration", "test")
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class DatasetConfig:
+    """What a dataset is made of and how it is split."""
+
+    dialogues: Annotated[tuple[str, ...], Parameter(consume_multiple=True)]
+    """Logs of the dialogues."""
+    annotations: Annotated[tuple[Path, ...], Parameter(consume_multiple=True)]
+    """Our annotations (JSONL), oldest first."""
+    out: Path
+    """Folder for the dataset; must not hold a finished one."""
+    key: Annotated[str, Parameter(env_var="DIALINT_SPLIT_KEY")]
+    """Secret of the splits: the same key puts the same group on the same side."""
+    labels: Path | None = None
+    """Aggregated labels, which replace the share of people who say yes."""
+    verdicts: Path | None = None
+    """Verdicts that people corrected: makes preference pairs."""
+    codes: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
+    """Codes or categories of the dataset; all that were asked, if none is named."""
+    by: Annotated[tuple[By, ...], Parameter(consume_multiple=True)] = ("customer",)
+    """What must not lie on two sides of a split: dialogues of a customer, of an agent, or neither."""
+    near: float = KIN
+    """Jaccard of word triples from which two dialogues are kept on one side; 0 looks for none."""
+    shares: tuple[float, float, float, float] = (0.8, 0.05, 0.075, 0.075)
+    """Parts of train, dev, calibration and test."""
+    format: Literal["jsonl", "parquet"] = "jsonl"
+    """Files of the examples and pairs."""
+    taxonomy: Path | None = None
+    """A taxonomy of your own."""
+
+    def __post_init__(self) -> None:
+        if min(self.shares) < 0 or abs(sum(self.shares) - 1) > 1e-9:
+            raise ConfigError("E_OPTION", "--shares must be four parts of 1")
+        if self.near and not 0.5 <= self.near <= 1:
+            raise ConfigError("E_OPTION", "--near must be 0 or lie between 0.5 and 1")
+        if not self.key:
+            raise ConfigError("E_OPTION", "--key must not be empty")
+
+
+@dataclass
+class Making:
+    """What was said, by dialogue, and counts of what became of it."""
+
+    config: DatasetConfig
+    taxonomy: Taxonomy
+    annotations: dict[str, list[Annotation]]
+    labels: dict[str, list[Label]]
+    verdicts: dict[str, Verdict]
+    codes: tuple[str, ...]
+    of_dialogue: frozenset[str]
+    left_out: Counter[str] = field(default_factory=Counter)
+
+    @classmethod
+    def of(cls, config: DatasetConfig) -> Making:
+        """Read all but the dialogues."""
+        taxonomy = load(config.taxonomy)
+        annotations: dict[str, list[Annotation]] = {}
+        for path in config.annotations:
+            for annotation in read_annotations(path):
+                annotations.setdefault(annotation.dialogue_id, []).append(annotation)
+        labels: dict[str, list[Label]] = {}
+        for label in read_labels(config.labels) if config.labels else ():
+            labels.setdefault(label.dialogue_id, []).append(label)
+        verdicts = read_verdicts(config.verdicts) if config.verdicts else ()
+        made = cls(
+            config,
+            taxonomy,
+            annotations,
+            labels,
+            {verdict.dialogue_id: verdict for verdict in verdicts if verdict.dialogue_id in annotations},
+            _codes(config, taxonomy, annotations),
+            frozenset(name for name, code in taxonomy.codes.items() if code.scope == "dialogue"),
+        )
+        made.left_out["with labels, not annotated"] = len(labels.keys() - annotations.keys())
+        return made
+
+    def dialogues(self) -> Iterator[Dialogue]:
+        """The dialogues that were annotated, in the order of the logs."""
+        met = 0
+        for item in read(open_logs(list(self.config.dialogues)), ReadConfig(), Counts()):
+            if isinstance(item, Loaded) and item.dialogue.id in self.annotations:
+                met += 1
+                yield item.dialogue
+        self.left_out["annotated, not in the logs"] = len(self.annotations) - met
+
+    def opinions(self, dialogue: Dialogue) -> Opinions:
+        """What was said of a dialogue.
+
+        Raises:
+            InputRefused: an annotation points out of it.
+        """
+        given = self.annotations[dialogue.id]
+        lengths = {turn.index: len(turn.text) for turn in dialogue.turns}
+        for annotation in given:
+            for found in annotation.findings:
+                if found.end > lengths.get(found.turn, 0):
+                    where = f"annotation {annotation.id} of dialogue {dialogue.id}"
+                    raise InputRefused("E_ANNOTATION", f"{where}: a finding outside the text of its turn")
+        return Opinions(dialogue, given, self.of_dialogue)
+
+    def example(self, opinions: Opinions) -> Example | None:
+        """The example of a dialogue, not yet in a split; none, and counted, if people were not asked of
+        all of it."""
+        dialogue = opinions.dialogue
+        if not judged_turns(dialogue):
+            self.left_out["without an agent's turn"] += 1
+            return None
+        if not opinions.covered(self.codes):
+            self.left_out["not asked of in full"] += 1
+            return None
+        return Example(dialogue=dialogue, labels=self._labels(opinions), split="")
+
+    def _labels(self, opinions: Opinions) -> tuple[Label, ...]:
+        found = opinions.found()
+        given = self._given(opinions, found)
+        wanted = {key for key in [*given, *found] if key[1] in self.codes}
+        labels = []
+        for turn, code in sorted(wanted):
+            own = opinions.share(turn, code)
+            label = given.get((turn, code), own)
+            if label is not None and own is not None and label.start is None:
+                label = label.model_copy(update={"start": own.start, "end": own.end})
+            if label is not None and label.probability > 0:
+                labels.append(label)
+        return tuple(labels)
+
+    def _given(self, opinions: Opinions, found: list[tuple[int, str]]) -> dict[tuple[int, str], Label]:
+        """The aggregated labels of a dialogue by turn and code. One of dialogue scope, which stands at
+        the last turn for want of a better one, moves to the turn where people found it.
+
+        Raises:
+            InputRefused: one is of a turn that cannot hold an error.
+        """
+        places = {code: turn for turn, code in found if code in self.of_dialogue}
+        judged = judged_turns(opinions.dialogue)
+        given = {}
+        for label in self.labels.get(opinions.dialogue.id, ()):
+            if label.turn not in judged:
+                raise InputRefused(
+                    "E_LABEL", f"a label of a turn that dialogue {opinions.dialogue.id} has not"
+                )
+            turn = places.get(label.code, label.turn)
+            given[turn, label.code] = (
+                label
+                if turn == label.turn
+                else label.model_copy(update={"turn": turn, "start": None, "end": None})
+            )
+        return given
+
+
+def _codes(
+    config: DatasetConfig, taxonomy: Taxonomy, annotations: dict[str, list[Annotation]]
+) -> tuple[str, ...]:
+    """Codes of the dataset in the taxonomy's order."""
+    if config.codes:
+        wanted = {code.code for name in config.codes for code in taxonomy.select(name)}
+    else:
+        wanted = {code for given in annotations.values() for own in given for code in own.codes}
+    if unknown := wanted - taxonomy.codes.keys():
+        raise InputRefused(
+            "E_ANNOTATION", f"code {min(unknown)[:20]!r} is not in taxonomy {taxonomy.version}"
+        )
+    return tuple(code for code in taxonomy.codes if code in wanted)

@@ -1,0 +1,133 @@
+"""Examples and preference pairs as Parquet, zstd, one row each; readable with `datasets`.
+
+Turns and labels are nested columns, open-ended fields (metadata) are JSON text. Says nothing of splits.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+from detector.records import Dialogue, Example, Label, Record, Turn
+from labeling.dataset.preferences import Judgement, Preference
+
+BATCH_ROWS = 2048
+_TEXTS = ("language", "channel", "agent", "team", "policy")
+
+
+class Table(NamedTuple):
+    """A schema, whose records it holds, and how one becomes a row of it."""
+
+    schema: Any
+    kind: type[Record]
+    row: Callable[[Any], dict[str, Any]]
+
+    def writer(self, out: BinaryIO) -> Any:
+        """A Parquet writer onto `out`."""
+        from pyarrow import parquet
+
+        return parquet.ParquetWriter(out, self.schema, compression="zstd")
+
+    def of(self, lines: Iterable[bytes]) -> Any:
+        """Records, as JSON lines, as an Arrow table."""
+        import pyarrow as pa
+
+        return pa.Table.from_pylist(
+            [self.row(self.kind.model_validate_json(line)) for line in lines], self.schema
+        )
+
+
+def example_table() -> Table:
+    """Columns of examples."""
+    import pyarrow as pa
+
+    label = pa.struct([(name, _kind(name)) for name in Label.model_fields])
+    fields = [("labels", pa.list_(label)), ("split", pa.string()), ("pair", pa.string())]
+    return Table(_schema(fields), Example, _example)
+
+
+def preference_table() -> Table:
+    """Columns of preference pairs."""
+    import pyarrow as pa
+
+    judged = pa.struct([(name, pa.string()) for name in Judgement.model_fields])
+    named = [(name, pa.string()) for name in ("code", "outcome", "annotation", "release", "split")]
+    return Table(
+        _schema([("turn", pa.int64()), ("chosen", judged), ("rejected", judged), *named]),
+        Preference,
+        _preference,
+    )
+
+
+def read_examples(path: Path) -> Iterator[Example]:
+    """The examples of a file written here, in order."""
+    from pyarrow import parquet
+
+    for batch in parquet.ParquetFile(path).iter_batches(BATCH_ROWS):
+        for row in batch.to_pylist():
+            labels = tuple(Label(**label) for label in row["labels"])
+            yield Example(dialogue=_dialogue(row), labels=labels, split=row["split"], pair=row["pair"])
+
+
+def _schema(fields: list[Any]) -> Any:
+    import pyarrow as pa
+
+    turn = pa.struct([(name, _kind(name)) for name in Turn.model_fields])
+    named = [(name, pa.string()) for name in ("dialogue_id", *_TEXTS, "metadata")]
+    more = [("turns", pa.list_(turn)), ("sources", pa.list_(pa.string())), ("masked", pa.bool_())]
+    return pa.schema([*named, *more, *fields])
+
+
+def _kind(name: str) -> Any:
+    import pyarrow as pa
+
+    if name in ("index", "turn", "n_labelers", "start", "end"):
+        return pa.int64()
+    return {"probability": pa.float64(), "at": pa.string()}.get(name, pa.string())
+
+
+def _said(dialogue: Dialogue) -> dict[str, Any]:
+    turns = [
+        {"index": turn.index, "role": turn.role, "text": turn.text, "author": turn.author}
+        | {"at": turn.at.isoformat() if turn.at else None}
+        for turn in dialogue.turns
+    ]
+    texts = {name: getattr(dialogue, name) for name in _TEXTS}
+    metadata = json.dumps(dialogue.metadata, ensure_ascii=False) if dialogue.metadata else None
+    more = {
+        "metadata": metadata,
+        "turns": turns,
+        "sources": list(dialogue.sources),
+        "masked": dialogue.masked,
+    }
+    return {"dialogue_id": dialogue.id, **texts, **more}
+
+
+def _example(example: Example) -> dict[str, Any]:
+    labels = [dict(label) for label in example.labels]
+    return {**_said(example.dialogue), "labels": labels, "split": example.split, "pair": example.pair}
+
+
+def _preference(pair: Preference) -> dict[str, Any]:
+    named = {
+        name: getattr(pair, name) for name in ("turn", "code", "outcome", "annotation", "release", "split")
+    }
+    return {**_said(pair.dialogue), **named, "chosen": dict(pair.chosen), "rejected": dict(pair.rejected)}
+
+
+def _dialogue(row: dict[str, Any]) -> Dialogue:
+    turns = tuple(
+        Turn(**{**turn, "at": datetime.fromisoformat(turn["at"]) if turn["at"] else None})
+        for turn in row["turns"]
+    )
+    return Dialogue(
+        id=row["dialogue_id"],
+        turns=turns,
+        sources=tuple(row["sources"]),
+        masked=row["masked"],
+        metadata=json.loads(row["metadata"]) if row["metadata"] else {},
+        **{name: row[name] for name in _TEXTS},
+    )

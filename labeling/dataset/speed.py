@@ -1,0 +1,100 @@
+"""``python -m labeling.dataset.speed``: how many records a second the export of a dataset takes in.
+
+Makes a log, three annotations a dialogue and verdicts in a temporary folder, exports them on one core and
+shows processor time, stage by stage. A record is a dialogue with all that was said of it.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from detector.artifacts import described, write_manifest
+from detector.verdict_files import manifest_path
+from labeling.dataset.export import run
+from labeling.dataset.making import DatasetConfig
+
+CODES = ("L1", "L2", "T1", "T2", "M2", "M3", "C1", "U2", "U3", "U5", "P1", "P4", "V2", "R1")
+TURNS = 10
+LABELERS = 3
+SYLLABLES = ("ba", "lon", "ri", "sta", "mek", "tu", "vor", "ney", "pol", "gi", "sha", "dren")
+
+
+def made(folder: Path, n_dialogues: int) -> None:
+    """Write ``log.jsonl``, ``annotations.jsonl`` and ``verdicts.jsonl`` with its manifest."""
+    rng = Random(0)
+    words = ["".join(rng.choices(SYLLABLES, k=rng.randint(1, 3))) for _ in range(4000)]
+    with (
+        open(folder / "log.jsonl", "w") as log,
+        open(folder / "annotations.jsonl", "w") as annotations,
+        open(folder / "verdicts.jsonl", "w") as verdicts,
+    ):
+        for number in range(n_dialogues):
+            name = f"d{number}"
+            texts = [" ".join(rng.choices(words, k=rng.randint(6, 18))) for _ in range(TURNS)]
+            turns = [{"role": ("customer", "agent")[n % 2], "text": text} for n, text in enumerate(texts)]
+            log.write(json.dumps({"dialogue_id": name, "agent": f"a{number % 50}", "turns": turns}) + "\n")
+            for labeler in range(LABELERS):
+                given = {"id": f"{name}-{labeler}", "dialogue_id": name, "labeler": f"w{labeler}"}
+                kind = "reviewer" if labeler == 0 else "crowd"
+                found = [_finding(rng, texts)] if rng.random() < 0.4 else []
+                row = {**given, "kind": kind, "codes": CODES, "findings": found}
+                annotations.write(json.dumps(row) + "\n")
+            said = [_finding(rng, texts)] if rng.random() < 0.4 else []
+            head = {
+                "dialogue_id": name,
+                "release": "r",
+                "taxonomy": "1.0.0",
+                "status": "scored",
+                "quality": 90.0,
+            }
+            verdicts.write(json.dumps({**head, "findings": said}) + "\n")
+    out = folder / "verdicts.jsonl"
+    entry = described(out, n_dialogues)
+    write_manifest(manifest_path(out), {"kind": "verdicts", "format": "jsonl", "files": [entry]})
+
+
+def _finding(rng: Random, texts: list[str]) -> dict[str, Any]:
+    turn = rng.randrange(1, TURNS, 2)
+    start = rng.randrange(len(texts[turn]) - 5)
+    told = {"code": rng.choice(CODES), "turn": turn, "severity": "S2", "probability": 1.0, "reason": ""}
+    return {**told, "quote": texts[turn][start : start + 5], "start": start, "end": start + 5}
+
+
+def measured(folder: Path, n_dialogues: int, **options: Any) -> float:
+    """Dialogues a second of processor time."""
+    config = DatasetConfig(
+        dialogues=(str(folder / "log.jsonl"),),
+        annotations=(folder / "annotations.jsonl",),
+        verdicts=folder / "verdicts.jsonl",
+        out=folder / "-".join(map(str, ["out", n_dialogues, *options.values()])),
+        key="k",
+        by=("dialogue",),
+        **options,
+    )
+    started = time.process_time()
+    run(config)
+    return n_dialogues / (time.process_time() - started)
+
+
+def main() -> None:
+    """Measure with as many dialogues as the first argument says (default 20,000)."""
+    n_dialogues = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        made(folder, 100)
+        measured(folder, 100, near=0.6, format="parquet")  # imports and caches are no part of it
+        made(folder, n_dialogues)
+        for options in ({"near": 0.0}, {"near": 0.0, "format": "parquet"}, {"near": 0.6}):
+            speed = measured(folder, n_dialogues, **options)
+            told = f"{speed:,.0f} dialogues, {speed * LABELERS:,.0f} annotations a second"
+            print(f"{n_dialogues} dialogues, {options}: {told}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Labels in other tools' shapes: Label Studio, Toloka, Prodigy, doccano, Argilla, crowd tables, ours."""

@@ -1,0 +1,233 @@
+"""Stage ``dialint import``: labels from other tools become annotations, one a line.
+
+Reads files in any shape of `registry`, and the dialogues they are about; writes ``OUT.jsonl``, beside it
+``OUT.rejects.jsonl`` (file, line, field and reason, no text) and last ``OUT.manifest.json``. The same
+files give the same ids, so that importing twice adds nothing to a store. Judges no answer and counts no
+votes.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from detector.artifacts import atomic_file, described, disk_errors, sha256_file, versions, write_manifest
+from detector.errors import ConfigError, OutputRefused, TooManyBad
+from detector.ingest.config import ReadConfig
+from detector.ingest.outcomes import BadRecord, Counts, Loaded, Reject, refuse
+from detector.ingest.read import open_logs, read
+from detector.ingest.sources import Source
+from detector.records import Dialogue
+from detector.taxonomy import load
+from detector.verdict_files import manifest_path, rejects_path
+from labeling.annotation import Annotation, Kind
+from labeling.platforms.framing import placed_rows
+from labeling.platforms.known import Known
+from labeling.platforms.registry import recognise
+from labeling.platforms.shapes import Reading
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class ImportConfig:
+    """Where labels come from and what they are about."""
+
+    labels: Annotated[tuple[str, ...], Parameter(consume_multiple=True)]
+    """Files of labels, or patterns."""
+    dialogues: Annotated[tuple[str, ...], Parameter(consume_multiple=True)]
+    """Logs of the dialogues that were labeled."""
+    out: Path
+    """File for the annotations (.jsonl); must not exist."""
+    format: str = "auto"
+    """Shape of the labels, if it is not to be found out."""
+    codes: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
+    """Codes that were asked, where the labels do not say."""
+    name: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
+    """What another tool calls a code: `wrong_fact=I1`."""
+    labelers: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
+    """The labelers there are; a label by anybody else is rejected. All if none is named."""
+    kind: Kind = "crowd"
+    """Whose answers these are."""
+    utf16: bool = False
+    """Offsets of spans are UTF-16 units (early versions of doccano)."""
+    taxonomy: Path | None = None
+    """A taxonomy of your own."""
+    max_bad: float = 0.05
+    """Share of bad answers that stops the job."""
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.max_bad <= 1.0:
+            raise ConfigError("E_OPTION", "--max-bad: expected a share between 0 and 1")
+        self.names()
+
+    def names(self) -> dict[str, str]:
+        """Another tool's label to the code it stands for."""
+        pairs = [value.rpartition("=") for value in self.name]
+        if any(not label or not code for label, _, code in pairs):
+            raise ConfigError("E_OPTION", "--name: expected pairs such as wrong_fact=I1")
+        return {label: code for label, _, code in pairs}
+
+
+def import_labels(config: ImportConfig) -> None:
+    """Read labels of Label Studio, Toloka, Prodigy, doccano, Argilla or a crowd table."""
+    from rich.console import Console
+
+    told = run(config)["counts"]
+    skipped = "".join(f", {count} {reason}" for reason, count in told["left_out"].items())
+    Console(stderr=True).print(
+        f"{told['annotations']} annotations, {told['rejected']} rejected, {told['duplicates']} known{skipped}"
+    )
+
+
+def run(config: ImportConfig) -> dict[str, Any]:
+    """Import all files; the manifest that was written.
+
+    Raises:
+        OutputRefused: `out` exists.
+        InputRefused: a file is refused whole.
+        TooManyBad: over `max_bad` of the answers are bad; the rejects file says which.
+    """
+    if config.out.exists():
+        raise OutputRefused("E_EXISTS", f"{config.out}: exists already; name another file")
+    started = time.monotonic()
+    taxonomy = load(config.taxonomy)
+    known = Known(
+        taxonomy,
+        dialogues_of(config.dialogues),
+        tuple(code.code for name in config.codes for code in taxonomy.select(name)),
+        config.names(),
+        frozenset(config.labelers) or None,
+    )
+    intake = Intake(known, config.kind, config.utf16)
+    with disk_errors(config.out):
+        config.out.parent.mkdir(parents=True, exist_ok=True)
+    stopped = _write(config, intake, open_logs(config.labels))
+    if stopped is not None:
+        raise stopped
+    files = [
+        described(config.out, intake.taken),
+        described(rejects_path(config.out), intake.counts.rejected),
+    ]
+    told = {
+        "annotations": intake.taken,
+        "rejected": intake.counts.rejected,
+        "duplicates": intake.counts.duplicates,
+        "left_out": dict(sorted(intake.left_out.items())),
+        "codes": dict(sorted(intake.counts.codes.items())),
+    }
+    settings = {key: value for key, value in asdict(config).items() if key != "labelers"}
+    manifest = {
+        "kind": "annotations",
+        "config": {**settings, "out": config.out.name, "taxonomy": taxonomy.version},
+        "versions": versions("dialint", "pyarrow", "pydantic"),
+        "sources": intake.sources,
+        "counts": told,
+        "files": files,
+        "seconds": round(time.monotonic() - started, 1),
+    }
+    write_manifest(manifest_path(config.out), manifest)
+    return manifest
+
+
+def dialogues_of(logs: Iterable[str]) -> dict[str, Dialogue]:
+    """Every good dialogue of some logs by its id."""
+    loaded = read(open_logs(list(logs)), ReadConfig(), Counts())
+    return {item.dialogue.id: item.dialogue for item in loaded if isinstance(item, Loaded)}
+
+
+def _write(config: ImportConfig, intake: Intake, sources: list[Source]) -> TooManyBad | None:
+    """Write annotations and rejects; if the job was stopped, the rejects alone, and why."""
+    with atomic_file(rejects_path(config.out)) as rejects:
+        try:
+            with atomic_file(config.out) as file:
+                for source in sources:
+                    for item in intake.read(source, config.format):
+                        if isinstance(item, Reject):
+                            rejects.write(json.dumps(item.as_json(), ensure_ascii=False).encode() + b"\n")
+                        else:
+                            file.write(item.model_dump_json(exclude_defaults=True).encode() + b"\n")
+                intake.counts.check_share(config.max_bad)
+        except TooManyBad as error:
+            return error
+    return None
+
+
+@dataclass
+class Intake:
+    """Reads files of labels, one after the other, and remembers whose answers it has seen."""
+
+    known: Known
+    kind: Kind = "crowd"
+    utf16: bool = False
+    counts: Counts = field(default_factory=Counts)
+    taken: int = 0
+    left_out: dict[str, int] = field(default_factory=dict)
+    sources: list[dict[str, Any]] = field(default_factory=list)
+    _contents: dict[str, int] = field(default_factory=dict)
+    _answered: set[int] = field(default_factory=set)
+
+    def read(self, source: Source, name: str = "auto") -> Iterator[Annotation | Reject]:
+        """The annotations of a file, in order, with what was rejected.
+
+        Raises:
+            InputRefused: the file is refused whole, or holds no records.
+        """
+        shape, framing = recognise(source, name)
+        label = source.path.name.partition(".")[0] if source.name != "-" else "stdin"
+        reading = Reading(self.known, label, self.kind, self.utf16)
+        rows = 0
+        for line, offset, row in placed_rows(source, framing):
+            rows += 1
+            for found in _answers(row, shape.read, reading):
+                outcome = self._settled(found, once=shape.name != "dialint")
+                if isinstance(outcome, BadRecord):
+                    self.counts.rejected += 1
+                    self.counts.codes[outcome.code] += 1
+                    yield outcome.reject(source.name, line, offset)
+                elif outcome is not None:
+                    self.taken += 1
+                    yield outcome
+        source.check_unchanged()
+        if not rows:
+            raise refuse("E_NO_RECORDS", source.name, "no records")
+        for reason, count in reading.skipped.items():
+            self.left_out[reason] = self.left_out.get(reason, 0) + count
+        told = {"name": Path(source.name).name, "format": shape.name, "rows": rows}
+        self.sources.append({**told, "sha256": sha256_file(source.path)})
+
+    def _settled(self, found: Annotation | BadRecord, once: bool) -> Annotation | BadRecord | None:
+        """The answer, none if it is known already, or why it is refused: one id, one content; and in
+        other tools (`once`) one answer by a labeler to a question."""
+        self.counts.read += 1
+        if isinstance(found, BadRecord):
+            return found
+        content = hash(found.model_dump_json())
+        if found.id in self._contents:
+            if self._contents[found.id] == content:
+                self.counts.duplicates += 1
+                return None
+            return BadRecord("E_LABEL", "id", "an id again", "each id once", found.dialogue_id)
+        asked = hash((found.labeler, found.dialogue_id, found.turn, found.codes))
+        if once and asked in self._answered:
+            expected = "one answer by a labeler to a question"
+            return BadRecord("E_LABEL", "labeler", "a second answer", expected, found.dialogue_id)
+        self._contents[found.id] = content
+        self._answered.add(asked)
+        return found
+
+
+def _answers(row: Any, reader: Any, reading: Reading) -> Iterator[Annotation | BadRecord]:
+    """The answers of a row; a fault of the row itself ends it."""
+    if isinstance(row, BadRecord):
+        yield row
+        return
+    try:
+        yield from reader(row, reading)
+    except BadRecord as bad:
+        yield bad

@@ -1,0 +1,1 @@
+"""What is true, from the answers of many people and of a model."""

@@ -1,0 +1,182 @@
+"""Stage ``dialint label aggregate``: one truth with its confidence from a crowd table.
+
+Reads a table of task, worker, label (CSV, Parquet, JSONL; optionally code) and, with ``--model``, a
+model's probabilities (task, label, probability, optionally code). Writes a row a task: the most probable
+label, its probability, the probability of every label and how many people were asked; the manifest last.
+Judges no worker: that is ``dialint label quality``.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal
+
+from cyclopts import Parameter
+
+from detector.artifacts import atomic_file, described, disk_errors, remove_orphans, versions, write_manifest
+from detector.errors import ConfigError, OutputRefused
+from detector.verdict_files import escaped, manifest_path
+
+if TYPE_CHECKING:
+    from labeling.truth.answers import Answers, Floats
+    from labeling.truth.posterior import Posterior
+
+FORMATS = (".csv", ".parquet", ".jsonl")
+Method = Literal["joint", "majority", "wawa", "dawid-skene", "one-coin", "mace", "glad"]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class AggregateConfig:
+    """How many answers become one."""
+
+    annotations: Path
+    """Crowd table with columns task, worker, label and, if there are several questions a task, code."""
+    out: Path
+    """File for the labels: .csv, .parquet or .jsonl; must not exist."""
+    method: Method = "joint"
+    """How: joint is the house method, safe with few answers a task."""
+    model: Path | None = None
+    """A model's calibrated probabilities: task, label, probability (and code); joint only."""
+    soft: Literal["truth", "answers"] = "truth"
+    """What the probabilities tell: of each label being true, or the share of people who would give it."""
+    last_wins: Annotated[bool, Parameter(negative=())] = False
+    """Of a worker's several answers to a task take the last; without, they are refused."""
+    share_workers: Annotated[bool, Parameter(negative=())] = False
+    """With several codes: learn one table a worker from all of them."""
+
+    def __post_init__(self) -> None:
+        if self.out.suffix not in FORMATS:
+            raise ConfigError("E_FORMAT", f"--out must end in {', '.join(FORMATS)}")
+        if self.model is not None and self.method != "joint":
+            raise ConfigError("E_OPTION", "--model needs --method joint")
+
+
+def aggregate(config: AggregateConfig) -> None:
+    """Make one label a task, with its probability, from the answers of many people."""
+    from rich.console import Console
+
+    manifest = run(config)
+    rows, answers = manifest["files"][0]["rows"], manifest["answers"]
+    Console(stderr=True).print(
+        f"{config.out}: {rows} labels from {answers} answers of {manifest['labelers']} people, "
+        f"{config.method}, mean probability {manifest['mean_probability']:.3f}"
+    )
+
+
+def run(config: AggregateConfig) -> dict[str, Any]:
+    """Write the labels; the manifest that was written.
+
+    Raises:
+        InputRefused: the table or the model's file is bad; the message names file and line.
+        OutputRefused: `out` is there already.
+    """
+    from labeling.truth.codes import posteriors
+    from labeling.truth.files.tables import read_answers
+
+    if config.out.exists() or manifest_path(config.out).exists():
+        raise OutputRefused("E_EXISTS", f"{config.out}: is there already; name another file")
+    started = time.monotonic()
+    tables = read_answers(config.annotations, config.last_wins)
+    found = posteriors(tables, config.method, _models(config, tables), config.share_workers)
+    with disk_errors(config.out):
+        config.out.parent.mkdir(parents=True, exist_ok=True)
+        remove_orphans(config.out)
+    columns = _columns(config, tables, found)
+    with atomic_file(config.out) as file:
+        _write(config.out.suffix, columns, file)
+    inputs = [path for path in (config.annotations, config.model) if path is not None]
+    manifest = {
+        "kind": "crowd-labels",
+        "config": {
+            name: value.name if isinstance(value, Path) else value for name, value in asdict(config).items()
+        },
+        "versions": versions("dialint", "numpy", "scipy", "pyarrow", "crowd-kit"),
+        "inputs": [described(path) for path in inputs],
+        "answers": sum(map(len, tables.values())),
+        "labelers": len(next(iter(tables.values())).workers),
+        "mean_probability": float(columns["probability"].mean()),
+        "files": [described(config.out, len(columns["task"]))],
+        "seconds": round(time.monotonic() - started, 1),
+    }
+    write_manifest(manifest_path(config.out), manifest)
+    return manifest
+
+
+def _models(config: AggregateConfig, tables: Mapping[str, Answers]) -> dict[str, Floats] | None:
+    from labeling.truth.files.tables import read_probabilities
+
+    if config.model is None:
+        return None
+    return {
+        code: read_probabilities(config.model, table.labels, table.tasks, code)
+        for code, table in tables.items()
+    }
+
+
+def _columns(
+    config: AggregateConfig, tables: Mapping[str, Answers], found: Mapping[str, Posterior]
+) -> dict[str, Any]:
+    """The output by columns; `probability:LABEL` is NaN where a code does not know the label."""
+    import numpy as np
+
+    labels = sorted({label for table in tables.values() for label in table.labels})
+    soft = {code: p.expected if config.soft == "answers" else p.probabilities for code, p in found.items()}
+    columns: dict[str, Any] = {"task": [task for table in tables.values() for task in table.tasks]}
+    if list(tables) != [""]:
+        columns["code"] = [code for code, table in tables.items() for _ in table.tasks]
+    columns["label"] = [
+        table.labels[winner] for code, table in tables.items() for winner in soft[code].argmax(axis=1)
+    ]
+    columns["probability"] = np.concatenate([soft[code].max(axis=1) for code in tables])
+    columns["n_labelers"] = np.concatenate([table.n_labelers for table in tables.values()])
+    for label in labels:
+        columns[f"probability:{label}"] = np.concatenate(
+            [
+                soft[code][:, table.labels.index(label)]
+                if label in table.labels
+                else np.full(len(table.tasks), np.nan)
+                for code, table in tables.items()
+            ]
+        )
+    return columns
+
+
+def _write(suffix: str, columns: Mapping[str, Any], file: BinaryIO) -> None:
+    import pyarrow as pa
+
+    if suffix == ".jsonl":
+        _write_jsonl(columns, file)
+        return
+    table = pa.table({name: pa.array(values, from_pandas=True) for name, values in columns.items()})
+    if suffix == ".parquet":
+        from pyarrow import parquet
+
+        parquet.write_table(table, file, compression="zstd")
+    else:
+        from pyarrow import csv
+
+        texts = [name for name in ("task", "code", "label") if name in columns]
+        for name in texts:
+            cells = pa.array([escaped(cell) for cell in columns[name]])
+            table = table.set_column(table.column_names.index(name), name, cells)
+        csv.write_csv(table.rename_columns([escaped(name) for name in table.column_names]), file)
+
+
+def _write_jsonl(columns: Mapping[str, Any], file: BinaryIO) -> None:
+    heads = [name for name in columns if not name.startswith("probability:")]
+    labels = [name.removeprefix("probability:") for name in columns if name not in heads]
+    rows = zip(*(_plain(columns[name]) for name in columns), strict=True)
+    for row in rows:
+        head = dict(zip(heads, row, strict=False))
+        shares = zip(labels, row[len(heads) :], strict=True)
+        head["probabilities"] = {label: share for label, share in shares if share == share}
+        file.write(json.dumps(head, ensure_ascii=False, allow_nan=False).encode() + b"\n")
+
+
+def _plain(values: Any) -> list[Any]:
+    return values if isinstance(values, list) else values.tolist()

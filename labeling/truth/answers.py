@@ -1,0 +1,105 @@
+"""A crowd table in memory: who answered what on which task, as indices into names.
+
+One row is one person's one answer to one task. Reading files is `tables`' work; nothing here knows
+what a label means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Three index arrays of shape (answers,), with the names they point to.
+
+    A task and worker stand together at most once. `seconds` are how long each answer took, `at` when it
+    was given (seconds since 1970), both NaN where unknown and none where no answer says.
+    """
+
+    task: Indices
+    worker: Indices
+    label: Indices
+    tasks: tuple[str, ...]
+    workers: tuple[str, ...]
+    labels: tuple[str, ...]
+    seconds: Floats | None = None
+    at: Floats | None = None
+
+    def __len__(self) -> int:
+        return len(self.task)
+
+    @property
+    def n_labelers(self) -> NDArray[np.int64]:
+        """How many people answered each task, shape (tasks,)."""
+        return np.bincount(self.task, minlength=len(self.tasks))
+
+    def votes(self) -> Floats:
+        """How many people gave each label, shape (tasks, labels)."""
+        size = len(self.labels)
+        flat = np.bincount(self.task.astype(np.int64) * size + self.label, minlength=len(self.tasks) * size)
+        return flat.reshape(-1, size).astype(float)
+
+    def one_hot(self) -> csr_array[Any]:
+        """Ones at (task, worker x labels + label), shape (tasks, workers x labels)."""
+        from scipy.sparse import csr_array
+
+        columns = self.worker.astype(np.int64) * len(self.labels) + self.label
+        shape = (len(self.tasks), len(self.workers) * len(self.labels))
+        return csr_array((np.ones(len(self)), (self.task, columns)), shape)
+
+    def where(self, chosen: NDArray[np.bool_]) -> Answers:
+        """The answers for which `chosen`, shape (answers,), holds; all names stay, and so do the indices."""
+        return replace(
+            self,
+            task=self.task[chosen],
+            worker=self.worker[chosen],
+            label=self.label[chosen],
+            seconds=None if self.seconds is None else self.seconds[chosen],
+            at=None if self.at is None else self.at[chosen],
+        )
+
+    def compact(self) -> Answers:
+        """The same answers; tasks and workers without any are gone, labels stay."""
+        tasks, task = np.unique(self.task, return_inverse=True)
+        workers, worker = np.unique(self.worker, return_inverse=True)
+        return replace(
+            self,
+            task=task.astype(np.int32),
+            worker=worker.astype(np.int32),
+            tasks=tuple(self.tasks[place] for place in tasks),
+            workers=tuple(self.workers[place] for place in workers),
+        )
+
+
+def from_rows(
+    rows: Sequence[tuple[str, str, str]], labels: Sequence[str] | None = None, **optional: Floats | None
+) -> Answers:
+    """Answers of (task, worker, label) rows: tasks and workers in order of appearance, labels sorted
+    unless given.
+
+    Raises:
+        ValueError: a task and worker stand together twice, or a label is not among `labels`.
+    """
+    tasks = {name: place for place, name in enumerate(dict.fromkeys(row[0] for row in rows))}
+    workers = {name: place for place, name in enumerate(dict.fromkeys(row[1] for row in rows))}
+    known = sorted({row[2] for row in rows}) if labels is None else list(labels)
+    if len({row[:2] for row in rows}) < len(rows):
+        raise ValueError("a worker answered a task twice")
+    if strangers := {row[2] for row in rows} - set(known):
+        raise ValueError(f"{len(strangers)} labels are not among those given")
+    places = {name: place for place, name in enumerate(known)}
+    columns = np.array([(tasks[t], workers[w], places[x]) for t, w, x in rows], np.int32).reshape(-1, 3)
+    task, worker, label = np.ascontiguousarray(columns.T)
+    return Answers(task, worker, label, tuple(tasks), tuple(workers), tuple(known), **optional)

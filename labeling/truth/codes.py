@@ -1,0 +1,57 @@
+"""Many codes asked of one task: a problem a code, with the workers' tables apart or shared.
+
+Apart, a worker may be good at one code and bad at another, and every code must learn it from its own
+answers. Shared, all codes teach what a worker is like; right when the labels mean the same everywhere
+(yes and no) and each code alone has few answers a worker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from detector.errors import ConfigError
+from labeling.truth.answers import Answers, Floats
+from labeling.truth.methods import aggregated
+from labeling.truth.posterior import Posterior
+
+
+def posteriors(
+    tables: Mapping[str, Answers],
+    method: str,
+    models: Mapping[str, Floats] | None = None,
+    shared: bool = False,
+) -> dict[str, Posterior]:
+    """The posterior of each code; with `shared`, from one fit with one table a worker.
+
+    Raises:
+        ConfigError: `shared`, and the codes do not have the same labels.
+    """
+    if not shared or len(tables) < 2:
+        return {code: aggregated(table, method, (models or {}).get(code)) for code, table in tables.items()}
+    if len({table.labels for table in tables.values()}) > 1:
+        raise ConfigError("E_OPTION", "--share-workers needs the same labels for every code")
+    stacked = None if models is None else np.concatenate([models[code] for code in tables])
+    whole = aggregated(joined(tables), method, stacked)
+    ends = np.cumsum([len(table.tasks) for table in tables.values()])
+    starts = ends - [len(table.tasks) for table in tables.values()]
+    return {
+        code: replace(whole, probabilities=whole.probabilities[a:b], expected=whole.expected[a:b])
+        for code, a, b in zip(tables, starts, ends, strict=True)
+    }
+
+
+def joined(tables: Mapping[str, Answers]) -> Answers:
+    """All codes as one table; a task is (code, task), and workers, who are the same in all, stay."""
+    parts = list(tables.values())
+    shift = np.cumsum([0, *(len(part.tasks) for part in parts[:-1])]).astype(np.int32)
+    return Answers(
+        np.concatenate([part.task + step for part, step in zip(parts, shift, strict=True)]),
+        np.concatenate([part.worker for part in parts]),
+        np.concatenate([part.label for part in parts]),
+        tuple(f"{code}\x1f{task}" for code, part in tables.items() for task in part.tasks),
+        parts[0].workers,
+        parts[0].labels,
+    )

@@ -1,0 +1,1 @@
+"""Crowd tables and model probabilities in files."""

@@ -1,0 +1,122 @@
+"""What single workers are like, given what items are like.
+
+Two steps from the pooled confusion to a worker's own. First a *kind*: how sharply a worker answers,
+from not at all (answers as the crowd does on any item) over the average person to better than that; the
+shares of the kinds are learnt from all. Then a table (truth x answer) of how much more often this worker
+gives that answer to that truth than the kind would, shrunk towards 1 as if `strength` answers an average
+worker gave to each truth stood behind it. The tables' mean over all answers is 1: the average worker
+stays the average worker, so that truth cannot drift towards whoever is many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labeling.truth.answers import Floats
+from labeling.truth.joint.items import Items
+from labeling.truth.posterior import normalised, softmax
+from labeling.truth.sparse import Pairs
+
+SHARPNESS = np.array([0.0, 0.3, 0.6, 1.0, 1.5, 2.2])
+"""Exponents of the pooled shares: 0 knows nothing of the item, 1 is the average person."""
+CELLS = 1 << 22
+"""Numbers of a table of workers held at a time."""
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """`kinds`, shape (6,), the shares of the kinds; `centre`, shape (truth, answer), the logarithm of the
+    tables' mean that is taken out; `strength` in answers, infinite for no tables."""
+
+    items: Items
+    kinds: Floats
+    centre: Floats
+    strength: float
+
+    def kind_logs(self) -> Floats:
+        """The logarithm of each kind's answer shares, shape (kinds, components, labels)."""
+        shares, marginal = self.items.shares, self.items.weights @ self.items.shares
+        rows = [shares**x * marginal ** max(0.0, 1.0 - x) for x in SHARPNESS]
+        return np.asarray(np.log(normalised(np.stack(rows))), float)
+
+    def memberships(self, counts: Floats) -> Floats:
+        """The probability of each kind, shape (workers, kinds), from expected `counts` of answers, shape
+        (workers, labels, components)."""
+        size = len(counts)
+        logs = self.kind_logs().transpose(2, 1, 0).reshape(-1, len(SHARPNESS))
+        return softmax(counts.reshape(size, -1) @ logs + np.log(self.kinds))[0]
+
+    def raw_tables(self, counts: Floats, members: Floats) -> Floats:
+        """Logarithm of the workers' own tables before centring, shape (workers, truth, answer)."""
+        if np.isinf(self.strength):
+            return np.zeros((len(counts), self.items.n_labels, self.items.n_labels))
+        expected = np.exp(self._mixed(members)) * counts.sum(axis=1)[:, :, None]
+        own = np.einsum("wlc,ck->wkl", counts, self.items.indicator)
+        thought = np.einsum("wcl,ck->wkl", expected, self.items.indicator)
+        weight = self.strength * self.items.pooled
+        return np.asarray(np.log((own + weight) / (thought + weight)), float)
+
+    def logs(self, members: Floats, raw: Floats) -> Floats:
+        """The logarithm of each answer's chance, shape (workers, labels, components)."""
+        mixed = self._mixed(members) + (raw - self.centre)[:, self.items.truth, :]
+        mixed -= np.logaddexp.reduce(mixed, axis=2, keepdims=True)
+        return np.asarray(mixed.transpose(0, 2, 1), float)
+
+    def _mixed(self, members: Floats) -> Floats:
+        """The kinds' logarithms averaged for each worker, shape (workers, components, labels), each row
+        a distribution."""
+        logs = self.kind_logs()
+        mixed = (members @ logs.reshape(len(logs), -1)).reshape(-1, *logs.shape[1:])
+        return np.asarray(mixed - np.logaddexp.reduce(mixed, axis=2, keepdims=True), float)
+
+
+def newcomers(items: Items, strength: float) -> Crowd:
+    """A crowd of which nothing is known but the items: most are near the average."""
+    kinds = normalised(np.exp(-((SHARPNESS - 1.0) ** 2)))
+    return Crowd(items, kinds, np.zeros((items.n_labels, items.n_labels)), strength)
+
+
+def refreshed(crowd: Crowd, pairs: Pairs, counts: Floats) -> tuple[Crowd, Floats]:
+    """The crowd learnt anew from `counts`, shape (pairs, components); and the logarithm of the chance of
+    each pair's answer, same shape, under the kinds and the centre from before."""
+    table = np.empty_like(counts)
+    shares, centre, weight = np.ones(len(crowd.kinds)), np.zeros_like(crowd.centre), 0.0
+    for chosen, first, dense in blocks(pairs, counts):
+        members = crowd.memberships(dense)
+        raw = crowd.raw_tables(dense, members)
+        at = (pairs.worker[chosen] - first, pairs.label[chosen])
+        table[chosen] = crowd.logs(members, raw)[at]
+        answers = dense.sum(axis=(1, 2))
+        shares += members[answers > 0].sum(axis=0)
+        centre += np.einsum("w,wkl->kl", answers, raw)
+        weight += float(answers.sum())
+    return replace(crowd, kinds=normalised(shares), centre=centre / max(weight, 1e-12)), table
+
+
+def confusion(crowd: Crowd, pairs: Pairs, counts: Floats) -> Floats:
+    """Every worker's chance of an answer given the truth, shape (workers, truth, answer)."""
+    within = crowd.items.indicator * crowd.items.weights[:, None]
+    within = within / np.maximum(within.sum(axis=0), 1e-300)  # (components, truth)
+    rows = []
+    for _, _, dense in blocks(pairs, counts):
+        members = crowd.memberships(dense)
+        chance = np.exp(crowd.logs(members, crowd.raw_tables(dense, members)))
+        rows.append(np.einsum("wlc,ck->wkl", chance, within))
+    return np.concatenate(rows)
+
+
+def blocks(pairs: Pairs, counts: Floats) -> Iterator[tuple[NDArray[np.int64] | slice, int, Floats]]:
+    """Runs of workers: the slice of their pairs, the first worker, and the counts as a dense table of
+    shape (workers, labels, components)."""
+    step = max(1, CELLS // (pairs.n_labels * counts.shape[1]))
+    for first in range(0, pairs.n_workers, step):
+        last = min(first + step, pairs.n_workers)
+        begin, end = np.searchsorted(pairs.worker, (first, last))
+        chosen = slice(int(begin), int(end))
+        dense = np.zeros((last - first, pairs.n_labels, counts.shape[1]))
+        dense[pairs.worker[chosen] - first, pairs.label[chosen]] = counts[chosen]
+        yield chosen, first, dense

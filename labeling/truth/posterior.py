@@ -1,0 +1,64 @@
+"""What a method makes of a crowd table: probabilities, and what it believes of the workers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labeling.truth.answers import Floats
+
+NARROW = 32
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """The truth of each task as far as it is known.
+
+    `probabilities` has shape (tasks, labels), rows sum to 1. `expected` is the share of answers that a
+    large crowd would give, same shape: the soft label for learning; the same array where a method does
+    not tell the two apart. `skills`, shape (workers,), is each worker's probability of a right answer,
+    where the method has one; `confusion`, shape (workers, labels, labels), the probability of an answer
+    (last axis) given the truth (middle axis). `log_likelihood` is of the answers, in nats, NaN where
+    the method has none.
+    """
+
+    probabilities: Floats
+    expected: Floats
+    skills: Floats | None = None
+    confusion: Floats | None = None
+    iterations: int = 0
+    log_likelihood: float = float("nan")
+
+    @property
+    def winners(self) -> NDArray[np.int64]:
+        """The most probable label of each task, the first of equals, shape (tasks,)."""
+        return np.asarray(self.probabilities.argmax(axis=1), np.int64)
+
+    @property
+    def confidence(self) -> Floats:
+        """The probability of the winner, shape (tasks,), 0 to 1."""
+        return np.asarray(self.probabilities.max(axis=1), float)
+
+
+def normalised(values: Floats) -> Floats:
+    """`values` divided by their sum along the last axis."""
+    return np.asarray(values / values.sum(axis=-1, keepdims=True), float)
+
+
+def softmax(logs: Floats) -> tuple[Floats, Floats]:
+    """Rows of `logs` as probabilities, and the logarithm of each row's sum of exponentials."""
+    top = _by_column(np.maximum, logs)
+    shares = np.exp(logs - top[:, None])
+    sums = _by_column(np.add, shares)
+    shares /= sums[:, None]
+    return shares, top + np.log(sums)
+
+
+def _by_column(ufunc: np.ufunc, values: Floats) -> Floats:
+    """`ufunc` reduced along rows; column by column where rows are short, which is ten times as fast."""
+    if values.shape[1] > NARROW:
+        return np.asarray(ufunc.reduce(values, axis=1), float)
+    return np.asarray(reduce(ufunc, values.T), float)

@@ -1,0 +1,158 @@
+"""Spans from several people: which of them mean the same place, whether it is there, where it ends.
+
+Spans of one task are clustered by overlap; each cluster is one candidate. Whether it is there is a
+yes-or-no question to everybody who looked at the task, aggregated like any other (`joint`); its boundaries
+are weighted medians of those who marked it, weighted by how well each one's spans fit those of the others.
+Presence and boundaries are thus two judgements: a span may be surely there and vaguely bounded.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from labeling.truth.answers import from_rows
+from labeling.truth.joint.fit import joint
+from labeling.truth.posterior import Posterior
+
+LEAST_OVERLAP = 0.3
+"""Shared over covered characters from which two people's spans may mean the same place."""
+ROUNDS = 3
+PRIOR_FIT, PRIOR_SPANS = 0.7, 2.0
+"""How well a person's boundaries fit before any is seen, and how many spans that is worth."""
+
+
+@dataclass(frozen=True)
+class Span:
+    """Characters `start` to `end` (exclusive) of a task, marked by one worker."""
+
+    task: str
+    worker: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A place that may hold what was asked for: `probability` that it does, after `n_labelers` looked
+    and `n_marked` of them marked it; `agreement` is how well their boundaries fit, 0 to 1."""
+
+    task: str
+    start: int
+    end: int
+    probability: float
+    n_labelers: int
+    n_marked: int
+    agreement: float
+
+
+def aggregated_spans(spans: Iterable[Span], looked: Mapping[str, Sequence[str]]) -> list[Candidate]:
+    """All candidates, by task in the order of `looked` and then by place.
+
+    `looked` names for each task all who were asked, also those who marked nothing.
+
+    Raises:
+        ValueError: a span of somebody who was not asked.
+    """
+    by_task: defaultdict[str, list[Span]] = defaultdict(list)
+    for span in spans:
+        if span.worker not in looked.get(span.task, ()):
+            raise ValueError("a span of a worker who was not asked")
+        by_task[span.task].append(span)
+    clusters = [found for task in looked for found in clustered(by_task[task])]
+    if not clusters:
+        return []
+    posterior = _presence(clusters, looked)
+    bounds = _boundaries(clusters)
+    return [
+        Candidate(
+            cluster[0].task,
+            *bounds[number][:2],
+            float(posterior.probabilities[number, 1]),
+            len(set(looked[cluster[0].task])),
+            len({span.worker for span in cluster}),
+            bounds[number][2],
+        )
+        for number, cluster in enumerate(clusters)
+    ]
+
+
+def overlap(a: Span, b: Span) -> float:
+    """Shared over covered characters, 0 to 1."""
+    shared = min(a.end, b.end) - max(a.start, b.start)
+    return max(0, shared) / (max(a.end, b.end) - min(a.start, b.start))
+
+
+def clustered(spans: Sequence[Span]) -> list[list[Span]]:
+    """The spans of one task that mean the same place, clusters in order of their first character.
+
+    Clusters are merged, most alike first, for as long as their members overlap by `LEAST_OVERLAP` on
+    average and no worker has a span in both: one person who marks two places means two.
+    """
+    clusters = [[span] for span in sorted(spans, key=lambda s: (s.start, s.end, s.worker))]
+    while True:
+        best, pair = LEAST_OVERLAP, None
+        for i, one in enumerate(clusters):
+            for j in range(i + 1, len(clusters)):
+                if (value := _alike(one, clusters[j])) >= best and (value > best or pair is None):
+                    best, pair = value, (i, j)
+        if pair is None:
+            return sorted(clusters, key=lambda cluster: min(span.start for span in cluster))
+        clusters[pair[0]] += clusters.pop(pair[1])
+
+
+def _alike(one: Sequence[Span], other: Sequence[Span]) -> float:
+    if {span.worker for span in one} & {span.worker for span in other}:
+        return 0.0
+    return float(np.mean([overlap(a, b) for a in one for b in other]))
+
+
+def _presence(clusters: Sequence[Sequence[Span]], looked: Mapping[str, Sequence[str]]) -> Posterior:
+    """The posterior of "no" and "yes", one row a cluster."""
+    rows = []
+    for number, cluster in enumerate(clusters):
+        marked = {span.worker for span in cluster}
+        asked = dict.fromkeys(looked[cluster[0].task])
+        rows += [(str(number), worker, "yes" if worker in marked else "no") for worker in asked]
+    return joint(from_rows(rows, labels=("no", "yes")))
+
+
+def _boundaries(clusters: Sequence[Sequence[Span]]) -> list[tuple[int, int, float]]:
+    """Start, end and agreement of each cluster."""
+    fit: dict[str, float] = {}
+    for _ in range(ROUNDS):
+        bounds = [_voted(cluster, fit) for cluster in clusters]
+        sums: defaultdict[str, list[float]] = defaultdict(list)
+        for cluster, (start, end) in zip(clusters, bounds, strict=True):
+            if len(cluster) > 1:
+                for span in cluster:
+                    sums[span.worker].append(overlap(span, Span("", "", start, end)))
+        fit = {
+            worker: (PRIOR_FIT * PRIOR_SPANS + sum(found)) / (PRIOR_SPANS + len(found))
+            for worker, found in sums.items()
+        }
+    return [
+        (start, end, float(np.mean([overlap(span, Span("", "", start, end)) for span in cluster])))
+        for cluster, (start, end) in zip(clusters, bounds, strict=True)
+    ]
+
+
+def _voted(cluster: Sequence[Span], fit: Mapping[str, float]) -> tuple[int, int]:
+    """Weighted medians of the starts and of the ends; the heaviest span where these cross."""
+    weights = [fit.get(span.worker, PRIOR_FIT) ** 2 for span in cluster]
+    start = weighted_median([span.start for span in cluster], weights)
+    end = weighted_median([span.end for span in cluster], weights)
+    if start < end:
+        return start, end
+    heaviest = cluster[int(np.argmax(weights))]
+    return heaviest.start, heaviest.end
+
+
+def weighted_median(values: Sequence[int], weights: Sequence[float]) -> int:
+    """The least value at which half of the weight is reached."""
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(np.asarray(weights, float)[order])
+    return int(values[order[int(np.searchsorted(reached, reached[-1] / 2 - 1e-12))]])

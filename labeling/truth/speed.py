@@ -1,0 +1,111 @@
+"""How fast aggregation is at a size, beside crowd-kit on the same answers.
+
+Run: ``python -m labeling.truth.speed --answers 1000000``. A made-up crowd of five answers a task and 500
+answers a worker; each method once, wall time of one process. Says whether the winners are the same, not
+whether they are right. Writes only what ``--out`` names.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from cyclopts import App, Parameter
+
+from detector.artifacts import rendered, versions, write_json
+from labeling.truth.answers import Answers
+from labeling.truth.borrowed import crowdkit_dawid_skene
+from labeling.truth.dawid_skene import dawid_skene, one_coin
+from labeling.truth.files.tables import read_answers
+from labeling.truth.incremental import Running
+from labeling.truth.joint.choice import chosen
+from labeling.truth.joint.fit import Assumptions, fitted
+from labeling.truth.simulated import CrowdPlan, simulated
+from labeling.truth.voting import majority
+
+T = TypeVar("T")
+UPDATES = 200
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class SpeedConfig:
+    """How many answers, and of what."""
+
+    answers: int = 1_000_000
+    """Answers in the table."""
+    labels: int = 3
+    """Labels that a task may have."""
+    crowdkit: bool = True
+    """Whether crowd-kit runs beside ours: minutes and gigabytes at a million answers."""
+    out: Path | None = None
+    """File for the figures as JSON; standard output has them in any case."""
+
+
+def speed(config: SpeedConfig | None = None) -> None:
+    """Time aggregation, ours and crowd-kit's."""
+    config = config or SpeedConfig()
+    plan = CrowdPlan(
+        n_tasks=config.answers // 5,
+        n_workers=max(20, config.answers // 500),
+        n_labels=config.labels,
+        skill=0.7,
+        spread=8,
+    )
+    crowd = simulated(plan)
+    figures = {"answers": len(crowd.answers), "workers": plan.n_workers, "labels": config.labels}
+    report = {**figures, "seconds": measured(crowd.answers, config.crowdkit), "versions": versions("numpy")}
+    sys.stdout.write(rendered(report).decode())
+    if config.out:
+        write_json(config.out, report)
+
+
+def measured(answers: Answers, crowdkit: bool) -> dict[str, Any]:
+    """Seconds of each method; and how crowd-kit's Dawid-Skene compares with ours."""
+    found: dict[str, Any] = {"read CSV": _reading(answers)}
+    majority(answers)  # the first call pays for imports
+    found["majority"], _ = _timed(lambda: majority(answers))
+    found["dawid-skene"], ours = _timed(lambda: dawid_skene(answers))
+    found["one-coin"], _ = _timed(lambda: one_coin(answers))
+    found["joint, given assumptions"], fit = _timed(lambda: fitted(answers, None, Assumptions(300.0, True)))
+    found["joint, choosing them"], _ = _timed(lambda: chosen(answers))
+    running = Running(fit, answers)
+    rows = [(answers.tasks[n], f"new{n}", answers.labels[0]) for n in range(UPDATES)]
+    found["one new answer"] = _timed(lambda: [running.update([row]) for row in rows])[0] / UPDATES
+    if crowdkit:
+        found["crowd-kit dawid-skene"], theirs = _timed(lambda: crowdkit_dawid_skene(answers))
+        found["times as fast"] = found["crowd-kit dawid-skene"] / found["dawid-skene"]
+        found["same winners"] = float((ours.winners == theirs.winners).mean())
+    return {name: float(f"{value:.4g}") for name, value in found.items()}
+
+
+def _timed(call: Callable[[], T]) -> tuple[float, T]:
+    started = time.perf_counter()
+    result = call()
+    return time.perf_counter() - started, result
+
+
+def _reading(answers: Answers) -> float:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    columns = {
+        name: np.array(getattr(answers, f"{name}s"))[getattr(answers, name)]
+        for name in ("task", "worker", "label")
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "crowd.csv"
+        csv.write_csv(pa.table(columns), path)
+        return _timed(lambda: read_answers(path))[0]
+
+
+if __name__ == "__main__":
+    app = App(help="Time aggregation.")
+    app.default(speed)
+    app()

@@ -1,0 +1,131 @@
+"""The stage: from a table to labels, in all forms, with a manifest that vouches for them."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from app.verify import verified
+from detector.errors import ConfigError, InputRefused, OutputRefused
+from detector.verdict_files import manifest_path
+from labeling.truth.aggregate import AggregateConfig, run
+
+TABLE = "task,worker,label\n=t1,a,yes\n=t1,b,yes\n=t1,c,no\nt2,a,no\nt2,b,no\n"
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "crowd.csv"
+    path.write_text(TABLE)
+    return path
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".jsonl"])
+def test_three_forms_tell_the_same(table: Path, tmp_path: Path, suffix: str) -> None:
+    out = tmp_path / "deep" / f"labels{suffix}"
+    run(AggregateConfig(table, out, method="majority"))
+    assert verified(out) == 1
+    if suffix == ".jsonl":
+        rows = [json.loads(line) for line in out.read_text().splitlines()]
+        assert rows[0]["probabilities"] == {"no": pytest.approx(1 / 3), "yes": pytest.approx(2 / 3)}
+        first = rows[0]
+    else:
+        rows = (
+            pq.read_table(out).to_pylist()
+            if suffix == ".parquet"
+            else list(csv.DictReader(out.read_text().splitlines()))
+        )
+        first = rows[0]
+        assert float(first["probability:no"]) == pytest.approx(1 / 3)
+    assert first["task"] == ("'=t1" if suffix == ".csv" else "=t1")
+    assert first["label"] == "yes"
+    assert float(first["probability"]) == pytest.approx(2 / 3)
+    assert int(first["n_labelers"]) == 3
+    assert len(rows) == 2
+
+
+def test_the_manifest_names_inputs_and_refuses_a_second_run(table: Path, tmp_path: Path) -> None:
+    out = tmp_path / "labels.jsonl"
+    manifest = run(AggregateConfig(table, out))
+    assert manifest["files"][0]["rows"] == 2
+    assert manifest["inputs"][0]["name"] == "crowd.csv"
+    assert (manifest["answers"], manifest["labelers"]) == (5, 3)
+    before = out.read_bytes()
+    with pytest.raises(OutputRefused, match="E_EXISTS"):
+        run(AggregateConfig(table, out))
+    assert out.read_bytes() == before
+
+
+def test_a_bad_table_leaves_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "crowd.csv"
+    path.write_text(TABLE + "t2,a,no\n")
+    out = tmp_path / "labels.csv"
+    with pytest.raises(InputRefused, match="line 7"):
+        run(AggregateConfig(path, out))
+    assert not out.exists()
+    assert not manifest_path(out).exists()
+    assert run(AggregateConfig(path, out, last_wins=True))["answers"] == 5
+
+
+def test_a_models_opinion_breaks_a_tie(tmp_path: Path) -> None:
+    rows = "".join(
+        f"t{n},a,{'yes' if n % 2 else 'no'}\nt{n},b,{'yes' if n % 2 else 'no'}\n" for n in range(40)
+    )
+    (tmp_path / "crowd.csv").write_text(f"task,worker,label\n{rows}tie,a,yes\ntie,b,no\n")
+    said = "".join(f"t{n},yes,{0.9 if n % 2 else 0.1}\n" for n in range(40))
+    for value, expected in ((0.9, "yes"), (0.1, "no")):
+        model, out = tmp_path / f"model{value}.csv", tmp_path / f"labels{value}.jsonl"
+        model.write_text(f"task,label,probability\n{said}tie,yes,{value}\n")
+        run(AggregateConfig(tmp_path / "crowd.csv", out, model=model))
+        found = {row["task"]: row["label"] for row in map(json.loads, out.read_text().splitlines())}
+        assert found["tie"] == expected
+
+
+def test_codes_have_rows_and_labels_of_their_own(tmp_path: Path) -> None:
+    path, out = tmp_path / "crowd.csv", tmp_path / "labels.jsonl"
+    path.write_text("task,worker,label,code\nt,a,yes,C1\nt,b,yes,C1\nt,a,high,L1\n")
+    run(AggregateConfig(path, out, method="majority"))
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [(row["code"], row["label"], row["n_labelers"]) for row in rows] == [
+        ("C1", "yes", 2),
+        ("L1", "high", 1),
+    ]
+    assert set(rows[1]["probabilities"]) == {"high"}
+    with pytest.raises(ConfigError, match="same labels"):
+        run(AggregateConfig(path, tmp_path / "x.jsonl", share_workers=True))
+
+
+def test_soft_labels_may_tell_answers_in_place_of_truth(table: Path, tmp_path: Path) -> None:
+    truth = run(AggregateConfig(table, tmp_path / "a.jsonl"))["mean_probability"]
+    answers = run(AggregateConfig(table, tmp_path / "b.jsonl", soft="answers"))["mean_probability"]
+    assert answers < truth
+
+
+@pytest.mark.parametrize("options", [{"out": Path("x.txt")}, {"model": Path("m"), "method": "mace"}])
+def test_options_that_cannot_be_are_refused(table: Path, options: dict[str, object]) -> None:
+    with pytest.raises(ConfigError):
+        AggregateConfig(**{"annotations": table, "out": Path("x.csv"), **options})  # type: ignore[arg-type]
+
+
+def test_the_command_line_from_table_to_labels(table: Path, tmp_path: Path) -> None:
+    out = tmp_path / "labels.csv"
+    command = [sys.executable, "-m", "app.cli", "label", "aggregate", "--annotations", str(table)]
+    done = subprocess.run(
+        [*command, "--method", "dawid-skene", "--out", str(out)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "2 labels from 5 answers of 3 people" in " ".join(done.stderr.split())
+    assert out.exists()
+    table.write_text(TABLE + "t9,a\n")
+    done = subprocess.run(
+        [*command, "--out", str(tmp_path / "y.csv")], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("dialint: E_CSV: ")
+    assert "line 7: 2 cells" in done.stderr

@@ -1,0 +1,180 @@
+"""Crowd tables: three file forms, one meaning; a bad row is named by its line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+from detector.errors import InputRefused
+from labeling.truth.answers import Answers, from_rows
+from labeling.truth.files.tables import read_answers, read_probabilities
+from labeling.truth.sparse import pairs
+
+ROWS = [("t2", "a", "yes"), ("t1", "b", "no"), ("t1", "a", "yes"), ("t3", "c", "maybe")]
+
+
+def written(folder: Path, suffix: str, rows: list[tuple[str, ...]], names: tuple[str, ...]) -> Path:
+    path = folder / f"table{suffix}"
+    if suffix == ".jsonl":
+        path.write_text("".join(json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in rows))
+    elif suffix == ".parquet":
+        parquet.write_table(pa.table({name: [row[n] for row in rows] for n, name in enumerate(names)}), path)
+    else:
+        path.write_text("\n".join(",".join(row) for row in [names, *rows]) + "\n")
+    return path
+
+
+def as_rows(answers: Answers) -> set[tuple[str, str, str]]:
+    return {
+        (answers.tasks[t], answers.workers[w], answers.labels[x])
+        for t, w, x in zip(answers.task, answers.worker, answers.label, strict=True)
+    }
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".jsonl"])
+def test_three_forms_hold_the_same_answers(tmp_path: Path, suffix: str) -> None:
+    found = read_answers(written(tmp_path, suffix, ROWS, ("task", "worker", "label")))
+    assert list(found) == [""]
+    answers = found[""]
+    assert as_rows(answers) == set(ROWS)
+    assert answers.labels == ("maybe", "no", "yes")
+    assert answers.votes()[answers.tasks.index("t1")].tolist() == [0, 1, 1]
+    assert dict(zip(answers.tasks, answers.n_labelers, strict=True)) == {"t1": 2, "t2": 1, "t3": 1}
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".jsonl"])
+def test_codes_are_problems_of_their_own_and_share_workers(tmp_path: Path, suffix: str) -> None:
+    rows = [("t", "a", "yes", "C1"), ("t", "a", "no", "L1"), ("t", "b", "yes", "C1")]
+    found = read_answers(written(tmp_path, suffix, rows, ("task", "worker", "label", "code")))
+    assert list(found) == ["C1", "L1"]
+    assert as_rows(found["C1"]) == {("t", "a", "yes"), ("t", "b", "yes")}
+    assert as_rows(found["L1"]) == {("t", "a", "no")}
+    assert found["C1"].workers == found["L1"].workers == ("a", "b")
+
+
+def test_the_second_answer_of_a_worker_is_refused_with_its_line_or_wins(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text('task,worker,label\nt1,a,yes\n"t\n2",a,no\nt1,b,no\nt1,a,no\n')
+    with pytest.raises(InputRefused, match=r"E_LABEL: .*t\.csv, line 6: this worker answered"):
+        read_answers(path)
+    assert as_rows(read_answers(path, last_wins=True)[""]) == {
+        ("t1", "a", "no"),
+        ("t1", "b", "no"),
+        ("t\n2", "a", "no"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("t.csv", "task,worker,label\nt1,a,yes\nt1,,no\n", r"line 3: worker is missing"),
+        ("t.csv", "task,worker,label\nt1,a,yes\nt1,b\n", r"line 3: 2 cells, expected 3"),
+        ("t.csv", "task,worker\nt1,a\n", r"no column label"),
+        ("t.csv", "task,worker,label,label\nt1,a,x,x\n", r"twice"),
+        ("t.csv", "task,worker,label,seconds\nt1,a,x,soon\n", r"line 2: seconds is not a number"),
+        ("t.csv", "task,worker,label\n" + "t" * 300 + ",a,x\n", r"line 2: task is .* over 256 bytes"),
+        ("t.csv", "task,worker,label\n", r"E_NO_RECORDS"),
+        ("t.csv", "", r"no column task, worker, label"),
+        ("t.jsonl", '{"task": "t", "worker": "a", "label": "x"}\n\n[1]\n', r"line 3: not a JSON object"),
+        ("t.jsonl", '{"task": "t", "worker": "a", "label": 1}\n{"task": "u", "worker": "a", "label": "1"}\n', r"line 2: label is not text, or"),
+        ("t.jsonl", '{"task": "t", "worker": "a", "label": ["x"]}\n', r"line 1: label is not text"),
+        ("t.jsonl", '{"task": "t", "worker": "a"}\n', r"line 1: label is missing"),
+        ("t.parquet", "task", r"E_PARQUET"),
+        ("t.xls", "task", r"E_FORMAT"),
+    ],
+)  # fmt: skip
+def test_a_bad_table_is_refused_with_the_place(tmp_path: Path, name: str, text: str, message: str) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(InputRefused, match=message):
+        read_answers(path)
+
+
+def test_bytes_that_are_not_utf8_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"task,worker,label\nt1,a,\xff\n")
+    with pytest.raises(InputRefused, match="E_CSV"):
+        read_answers(path)
+
+
+@given(
+    st.dictionaries(
+        st.tuples(st.text(min_size=1, max_size=5), st.text(min_size=1, max_size=5)),
+        st.sampled_from(["x", "ÿ", "=1", "a,b", '"']),
+        min_size=1,
+        max_size=12,
+    )
+)
+@settings(max_examples=50, deadline=None)
+def test_any_names_survive_jsonl(rows: dict[tuple[str, str], str]) -> None:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        expected = [(task, worker, label) for (task, worker), label in rows.items()]
+        path = written(Path(folder), ".jsonl", expected, ("task", "worker", "label"))
+        assert as_rows(read_answers(path)[""]) == set(expected)
+
+
+def test_seconds_and_times_come_along(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("at,label,worker,task,seconds\n86400,x,a,t1,2.5\n0,x,b,t1,\n")
+    answers = read_answers(path)[""]
+    assert answers.seconds is not None
+    assert answers.at is not None
+    assert answers.at.tolist() == [86400.0, 0.0]
+    assert answers.seconds[0] == 2.5
+    assert np.isnan(answers.seconds[1])
+
+
+def test_what_labels_leave_to_one_is_shared(tmp_path: Path) -> None:
+    path = tmp_path / "m.csv"
+    path.write_text("task,label,probability\nt2,yes,0.7\nt9,yes,0.1\nt1,no,0.5\nt1,yes,0.5\n")
+    found = read_probabilities(path, ("no", "yes"), ("t1", "t2", "t3"))
+    assert found[:2].tolist() == pytest.approx(np.array([[0.5, 0.5], [0.3, 0.7]]))
+    assert np.isnan(found[2]).all()
+
+
+@pytest.mark.parametrize(
+    "rows", ["t1,yes,1.5", "t1,oh,0.5", "t1,yes,0.5\nt1,yes,0.5", "t1,yes,0.9\nt1,no,0.9", "t1,yes,nan"]
+)
+def test_a_models_file_that_is_no_distribution_is_refused(tmp_path: Path, rows: str) -> None:
+    path = tmp_path / "m.csv"
+    path.write_text(f"task,label,probability\n{rows}\n")
+    with pytest.raises(InputRefused):
+        read_probabilities(path, ("no", "yes"), ("t1",))
+
+
+def test_from_rows_refuses_what_it_cannot_hold() -> None:
+    with pytest.raises(ValueError, match="twice"):
+        from_rows([("t", "a", "x"), ("t", "a", "y")])
+    with pytest.raises(ValueError, match="1 labels"):
+        from_rows([("t", "a", "x")], labels=["y"])
+
+
+def test_sparse_views_sum_as_loops_do() -> None:
+    answers = from_rows(ROWS)
+    dense = np.zeros((3, 3 * 3))
+    for t, w, x in zip(answers.task, answers.worker, answers.label, strict=True):
+        dense[t, w * 3 + x] += 1
+    assert (answers.one_hot().toarray() == dense).all()
+    table = pairs(answers)
+    assert (table.by_task.toarray() == dense[:, table.worker * 3 + table.label]).all()
+    assert (
+        table.per_worker(table.answers[:, None])[:, 0].tolist()
+        == dense.sum(axis=0).reshape(3, 3).sum(axis=1).tolist()
+    )
+
+
+def test_compact_drops_what_has_no_answers() -> None:
+    answers = from_rows(ROWS)
+    few = answers.where(np.array([True, False, False, True])).compact()
+    assert as_rows(few) == {ROWS[0], ROWS[3]}
+    assert set(few.tasks) == {"t2", "t3"}
+    assert set(few.workers) == {"a", "c"}

@@ -1,0 +1,79 @@
+"""New answers without a refit, against the refit.
+
+Tolerance: with 5 % new answers, the mean distance of a touched task's probability from the full refit's is
+below 0.02, 95 % are within 0.08, and no task changes its winner unless it is near even.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from detector.errors import InputRefused
+from labeling.truth.answers import Answers, from_rows
+from labeling.truth.incremental import Running
+from labeling.truth.joint.fit import Assumptions, fitted
+from labeling.truth.simulated import CrowdPlan, simulated
+
+PLAN = CrowdPlan(n_tasks=1500, n_workers=40, n_labels=3, per_task=5, skill=0.7, spread=6, seed=3)
+
+
+def names(answers: Answers) -> list[tuple[str, str, str]]:
+    return [
+        (answers.tasks[t], answers.workers[w], answers.labels[x])
+        for t, w, x in zip(answers.task, answers.worker, answers.label, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("assumptions", [Assumptions(float("inf"), True), Assumptions(100.0, False)])
+def test_close_to_the_full_refit(assumptions: Assumptions) -> None:
+    crowd = simulated(PLAN)
+    late = np.random.default_rng(1).random(len(crowd.answers)) < 0.05
+    early = crowd.answers.where(~late)
+    running = Running(fitted(early, None, assumptions), early)
+    rows = names(crowd.answers.where(late))
+    found: dict[str, np.ndarray] = {}
+    for start in range(0, len(rows), 20):
+        found |= running.update(rows[start : start + 20])
+    full = fitted(crowd.answers, None, assumptions).posterior()
+    place = {task: n for n, task in enumerate(crowd.answers.tasks)}
+    distance = np.array([np.abs(p - full.probabilities[place[task]]).max() for task, p in found.items()])
+    assert len(found) > 200
+    assert distance.mean() < 0.02
+    assert np.quantile(distance, 0.95) < 0.08
+    flipped = [full.confidence[place[t]] for t, p in found.items() if p.argmax() != full.winners[place[t]]]
+    assert all(confidence < 0.75 for confidence in flipped)
+
+
+def test_an_update_moves_its_tasks_and_workers_only() -> None:
+    crowd = simulated(PLAN)
+    running = Running(fitted(crowd.answers, None, Assumptions(100.0, True)), crowd.answers)
+    before = {task: running.probabilities(task) for task in crowd.answers.tasks}
+    found = running.update([("t0", "new", "l1"), ("t1", "new", "l1")])
+    assert set(found) == {"t0", "t1"}
+    assert found["t0"][1] > before["t0"][1]
+    assert all((running.probabilities(t) == before[t]).all() for t in before if t not in found)
+
+
+def test_new_tasks_begin_with_what_the_model_says() -> None:
+    crowd = simulated(PLAN)
+    shares = np.full((1500, 3), 0.1)
+    shares[np.arange(1500), crowd.truth] = 0.8
+    running = Running(fitted(crowd.answers, shares, Assumptions(float("inf"), True)), crowd.answers)
+    found = running.update([("x", "w1", "l0"), ("y", "w1", "l0")], {"x": (0.9, 0.05, 0.05)})
+    assert found["x"][0] > found["y"][0] + 0.05
+
+
+def test_what_is_refused_leaves_no_trace() -> None:
+    answers = from_rows([("t1", "a", "x"), ("t1", "b", "y"), ("t2", "a", "y")])
+    running = Running(fitted(answers, None, Assumptions(float("inf"), True)), answers)
+    before = running.probabilities("t1")
+    for rows in (
+        [("t1", "c", "x"), ("t1", "a", "x")],
+        [("t1", "c", "z")],
+        [("n", "c", "x"), ("n", "c", "y")],
+    ):
+        with pytest.raises(InputRefused, match="E_LABEL"):
+            running.update(rows)
+    assert (running.probabilities("t1") == before).all()
+    assert set(running.update([("t1", "c", "x")])) == {"t1"}
