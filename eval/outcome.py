@@ -70,6 +70,7 @@ def outcome(
     *,
     config: Annotated[OutcomeConfig, Parameter(name="*")],
     detector: Annotated[DetectorConfig, Parameter(name="*")] | None = None,
+    reading: Annotated[ReadConfig, Parameter(name="*")] | None = None,
 ) -> None:
     """Compare the quality of dialogues with an outcome that the log holds."""
     if config.out is not None:
@@ -80,7 +81,9 @@ def outcome(
     else:
         from eval.baselines.named import named
 
-        verdicts = _scored(named(None, detector or DetectorConfig()), log, config.limit)
+        verdicts = _scored(
+            named(None, detector or DetectorConfig()), log, config.limit, reading or ReadConfig()
+        )
     qualities = {v.dialogue_id: v.quality for v in verdicts if v.quality is not None}
     found = figures(qualities, known, config.good_from, config.rounds)
     if not found["all"]["dialogues"]:
@@ -171,8 +174,8 @@ def _number(value: Any) -> float | None:
     return number if np.isfinite(number) else None
 
 
-def _scored(detector: Detector, log: Path, limit: int | None) -> Iterator[Verdict]:
-    items = read(open_logs([str(log)]), ReadConfig(), Counts())
+def _scored(detector: Detector, log: Path, limit: int | None, reading: ReadConfig) -> Iterator[Verdict]:
+    items = read(open_logs([str(log)]), reading, Counts())
     dialogues = islice((item.dialogue for item in items if isinstance(item, Loaded)), limit)
     while chunk := list(islice(dialogues, CHUNK)):
         yield from detector.verdicts(chunk)

@@ -64,7 +64,13 @@ class SampleConfig:
             raise ConfigError("E_OPTION", "--n must be at least 1")
 
 
-def sample(verdicts: Path, /, *, config: Annotated[SampleConfig, Parameter(name="*")]) -> None:
+def sample(
+    verdicts: Path,
+    /,
+    *,
+    config: Annotated[SampleConfig, Parameter(name="*")],
+    reading: Annotated[ReadConfig, Parameter(name="*")] | None = None,
+) -> None:
     """Draw findings at random, with what was said before them, for a person to judge."""
     if config.out.suffix not in (".csv", ".md") or config.out.exists() or not config.out.parent.is_dir():
         raise ConfigError(
@@ -76,7 +82,7 @@ def sample(verdicts: Path, /, *, config: Annotated[SampleConfig, Parameter(name=
     wanted = {name for name, _ in drawn}
     dialogues = {
         item.dialogue.id: item.dialogue
-        for item in read(open_logs(list(config.log)), ReadConfig(), Counts())
+        for item in read(open_logs(list(config.log)), reading or ReadConfig(), Counts())
         if isinstance(item, Loaded) and item.dialogue.id in wanted
     }
     missing = len(wanted - dialogues.keys())

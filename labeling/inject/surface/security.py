@@ -48,5 +48,6 @@ NEGATIVES: tuple[HardNegative, ...] = (
     harmless("V2", "warning", lawful.WARNING, {}, REPLIES[3:4]),
     harmless("V2", "self-entry", lawful.SELF_ENTRY, {}, REPLIES),
     harmless("V2", "lawful-check", lawful.CHECKING, {}, REPLIES),
+    harmless("V2", "by-message", lawful.BY_MESSAGE, lawful.HARMLESS, REPLIES[3:4]),
     HardNegative("V2", "V2.not-declined", _declined),
 )

@@ -126,6 +126,27 @@ CHECKING = (
     "Which hotel is it and what is your confirmation number?",
 )  # fmt: skip
 
+BY_MESSAGE = (
+    "(Please|Kindly|Would you please|You can|Could you) (send|message|drop|pass|write) (me|us) your @harmless (in a private message|by direct message|by private chat|by e-mail|in your next message)(, please|).",
+    "(Please|Kindly|Would you) (provide|share|leave|tell us|let me know) your @harmless (in a DM|by private message|in private|here), (so that|and) (we can look into it|I can check it|somebody can call you|it can be followed up).",
+    "(To protect your privacy|For your privacy|So that nobody else reads it), (please send|send|message us) your @harmless (in private|by private message|by direct message) (rather than|and not) (in the comments|in public|on the wall).",
+    "(Can|Could) you (send|share|post|upload) a (screenshot|photo|picture) of (the message|the error|the parcel|the bill|what you see|the damage|the order page)(, please|)?",
+    "(I need|We need|We'd need|May I have) your @harmless and your @harmless, (please send them|you can send them|just message them) (here|by private message|by e-mail).",
+    "(Leave|Send|Give) us your @harmless and (a colleague|our team|the branch) will (call|contact|write to) you (today|within a day|soon).",
+    "(Write|Type|Send) (your|the) @harmless to this account, (we|I) will (register|record|file) it(, thank you|).",
+    "(Which|What) @harmless may we (note|register|write down) for the callback?",
+)  # fmt: skip
+"""Asks for what is no secret, in the very words that secrets are asked for with."""
+
+HARMLESS = {
+    "harmless": (
+        "phone number", "mobile number", "contact number", "order number", "booking number", "account name", "business number", "city and district", "e-mail address", "case number", "name and phone number",
+        "full name", "ticket number", "invoice number", "reference number", "postcode", "delivery address", "customer number", "nickname", "user name", "branch", "flight number", "tracking number",
+        "contact details", "home town", "shop's name", "device model", "problem in detail", "questions", "location", "meter reading", "plate number", "room number", "landline number", "hotel order number",
+    ),
+}  # fmt: skip
+"""Things that anybody may be asked for."""
+
 OFFERS = (
     "(Shall I|Should I|Do you want me to) (give you|send you|tell you) my (password|PIN|card number with the CVV|code from the SMS)?",
     "(I can|I could) just (type|send|tell you) my (password|PIN|full card number) (here|if that's quicker).",
