@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes from the data folder what ships: the small decoder (finetune/small_decoder) and the scanner release
-# (detector/embedded), with fixed seeds. About 100 minutes on two cores.
+# (detector/embedded), with fixed seeds. About 100 minutes on two cores. (What ships was
+# made as of commit "More errors of language in each dense dialogue"; hard negatives of V2 and M2 came later.)
 #
 #   DIALINT_DATA=path/to/data runs/embedded.sh [WORK_FOLDER]
 #
