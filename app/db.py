@@ -1,0 +1,100 @@
+"""``dialint db upgrade|verify|backup|restore``: care for the label store.
+
+What is in the store is nobody's business here; these commands are for whoever owns the database.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+
+@dataclass(frozen=True)
+class StoreConfig:
+    """Which store."""
+
+    store: Annotated[str | None, Parameter(env_var="DIALINT_STORE")] = None
+    """A SQLite file, or postgresql://user@host/database; without it store.sqlite in $DIALINT_HOME."""
+
+
+OneStore = Annotated[StoreConfig, Parameter(name="*")]
+
+
+def upgrade(*, config: OneStore = StoreConfig(), backup_to: Path | None = None) -> int:
+    """Make the label store, or bring it to this version; what is there is backed up first.
+
+    Parameters
+    ----------
+    backup_to
+        Folder for the backup; without it a new one beside a SQLite file. PostgreSQL needs it.
+    """
+    from labeling.store.database.schema import VERSION
+    from labeling.store.database.upgrade import upgrade as upgrade_store
+
+    before, saved = upgrade_store(config.store, backup_to=backup_to)
+    if saved is not None:
+        _say(f"backup: {saved}")
+    if before == VERSION:
+        _say(f"the store is at version {VERSION} already")
+    else:
+        _say(f"the store was {'made' if before is None else f'at {before}'}, is at version {VERSION} now")
+    return 0
+
+
+def verify(*, config: OneStore = StoreConfig()) -> int:
+    """Check that nothing in the store was changed behind its back."""
+    from labeling.store.database.transactions import Store
+    from labeling.store.database.verify import verify as verify_store
+
+    with Store.open(config.store) as store:
+        whole = verify_store(store)
+    _say(
+        f"whole: {whole.audit_entries} audit entries, {whole.annotations} annotations, "
+        f"{whole.dialogues} dialogues, {whole.verdicts} verdicts"
+    )
+    return 0
+
+
+def backup(folder: Path, *, config: OneStore = StoreConfig()) -> int:
+    """Copy the store while work goes on.
+
+    Parameters
+    ----------
+    folder
+        Where the backup goes: a folder that is empty or not there yet.
+    """
+    from labeling.store.database.backup import backup as back_up
+    from labeling.store.database.transactions import Store
+
+    with Store.open(config.store) as store:
+        _say(f"backup: {back_up(store, folder)}")
+    return 0
+
+
+def restore(folder: Path, *, config: OneStore = StoreConfig()) -> int:
+    """Put a backup into an empty store, and verify it.
+
+    Parameters
+    ----------
+    folder
+        The backup, as dialint db backup wrote it.
+    """
+    from labeling.store.database.backup import restore as put_back
+    from labeling.store.database.transactions import Store
+    from labeling.store.database.upgrade import upgrade as upgrade_store
+    from labeling.store.database.verify import verify as verify_store
+
+    put_back(folder, config.store)
+    upgrade_store(config.store, backup_to=folder.with_name(f"{folder.name}-restored"))
+    with Store.open(config.store) as store:
+        verify_store(store)
+    _say(f"restored and verified: {folder}")
+    return 0
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")

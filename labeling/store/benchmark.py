@@ -1,0 +1,185 @@
+"""How fast is a full store? ``python -m labeling.store.benchmark --dialogues 1000000 --store PLACE``.
+
+Fills an empty store with dialogues, tasks and three annotations for each, then times what people wait
+for: next task, submit, queue counts, the project page, and the import of 1,000 dialogues more, against the
+same into an empty store. Prints JSON with percentiles in milliseconds; keeps the store. The filling goes
+past the operations, in bulk, so `verify` does not hold of it.
+"""
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from sqlalchemy import Table, insert, text
+
+from detector.records import Dialogue, Turn
+from labeling.store import accounts, annotations, dialogues, leases, projects, tasks
+from labeling.store.database.engine import on_sqlite
+from labeling.store.database.schema import annotation_rows, counts
+from labeling.store.database.schema import dialogues as dialogue_rows
+from labeling.store.database.schema import leases as lease_rows
+from labeling.store.database.schema import tasks as task_rows
+from labeling.store.database.transactions import Store
+from labeling.store.database.upgrade import upgrade
+from labeling.store.records import Account, Project
+
+R = TypeVar("R")
+PEOPLE = 20
+ANSWERS = 3
+BATCH = 5000
+IMPORT = 1000
+TEXT = "Thank you for waiting. I have looked into your order and it left our warehouse this morning. " * 2
+
+
+@dataclass(frozen=True)
+class BenchmarkConfig:
+    """What is measured."""
+
+    store: str
+    """An empty place: a SQLite file or a PostgreSQL URL."""
+    dialogues: int = 50_000
+    """How many dialogues, each with a task and three annotations."""
+    repeats: int = 300
+    """How often each operation is timed."""
+
+
+def run(config: BenchmarkConfig) -> dict[str, Any]:
+    """Fill, measure, and give the figures."""
+    upgrade(config.store)
+    with Store.open(config.store) as store:
+        _people(store)
+        empty_s = _import_s(store, "early")
+        started_s = time.monotonic()
+        _fill(store, config.dialogues)
+        filled_s = time.monotonic() - started_s
+        figures = {name: _percentiles(times) for name, times in _timed(store, config.repeats).items()}
+        full_s = min(_import_s(store, f"late{number}") for number in range(3))
+    return {
+        "dialogues": config.dialogues,
+        "annotations": config.dialogues * ANSWERS,
+        "fill_s": round(filled_s, 1),
+        "milliseconds": figures,
+        "import_of_1000_s": {"empty": round(empty_s, 3), "full": round(full_s, 3)},
+    }
+
+
+def _people(store: Store) -> None:
+    accounts.create_first(store, "ada", "benchmark only")
+    for number in range(PEOPLE):
+        accounts.create(store, "ada", Account(id=f"w{number}", role="labeler"))
+    for name in ("p", "other"):
+        projects.create(store, "ada", Project(id=name, codes=("C1",), overlap=ANSWERS + 1, most=9))
+
+
+def _dialogue(name: str) -> Dialogue:
+    turns = tuple(Turn(index=i, role="agent" if i % 2 else "customer", text=TEXT) for i in range(8))
+    return Dialogue(id=name, turns=turns, agent=f"a{hash(name) % 100}", team="t1", channel="chat")
+
+
+def _import_s(store: Store, name: str) -> float:
+    found = [_dialogue(f"{name}-{number}") for number in range(IMPORT)]
+    started_s = time.monotonic()
+    dialogues.add(store, "ada", found)
+    return time.monotonic() - started_s
+
+
+def _fill(store: Store, n: int) -> None:
+    """A queue in which every task has three answers and wants a fourth: half of the people gave them."""
+    content = _dialogue("x").model_dump_json()
+    for start in range(0, n, BATCH):
+        numbers = range(start, min(n, start + BATCH))
+        _bulk(store, dialogue_rows, (_dialogue_row(number, content) for number in numbers))
+        _bulk(store, task_rows, (_task_row(number, n) for number in numbers))
+        _bulk(store, lease_rows, (_lease_row(number, i) for number in numbers for i in range(ANSWERS)))
+        _bulk(store, annotation_rows, (_answer_row(number, i) for number in numbers for i in range(ANSWERS)))
+    _bulk(store, counts, iter([{"project": "p", "pool": "main", "state": "open", "n": n}]))
+    if not on_sqlite(store.engine.url):
+        with store.engine.begin() as connection:
+            for table in ("tasks", "annotations"):
+                sequence = f"pg_get_serial_sequence('{table}', 'id')"
+                connection.execute(text(f"SELECT setval({sequence}, (SELECT max(id) FROM {table}))"))
+    with store.engine.begin() as connection:
+        connection.execute(text("ANALYZE"))
+
+
+def _bulk(store: Store, table: Table, rows: Iterator[dict[str, Any]]) -> None:
+    with store.engine.begin() as connection:
+        connection.execute(insert(table), list(rows))
+
+
+def _dialogue_row(number: int, content: str) -> dict[str, Any]:
+    kept = {"id": f"d{number}", "agent": f"a{number % 100}", "team": "t1", "channel": "chat"}
+    return {**kept, "created_ms": number, "sha256": "0" * 64, "content": content}
+
+
+def _task_row(number: int, n: int) -> dict[str, Any]:
+    return {
+        "id": number + 1, "project": "p", "dialogue": f"d{number}", "turn": None, "pool": "main",
+        "rank": -float(number % 10), "inclusion_probability": 1.0, "why": f"random: {n} of {n}",
+        "state": "open", "wanted": ANSWERS + 1, "answered": ANSWERS, "token": ANSWERS, "created_ms": number,
+    }  # fmt: skip
+
+
+def _lease_row(number: int, i: int) -> dict[str, Any]:
+    lease = {"task": number + 1, "account": f"w{(number + i) % (PEOPLE // 2)}", "token": i + 1}
+    return {**lease, "state": "answered", "expires_ms": 0}
+
+
+def _answer_row(number: int, i: int) -> dict[str, Any]:
+    return {
+        "id": number * ANSWERS + i + 1, "key": f"k{number}-{i}", "project": "p", "task": number + 1,
+        "dialogue": f"d{number}", "turn": None, "labeler": f"w{(number + i) % (PEOPLE // 2)}",
+        "kind": "crowd", "codes": '["C1"]', "findings": "[]", "seen_verdict": False, "seconds": 9.0,
+        "at_ms": number, "supersedes": None, "sha256": "0" * 64,
+    }  # fmt: skip
+
+
+def _timed(store: Store, repeats: int) -> dict[str, list[float]]:
+    """Seconds of each operation; half of the claims are by people who answered much, half by new ones."""
+    times: dict[str, list[float]] = {}
+
+    def timed(name: str, work: Callable[..., R], *given: Any) -> R:
+        started_s = time.perf_counter()
+        result = work(store, *given)
+        times.setdefault(name, []).append(time.perf_counter() - started_s)
+        return result
+
+    for number in range(repeats):
+        actor = f"w{number % PEOPLE}"
+        lease = timed("next task", leases.claim, actor, "p")
+        assert lease is not None
+        timed("look", tasks.view, actor, lease.task)
+        timed("submit", annotations.submit, actor, lease.task, lease.token, f"b{number}", [], 5.0)
+        timed("queue counts", tasks.queue_counts, "ada", "p")
+        timed("project page", _project_page)
+    return times
+
+
+def _project_page(store: Store) -> None:
+    projects.listed(store, "ada")
+    tasks.queue_counts(store, "ada", "p")
+
+
+def _percentiles(times: list[float]) -> dict[str, float]:
+    p50, p95, worst = np.percentile(np.array(times) * 1000, [50, 95, 100])
+    return {"p50": round(float(p50), 2), "p95": round(float(p95), 2), "max": round(float(worst), 2)}
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--store", required=True)
+    parser.add_argument("--dialogues", type=int, default=BenchmarkConfig.dialogues)
+    parser.add_argument("--repeats", type=int, default=BenchmarkConfig.repeats)
+    parser.add_argument("--out", type=Path)
+    options = vars(parser.parse_args())
+    out = options.pop("out")
+    said = json.dumps(run(BenchmarkConfig(**options)), indent=2)
+    sys.stdout.write(said + "\n")
+    if out is not None:
+        out.write_text(said + "\n")

@@ -1,0 +1,1 @@
+"""Where the store lives: SQLite or PostgreSQL, its tables, transactions, audit log and backups."""

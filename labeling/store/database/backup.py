@@ -1,0 +1,199 @@
+"""Backups: a folder with the whole store as of one moment, its manifest written last.
+
+SQLite is copied by its online backup, which does not stop writers; PostgreSQL by COPY of every table in
+one snapshot, so that no pg_dump of the right version is needed. A backup is restored into an empty store
+only, after every byte of it was checked.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sqlite3
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from sqlalchemy import Connection, MetaData, Table, func, inspect, select, text
+
+from detector.artifacts import (
+    atomic_file,
+    described,
+    disk_errors,
+    fsync_folder,
+    read_manifest,
+    remove_orphans,
+    verify_files,
+    versions,
+    write_manifest,
+)
+from detector.errors import ConfigError, OutputRefused, WorldError
+from labeling.store.database.engine import on_sqlite, open_engine, shown, store_url
+from labeling.store.database.transactions import Store
+
+if TYPE_CHECKING:
+    from psycopg import Copy, Cursor
+
+MANIFEST = "manifest.json"
+KIND = "store backup"
+SQLITE_COPY = "store.sqlite"
+TABLE_COPY = ".copy"
+CHUNK = 1 << 20
+_COPIES = r"store\.sqlite(-journal|-wal|-shm)?|[a-z_]+\.copy"
+_OURS = re.compile(rf"\.?({_COPIES}|manifest\.json)(\.\d+\.tmp)?")
+_VERSION, _HEAD = "SELECT version_num FROM alembic_version", "SELECT id, hash FROM audit_head"
+
+
+def backup(store: Store, folder: Path) -> Path:
+    """Copy the store into `folder`, which must not hold a backup; `folder`.
+
+    What was acknowledged before the call is in it; writers go on meanwhile.
+
+    Raises:
+        OutputRefused: the folder holds something.
+        WorldError: the disk is full or failed, or the store cannot be reached.
+    """
+    started_s = time.monotonic()
+    with disk_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        _make_room(folder)
+    on_file = on_sqlite(store.engine.url)
+    content = _copy_file(store, folder) if on_file else _copy_tables(store, folder)
+    with disk_errors(folder):
+        fsync_folder(folder)
+    manifest = {
+        "kind": KIND,
+        "database": "sqlite" if on_file else "postgresql",
+        **content,
+        "versions": versions("dialint", "SQLAlchemy", "alembic"),
+        "seconds": round(time.monotonic() - started_s, 3),
+    }
+    write_manifest(folder / MANIFEST, manifest)
+    return folder
+
+
+def _make_room(folder: Path) -> None:
+    """Remove what a killed backup left; refuse a folder that holds anything else."""
+    found = list(folder.iterdir())
+    strangers = [path for path in found if not _OURS.fullmatch(path.name)]
+    if strangers or folder / MANIFEST in found:
+        raise OutputRefused("E_BACKUP", f"{folder}: not empty; a backup needs a folder of its own")
+    for path in found:
+        path.unlink()
+
+
+def restore(folder: Path, place: str | None = None) -> None:
+    """Put a backup into the empty store at `place`, of the same kind of database; verify it after that.
+
+    An older version stays older: `upgrade` comes next.
+
+    Raises:
+        OutputRefused: the backup is not whole.
+        ConfigError: the store is not empty, or of the other database.
+        WorldError: the disk is full or failed, or the database cannot be reached.
+    """
+    manifest = read_manifest(folder / MANIFEST)
+    if manifest.get("kind") != KIND:
+        raise OutputRefused("E_BACKUP", f"{folder}: not a backup of a store")
+    verify_files(folder, manifest["files"])
+    url = store_url(place)
+    if on_sqlite(url) != (manifest["database"] == "sqlite"):
+        raise ConfigError("E_RESTORE", f"{folder}: a backup of {manifest['database']}, not for {shown(url)}")
+    if on_sqlite(url):
+        _restore_file(folder, Path(str(url.database)))
+        return
+    with Store(open_engine(url)) as store:
+        if store.read(lambda transaction: inspect(transaction.connection).get_table_names()):
+            raise ConfigError("E_RESTORE", f"{shown(url)}: not empty; a backup is restored into nothing")
+        _restore_tables(store, folder, manifest)
+
+
+def _copy_file(store: Store, folder: Path) -> dict[str, Any]:
+    path = folder / SQLITE_COPY
+    with disk_errors(path), closing(sqlite3.connect(str(store.engine.url.database))) as source:
+        source.execute("PRAGMA busy_timeout = 10000")
+        with closing(sqlite3.connect(path)) as target:
+            try:
+                source.backup(target)  # all pages in one step: one snapshot; writers do not start it over
+                target.execute("PRAGMA journal_mode = DELETE")  # one file, no log beside it
+                found, head = (target.execute(question).fetchone() for question in (_VERSION, _HEAD))
+            except sqlite3.Error as error:
+                raise WorldError("E_BACKUP", f"{path}: {error}") from error
+        with open(path, "rb") as file:
+            os.fsync(file.fileno())
+    return {**_facts(found, head), "files": [described(path)]}
+
+
+def _facts(found: Sequence[Any], head: Sequence[Any]) -> dict[str, Any]:
+    return {"store_version": found[0], "audit_entries": head[0], "audit_head": head[1]}
+
+
+def _copy_tables(store: Store, folder: Path) -> dict[str, Any]:
+    with store.engine.connect() as plain:
+        connection = plain.execution_options(isolation_level="REPEATABLE READ")
+        with connection.begin():
+            found, head = (connection.execute(text(question)).one() for question in (_VERSION, _HEAD))
+            files = [_copy_table(connection, table, folder) for table in _tables(connection)]
+    return {**_facts(found, head), "files": files}
+
+
+def _tables(connection: Connection) -> list[Table]:
+    """The tables as they are, which is not as `schema` has them in an older store; parents first."""
+    found = MetaData()
+    found.reflect(connection)
+    return [table for table in found.sorted_tables if table.name != "alembic_version"]
+
+
+def _copy_table(connection: Connection, table: Table, folder: Path) -> dict[str, Any]:
+    rows = connection.execute(select(func.count()).select_from(table)).scalar_one()
+    path = folder / f"{table.name}{TABLE_COPY}"
+    with atomic_file(path) as file, _copying(connection, f"COPY {_named(table)} TO STDOUT") as copy:
+        for block in copy:
+            file.write(block)
+    return described(path, rows)
+
+
+def _named(table: Table) -> str:
+    columns = ", ".join(f'"{column.name}"' for column in table.columns)
+    return f"{table.name} ({columns})"
+
+
+@contextmanager
+def _copying(connection: Connection, command: str) -> Iterator[Copy]:
+    cursor = cast("Cursor", connection.connection.cursor())
+    with cursor, cursor.copy(command) as copy:
+        yield copy
+
+
+def _restore_file(folder: Path, path: Path) -> None:
+    if path.exists():
+        raise ConfigError("E_RESTORE", f"{path}: exists; a backup is restored into nothing")
+    with disk_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    remove_orphans(path)
+    with open(folder / SQLITE_COPY, "rb") as source, atomic_file(path) as target:
+        shutil.copyfileobj(source, target, CHUNK)
+
+
+def _restore_tables(store: Store, folder: Path, manifest: dict[str, Any]) -> None:
+    from labeling.store.database.upgrade import migrate
+
+    with store.engine.begin() as connection:
+        migrate(connection, manifest["store_version"])
+        connection.execute(text("DELETE FROM audit_head"))
+        for table in _tables(connection):
+            _fill_table(connection, table, folder / f"{table.name}{TABLE_COPY}")
+
+
+def _fill_table(connection: Connection, table: Table, path: Path) -> None:
+    with open(path, "rb") as file, _copying(connection, f"COPY {_named(table)} FROM STDIN") as copy:
+        while block := file.read(CHUNK):
+            copy.write(block)
+    if table.autoincrement_column is not None:
+        sequence = f"pg_get_serial_sequence('{table.name}', 'id')"
+        connection.execute(
+            text(f"SELECT setval({sequence}, (SELECT coalesce(max(id), 0) + 1 FROM {table.name}), false)")
+        )

@@ -1,0 +1,91 @@
+"""The time that leases run by: it never jumps, whatever the wall clock does.
+
+Each machine measures with the clock that counts from its start and cannot be set; the table ``clocks``
+holds what must be added to it, so that all machines and restarts share one lease time. The wall clock is
+asked once, when a machine (or a machine anew started) first comes; if it was stepped by then, that is
+known, because machines that are already there note how far the wall clock has drifted from lease time,
+and the newcomer takes that into account. What remains: a step that happens while no known machine is
+at work, in the moment before a new one joins. Even then the fencing token keeps answers right.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+from sqlalchemy import Connection, bindparam, insert, select, text, update
+from sqlalchemy.exc import IntegrityError
+
+from labeling.store.database.schema import clocks
+
+STEP_MS = 1000
+"""A drift of the wall clock from lease time that is worth a note."""
+
+
+@dataclass(frozen=True)
+class Clock:
+    """A machine's clocks in milliseconds. `steady_ms` must not be settable and be one for all processes
+    that share `machine`; `wall_ms` is none where the database's is to be asked."""
+
+    machine: str
+    steady_ms: Callable[[], int]
+    wall_ms: Callable[[], int] | None = None
+
+
+def system_clock() -> Clock:
+    """This machine's: since boot, time asleep included, where the system has that (Linux)."""
+    boot = Path("/proc/sys/kernel/random/boot_id")
+    if hasattr(time, "CLOCK_BOOTTIME") and boot.exists():
+        return Clock(boot.read_text().strip(), _boot_ms)
+    return Clock(f"process-{uuid4()}", lambda: time.monotonic_ns() // 1_000_000)
+
+
+def _boot_ms() -> int:
+    return time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1_000_000
+
+
+_KNOWN = select(clocks.c.offset_ms, clocks.c.correction_ms).where(clocks.c.machine == bindparam("machine"))
+_NEWEST = select(clocks.c.correction_ms).order_by(clocks.c.noticed_ms.desc()).limit(1)
+_DATABASE_TIME = text("SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)")
+
+
+def lease_time_ms(connection: Connection, clock: Clock) -> int:
+    """Lease time now, in milliseconds; never goes back for one machine. Must run in a write transaction."""
+    wall_ms, steady_ms = _wall_ms(connection, clock), clock.steady_ms()
+    known = connection.execute(_KNOWN, {"machine": clock.machine}).one_or_none()
+    if known is None:
+        return _joined(connection, clock, wall_ms, steady_ms)
+    now_ms = int(known.offset_ms) + steady_ms
+    if abs(now_ms - wall_ms - known.correction_ms) > STEP_MS:
+        noted = {"correction_ms": now_ms - wall_ms, "noticed_ms": now_ms}
+        connection.execute(update(clocks).where(clocks.c.machine == clock.machine).values(noted))
+    return now_ms
+
+
+def _wall_ms(connection: Connection, clock: Clock) -> int:
+    if clock.wall_ms is not None:
+        return clock.wall_ms()
+    if connection.dialect.name == "postgresql":
+        return int(connection.execute(_DATABASE_TIME).scalar_one())
+    return time.time_ns() // 1_000_000
+
+
+def _joined(connection: Connection, clock: Clock, wall_ms: int, steady_ms: int) -> int:
+    correction_ms = connection.execute(_NEWEST).scalar() or 0
+    now_ms = wall_ms + correction_ms
+    row = {
+        "machine": clock.machine,
+        "offset_ms": now_ms - steady_ms,
+        "correction_ms": correction_ms,
+        "noticed_ms": now_ms,
+    }
+    try:
+        with connection.begin_nested():
+            connection.execute(insert(clocks).values(row))
+    except IntegrityError:  # another process of this machine came first: its offset holds
+        known = connection.execute(_KNOWN, {"machine": clock.machine}).one()
+        return int(known.offset_ms) + steady_ms
+    return now_ms

@@ -1,0 +1,138 @@
+"""Connections to SQLite or PostgreSQL, set up so that what was acknowledged survives a power cut.
+
+SQLite: WAL, synchronous FULL, foreign keys, and transactions begun by us, not by the driver: a writer
+takes the lock at once (BEGIN IMMEDIATE), so it never fails halfway. We wait for the lock ourselves, as
+SQLite's own busy handler is unfair.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sqlite3
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import URL, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
+
+from detector.errors import ConfigError
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+STORE_FILE = "store.sqlite"
+SETUP_MS = 10_000
+"""Patience with a lock while a SQLite connection is set up, for instance during recovery."""
+CONNECT_S = 5
+PATIENCE_S = 30.0
+"""How long a lock or an absent database is waited for."""
+LOCK_PAUSE_S, LEAST_PAUSE_S = 0.01, 0.001
+"""Between two tries for a lock: at first, and after a second of waiting."""
+SQLITE_BUSY, SQLITE_LOCKED = 5, 6
+
+
+def home() -> Path:
+    """The folder of everything dialint keeps: ``$DIALINT_HOME``, else ``~/.local/share/dialint``."""
+    return Path(os.environ.get("DIALINT_HOME") or Path.home() / ".local/share/dialint")
+
+
+def store_url(place: str | None = None) -> URL:
+    """Where the store is: a PostgreSQL URL, a path of a SQLite file, or none for the file in `home`.
+
+    Raises:
+        ConfigError: not a URL of these two databases.
+    """
+    place = place or str(home() / STORE_FILE)
+    if "://" not in place:
+        return URL.create("sqlite+pysqlite", database=str(Path(place).expanduser().absolute()))
+    try:
+        url = make_url(place)
+    except ArgumentError:
+        raise ConfigError("E_STORE_URL", "the store's URL cannot be read") from None
+    backend = url.get_backend_name()
+    if backend == "postgres":  # the old spelling that hosting services still hand out
+        backend = "postgresql"
+    if backend not in ("sqlite", "postgresql") or not url.database:
+        raise ConfigError("E_STORE_URL", "expected a path, or postgresql://user@host/database")
+    return url.set(drivername="sqlite+pysqlite" if backend == "sqlite" else "postgresql+psycopg")
+
+
+def shown(url: URL) -> str:
+    """The place as a person may see it: no password."""
+    return str(url.database) if on_sqlite(url) else url.render_as_string(hide_password=True)
+
+
+def on_sqlite(url: URL) -> bool:
+    """Whether it is a SQLite file."""
+    return url.get_backend_name() == "sqlite"
+
+
+def open_engine(url: URL) -> Engine:
+    """An engine for `url`; connects to nothing yet. The folder of a SQLite file is the caller's care."""
+    if on_sqlite(url):
+        engine = create_engine(url)
+        event.listen(engine, "connect", _set_up_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+        return engine
+    return create_engine(
+        url, connect_args={"connect_timeout": CONNECT_S, "application_name": "dialint", "keepalives_idle": 10}
+    )
+
+
+def _set_up_sqlite(connection: Any, _record: Any) -> None:
+    connection.isolation_level = None
+    for pragma in (
+        f"busy_timeout = {SETUP_MS}",
+        "journal_mode = WAL",
+        "synchronous = FULL",
+        "foreign_keys = ON",
+        "recursive_triggers = ON",  # or INSERT OR REPLACE would slip past the append-only triggers
+        "cache_size = -65536",
+        "busy_timeout = 0",
+    ):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    if not connection.get_execution_options().get("immediate", False):
+        connection.exec_driver_sql("BEGIN")
+        return
+    plain = connection.connection.dbapi_connection
+    assert isinstance(plain, sqlite3.Connection)
+    started_s = time.monotonic()
+    while (waited_s := time.monotonic() - started_s) < PATIENCE_S:
+        try:
+            plain.execute("BEGIN IMMEDIATE")  # past SQLAlchemy: sixteen who wait must not use up the machine
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF not in (SQLITE_BUSY, SQLITE_LOCKED):
+                break
+        time.sleep(pause_s(waited_s))
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def pause_s(waited_s: float) -> float:
+    """How long to sleep before the next try for a lock: random, and shorter for who has waited longer,
+    so that nobody starves."""
+    return random.uniform(0.5, 1.0) * max(LEAST_PAUSE_S, LOCK_PAUSE_S * (1.0 - waited_s))
+
+
+def is_locked(error: DBAPIError) -> bool:
+    """Whether SQLite says that another connection has the lock."""
+    return getattr(error.orig, "sqlite_errorcode", 0) & 0xFF in (SQLITE_BUSY, SQLITE_LOCKED)
+
+
+def is_aborted(error: DBAPIError) -> bool:
+    """Whether PostgreSQL gave the transaction up in favour of another: deadlock or serialisation."""
+    return getattr(error.orig, "sqlstate", None) in ("40001", "40P01")
+
+
+def is_disconnect(error: DBAPIError) -> bool:
+    """Whether PostgreSQL is away: it shut down, is starting up, or the wire broke."""
+    if not hasattr(error.orig, "sqlstate"):
+        return False
+    state = getattr(error.orig, "sqlstate", None)
+    lost = state is None or state[:2] == "08" or state[:4] == "57P0"
+    return error.connection_invalidated or (isinstance(error, OperationalError) and lost)

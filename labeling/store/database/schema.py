@@ -1,0 +1,224 @@
+"""The tables, as the newest migration leaves them.
+
+JSON is kept as canonical text, so that a hash of it is the same on both databases. Columns in ``_ms``
+are milliseconds: since 1970 by the wall clock, except for leases (see `clock`). ``annotations`` and
+``audit`` are append-only; triggers refuse everything else. A task's `rank` is minus its priority: the
+queue goes by (rank, id), both rising, and one index serves it.
+"""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
+
+VERSION = "0001"
+"""The newest revision: what this code can work with."""
+
+Key = BigInteger().with_variant(Integer, "sqlite")
+metadata = MetaData()
+
+accounts = Table(
+    "accounts", metadata,
+    Column("id", Text, primary_key=True),
+    Column("role", Text, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("skills", Text, nullable=False),
+    Column("password_hash", Text),
+    Column("agent", Text),
+    Column("created_ms", BigInteger, nullable=False),
+)  # fmt: skip
+
+dialogues = Table(
+    "dialogues", metadata,
+    Column("id", Text, primary_key=True),
+    Column("agent", Text),
+    Column("team", Text),
+    Column("channel", Text),
+    Column("created_ms", BigInteger, nullable=False),
+    Column("sha256", Text, nullable=False),
+    Column("content", Text, nullable=False),
+)  # fmt: skip
+
+verdicts = Table(
+    "verdicts", metadata,
+    Column("dialogue", Text, ForeignKey("dialogues.id"), primary_key=True),
+    Column("release", Text, primary_key=True),
+    Column("risk", Float, nullable=False),
+    Column("flagged", Boolean, nullable=False),
+    Column("created_ms", BigInteger, nullable=False),
+    Column("sha256", Text, nullable=False),
+    Column("content", Text, nullable=False),
+)  # fmt: skip
+
+projects = Table(
+    "projects", metadata,
+    Column("id", Text, primary_key=True),
+    Column("state", Text, nullable=False),
+    Column("created_ms", BigInteger, nullable=False),
+    Column("content", Text, nullable=False),
+)  # fmt: skip
+
+tasks = Table(
+    "tasks", metadata,
+    Column("id", Key, primary_key=True, autoincrement=True),
+    Column("project", Text, ForeignKey("projects.id"), nullable=False),
+    Column("dialogue", Text, ForeignKey("dialogues.id"), nullable=False),
+    Column("turn", Integer),
+    Column("pool", Text, nullable=False),
+    Column("rank", Float, nullable=False),
+    Column("inclusion_probability", Float),
+    Column("why", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("wanted", Integer, nullable=False),
+    Column("answered", Integer, nullable=False, server_default="0"),
+    Column("leased", Integer, nullable=False, server_default="0"),
+    Column("token", BigInteger, nullable=False, server_default="0"),
+    Column("created_ms", BigInteger, nullable=False),
+)  # fmt: skip
+Index("tasks_queue", tasks.c.project, tasks.c.pool, tasks.c.state, tasks.c.rank, tasks.c.id)
+WHOLE = text("turn IS NULL")
+Index("tasks_once", tasks.c.project, tasks.c.dialogue, tasks.c.turn, unique=True)
+Index("tasks_once_whole", tasks.c.project, tasks.c.dialogue, unique=True, sqlite_where=WHOLE, postgresql_where=WHOLE)  # fmt: skip # noqa: E501
+Index("tasks_dialogue", tasks.c.dialogue)
+
+leases = Table(
+    "leases", metadata,
+    Column("task", Key, ForeignKey("tasks.id"), primary_key=True),
+    Column("account", Text, ForeignKey("accounts.id"), primary_key=True),
+    Column("token", BigInteger, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("expires_ms", BigInteger, nullable=False),
+    Column("reason", Text),
+)  # fmt: skip
+Index("leases_held", leases.c.expires_ms, sqlite_where=text("state = 'held'"), postgresql_where=text("state = 'held'"))  # fmt: skip # noqa: E501
+Index("leases_of", leases.c.account, sqlite_where=text("state = 'held'"), postgresql_where=text("state = 'held'"))  # fmt: skip # noqa: E501
+
+shares = Table(
+    "shares", metadata,
+    Column("project", Text, ForeignKey("projects.id"), primary_key=True),
+    Column("pool", Text, primary_key=True),
+    Column("account", Text, ForeignKey("accounts.id"), primary_key=True),
+    Column("answered", Integer, nullable=False, server_default="0"),
+    Column("cursor_rank", Float),
+    Column("cursor_task", BigInteger),
+    Column("wrapped_ms", BigInteger),
+)  # fmt: skip
+Index("shares_of", shares.c.account)
+
+counts = Table(
+    "counts", metadata,
+    Column("project", Text, ForeignKey("projects.id"), primary_key=True),
+    Column("pool", Text, primary_key=True),
+    Column("state", Text, primary_key=True),
+    Column("n", BigInteger, nullable=False),
+)  # fmt: skip
+
+clocks = Table(
+    "clocks", metadata,
+    Column("machine", Text, primary_key=True),
+    Column("offset_ms", BigInteger, nullable=False),
+    Column("correction_ms", BigInteger, nullable=False),
+    Column("noticed_ms", BigInteger, nullable=False),
+)  # fmt: skip
+
+annotation_rows = Table(  # not `annotations`: a module that imports that name from __future__ would hide it
+    "annotations", metadata,
+    Column("id", Key, primary_key=True, autoincrement=True),
+    Column("key", Text, nullable=False),
+    Column("project", Text, ForeignKey("projects.id")),
+    Column("task", Key, ForeignKey("tasks.id")),
+    Column("dialogue", Text, ForeignKey("dialogues.id"), nullable=False),
+    Column("turn", Integer),
+    Column("labeler", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("codes", Text, nullable=False),
+    Column("findings", Text, nullable=False),
+    Column("seen_verdict", Boolean, nullable=False),
+    Column("seconds", Float),
+    Column("at_ms", BigInteger, nullable=False),
+    Column("supersedes", Key, ForeignKey("annotations.id")),
+    Column("sha256", Text, nullable=False),
+    UniqueConstraint("key", name="annotations_key"),
+    UniqueConstraint("supersedes", name="annotations_supersedes"),
+)  # fmt: skip
+FIRST_ANSWER = text("supersedes IS NULL AND task IS NOT NULL")
+Index("annotations_once", annotation_rows.c.task, annotation_rows.c.labeler, unique=True, sqlite_where=FIRST_ANSWER, postgresql_where=FIRST_ANSWER)  # fmt: skip # noqa: E501
+Index("annotations_of_dialogue", annotation_rows.c.dialogue, annotation_rows.c.id)
+Index("annotations_of_labeler", annotation_rows.c.labeler, annotation_rows.c.id)
+
+labels = Table(
+    "labels", metadata,
+    Column("dialogue", Text, ForeignKey("dialogues.id"), primary_key=True),
+    Column("turn", Integer, primary_key=True),
+    Column("code", Text, primary_key=True),
+    Column("method", Text, primary_key=True),
+    Column("probability", Float, nullable=False),
+    Column("n_labelers", Integer, nullable=False),
+    Column("start", Integer),
+    Column("end", Integer),
+    Column("at_ms", BigInteger, nullable=False),
+)  # fmt: skip
+
+gold = Table(
+    "gold", metadata,
+    Column("dialogue", Text, ForeignKey("dialogues.id"), primary_key=True),
+    Column("turn", Integer, primary_key=True),
+    Column("code", Text, primary_key=True),
+    Column("present", Boolean, nullable=False),
+    Column("source", Text, nullable=False),
+    Column("reason", Text),
+    Column("retired", Boolean, nullable=False),
+    Column("at_ms", BigInteger, nullable=False),
+)  # fmt: skip
+
+appeals = Table(
+    "appeals", metadata,
+    Column("id", Key, primary_key=True, autoincrement=True),
+    Column("account", Text, ForeignKey("accounts.id"), nullable=False),
+    Column("dialogue", Text, ForeignKey("dialogues.id"), nullable=False),
+    Column("turn", Integer, nullable=False),
+    Column("code", Text, nullable=False),
+    Column("statement", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("decided_by", Text, ForeignKey("accounts.id")),
+    Column("reason", Text),
+    Column("at_ms", BigInteger, nullable=False),
+    UniqueConstraint("dialogue", "turn", "code", "account", name="appeals_once"),
+)  # fmt: skip
+Index("appeals_state", appeals.c.state, appeals.c.id)
+
+drafts = Table(
+    "drafts", metadata,
+    Column("account", Text, ForeignKey("accounts.id"), primary_key=True),
+    Column("item", Text, primary_key=True),
+    Column("content", Text, nullable=False),
+    Column("at_ms", BigInteger, nullable=False),
+)  # fmt: skip
+
+audit = Table(
+    "audit", metadata,
+    Column("id", Key, primary_key=True, autoincrement=False),
+    Column("at_ms", BigInteger, nullable=False),
+    Column("account", Text, nullable=False),
+    Column("action", Text, nullable=False),
+    Column("subject", Text, nullable=False),
+    Column("content", Text, nullable=False),
+    Column("hash", Text, nullable=False),
+)  # fmt: skip
+
+audit_head = Table(
+    "audit_head", metadata,
+    Column("one", Integer, primary_key=True, autoincrement=False),
+    Column("id", Key, nullable=False),
+    Column("hash", Text, nullable=False),
+)  # fmt: skip

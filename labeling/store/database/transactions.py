@@ -1,0 +1,218 @@
+"""`Store`: one place that opens the database, checks its version and hands out transactions.
+
+An operation is a plain function whose first argument is a `Transaction`, marked `writing` or `reading`;
+the mark makes it callable with a `Store`. Waiting for a lock, a deadlock given up and a database that
+went away are retried here and nowhere else. A write whose commit was cut off may or may not be stored:
+it is repeated only if it says that it is `repeatable`, and refused as unsure otherwise.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property, wraps
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+
+from sqlalchemy import Connection, Engine, Executable, text
+from sqlalchemy.engine import CursorResult
+from sqlalchemy.exc import DBAPIError
+
+from detector.errors import ConfigError, WorldError
+from labeling.store.database.audit import Entry, append, canonical, lock_head
+from labeling.store.database.clock import Clock, lease_time_ms, system_clock
+from labeling.store.database.engine import (
+    PATIENCE_S,
+    is_aborted,
+    is_disconnect,
+    is_locked,
+    on_sqlite,
+    open_engine,
+    pause_s,
+    shown,
+    store_url,
+)
+from labeling.store.database.schema import VERSION
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Work = Callable[["Transaction"], R]
+
+RECONNECT_PAUSE_S = 0.25
+"""Between two tries for a database that is away."""
+
+
+@dataclass
+class Transaction:
+    """A connection inside one transaction, and what is to be done at its end: entries of the audit log,
+    and statements on rows that everybody changes, under the lock of the log's head, so that writers never
+    wait for each other in different orders."""
+
+    connection: Connection
+    clock: Clock
+    _entries: list[Entry] = field(default_factory=list)
+    _last: list[tuple[Executable, Any]] = field(default_factory=list)
+
+    def run(self, statement: Executable, parameters: Any = None) -> CursorResult[Any]:
+        """Execute one statement now."""
+        result = self.connection.execute(statement, parameters)
+        assert isinstance(result, CursorResult)
+        return result
+
+    def at_end(self, statement: Executable, parameters: Any = None) -> None:
+        """Execute a statement last, before the commit."""
+        self._last.append((statement, parameters))
+
+    def log(self, account: str, action: str, subject: str, **content: Any) -> None:
+        """Write what was done into the audit log, in this transaction."""
+        self._entries.append(Entry(self.now_ms, account, action, subject, canonical(content)))
+
+    @cached_property
+    def now_ms(self) -> int:
+        """Wall-clock time of this transaction, in milliseconds since 1970, UTC."""
+        return self.clock.wall_ms() if self.clock.wall_ms else time.time_ns() // 1_000_000
+
+    @cached_property
+    def lease_ms(self) -> int:
+        """Lease time of this transaction, in milliseconds."""
+        return lease_time_ms(self.connection, self.clock)
+
+    @property
+    def on_sqlite(self) -> bool:
+        """Whether the database is SQLite."""
+        return self.connection.dialect.name == "sqlite"
+
+    def finish(self) -> None:
+        """Do what was left for the end."""
+        if self._entries or self._last:
+            lock_head(self.connection)
+        for statement, parameters in self._last:
+            self.connection.execute(statement, parameters)
+        if self._entries:
+            append(self.connection, self._entries)
+
+
+class Store:
+    """An open store; safe to share between threads, to be opened anew in each process."""
+
+    def __init__(self, engine: Engine, clock: Clock | None = None) -> None:
+        self.engine = engine
+        self.clock = clock or system_clock()
+
+    @classmethod
+    def open(cls, place: str | None = None, clock: Clock | None = None) -> Store:
+        """Open the store at `place` (see `store_url`).
+
+        Raises:
+            ConfigError: there is none, or it is of another version than this code.
+            WorldError: it cannot be reached.
+        """
+        url = store_url(place)
+        if on_sqlite(url) and not Path(str(url.database)).is_file():
+            raise ConfigError("E_STORE", f"{shown(url)}: no store; `dialint db upgrade` makes one")
+        store = cls(open_engine(url), clock)
+        found = store.read(version)
+        if found != VERSION:
+            store.close()
+            raise ConfigError(
+                "E_STORE_VERSION",
+                f"{shown(url)}: version {found or 'none'}, expected {VERSION}; run `dialint db upgrade`",
+            )
+        return store
+
+    def read(self, work: Work[R]) -> R:
+        """Run `work` in a transaction that changes nothing; repeated if the database goes away."""
+        return self._attempted(work, writes=False, repeatable=True)
+
+    def write(self, work: Work[R], *, repeatable: bool = False) -> R:
+        """Run `work` in a transaction of its own and commit it.
+
+        Raises:
+            WorldError: locked or away for more than `PATIENCE_S`, failed, or (`E_STORE_UNSURE`) cut off
+                while it was committed.
+        """
+        return self._attempted(work, writes=True, repeatable=repeatable)
+
+    def close(self) -> None:
+        """Let all connections go."""
+        self.engine.dispose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _attempted(self, work: Work[R], *, writes: bool, repeatable: bool) -> R:
+        started_s = time.monotonic()
+        while True:
+            try:
+                return self._once(work, writes=writes, repeatable=repeatable)
+            except DBAPIError as error:
+                waited_s = time.monotonic() - started_s
+                away = is_disconnect(error)
+                if not (away or is_locked(error) or is_aborted(error)) or waited_s > PATIENCE_S:
+                    raise world_error(error, self.engine) from error
+            time.sleep(RECONNECT_PAUSE_S if away else pause_s(waited_s))
+
+    def _once(self, work: Work[R], *, writes: bool, repeatable: bool) -> R:
+        with self.engine.connect() as connection:
+            if writes:
+                connection = connection.execution_options(immediate=True)
+            with connection.begin() as outer:
+                transaction = Transaction(connection, self.clock)
+                result = work(transaction)
+                transaction.finish()
+                try:
+                    outer.commit()
+                except DBAPIError as error:
+                    if writes and not repeatable and is_disconnect(error):
+                        raise WorldError("E_STORE_UNSURE", "cut off; it may or may not be stored") from error
+                    raise
+        return result
+
+
+def world_error(error: DBAPIError, engine: Engine) -> WorldError:
+    """A database's failure in one line; the statement's values are left out, they may hold text."""
+    state = getattr(error.orig, "sqlstate", None) or getattr(error.orig, "sqlite_errorname", None)
+    return WorldError("E_STORE", f"{shown(engine.url)}: {type(error.orig).__name__} {state or ''}".rstrip())
+
+
+def version(transaction: Transaction) -> str | None:
+    """The revision the tables are at; none where there are none."""
+    if not transaction.connection.dialect.has_table(transaction.connection, "alembic_version"):
+        return None
+    found = transaction.run(text("SELECT version_num FROM alembic_version")).scalar()
+    return None if found is None else str(found)
+
+
+def reading(operation: Callable[Concatenate[Transaction, P], R]) -> Callable[Concatenate[Store, P], R]:
+    """Make an operation that changes nothing callable with a store."""
+
+    @wraps(operation)
+    def run(store: Store, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return store.read(lambda transaction: operation(transaction, *args, **kwargs))
+
+    return run
+
+
+def writing(
+    *, repeatable: bool = False
+) -> Callable[[Callable[Concatenate[Transaction, P], R]], Callable[Concatenate[Store, P], R]]:
+    """Make an operation callable with a store, in a write transaction of its own. `repeatable` says that
+    doing it twice leaves what doing it once leaves."""
+
+    def wrap(operation: Callable[Concatenate[Transaction, P], R]) -> Callable[Concatenate[Store, P], R]:
+        @wraps(operation)
+        def run(store: Store, /, *args: P.args, **kwargs: P.kwargs) -> R:
+            return store.write(
+                lambda transaction: operation(transaction, *args, **kwargs), repeatable=repeatable
+            )
+
+        return run
+
+    return wrap

@@ -1,0 +1,108 @@
+"""Bring a store to the newest version: a backup first, then all revisions in one transaction.
+
+Killed at any statement, the store is the old version, whole; run again, it is done. No way back but the
+backup.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sqlalchemy import text
+
+from detector.artifacts import disk_errors
+from detector.errors import ConfigError
+from labeling.store.database.engine import on_sqlite, open_engine, shown, store_url
+from labeling.store.database.schema import VERSION
+from labeling.store.database.transactions import Store, Transaction, version
+
+if TYPE_CHECKING:
+    from alembic.config import Config
+    from sqlalchemy import Connection
+
+LOCK = 0x6469616C696E74
+"""Key of PostgreSQL's advisory lock: one upgrade at a time."""
+
+
+def upgrade(
+    place: str | None = None, *, backup_to: Path | None = None, revisions: tuple[Path, ...] = ()
+) -> tuple[str | None, Path | None]:
+    """Make or upgrade the store at `place`; the version that was there, and the backup, if one was taken.
+
+    A backup is taken of a store that holds an older version: into `backup_to`, else beside a SQLite file.
+    `revisions` are further folders of alembic revisions.
+
+    Raises:
+        ConfigError: a PostgreSQL store with something to back up, and no `backup_to`; or a store newer
+            than this code.
+        WorldError: it cannot be reached, or the disk is full.
+    """
+    from labeling.store.database.backup import backup
+
+    url = store_url(place)
+    if on_sqlite(url):
+        with disk_errors(str(url.database)):
+            Path(str(url.database)).parent.mkdir(parents=True, exist_ok=True)
+    target = newest(revisions)
+    with Store(open_engine(url)) as store:
+        found = store.read(version)
+        if found == target:
+            return found, None
+        if found is not None and found > target:
+            raise ConfigError("E_STORE_VERSION", f"{shown(url)}: version {found} is newer than {target}")
+        saved = None
+        if found is not None:
+            saved = backup(store, backup_to or _beside(store, found))
+        store.write(lambda transaction: _upgraded(transaction, revisions), repeatable=True)
+        return found, saved
+
+
+def _beside(store: Store, found: str) -> Path:
+    from labeling.store.database.backup import MANIFEST
+
+    url = store.engine.url
+    if not on_sqlite(url):
+        raise ConfigError("E_OPTION", "name a folder for the backup: --backup-to")
+    path = Path(str(url.database))
+    number = 1
+    while ((folder := path.with_name(f"{path.stem}-before-{found}-{number}")) / MANIFEST).exists():
+        number += 1
+    return folder
+
+
+def newest(revisions: tuple[Path, ...] = ()) -> str:
+    """The newest revision: ours, or the one in further folders."""
+    if not revisions:
+        return VERSION
+    from alembic.script import ScriptDirectory
+
+    return str(ScriptDirectory.from_config(_config(revisions)).get_current_head())
+
+
+def _config(revisions: tuple[Path, ...]) -> Config:
+    from alembic.config import Config
+
+    folder = Path(__file__).with_name("migrations")
+    config = Config()
+    config.set_main_option("script_location", str(folder).replace("%", "%%"))
+    config.set_main_option("path_separator", "newline")
+    places = "\n".join(str(place) for place in (folder / "versions", *revisions))
+    config.set_main_option("version_locations", places.replace("%", "%%"))
+    return config
+
+
+def migrate(connection: Connection, target: str = "head", revisions: tuple[Path, ...] = ()) -> None:
+    """Run the revisions up to `target` on a connection inside a transaction; commits nothing."""
+    from alembic import command
+
+    config = _config(revisions)
+    config.attributes["connection"] = connection
+    command.upgrade(config, target)
+
+
+def _upgraded(transaction: Transaction, revisions: tuple[Path, ...]) -> None:
+    if not transaction.on_sqlite:
+        transaction.run(text(f"SELECT pg_advisory_xact_lock({LOCK})"))
+    migrate(transaction.connection, revisions=revisions)
+    transaction.log("system", "upgrade", "store", version=version(transaction))

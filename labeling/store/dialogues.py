@@ -1,0 +1,157 @@
+"""Dialogues and verdicts of releases: put in once, never changed; the same again is passed over."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import bindparam, insert, select
+
+from detector.errors import InputRefused
+from detector.records import Dialogue, Verdict
+from labeling.store.database.audit import canonical
+from labeling.store.database.refusals import NotAllowed, StoreRefused
+from labeling.store.database.schema import dialogues, verdicts
+from labeling.store.database.transactions import Transaction, reading, writing
+from labeling.store.rights import authorised, may
+
+MOST_PER_CALL = 1000
+"""Dialogues or verdicts in one call, which is one transaction."""
+
+_CONTENT = select(dialogues.c.content).where(dialogues.c.id == bindparam("id"))
+_VERDICT = (
+    select(verdicts.c.content)
+    .where(verdicts.c.dialogue == bindparam("id"))
+    .order_by(verdicts.c.created_ms.desc(), verdicts.c.release.desc())
+    .limit(1)
+)
+
+
+@writing(repeatable=True)
+def add(transaction: Transaction, actor: str, found: Sequence[Dialogue]) -> int:
+    """Put up to 1,000 dialogues in; how many were new.
+
+    Raises:
+        NotAllowed: the actor does not plan.
+        StoreRefused: one is known with other content, which the message names; none was put in.
+    """
+    authorised(transaction, actor, "plan")
+    rows = {dialogue.id: _dialogue_row(dialogue, transaction.now_ms) for dialogue in found}
+    if len(rows) != len(found):
+        raise StoreRefused("E_DIALOGUE", "a dialogue's id is given twice in one call")
+    known = select(dialogues.c.id, dialogues.c.sha256).where(dialogues.c.id.in_(_checked(list(rows))))
+    new = _new(rows, {row.id: row.sha256 for row in transaction.run(known)})
+    if new:
+        transaction.run(insert(dialogues), new)
+        transaction.log(actor, "dialogues.add", f"{len(new)} dialogues", sha256=_digest(new))
+    return len(new)
+
+
+@writing(repeatable=True)
+def add_verdicts(transaction: Transaction, actor: str, found: Sequence[Verdict]) -> int:
+    """Put up to 1,000 verdicts in, of dialogues that are there; how many were new.
+
+    Raises:
+        NotAllowed: the actor does not plan.
+        StoreRefused: a dialogue is unknown, or a release said something else of it before.
+    """
+    authorised(transaction, actor, "plan")
+    rows = {
+        (verdict.dialogue_id, verdict.release): _verdict_row(verdict, transaction.now_ms) for verdict in found
+    }
+    if len(rows) != len(found):
+        raise StoreRefused("E_VERDICT", "a dialogue and release are given twice in one call")
+    ids = _checked([dialogue for dialogue, _ in rows])
+    there = set(transaction.run(select(dialogues.c.id).where(dialogues.c.id.in_(ids))).scalars())
+    if missing := sorted(set(ids) - there):
+        raise StoreRefused("E_VERDICT", f"{len(missing)} verdicts of dialogues that are not in the store")
+    asked = select(verdicts.c.dialogue, verdicts.c.release, verdicts.c.sha256).where(
+        verdicts.c.dialogue.in_(ids)
+    )
+    new = _new(rows, {(row.dialogue, row.release): row.sha256 for row in transaction.run(asked)})
+    if new:
+        transaction.run(insert(verdicts), new)
+        transaction.log(actor, "verdicts.add", f"{len(new)} verdicts", sha256=_digest(new))
+    return len(new)
+
+
+def _checked(ids: Sequence[str]) -> Sequence[str]:
+    if len(ids) > MOST_PER_CALL:
+        raise StoreRefused("E_BATCH", f"{len(ids)} in one call, at most {MOST_PER_CALL}")
+    if any("\x00" in name for name in ids):  # PostgreSQL cannot keep it
+        raise InputRefused("E_ID", "a dialogue's id holds a NUL character")
+    return ids
+
+
+def _new(rows: dict[Any, dict[str, Any]], known: dict[Any, str]) -> list[dict[str, Any]]:
+    for key, sha256 in known.items():
+        if key in rows and rows[key]["sha256"] != sha256:
+            raise StoreRefused("E_CHANGED", f"{key}: in the store with other content")
+    return [row for key, row in rows.items() if key not in known]
+
+
+def _dialogue_row(dialogue: Dialogue, now_ms: int) -> dict[str, Any]:
+    content = canonical(dialogue.model_dump(mode="json"))
+    kept = {"id": dialogue.id, "agent": dialogue.agent, "team": dialogue.team, "channel": dialogue.channel}
+    return {**kept, "created_ms": now_ms, "sha256": sha256_of(content), "content": content}
+
+
+def _verdict_row(verdict: Verdict, now_ms: int) -> dict[str, Any]:
+    """`risk` is the highest probability of any turn and code: a column, as drawing reads a million."""
+    content = canonical(verdict.model_dump(mode="json"))
+    every = [p for codes in (verdict.probabilities or {}).values() for p in codes.values()]
+    every += [finding.probability for finding in verdict.findings]
+    return {
+        "dialogue": verdict.dialogue_id,
+        "release": verdict.release,
+        "risk": max(every, default=0.0),
+        "flagged": bool(verdict.findings),
+        "created_ms": now_ms,
+        "sha256": sha256_of(content),
+        "content": content,
+    }
+
+
+def sha256_of(content: str) -> str:
+    """Hex SHA-256 of a row's content."""
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
+def _digest(rows: list[dict[str, Any]]) -> str:
+    return sha256_of("".join(row["sha256"] for row in rows))
+
+
+@reading
+def read(transaction: Transaction, actor: str, name: str) -> tuple[Dialogue, Verdict | None]:
+    """A dialogue with the newest verdict on it: for reviewers and up, and for the agent who spoke in it.
+
+    Raises:
+        NotAllowed: neither, also where there is no such dialogue.
+    """
+    account = authorised(transaction, actor, "label")
+    dialogue = content_of(transaction, name)
+    own = dialogue is not None and account.agent is not None and dialogue.agent == account.agent
+    if dialogue is None or not (own or may(account, "review")):
+        raise NotAllowed("E_RIGHT", f"{actor} has no right to see this dialogue, or there is none")
+    return dialogue, verdict_on(transaction, name)
+
+
+def content_of(transaction: Transaction, name: str) -> Dialogue | None:
+    """The dialogue of that id, if there is one; rights are the caller's care."""
+    content = transaction.run(_CONTENT, {"id": name}).scalar_one_or_none()
+    return None if content is None else Dialogue.model_validate_json(content)
+
+
+def verdict_on(transaction: Transaction, name: str) -> Verdict | None:
+    """The newest verdict on a dialogue, if there is one; rights are the caller's care."""
+    content = transaction.run(_VERDICT, {"id": name}).scalar_one_or_none()
+    return None if content is None else Verdict.model_validate(_with_turns(json.loads(content)))
+
+
+def _with_turns(content: dict[str, Any]) -> Any:
+    """JSON has text keys only: turns become numbers again, lists tuples."""
+    if content["probabilities"] is not None:
+        content["probabilities"] = {int(turn): codes for turn, codes in content["probabilities"].items()}
+    return {**content, "findings": tuple(content["findings"])}

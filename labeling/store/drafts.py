@@ -1,0 +1,50 @@
+"""Drafts: what somebody has begun and not sent, kept so that a lost connection loses nothing.
+
+One per account and item (any name of the screen's choosing). Seen by its owner only, not audited.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import delete, select
+
+from labeling.store.database.refusals import StoreRefused
+from labeling.store.database.schema import drafts
+from labeling.store.database.transactions import Transaction, reading, writing
+from labeling.store.database.upsert import put_row
+from labeling.store.records import Draft
+from labeling.store.rights import authorised
+
+MOST_BYTES = 1 << 20
+
+
+@writing(repeatable=True)
+def keep(transaction: Transaction, actor: str, item: str, content: str) -> None:
+    """Keep the actor's draft of an item, in the place of the one before.
+
+    Raises:
+        StoreRefused: over 1 MiB.
+    """
+    authorised(transaction, actor, "label")
+    if len(content.encode()) > MOST_BYTES or len(item) > 200 or "\x00" in item + content:
+        raise StoreRefused("E_DRAFT", "a draft is at most 1 MiB of text, its item at most 200 characters")
+    put_row(
+        transaction,
+        drafts,
+        {"account": actor, "item": item, "content": content, "at_ms": transaction.now_ms},
+    )
+
+
+@reading
+def of_item(transaction: Transaction, actor: str, item: str) -> Draft | None:
+    """The actor's draft of an item, if there is one."""
+    authorised(transaction, actor, "label")
+    asked = select(drafts).where(drafts.c.account == actor, drafts.c.item == item)
+    row = transaction.run(asked).one_or_none()
+    return None if row is None else Draft(item=item, content=row.content, at_ms=row.at_ms)
+
+
+@writing(repeatable=True)
+def drop(transaction: Transaction, actor: str, item: str) -> None:
+    """Throw the actor's draft of an item away, if there is one."""
+    authorised(transaction, actor, "label")
+    transaction.run(delete(drafts).where(drafts.c.account == actor, drafts.c.item == item))

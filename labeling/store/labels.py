@@ -1,0 +1,94 @@
+"""Labels, one per turn, code and method, as aggregation last said; and gold, what is known for sure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import select, update
+
+from detector.records import Label
+from labeling.store.database.audit import canonical
+from labeling.store.database.refusals import StoreRefused
+from labeling.store.database.schema import gold, labels
+from labeling.store.database.transactions import Transaction, reading, writing
+from labeling.store.database.upsert import put_row
+from labeling.store.dialogues import MOST_PER_CALL, content_of, sha256_of
+from labeling.store.records import Gold
+from labeling.store.rights import authorised
+
+
+@writing(repeatable=True)
+def put(transaction: Transaction, actor: str, found: Sequence[Label]) -> None:
+    """Put up to 1,000 labels in, in the place of earlier ones of the same turn, code and method.
+
+    Raises:
+        NotAllowed: the actor does not plan.
+        StoreRefused: too many.
+    """
+    authorised(transaction, actor, "plan")
+    if len(found) > MOST_PER_CALL:
+        raise StoreRefused("E_BATCH", f"{len(found)} in one call, at most {MOST_PER_CALL}")
+    rows = [label.model_dump() for label in found]
+    for row in rows:
+        row |= {"dialogue": row.pop("dialogue_id"), "at_ms": transaction.now_ms}
+        put_row(transaction, labels, row)
+    transaction.log(actor, "labels.put", f"{len(rows)} labels", sha256=sha256_of(canonical(rows)))
+
+
+@reading
+def of_dialogue(transaction: Transaction, actor: str, dialogue: str) -> tuple[Label, ...]:
+    """The labels of a dialogue, by turn, code and method; for reviewers and up."""
+    authorised(transaction, actor, "review")
+    rows = select(labels).where(labels.c.dialogue == dialogue)
+    names = ("turn", "code", "probability", "method", "n_labelers", "start", "end")
+    return tuple(
+        Label(dialogue_id=dialogue, **{name: getattr(row, name) for name in names})
+        for row in transaction.run(rows.order_by(labels.c.turn, labels.c.code, labels.c.method))
+    )
+
+
+@writing(repeatable=True)
+def set_gold(transaction: Transaction, actor: str, known: Gold) -> None:
+    """Say what is known for sure of a turn and code, in the place of what was said before.
+
+    Raises:
+        NotAllowed: the actor does not decide.
+        StoreRefused: no such dialogue or turn.
+    """
+    authorised(transaction, actor, "decide")
+    put_gold(transaction, actor, known)
+
+
+def put_gold(transaction: Transaction, actor: str, known: Gold) -> None:
+    """As `set_gold`, inside another operation; rights are the caller's care."""
+    dialogue = content_of(transaction, known.dialogue)
+    if dialogue is None or known.turn not in [turn.index for turn in dialogue.turns]:
+        raise StoreRefused("E_GOLD", "there is no such dialogue or turn")
+    put_row(transaction, gold, {**known.model_dump(), "at_ms": transaction.now_ms})
+    content = known.model_dump(include={"present", "source", "retired"})
+    transaction.log(actor, "gold.put", f"{known.dialogue} {known.turn} {known.code}", **content)
+
+
+@writing(repeatable=True)
+def retire_gold(transaction: Transaction, actor: str, dialogue: str) -> int:
+    """Show a dialogue as control no more; how many of its turns and codes that touches.
+
+    Raises:
+        NotAllowed: the actor does not plan.
+    """
+    authorised(transaction, actor, "plan")
+    done = transaction.run(update(gold).where(gold.c.dialogue == dialogue).values(retired=True))
+    transaction.log(actor, "gold.retire", dialogue, n=done.rowcount)
+    return done.rowcount
+
+
+@reading
+def all_gold(transaction: Transaction, actor: str, *, retired: bool = False) -> tuple[Gold, ...]:
+    """What is known for sure, by dialogue, turn and code; for experts and up, as it tells the answers."""
+    authorised(transaction, actor, "decide")
+    rows = select(gold).order_by(gold.c.dialogue, gold.c.turn, gold.c.code)
+    if not retired:
+        rows = rows.where(~gold.c.retired)
+    return tuple(
+        Gold(**{name: getattr(row, name) for name in Gold.model_fields}) for row in transaction.run(rows)
+    )

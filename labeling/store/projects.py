@@ -1,0 +1,87 @@
+"""Projects: what is asked about which dialogues, of whom, how often and until when."""
+
+from __future__ import annotations
+
+from sqlalchemy import bindparam, insert, select, update
+
+from labeling.store.database.audit import canonical
+from labeling.store.database.refusals import StoreRefused
+from labeling.store.database.schema import projects
+from labeling.store.database.transactions import Transaction, reading, writing
+from labeling.store.records import Project
+from labeling.store.rights import authorised
+
+_PROJECT = select(projects).where(projects.c.id == bindparam("id"))
+
+
+@writing(repeatable=True)
+def create(transaction: Transaction, actor: str, project: Project) -> Project:
+    """Make a project, open for work; the same one again changes nothing.
+
+    Raises:
+        NotAllowed: the actor does not plan.
+        StoreRefused: the name is taken by another one.
+    """
+    authorised(transaction, actor, "plan")
+    content = canonical(project.model_dump(mode="json"))
+    known = transaction.run(_PROJECT, {"id": project.id}).one_or_none()
+    if known is not None:
+        if known.content != content:
+            raise StoreRefused("E_PROJECT", f"{project.id}: the name is taken")
+        return project
+    row = {"id": project.id, "state": "open", "created_ms": transaction.now_ms, "content": content}
+    transaction.run(insert(projects), row)
+    transaction.log(actor, "project.create", project.id, **project.model_dump(mode="json"))
+    return project
+
+
+@writing(repeatable=True)
+def set_state(transaction: Transaction, actor: str, name: str, state: str) -> None:
+    """Close a project (no more claims; answers under way still count) or open it again.
+
+    Raises:
+        NotAllowed: the actor does not plan.
+        StoreRefused: no such project, or no such state.
+    """
+    authorised(transaction, actor, "plan")
+    existing(transaction, name)
+    if state not in ("open", "closed"):
+        raise StoreRefused("E_PROJECT", "a project is open or closed")
+    transaction.run(update(projects).where(projects.c.id == name).values(state=state))
+    transaction.log(actor, "project.state", name, state=state)
+
+
+@reading
+def listed(transaction: Transaction, actor: str) -> list[tuple[Project, str]]:
+    """All projects with their state, oldest first."""
+    authorised(transaction, actor, "label")
+    rows = transaction.run(select(projects).order_by(projects.c.created_ms, projects.c.id))
+    return [(Project.model_validate_json(row.content), row.state) for row in rows]
+
+
+def existing(transaction: Transaction, name: str) -> Project:
+    """The project of that name.
+
+    Raises:
+        StoreRefused: there is none.
+    """
+    row = transaction.run(_PROJECT, {"id": name}).one_or_none()
+    if row is None:
+        raise StoreRefused("E_PROJECT", "there is no such project")
+    return Project.model_validate_json(row.content)
+
+
+def working(transaction: Transaction, name: str) -> Project:
+    """The project of that name, if work may be taken from it.
+
+    Raises:
+        StoreRefused: there is none, it is closed, or its deadline has passed.
+    """
+    row = transaction.run(_PROJECT, {"id": name}).one_or_none()
+    project = None if row is None else Project.model_validate_json(row.content)
+    if row is None or project is None:
+        raise StoreRefused("E_PROJECT", "there is no such project")
+    late = project.deadline is not None and project.deadline.timestamp() * 1000 < transaction.now_ms
+    if row.state != "open" or late:
+        raise StoreRefused("E_PROJECT", f"{name}: {'past its deadline' if late else row.state}")
+    return project

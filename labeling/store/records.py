@@ -1,0 +1,126 @@
+"""The nouns of the store that cross to the rooms above: frozen, strangers refused."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from detector.records import Dialogue, Probability, Record, Verdict
+from labeling.annotation import Annotation
+
+AccountRole = Literal["labeler", "reviewer", "expert", "lead", "admin"]
+Status = Literal["active", "training", "suspended", "banned"]
+Pool = Literal["training", "exam", "main"]
+TaskState = Literal["open", "full", "done", "withdrawn"]
+"""Open: can be claimed. Full: all answers that are wanted are on their way. Done: they are there."""
+Outcome = Literal["overturned", "upheld", "amended"]
+Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
+
+
+class Account(Record):
+    """A person who signs in. `agent` is their id in dialogues, if they are an agent who may appeal."""
+
+    id: Name
+    role: AccountRole
+    status: Status = "active"
+    skills: tuple[Name, ...] = ()
+    agent: Name | None = None
+
+
+class Project(Record):
+    """What is asked of whom. `overlap` answers are wanted of each task; each answer by a newcomer (fewer
+    than `newcomer_until` answers so far) asks for one more, up to `most`. One account gives at most
+    `fair_share` of a project's answers. `prelabelled`: labelers see the model's verdict."""
+
+    id: Name
+    codes: Annotated[tuple[str, ...], Field(min_length=1)]
+    instructions: str = ""
+    overlap: Annotated[int, Field(ge=1)] = 1
+    most: Annotated[int, Field(ge=1)] = 5
+    newcomer_until: Annotated[int, Field(ge=0)] = 0
+    skills: tuple[Name, ...] = ()
+    fair_share: Annotated[float, Field(gt=0.0, le=1.0)] | None = None
+    lease_s: Annotated[int, Field(ge=1)] = 900
+    deadline: datetime | None = None
+    prelabelled: bool = False
+
+    @model_validator(mode="after")
+    def _possible(self) -> Project:
+        if self.most < self.overlap:
+            raise ValueError("most must not be less than overlap")
+        if self.deadline is not None and self.deadline.tzinfo is None:
+            raise ValueError("the deadline needs a time zone")
+        return self
+
+
+class Draft(Record):
+    """What an account had not sent yet of an item, any JSON text, and when (milliseconds since 1970)."""
+
+    item: str
+    content: str
+    at_ms: int
+
+
+class NewTask(Record):
+    """A task to be added: why it was drawn and with which probability, none where it was not drawn."""
+
+    dialogue: str
+    turn: Annotated[int, Field(ge=0)] | None = None
+    pool: Pool = "main"
+    priority: float = 0.0
+    inclusion_probability: Probability | None = None
+    why: str = "chosen"
+
+
+class Lease(Record):
+    """A task in one's hands for `lease_s` seconds from the claim or its last renewal. `token` rises with
+    every claim of the task; answers must show it."""
+
+    task: int
+    token: int
+    project: str
+    dialogue: str
+    turn: int | None
+    pool: Pool
+    expires_ms: int
+
+
+class TaskView(Record):
+    """What the holder of a lease sees. No verdict and no answers of others unless they may be seen."""
+
+    task: int
+    project: str
+    dialogue: Dialogue
+    turn: int | None
+    codes: tuple[str, ...]
+    instructions: str
+    verdict: Verdict | None = None
+    answers: tuple[Annotation, ...] = ()
+
+
+class Gold(Record):
+    """What is known for sure of one turn and code; `retired` when shown too often."""
+
+    dialogue: str
+    turn: Annotated[int, Field(ge=0)]
+    code: str
+    present: bool
+    source: Literal["expert", "injected", "appeal"]
+    reason: str | None = None
+    retired: bool = False
+
+
+class Appeal(Record):
+    """An agent's objection to a finding, and what became of it."""
+
+    id: int
+    account: str
+    dialogue: str
+    turn: int
+    code: str
+    statement: str
+    state: Literal["open", "overturned", "upheld", "amended"]
+    decided_by: str | None
+    reason: str | None

@@ -1,0 +1,270 @@
+"""Stores on both databases: SQLite in a file, PostgreSQL in a server started here and thrown away."""
+
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from detector.records import Dialogue, Finding, Turn, Verdict
+from labeling.store import accounts
+from labeling.store.database.clock import Clock
+from labeling.store.database.transactions import Store
+from labeling.store.database.upgrade import upgrade
+from labeling.store.records import Account
+
+FULL = "DIALINT_CLAIMS" in os.environ
+"""The faults at full size, for figures: a commit then waits for the disk."""
+DRIVER = Path(__file__).with_name("store_driver.py")
+ROOT = Path(__file__).parents[3]
+DATABASES = ("sqlite", "postgresql")
+PEOPLE = {
+    "lea": "lead",
+    "eve": "expert",
+    "emil": "expert",
+    "rob": "reviewer",
+    "ria": "reviewer",
+} | dict.fromkeys(("ann", "ben", "cem", "dot"), "labeler")
+
+
+@dataclass
+class Postgres:
+    """A server of our own; `restart` and `kill` as often as a test likes."""
+
+    folder: Path
+    port: int
+    user: str | None
+    n: int = 0
+
+    def command(self, *command: str) -> None:
+        subprocess.run(
+            command, user=self.user, group=None, extra_groups=[] if self.user else None, cwd=self.folder,
+            env={**os.environ, "LC_ALL": "C"}, check=True, capture_output=True, timeout=60,
+        )  # fmt: skip
+
+    def start(self) -> None:
+        options = (
+            f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={self.folder} "
+            f"-c max_connections=120 -c fsync={'on' if FULL else 'off'}"  # off: nobody pulls the plug in a test
+        )
+        log = str(self.folder / "log")
+        give_up_s = time.monotonic() + 20
+        while True:  # after a kill the old server's other processes take a moment to end
+            try:
+                self.command(
+                    "pg_ctl", "-D", str(self.folder / "data"), "-l", log, "-w", "-o", options, "start"
+                )
+                return
+            except subprocess.CalledProcessError:
+                if time.monotonic() > give_up_s:
+                    raise RuntimeError((self.folder / "log").read_text()[-2000:]) from None
+                time.sleep(0.2)
+
+    def stop(self, mode: str) -> None:
+        self.command("pg_ctl", "-D", str(self.folder / "data"), "-m", mode, "-w", "stop")
+
+    def kill(self) -> None:
+        """Kill the server's first process; the others notice and end."""
+        os.kill(int((self.folder / "data/postmaster.pid").read_text().split()[0]), signal.SIGKILL)
+
+    def url(self, name: str) -> str:
+        return f"postgresql://postgres@127.0.0.1:{self.port}/{name}"
+
+    def new(self, template: str = "template1") -> str:
+        """URL of a fresh database, a copy of `template`."""
+        self.n += 1
+        name = f"t{self.n}"
+        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+        return self.url(name)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    if shutil.which("initdb") is None:
+        if os.environ.get("CI"):
+            pytest.fail("no initdb on the PATH: install PostgreSQL, CI tests both databases")
+        pytest.skip("no initdb on the PATH")
+    user = "postgres" if os.geteuid() == 0 else None
+    memory = None if FULL or not os.access("/dev/shm", os.W_OK) else "/dev/shm"
+    folder = Path(tempfile.mkdtemp(prefix="dialint-pg-", dir=memory))
+    if user:
+        os.chown(folder, pwd.getpwnam(user).pw_uid, -1)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        server = Postgres(folder, free.getsockname()[1], user)
+    try:
+        server.command(
+            "initdb", "-D", str(folder / "data"), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"
+        )
+        server.start()
+        yield server
+    finally:
+        try:
+            if (folder / "data/postmaster.pid").exists():
+                server.stop("immediate")
+        finally:
+            shutil.rmtree(folder)
+
+
+@dataclass
+class FakeClock:
+    """A clock that a test sets: `steady_ms` goes by `pass_s`, `wall_ms` also by `step_s`."""
+
+    steady_ms: int = 5_000_000
+    wall_ms: int = 1_700_000_000_000
+    machine: str = "m1"
+
+    def pass_s(self, seconds: float) -> None:
+        self.steady_ms += round(seconds * 1000)
+        self.wall_ms += round(seconds * 1000)
+
+    def step_s(self, seconds: float) -> None:
+        self.wall_ms += round(seconds * 1000)
+
+    def clock(self, machine: str = "m1", booted_ms: int = 0) -> Clock:
+        return Clock(machine, lambda: self.steady_ms - booted_ms, lambda: self.wall_ms)
+
+
+@pytest.fixture
+def time_() -> FakeClock:
+    return FakeClock()
+
+
+def populate(place: str) -> None:
+    upgrade(place)
+    with Store.open(place) as store:
+        accounts.create_first(store, "ada", "correct horse battery")
+        for name, role in PEOPLE.items():
+            accounts.create(store, "ada", Account(id=name, role=role))
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("template") / "store.sqlite"
+    populate(str(path))
+    return path
+
+
+@pytest.fixture(scope="session")
+def postgres_template(postgres: Postgres) -> str:
+    url = postgres.new()
+    populate(url)
+    return url.rsplit("/", 1)[1]
+
+
+@pytest.fixture(params=DATABASES)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A store with people in it, nothing else."""
+    if request.param == "sqlite":
+        path = tmp_path / "store.sqlite"
+        shutil.copyfile(request.getfixturevalue("sqlite_template"), path)
+        return str(path)
+    template = request.getfixturevalue("postgres_template")
+    return str(request.getfixturevalue("postgres").new(template))
+
+
+@pytest.fixture(params=DATABASES)
+def nowhere(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A place for a store, with none there yet."""
+    if request.param == "sqlite":
+        return str(tmp_path / "folder" / "store.sqlite")
+    return str(request.getfixturevalue("postgres").new())
+
+
+@pytest.fixture
+def elsewhere(place: str, tmp_path: Path, request: pytest.FixtureRequest) -> str:
+    """Another empty place, of the same database as `place`."""
+    if "://" not in place:
+        return str(tmp_path / "restored.sqlite")
+    return str(request.getfixturevalue("postgres").new())
+
+
+@pytest.fixture
+def store(place: str, time_: FakeClock) -> Iterator[Store]:
+    with Store.open(place, time_.clock()) as store:
+        yield store
+
+
+def dialogue(name: str, agent: str = "a1", text: str = "Anything else?") -> Dialogue:
+    turns = (
+        Turn(index=0, role="customer", text="Where is my parcel?"),
+        Turn(index=1, role="agent", text=text),
+    )
+    return Dialogue(id=name, turns=turns, agent=agent, team="t1", channel="chat", metadata={"injected": "C1"})
+
+
+def finding(code: str = "C1", turn: int = 1, probability: float = 0.91) -> Finding:
+    return Finding(
+        code=code, turn=turn, severity="S2", probability=probability, quote="Anything", start=0, end=8,
+        reason="the question was passed over",
+    )  # fmt: skip
+
+
+def verdict(name: str, *findings: Finding, release: str = "embedded-1", risk: float | None = None) -> Verdict:
+    return Verdict(
+        dialogue_id=name, release=release, taxonomy="1.0.0", status="scored", quality=72.0, findings=findings,
+        probabilities=None if risk is None else {1: {"C1": risk}},
+    )  # fmt: skip
+
+
+@dataclass
+class Made:
+    """Makers of records, for tests."""
+
+    dialogue: Callable[..., Dialogue] = dialogue
+    finding: Callable[..., Finding] = finding
+    verdict: Callable[..., Verdict] = verdict
+
+
+@pytest.fixture
+def made() -> Made:
+    return Made()
+
+
+@dataclass
+class Drivers:
+    """Real processes that work on a store."""
+
+    told: Callable[..., list[tuple[str, float]]]
+    started: list[subprocess.Popen[str]] = field(default_factory=list)
+
+    def start(self, *arguments: object) -> subprocess.Popen[str]:
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+        process = subprocess.Popen(
+            [sys.executable, str(DRIVER), *map(str, arguments)], env=environment, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        self.started.append(process)
+        return process
+
+
+def told(path: Path, at_least: int = 0) -> list[tuple[str, float]]:
+    """Keys that a writer has told as acknowledged, and when; waits until there are enough."""
+    give_up_s = time.monotonic() + 30
+    while True:
+        lines = path.read_text().split("\n")[:-1] if path.exists() else []
+        if len(lines) >= at_least:
+            return [(line.split()[0], float(line.split()[1])) for line in lines]
+        assert time.monotonic() < give_up_s, "the writer does not write"
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def drivers() -> Iterator[Drivers]:
+    made = Drivers(told)
+    yield made
+    for process in made.started:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()

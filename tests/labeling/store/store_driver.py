@@ -1,0 +1,45 @@
+"""A process of its own that works on a store until it is done, told to stop, or killed.
+
+claim PLACE ACTOR N   claims tasks of project p until there are none; prints the longest wait and the tasks
+write PLACE ACTOR S FILE   saves review after review, S seconds apart; each key and the time go to FILE
+    once acknowledged
+"""
+
+import json
+import sys
+import time
+from itertools import count
+
+from labeling.store import annotations, leases
+from labeling.store.database.transactions import Store
+
+
+def claim(place: str, actor: str, n: str) -> None:
+    waits, found = [], []
+    with Store.open(place) as store:
+        leases.claim(store, actor, "warm")  # connect, compile: not what is measured
+        print("ready", flush=True)
+        sys.stdin.readline()
+        while True:
+            started_s = time.monotonic()
+            lease = leases.claim(store, actor, "p", at_once=int(n) + 1)
+            waits.append(time.monotonic() - started_s)
+            if lease is None:
+                break
+            found.append(lease.task)
+    print(json.dumps({"longest_s": max(waits), "mean_s": sum(waits) / len(waits), "tasks": found}))
+
+
+def write(place: str, actor: str, pause_s: str, path: str) -> None:
+    last: int | None = None
+    with Store.open(place) as store, open(path, "w", buffering=1) as told:
+        for number in count():
+            key = f"{actor}-{number}"
+            saved = annotations.review(store, actor, f"d-{actor}", key, ["C1"], expected=last)
+            last = int(saved.id)
+            told.write(f"{key} {time.monotonic():.3f}\n")
+            time.sleep(float(pause_s))
+
+
+if __name__ == "__main__":
+    {"claim": claim, "write": write}[sys.argv[1]](*sys.argv[2:])

@@ -1,0 +1,173 @@
+"""Answers: append-only, idempotent by key, blind, and never overwritten in silence (F9)."""
+
+import os
+import threading
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
+
+from labeling.annotation import Annotation
+from labeling.store import annotations, dialogues, drafts, leases, projects, tasks
+from labeling.store.database.refusals import Conflict, NotAllowed, StoreRefused
+from labeling.store.database.transactions import Store
+from labeling.store.records import Lease, NewTask, Project
+
+
+def held(
+    store: Store, made: Any, actor: str = "ann", *, overlap: int = 1, prelabelled: bool = False
+) -> Lease:
+    projects.create(store, "lea", Project(id="p", codes=("C1",), overlap=overlap, prelabelled=prelabelled))
+    dialogues.add(store, "lea", [made.dialogue("d1")])
+    dialogues.add_verdicts(store, "lea", [made.verdict("d1", made.finding(probability=0.87))])
+    why = "risk: 1 of 7"
+    tasks.add(store, "lea", "p", [NewTask(dialogue="d1", priority=0.87, inclusion_probability=0.5, why=why)])
+    lease = leases.claim(store, actor, "p")
+    assert lease is not None
+    return lease
+
+
+def test_the_same_key_again_gives_the_same_row(store: Store, made: Any) -> None:
+    lease = held(store, made)
+    first = annotations.submit(store, "ann", lease.task, lease.token, "k", [made.finding()], 12)
+    again = annotations.submit(store, "ann", lease.task, lease.token, "k", [made.finding()], 12)
+    assert again == first
+    assert (first.kind, first.findings, first.seconds) == ("crowd", (made.finding(),), 12.0)
+    with pytest.raises(StoreRefused, match="another answer"):
+        annotations.submit(store, "ann", lease.task, lease.token, "k", [], 12)
+    assert annotations.of_dialogue(store, "rob", "d1") == (first,)
+
+
+def test_somebody_elses_key_is_refused(store: Store, made: Any) -> None:
+    lease = held(store, made, overlap=2)
+    annotations.submit(store, "ann", lease.task, lease.token, "k")
+    other = leases.claim(store, "ben", "p")
+    assert other is not None
+    with pytest.raises(StoreRefused, match="another answer"):
+        annotations.submit(store, "ben", other.task, other.token, "k")
+
+
+@pytest.mark.parametrize("statement", [
+    "UPDATE annotations SET findings = '[]'", "DELETE FROM annotations", "UPDATE audit SET account = 'x'",
+    "DELETE FROM audit",
+])  # fmt: skip
+def test_what_is_written_stays(store: Store, made: Any, statement: str) -> None:
+    lease = held(store, made)
+    saved = annotations.submit(store, "ann", lease.task, lease.token, "k", [made.finding()])
+    with (
+        store.engine.connect() as connection,
+        pytest.raises(DBAPIError, match="append-only"),
+        connection.begin(),
+    ):
+        connection.execute(text(statement))
+    assert annotations.of_dialogue(store, "rob", "d1") == (saved,)
+
+
+def test_one_bad_finding_saves_nothing(store: Store, made: Any) -> None:
+    lease = held(store, made)
+    outside = made.finding().model_copy(update={"start": 0, "end": 99})
+    for bad in (made.finding(code="T1"), made.finding(turn=7), outside):
+        with pytest.raises(StoreRefused, match="E_FINDING"):
+            annotations.submit(store, "ann", lease.task, lease.token, "k", [made.finding(), bad])
+    assert annotations.of_dialogue(store, "rob", "d1") == ()
+    annotations.submit(store, "ann", lease.task, lease.token, "k")
+
+
+def test_a_correction_is_a_new_row(store: Store, made: Any) -> None:
+    lease = held(store, made)
+    first = annotations.submit(store, "ann", lease.task, lease.token, "k", [made.finding()])
+    second = annotations.correct(store, "ann", int(first.id), "k2", [])
+    assert annotations.correct(store, "ann", int(first.id), "k2", []) == second
+    assert annotations.own(store, "ann") == (second, first)
+    with pytest.raises(Conflict) as conflict:
+        annotations.correct(store, "ann", int(first.id), "k3", [made.finding()])
+    assert conflict.value.theirs == (second,)
+    with pytest.raises(NotAllowed):
+        annotations.correct(store, "ben", int(second.id), "k4", [])
+
+
+@pytest.mark.parametrize("prelabelled", [False, True])
+def test_blind_unless_prelabelled_and_the_store_notes_it(store: Store, made: Any, prelabelled: bool) -> None:
+    lease = held(store, made, overlap=2, prelabelled=prelabelled)
+    other = leases.claim(store, "ben", "p")
+    assert other is not None
+    annotations.submit(store, "ben", other.task, other.token, "ben's", [made.finding(probability=1.0)])
+    seen = tasks.view(store, "ann", lease.task)
+    assert seen.answers == ()
+    assert (seen.verdict is not None) == prelabelled
+    raw = seen.model_dump_json() + lease.model_dump_json()
+    for trace in ("passed over", "0.87", "ben", "risk: 1 of 7", "injected", "a1"):
+        assert (trace in raw) == (prelabelled and trace in ("passed over", "0.87")), trace
+    saved = annotations.submit(store, "ann", lease.task, lease.token, "k")
+    assert saved.seen_verdict is prelabelled
+    with pytest.raises(NotAllowed):
+        tasks.view(store, "ann", lease.task)
+    with pytest.raises(NotAllowed):
+        dialogues.read(store, "ann", "d1")
+    assert [one.labeler for one in tasks.view(store, "rob", lease.task).answers] == ["ben", "ann"]
+
+
+def test_f9_the_second_is_shown_both_values(store: Store, made: Any) -> None:
+    dialogues.add(store, "lea", [made.dialogue("d1")])
+    mine, theirs = [made.finding()], [made.finding().model_copy(update={"severity": "S1"})]
+    first = annotations.review(store, "rob", "d1", "k1", ["C1"], theirs, expected=None)
+    with pytest.raises(Conflict, match="by rob") as conflict:
+        annotations.review(store, "ria", "d1", "k2", ["C1"], mine, expected=None)
+    assert (conflict.value.theirs, conflict.value.ours) == ((first,), tuple(mine))
+    second = annotations.review(store, "ria", "d1", "k3", ["C1"], mine, expected=int(first.id))
+    with pytest.raises(Conflict):
+        annotations.correct(store, "rob", int(first.id), "k4", [])
+    other_item = annotations.review(store, "eve", "d1", "k5", ["C1"], turn=1, expected=None)
+    assert other_item.kind == "expert"
+    assert annotations.review(store, "rob", "d1", "k1", ["C1"], theirs, expected=None) == first
+    assert annotations.of_dialogue(store, "rob", "d1") == (first, second, other_item)
+
+
+def test_f9_no_silent_overwrite_in_a_race(store: Store, made: Any) -> None:
+    """Two reviewers save the same version at once, again and again: one row a round, one conflict."""
+    rounds, conflicts = 1000 if "DIALINT_CLAIMS" in os.environ else 25, []
+    dialogues.add(store, "lea", [made.dialogue("d1")])
+    barrier = threading.Barrier(2)
+    last: int | None = None
+
+    def save(actor: str, number: int, expected: int | None) -> None:
+        barrier.wait()
+        try:
+            annotations.review(store, actor, "d1", f"{actor}{number}", ["C1"], expected=expected)
+        except Conflict as conflict:
+            conflicts.append(conflict)
+
+    for number in range(rounds):
+        pair = [threading.Thread(target=save, args=(actor, number, last)) for actor in ("rob", "ria")]
+        for thread in pair:
+            thread.start()
+        for thread in pair:
+            thread.join()
+        saved = annotations.of_dialogue(store, "rob", "d1")
+        assert len(saved) == number + 1
+        assert [one.id for one in conflicts[-1].theirs] == [saved[-1].id]
+        last = int(saved[-1].id)
+    assert len(conflicts) == rounds
+
+
+def test_imports_come_once(store: Store, made: Any) -> None:
+    dialogues.add(store, "lea", [made.dialogue("d1")])
+    one = Annotation(id="7", dialogue_id="d1", labeler="w1", kind="crowd", codes=("C1",))
+    assert annotations.bring_in(store, "lea", [one], "toloka") == 1
+    assert annotations.bring_in(store, "lea", [one], "toloka") == 0
+    with pytest.raises(StoreRefused):
+        annotations.bring_in(store, "lea", [one.model_copy(update={"labeler": "w2"})], "toloka")
+    with pytest.raises(NotAllowed):
+        annotations.bring_in(store, "rob", [one], "elsewhere")
+
+
+def test_drafts_are_ones_own(store: Store) -> None:
+    drafts.keep(store, "ann", "task 1", '{"half": "a thought"}')
+    drafts.keep(store, "ann", "task 1", '{"half": "a better one"}')
+    found = drafts.of_item(store, "ann", "task 1")
+    assert found is not None
+    assert found.content == '{"half": "a better one"}'
+    assert drafts.of_item(store, "ada", "task 1") is None
+    drafts.drop(store, "ann", "task 1")
+    assert drafts.of_item(store, "ann", "task 1") is None

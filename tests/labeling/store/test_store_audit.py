@@ -1,0 +1,133 @@
+"""F19: one flipped bit in each of 100 places of the audit log and of what it vouches for is found."""
+
+import random
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from labeling.store import annotations, dialogues, leases, projects, tasks
+from labeling.store.database.audit import START, Entry, chained
+from labeling.store.database.refusals import StoreDamaged
+from labeling.store.database.transactions import Store
+from labeling.store.database.verify import check_all, verify
+from labeling.store.records import NewTask, Project
+
+N = 8
+COLUMNS = {
+    "audit": ("id", "at_ms", "account", "action", "subject", "content", "hash"),
+    "audit_head": ("id", "hash"),
+    "annotations": (
+        *("id", "key", "project", "labeler", "kind", "codes", "findings", "seconds", "at_ms"),
+        *("sha256", "seen_verdict", "turn"),
+    ),
+    "dialogues": ("content", "sha256"),
+    "verdicts": ("content", "sha256"),
+}
+
+
+def worked(store: Store, made: Any) -> None:
+    projects.create(store, "lea", Project(id="p", codes=("C1",)))
+    dialogues.add(store, "lea", [made.dialogue(f"d{i}") for i in range(N)])
+    dialogues.add_verdicts(store, "lea", [made.verdict(f"d{i}", made.finding()) for i in range(N)])
+    tasks.add(store, "lea", "p", [NewTask(dialogue=f"d{i}", turn=1) for i in range(N)])
+    for i in range(N):
+        lease = leases.claim(store, "ann", "p")
+        assert lease is not None
+        annotations.submit(store, "ann", lease.task, lease.token, f"k{i}", [made.finding()], 3.5)
+
+
+def flipped(value: Any, places: random.Random) -> Any:
+    """`value` with one bit changed; for text the lowest of a character, so that it stays text."""
+    if isinstance(value, bool) or value is None:
+        return not value if value is not None else 0
+    if isinstance(value, float):
+        return value * (1 + 2**-52)
+    if isinstance(value, int):
+        return value ^ 1 << places.randrange(12, 30)  # onto no other row's number
+    at = places.randrange(len(value))
+    return value[:at] + chr(ord(value[at]) ^ 1) + value[at + 1 :]
+
+
+def unlocked(connection: Any, sqlite: bool) -> None:
+    """What a failing disk does not ask for: the triggers and foreign keys out of the way."""
+    if sqlite:
+        names = [
+            row[0]
+            for row in connection.execute(text("SELECT name FROM sqlite_master WHERE type = 'trigger'"))
+        ]
+        for name in names:
+            connection.execute(text(f"DROP TRIGGER {name}"))
+        connection.execute(text("PRAGMA defer_foreign_keys = ON"))
+    else:
+        connection.execute(text("SET LOCAL session_replication_role = replica"))
+
+
+def test_the_hash_of_an_entry_by_hand() -> None:
+    """sha256sum of 64 zeros, a line end, and [1,5,"ada","make","x","{}"]."""
+    entry = Entry(5, "ada", "make", "x", "{}")
+    assert chained(START, 1, entry) == "889f6318fc1c03827e7559a5294983d3055ce66e55f1a88be418924b0d6769a9"
+
+
+def test_f19_each_flipped_bit_is_found(store: Store, made: Any) -> None:
+    worked(store, made)
+    whole = verify(store)
+    assert (whole.annotations, whole.dialogues, whole.verdicts) == (N, N, N)
+    places, found = random.Random(7), 0
+    targets = [(table, column) for table, columns in COLUMNS.items() for column in columns]
+    for number in range(100):
+        table, column = targets[number % len(targets)]
+        with store.engine.connect() as connection, connection.begin() as transaction:
+            unlocked(connection, "sqlite" in store.engine.name)
+            key = "one" if table == "audit_head" else "dialogue" if table == "verdicts" else "id"
+            keys = [row[0] for row in connection.execute(text(f"SELECT {key} FROM {table} ORDER BY 1"))]
+            one = {"key": places.choice(keys)}
+            value = connection.execute(text(f"SELECT {column} FROM {table} WHERE {key} = :key"), one).scalar()
+            value = bool(value) if column == "seen_verdict" else value
+            change = text(f"UPDATE {table} SET {column} = :value WHERE {key} = :key")
+            connection.execute(change, {**one, "value": flipped(value, places)})
+            with pytest.raises(StoreDamaged):
+                check_all(connection)
+            found += 1
+            transaction.rollback()
+    assert found == 100
+    verify(store)
+
+
+@pytest.mark.parametrize("damage", [
+    "DELETE FROM audit WHERE id = 5", "DELETE FROM audit WHERE id = (SELECT max(id) FROM audit)",
+    "DELETE FROM annotations WHERE id = 3", "UPDATE counts SET n = n + 1", "DELETE FROM audit_head",
+    "DELETE FROM audit",
+])  # fmt: skip
+def test_what_was_taken_away_is_missed(store: Store, made: Any, damage: str) -> None:
+    worked(store, made)
+    with store.engine.connect() as connection, connection.begin():
+        unlocked(connection, "sqlite" in store.engine.name)
+        connection.execute(text(damage))
+    with pytest.raises(StoreDamaged):
+        verify(store)
+
+
+def test_the_first_broken_entry_is_named(store: Store, made: Any) -> None:
+    worked(store, made)
+    with store.engine.connect() as connection, connection.begin():
+        unlocked(connection, "sqlite" in store.engine.name)
+        connection.execute(text("UPDATE audit SET account = 'eve' WHERE id IN (7, 9)"))
+    with pytest.raises(StoreDamaged, match="entry 7 "):
+        verify(store)
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+def test_a_damaged_file_is_no_crash(store: Store, place: str, made: Any) -> None:
+    worked(store, made)
+    with store.engine.connect() as connection:
+        connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    store.close()
+    places = random.Random(3)
+    with open(place, "r+b") as file:
+        size = file.seek(0, 2)
+        for _ in range(200):
+            file.seek(places.randrange(4096, size))
+            file.write(bytes([places.randrange(256)]))
+    with pytest.raises(StoreDamaged):
+        verify(store)

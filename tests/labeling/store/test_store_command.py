@@ -1,0 +1,64 @@
+"""`dialint db`: the four commands, as a person types them, on both databases."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app import db
+from app.verify import verified
+from detector.errors import ConfigError
+
+ROOT = Path(__file__).parents[3]
+
+
+def dialint(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "app.cli", *map(str, arguments)],
+        cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+
+
+def test_make_verify_backup_restore(
+    nowhere: str, tmp_path: Path, request: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here = db.StoreConfig(nowhere)
+    with pytest.raises(ConfigError, match="dialint db upgrade"):
+        db.verify(config=here)
+    assert db.upgrade(config=here) == db.verify(config=here) == db.backup(tmp_path / "b", config=here) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said == [
+        "the store was made, is at version 0001 now",
+        "whole: 1 audit entries, 0 annotations, 0 dialogues, 0 verdicts",
+        f"backup: {tmp_path / 'b'}",
+    ]
+    with pytest.raises(ConfigError, match="E_RESTORE"):
+        db.restore(tmp_path / "b", config=here)
+    new = str(tmp_path / "new.sqlite")
+    if "://" in nowhere:
+        new = request.getfixturevalue("postgres").new()
+    assert db.restore(tmp_path / "b", config=db.StoreConfig(new)) == 0
+    assert db.verify(config=db.StoreConfig(new)) == 0
+    assert verified(tmp_path / "b") == len(list((tmp_path / "b").iterdir())) - 1
+
+
+def test_the_command_line_knows_them(tmp_path: Path) -> None:
+    made = dialint("db", "upgrade", "--store", tmp_path / "s.sqlite")
+    assert (made.returncode, made.stdout) == (0, "the store was made, is at version 0001 now\n"), made.stderr
+    refused = dialint("db", "verify", "--store", tmp_path / "t.sqlite")
+    assert (refused.returncode, "dialint db upgrade" in refused.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "place", ["mysql://u:secret@h/d", "postgresql://", "://", "postgresql://u:secret@127.0.0.1:1/x"]
+)
+def test_a_place_that_cannot_be(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from detector.errors import DialintError
+    from labeling.store.database import transactions
+
+    monkeypatch.setattr(transactions, "PATIENCE_S", 0.0)
+    with pytest.raises(DialintError) as refused:
+        transactions.Store.open(place)
+    assert "secret" not in str(refused.value)

@@ -1,0 +1,249 @@
+"""Faults of real processes on real databases: F4, F10, F17, F18. `DIALINT_CLAIMS=10000` is full size."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, event, inspect, text
+
+from app.verify import verified
+from detector.errors import ConfigError, OutputRefused
+from labeling.store import accounts, annotations, dialogues, projects, tasks
+from labeling.store.database.backup import backup, restore
+from labeling.store.database.schema import VERSION
+from labeling.store.database.transactions import Store, version
+from labeling.store.database.upgrade import upgrade
+from labeling.store.database.verify import verify
+from labeling.store.records import Account, NewTask, Project
+
+CLAIMS = int(os.environ.get("DIALINT_CLAIMS", "400"))
+WORKERS = {"sqlite": (16, 4), "postgresql": (64, 4)}
+"""At full size, and in the suite."""
+LONGEST_S = 2.0 if CLAIMS >= 10_000 else 10.0
+"""In the suite the machine may be busy with something else."""
+RECONNECT_S = 10.0
+STRIDE = 1 if CLAIMS >= 10_000 else 8
+"""F17 skips statements while the backup is made; of the migration it skips none."""
+
+
+def fill(store: Store, made: Any, n: int) -> None:
+    for name in ("p", "warm"):
+        projects.create(store, "lea", Project(id=name, codes=("C1",)))
+    for start in range(0, n, 1000):
+        ids = [f"d{i}" for i in range(start, min(n, start + 1000))]
+        dialogues.add(store, "lea", [made.dialogue(name) for name in ids])
+        tasks.add(store, "lea", "p", [NewTask(dialogue=name) for name in ids])
+
+
+def test_f4_every_task_is_claimed_once(
+    store: Store, place: str, made: Any, drivers: Any, record_property: Any
+) -> None:
+    full, small = WORKERS["postgresql" if "://" in place else "sqlite"]
+    n_workers = full if CLAIMS >= 10_000 else small
+    fill(store, made, CLAIMS)
+    for number in range(n_workers):
+        accounts.create(store, "ada", Account(id=f"w{number}", role="labeler"))
+    workers = [drivers.start("claim", place, f"w{number}", CLAIMS) for number in range(n_workers)]
+    for worker in workers:
+        assert worker.stdout.readline() == "ready\n", worker.stderr.read()
+    started_s = time.monotonic()
+    for worker in workers:
+        worker.stdin.write("\n")
+        worker.stdin.flush()
+    results = [json.loads(worker.communicate(timeout=900)[0]) for worker in workers]
+    seconds = time.monotonic() - started_s
+    claimed = sorted(task for result in results for task in result["tasks"])
+    assert claimed == sorted(range(1, CLAIMS + 1))
+    assert sum(len(result["tasks"]) > 0 for result in results) == n_workers, "somebody starved"
+    longest_s = max(result["longest_s"] for result in results)
+    record_property("f4", f"{n_workers} workers, {CLAIMS / seconds:.0f} claims/s, longest {longest_s:.2f} s")
+    print(f"\nF4 {n_workers} workers {CLAIMS} tasks {seconds:.1f} s longest wait {longest_s:.3f} s")
+    assert longest_s < LONGEST_S
+    verify(store)
+
+
+@pytest.mark.parametrize("place", ["postgresql"], indirect=True)
+def test_f10_postgresql_killed_under_writes(
+    place: str, store: Store, made: Any, drivers: Any, postgres: Any, tmp_path: Path
+) -> None:
+    names = ("rob", "ria", "eve", "emil")
+    dialogues.add(store, "lea", [made.dialogue(f"d-{name}") for name in names])
+    writers = [drivers.start("write", place, name, 0.015, tmp_path / name) for name in names]
+    for name in names:
+        drivers.told(tmp_path / name, at_least=20)
+    postgres.kill()
+    time.sleep(1.0)
+    postgres.start()
+    back_s = time.monotonic()
+    before = {name: len(drivers.told(tmp_path / name)) for name in names}
+    for name in names:
+        key, at_s = drivers.told(tmp_path / name, at_least=before[name] + 5)[before[name]]
+        assert at_s - back_s < RECONNECT_S, key
+    for writer in writers:
+        writer.kill()
+        writer.wait()
+    for name in names:
+        acknowledged = {key for key, _ in drivers.told(tmp_path / name)}
+        keys = [row.key for row in rows(store, f"SELECT key FROM annotations WHERE dialogue = 'd-{name}'")]
+        assert acknowledged <= set(keys)
+        assert len(keys) == len(set(keys)) <= len(acknowledged) + 1, "one was stored and not yet told"
+    verify(store)
+
+
+def rows(store: Store, question: str) -> list[Any]:
+    return store.read(lambda transaction: transaction.run(text(question)).all())
+
+
+SECOND = """
+import sqlalchemy as sa
+from alembic import op
+revision, down_revision, branch_labels, depends_on = "0002", "0001", None, None
+
+def upgrade():
+    op.add_column("accounts", sa.Column("note", sa.Text))
+    op.create_table("extra", sa.Column("id", sa.Integer, primary_key=True))
+    op.execute("UPDATE accounts SET note = 'moved'")
+    op.create_index("extra_id", "extra", ["id"])
+"""
+
+
+def killed_before(statement: int, place: str, folder: Path) -> bool:
+    """Upgrade in a process that kills itself before a statement; whether it came that far."""
+    child = os.fork()
+    if child == 0:
+        left = statement
+
+        def before(*_arguments: object) -> None:
+            nonlocal left
+            left -= 1
+            if left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        event.listen(Engine, "before_cursor_execute", before)
+        try:
+            upgrade(place, backup_to=folder / f"backup-{statement}", revisions=(folder,))
+            os._exit(0)
+        finally:
+            traceback.print_exc()
+            os._exit(1)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert status in (0, -signal.SIGKILL)
+    return status != 0
+
+
+def test_f17_killed_at_each_statement_of_a_migration(place: str, store: Store, tmp_path: Path) -> None:
+    (tmp_path / "v0002_second.py").write_text(SECOND)
+    statement, step, after_backup = 1, STRIDE, 0
+    while killed_before(statement, place, tmp_path):
+        assert (store.read(version), has_note(store)) == (VERSION, False)
+        verify(store)
+        annotations.own(store, "ann")  # the old version still runs
+        if not (tmp_path / f"backup-{statement}" / "manifest.json").exists():
+            statement += step
+        elif step > 1:  # the backup is done: from here on every statement
+            shutil.rmtree(tmp_path / f"backup-{statement}")
+            statement, step = statement - step + 1, 1
+        else:
+            after_backup += 1
+            statement += 1
+    assert (tmp_path / f"backup-{statement}" / "manifest.json").exists()
+    assert (store.read(version), has_note(store)) == ("0002", True)
+    assert rows(store, "SELECT DISTINCT note FROM accounts") == [("moved",)]
+    assert after_backup > 6, "it was killed at the statements of the migration, too"
+    verify(store)
+
+
+def has_note(store: Store) -> bool:
+    columns = store.read(lambda transaction: inspect(transaction.connection).get_columns("accounts"))
+    return "note" in [column["name"] for column in columns]
+
+
+def test_the_first_migration_makes_what_the_schema_says(nowhere: str) -> None:
+    from alembic.autogenerate import compare_metadata
+    from alembic.migration import MigrationContext
+
+    from labeling.store.database.schema import metadata
+
+    assert upgrade(nowhere) == (None, None)
+    assert upgrade(nowhere) == (VERSION, None)
+    with Store.open(nowhere) as store, store.engine.connect() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+        assert verify(store).audit_entries == 1
+
+
+def test_a_store_of_another_version_is_not_opened(place: str, store: Store, tmp_path: Path) -> None:
+    with store.engine.begin() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '0009'"))
+    with pytest.raises(ConfigError, match=f"version 0009, expected {VERSION}"):
+        Store.open(place)
+    with pytest.raises(ConfigError, match="newer"):
+        upgrade(place, backup_to=tmp_path / "b")
+
+
+def test_f18_backup_under_writes_then_restore(
+    place: str, elsewhere: str, store: Store, made: Any, drivers: Any, tmp_path: Path
+) -> None:
+    dialogues.add(store, "lea", [made.dialogue("d-rob")])
+    writer = drivers.start("write", place, "rob", 0.01, tmp_path / "told")
+    drivers.told(tmp_path / "told", at_least=20)
+    before = {key for key, _ in drivers.told(tmp_path / "told")}
+    folder = backup(store, tmp_path / "backup")
+    drivers.told(tmp_path / "told", at_least=len(before) + 3)
+    writer.kill()
+    writer.wait()
+    restore(folder, elsewhere)
+    with Store.open(elsewhere) as restored:
+        verify(restored)
+        found = [one.key for one in rows(restored, "SELECT key FROM annotations ORDER BY id")]
+        assert found == [f"rob-{number}" for number in range(len(found))], "no hole"
+        assert before <= set(found), "acknowledged before the backup began"
+        assert annotations.review(restored, "ria", "d-rob", "next", ["C1"], expected=len(found)).id == str(
+            len(found) + 1
+        )
+    with pytest.raises(ConfigError, match="restored into nothing"):
+        restore(folder, elsewhere)
+
+
+def test_f19_one_bit_of_a_backup_is_found(place: str, elsewhere: str, store: Store, tmp_path: Path) -> None:
+    folder = backup(store, tmp_path / "backup")
+    paths = sorted(path for path in folder.iterdir() if path.stat().st_size)
+    places = random.Random(1)
+    for _ in range(100):
+        path = places.choice(paths)
+        whole = path.read_bytes()
+        at = places.randrange(len(whole))
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 1 << places.randrange(8)]) + whole[at + 1 :])
+        with pytest.raises(OutputRefused):
+            restore(folder, elsewhere)
+        path.write_bytes(whole)
+    restore(folder, elsewhere)
+
+
+def test_what_a_killed_backup_left_is_no_hindrance_but_anything_else_is(store: Store, tmp_path: Path) -> None:
+    folder = tmp_path / "backup"
+    folder.mkdir()
+    name = "store.sqlite" if "sqlite" in store.engine.name else ".audit.copy.77.tmp"
+    (folder / name).write_text("half")
+    backup(store, folder)
+    assert verified(folder) > 0
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("half")
+    for taken in (folder, tmp_path / "mine"):
+        with pytest.raises(OutputRefused, match="not empty"):
+            backup(store, taken)
+
+
+def test_a_backup_of_the_other_database_is_refused(
+    postgres: Any, postgres_template: str, tmp_path: Path
+) -> None:
+    with Store.open(postgres.url(postgres_template)) as store:
+        folder = backup(store, tmp_path / "backup")
+    with pytest.raises(ConfigError, match="a backup of postgresql"):
+        restore(folder, str(tmp_path / "new.sqlite"))

@@ -1,0 +1,274 @@
+"""Who gets which task, for how long, and who may still answer it: F5, F6 and the rules of the queue."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from labeling.store import accounts, annotations, dialogues, leases, projects, tasks
+from labeling.store.database.refusals import NotAllowed, StaleLease, StoreRefused
+from labeling.store.database.transactions import Store
+from labeling.store.records import Account, Lease, NewTask, Project
+
+
+def project(store: Store, made: Any, n: int = 3, **kept: Any) -> None:
+    """A project `p` with tasks on dialogues d0, d1, ..., of rising age."""
+    values = {"id": "p", "codes": ("C1",), "lease_s": 60, **kept}
+    projects.create(store, "lea", Project(**values))
+    dialogues.add(store, "lea", [made.dialogue(f"d{i}") for i in range(n)])
+    tasks.add(store, "lea", "p", [NewTask(dialogue=f"d{i}") for i in range(n)])
+
+
+def claimed(store: Store, actor: str, **options: Any) -> Lease:
+    lease = leases.claim(store, actor, "p", **options)
+    assert lease is not None
+    return lease
+
+
+def answer(store: Store, actor: str, lease: Lease) -> None:
+    annotations.submit(store, actor, lease.task, lease.token, f"{actor}-{lease.task}-{lease.token}")
+
+
+def counts(store: Store) -> dict[str, int]:
+    return {state: n for state, n in tasks.queue_counts(store, "rob", "p")["main"].items() if n}
+
+
+def test_priority_then_age(store: Store, made: Any) -> None:
+    project(store, made, 3)
+    dialogues.add(store, "lea", [made.dialogue("urgent")])
+    assert claimed(store, "ann").dialogue == "d0"
+    tasks.add(store, "lea", "p", [NewTask(dialogue="urgent", priority=5.0)])
+    order = [claimed(store, "ann", at_once=9).dialogue for _ in range(3)]
+    assert order == ["urgent", "d1", "d2"]
+    assert leases.claim(store, "ann", "p", at_once=9) is None
+
+
+def test_who_holds_a_task_gets_the_same_again(store: Store, made: Any) -> None:
+    project(store, made)
+    assert claimed(store, "ann") == claimed(store, "ann")
+    assert counts(store) == {"open": 2, "full": 1}
+
+
+def test_nobody_twice_on_an_item_and_overlap_is_kept(store: Store, made: Any) -> None:
+    project(store, made, 2, overlap=2)
+    for actor in ("ann", "ben", "cem"):
+        while lease := leases.claim(store, actor, "p"):
+            answer(store, actor, lease)
+    given = [annotations.of_dialogue(store, "rob", f"d{i}") for i in range(2)]
+    assert [[one.labeler for one in each] for each in given] == [["ann", "ben"]] * 2
+    assert counts(store) == {"done": 2}
+
+
+def test_f5_a_late_write_is_refused_50_of_50(store: Store, made: Any, time_: Any) -> None:
+    project(store, made, 50)
+    late = [claimed(store, "ann", at_once=99) for _ in range(50)]
+    time_.pass_s(61)
+    again = [claimed(store, "ben", at_once=99) for _ in range(50)]
+    assert [(a.task, a.token) for a in again] == [(a.task, a.token + 1) for a in late]
+    refused = 0
+    for lease in late:
+        with pytest.raises(StaleLease):
+            answer(store, "ann", lease)
+        with pytest.raises(StaleLease):
+            leases.renew(store, "ann", lease.task, lease.token)
+        refused += 1
+    for lease in again:
+        answer(store, "ben", lease)
+    assert refused == 50
+    assert {one.labeler for i in range(50) for one in annotations.of_dialogue(store, "rob", f"d{i}")} == {
+        "ben"
+    }
+    assert counts(store) == {"done": 50}
+
+
+def test_a_lease_claimed_again_by_the_same_account_has_a_new_token(
+    store: Store, made: Any, time_: Any
+) -> None:
+    project(store, made, 1)
+    old = claimed(store, "ann")
+    time_.pass_s(61)
+    new = claimed(store, "ann")
+    assert (new.task, new.token) == (old.task, old.token + 1)
+    with pytest.raises(StaleLease):
+        answer(store, "ann", old)
+    answer(store, "ann", new)
+
+
+@pytest.mark.parametrize("step_s", [3600, -3600])
+def test_f6_a_stepped_clock_ends_no_lease_early_and_keeps_none(
+    store: Store, made: Any, time_: Any, step_s: int
+) -> None:
+    project(store, made, 1)
+    lease = claimed(store, "ann")
+    time_.step_s(step_s)
+    time_.pass_s(59)
+    assert leases.claim(store, "ben", "p") is None, "59 of 60 seconds have passed"
+    time_.pass_s(2)
+    assert claimed(store, "ben").token == lease.token + 1, "61 of 60 seconds have passed"
+    with pytest.raises(StaleLease):
+        answer(store, "ann", lease)
+
+
+@pytest.mark.parametrize("step_s", [3600, -3600])
+def test_f6_also_for_a_machine_that_joins_after_the_step(
+    place: str, store: Store, made: Any, time_: Any, step_s: int
+) -> None:
+    project(store, made, 2)
+    claimed(store, "ann")
+    time_.step_s(step_s)
+    lease = claimed(store, "cem")  # the first machine is at work and sees the step
+    with Store.open(place, time_.clock("m2", booted_ms=4_000_000)) as other:
+        time_.pass_s(59)
+        assert leases.claim(other, "ben", "p") is None
+        time_.pass_s(2)
+        assert claimed(other, "ben").token == 2
+        assert leases.renew(other, "ben", 1, 2).expires_ms == lease.expires_ms + 61_000
+
+
+def test_a_renewed_lease_lives_on(store: Store, made: Any, time_: Any) -> None:
+    project(store, made, 1)
+    lease = claimed(store, "ann")
+    for _ in range(5):
+        time_.pass_s(50)
+        leases.renew(store, "ann", lease.task, lease.token)
+    assert leases.claim(store, "ben", "p") is None
+    answer(store, "ann", lease)
+
+
+def test_late_but_nobody_else_has_it(store: Store, made: Any, time_: Any) -> None:
+    project(store, made, 1)
+    lease = claimed(store, "ann")
+    time_.pass_s(600)
+    answer(store, "ann", lease)
+    assert counts(store) == {"done": 1}
+
+
+def test_skip_is_for_good_release_is_not(store: Store, made: Any) -> None:
+    project(store, made, 1)
+    lease = claimed(store, "ann")
+    leases.release(store, "ann", lease.task, lease.token)
+    lease = claimed(store, "ann")
+    with pytest.raises(StoreRefused, match="E_SKIP"):
+        leases.skip(store, "ann", lease.task, lease.token, "  ")
+    leases.skip(store, "ann", lease.task, lease.token, "not my language")
+    assert leases.claim(store, "ann", "p") is None
+    assert claimed(store, "ben").token == 3
+
+
+def test_a_task_that_opens_again_is_found_by_who_searched_past_it(store: Store, made: Any) -> None:
+    project(store, made, 4)
+    first = claimed(store, "ann")
+    assert [claimed(store, "ben", at_once=9).dialogue for _ in range(2)] == ["d1", "d2"]
+    leases.release(store, "ann", first.task, first.token)
+    assert claimed(store, "ben", at_once=9).dialogue == "d0"
+    tasks.want(store, "lea", first.task, 2)
+    assert claimed(store, "cem").dialogue == "d0"
+
+
+def test_fair_share(store: Store, made: Any) -> None:
+    project(store, made, 10, fair_share=0.3)
+    for _ in range(3):
+        answer(store, "ann", claimed(store, "ann"))
+    assert leases.claim(store, "ann", "p") is None
+    assert claimed(store, "ben").dialogue == "d3"
+
+
+def test_newcomers_get_higher_overlap(store: Store, made: Any) -> None:
+    project(store, made, 3, overlap=1, newcomer_until=2, most=2)
+    for _ in range(3):
+        answer(store, "ann", claimed(store, "ann"))
+    assert counts(store) == {"open": 2, "done": 1}, "ann was new for her first two answers"
+    for _ in range(2):
+        answer(store, "ben", claimed(store, "ben"))
+    assert counts(store) == {"done": 3}, "ben is new, too, but two answers are the most"
+
+
+def test_skills_pools_and_closed_projects(store: Store, made: Any, time_: Any) -> None:
+    project(store, made, 2, skills=("german",))
+    with pytest.raises(NotAllowed, match="E_SKILL"):
+        leases.claim(store, "ann", "p")
+    accounts.set_skills(store, "lea", "ann", ("german", "chat"))
+    answer(store, "ann", claimed(store, "ann"))
+    accounts.set_status(store, "lea", "ann", "training")
+    with pytest.raises(NotAllowed, match="E_POOL"):
+        leases.claim(store, "ann", "p")
+    assert leases.claim(store, "ann", "p", pool="training") is None
+    accounts.set_status(store, "lea", "ann", "active")
+    projects.set_state(store, "lea", "p", "closed")
+    with pytest.raises(StoreRefused, match="closed"):
+        leases.claim(store, "ann", "p")
+    deadline = datetime.fromtimestamp(time_.wall_ms / 1000 + 100, UTC)
+    projects.create(store, "lea", Project(id="q", codes=("C1",), deadline=deadline))
+    assert leases.claim(store, "ann", "q") is None
+    time_.pass_s(101)
+    with pytest.raises(StoreRefused, match="deadline"):
+        leases.claim(store, "ann", "q")
+
+
+def test_a_banned_accounts_tasks_go_back(store: Store, made: Any) -> None:
+    project(store, made, 2)
+    lease = claimed(store, "ann")
+    accounts.set_status(store, "lea", "ann", "banned")
+    assert counts(store) == {"open": 2}
+    with pytest.raises(NotAllowed):
+        answer(store, "ann", lease)
+
+
+def test_agents_do_not_label_their_own_dialogues(store: Store, made: Any) -> None:
+    project(store, made, 2)
+    accounts.create(store, "ada", Account(id="agent", role="labeler", agent="a1"))
+    assert leases.claim(store, "agent", "p") is None
+    dialogues.add(store, "lea", [made.dialogue("other", agent="a2")])
+    tasks.add(store, "lea", "p", [NewTask(dialogue="other")])
+    assert claimed(store, "agent").dialogue == "other"
+
+
+ACTORS = ("ann", "ben", "cem")
+MOVES = st.tuples(st.sampled_from(ACTORS), st.sampled_from(("claim", "answer", "release", "skip", "late")))
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(moves=st.lists(MOVES, max_size=40), number=st.integers(0, 10**9))
+def test_any_order_of_moves_keeps_the_books(
+    store: Store, made: Any, time_: Any, moves: list[tuple[str, str]], number: int
+) -> None:
+    name = f"p{number}-{time_.steady_ms}"
+    projects.create(store, "lea", Project(id=name, codes=("C1",), overlap=2, lease_s=60))
+    dialogues.add(store, "lea", [made.dialogue(f"{name}-{i}") for i in range(4)])
+    tasks.add(store, "lea", name, [NewTask(dialogue=f"{name}-{i}") for i in range(4)])
+    held: dict[str, Lease | None] = dict.fromkeys(ACTORS)
+    done: set[tuple[str, int]] = set()
+    for actor, move in moves:
+        lease = held[actor]
+        if move == "late":
+            time_.pass_s(61)
+            held = dict.fromkeys(ACTORS)
+            leases.claim(store, "dot", name)  # takes away what ran out
+            time_.pass_s(61)
+        elif move == "claim":
+            held[actor] = leases.claim(store, actor, name)
+            assert held[actor] is None or (actor, held[actor].task) not in done
+        elif lease is not None:
+            if move == "answer":
+                answer(store, actor, lease)
+            else:
+                end = {"release": leases.release, "skip": lambda *a: leases.skip(*a, "no")}[move]
+                end(store, actor, lease.task, lease.token)
+            if move != "release":
+                done.add((actor, lease.task))
+            held[actor] = None
+    from labeling.store.database.verify import verify
+
+    verify(store)  # among other things: counts agree with tasks
+    for actor in ACTORS:
+        time_.pass_s(61)
+        while lease := leases.claim(store, actor, name):
+            assert (actor, lease.task) not in done
+            done.add((actor, lease.task))
+            answer(store, actor, lease)
+    found = tasks.queue_counts(store, "rob", name)["main"]
+    assert found["full"] == 0
+    assert sum(found.values()) == 4

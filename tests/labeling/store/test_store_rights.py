@@ -1,0 +1,153 @@
+"""Every operation checks the acting account: the table of rights, accounts, dialogues, gold, appeals."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from detector.errors import InputRefused
+from detector.records import Label
+from labeling.store import accounts, annotations, appeals, dialogues, draws, labels, leases, projects, tasks
+from labeling.store.database.refusals import NotAllowed, StoreRefused
+from labeling.store.database.transactions import Store
+from labeling.store.records import Account, Gold, NewTask, Project
+from labeling.store.rights import ROLES
+
+ACTORS = {"labeler": "ann", "reviewer": "rob", "expert": "eve", "lead": "lea", "admin": "ada"}
+GOLD = Gold(dialogue="d1", turn=1, code="C1", present=True, source="expert")
+
+OPERATIONS: dict[str, tuple[str, Callable[[Store, str, Any], object]]] = {
+    "claim": ("labeler", lambda s, a, m: leases.claim(s, a, "p")),
+    "list projects": ("labeler", lambda s, a, m: projects.listed(s, a)),
+    "see a dialogue": ("reviewer", lambda s, a, m: dialogues.read(s, a, "d1")),
+    "see a task": ("reviewer", lambda s, a, m: tasks.view(s, a, 1)),
+    "see answers": ("reviewer", lambda s, a, m: annotations.of_dialogue(s, a, "d1")),
+    "see counts": ("reviewer", lambda s, a, m: tasks.queue_counts(s, a, "p")),
+    "see labels": ("reviewer", lambda s, a, m: labels.of_dialogue(s, a, "d1")),
+    "review": ("reviewer", lambda s, a, m: annotations.review(s, a, "d1", "k", ["C1"], expected=None)),
+    "see gold": ("expert", lambda s, a, m: labels.all_gold(s, a)),
+    "set gold": ("expert", lambda s, a, m: labels.set_gold(s, a, GOLD)),
+    "see appeals": ("expert", lambda s, a, m: appeals.waiting(s, a)),
+    "add dialogues": ("lead", lambda s, a, m: dialogues.add(s, a, [m.dialogue("new")])),
+    "add verdicts": ("lead", lambda s, a, m: dialogues.add_verdicts(s, a, [m.verdict("d1")])),
+    "make a project": ("lead", lambda s, a, m: projects.create(s, a, Project(id="q", codes=("C1",)))),
+    "close a project": ("lead", lambda s, a, m: projects.set_state(s, a, "p", "closed")),
+    "add tasks": ("lead", lambda s, a, m: tasks.add(s, a, "p", [NewTask(dialogue="d1", turn=1)])),
+    "want more": ("lead", lambda s, a, m: tasks.want(s, a, 1, 3)),
+    "draw": ("lead", lambda s, a, m: draws.draw(s, a, draws.DrawConfig("p", n=1))),
+    "put labels": ("lead", lambda s, a, m: labels.put(s, a, [])),
+    "retire gold": ("lead", lambda s, a, m: labels.retire_gold(s, a, "d1")),
+    "suspend": ("lead", lambda s, a, m: accounts.set_status(s, a, "ben", "suspended")),
+    "list accounts": ("lead", lambda s, a, m: accounts.listed(s, a)),
+    "suspend a reviewer": ("admin", lambda s, a, m: accounts.set_status(s, a, "ria", "suspended")),
+    "make an account": ("admin", lambda s, a, m: accounts.create(s, a, Account(id="x", role="admin"))),
+    "set a password": ("admin", lambda s, a, m: accounts.set_password(s, a, "ben", "twelve letters")),
+}
+
+
+@pytest.fixture
+def filled(store: Store, made: Any) -> Store:
+    projects.create(store, "lea", Project(id="p", codes=("C1",)))
+    dialogues.add(store, "lea", [made.dialogue("d1"), made.dialogue("d2")])
+    tasks.add(store, "lea", "p", [NewTask(dialogue="d1")])
+    return store
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_who_may(filled: Store, made: Any, operation: str) -> None:
+    first, act = OPERATIONS[operation]
+    for role in ROLES[: ROLES.index(first)]:  # type: ignore[arg-type]
+        with pytest.raises(NotAllowed):
+            act(filled, ACTORS[role], made)
+    accounts.create(filled, "ada", Account(id="banned", role="admin", status="banned"))
+    for nobody in ("banned", "stranger"):
+        with pytest.raises(NotAllowed):
+            act(filled, nobody, made)
+    act(filled, ACTORS[first], made)
+
+
+def test_signing_in(store: Store) -> None:
+    with pytest.raises(StoreRefused):
+        accounts.create_first(store, "eva", "correct horse battery")
+    assert accounts.sign_in(store, "ada", "correct horse battery").role == "admin"
+    with pytest.raises(StoreRefused, match="E_PASSWORD"):
+        accounts.set_password(store, "ann", "ann", "short")
+    accounts.set_password(store, "ann", "ann", "a long enough one")
+    with pytest.raises(NotAllowed):
+        accounts.set_password(store, "ann", "ben", "a long enough one")
+    accounts.set_status(store, "lea", "ann", "suspended")
+    said = set()
+    for name, password in (("ann", "a long enough one"), ("ada", "wrong"), ("nobody", "x"), ("ben", "")):
+        with pytest.raises(NotAllowed) as refused:
+            accounts.sign_in(store, name, password)
+        said.add(str(refused.value))
+    assert len(said) == 1, "the message tells nothing"
+
+
+def test_a_lead_makes_nobody_an_admin_and_nobody_frees_themselves(store: Store) -> None:
+    with pytest.raises(NotAllowed):
+        accounts.set_status(store, "lea", "lea", "active")
+    with pytest.raises(NotAllowed):
+        accounts.set_status(store, "lea", "ada", "banned")
+    with pytest.raises(NotAllowed):
+        accounts.set_status(store, "ada", "ada", "banned")
+
+
+def test_dialogues_and_verdicts_go_in_once(store: Store, made: Any) -> None:
+    assert dialogues.add(store, "lea", [made.dialogue("d1"), made.dialogue("d2")]) == 2
+    assert dialogues.add(store, "lea", [made.dialogue("d1"), made.dialogue("d3")]) == 1
+    with pytest.raises(StoreRefused, match="d1: in the store with other content"):
+        dialogues.add(store, "lea", [made.dialogue("d4"), made.dialogue("d1", text="Changed")])
+    with pytest.raises(StoreRefused):
+        dialogues.add_verdicts(store, "lea", [made.verdict("d4")])
+    with pytest.raises(InputRefused):
+        dialogues.add(store, "lea", [made.dialogue("d\x00")])
+    said = made.verdict("d1", made.finding(), risk=0.4)
+    assert dialogues.add_verdicts(store, "lea", [said]) == 1
+    assert dialogues.add_verdicts(store, "lea", [said]) == 0
+    assert dialogues.read(store, "rob", "d1") == (made.dialogue("d1"), said)
+    odd = made.dialogue("odd", text="nul \x00, \u202e, \U0001f600 'x\"")
+    assert dialogues.add(store, "lea", [odd]) == 1
+    assert dialogues.read(store, "rob", "odd")[0] == odd
+
+
+def test_labels_and_gold_have_one_row_each(store: Store, made: Any) -> None:
+    dialogues.add(store, "lea", [made.dialogue("d1")])
+    one = Label(dialogue_id="d1", turn=1, code="C1", probability=0.5, method="majority", n_labelers=2)
+    labels.put(store, "lea", [one])
+    labels.put(store, "lea", [one.model_copy(update={"probability": 0.75, "n_labelers": 4})])
+    assert [found.probability for found in labels.of_dialogue(store, "rob", "d1")] == [0.75]
+    labels.set_gold(store, "eve", GOLD)
+    labels.set_gold(store, "eve", GOLD.model_copy(update={"present": False}))
+    assert [known.present for known in labels.all_gold(store, "eve")] == [False]
+    labels.retire_gold(store, "lea", "d1")
+    assert labels.all_gold(store, "eve") == ()
+
+
+def test_an_appeal_is_decided_by_somebody_else_and_teaches(store: Store, made: Any) -> None:
+    accounts.create(store, "ada", Account(id="agent", role="labeler", agent="a1"))
+    dialogues.add(store, "lea", [made.dialogue("d1"), made.dialogue("d2", agent="a2")])
+    dialogues.add_verdicts(
+        store, "lea", [made.verdict("d1", made.finding()), made.verdict("d2", made.finding())]
+    )
+    assert dialogues.read(store, "agent", "d1")[0].id == "d1"
+    with pytest.raises(NotAllowed):
+        dialogues.read(store, "agent", "d2")
+    with pytest.raises(NotAllowed):
+        appeals.appeal(store, "agent", "d2", 1, "C1", "not mine")
+    with pytest.raises(StoreRefused, match="no such finding"):
+        appeals.appeal(store, "agent", "d1", 1, "T1", "I did not say that")
+    mine = appeals.appeal(store, "agent", "d1", 1, "C1", "I had answered before")
+    assert appeals.appeal(store, "agent", "d1", 1, "C1", "again") == mine
+    assert appeals.waiting(store, "eve") == (mine,)
+    annotations.review(store, "eve", "d1", "k", ["C1"], [made.finding()], expected=None)
+    with pytest.raises(NotAllowed, match="somebody else"):
+        appeals.decide(store, "eve", mine.id, "upheld", "as I said")
+    settled = appeals.decide(store, "emil", mine.id, "overturned", "turn 0 was answered")
+    assert (settled.state, settled.decided_by) == ("overturned", "emil")
+    assert appeals.decide(store, "emil", mine.id, "overturned", "turn 0 was answered") == settled
+    with pytest.raises(StoreRefused, match="overturned already"):
+        appeals.decide(store, "emil", mine.id, "upheld", "no")
+    assert [(known.present, known.source) for known in labels.all_gold(store, "eve")] == [(False, "appeal")]
+    assert appeals.own(store, "agent") == (settled,)
