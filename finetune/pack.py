@@ -32,6 +32,7 @@ from eval.contract import distinct, fit
 from eval.run import measure
 from eval.truth import judge, read_examples, source_of
 from finetune.card import model_card
+from finetune.examples import examples_id
 
 CHECK_OF = {"M2": "unfilled_placeholder", "M3": "same_text_again"}
 REPORTED = ("test_seen", "test_unseen", "test_domain", "clean_star", "clean_multiwoz")
@@ -82,6 +83,8 @@ def pack(config: PackConfig) -> None:
 def _make(config: PackConfig, folder: Path) -> None:
     """Everything of a release in `folder`, sealed last."""
     training = read_manifest(config.scanner / "training.json")
+    if training["examples"] != examples_id(config.examples):
+        raise ConfigError("E_EXAMPLE", f"{config.examples}: not the examples {config.scanner} was trained on")
     for name in ("config.json", "tokenizer.json"):
         shutil.copyfile(config.scanner / name, folder / name)
     _compress(config.scanner / WEIGHTS, folder / WEIGHTS, training["base_sha256"])

@@ -39,14 +39,14 @@ examples no-dense --dense 0
 teach recipe "$work/examples" "$work/minilm"
 teach random-weights "$work/examples" "$work/minilm" --from-scratch
 teach small-decoder "$work/examples" "$work/decoder"
-teach no-history "$work/examples" "$work/minilm" --history=false
-teach no-evidence "$work/examples" "$work/minilm" --evidence=false
-teach no-pair-loss "$work/examples" "$work/minilm" --pair-weight 0
 teach no-twins "$work/ablations/no-twins.examples" "$work/minilm"
 teach no-negatives "$work/ablations/no-negatives.examples" "$work/minilm"
 teach quarter-of-wordings "$work/ablations/quarter.examples" "$work/minilm"
-teach no-dense "$work/ablations/no-dense.examples" "$work/minilm"
 teach lora "$work/examples" "$work/minilm" --adapter lora --learning-rate 1e-3
+teach no-evidence "$work/examples" "$work/minilm" --evidence=false
+teach no-history "$work/examples" "$work/minilm" --history=false
+teach no-dense "$work/ablations/no-dense.examples" "$work/minilm"
+teach no-pair-loss "$work/examples" "$work/minilm" --pair-weight 0
 teach focal "$work/examples" "$work/minilm" --focal 2
 
 "$python" - "$work/ablations" <<'PY'

@@ -74,7 +74,7 @@ def read(corpus: Corpus, data: Path) -> Iterator[Clean]:
     for batch in parquet.ParquetFile(path).iter_batches(512):
         for row in batch.to_pylist():
             turns = _TURNS.get(corpus.name, _plain_turns)(row)
-            if turns is None or not _usable(turns):
+            if turns is None or not _usable(turns, _looked_up(row)):
                 continue
             whole = _normalised(" ".join(turn.text for turn in turns))
             if whole in seen:
@@ -127,7 +127,7 @@ _ASKS_SECRET = re.compile(r"\b(?:pin|password|maiden name)\b", re.IGNORECASE)
 """Some STAR agents ask for a PIN because their flow chart says so: V2 by the taxonomy, not clean."""
 
 
-def _usable(turns: tuple[DraftTurn, ...]) -> bool:
+def _usable(turns: tuple[DraftTurn, ...], looked_up: frozenset[int]) -> bool:
     roles = {turn.role for turn in turns}
     agent = [turn.text for turn in turns if turn.role == "agent"]
     return (
@@ -135,7 +135,7 @@ def _usable(turns: tuple[DraftTurn, ...]) -> bool:
         and 2 <= len(turns) <= MAX_TURNS
         and sum(len(turn.text) for turn in turns) <= MAX_CHARS
         and not any(_ASKS_SECRET.search(text) for text in agent)
-        and repeats_rightly(turns) is not False
+        and repeats_rightly(turns, looked_up) is not False
     )
 
 
@@ -181,6 +181,22 @@ def _star_turns(row: Row) -> tuple[DraftTurn, ...] | None:
         return None
     made = ((_turn(turn["role"], turn["text"] or ""), turn["action"]) for turn in row["turns"])
     return tuple(replace(turn, action=action or "") for turn, action in made if turn)
+
+
+def _looked_up(row: Row) -> frozenset[int]:
+    """Places, among what was said, of agent turns after a system's answer to the customer's last turn."""
+    found, answered, place = set(), False, 0
+    for turn in row["turns"]:
+        text = turn["text"] or ""
+        if turn["role"] == "system":
+            answered = answered or text.startswith('{"result"')
+        elif said := _turn(turn["role"], text):
+            if said.role == "customer":
+                answered = False
+            elif answered:
+                found.add(place)
+            place += 1
+    return frozenset(found)
 
 
 def _star_chart(row: Row) -> str | None:

@@ -6,7 +6,7 @@ Errs towards no: a dialogue too few in the clean data costs less than an error t
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from detector.checks import same_text_again
 from detector.records import Dialogue, Turn
@@ -24,9 +24,12 @@ _CHANGE = re.compile(
 _OPEN = re.compile(r"\b(?:what|which|when|where|whom?|how (?:many|long)|name|number)\b[^.!]*\?", re.I)
 
 
-def repeats_rightly(turns: Sequence[DraftTurn]) -> bool | None:
+def repeats_rightly(turns: Sequence[DraftTurn], looked_up: Collection[int] = ()) -> bool | None:
     """Whether what the agent says word for word again was called for each time: a new round of questions,
     a changed request, a new number, or words that come twice by nature. None if nothing is repeated.
+
+    Agent turns of `looked_up` tell what a system answered since the customer last spoke: the same words
+    are another answer then.
 
     In doubt it was not: of unlawful repeats the exact check finds the plain ones only.
     """
@@ -34,9 +37,9 @@ def repeats_rightly(turns: Sequence[DraftTurn]) -> bool | None:
     places = repeated(turns)
     if not places:
         return None
-    if any(True for _ in same_text_again(talk)):
+    if any(hit.turn not in looked_up for hit in same_text_again(talk)):
         return False
-    return all(_called_for(turns, before, place) for before, place in places)
+    return all(_called_for(turns, before, place, place in looked_up) for before, place in places)
 
 
 def repeated(turns: Sequence[DraftTurn]) -> list[tuple[int, int]]:
@@ -53,12 +56,12 @@ def repeated(turns: Sequence[DraftTurn]) -> list[tuple[int, int]]:
     return found
 
 
-def _called_for(turns: Sequence[DraftTurn], before: int, place: int) -> bool:
+def _called_for(turns: Sequence[DraftTurn], before: int, place: int, looked_up: bool) -> bool:
     between, text = turns[before + 1 : place], turns[place].text
     said = [turn.text for turn in between if turn.role == "customer"]
     if not said:
         return False
-    if is_closing(text) or "anything else" in text.lower():
+    if looked_up or is_closing(text) or "anything else" in text.lower():
         return True
     asked = any(turn.role == "agent" and re.search(r"\?|__", turn.text) for turn in between)
     heard = set(re.findall(r"\w+", " ".join(turn.text for turn in turns[: before + 1]).lower()))

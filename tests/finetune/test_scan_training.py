@@ -242,6 +242,12 @@ def test_it_becomes_a_release_that_finds_them(config: ScanConfig, taught: Path, 
         load_detector(DetectorConfig(release=packed.out))
 
 
+def test_a_release_is_not_made_of_other_examples(config: ScanConfig, taught: Path, tmp_path: Path) -> None:
+    write_manifest(tmp_path / "manifest.json", {"files": []})
+    with pytest.raises(ConfigError, match="not the examples"):
+        pack(PackConfig(scanner=taught, examples=tmp_path, out=tmp_path / "r", name="tiny"))
+
+
 def test_an_average_is_the_mean_of_its_branches(config: ScanConfig, taught: Path, tmp_path: Path) -> None:
     scan(replace(config, out=tmp_path / "second", seed=2, epochs=0.2))
     average(taught, tmp_path / "second", config=AverageConfig(tmp_path / "mean"))

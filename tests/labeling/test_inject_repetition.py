@@ -36,6 +36,12 @@ def test_what_was_called_for_may_come_again(lines: tuple[str, ...], right: bool 
     assert repeats_rightly(turns(*lines)) is right
 
 
+def test_what_a_system_was_asked_anew_may_be_told_in_the_same_words() -> None:
+    lines = turns("c hi", f"a {NO}", "c My garden looks like a mess by now", f"a {NO}")
+    assert repeats_rightly(lines, looked_up={3})
+    assert not repeats_rightly(lines, looked_up={1})
+
+
 TALK = Draft("t", "tests", "tools", turns(
     "c Can I have a drill on Monday?", f"a {NO} We open again on Tuesday.", "c Then on Tuesday.",
     f"a {OK}", "c Great, that suits me.", "a Bring your card, please. The shop closes at six.",

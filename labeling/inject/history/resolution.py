@@ -258,7 +258,7 @@ FAMILIES: tuple[Family, ...] = (
     Family("R1", "R1.second-thought", _second_thought),
     Family("R1", "R1.cut-off", _cut_off),
     _regardless("unsolved", farewells.UNSOLVED, farewells.SOLVED, ("R1", "C1")),
-    _regardless("not-done", farewells.NOT_DONE, farewells.ALL_DONE, ("R1",)),
+    _regardless("undone", farewells.NOT_DONE, farewells.ALL_DONE, ("R1",)),
     _unanswered("notice", NOTICE, use="dev"),
     _after_moment("survey", SURVEY, use="dev"),
 )

@@ -15,7 +15,7 @@ from random import Random
 from labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool, Use
 from labeling.inject.history.asked import asks_clearly, asks_nothing
 from labeling.inject.insertion import spoken
-from labeling.inject.lawful import repeated, repeats_rightly
+from labeling.inject.lawful import repeated
 from labeling.inject.phrases import capital, like
 from labeling.inject.places import (
     agent_texts,
@@ -252,9 +252,13 @@ def _is_prepared(text: str) -> bool:
 
 
 def _natural(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
-    """A lawful repeat of the corpus itself."""
-    places = [place for _, place in repeated(draft.turns) if not draft.turns[place].touched]
-    if not places or not repeats_rightly(draft.turns):
+    """A repeat of the corpus itself, which is lawful since the corpus is read so."""
+    places = [
+        place
+        for before, place in repeated(draft.turns)
+        if not any(turn.touched for turn in draft.turns[before : place + 1])
+    ]
+    if not places:
         return None
     place = rng.choice(places)
     return draft.with_turn(place, replace(draft.turns[place], touched=True, probe="M3"))
