@@ -12,7 +12,7 @@ from __future__ import annotations
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -65,6 +65,8 @@ class PackConfig:
     """Confidence of that promise, on dialogues like those of the calibration split."""
     min_average_precision: float = 0.1
     """What a code must reach on dev_unseen, families never trained on, to be covered."""
+    sets: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = REPORTED
+    """Sets of `examples` that the report holds figures of."""
     rounds: int = 100
     """Bootstrap rounds of the report's intervals."""
 
@@ -110,7 +112,7 @@ def _report(
         detector.under(info.model_copy(update={"codes": calibrated})),
     )
     report: dict[str, Any] = {}
-    for name in REPORTED:
+    for name in config.sets:
         print(f"examining {name}", flush=True)
         results = judge(everything, read_examples(config.examples / f"{name}.jsonl"))
         report[name] = measure(judge_with, [_only(info, result) for result in results], config.rounds)

@@ -220,10 +220,12 @@ def test_it_becomes_a_release_that_finds_them(config: ScanConfig, taught: Path, 
         name="tiny",
         per_100=5,
         per_100_dialogues=5,
+        sets=("test_seen", "test_unseen"),
         rounds=5,
     )
     pack(packed)
     info = Release(packed.out).info
+    assert set(info.report) == {"test_seen", "test_unseen", "left_out"}
     assert set(info.codes) == set(PLANTED)
     card = (packed.out / "MODEL_CARD.md").read_text()
     assert "Not covered by this release:** L1" in card
