@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What each part of the scanner's recipe is worth: the same short training with one thing changed, looked
-# at on dev (families of training) and dev_unseen (families never trained on). About an hour on two cores.
+# at on dev (families of training) and dev_unseen (families never trained on). Then the recipe's own release
+# of that budget is compared by pairs with those of random weights and of the small decoder. About two hours.
 #
 #   DIALINT_DATA=path/to/data runs/ablations.sh [WORK_FOLDER]      after runs/embedded.sh, same WORK_FOLDER
 #
@@ -48,6 +49,21 @@ teach no-history "$work/examples" "$work/minilm" --history=false
 teach no-dense "$work/ablations/no-dense.examples" "$work/minilm"
 teach no-pair-loss "$work/examples" "$work/minilm" --pair-weight 0
 teach focal "$work/examples" "$work/minilm" --focal 2
+
+# release NAME: a release of a training, whatever its codes reach, examined where none of its families was shown
+release() {
+    [ -e "$work/ablations/$1.release/MANIFEST.json" ] ||
+        dialint train pack --scanner "$work/ablations/$1" --examples "$work/examples" --name "$1" \
+            --out "$work/ablations/$1.release" --min-average-precision 0 --sets test_unseen --rounds 10
+}
+
+release recipe
+release random-weights
+release small-decoder
+for one in "$work/ablations/recipe.release" "$work/release"; do
+    dialint eval run "$work/examples/test_unseen.jsonl" --release "$one" --rounds 500 \
+        --against "$work/ablations/random-weights.release" "$work/ablations/small-decoder.release"
+done
 
 "$python" - "$work/ablations" <<'PY'
 import json, pathlib, sys

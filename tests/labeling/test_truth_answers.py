@@ -151,6 +151,12 @@ def test_a_models_file_that_is_no_distribution_is_refused(tmp_path: Path, rows: 
         read_probabilities(path, ("no", "yes"), ("t1",))
 
 
+def test_rounded_probabilities_are_taken(tmp_path: Path) -> None:
+    path = tmp_path / "model.csv"
+    path.write_text("task,label,probability\nt1,a,0.333\nt1,b,0.333\nt1,c,0.333\n")
+    assert read_probabilities(path, ("a", "b", "c"), ("t1",)) == pytest.approx(1 / 3)
+
+
 def test_from_rows_refuses_what_it_cannot_hold() -> None:
     with pytest.raises(ValueError, match="twice"):
         from_rows([("t", "a", "x"), ("t", "a", "y")])

@@ -47,6 +47,10 @@ def read_answers(path: Path, last_wins: bool = False) -> dict[str, Answers]:
     }
 
 
+ROUNDED = 0.01
+"""How far a task's probabilities may be from a sum of 1, as those rounded for people are."""
+
+
 def read_probabilities(path: Path, labels: tuple[str, ...], tasks: tuple[str, ...], code: str = "") -> Floats:
     """A model's probabilities of one code, shape (tasks, labels), rows of NaN where it is silent.
 
@@ -80,10 +84,11 @@ def _completed(path: Path, found: Floats) -> Floats:
     rest = 1.0 - np.nansum(found, axis=1)
     open_labels = (~named).sum(axis=1)
     spoken = np.asarray(named.any(axis=1))
-    if (spoken & ((rest < -1e-6) | ((open_labels == 0) & (rest > 1e-6)))).any():
+    if (spoken & ((rest < -ROUNDED) | ((open_labels == 0) & (rest > ROUNDED)))).any():
         raise InputRefused("E_NUMBER", f"{path}: probabilities of a task do not sum to 1")
     filled = np.where(named, found, (np.maximum(rest, 0.0) / np.maximum(open_labels, 1))[:, None])
-    return np.where(spoken[:, None], filled, np.nan)
+    with np.errstate(invalid="ignore"):
+        return np.where(spoken[:, None], filled / filled.sum(axis=1, keepdims=True), np.nan)
 
 
 def _answers(
