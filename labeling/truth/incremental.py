@@ -111,7 +111,7 @@ class Running:
         return self._workers[name]
 
     def _truth(self, place: int) -> Floats:
-        return np.asarray(self._member[place] @ self._crowd.items.indicator, float)
+        return np.asarray(self._member[place] @ self._crowd.items.verdicts, float)
 
     @staticmethod
     def _bases(fit: Fit, n_tasks: int) -> list[Floats]:

@@ -25,7 +25,7 @@ def names(answers: Answers) -> list[tuple[str, str, str]]:
     ]
 
 
-@pytest.mark.parametrize("assumptions", [Assumptions(float("inf"), True), Assumptions(100.0, False)])
+@pytest.mark.parametrize("assumptions", [Assumptions(float("inf"), "alike"), Assumptions(100.0, "levels")])
 def test_close_to_the_full_refit(assumptions: Assumptions) -> None:
     crowd = simulated(PLAN)
     late = np.random.default_rng(1).random(len(crowd.answers)) < 0.05
@@ -47,7 +47,7 @@ def test_close_to_the_full_refit(assumptions: Assumptions) -> None:
 
 def test_an_update_moves_its_tasks_and_workers_only() -> None:
     crowd = simulated(PLAN)
-    running = Running(fitted(crowd.answers, None, Assumptions(100.0, True)), crowd.answers)
+    running = Running(fitted(crowd.answers, None, Assumptions(100.0, "alike")), crowd.answers)
     before = {task: running.probabilities(task) for task in crowd.answers.tasks}
     found = running.update([("t0", "new", "l1"), ("t1", "new", "l1")])
     assert set(found) == {"t0", "t1"}
@@ -59,14 +59,14 @@ def test_new_tasks_begin_with_what_the_model_says() -> None:
     crowd = simulated(PLAN)
     shares = np.full((1500, 3), 0.1)
     shares[np.arange(1500), crowd.truth] = 0.8
-    running = Running(fitted(crowd.answers, shares, Assumptions(float("inf"), True)), crowd.answers)
+    running = Running(fitted(crowd.answers, shares, Assumptions(float("inf"), "alike")), crowd.answers)
     found = running.update([("x", "w1", "l0"), ("y", "w1", "l0")], {"x": (0.9, 0.05, 0.05)})
     assert found["x"][0] > found["y"][0] + 0.05
 
 
 def test_what_is_refused_leaves_no_trace() -> None:
     answers = from_rows([("t1", "a", "x"), ("t1", "b", "y"), ("t2", "a", "y")])
-    running = Running(fitted(answers, None, Assumptions(float("inf"), True)), answers)
+    running = Running(fitted(answers, None, Assumptions(float("inf"), "alike")), answers)
     before = running.probabilities("t1")
     for rows in (
         [("t1", "c", "x"), ("t1", "a", "x")],

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -16,7 +18,7 @@ from labeling.truth.codes import joined, posteriors
 from labeling.truth.dawid_skene import dawid_skene, one_coin
 from labeling.truth.joint.choice import chosen, hidden_answers
 from labeling.truth.joint.fit import Assumptions, fitted, joint
-from labeling.truth.joint.items import learned_items
+from labeling.truth.joint.items import Form, Items, learned_items
 from labeling.truth.joint.model_prior import model_prior
 from labeling.truth.methods import METHODS
 from labeling.truth.posterior import Posterior
@@ -24,7 +26,7 @@ from labeling.truth.simulated import CrowdPlan, Simulated, simulated
 from labeling.truth.study import auroc
 from labeling.truth.voting import majority, wawa
 
-CAUTIOUS = Assumptions(float("inf"), one_level=True)
+CAUTIOUS = Assumptions(float("inf"), form="alike")
 
 
 def accuracy(posterior: Posterior, crowd: Simulated) -> float:
@@ -176,15 +178,37 @@ def test_a_silent_model_leaves_its_tasks_as_they_are() -> None:
     assert model_prior(np.array([[0.9, 0.1], [np.nan, np.nan]])).speaks.tolist() == [1, 0]
 
 
-@pytest.mark.parametrize("one_level", [False, True])
+@pytest.mark.parametrize("form", get_args(Form))
 @pytest.mark.parametrize("n_labels", [1, 2, 5, 12])
-def test_the_true_label_leads_in_every_component(one_level: bool, n_labels: int) -> None:
+def test_the_true_label_leads_in_every_component(form: Form, n_labels: int) -> None:
     votes = np.random.default_rng(0).multinomial(3, np.full(n_labels, 1 / n_labels), 200).astype(float)
-    items, member = learned_items(votes, one_level)
+    items, member = learned_items(votes, form)
     right = items.shares[np.arange(len(items.truth)), items.truth]
     assert (right >= items.shares.max(axis=1) - 1e-9).all()
     assert items.shares.sum(axis=1) == pytest.approx(np.ones(len(right)))
     assert member.sum(axis=1) == pytest.approx(np.ones(200))
+    assert items.verdicts.sum(axis=1) == pytest.approx(np.ones(len(right)))
+
+
+def test_a_moot_item_is_what_a_jury_may_say() -> None:
+    """Of 25 people at .5 and .5 either side leads as often; at .9 to .1 the first does all but always.
+    Where items are alike the truth is the component's, however little people agree."""
+    shares = np.array([[0.5, 0.5], [0.9, 0.1]])
+    moot_items = Items(shares, np.array([0, 0]), np.array([0.5, 0.5]), "levels")
+    assert moot_items.verdicts[0] == pytest.approx([0.5, 0.5], abs=0.03)
+    assert moot_items.verdicts[1, 0] > 0.999
+    assert replace(moot_items, form="alike").verdicts[:, 0].tolist() == [1, 1]
+
+
+def test_people_who_err_towards_one_label_are_told_from_those_who_err_anywhere() -> None:
+    """Items that people take for one of two labels, never for the third, foretell themselves best so."""
+    random = np.random.default_rng(5)
+    rows = []
+    for item in range(900):
+        pair = random.permutation(3)[:2]
+        given = pair[(random.random(7) < random.uniform(0, 0.48)).astype(int)]
+        rows += [(f"t{item}", f"w{number}", f"l{label}") for number, label in enumerate(given)]
+    assert chosen(from_rows(rows)).form == "rivals"
 
 
 def test_expected_answers_are_those_of_the_crowd_and_not_of_the_truth() -> None:
@@ -206,9 +230,9 @@ def test_hidden_answers_leave_every_task_one() -> None:
 
 
 def test_levels_are_chosen_by_the_crowd() -> None:
-    tasks_have_answers = simulated(CrowdPlan(n_labels=3, per_task=5, skill=0.8))
-    assert chosen(tasks_have_answers.answers).one_level
-    assert not chosen(moot(600, 8)).one_level
+    tasks_have_answers = simulated(CrowdPlan(n_tasks=4000, n_labels=3, per_task=5, skill=0.8))
+    assert chosen(tasks_have_answers.answers).form == "alike"
+    assert chosen(moot(600, 8)).form != "alike"
 
 
 def moot(n_tasks: int, per_task: int) -> Answers:

@@ -5,7 +5,7 @@ learnt against it, each one shrunk towards the kinds and the pool (`crowd`); the
 where there is one, is the prior of each task (`model_prior`). At one answer a task this is the majority
 with its uncertainty told; every further answer of a worker moves this worker alone.
 
-How firmly workers are held to the pool, and whether items differ in clearness, is chosen by how well
+How firmly workers are held to the pool, and how items differ, is chosen by how well
 hidden answers are foretold: the truth is never looked at (`choice`).
 
 Source: Dawid and Skene 1979 with shrinkage; kinds of workers after Venanzi et al. 2014. Measured on
@@ -21,7 +21,7 @@ import numpy as np
 
 from labeling.truth.answers import Answers, Floats
 from labeling.truth.joint.crowd import Crowd, confusion, newcomers, refreshed
-from labeling.truth.joint.items import learned_items
+from labeling.truth.joint.items import Form, learned_items
 from labeling.truth.joint.model_prior import ModelPrior, model_prior, retrusted
 from labeling.truth.posterior import Posterior, softmax
 from labeling.truth.sparse import Pairs, pairs
@@ -49,17 +49,17 @@ class Fit:
         items = self.crowd.items
         matrices = confusion(self.crowd, self.pairs, self.counts)
         skills = np.einsum("k,wkk->w", items.weights @ items.indicator, matrices)
-        truth, expected = self.member @ items.indicator, self.member @ items.shares
+        truth, expected = self.member @ items.verdicts, self.member @ items.shares
         return Posterior(truth, expected, skills, matrices, self.iterations, self.log_likelihood)
 
 
 @dataclass(frozen=True)
 class Assumptions:
     """What is assumed and not learnt in a fit: the `strength` with which workers are held to the pool, in
-    answers (infinite: kinds only), and whether all items of a truth are equally clear."""
+    answers (infinite: kinds only), and how items differ."""
 
     strength: float
-    one_level: bool
+    form: Form
 
 
 def joint(answers: Answers, model: Floats | None = None, assumptions: Assumptions | None = None) -> Posterior:
@@ -79,7 +79,7 @@ def fitted(
     answers: Answers, model: Floats | None, assumptions: Assumptions, max_iterations: int = MAX_ITERATIONS
 ) -> Fit:
     """The fit under `assumptions`."""
-    items, member = learned_items(answers.votes(), assumptions.one_level)
+    items, member = learned_items(answers.votes(), assumptions.form)
     crowd, table = newcomers(items, assumptions.strength), pairs(answers)
     prior = None if model is None else model_prior(model)
     base = np.log(items.weights)
