@@ -20,6 +20,7 @@ app = App(
 )
 app.command("app.score:score", name="score", help="Find the errors in dialogue logs: the main job.")
 app.command("app.codes:codes", name="codes", help="Show the taxonomy, or explain one code.")
+app.command("app.console_command:console", name="console", help="Review and label in the browser.")
 app.command("app.doctor:doctor", name="doctor", help="Say what works on this machine, and what does not.")
 app.command("app.verify:verify", name="verify", help="Check outputs and releases against their manifests.")
 
@@ -53,6 +54,8 @@ evaluation.command("eval.reading:tally", name="tally", help="Count what a person
 evaluation.command("eval.speed:speed", name="speed", help="Time the scan on this machine.")
 app.command(evaluation)
 app.command(label)
+app.command("app.transfer:bring", name="import", help="Bring logs, verdicts and labels into the store.")
+app.command("app.transfer:give", name="export", help="Give labels, annotations and datasets to other tools.")
 
 database = App(name="db", help="Care for the label store.")
 database.command("app.db:upgrade", name="upgrade", help="Make the label store, or bring it to this version.")

@@ -67,7 +67,13 @@ def questions(annotation: Annotation, dialogue: Dialogue, of_dialogue: Collectio
     A code in `of_dialogue` (dialogue scope) is asked once: where it was found, else of the turn asked,
     else of the last judged turn.
     """
-    judged = judged_turns(dialogue)
+    return questions_in(annotation, judged_turns(dialogue), of_dialogue)
+
+
+def questions_in(
+    annotation: Annotation, judged: tuple[int, ...], of_dialogue: Collection[str]
+) -> Iterator[Question]:
+    """As `questions`, of a dialogue with these `judged` turns."""
     asked = judged if annotation.turn is None else (annotation.turn,)
     found: dict[tuple[int, str], list[Finding]] = {}
     for finding in annotation.findings:

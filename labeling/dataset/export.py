@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from detector.artifacts import described, disk_errors, fingerprint, versions, write_manifest
-from detector.errors import OutputRefused
+from detector.errors import ConfigError, OutputRefused
 from detector.ingest.collection import collection_paused
 from detector.ingest.read import open_logs
 from detector.records import Example
@@ -35,9 +35,13 @@ MANIFEST = "manifest.json"
 
 def export_dataset(config: DatasetConfig) -> None:
     """Make examples with soft labels and preference pairs of what people said."""
+    tell(run(config))
+
+
+def tell(manifest: dict[str, Any]) -> None:
+    """Say on the screen what a dataset's manifest holds."""
     from rich.console import Console
 
-    manifest = run(config)
     show = Console(stderr=True)
     for file in manifest["files"]:
         show.print(f"{file['name']}: {file['rows']} rows")
@@ -49,10 +53,13 @@ def run(config: DatasetConfig) -> dict[str, Any]:
     """Write the dataset; the manifest that was written.
 
     Raises:
+        ConfigError: no `dialogues`, or no `annotations`.
         OutputRefused: `out` holds a finished dataset, or the verdicts are damaged.
         InputRefused: an input is bad, or an annotation points out of its dialogue.
         TooManyBad: too many records of the logs are bad.
     """
+    if not config.dialogues or not config.annotations:
+        raise ConfigError("E_OPTION", "from files, --dialogues and --annotations must name some")
     if (config.out / MANIFEST).exists():
         raise OutputRefused(
             "E_EXISTS", f"{config.out}: holds a finished dataset already; name another folder"

@@ -31,14 +31,14 @@ SPLITS = ("train", "dev", "calibration", "test")
 
 
 @Parameter(name="*")
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class DatasetConfig:
     """What a dataset is made of and how it is split."""
 
-    dialogues: Annotated[tuple[str, ...], Parameter(consume_multiple=True)]
-    """Logs of the dialogues."""
-    annotations: Annotated[tuple[Path, ...], Parameter(consume_multiple=True)]
-    """Our annotations (JSONL), oldest first."""
+    dialogues: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
+    """Logs of the dialogues; the store has its own."""
+    annotations: Annotated[tuple[Path, ...], Parameter(consume_multiple=True)] = ()
+    """Our annotations (JSONL), oldest first; without them those of the store are taken."""
     out: Path
     """Folder for the dataset; must not hold a finished one."""
     key: Annotated[str, Parameter(env_var="DIALINT_SPLIT_KEY")]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -24,7 +24,7 @@ from detector.ingest.outcomes import BadRecord, Counts, Loaded, Reject, refuse
 from detector.ingest.read import open_logs, read
 from detector.ingest.sources import Source
 from detector.records import Dialogue
-from detector.taxonomy import load
+from detector.taxonomy import Taxonomy, load
 from detector.verdict_files import manifest_path, rejects_path
 from labeling.annotation import Annotation, Kind
 from labeling.platforms.framing import placed_rows
@@ -40,10 +40,10 @@ class ImportConfig:
 
     labels: Annotated[tuple[str, ...], Parameter(consume_multiple=True)]
     """Files of labels, or patterns."""
-    dialogues: Annotated[tuple[str, ...], Parameter(consume_multiple=True)]
-    """Logs of the dialogues that were labeled."""
-    out: Path
-    """File for the annotations (.jsonl); must not exist."""
+    dialogues: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
+    """Logs of the dialogues that were labeled; needed for a file, the store has its own."""
+    out: Path | None = None
+    """File for the annotations (.jsonl); must not exist. Without it they go into the store."""
     format: str = "auto"
     """Shape of the labels, if it is not to be found out."""
     codes: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
@@ -51,7 +51,8 @@ class ImportConfig:
     name: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
     """What another tool calls a code: `wrong_fact=I1`."""
     labelers: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
-    """The labelers there are; a label by anybody else is rejected. All if none is named."""
+    """The labelers there are; a label by anybody else is rejected. None named: for a file all are taken,
+    for the store its accounts are; `*` takes all."""
     kind: Kind = "crowd"
     """Whose answers these are."""
     utf16: bool = False
@@ -73,6 +74,15 @@ class ImportConfig:
             raise ConfigError("E_OPTION", "--name: expected pairs such as wrong_fact=I1")
         return {label: code for label, _, code in pairs}
 
+    def intake(
+        self, taxonomy: Taxonomy, dialogues: Mapping[str, Dialogue], labelers: frozenset[str]
+    ) -> Intake:
+        """A reader of the labels, for which these `dialogues` and `labelers` are known; all labelers are,
+        if there is none."""
+        codes = tuple(code.code for name in self.codes for code in taxonomy.select(name))
+        known = Known(taxonomy, dialogues, codes, self.names(), None if "*" in labelers else labelers or None)
+        return Intake(known, self.kind, self.utf16)
+
 
 def import_labels(config: ImportConfig) -> None:
     """Read labels of Label Studio, Toloka, Prodigy, doccano, Argilla or a crowd table."""
@@ -89,31 +99,25 @@ def run(config: ImportConfig) -> dict[str, Any]:
     """Import all files; the manifest that was written.
 
     Raises:
+        ConfigError: no `out`, or no `dialogues`.
         OutputRefused: `out` exists.
         InputRefused: a file is refused whole.
         TooManyBad: over `max_bad` of the answers are bad; the rejects file says which.
     """
-    if config.out.exists():
-        raise OutputRefused("E_EXISTS", f"{config.out}: exists already; name another file")
+    out = config.out
+    if out is None or not config.dialogues:
+        raise ConfigError("E_OPTION", "a file needs --out and --dialogues")
+    if out.exists():
+        raise OutputRefused("E_EXISTS", f"{out}: exists already; name another file")
     started = time.monotonic()
     taxonomy = load(config.taxonomy)
-    known = Known(
-        taxonomy,
-        dialogues_of(config.dialogues),
-        tuple(code.code for name in config.codes for code in taxonomy.select(name)),
-        config.names(),
-        frozenset(config.labelers) or None,
-    )
-    intake = Intake(known, config.kind, config.utf16)
-    with disk_errors(config.out):
-        config.out.parent.mkdir(parents=True, exist_ok=True)
-    stopped = _write(config, intake, open_logs(config.labels))
+    intake = config.intake(taxonomy, dialogues_of(config.dialogues), frozenset(config.labelers))
+    with disk_errors(out):
+        out.parent.mkdir(parents=True, exist_ok=True)
+    stopped = _write(config, out, intake, open_logs(config.labels))
     if stopped is not None:
         raise stopped
-    files = [
-        described(config.out, intake.taken),
-        described(rejects_path(config.out), intake.counts.rejected),
-    ]
+    files = [described(out, intake.taken), described(rejects_path(out), intake.counts.rejected)]
     told = {
         "annotations": intake.taken,
         "rejected": intake.counts.rejected,
@@ -124,14 +128,14 @@ def run(config: ImportConfig) -> dict[str, Any]:
     settings = {key: value for key, value in asdict(config).items() if key != "labelers"}
     manifest = {
         "kind": "annotations",
-        "config": {**settings, "out": config.out.name, "taxonomy": taxonomy.version},
+        "config": {**settings, "out": out.name, "taxonomy": taxonomy.version},
         "versions": versions("dialint", "pyarrow", "pydantic"),
         "sources": intake.sources,
         "counts": told,
         "files": files,
         "seconds": round(time.monotonic() - started, 1),
     }
-    write_manifest(manifest_path(config.out), manifest)
+    write_manifest(manifest_path(out), manifest)
     return manifest
 
 
@@ -141,11 +145,11 @@ def dialogues_of(logs: Iterable[str]) -> dict[str, Dialogue]:
     return {item.dialogue.id: item.dialogue for item in loaded if isinstance(item, Loaded)}
 
 
-def _write(config: ImportConfig, intake: Intake, sources: list[Source]) -> TooManyBad | None:
+def _write(config: ImportConfig, out: Path, intake: Intake, sources: list[Source]) -> TooManyBad | None:
     """Write annotations and rejects; if the job was stopped, the rejects alone, and why."""
-    with atomic_file(rejects_path(config.out)) as rejects:
+    with atomic_file(rejects_path(out)) as rejects:
         try:
-            with atomic_file(config.out) as file:
+            with atomic_file(out) as file:
                 for source in sources:
                     for item in intake.read(source, config.format):
                         if isinstance(item, Reject):
@@ -169,6 +173,9 @@ class Intake:
     taken: int = 0
     left_out: dict[str, int] = field(default_factory=dict)
     sources: list[dict[str, Any]] = field(default_factory=list)
+    standing: Callable[[Annotation, bool], BadRecord | None] | None = None
+    """Says why an answer cannot be taken beside those that are elsewhere already; told whether a labeler
+    may answer a question once only."""
     _contents: dict[str, int] = field(default_factory=dict)
     _answered: set[int] = field(default_factory=set)
 
@@ -217,6 +224,8 @@ class Intake:
         if once and asked in self._answered:
             expected = "one answer by a labeler to a question"
             return BadRecord("E_LABEL", "labeler", "a second answer", expected, found.dialogue_id)
+        if self.standing is not None and (bad := self.standing(found, once)) is not None:
+            return bad
         self._contents[found.id] = content
         self._answered.add(asked)
         return found

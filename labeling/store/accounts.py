@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 from sqlalchemy import func, insert, select, update
 
 from labeling.store.database.audit import canonical
 from labeling.store.database.refusals import NotAllowed, StoreRefused
-from labeling.store.database.schema import accounts, leases, tasks
+from labeling.store.database.schema import accounts, annotation_rows, leases, tasks
 from labeling.store.database.transactions import Store, Transaction, reading, writing
 from labeling.store.leases import give_back
 from labeling.store.records import Account, Status
@@ -65,7 +66,7 @@ def set_password(transaction: Transaction, actor: str, name: str, password: str)
         NotAllowed: somebody else's.
         StoreRefused: too short.
     """
-    _changeable(transaction, actor, name, own=True)
+    changeable(transaction, actor, name, own=True)
     hashed = _hashed(password)
     transaction.run(update(accounts).where(accounts.c.id == name).values(password_hash=hashed))
     transaction.log(actor, "account.password", name)
@@ -119,12 +120,22 @@ def _hashed(password: str) -> str:
 @writing(repeatable=True)
 def set_status(transaction: Transaction, actor: str, name: str, status: Status) -> None:
     """Suspend, ban, send to training or take back in; tasks in the account's hands go back to the queue.
+    What it answered from now on is what its standing goes by. A ban alone leaves tasks answered by it
+    answered: `exclusion.ban` opens them again.
 
     Raises:
         NotAllowed: a lead may do this to labelers, an admin to everybody but themselves.
     """
-    _changeable(transaction, actor, name, own=False)
-    transaction.run(update(accounts).where(accounts.c.id == name).values(status=status))
+    changeable(transaction, actor, name, own=False)
+    put_status(transaction, actor, name, status)
+
+
+def put_status(transaction: Transaction, actor: str, name: str, status: Status, **why: Any) -> None:
+    """As `set_status`, inside another operation, with what the audit log shall know; rights are the
+    caller's care."""
+    last = select(func.coalesce(func.max(annotation_rows.c.id), 0)).scalar_subquery()
+    changed = update(accounts).where(accounts.c.id == name).values(status=status, since=last)
+    transaction.run(changed)
     if status in ("suspended", "banned"):
         held = select(leases.c.task).where(leases.c.account == name, leases.c.state == "held")
         rows = transaction.run(
@@ -132,7 +143,7 @@ def set_status(transaction: Transaction, actor: str, name: str, status: Status) 
         )
         for task in rows.all():
             give_back(transaction, task, name, "released", None)
-    transaction.log(actor, "account.status", name, status=status)
+    transaction.log(actor, "account.status", name, status=status, **why)
 
 
 @writing(repeatable=True)
@@ -142,13 +153,19 @@ def set_skills(transaction: Transaction, actor: str, name: str, skills: tuple[st
     Raises:
         NotAllowed: as for `set_status`.
     """
-    account = _changeable(transaction, actor, name, own=False)
+    account = changeable(transaction, actor, name, own=False)
     kept = Account(**{**account.model_dump(), "skills": skills}).skills
     transaction.run(update(accounts).where(accounts.c.id == name).values(skills=canonical(sorted(kept))))
     transaction.log(actor, "account.skills", name, skills=sorted(kept))
 
 
-def _changeable(transaction: Transaction, actor: str, name: str, *, own: bool) -> Account:
+def changeable(transaction: Transaction, actor: str, name: str, *, own: bool) -> Account:
+    """The account `name`, if the actor may change it: `own` says that one may change oneself.
+
+    Raises:
+        NotAllowed: the actor may not.
+        StoreRefused: there is no such account.
+    """
     if own and actor == name:
         return authorised(transaction, actor, "label")
     acting = authorised(transaction, actor, "discipline")

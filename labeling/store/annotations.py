@@ -7,26 +7,26 @@ click repeated after a lost connection counts once. The store itself notes wheth
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Row, bindparam, func, insert, select, update
+from sqlalchemy import Row, bindparam, func, select, update
 
-from detector.errors import InputRefused
 from detector.records import Finding
 from labeling.annotation import Annotation, Kind
-from labeling.store.database.audit import canonical
+from labeling.store.crowd import counting
 from labeling.store.database.refusals import Conflict, NotAllowed, StoreRefused
-from labeling.store.database.schema import annotation_rows, dialogues, leases, shares, verdicts
-from labeling.store.database.transactions import Transaction, reading, writing
+from labeling.store.database.schema import annotation_rows, leases, shares, verdicts
+from labeling.store.database.transactions import Store, Transaction, reading, writing
 from labeling.store.database.upsert import adding
-from labeling.store.database.verify import annotation_hash
-from labeling.store.dialogues import MOST_PER_CALL, content_of
+from labeling.store.dialogues import MOST_PER_CALL
 from labeling.store.leases import holding
 from labeling.store.projects import existing
+from labeling.store.queue.settling import locked, settle
 from labeling.store.records import Account, Project
 from labeling.store.rights import authorised, may
-from labeling.store.tasks import annotation_of, locked, settle
+from labeling.store.saving import known, lock_dialogue, save
+from labeling.store.tasks import annotation_of
 
 REVIEWING: tuple[Kind, ...] = ("reviewer", "expert", "appeal")
 
@@ -35,8 +35,6 @@ _ANSWERED = (
     .where(leases.c.task == bindparam("its_task"), leases.c.account == bindparam("its_account"))
     .values(state="answered")
 )
-_SAVED = insert(annotation_rows).returning(annotation_rows)
-_BY_KEY = select(annotation_rows).where(annotation_rows.c.key == bindparam("key"))
 
 
 @writing(repeatable=True)
@@ -63,11 +61,11 @@ def submit(
         "labeler": actor, "kind": _kind(account), "codes": project.codes, "findings": findings,
         "seconds": seconds, "supersedes": None,
     }  # fmt: skip
-    if known := _known(transaction, values):
-        return known
+    if same := known(transaction, values):
+        return same
     holding(transaction, actor, task, token)
     seen = project.prelabelled and _has_verdict(transaction, row.dialogue)
-    saved = _insert(transaction, actor, {**values, "seen_verdict": seen})
+    saved = save(transaction, actor, {**values, "seen_verdict": seen})
     transaction.run(_ANSWERED, {"its_task": task, "its_account": actor})
     numbers = {"answered": row.answered + 1, "leased": row.leased - 1}
     settle(transaction, row, **numbers, wanted=_wanted(transaction, account, project, row))
@@ -105,20 +103,19 @@ def correct(
     old = transaction.run(select(annotation_rows).where(annotation_rows.c.id == supersedes)).one_or_none()
     if old is None or old.labeler != actor:
         raise NotAllowed("E_RIGHT", f"{actor} corrects own answers only")
-    _lock_dialogue(transaction, old.dialogue)
+    lock_dialogue(transaction, old.dialogue)
     kept = {name: getattr(old, name) for name in ("project", "task", "dialogue", "turn", "labeler", "kind")}
     asked = {"codes": tuple(json.loads(old.codes)), "findings": findings, "seconds": seconds}
     values = {"key": key, **kept, **asked, "supersedes": supersedes}
-    if known := _known(transaction, values):
-        return known
-    same = select(annotation_rows).where(annotation_rows.c.supersedes == supersedes)
-    newer = transaction.run(same).all()
+    if same := known(transaction, values):
+        return same
+    newer = transaction.run(select(annotation_rows).where(annotation_rows.c.supersedes == supersedes)).all()
     if not newer and old.task is None and old.kind in REVIEWING:
         newer = _reviews(transaction, old.dialogue, old.turn, supersedes)
     if newer:
         theirs = tuple(annotation_of(row) for row in newer)
         raise Conflict(f"annotation {supersedes} is not the newest any more", theirs, tuple(findings))
-    return _insert(transaction, actor, {**values, "seen_verdict": old.seen_verdict})
+    return save(transaction, actor, {**values, "seen_verdict": old.seen_verdict})
 
 
 @writing(repeatable=True)
@@ -143,19 +140,19 @@ def review(
         StoreRefused: an unknown dialogue, or as for `submit`.
     """
     account = authorised(transaction, actor, "review")
-    _lock_dialogue(transaction, dialogue)
+    lock_dialogue(transaction, dialogue)
     values = {
         "key": key, "project": None, "task": None, "dialogue": dialogue, "turn": turn, "labeler": actor,
         "kind": _kind(account), "codes": tuple(codes), "findings": findings, "seconds": seconds,
         "supersedes": None,
     }  # fmt: skip
-    if known := _known(transaction, values):
-        return known
+    if same := known(transaction, values):
+        return same
     rows = _reviews(transaction, dialogue, turn, expected or 0)
     if rows:
         theirs = tuple(annotation_of(row) for row in rows)
         raise Conflict(f"{len(rows)} newer reviews, the last by {rows[-1].labeler}", theirs, tuple(findings))
-    return _insert(transaction, actor, {**values, "seen_verdict": _has_verdict(transaction, dialogue)})
+    return save(transaction, actor, {**values, "seen_verdict": _has_verdict(transaction, dialogue)})
 
 
 def _kind(account: Account) -> Kind:
@@ -194,10 +191,10 @@ def bring_in(transaction: Transaction, actor: str, found: Sequence[Annotation], 
             "turn": one.turn, "labeler": one.labeler, "kind": one.kind, "codes": one.codes,
             "findings": one.findings, "seconds": one.seconds, "supersedes": None,
         }  # fmt: skip
-        if _known(transaction, values):
+        if known(transaction, values):
             continue
         at_ms = transaction.now_ms if one.at is None else round(one.at.timestamp() * 1000)
-        _insert(transaction, actor, {**values, "seen_verdict": one.seen_verdict, "at_ms": at_ms})
+        save(transaction, actor, {**values, "seen_verdict": one.seen_verdict, "at_ms": at_ms})
         new += 1
     return new
 
@@ -225,66 +222,37 @@ def own(transaction: Transaction, actor: str, n: int = 50) -> tuple[Annotation, 
     return tuple(annotation_of(row) for row in rows)
 
 
-def _known(transaction: Transaction, values: dict[str, Any]) -> Annotation | None:
-    """The annotation that was saved under this key, if there is one and it says the same."""
-    if not values["key"] or len(values["key"]) > 200 or "\x00" in values["key"]:
-        raise StoreRefused("E_KEY", "expected a key of 1 to 200 characters")
-    row = transaction.run(_BY_KEY, {"key": values["key"]}).one_or_none()
-    if row is None:
-        return None
-    packed = _packed(values)
-    if any(getattr(row, name) != value for name, value in packed.items()):
-        raise StoreRefused("E_KEY", "this key was used for another answer")
-    return annotation_of(row)
+def counted(store: Store, actor: str, project: str | None = None) -> Iterator[Annotation]:
+    """What truth is built from, oldest first, of one project or of all: the newest annotations of people
+    whose work counts. Left out are what was corrected since, the banned, and answers to training, exam and
+    control tasks; of reviews of an item, the newest by each person counts.
+
+    It is read in pages, each a short transaction of its own, as of the call: what is answered meanwhile
+    is not in it. Answers just being saved then may or may not be.
+
+    Raises:
+        NotAllowed: the actor does not review.
+    """
+    place = {"project": project, "upto": _last(store, actor), "after": 0, "page": counting.PAGE}
+    while page := _page(store, place):
+        place["after"], rows = page
+        yield from map(annotation_of, rows)
 
 
-def _packed(values: dict[str, Any]) -> dict[str, Any]:
-    """Values as columns hold them."""
-    findings = [finding.model_dump(mode="json") for finding in values["findings"]]
-    seconds = None if values["seconds"] is None else float(values["seconds"])
-    return {
-        **values,
-        "codes": canonical(values["codes"]),
-        "findings": canonical(findings),
-        "seconds": seconds,
-    }
+@reading
+def _last(transaction: Transaction, actor: str) -> int:
+    authorised(transaction, actor, "review")
+    return int(transaction.run(select(func.coalesce(func.max(annotation_rows.c.id), 0))).scalar_one())
 
 
-def _insert(transaction: Transaction, actor: str, values: dict[str, Any]) -> Annotation:
-    """Check and save; the audit log gets the row's hash."""
-    _check(transaction, values)
-    row = {"at_ms": transaction.now_ms, **_packed(values)}
-    row["sha256"] = annotation_hash(row)
-    saved = transaction.run(_SAVED, row).one()
-    transaction.log(actor, "annotate", f"annotation {saved.id}", id=saved.id, sha256=row["sha256"])
-    return annotation_of(saved)
-
-
-def _check(transaction: Transaction, values: dict[str, Any]) -> None:
-    """Findings answer what was asked and lie within the dialogue's turns."""
-    dialogue = content_of(transaction, values["dialogue"])
-    if dialogue is None:
-        raise StoreRefused("E_DIALOGUE", "there is no such dialogue")
-    lengths = {turn.index: len(turn.text) for turn in dialogue.turns}
-    if values["turn"] is not None and values["turn"] not in lengths:
-        raise StoreRefused("E_FINDING", "there is no such turn")
-    for finding in values["findings"]:
-        asked = finding.code in values["codes"] and values["turn"] in (None, finding.turn)
-        if not asked:
-            raise StoreRefused("E_FINDING", f"{finding.code} in turn {finding.turn} was not asked")
-        if finding.end > lengths.get(finding.turn, -1):
-            raise StoreRefused("E_FINDING", f"the evidence lies outside of turn {finding.turn}")
-    if "\x00" in values["labeler"]:
-        raise InputRefused("E_ID", "a labeler's name holds a NUL character")
+@reading
+def _page(transaction: Transaction, place: dict[str, Any]) -> tuple[int, Sequence[Row[Any]]] | None:
+    """The number of the last annotation looked at, and those that count; none when all were looked at."""
+    ends, counted = counting.OF_ALL if place["project"] is None else counting.OF_PROJECT
+    end = transaction.run(ends, place).scalar_one_or_none()
+    return None if end is None else (end, transaction.run(counted, {**place, "end": end}).all())
 
 
 def _has_verdict(transaction: Transaction, dialogue: str) -> bool:
     found = select(verdicts.c.release).where(verdicts.c.dialogue == dialogue).limit(1)
     return transaction.run(found).one_or_none() is not None
-
-
-def _lock_dialogue(transaction: Transaction, dialogue: str) -> None:
-    """Writers of one dialogue wait for each other, so that a version is checked against the last one."""
-    lock = select(dialogues.c.id).where(dialogues.c.id == dialogue).with_for_update(key_share=True)
-    if transaction.run(lock).one_or_none() is None:
-        raise StoreRefused("E_DIALOGUE", "there is no such dialogue")

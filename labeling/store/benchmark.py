@@ -18,8 +18,9 @@ from typing import Any, TypeVar
 import numpy as np
 from sqlalchemy import Table, insert, text
 
-from detector.records import Dialogue, Turn
+from detector.records import Dialogue, Example, Label, Turn
 from labeling.store import accounts, annotations, dialogues, leases, projects, tasks
+from labeling.store.crowd import control
 from labeling.store.database.engine import on_sqlite
 from labeling.store.database.schema import annotation_rows, counts
 from labeling.store.database.schema import dialogues as dialogue_rows
@@ -33,6 +34,7 @@ R = TypeVar("R")
 PEOPLE = 20
 ANSWERS = 3
 BATCH = 5000
+CONTROLS = 200
 IMPORT = 1000
 TEXT = "Thank you for waiting. I have looked into your order and it left our warehouse this morning. " * 2
 
@@ -47,17 +49,21 @@ class BenchmarkConfig:
     """How many dialogues, each with a task and three annotations."""
     repeats: int = 300
     """How often each operation is timed."""
+    control_share: float = 0.0
+    """Share of claims that are exchanged for one of `CONTROLS` control tasks."""
 
 
 def run(config: BenchmarkConfig) -> dict[str, Any]:
     """Fill, measure, and give the figures."""
     upgrade(config.store)
     with Store.open(config.store) as store:
-        _people(store)
+        _people(store, config.control_share)
         empty_s = _import_s(store, "early")
         started_s = time.monotonic()
         _fill(store, config.dialogues)
         filled_s = time.monotonic() - started_s
+        if config.control_share:
+            control.bring_in(store, "ada", map(_control, range(CONTROLS)), "p")
         figures = {name: _percentiles(times) for name, times in _timed(store, config.repeats).items()}
         full_s = min(_import_s(store, f"late{number}") for number in range(3))
     return {
@@ -69,17 +75,24 @@ def run(config: BenchmarkConfig) -> dict[str, Any]:
     }
 
 
-def _people(store: Store) -> None:
+def _people(store: Store, control_share: float) -> None:
     accounts.create_first(store, "ada", "benchmark only")
     for number in range(PEOPLE):
         accounts.create(store, "ada", Account(id=f"w{number}", role="labeler"))
     for name in ("p", "other"):
-        projects.create(store, "ada", Project(id=name, codes=("C1",), overlap=ANSWERS + 1, most=9))
+        asked = Project(id=name, codes=("C1",), overlap=ANSWERS + 1, most=9, control_share=control_share)
+        projects.create(store, "ada", asked)
 
 
 def _dialogue(name: str) -> Dialogue:
     turns = tuple(Turn(index=i, role="agent" if i % 2 else "customer", text=TEXT) for i in range(8))
     return Dialogue(id=name, turns=turns, agent=f"a{hash(name) % 100}", team="t1", channel="chat")
+
+
+def _control(number: int) -> Example:
+    name = f"c{number}"
+    label = Label(dialogue_id=name, turn=1, code="C1", probability=1.0, method="inject:benchmark")
+    return Example(dialogue=_dialogue(name), labels=(label,), split="test")
 
 
 def _import_s(store: Store, name: str) -> float:
@@ -158,12 +171,18 @@ def _timed(store: Store, repeats: int) -> dict[str, list[float]]:
         timed("submit", annotations.submit, actor, lease.task, lease.token, f"b{number}", [], 5.0)
         timed("queue counts", tasks.queue_counts, "ada", "p")
         timed("project page", _project_page)
+        timed("page of annotations", _page)
     return times
 
 
 def _project_page(store: Store) -> None:
     projects.listed(store, "ada")
     tasks.queue_counts(store, "ada", "p")
+
+
+def _page(store: Store) -> None:
+    """The first of `counting.PAGE`, as aggregation and export read them."""
+    next(annotations.counted(store, "ada", "p"))
 
 
 def _percentiles(times: list[float]) -> dict[str, float]:
@@ -176,6 +195,7 @@ if __name__ == "__main__":
     parser.add_argument("--store", required=True)
     parser.add_argument("--dialogues", type=int, default=BenchmarkConfig.dialogues)
     parser.add_argument("--repeats", type=int, default=BenchmarkConfig.repeats)
+    parser.add_argument("--control-share", type=float, default=BenchmarkConfig.control_share)
     parser.add_argument("--out", type=Path)
     options = vars(parser.parse_args())
     out = options.pop("out")

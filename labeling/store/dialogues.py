@@ -147,11 +147,12 @@ def content_of(transaction: Transaction, name: str) -> Dialogue | None:
 def verdict_on(transaction: Transaction, name: str) -> Verdict | None:
     """The newest verdict on a dialogue, if there is one; rights are the caller's care."""
     content = transaction.run(_VERDICT, {"id": name}).scalar_one_or_none()
-    return None if content is None else Verdict.model_validate(_with_turns(json.loads(content)))
+    return None if content is None else verdict_of(content)
 
 
-def _with_turns(content: dict[str, Any]) -> Any:
-    """JSON has text keys only: turns become numbers again, lists tuples."""
-    if content["probabilities"] is not None:
-        content["probabilities"] = {int(turn): codes for turn, codes in content["probabilities"].items()}
-    return {**content, "findings": tuple(content["findings"])}
+def verdict_of(content: str) -> Verdict:
+    """The verdict in a row's content. JSON has text keys only: turns become numbers again, lists tuples."""
+    found = json.loads(content)
+    if found["probabilities"] is not None:
+        found["probabilities"] = {int(turn): codes for turn, codes in found["probabilities"].items()}
+    return Verdict.model_validate({**found, "findings": tuple(found["findings"])})

@@ -14,6 +14,7 @@ import numpy as np
 from sqlalchemy import Row, exists, false, func, select
 
 from detector.errors import ConfigError
+from labeling.sampling import Drawn, entropy, stratified, uniform, weighted
 from labeling.store.database.refusals import StoreRefused
 from labeling.store.database.schema import dialogues, tasks, verdicts
 from labeling.store.database.transactions import Store, Transaction
@@ -21,7 +22,6 @@ from labeling.store.dialogues import MOST_PER_CALL
 from labeling.store.projects import existing
 from labeling.store.records import NewTask, Pool
 from labeling.store.rights import authorised
-from labeling.store.sampling import Drawn, entropy, stratified, uniform, weighted
 from labeling.store.tasks import add
 
 Design = Literal["random", "risk", "uncertain", "stratified", "audit"]

@@ -13,6 +13,7 @@ from labeling.store.database.schema import gold, labels
 from labeling.store.database.transactions import Transaction, reading, writing
 from labeling.store.database.upsert import put_row
 from labeling.store.dialogues import MOST_PER_CALL, content_of, sha256_of
+from labeling.store.queue.settling import withdraw
 from labeling.store.records import Gold
 from labeling.store.rights import authorised
 
@@ -78,6 +79,7 @@ def retire_gold(transaction: Transaction, actor: str, dialogue: str) -> int:
     """
     authorised(transaction, actor, "plan")
     done = transaction.run(update(gold).where(gold.c.dialogue == dialogue).values(retired=True))
+    withdraw(transaction, dialogue, "control")
     transaction.log(actor, "gold.retire", dialogue, n=done.rowcount)
     return done.rowcount
 

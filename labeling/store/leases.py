@@ -3,11 +3,6 @@
 Each claim of a task takes the next fencing token, and an answer must show the token of a lease that is
 still held. Leases run by lease time (see `clock`), so a step of the wall clock ends none early. One that
 ran out is taken away when somebody claims; until then its holder may still answer or renew.
-
-The queue goes by priority, then age. So that a search stays short however much one account has done, its
-place in the queue is kept (`shares.cursor_*`): everything before it was done, skipped or full. A task
-that opens again puts the cursors behind it back. In PostgreSQL a search can miss a task that opens at
-the same moment, so a search without result starts over from the beginning, once in `WRAP_MS`.
 """
 
 from __future__ import annotations
@@ -15,48 +10,40 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from sqlalchemy import Row, Select, bindparam, func, or_, select, tuple_, update
+from sqlalchemy import Row, bindparam, func, or_, select, update
 
+from labeling.store.crowd import mixing
 from labeling.store.database.refusals import NotAllowed, StaleLease, StoreRefused
-from labeling.store.database.schema import counts, dialogues, leases, shares, tasks
+from labeling.store.database.schema import counts, leases, tasks
 from labeling.store.database.transactions import Transaction, writing
-from labeling.store.database.upsert import adding, put_row
+from labeling.store.database.upsert import put_row
 from labeling.store.projects import working
-from labeling.store.records import Account, Lease, Pool, Project
-from labeling.store.rights import authorised
-from labeling.store.tasks import locked, settle
+from labeling.store.queue.search import next_open, share_of
+from labeling.store.queue.settling import locked, settle
+from labeling.store.records import Account, Lease, Pool, Project, Purpose
+from labeling.store.rights import Right, authorised, may
 
 SWEEP = 100
 """Leases that ran out and are taken away by one claim, at most."""
-WRAP_MS = 60_000
-TOUCHED = ("held", "answered", "skipped")
-"""States of a lease that keep a task from being given to the account again."""
+NEEDED: dict[Purpose, Right] = {"review": "review", "adjudication": "decide"}
+"""Purposes of projects from which not everybody may claim."""
 
 _MINE = (leases.c.task == bindparam("its_task"), leases.c.account == bindparam("its_account"))
 _LEASE = select(leases).where(*_MINE)
 _END = update(leases).where(*_MINE, leases.c.state == "held")
 _ENDED = _END.values(state=bindparam("its_state"), reason=bindparam("its_reason"))
 _RENEWED = _END.values(expires_ms=bindparam("its_end"))
-_SHARE = select(shares).where(
-    shares.c.project == bindparam("project"),
-    shares.c.pool == bindparam("pool"),
-    shares.c.account == bindparam("account"),
-)
-_THEIR_SHARE = update(shares).where(
-    shares.c.project == bindparam("its_project"),
-    shares.c.pool == bindparam("its_pool"),
-    shares.c.account == bindparam("its_account"),
-)
-_CURSOR = _THEIR_SHARE.values(cursor_rank=bindparam("its_rank"), cursor_task=bindparam("before"))
-_WRAPPED = _THEIR_SHARE.values(wrapped_ms=bindparam("now_ms"))
 _HELD = (
     select(tasks, leases.c.token.label("lease_token"), leases.c.expires_ms)
     .join(tasks, tasks.c.id == leases.c.task)
     .where(leases.c.account == bindparam("account"), leases.c.state == "held")
-    .where(tasks.c.project == bindparam("project"), tasks.c.pool == bindparam("pool"))
+    .where(tasks.c.project == bindparam("project"))
+    .where(or_(tasks.c.pool == bindparam("pool"), tasks.c.pool == bindparam("mixed_in")))
 )
+_HELD_ROWS = _HELD.subquery()
+_HELD_POOL = _HELD_ROWS.c.pool
 _FIRST_HELD = _HELD.order_by(tasks.c.rank, tasks.c.id).limit(1)
-_N_HELD = select(func.count()).select_from(_HELD.subquery())
+_N_HELD = select(func.count(), func.count().filter(bindparam("pool") == _HELD_POOL)).select_from(_HELD_ROWS)
 _LATE = (leases.c.state == "held", leases.c.expires_ms < bindparam("now_ms"))
 _LATE_TASKS = select(leases.c.task).where(*_LATE).order_by(leases.c.expires_ms).limit(SWEEP)
 
@@ -66,7 +53,8 @@ def claim(
     transaction: Transaction, actor: str, project: str, *, pool: Pool = "main", at_once: int = 1
 ) -> Lease | None:
     """The next task for the actor, or none. Who holds `at_once` tasks of this project and pool gets the
-    first of them again, so that a lost connection loses nothing.
+    first of them again, so that a lost connection loses nothing. Some from the main pool are exchanged for
+    control tasks.
 
     Raises:
         NotAllowed: the actor lacks the right, the skills or the standing for this pool.
@@ -76,123 +64,57 @@ def claim(
     asked = working(transaction, project)
     _fit(account, asked, pool)
     _sweep(transaction)
-    place = {"project": project, "pool": pool, "account": actor}
-    n_held = transaction.run(_N_HELD, place).scalar_one()
+    mixed_in = "control" if pool == "main" else pool
+    place = {"project": project, "pool": pool, "mixed_in": mixed_in, "account": actor}
+    n_held, n_counted = tuple(transaction.run(_N_HELD, place).one())
     if n_held >= at_once:
         first = transaction.run(_FIRST_HELD, place).one()
         return _lease(first, first.lease_token, first.expires_ms)
-    share = transaction.run(_SHARE, place).one_or_none()
-    given = n_held + (0 if share is None else share.answered)
-    if asked.fair_share is not None and given >= _most(transaction, asked, pool):
+    share = share_of(transaction, asked, pool, account)
+    given = n_counted + (0 if share is None else share.answered)
+    if pool == "main" and asked.fair_share is not None and given >= _most(transaction, asked):
         return None
-    row = _next(transaction, account, asked, pool, share)
+    row = next_open(transaction, account, asked, pool, share)
+    if row is not None and pool == "main":
+        row = mixing.instead(transaction, account, asked) or row
     return None if row is None else _take(transaction, account, asked, row)
 
 
 def _fit(account: Account, project: Project, pool: Pool) -> None:
+    if (right := NEEDED.get(project.purpose)) and not may(account, right):
+        raise NotAllowed("E_RIGHT", f"{account.id} has no right to {right}, which {project.id} is for")
+    if pool == "control":
+        raise NotAllowed("E_POOL", "control tasks come by themselves")
     if account.status == "training" and pool == "main":
         raise NotAllowed("E_POOL", f"{account.id} is in training and has no part in the main pool yet")
     if missing := set(project.skills) - set(account.skills):
         raise NotAllowed("E_SKILL", f"{account.id} lacks {', '.join(sorted(missing))}")
 
 
-def _most(transaction: Transaction, project: Project, pool: Pool) -> int:
-    """Answers that one account may give at most."""
+def _most(transaction: Transaction, project: Project) -> int:
+    """Answers in the main pool that one account may give at most."""
     n = select(func.sum(counts.c.n)).where(
-        counts.c.project == project.id, counts.c.pool == pool, counts.c.state != "withdrawn"
+        counts.c.project == project.id, counts.c.pool == "main", counts.c.state != "withdrawn"
     )
     wanted = int(transaction.run(n).scalar_one() or 0) * project.overlap
     return max(1, math.ceil((project.fair_share or 1.0) * wanted - 1e-9))
 
 
-def _next(
-    transaction: Transaction, account: Account, project: Project, pool: Pool, share: Row[Any] | None
-) -> Row[Any] | None:
-    """The first task that the account may have, locked."""
-    if share is None:
-        begun = {"project": project.id, "pool": pool, "account": account.id, "answered": 0}
-        transaction.at_end(adding(shares, transaction.on_sqlite, "answered"), begun)
-    after = None if share is None or share.cursor_rank is None else (share.cursor_rank, share.cursor_task)
-    row = _search(transaction, account, project.id, pool, after)
-    if row is None and after and _may_wrap(transaction, share):
-        row = _search(transaction, account, project.id, pool, None)
-    return row
-
-
-def _may_wrap(transaction: Transaction, share: Row[Any] | None) -> bool:
-    if transaction.on_sqlite or share is None:
-        return False
-    if share.wrapped_ms is not None and transaction.lease_ms < share.wrapped_ms + WRAP_MS:
-        return False
-    place = _place(share.project, share.pool, share.account)
-    transaction.at_end(_WRAPPED, {**place, "now_ms": transaction.lease_ms})
-    return True
-
-
-def _place(project: str, pool: str, account: str) -> dict[str, Any]:
-    return {"its_project": project, "its_pool": pool, "its_account": account}
-
-
-def _search(
-    transaction: Transaction, account: Account, project: str, pool: Pool, after: tuple[float, int] | None
-) -> Row[Any] | None:
-    given: dict[str, Any] = {"project": project, "pool": pool, "account": account.id, "agent": account.agent}
-    if after is not None:
-        given |= {"cursor_rank": after[0], "cursor_task": after[1]}
-    question = _QUESTIONS[after is not None, account.agent is not None]
-    row = transaction.run(_LOCKING[question], given).one_or_none()
-    if row is not None:
-        first = row if transaction.on_sqlite else transaction.run(question, given).one_or_none() or row
-        cursor = {"its_rank": first.rank, "before": first.id - 1}
-        transaction.at_end(_CURSOR, {**_place(project, pool, account.id), **cursor})
-    return row
-
-
-def _question(*, cursor: bool, agent: bool) -> Select[Any]:
-    """Open tasks in order that the account has not had; none of an agent's own dialogues."""
-    touched = select(leases.c.task).where(
-        leases.c.task == tasks.c.id, leases.c.account == bindparam("account"), leases.c.state.in_(TOUCHED)
-    )
-    # a value, not an EXISTS: PostgreSQL would join that with all leases of the account, 5 ms at 150,000
-    question = select(tasks).where(
-        tasks.c.project == bindparam("project"),
-        tasks.c.pool == bindparam("pool"),
-        tasks.c.state == "open",
-        func.coalesce(touched.scalar_subquery(), 0) == 0,
-    )
-    if cursor:
-        place = tuple_(bindparam("cursor_rank"), bindparam("cursor_task"))
-        question = question.where(tuple_(tasks.c.rank, tasks.c.id) > place)
-    if agent:
-        others = or_(dialogues.c.agent.is_(None), dialogues.c.agent != bindparam("agent"))
-        question = question.join(dialogues, dialogues.c.id == tasks.c.dialogue).where(others)
-    return question.order_by(tasks.c.rank, tasks.c.id).limit(1)
-
-
-_QUESTIONS = {
-    (cursor, agent): _question(cursor=cursor, agent=agent)
-    for cursor in (False, True)
-    for agent in (False, True)
-}
-
-
-_LOCKING = {
-    question: question.with_for_update(key_share=True, skip_locked=True, of=tasks)
-    for question in _QUESTIONS.values()
-}
-
-
 def _take(transaction: Transaction, account: Account, project: Project, row: Row[Any]) -> Lease:
+    """The token is the time: how often others had the task, which is often for a control task, does not
+    show in it."""
     expires_ms = transaction.lease_ms + project.lease_s * 1000
-    lease = {"token": row.token + 1, "state": "held", "expires_ms": expires_ms, "reason": None}
+    token = max(row.token + 1, transaction.lease_ms)
+    lease = {"token": token, "state": "held", "expires_ms": expires_ms, "reason": None}
     put_row(transaction, leases, {"task": row.id, "account": account.id, **lease})
-    settle(transaction, row, leased=row.leased + 1, token=row.token + 1)
-    transaction.log(account.id, "task.claim", f"task {row.id}", token=row.token + 1)
-    return _lease(row, row.token + 1, expires_ms)
+    settle(transaction, row, leased=row.leased + 1, token=token)
+    transaction.log(account.id, "task.claim", f"task {row.id}", token=token)
+    return _lease(row, token, expires_ms)
 
 
 def _lease(row: Row[Any], token: int, expires_ms: int) -> Lease:
-    kept = {"project": row.project, "dialogue": row.dialogue, "turn": row.turn, "pool": row.pool}
+    pool = "main" if row.pool == "control" else row.pool
+    kept = {"project": row.project, "dialogue": row.dialogue, "turn": row.turn, "pool": pool}
     return Lease(task=row.id, token=token, expires_ms=expires_ms, **kept)
 
 

@@ -12,10 +12,15 @@ from labeling.annotation import Annotation
 
 AccountRole = Literal["labeler", "reviewer", "expert", "lead", "admin"]
 Status = Literal["active", "training", "suspended", "banned"]
-Pool = Literal["training", "exam", "main"]
+Pool = Literal["training", "exam", "main", "control"]
+"""Where tasks wait. Those in `control` are never claimed by that name: they come in the place of some in
+`main`, and whoever holds one is told `main`."""
 TaskState = Literal["open", "full", "done", "withdrawn"]
 """Open: can be claimed. Full: all answers that are wanted are on their way. Done: they are there."""
 Outcome = Literal["overturned", "upheld", "amended"]
+Purpose = Literal["label", "review", "adjudication", "calibration"]
+"""What the answers of a project are for. From review projects only reviewers claim, from adjudication
+projects only experts; in a calibration project all of a group answer the same items."""
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
 
 
@@ -32,7 +37,8 @@ class Account(Record):
 class Project(Record):
     """What is asked of whom. `overlap` answers are wanted of each task; each answer by a newcomer (fewer
     than `newcomer_until` answers so far) asks for one more, up to `most`. One account gives at most
-    `fair_share` of a project's answers. `prelabelled`: labelers see the model's verdict."""
+    `fair_share` of a project's answers. `prelabelled`: labelers see the model's verdict. Of what they get,
+    `control_share` are control tasks, each shown to at most `control_uses` people."""
 
     id: Name
     codes: Annotated[tuple[str, ...], Field(min_length=1)]
@@ -45,6 +51,9 @@ class Project(Record):
     lease_s: Annotated[int, Field(ge=1)] = 900
     deadline: datetime | None = None
     prelabelled: bool = False
+    purpose: Purpose = "label"
+    control_share: Probability = 0.0
+    control_uses: Annotated[int, Field(ge=1)] = 50
 
     @model_validator(mode="after")
     def _possible(self) -> Project:
@@ -76,7 +85,8 @@ class NewTask(Record):
 
 class Lease(Record):
     """A task in one's hands for `lease_s` seconds from the claim or its last renewal. `token` rises with
-    every claim of the task; answers must show it."""
+    every claim of the task; answers must show it. The server's handle: a labeler's screen shows nothing
+    of it. `pool` is `main` for a control task, too."""
 
     task: int
     token: int
@@ -101,7 +111,8 @@ class TaskView(Record):
 
 
 class Gold(Record):
-    """What is known for sure of one turn and code; `retired` when shown too often."""
+    """What is known for sure of one turn and code; `retired` when shown too often. `doubt` says why it may
+    be wrong after all, where good labelers contradict it: until an expert decides, it grades nobody."""
 
     dialogue: str
     turn: Annotated[int, Field(ge=0)]
@@ -110,6 +121,7 @@ class Gold(Record):
     source: Literal["expert", "injected", "appeal"]
     reason: str | None = None
     retired: bool = False
+    doubt: str | None = None
 
 
 class Appeal(Record):

@@ -1,59 +1,70 @@
 """Tasks: how they come into a project's queue, what their states are, and what a labeler sees of them.
 
-Every change of a task's numbers goes through `settle`, which keeps state and queue counts right.
+The numbers of a task, and its state that follows from them, are kept in `queue.settling`.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, get_args
 
-from sqlalchemy import Row, and_, bindparam, insert, or_, select, update
+from sqlalchemy import Row, insert, select
 
-from detector.records import Finding
+from detector.records import Dialogue, Finding
 from labeling.annotation import Annotation
 from labeling.store.database.audit import canonical
 from labeling.store.database.refusals import NotAllowed, StoreRefused
-from labeling.store.database.schema import annotation_rows, counts, dialogues, leases, shares, tasks
+from labeling.store.database.schema import (
+    annotation_rows,
+    counts,
+    dialogues,
+    gold,
+    leases,
+    pairs,
+    tasks,
+    verdicts,
+)
 from labeling.store.database.transactions import Transaction, reading, writing
-from labeling.store.database.upsert import adding
 from labeling.store.dialogues import MOST_PER_CALL, content_of, sha256_of, verdict_on
 from labeling.store.projects import existing
-from labeling.store.records import NewTask, Pool, TaskState, TaskView
+from labeling.store.queue.settling import ENDLESS, count, locked, restart_cursors, settle
+from labeling.store.records import NewTask, Pool, Project, TaskState, TaskView
 from labeling.store.rights import authorised, may
 
 STATES: tuple[TaskState, ...] = get_args(TaskState)
-_LOCKED = select(tasks).where(tasks.c.id == bindparam("task")).with_for_update(key_share=True)
 
 
 @writing(repeatable=True)
 def add(transaction: Transaction, actor: str, project: str, new: Sequence[NewTask]) -> int:
     """Put up to 1,000 tasks into a project's queue; how many were new. One that is there (the same
-    dialogue and turn) stays as it is.
+    dialogue and turn) stays as it is. Tasks of the pools `training`, `exam` and `control` are for everybody,
+    whatever the overlap; the priority of control tasks is none of the caller's.
 
     Raises:
         NotAllowed: the actor does not plan.
-        StoreRefused: an unknown project or dialogue, or a turn twice.
+        StoreRefused: an unknown project or dialogue, a turn twice, or a dialogue that is no good as control.
     """
     authorised(transaction, actor, "plan")
-    overlap = existing(transaction, project).overlap
+    into = existing(transaction, project)
     items = {(task.dialogue, task.turn): task for task in new}
     if len(items) != len(new) or len(new) > MOST_PER_CALL:
         raise StoreRefused("E_TASK", f"expected at most {MOST_PER_CALL} tasks, each dialogue and turn once")
     ids = {task.dialogue for task in new}
     if len(transaction.run(select(dialogues.c.id).where(dialogues.c.id.in_(ids))).all()) != len(ids):
         raise StoreRefused("E_TASK", "a task's dialogue is not in the store")
+    _check_controls(transaction, into, {task.dialogue for task in new if task.pool == "control"})
     asked = select(tasks.c.dialogue, tasks.c.turn).where(
         tasks.c.project == project, tasks.c.dialogue.in_(ids)
     )
     for row in transaction.run(asked):
         items.pop((row.dialogue, row.turn), None)
     if items:
-        rows = [_row(project, task, overlap, transaction.now_ms) for task in items.values()]
+        rows = [_row(into, task, transaction.now_ms) for task in items.values()]
         transaction.run(insert(tasks), rows)
+        keep_pairs(transaction, {task.dialogue: task.dialogue for task in new if task.pool == "control"})
         for pool, n in Counter(task.pool for task in items.values()).items():
             count(transaction, project, pool, "open", n)
         restart_cursors(transaction, project)
@@ -62,10 +73,28 @@ def add(transaction: Transaction, actor: str, project: str, new: Sequence[NewTas
     return len(items)
 
 
-def _row(project: str, task: NewTask, overlap: int, now_ms: int) -> dict[str, Any]:
+def _row(project: Project, task: NewTask, now_ms: int) -> dict[str, Any]:
+    """A control task's rank is how often it was shown; see `queue.mixing`."""
     kept = task.model_dump(exclude={"priority"})
-    row = {**kept, "project": project, "rank": -task.priority, "state": "open"}
-    return {**row, "wanted": overlap, "created_ms": now_ms}
+    rank = 0.0 if task.pool == "control" else -task.priority
+    wanted = project.overlap if task.pool == "main" else ENDLESS
+    return {
+        **kept,
+        "project": project.id,
+        "rank": rank,
+        "state": "open",
+        "wanted": wanted,
+        "created_ms": now_ms,
+    }
+
+
+def _check_controls(transaction: Transaction, project: Project, ids: set[str]) -> None:
+    """Each has gold, and a verdict to be seen where the other tasks have one."""
+    for known, needed in ((gold, True), (verdicts, project.prelabelled)):
+        if ids and needed:
+            found = transaction.run(select(known.c.dialogue).where(known.c.dialogue.in_(ids)).distinct())
+            if missing := len(ids) - len(found.all()):
+                raise StoreRefused("E_CONTROL", f"{missing} control tasks without {known.name}")
 
 
 @writing(repeatable=True)
@@ -102,8 +131,9 @@ def queue_counts(transaction: Transaction, actor: str, project: str) -> dict[Poo
 @reading
 def view(transaction: Transaction, actor: str, task: int) -> TaskView:
     """What the actor may see of a task. Blind for whoever holds it: no answers of others, nothing of how
-    it was drawn, no agent's name, no metadata, and a verdict only if the project is pre-labelled.
-    Reviewers who do not hold it see verdict and answers.
+    it was drawn, no agent's name, no metadata, and a verdict only if the project is pre-labelled; for
+    labelers no dialogue's id either, as it may tell where the dialogue is from. Reviewers who do not hold
+    it see verdict and answers.
 
     Raises:
         NotAllowed: the actor neither holds the task nor reviews.
@@ -118,7 +148,7 @@ def view(transaction: Transaction, actor: str, task: int) -> TaskView:
     dialogue = content_of(transaction, row.dialogue)
     assert dialogue is not None, "a foreign key"
     if holds:
-        dialogue = dialogue.model_copy(update={"agent": None, "team": None, "metadata": {}})
+        dialogue = _blind(dialogue, dialogue.id if may(account, "review") else f"task-{task}")
     return TaskView(
         task=task,
         project=row.project,
@@ -129,6 +159,20 @@ def view(transaction: Transaction, actor: str, task: int) -> TaskView:
         verdict=verdict_on(transaction, row.dialogue) if project.prelabelled or not holds else None,
         answers=() if holds else answers_to(transaction, task),
     )
+
+
+def keep_pairs(transaction: Transaction, found: Mapping[str, str]) -> None:
+    """Note which dialogues (keys) belong together (equal values); what is noted already stays."""
+    known = set(transaction.run(select(pairs.c.dialogue).where(pairs.c.dialogue.in_(list(found)))).scalars())
+    rows = [{"dialogue": name, "pair": pair} for name, pair in found.items() if name not in known]
+    if rows:
+        transaction.run(insert(pairs), rows)
+
+
+def _blind(dialogue: Dialogue, name: str) -> Dialogue:
+    turns = tuple(turn.model_copy(update={"author": None}) for turn in dialogue.turns)
+    hidden: dict[str, Any] = {"agent": None, "team": None, "metadata": {}, "turns": turns, "id": name}
+    return dialogue.model_copy(update=hidden)
 
 
 def answers_to(transaction: Transaction, task: int) -> tuple[Annotation, ...]:
@@ -153,76 +197,3 @@ def annotation_of(row: Row[Any]) -> Annotation:
         seconds=row.seconds,
         at=datetime.fromtimestamp(row.at_ms / 1000, UTC),
     )
-
-
-def locked(transaction: Transaction, task: int) -> Row[Any]:
-    """The task's row, ours to change until the transaction ends.
-
-    Raises:
-        StoreRefused: there is none.
-    """
-    row = transaction.run(_LOCKED, {"task": task}).one_or_none()
-    if row is None:
-        raise StoreRefused("E_TASK", "there is no such task")
-    return row
-
-
-def settle(transaction: Transaction, row: Row[Any], **changed: int) -> TaskState:
-    """Set numbers (`wanted`, `answered`, `leased`, `token`) of a locked task, and all that follows."""
-    now = {name: getattr(row, name) for name in ("wanted", "answered", "leased")} | changed
-    state = _state(now["wanted"], now["answered"], now["leased"])
-    transaction.run(_SETTLE, {"task": row.id, "token": row.token, **now, "state": state})
-    if state != row.state:
-        count(transaction, row.project, row.pool, row.state, -1)
-        count(transaction, row.project, row.pool, state, 1)
-        if state == "open":
-            restart_cursors(transaction, row.project, row)
-    return state
-
-
-_SETTLE = (
-    update(tasks)
-    .where(tasks.c.id == bindparam("task"))
-    .values({name: bindparam(name) for name in ("wanted", "answered", "leased", "token", "state")})
-)
-
-
-def _state(wanted: int, answered: int, leased: int) -> TaskState:
-    if wanted == 0:
-        return "withdrawn"
-    if answered >= wanted:
-        return "done"
-    return "full" if answered + leased >= wanted else "open"
-
-
-def count(transaction: Transaction, project: str, pool: str, state: str, n: int) -> None:
-    """Add `n` to a queue's count, at the end of the transaction."""
-    row = {"project": project, "pool": pool, "state": state, "n": n}
-    transaction.at_end(adding(counts, transaction.on_sqlite, "n"), row)
-
-
-def restart_cursors(transaction: Transaction, project: str, row: Row[Any] | None = None) -> None:
-    """A task became open: everybody who has searched past it searches from it again; without a task, from
-    the beginning. See `leases`."""
-    if row is None:
-        transaction.at_end(
-            update(shares).where(shares.c.project == project).values(cursor_rank=None, cursor_task=None)
-        )
-    else:
-        place = {"its_project": project, "its_pool": row.pool, "its_rank": row.rank, "its_task": row.id}
-        transaction.at_end(_RESTART, {**place, "before": row.id - 1})
-
-
-_RESTART = (
-    update(shares)
-    .where(shares.c.project == bindparam("its_project"), shares.c.pool == bindparam("its_pool"))
-    .where(
-        or_(
-            shares.c.cursor_rank > bindparam("its_rank"),
-            and_(
-                shares.c.cursor_rank == bindparam("its_rank"), shares.c.cursor_task >= bindparam("its_task")
-            ),
-        )
-    )
-    .values(cursor_rank=bindparam("its_rank"), cursor_task=bindparam("before"))
-)

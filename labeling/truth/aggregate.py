@@ -34,10 +34,11 @@ Method = Literal["joint", "majority", "wawa", "dawid-skene", "one-coin", "mace",
 class AggregateConfig:
     """How many answers become one."""
 
-    annotations: Path
-    """Crowd table with columns task, worker, label and, if there are several questions a task, code."""
-    out: Path
-    """File for the labels: .csv, .parquet or .jsonl; must not exist."""
+    annotations: Path | None = None
+    """Crowd table with columns task, worker, label and, if there are several questions a task, code.
+    Without it the answers in the store are taken."""
+    out: Path | None = None
+    """File for the labels: .csv, .parquet or .jsonl; must not exist. Without it they go into the store."""
     method: Method = "joint"
     """How: joint is the house method, safe with few answers a task."""
     model: Path | None = None
@@ -50,7 +51,7 @@ class AggregateConfig:
     """With several codes: learn one table a worker from all of them."""
 
     def __post_init__(self) -> None:
-        if self.out.suffix not in FORMATS:
+        if self.out is not None and self.out.suffix not in FORMATS:
             raise ConfigError("E_FORMAT", f"--out must end in {', '.join(FORMATS)}")
         if self.model is not None and self.method != "joint":
             raise ConfigError("E_OPTION", "--model needs --method joint")
@@ -72,24 +73,28 @@ def run(config: AggregateConfig) -> dict[str, Any]:
     """Write the labels; the manifest that was written.
 
     Raises:
+        ConfigError: no table, or no `out`.
         InputRefused: the table or the model's file is bad; the message names file and line.
         OutputRefused: `out` is there already.
     """
     from labeling.truth.codes import posteriors
     from labeling.truth.files.tables import read_answers
 
-    if config.out.exists() or manifest_path(config.out).exists():
-        raise OutputRefused("E_EXISTS", f"{config.out}: is there already; name another file")
+    table, out = config.annotations, config.out
+    if table is None or out is None:
+        raise ConfigError("E_OPTION", "from a file, --annotations and --out name the two")
+    if out.exists() or manifest_path(out).exists():
+        raise OutputRefused("E_EXISTS", f"{out}: is there already; name another file")
     started = time.monotonic()
-    tables = read_answers(config.annotations, config.last_wins)
+    tables = read_answers(table, config.last_wins)
     found = posteriors(tables, config.method, _models(config, tables), config.share_workers)
-    with disk_errors(config.out):
-        config.out.parent.mkdir(parents=True, exist_ok=True)
-        remove_orphans(config.out)
+    with disk_errors(out):
+        out.parent.mkdir(parents=True, exist_ok=True)
+        remove_orphans(out)
     columns = _columns(config, tables, found)
-    with atomic_file(config.out) as file:
-        _write(config.out.suffix, columns, file)
-    inputs = [path for path in (config.annotations, config.model) if path is not None]
+    with atomic_file(out) as file:
+        _write(out.suffix, columns, file)
+    inputs = [path for path in (table, config.model) if path is not None]
     manifest = {
         "kind": "crowd-labels",
         "config": {
@@ -100,10 +105,10 @@ def run(config: AggregateConfig) -> dict[str, Any]:
         "answers": sum(map(len, tables.values())),
         "labelers": len(next(iter(tables.values())).workers),
         "mean_probability": float(columns["probability"].mean()),
-        "files": [described(config.out, len(columns["task"]))],
+        "files": [described(out, len(columns["task"]))],
         "seconds": round(time.monotonic() - started, 1),
     }
-    write_manifest(manifest_path(config.out), manifest)
+    write_manifest(manifest_path(out), manifest)
     return manifest
 
 

@@ -21,7 +21,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = "0001"
+VERSION = "0002"
 """The newest revision: what this code can work with."""
 
 Key = BigInteger().with_variant(Integer, "sqlite")
@@ -36,6 +36,7 @@ accounts = Table(
     Column("password_hash", Text),
     Column("agent", Text),
     Column("created_ms", BigInteger, nullable=False),
+    Column("since", BigInteger, nullable=False, server_default="0"),  # the last annotation before the status
 )  # fmt: skip
 
 dialogues = Table(
@@ -155,6 +156,7 @@ FIRST_ANSWER = text("supersedes IS NULL AND task IS NOT NULL")
 Index("annotations_once", annotation_rows.c.task, annotation_rows.c.labeler, unique=True, sqlite_where=FIRST_ANSWER, postgresql_where=FIRST_ANSWER)  # fmt: skip # noqa: E501
 Index("annotations_of_dialogue", annotation_rows.c.dialogue, annotation_rows.c.id)
 Index("annotations_of_labeler", annotation_rows.c.labeler, annotation_rows.c.id)
+Index("annotations_of_project", annotation_rows.c.project, annotation_rows.c.id)
 
 labels = Table(
     "labels", metadata,
@@ -179,6 +181,20 @@ gold = Table(
     Column("reason", Text),
     Column("retired", Boolean, nullable=False),
     Column("at_ms", BigInteger, nullable=False),
+    Column("doubt", Text),
+)  # fmt: skip
+
+pairs = Table(  # dialogues that give each other away: an injected error and its clean twin
+    "pairs", metadata,
+    Column("dialogue", Text, ForeignKey("dialogues.id"), primary_key=True),
+    Column("pair", Text, nullable=False),
+)  # fmt: skip
+Index("pairs_pair", pairs.c.pair)
+
+settings = Table(
+    "settings", metadata,
+    Column("name", Text, primary_key=True),
+    Column("content", Text, nullable=False),
 )  # fmt: skip
 
 appeals = Table(

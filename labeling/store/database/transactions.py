@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, wraps
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
 from sqlalchemy import Connection, Engine, Executable, text
 from sqlalchemy.engine import CursorResult
@@ -216,3 +216,8 @@ def writing(
         return run
 
     return wrap
+
+
+def inside(operation: Callable[Concatenate[Store, P], R]) -> Callable[Concatenate[Transaction, P], R]:
+    """A marked operation as a part of another one: in the caller's transaction, all or nothing."""
+    return cast(Callable[Concatenate[Transaction, P], R], cast(Any, operation).__wrapped__)

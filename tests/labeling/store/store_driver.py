@@ -1,8 +1,8 @@
 """A process of its own that works on a store until it is done, told to stop, or killed.
 
 claim PLACE ACTOR N   claims tasks of project p until there are none; prints the longest wait and the tasks
-write PLACE ACTOR S FILE   saves review after review, S seconds apart; each key and the time go to FILE
-    once acknowledged
+write PLACE ACTOR N FILE   saves review after review, N a second if the store is that fast; each key and the
+    time go to FILE once acknowledged
 """
 
 import json
@@ -30,15 +30,17 @@ def claim(place: str, actor: str, n: str) -> None:
     print(json.dumps({"longest_s": max(waits), "mean_s": sum(waits) / len(waits), "tasks": found}))
 
 
-def write(place: str, actor: str, pause_s: str, path: str) -> None:
+def write(place: str, actor: str, per_second: str, path: str) -> None:
     last: int | None = None
+    due_s = time.monotonic()
     with Store.open(place) as store, open(path, "w", buffering=1) as told:
         for number in count():
             key = f"{actor}-{number}"
             saved = annotations.review(store, actor, f"d-{actor}", key, ["C1"], expected=last)
             last = int(saved.id)
             told.write(f"{key} {time.monotonic():.3f}\n")
-            time.sleep(float(pause_s))
+            due_s = max(due_s + 1 / float(per_second), time.monotonic() - 1)  # catches up with one second
+            time.sleep(max(0.0, due_s - time.monotonic()))
 
 
 if __name__ == "__main__":

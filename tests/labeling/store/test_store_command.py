@@ -10,6 +10,7 @@ import pytest
 from app import db
 from app.verify import verified
 from detector.errors import ConfigError
+from labeling.store.database.schema import VERSION
 
 ROOT = Path(__file__).parents[3]
 
@@ -30,7 +31,7 @@ def test_make_verify_backup_restore(
     assert db.upgrade(config=here) == db.verify(config=here) == db.backup(tmp_path / "b", config=here) == 0
     said = capsys.readouterr().out.splitlines()
     assert said == [
-        "the store was made, is at version 0001 now",
+        f"the store was made, is at version {VERSION} now",
         "whole: 1 audit entries, 0 annotations, 0 dialogues, 0 verdicts",
         f"backup: {tmp_path / 'b'}",
     ]
@@ -46,7 +47,9 @@ def test_make_verify_backup_restore(
 
 def test_the_command_line_knows_them(tmp_path: Path) -> None:
     made = dialint("db", "upgrade", "--store", tmp_path / "s.sqlite")
-    assert (made.returncode, made.stdout) == (0, "the store was made, is at version 0001 now\n"), made.stderr
+    assert (made.returncode, made.stdout) == (0, f"the store was made, is at version {VERSION} now\n"), (
+        made.stderr
+    )
     refused = dialint("db", "verify", "--store", tmp_path / "t.sqlite")
     assert (refused.returncode, "dialint db upgrade" in refused.stderr) == (2, True)
 

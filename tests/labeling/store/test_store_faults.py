@@ -1,5 +1,9 @@
-"""Faults of real processes on real databases: F4, F10, F17, F18. `DIALINT_CLAIMS=10000` is full size."""
+"""Faults of real processes on real databases: F4, F10, F17, F18. `DIALINT_CLAIMS=10000` is full size; by
+themselves, `DIALINT_F4_WORKERS`, `DIALINT_F10_WRITES` and `DIALINT_F18_WRITES` (a second) set the load. Each
+prints the load there was: see it with `-s`.
+"""
 
+import hashlib
 import json
 import os
 import random
@@ -7,6 +11,7 @@ import shutil
 import signal
 import time
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,19 +22,22 @@ from app.verify import verified
 from detector.errors import ConfigError, OutputRefused
 from labeling.store import accounts, annotations, dialogues, projects, tasks
 from labeling.store.database.backup import backup, restore
+from labeling.store.database.engine import open_engine, store_url
 from labeling.store.database.schema import VERSION
-from labeling.store.database.transactions import Store, version
-from labeling.store.database.upgrade import upgrade
+from labeling.store.database.transactions import Store, Transaction, version
+from labeling.store.database.upgrade import migrate, upgrade
 from labeling.store.database.verify import verify
 from labeling.store.records import Account, NewTask, Project
 
 CLAIMS = int(os.environ.get("DIALINT_CLAIMS", "400"))
-WORKERS = {"sqlite": (16, 4), "postgresql": (64, 4)}
-"""At full size, and in the suite."""
-LONGEST_S = 2.0 if CLAIMS >= 10_000 else 10.0
+FULL = CLAIMS >= 10_000
+WORKERS = {"sqlite": 16, "postgresql": 64} if FULL else {"sqlite": 4, "postgresql": 4}
+F10_WRITES = float(os.environ.get("DIALINT_F10_WRITES", "200" if FULL else "60"))
+F18_WRITES = float(os.environ.get("DIALINT_F18_WRITES", "50" if FULL else "25"))
+LONGEST_S = 2.0 if FULL else 10.0
 """In the suite the machine may be busy with something else."""
 RECONNECT_S = 10.0
-STRIDE = 1 if CLAIMS >= 10_000 else 8
+STRIDE = 1 if FULL else 8
 """F17 skips statements while the backup is made; of the migration it skips none."""
 
 
@@ -45,8 +53,8 @@ def fill(store: Store, made: Any, n: int) -> None:
 def test_f4_every_task_is_claimed_once(
     store: Store, place: str, made: Any, drivers: Any, record_property: Any
 ) -> None:
-    full, small = WORKERS["postgresql" if "://" in place else "sqlite"]
-    n_workers = full if CLAIMS >= 10_000 else small
+    usual = WORKERS["postgresql" if "://" in place else "sqlite"]
+    n_workers = int(os.environ.get("DIALINT_F4_WORKERS", usual))
     fill(store, made, CLAIMS)
     for number in range(n_workers):
         accounts.create(store, "ada", Account(id=f"w{number}", role="labeler"))
@@ -75,13 +83,15 @@ def test_f10_postgresql_killed_under_writes(
 ) -> None:
     names = ("rob", "ria", "eve", "emil")
     dialogues.add(store, "lea", [made.dialogue(f"d-{name}") for name in names])
-    writers = [drivers.start("write", place, name, 0.015, tmp_path / name) for name in names]
+    writers = [drivers.start("write", place, name, F10_WRITES / 4, tmp_path / name) for name in names]
     for name in names:
-        drivers.told(tmp_path / name, at_least=20)
+        drivers.told(tmp_path / name, at_least=max(20, int(F10_WRITES / 4)))  # a second's worth
+    told = [drivers.told(tmp_path / name) for name in names]
     postgres.kill()
     time.sleep(1.0)
     postgres.start()
     back_s = time.monotonic()
+    print(f"\nF10 {sum(map(rate, told)):.0f} writes a second of {F10_WRITES:.0f} asked before the kill")
     before = {name: len(drivers.told(tmp_path / name)) for name in names}
     for name in names:
         key, at_s = drivers.told(tmp_path / name, at_least=before[name] + 5)[before[name]]
@@ -97,14 +107,19 @@ def test_f10_postgresql_killed_under_writes(
     verify(store)
 
 
+def rate(told: list[tuple[str, float]]) -> float:
+    """Writes a second of one writer, from its second one on."""
+    return (len(told) - 2) / (told[-1][1] - told[1][1])
+
+
 def rows(store: Store, question: str) -> list[Any]:
     return store.read(lambda transaction: transaction.run(text(question)).all())
 
 
-SECOND = """
+NEXT = """
 import sqlalchemy as sa
 from alembic import op
-revision, down_revision, branch_labels, depends_on = "0002", "0001", None, None
+revision, down_revision, branch_labels, depends_on = "0003", "0002", None, None
 
 def upgrade():
     op.add_column("accounts", sa.Column("note", sa.Text))
@@ -138,13 +153,45 @@ def killed_before(statement: int, place: str, folder: Path) -> bool:
     return status != 0
 
 
-def test_f17_killed_at_each_statement_of_a_migration(place: str, store: Store, tmp_path: Path) -> None:
-    (tmp_path / "v0002_second.py").write_text(SECOND)
+@pytest.fixture
+def first_version(nowhere: str, time_: Any) -> Iterator[Store]:
+    """A store at version 0001, with two people and a dialogue with gold in it."""
+    Path(nowhere).parent.mkdir(exist_ok=True) if "://" not in nowhere else None
+    with Store(open_engine(store_url(nowhere)), time_.clock()) as store:
+        store.write(lambda transaction: migrate(transaction.connection, "0001"))
+        for name in ("ann", "ben"):
+            row = {"id": name, "role": "labeler", "status": "active", "skills": "[]", "created_ms": 1}
+            store.write(lambda transaction, row=row: insert_old(transaction, "accounts", row))
+        row = {"id": "d", "created_ms": 1, "sha256": hashlib.sha256(b"{}").hexdigest(), "content": "{}"}
+        store.write(lambda transaction: insert_old(transaction, "dialogues", row))
+        known = {
+            "dialogue": "d",
+            "turn": 1,
+            "code": "C1",
+            "present": True,
+            "source": "expert",
+            "retired": False,
+        }
+        store.write(lambda transaction: insert_old(transaction, "gold", {**known, "at_ms": 1}))
+        yield store
+
+
+def insert_old(transaction: Transaction, table: str, row: dict[str, Any]) -> None:
+    names = ", ".join(row)
+    values = ", ".join(f":{name}" for name in row)
+    transaction.run(text(f"INSERT INTO {table} ({names}) VALUES ({values})"), row)
+
+
+def test_f17_killed_at_each_statement_of_two_migrations(
+    nowhere: str, first_version: Store, tmp_path: Path
+) -> None:
+    (tmp_path / "v0003_next.py").write_text(NEXT)
+    store, place = first_version, nowhere
+    before = tables_of(store)
     statement, step, after_backup = 1, STRIDE, 0
     while killed_before(statement, place, tmp_path):
-        assert (store.read(version), has_note(store)) == (VERSION, False)
+        assert (store.read(version), tables_of(store)) == ("0001", before), "the old version still runs"
         verify(store)
-        annotations.own(store, "ann")  # the old version still runs
         if not (tmp_path / f"backup-{statement}" / "manifest.json").exists():
             statement += step
         elif step > 1:  # the backup is done: from here on every statement
@@ -154,18 +201,41 @@ def test_f17_killed_at_each_statement_of_a_migration(place: str, store: Store, t
             after_backup += 1
             statement += 1
     assert (tmp_path / f"backup-{statement}" / "manifest.json").exists()
-    assert (store.read(version), has_note(store)) == ("0002", True)
-    assert rows(store, "SELECT DISTINCT note FROM accounts") == [("moved",)]
-    assert after_backup > 6, "it was killed at the statements of the migration, too"
+    assert store.read(version) == "0003"
+    assert rows(store, "SELECT id, note, since FROM accounts ORDER BY id") == [
+        ("ann", "moved", 0), ("ben", "moved", 0),
+    ]  # fmt: skip
+    assert rows(store, "SELECT dialogue, doubt FROM gold") == [("d", None)]
+    assert after_backup > 10, "it was killed at the statements of the migrations, too"
     verify(store)
 
 
-def has_note(store: Store) -> bool:
-    columns = store.read(lambda transaction: inspect(transaction.connection).get_columns("accounts"))
-    return "note" in [column["name"] for column in columns]
+def test_a_store_of_the_first_version_is_upgraded_and_works(
+    nowhere: str, first_version: Store, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    with pytest.raises(ConfigError, match="version 0001"):
+        Store.open(nowhere)
+    assert upgrade(nowhere, backup_to=tmp_path / "b") == ("0001", tmp_path / "b")
+    on_file = "://" not in nowhere
+    other = str(tmp_path / "other.sqlite") if on_file else request.getfixturevalue("postgres").new()
+    restore(tmp_path / "b", other)  # an older backup stays older
+    assert upgrade(other, backup_to=tmp_path / "b2") == ("0001", tmp_path / "b2")
+    for place in (nowhere, other):
+        with Store.open(place) as store:
+            assert annotations.own(store, "ann") == ()
+            verify(store)
 
 
-def test_the_first_migration_makes_what_the_schema_says(nowhere: str) -> None:
+def tables_of(store: Store) -> dict[str, list[str]]:
+    with store.engine.connect() as connection:
+        inspector = inspect(connection)
+        return {
+            name: [column["name"] for column in inspector.get_columns(name)]
+            for name in inspector.get_table_names()
+        }
+
+
+def test_the_migrations_make_what_the_schema_says(nowhere: str) -> None:
     from alembic.autogenerate import compare_metadata
     from alembic.migration import MigrationContext
 
@@ -191,13 +261,14 @@ def test_f18_backup_under_writes_then_restore(
     place: str, elsewhere: str, store: Store, made: Any, drivers: Any, tmp_path: Path
 ) -> None:
     dialogues.add(store, "lea", [made.dialogue("d-rob")])
-    writer = drivers.start("write", place, "rob", 0.01, tmp_path / "told")
+    writer = drivers.start("write", place, "rob", F18_WRITES, tmp_path / "told")
     drivers.told(tmp_path / "told", at_least=20)
     before = {key for key, _ in drivers.told(tmp_path / "told")}
     folder = backup(store, tmp_path / "backup")
     drivers.told(tmp_path / "told", at_least=len(before) + 3)
     writer.kill()
     writer.wait()
+    print(f"\nF18 {rate(drivers.told(tmp_path / 'told')):.0f} writes a second of {F18_WRITES:.0f} asked")
     restore(folder, elsewhere)
     with Store.open(elsewhere) as restored:
         verify(restored)

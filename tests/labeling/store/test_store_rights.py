@@ -6,14 +6,20 @@ from typing import Any
 import pytest
 
 from detector.errors import InputRefused
-from detector.records import Label
+from detector.records import Dialogue, Example, Label, Turn
 from labeling.store import accounts, annotations, appeals, dialogues, draws, labels, leases, projects, tasks
+from labeling.store.crowd import control, doubt, exclusion, rules, standing
 from labeling.store.database.refusals import NotAllowed, StoreRefused
 from labeling.store.database.transactions import Store
 from labeling.store.records import Account, Gold, NewTask, Project
 from labeling.store.rights import ROLES
 
 ACTORS = {"labeler": "ann", "reviewer": "rob", "expert": "eve", "lead": "lea", "admin": "ada"}
+TURNS = (Turn(index=0, role="agent", text="Anything else?"),)
+EXAMPLE = Example(
+    dialogue=Dialogue(id="made", turns=TURNS), split="train",
+    labels=(Label(dialogue_id="made", turn=0, code="C1", probability=1.0, method="inject:x"),),
+)  # fmt: skip
 GOLD = Gold(dialogue="d1", turn=1, code="C1", present=True, source="expert")
 
 OPERATIONS: dict[str, tuple[str, Callable[[Store, str, Any], object]]] = {
@@ -37,6 +43,15 @@ OPERATIONS: dict[str, tuple[str, Callable[[Store, str, Any], object]]] = {
     "draw": ("lead", lambda s, a, m: draws.draw(s, a, draws.DrawConfig("p", n=1))),
     "put labels": ("lead", lambda s, a, m: labels.put(s, a, [])),
     "retire gold": ("lead", lambda s, a, m: labels.retire_gold(s, a, "d1")),
+    "bring controls in": ("lead", lambda s, a, m: control.bring_in(s, a, [EXAMPLE])),
+    "see doubts": ("expert", lambda s, a, m: doubt.waiting(s, a)),
+    "see what counts": ("reviewer", lambda s, a, m: list(annotations.counted(s, a))),
+    "see standings": ("lead", lambda s, a, m: standing.review(s, a)),
+    "apply the rules": ("lead", lambda s, a, m: standing.apply(s, a)),
+    "see the rules": ("lead", lambda s, a, m: rules.current(s, a)),
+    "replace the rules": ("lead", lambda s, a, m: rules.replace(s, a, rules.Rules())),
+    "ban": ("lead", lambda s, a, m: exclusion.ban(s, a, "ben", "copies")),
+    "ban a reviewer": ("admin", lambda s, a, m: exclusion.ban(s, a, "ria", "copies")),
     "suspend": ("lead", lambda s, a, m: accounts.set_status(s, a, "ben", "suspended")),
     "list accounts": ("lead", lambda s, a, m: accounts.listed(s, a)),
     "suspend a reviewer": ("admin", lambda s, a, m: accounts.set_status(s, a, "ria", "suspended")),

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from detector.errors import ConfigError
+from labeling.sampling import allocation, entropy, inclusion, stratified, uniform, weighted
 from labeling.store import dialogues, draws, leases, projects, tasks
 from labeling.store.database.refusals import StoreRefused
 from labeling.store.database.transactions import Store
 from labeling.store.records import Project
-from labeling.store.sampling import allocation, entropy, inclusion, stratified, uniform, weighted
 
 
 def test_inclusion_by_hand() -> None:

@@ -1,0 +1,111 @@
+"""``dialint label account create|list|status|password``: who may do what in the store."""
+
+from __future__ import annotations
+
+import sys
+
+from cyclopts import App
+
+from app.acting import DEFAULT, Acting
+from labeling.store.records import AccountRole, Status
+
+account = App(name="account", help="Make accounts, list them, and let them in or out.")
+
+
+@account.command(name="create")
+def create_account(
+    name: str,
+    *,
+    role: AccountRole,
+    skill: tuple[str, ...] = (),
+    agent: str | None = None,
+    training: bool = False,
+    acting: Acting = DEFAULT,
+) -> int:
+    """Make an account and print its one-time password. The first account of a store is an admin, and
+    nobody needs to act.
+
+    Parameters
+    ----------
+    name
+        What the person signs in with.
+    role
+        labeler, reviewer, expert, lead or admin; each may do all that the ones before it may.
+    skill
+        What the person can do; projects may ask for it.
+    agent
+        The person's id in dialogues, if they are an agent: they may appeal, and never judge themselves.
+    training
+        Begin in training: training pool and exam only.
+    """
+    from app.passwords import one_time_password
+    from labeling.store import accounts
+    from labeling.store.database.transactions import Store
+    from labeling.store.records import Account
+
+    password = one_time_password()
+    status: Status = "training" if training else "active"
+    new = Account(id=name, role=role, status=status, skills=skill, agent=agent)
+    if acting.account or role != "admin":
+        with acting.open() as (store, actor):
+            accounts.create(store, actor, new, password)
+    else:
+        with Store.open(acting.place.store) as store:
+            accounts.create_first(store, name, password)
+    _say(f"{name} ({role}), password for one sign-in: {password}")
+    return 0
+
+
+@account.command(name="list")
+def list_accounts(*, acting: Acting = DEFAULT) -> int:
+    """Show all accounts."""
+    from labeling.store import accounts
+
+    with acting.open() as (store, actor):
+        for one in accounts.listed(store, actor):
+            skills = f", {', '.join(one.skills)}" if one.skills else ""
+            agent = f", agent {one.agent}" if one.agent else ""
+            _say(f"{one.id}: {one.role}, {one.status}{skills}{agent}")
+    return 0
+
+
+@account.command(name="status")
+def set_account_status(name: str, status: Status, *, acting: Acting = DEFAULT) -> int:
+    """Suspend or ban an account, send it to training, or take it back in.
+
+    Parameters
+    ----------
+    name
+        The account.
+    status
+        active, training, suspended or banned.
+    """
+    from labeling.store import accounts
+
+    with acting.open() as (store, actor):
+        accounts.set_status(store, actor, name, status)
+    _say(f"{name} is {status} now")
+    return 0
+
+
+@account.command(name="password")
+def renew_password(name: str, *, acting: Acting = DEFAULT) -> int:
+    """Give an account a new one-time password and print it.
+
+    Parameters
+    ----------
+    name
+        The account.
+    """
+    from app.passwords import one_time_password
+    from labeling.store import accounts
+
+    password = one_time_password()
+    with acting.open() as (store, actor):
+        accounts.set_password(store, actor, name, password)
+    _say(f"{name}, password for one sign-in: {password}")
+    return 0
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")

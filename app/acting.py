@@ -1,0 +1,61 @@
+"""Which store a command works on, and as whom: the options that all commands on the store share.
+
+Whoever can open the store's file or database can do anything with it, so the command line asks for no
+password; the account says whose rights count and whose name the audit log gets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from app.db import StoreConfig
+from detector.errors import ConfigError
+
+if TYPE_CHECKING:
+    from labeling.store.database.transactions import Store
+
+
+@dataclass(frozen=True)
+class ActingConfig:
+    """Which store, and as whom."""
+
+    place: Annotated[StoreConfig, Parameter(name="*")] = field(default_factory=StoreConfig)
+    account: Annotated[str | None, Parameter(name="--as", env_var="DIALINT_ACCOUNT")] = None
+    """The account that acts; its rights count."""
+
+    @contextmanager
+    def open(self) -> Iterator[tuple[Store, str]]:
+        """The store and the name of the acting account.
+
+        Raises:
+            ConfigError: no account is named, or there is no store.
+        """
+        from labeling.store.database.transactions import Store
+
+        if not self.account:
+            raise ConfigError("E_OPTION", "--as: name the account that acts, or set DIALINT_ACCOUNT")
+        with Store.open(self.place.store) as store:
+            yield store, self.account
+
+
+Acting = Annotated[ActingConfig, Parameter(name="*")]
+DEFAULT = ActingConfig()
+"""What holds of a command that was told nothing."""
+
+OwnTaxonomy = Annotated[Path | None, Parameter(name="--taxonomy", help="A taxonomy of your own.")]
+
+
+@contextmanager
+def counting(what: str) -> Iterator[Callable[[int], None]]:
+    """A line that tells how many are done, on a terminal only."""
+    from rich.console import Console
+
+    console = Console(stderr=True, highlight=False, markup=False)
+    with console.status(what) as status:
+        yield lambda done: status.update(f"{what}: {done:,}")

@@ -1,0 +1,121 @@
+"""``dialint label calibration start|report`` and ``dialint label appeals``: people who agree on what an
+error is, and people who object."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import App, Parameter
+
+from app.acting import DEFAULT, Acting, OwnTaxonomy
+from detector.errors import OutputRefused
+from labeling.adjudication.rounds import Report, RoundConfig
+
+if TYPE_CHECKING:
+    from labeling.agreement.resampling import Estimate
+
+calibration = App(name="calibration", help="Give a group the same dialogues, and see who leans which way.")
+
+
+@calibration.command(name="start")
+def start_round(
+    *,
+    config: Annotated[RoundConfig, Parameter(name="*")],
+    taxonomy: OwnTaxonomy = None,
+    acting: Acting = DEFAULT,
+) -> int:
+    """Give the same dialogues, blind, to everybody with a skill."""
+    from detector.taxonomy import load
+    from labeling.adjudication.rounds import start
+
+    with acting.open() as (store, actor):
+        told = start(store, actor, config, load(taxonomy))
+    _say(f"{config.name}: {told.tasks} dialogues to {', '.join(told.people)}")
+    return 0
+
+
+@calibration.command(name="report")
+def report_round(
+    name: str,
+    *,
+    before: str | None = None,
+    json: Path | None = None,
+    taxonomy: OwnTaxonomy = None,
+    acting: Acting = DEFAULT,
+) -> int:
+    """Say how far the group agrees, now and before, and who is strict and who lenient.
+
+    Parameters
+    ----------
+    name
+        The round.
+    before
+        An earlier round to set it beside.
+    json
+        File for all figures; must not exist.
+    """
+    from detector.artifacts import write_json
+    from detector.taxonomy import load
+    from labeling.adjudication.rounds import report
+
+    if json is not None and json.exists():
+        raise OutputRefused("E_EXISTS", f"{json}: is there already; name another file")
+    with acting.open() as (store, actor):
+        told = report(store, actor, name, before, load(taxonomy))
+    if json is not None:
+        write_json(json, told.as_json())
+    _show(told)
+    return 0
+
+
+def _show(told: Report) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    screen = Console(highlight=False, markup=False)
+    agreement = Table("code", "alpha", "95 %", "tasks", "alpha before", box=None, pad_edge=False)
+    for one in told.agreement:
+        before = "-" if one.before is None else _figure(one.before)
+        agreement.add_row(one.code, _figure(one.now), _interval(one.now), str(one.now.n), before)
+    screen.print(agreement)
+    screen.print()
+    people = Table(
+        "who", "code", "yes", "others", "difference", "95 %", "dialogues", "", box=None, pad_edge=False
+    )
+    for row in told.leanings:
+        shares = (f"{row.yes:.0%}", f"{row.others:.0%}", f"{row.difference.value:+.3f}")
+        spread = _interval(row.difference)
+        people.add_row(row.worker, row.code, *shares, spread, str(row.difference.n), row.leans)
+    screen.print(people)
+
+
+def _figure(one: Estimate) -> str:
+    return "-" if one.value != one.value else f"{one.value:.3f}"
+
+
+def _interval(one: Estimate) -> str:
+    return "-" if one.low != one.low else f"{one.low:.3f} to {one.high:.3f}"
+
+
+def appeals(into: str, *, acting: Acting = DEFAULT) -> int:
+    """Give every open appeal to a blind second review; experts decide after it, in the console.
+
+    Parameters
+    ----------
+    into
+        Review project that is not pre-labelled.
+    """
+    from labeling.adjudication.disputes import open_reviews
+    from labeling.store.appeals import waiting
+
+    with acting.open() as (store, actor):
+        new = open_reviews(store, actor, into)
+        n = len(waiting(store, actor, 1000))
+    _say(f"{n} open appeals, {new} new tasks in {into}")
+    return 0
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")

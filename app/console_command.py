@@ -1,0 +1,92 @@
+"""``dialint console``: the review console in the browser, on this machine unless told otherwise.
+
+Makes the store if there is none and, where it has no account yet, one called ``admin`` whose one-time
+password is printed here and nowhere else. ``--demo`` uses a store of its own that is thrown away.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from detector.errors import ConfigError
+
+LOCAL = ("127.0.0.1", "localhost", "::1")
+
+
+@dataclass(frozen=True)
+class ConsoleConfig:
+    """Options of ``dialint console``."""
+
+    store: Annotated[str | None, Parameter(env_var="DIALINT_STORE")] = None
+    """A SQLite file, or postgresql://user@host/database; without it store.sqlite in $DIALINT_HOME."""
+
+    port: int = 8501
+    """The port the browser asks."""
+
+    address: str = "127.0.0.1"
+    """Where to listen. For other machines put a proxy with TLS before it: passwords cross here."""
+
+    demo: bool = False
+    """Show a throw-away store: the sample log, judged by the embedded release, and one account per role."""
+
+    idle_minutes: float = 30.0
+    """Sign out after this long without a click."""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.port <= 65535:
+            raise ConfigError("E_OPTION", "--port: expected 1 to 65535")
+        if self.idle_minutes <= 0:
+            raise ConfigError("E_OPTION", "--idle-minutes: expected more than 0")
+
+
+def console(*, config: Annotated[ConsoleConfig, Parameter(name="*")] = ConsoleConfig()) -> int:
+    """Open the review console.
+
+    Raises:
+        ConfigError: Streamlit is not installed, or the store cannot be used.
+        WorldError: the store cannot be reached, or the disk is full.
+    """
+    if find_spec("streamlit") is None:
+        raise ConfigError(
+            "E_EXTRA", "the console needs Streamlit: pip install -c constraints.txt -e '.[console,crowd]'"
+        )
+    from app.console.launch import FIRST, prepare, serve
+
+    with ExitStack() as at_end:
+        place = config.store
+        if config.demo:
+            place = _demo(at_end)
+        else:
+            password = prepare(place)
+            if password is not None:
+                _say(f"first start: sign in as {FIRST} with the one-time password {password}")
+        if config.address not in LOCAL:
+            _say(f"{config.address} can be reached from other machines, without TLS: put a proxy before it")
+        shown = config.address if ":" not in config.address else f"[{config.address}]"
+        _say(f"http://{shown}:{config.port}  (Ctrl-C ends it)")
+        return serve(config.port, config.address, place, config.idle_minutes * 60)
+
+
+def _demo(at_end: ExitStack) -> str:
+    from tempfile import TemporaryDirectory
+
+    from app.console.demo import make_demo
+
+    folder = Path(at_end.enter_context(TemporaryDirectory(prefix="dialint-demo-")))
+    _say("making the demo: the embedded release judges the sample log")
+    place = str(folder / "store.sqlite")
+    for name, password in make_demo(place).items():
+        _say(f"  {name:9} {password}")
+    return place
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()

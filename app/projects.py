@@ -1,0 +1,216 @@
+"""``dialint label project create|close|open``, ``plan``, ``route`` and ``status``: what is asked of whom,
+and how far it is."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import App, Parameter
+
+from app.acting import DEFAULT, Acting
+from detector.errors import ConfigError
+from labeling.routing.dispatch import Dispatched, RouteConfig
+from labeling.store.draws import DrawConfig
+from labeling.store.records import Project, Purpose
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+project = App(name="project", help="Make, close and open projects.")
+
+
+@dataclass(frozen=True)
+class ProjectConfig:
+    """What is asked of whom."""
+
+    codes: Annotated[tuple[str, ...], Parameter(consume_multiple=True)]
+    """Codes or categories to ask."""
+    purpose: Purpose = "label"
+    """label: people answer. review: reviewers confirm. adjudication: experts decide. calibration: all of
+    a group answer the same items."""
+    prelabelled: bool = False
+    """Show the model's verdict; without it people are blind."""
+    instructions: Path | None = None
+    """File with what labelers are told."""
+    overlap: int = 1
+    """Answers that are wanted of each task."""
+    most: int | None = None
+    """Most answers a task may come to ask for; 5, or --overlap if that is more."""
+    newcomer_until: int = 0
+    """Each answer by somebody with fewer answers than this asks for one more."""
+    skill: tuple[str, ...] = ()
+    """Skills that an account needs."""
+    fair_share: float | None = None
+    """Largest part of the answers that one account may give."""
+    control_share: float = 0.0
+    """Part of the tasks people get that are control tasks."""
+    lease_s: int = 900
+    """Seconds that a task stays in one's hands."""
+    deadline: datetime | None = None
+    """When work ends (UTC, if no time zone is named)."""
+    taxonomy: Path | None = None
+    """A taxonomy of your own."""
+
+    def project(self, name: str) -> Project:
+        """The project of that name.
+
+        Raises:
+            ConfigError: an unknown code, no readable instructions, or an option that cannot be.
+        """
+        from pydantic import ValidationError
+
+        from detector.taxonomy import load
+
+        taxonomy = load(self.taxonomy)
+        codes = tuple(dict.fromkeys(code.code for one in self.codes for code in taxonomy.select(one)))
+        values: dict[str, Any] = {
+            "id": name, "codes": codes, "purpose": self.purpose, "prelabelled": self.prelabelled,
+            "instructions": self._instructions(), "overlap": self.overlap,
+            "most": max(5, self.overlap) if self.most is None else self.most, "skills": self.skill,
+            "newcomer_until": self.newcomer_until, "fair_share": self.fair_share,
+            "control_share": self.control_share, "lease_s": self.lease_s, "deadline": self._deadline(),
+        }  # fmt: skip
+        try:
+            return Project(**values)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+            option = ".".join(str(part) for part in first["loc"]).replace("_", "-")
+            raise ConfigError("E_OPTION", f"--{option}: {first['msg']}") from None
+
+    def _instructions(self) -> str:
+        if self.instructions is None:
+            return ""
+        try:
+            return self.instructions.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError("E_PATH", f"{self.instructions}: {type(error).__name__}") from None
+
+    def _deadline(self) -> datetime | None:
+        if self.deadline is None or self.deadline.tzinfo is not None:
+            return self.deadline
+        return self.deadline.replace(tzinfo=UTC)
+
+
+@project.command(name="create")
+def create_project(
+    name: str, *, config: Annotated[ProjectConfig, Parameter(name="*")], acting: Acting = DEFAULT
+) -> int:
+    """Make a project, open for work; the same one again changes nothing.
+
+    Parameters
+    ----------
+    name
+        What it is called.
+    """
+    from labeling.store import projects
+
+    with acting.open() as (store, actor):
+        made = projects.create(store, actor, config.project(name))
+    _say(f"{made.id}: {made.purpose}, {len(made.codes)} codes, {made.overlap} answers a task")
+    return 0
+
+
+@project.command(name="close")
+def close_project(name: str, *, acting: Acting = DEFAULT) -> int:
+    """Give out no more tasks of a project; answers under way still count."""
+    return _set_state(name, "closed", acting)
+
+
+@project.command(name="open")
+def open_project(name: str, *, acting: Acting = DEFAULT) -> int:
+    """Give out tasks of a closed project again."""
+    return _set_state(name, "open", acting)
+
+
+def _set_state(name: str, state: str, acting: Acting) -> int:
+    from labeling.store import projects
+
+    with acting.open() as (store, actor):
+        projects.set_state(store, actor, name, state)
+    _say(f"{name} is {state} now")
+    return 0
+
+
+def plan(*, config: Annotated[DrawConfig, Parameter(name="*")], acting: Acting = DEFAULT) -> int:
+    """Draw tasks for a project by a stated design, each with its inclusion probability."""
+    from labeling.store.draws import draw
+
+    with acting.open() as (store, actor):
+        n = draw(store, actor, config)
+    _say(f"{config.project}: {n} tasks, {config.design}")
+    return 0
+
+
+def route(*, config: Annotated[RouteConfig, Parameter(name="*")], acting: Acting = DEFAULT) -> int:
+    """Turn the day's verdicts into work: accept, review, crowd or audit, within the day's budget."""
+    from labeling.routing.dispatch import dispatch
+
+    with acting.open() as (store, actor):
+        told = dispatch(store, actor, config)
+    _show(_routing(told))
+    _say(
+        f"{told.day}: {told.minutes:.0f} of {told.budget_minutes:.0f} minutes, "
+        + ("nothing given out (dry run)" if config.dry_run else f"{told.added} new tasks")
+    )
+    return 0
+
+
+def _routing(told: Dispatched) -> Table:
+    table = _table("fate", "dialogues", "minutes", "expected value")
+    for fate, n in sorted(told.fates.items()):
+        some = [one for one in told.routed if one.fate == fate]
+        minutes, value = sum(one.minutes for one in some), sum(one.value for one in some)
+        table.add_row(fate, f"{n:,}", f"{minutes:,.0f}", f"{value:,.1f}")
+    return table
+
+
+def status(name: str | None = None, *, acting: Acting = DEFAULT) -> int:
+    """Show how far the projects are, or one of them by pool.
+
+    Parameters
+    ----------
+    name
+        One project; all without it.
+    """
+    from labeling.store import projects
+    from labeling.store.tasks import queue_counts
+
+    with acting.open() as (store, actor):
+        listed = [pair for pair in projects.listed(store, actor) if name in (None, pair[0].id)]
+        if name is not None and not listed:
+            raise ConfigError("E_PROJECT", "there is no such project")
+        found = {one.id: queue_counts(store, actor, one.id) for one, _ in listed}
+    table = _table("project", "purpose", "state", "pool", "open", "full", "done", "progress", "deadline")
+    for one, state in listed:
+        deadline = one.deadline.strftime("%Y-%m-%d %H:%M") if one.deadline else "-"
+        for pool, counts in found[one.id].items():
+            total = sum(n for key, n in counts.items() if key != "withdrawn")
+            if total or pool == "main":
+                progress = f"{counts['done'] / total:.0%}" if total else "-"
+                cells = (f"{counts[key]:,}" for key in ("open", "full", "done"))
+                table.add_row(one.id, one.purpose, state, pool, *cells, progress, deadline)
+    _show(table)
+    return 0
+
+
+def _table(*headings: str) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for heading in headings:
+        table.add_column(heading)
+    return table
+
+
+def _show(table: Table) -> None:
+    from rich.console import Console
+
+    Console(highlight=False, markup=False).print(table)
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")

@@ -1,0 +1,143 @@
+"""``dialint import logs|verdicts|labels`` and ``dialint export labels|dataset|annotations``.
+
+Files into the store and out of it; labels and datasets also from files to files, with no store at all.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import App, Parameter
+
+from app.acting import DEFAULT, Acting, counting
+from detector.ingest.config import ReadConfig
+from labeling.dataset.making import DatasetConfig
+from labeling.platforms.import_labels import ImportConfig
+
+READ = ReadConfig()
+
+bring = App(name="import", help="Bring logs, verdicts and labels into the store.")
+give = App(name="export", help="Give labels, annotations and datasets to other tools.")
+give.command(
+    "labeling.platforms.export_labels:export_labels",
+    name="labels",
+    help="Write tasks or answers for Label Studio, Toloka, Prodigy, doccano, Argilla or a crowd table.",
+)
+
+
+@bring.command(name="logs")
+def logs_in(
+    *files: str,
+    acting: Acting = DEFAULT,
+    read: Annotated[ReadConfig, Parameter(name="*")] = READ,
+) -> int:
+    """Put the dialogues of logs into the store; the same logs again add nothing.
+
+    Parameters
+    ----------
+    files
+        Logs, or patterns.
+    """
+    from labeling.transfer.logs import bring_logs
+
+    with acting.open() as (store, actor), counting("dialogues") as told:
+        brought = bring_logs(store, actor, files, read, told)
+    _say(f"{brought.new} dialogues new, {brought.known} known, {brought.rejected.total()} rejected")
+    for code, n in brought.rejected.most_common():
+        _say(f"rejected, {code}: {n}")
+    return 0
+
+
+@bring.command(name="verdicts")
+def verdicts_in(file: Path, *, acting: Acting = DEFAULT) -> int:
+    """Put the verdicts of `dialint score` into the store; their dialogues must be there.
+
+    Parameters
+    ----------
+    file
+        A finished output of `dialint score`, its manifest beside it.
+    """
+    from labeling.transfer.logs import bring_verdicts
+
+    with acting.open() as (store, actor), counting("verdicts") as told:
+        brought = bring_verdicts(store, actor, file, told)
+    _say(f"{brought.new} verdicts new, {brought.known} known")
+    return 0
+
+
+@bring.command(name="labels")
+def labels_in(*, config: ImportConfig, acting: Acting = DEFAULT, source: str = "import") -> int:
+    """Read labels of Label Studio, Toloka, Prodigy, doccano, Argilla, a crowd table or our own.
+
+    With --out they go into a file, else into the store, where they are checked against its dialogues,
+    its accounts and the answers it has.
+
+    Parameters
+    ----------
+    source
+        Where labels for the store are from; makes their ids unique.
+    """
+    if config.out is not None:
+        from labeling.platforms.import_labels import import_labels
+
+        import_labels(config)
+        return 0
+    from labeling.transfer.labels import bring_labels
+
+    with acting.open() as (store, actor), counting("annotations") as told:
+        brought = bring_labels(store, actor, config, source, told)
+    _say(f"{brought.new} annotations new, {brought.taken - brought.new} known, {brought.rejected} rejected")
+    for bad in brought.first:
+        _say(f"{bad.file}, line {bad.line}, {bad.path}: {bad.code}, {bad.found}; expected {bad.expected}")
+    for reason, n in brought.left_out.items():
+        _say(f"left out, {reason}: {n}")
+    return 0
+
+
+@give.command(name="annotations")
+def annotations_out(out: Path, *, project: str | None = None, acting: Acting = DEFAULT) -> int:
+    """Write the annotations in the store as our JSON lines: the newest of each, of people who count.
+
+    Parameters
+    ----------
+    out
+        File to write (.jsonl); must not exist.
+    project
+        Answers of this project only.
+    """
+    from labeling.transfer.outgoing import export_annotations
+
+    with acting.open() as (store, actor):
+        manifest = export_annotations(store, actor, out, project)
+    _say(f"{out}: {manifest['files'][0]['rows']} annotations")
+    return 0
+
+
+@give.command(name="dataset")
+def dataset_out(*, config: DatasetConfig, project: str | None = None, acting: Acting = DEFAULT) -> int:
+    """Make examples with soft labels, preference pairs, splits and lineage of what people said.
+
+    From files, if --dialogues and --annotations are named, else from the store.
+
+    Parameters
+    ----------
+    project
+        Answers of this project only; from the store.
+    """
+    if config.dialogues or config.annotations:
+        from labeling.dataset.export import export_dataset
+
+        export_dataset(config)
+        return 0
+    from labeling.dataset.export import tell
+    from labeling.transfer.outgoing import export_dataset as export_stored
+
+    with acting.open() as (store, actor):
+        tell(export_stored(store, actor, config, project))
+    return 0
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")

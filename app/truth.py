@@ -1,0 +1,127 @@
+"""``dialint label aggregate|ask|adjudicate|accept``: from many answers to one truth."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from app.acting import DEFAULT, Acting, OwnTaxonomy
+from detector.errors import ConfigError
+from labeling.adjudication.agreed import AcceptConfig
+from labeling.adjudication.cases import AdjudicateConfig
+from labeling.consensus.asking import AskConfig
+from labeling.truth.aggregate import AggregateConfig
+
+FILES = AggregateConfig()
+COUNT = AcceptConfig()
+
+
+def aggregate(
+    *,
+    config: AggregateConfig = FILES,
+    project: str | None = None,
+    everything: bool = False,
+    least: float = 0.01,
+    taxonomy: OwnTaxonomy = None,
+    acting: Acting = DEFAULT,
+) -> int:
+    """Make one label a task, with its probability, from the answers of many people.
+
+    From a crowd table into a file with --annotations and --out; from the store into its labels with
+    --project or --everything, where the model's probabilities count as one more opinion.
+
+    Parameters
+    ----------
+    project
+        Project in the store whose answers count.
+    everything
+        All answers in the store count, also those that were imported.
+    least
+        A label in the store less probable than this is not written, unless it stands there already.
+    """
+    if config.annotations is not None or config.out is not None:
+        from labeling.truth.aggregate import aggregate as aggregate_files
+
+        if project is not None or everything:
+            raise ConfigError("E_OPTION", "labels are made of a table or of the store, not of both")
+        aggregate_files(config)
+        return 0
+    if (project is None) != everything:
+        raise ConfigError(
+            "E_OPTION", "name a table (--annotations, --out) or answers (--project, --everything)"
+        )
+    if config.method != "joint" or config.model is not None or config.soft != "truth" or config.last_wins:
+        raise ConfigError("E_OPTION", "in the store the method is joint, with the model that is there")
+    from detector.taxonomy import load
+    from labeling.consensus.settle import SettleConfig, settle
+
+    wanted = SettleConfig(project, least, config.share_workers)
+    with acting.open() as (store, actor):
+        told = settle(store, actor, wanted, load(taxonomy))
+    _say(
+        f"{told.labels:,} labels of {told.questions:,} questions: {told.sure:,} sure, {told.gold:,} known "
+        f"for certain, the model's word on {told.spoken:,}"
+    )
+    return 0
+
+
+def adjudicate(
+    *,
+    config: Annotated[AdjudicateConfig, Parameter(name="*")],
+    taxonomy: OwnTaxonomy = None,
+    acting: Acting = DEFAULT,
+) -> int:
+    """Give experts what is not settled: questions below a confidence, or on which people disagree."""
+    from detector.taxonomy import load
+    from labeling.adjudication.cases import adjudicate as open_cases
+
+    with acting.open() as (store, actor):
+        told = open_cases(store, actor, config, load(taxonomy))
+    _say(
+        f"{told.questions:,} questions: {told.unsure:,} below {config.sure:g}, people disagree on "
+        f"{told.disagree:,}; {told.cases:,} turns for experts, {told.added:,} of them new"
+    )
+    return 0
+
+
+def accept(
+    *,
+    config: Annotated[AcceptConfig, Parameter(name="*")] = COUNT,
+    taxonomy: OwnTaxonomy = None,
+    acting: Acting = DEFAULT,
+) -> int:
+    """Accept in bulk what all who were asked agree on. Counts; --apply makes it labels."""
+    from detector.taxonomy import load
+    from labeling.adjudication.agreed import accept_agreed
+
+    with acting.open() as (store, actor):
+        told = accept_agreed(store, actor, config, load(taxonomy))
+    done = f"{told.labels:,} labels written" if config.apply else "nothing written; --apply does"
+    _say(f"all agree on {told.yes + told.no:,} of {told.questions:,} questions, {told.yes:,} errors; {done}")
+    return 0
+
+
+def ask(
+    *,
+    config: Annotated[AskConfig, Parameter(name="*")],
+    taxonomy: OwnTaxonomy = None,
+    acting: Acting = DEFAULT,
+) -> int:
+    """End tasks that are sure enough, and ask for one answer more where they are not."""
+    from detector.taxonomy import load
+    from labeling.consensus.asking import ask as ask_again
+    from labeling.truth.overlap import Decision
+
+    with acting.open() as (store, actor):
+        told = ask_again(store, actor, config, load(taxonomy))
+    _say(
+        f"{told[Decision.STOP]:,} tasks are sure, {told[Decision.ASK]:,} ask for one answer more, "
+        f"{told[Decision.GIVE_UP]:,} are for experts"
+    )
+    return 0
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")

@@ -1,0 +1,154 @@
+"""Questions that are not settled become tasks for experts, one a turn, the dearest doubt first.
+
+A question is open if its posterior is not sure enough or, if asked for, people disagree at all. An expert
+who works on a case sees everything: verdict, every answer, every label. Decides nothing itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from detector.errors import ConfigError
+from detector.records import Label, Record, Verdict
+from detector.taxonomy import Taxonomy
+from labeling.annotation import Annotation
+from labeling.consensus.belief import Belief, believed
+from labeling.routing.policy import SeverityWeights
+from labeling.store import dialogues, labels
+from labeling.store.annotations import of_dialogue
+from labeling.store.database.refusals import NotAllowed
+from labeling.store.database.transactions import Store, Transaction, inside, reading
+from labeling.store.dialogues import MOST_PER_CALL
+from labeling.store.projects import existing
+from labeling.store.records import NewTask, TaskView
+from labeling.store.rights import authorised
+from labeling.store.tasks import add, view
+
+NAMED = 3
+"""Questions that a task's reason names, at most."""
+
+
+@dataclass(frozen=True)
+class AdjudicateConfig:
+    """What experts have to decide."""
+
+    into: str
+    """Adjudication project that gets the tasks."""
+    project: str | None = None
+    """Project whose answers are looked at; without one all answers in the store."""
+    sure: float = 0.9
+    """Probability of the likelier answer below which a question is open."""
+    disagreements: bool = False
+    """Also take every question on which people disagree, however sure the rest makes it."""
+    dry_run: bool = False
+    """Say how many there are, and make no task."""
+
+    def __post_init__(self) -> None:
+        if not 0.5 <= self.sure <= 1.0:
+            raise ConfigError("E_OPTION", "--sure: expected 0.5 to 1")
+
+
+@dataclass(frozen=True)
+class Opened:
+    """How many questions are `unsure`, on how many people `disagree`, how many `cases` (turns) these
+    make for experts, and how many of them are new (`added`)."""
+
+    questions: int
+    unsure: int
+    disagree: int
+    cases: int
+    added: int
+
+
+class Case(Record):
+    """All there is to know of a task that an expert decides."""
+
+    task: TaskView
+    verdict: Verdict | None
+    answers: tuple[Annotation, ...]
+    labels: tuple[Label, ...]
+
+
+def adjudicate(store: Store, actor: str, config: AdjudicateConfig, taxonomy: Taxonomy) -> Opened:
+    """Make a task of every turn with an open question; the same again adds nothing.
+
+    Raises:
+        NotAllowed: the actor does not plan.
+        StoreRefused: an unknown project.
+        ConfigError: `into` is not for adjudication, or nobody has answered anything.
+    """
+    codes = store.read(lambda transaction: _asked(transaction, actor, config.into))
+    if strangers := set(codes) - taxonomy.codes.keys():
+        raise ConfigError(
+            "E_CODE", f"{min(strangers)} is not in taxonomy {taxonomy.version}; --taxonomy names yours"
+        )
+    found = [one for one in believed(store, actor, config.project, taxonomy) if not one.gold]
+    chosen = [one for one in found if one.code in codes and is_open(one, config)]
+    new = cases(chosen, taxonomy, SeverityWeights())
+    added = 0
+    if not config.dry_run:
+        for start in range(0, len(new), MOST_PER_CALL):
+            added += add(store, actor, config.into, new[start : start + MOST_PER_CALL])
+    unsure = sum(one.confidence < config.sure for one in found)
+    return Opened(len(found), unsure, sum(not one.unanimous for one in found), len(new), added)
+
+
+def _asked(transaction: Transaction, actor: str, project: str) -> tuple[str, ...]:
+    authorised(transaction, actor, "plan")
+    into = existing(transaction, project)
+    if into.purpose != "adjudication":
+        raise ConfigError("E_OPTION", f"{into.id}: expected a project for adjudication")
+    return into.codes
+
+
+def is_open(one: Belief, config: AdjudicateConfig) -> bool:
+    """Whether an expert has to decide this."""
+    return one.confidence < config.sure or (config.disagreements and not one.unanimous)
+
+
+def cases(chosen: Iterable[Belief], taxonomy: Taxonomy, weights: SeverityWeights) -> list[NewTask]:
+    """A task for every turn with something chosen; its priority is the expected cost of leaving it as it
+    is: the sum of the probability of being wrong x the weight of the code's usual severity."""
+    turns: dict[tuple[str, int], list[Belief]] = {}
+    for one in chosen:
+        turns.setdefault((one.dialogue, one.turn), []).append(one)
+    return [
+        NewTask(
+            dialogue=dialogue,
+            turn=turn,
+            priority=sum(
+                (1.0 - one.confidence) * weights.of(taxonomy.codes[one.code].severity) for one in some
+            ),
+            why=f"open: {_told(some)}",
+        )
+        for (dialogue, turn), some in turns.items()
+    ]
+
+
+def _told(some: Collection[Belief]) -> str:
+    least_sure = sorted(some, key=lambda one: (one.confidence, one.code))
+    parts = [f"{one.code} {one.probability:.2f}, {one.n_yes} of {one.n_labelers}" for one in least_sure]
+    more = f" and {len(parts) - NAMED} more" if len(parts) > NAMED else ""
+    return "; ".join(parts[:NAMED]) + more
+
+
+@reading
+def case(transaction: Transaction, actor: str, task: int) -> Case:
+    """A case with everything that was said of its dialogue, for the expert who holds it or any other.
+
+    Raises:
+        NotAllowed: the actor does not decide, or there is no such task for experts.
+    """
+    authorised(transaction, actor, "decide")
+    seen = inside(view)(transaction, actor, task)
+    if existing(transaction, seen.project).purpose != "adjudication":
+        raise NotAllowed("E_RIGHT", "only tasks of adjudication are shown with all answers")
+    name = seen.dialogue.id
+    whole, verdict = inside(dialogues.read)(transaction, actor, name)
+    return Case(
+        task=seen.model_copy(update={"dialogue": whole, "verdict": verdict}),
+        verdict=verdict,
+        answers=inside(of_dialogue)(transaction, actor, name),
+        labels=inside(labels.of_dialogue)(transaction, actor, name),
+    )

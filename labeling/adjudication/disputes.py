@@ -1,0 +1,211 @@
+"""Disputes: an appeal gets a blind second review by somebody who has no part, and only then a decision.
+
+The second reviewer answers a task of a review project that is not pre-labelled: no verdict, no statement,
+no other answers. The expert who decides sees all of it and must not have reviewed the dialogue either.
+Overturned: the error is not there. Upheld: it is. Amended: another finding is right in its place. Each
+becomes gold; what is amended also becomes an expert's annotation.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from sqlalchemy import select
+
+from detector.errors import ConfigError
+from detector.records import Dialogue, Finding, Record, Verdict
+from labeling.annotation import Annotation
+from labeling.store import appeals, leases
+from labeling.store.annotations import REVIEWING, of_dialogue, review
+from labeling.store.database.refusals import StoreRefused
+from labeling.store.database.schema import annotation_rows, tasks
+from labeling.store.database.schema import appeals as appeal_rows
+from labeling.store.database.transactions import Store, Transaction, inside, reading, writing
+from labeling.store.dialogues import MOST_PER_CALL, read
+from labeling.store.labels import put_gold
+from labeling.store.projects import existing
+from labeling.store.records import Appeal, Gold, Lease, NewTask, Outcome
+from labeling.store.rights import authorised
+from labeling.store.tasks import add, annotation_of
+
+WHY = "appeal"
+PART = "has a part in this dialogue"
+
+
+class Dispute(Record):
+    """An appeal with all that an expert needs to decide it. `second` are the blind second reviews."""
+
+    appeal: Appeal
+    dialogue: Dialogue
+    verdict: Verdict | None
+    answers: tuple[Annotation, ...]
+    second: tuple[Annotation, ...]
+
+
+def open_reviews(store: Store, actor: str, project: str) -> int:
+    """Make a task of every turn with an open appeal, for blind second review in `project`; how many are
+    new.
+
+    Raises:
+        NotAllowed: the actor does not plan.
+        ConfigError: the project is not for review, or pre-labelled.
+    """
+    turns = store.read(lambda transaction: _disputed(transaction, actor, project))
+    new = [NewTask(dialogue=dialogue, turn=turn, why=WHY) for dialogue, turn in turns]
+    pieces = (new[start : start + MOST_PER_CALL] for start in range(0, len(new), MOST_PER_CALL))
+    return sum(add(store, actor, project, piece) for piece in pieces)
+
+
+def _disputed(transaction: Transaction, actor: str, project: str) -> list[tuple[str, int]]:
+    authorised(transaction, actor, "plan")
+    into = existing(transaction, project)
+    if into.purpose != "review" or into.prelabelled:
+        raise ConfigError("E_OPTION", f"{project}: expected a blind project for review")
+    rows = transaction.run(
+        select(appeal_rows.c.dialogue, appeal_rows.c.turn, appeal_rows.c.code)
+        .where(appeal_rows.c.state == "open")
+        .order_by(appeal_rows.c.id)
+    ).all()
+    if missing := sorted({row.code for row in rows} - set(into.codes)):
+        raise ConfigError("E_OPTION", f"{project} does not ask of {', '.join(missing)}, which is disputed")
+    return list(dict.fromkeys((row.dialogue, row.turn) for row in rows))
+
+
+def claim_second(store: Store, actor: str, project: str) -> Lease | None:
+    """The next task for blind second review, or none. Tasks of dialogues in which the actor has a part
+    are skipped for good.
+
+    Raises:
+        NotAllowed: the actor does not review.
+        StoreRefused: the project is closed or past its deadline.
+    """
+    while lease := leases.claim(store, actor, project):
+        if not store.read(partial(has_part, account=actor, dialogue=lease.dialogue)):
+            return lease
+        leases.skip(store, actor, lease.task, lease.token, PART)
+    return None
+
+
+def has_part(transaction: Transaction, account: str, dialogue: str) -> bool:
+    """Whether the account appealed in this dialogue, or answered of it but by blind second reviews."""
+    appealed = select(appeal_rows.c.id).where(
+        appeal_rows.c.dialogue == dialogue, appeal_rows.c.account == account
+    )
+    second = select(tasks.c.id).where(tasks.c.dialogue == dialogue, tasks.c.why == WHY)
+    answered = select(annotation_rows.c.id).where(
+        annotation_rows.c.dialogue == dialogue,
+        annotation_rows.c.labeler == account,
+        annotation_rows.c.task.is_(None) | annotation_rows.c.task.not_in(second),
+    )
+    return any(transaction.run(one.limit(1)).first() for one in (appealed, answered))
+
+
+@reading
+def dispute(transaction: Transaction, actor: str, number: int) -> Dispute:
+    """An appeal with dialogue, verdict, answers and blind second reviews, for those who decide.
+
+    Raises:
+        NotAllowed: the actor does not decide.
+        StoreRefused: no such appeal.
+    """
+    authorised(transaction, actor, "decide")
+    row = _appeal(transaction, number)
+    dialogue, verdict = inside(read)(transaction, actor, row.dialogue)
+    return Dispute(
+        appeal=Appeal(**{name: getattr(row, name) for name in Appeal.model_fields}),
+        dialogue=dialogue,
+        verdict=verdict,
+        answers=inside(of_dialogue)(transaction, actor, row.dialogue),
+        second=second_reviews(transaction, row),
+    )
+
+
+def _appeal(transaction: Transaction, number: int) -> Any:
+    row = transaction.run(select(appeal_rows).where(appeal_rows.c.id == number)).one_or_none()
+    if row is None:
+        raise StoreRefused("E_APPEAL", "no such appeal")
+    return row
+
+
+def second_reviews(transaction: Transaction, appeal: Any) -> tuple[Annotation, ...]:
+    """Blind answers to the disputed turn and code by reviewers who had no part, oldest first; rights are
+    the caller's care."""
+    rows = transaction.run(
+        select(annotation_rows)
+        .join(tasks, tasks.c.id == annotation_rows.c.task)
+        .where(tasks.c.dialogue == appeal.dialogue, tasks.c.turn == appeal.turn, tasks.c.why == WHY)
+        .where(annotation_rows.c.kind.in_(REVIEWING), annotation_rows.c.seen_verdict.is_(False))
+        .order_by(annotation_rows.c.id)
+    ).all()
+    return tuple(
+        found
+        for row in rows
+        if appeal.code in (found := annotation_of(row)).codes
+        and not has_part(transaction, row.labeler, row.dialogue)
+    )
+
+
+@writing(repeatable=True)
+def settle_appeal(
+    transaction: Transaction,
+    actor: str,
+    number: int,
+    outcome: Outcome,
+    reason: str,
+    corrected: Finding | None = None,
+) -> Appeal:
+    """Decide an open appeal after its blind second review; the same again changes nothing.
+
+    Raises:
+        NotAllowed: the actor does not decide, or has a part in the dialogue.
+        StoreRefused: no such appeal, no second review yet, settled otherwise already, no reason, or a
+            corrected finding where there should be none, or none where there should be one.
+    """
+    authorised(transaction, actor, "decide")
+    row = _appeal(transaction, number)
+    if (corrected is not None) != (outcome == "amended"):
+        raise StoreRefused("E_APPEAL", "amended, and nothing else, needs the finding that is right")
+    if corrected is not None and corrected.turn != row.turn:
+        raise StoreRefused("E_APPEAL", f"the corrected finding must lie in turn {row.turn}")
+    if not second_reviews(transaction, row):
+        raise StoreRefused("E_APPEAL", "the blind second review comes first")
+    decided = inside(appeals.decide)(transaction, actor, number, outcome, reason)
+    for code, present in _known(row.code, outcome, corrected).items():
+        gold = Gold(
+            dialogue=row.dialogue, turn=row.turn, code=code, present=present, source="appeal", reason=reason
+        )
+        put_gold(transaction, actor, gold)
+    if corrected is not None:
+        _annotate(transaction, actor, row, corrected)
+    return decided
+
+
+def _known(code: str, outcome: Outcome, corrected: Finding | None) -> dict[str, bool]:
+    """What an outcome says of the codes of the turn."""
+    if corrected is not None:
+        return {code: False, corrected.code: True}  # in this order: they may be the same
+    return {code: outcome == "upheld"}
+
+
+def _annotate(transaction: Transaction, actor: str, appeal: Any, corrected: Finding) -> None:
+    """The corrected finding as the expert's word on the turn, newer than any review there is."""
+    item = (annotation_rows.c.dialogue == appeal.dialogue, annotation_rows.c.turn == appeal.turn)
+    newest = (
+        select(annotation_rows.c.id)
+        .where(*item, annotation_rows.c.task.is_(None))
+        .order_by(annotation_rows.c.id.desc())
+        .limit(1)
+    )
+    expected = transaction.run(newest).scalar_one_or_none()
+    codes = tuple(dict.fromkeys((appeal.code, corrected.code)))
+    inside(review)(
+        transaction,
+        actor,
+        appeal.dialogue,
+        f"appeal:{appeal.id}",
+        codes,
+        [corrected],
+        expected=expected,
+        turn=appeal.turn,
+    )

@@ -1,0 +1,150 @@
+"""Answers about dialogues as questions: one turn and code, yes or no, by whom; and the model's odds.
+
+Takes annotations in the order in which they were made; of one person the last answer to a question
+counts. A code of dialogue scope is one question, whatever turn it was found in. Where somebody answered
+with the verdict in view, the model is left out: it would be counted twice. Holds no dialogue text.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from detector.records import Dialogue, Verdict
+from labeling.annotation import Annotation, judged_turns, questions_in
+from labeling.dataset.opinions import agreed_span
+from labeling.truth.answers import Answers, Floats
+
+ANSWERS = ("no", "yes")
+ANYWHERE = -1
+"""The turn of a question that is asked of a whole dialogue."""
+
+
+class Item(NamedTuple):
+    """What is asked: is the code in this turn (or `ANYWHERE`) of the dialogue?"""
+
+    dialogue: str
+    turn: int
+
+
+@dataclass(frozen=True)
+class Known:
+    """What must be known of a dialogue: the turns that can hold an error, and the model's
+    probabilities by turn and code, if it told them."""
+
+    judged: tuple[int, ...]
+    probabilities: Mapping[int, Mapping[str, float]] | None
+
+    @classmethod
+    def of(cls, dialogue: Dialogue, verdict: Verdict | None) -> Known:
+        """What `dialogue` and the verdict on it tell."""
+        told = verdict.probabilities if verdict is not None and verdict.status == "scored" else None
+        return cls(judged_turns(dialogue), told)
+
+    def probability(self, turn: int, code: str) -> float:
+        """The model's, of a turn or, `ANYWHERE`, the highest of any; NaN where it is silent."""
+        turns = self.judged if turn == ANYWHERE else (turn,)
+        told = [codes[code] for one in turns if code in (codes := (self.probabilities or {}).get(one, {}))]
+        return max(told, default=float("nan"))
+
+
+@dataclass
+class CodeAnswers:
+    """All that was said of one code: `said` by item and person, `spans` (turn, start, end) of the findings,
+    and the items of which somebody had `seen` the verdict."""
+
+    said: dict[Item, dict[str, bool]] = field(default_factory=dict)
+    spans: dict[Item, dict[str, list[tuple[int, int, int]]]] = field(default_factory=dict)
+    seen: set[Item] = field(default_factory=set)
+
+    def table(self, workers: Mapping[str, int]) -> Answers:
+        """The crowd table: tasks in the order of `said`, labels no and yes."""
+        rows = [
+            (place, workers[who], yes)
+            for place, votes in enumerate(self.said.values())
+            for who, yes in votes.items()
+        ]
+        columns = np.array(rows, np.int32).reshape(-1, 3)
+        task, worker, label = np.ascontiguousarray(columns.T)
+        names = tuple(f"{item.dialogue}/{item.turn}" for item in self.said)
+        return Answers(task, worker, label, names, tuple(workers), ANSWERS)
+
+    def place(self, item: Item, judged: tuple[int, ...]) -> tuple[int, int | None, int | None]:
+        """The turn of an item, where most found it, else the last; and the evidence most agree on."""
+        found = [span for spans in self.spans.get(item, {}).values() for span in spans]
+        if item.turn != ANYWHERE:
+            turn = item.turn
+        elif found:
+            turns = Counter(turn for turn, _, _ in found)
+            turn = max(turns, key=lambda one: (turns[one], -one))
+        else:
+            turn = judged[-1]
+        return turn, *agreed_span([(start, end) for where, start, end in found if where == turn])
+
+
+@dataclass
+class Gathered:
+    """Answers by code, and all who gave any."""
+
+    codes: dict[str, CodeAnswers]
+    workers: dict[str, int]
+    known: dict[str, Known]
+
+    def tables(self) -> dict[str, Answers]:
+        """The crowd table of each code; all share the workers."""
+        return {code: self.codes[code].table(self.workers) for code in sorted(self.codes)}
+
+    def model(self, code: str) -> Floats:
+        """The model's probabilities of no and yes, shape (items, 2), NaN where it is silent or seen."""
+        answers = self.codes[code]
+        yes = np.array(
+            [
+                float("nan")
+                if item in answers.seen
+                else self.known[item.dialogue].probability(item.turn, code)
+                for item in answers.said
+            ],
+            float,
+        )
+        return np.column_stack([1.0 - yes, yes])
+
+
+def gathered(
+    annotations: Iterable[Annotation], known: Callable[[str], Known], of_dialogue: frozenset[str]
+) -> Gathered:
+    """All answers of people in `annotations`, oldest first; what a model said there is passed over.
+
+    `known` is asked once for each dialogue. `of_dialogue` are the codes of dialogue scope.
+    """
+    found = Gathered({}, {}, {})
+    for one in annotations:
+        if one.kind == "model":
+            continue
+        if one.dialogue_id not in found.known:
+            found.known[one.dialogue_id] = known(one.dialogue_id)
+        _take_in(found, one, of_dialogue)
+    return found
+
+
+def _take_in(found: Gathered, one: Annotation, of_dialogue: frozenset[str]) -> None:
+    found.workers.setdefault(one.labeler, len(found.workers))
+    judged = found.known[one.dialogue_id].judged
+    fresh: dict[tuple[str, Item], list[tuple[int, int, int]]] = {}
+    for turn, code, findings in questions_in(one, judged, of_dialogue):
+        if turn in judged:
+            item = Item(one.dialogue_id, ANYWHERE if code in of_dialogue else turn)
+            spans = fresh.setdefault((code, item), [])
+            spans += [(finding.turn, finding.start, finding.end) for finding in findings]
+    for (code, item), spans in fresh.items():
+        answers = found.codes.setdefault(code, CodeAnswers())
+        answers.said.setdefault(item, {})[one.labeler] = bool(spans)
+        if spans:
+            answers.spans.setdefault(item, {})[one.labeler] = spans
+        else:
+            answers.spans.get(item, {}).pop(one.labeler, None)
+        if one.seen_verdict:
+            answers.seen.add(item)

@@ -1,0 +1,136 @@
+"""Beliefs become labels in the store: one a turn and code, replaced when more is known.
+
+Three methods, the surer before the less sure where a question has several: ``expert`` (gold), ``agreed``
+(bulk acceptance) and ``joint`` (people and model). What nobody found, is improbable and was never a label
+is not written: a turn and code without a label is held to be free of that error. What somebody found, or
+was a label before, is written however improbable it is, or the older opinion would stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from sqlalchemy import select
+
+from detector.errors import ConfigError
+from detector.records import Label
+from detector.taxonomy import Taxonomy
+from labeling.consensus.belief import Belief, believed
+from labeling.store.database.schema import labels as label_rows
+from labeling.store.database.transactions import Store, Transaction
+from labeling.store.labels import put
+
+METHODS = ("expert", "agreed", "joint")
+"""The surest first."""
+PIECE = 500
+
+
+@dataclass(frozen=True)
+class SettleConfig:
+    """Which answers become labels."""
+
+    project: str | None = None
+    """Project whose answers count; without one all answers in the store."""
+    least: float = 0.01
+    """A label less probable than this is not written, unless somebody found it or one stands there."""
+    share_workers: bool = False
+    """Learn what a person is like from all codes together."""
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.least <= 0.5:
+            raise ConfigError("E_OPTION", "--least: expected 0 to 0.5")
+
+
+@dataclass(frozen=True)
+class Settled:
+    """What was written: `labels` of `questions`, `sure` of which have a confidence of 0.95 or more,
+    `spoken` with the model's word, `gold` known for sure."""
+
+    labels: int
+    questions: int
+    sure: int
+    spoken: int
+    gold: int
+
+
+SURE = 0.95
+
+
+def settle(store: Store, actor: str, config: SettleConfig, taxonomy: Taxonomy) -> Settled:
+    """Aggregate and write; what was written.
+
+    Raises:
+        NotAllowed: the actor does not plan.
+        ConfigError: nobody has answered anything.
+    """
+    found = believed(store, actor, config.project, taxonomy, share_workers=config.share_workers)
+    needed = [one for one in found if one.gold or one.n_yes or one.probability >= config.least]
+    rest = [one for one in found if not (one.gold or one.n_yes or one.probability >= config.least)]
+    written = write(store, actor, [_label(one) for one in needed])
+    written += write(store, actor, [_label(one) for one in rest], over=True)
+    return Settled(
+        labels=written,
+        questions=len(found),
+        sure=sum(one.confidence >= SURE for one in found),
+        spoken=sum(one.model is not None for one in found),
+        gold=sum(one.gold for one in found),
+    )
+
+
+def _label(one: Belief) -> Label:
+    return as_label(one, "expert" if one.gold else "joint", one.probability)
+
+
+def as_label(one: Belief, method: str, probability: float) -> Label:
+    """A belief as a label of that method."""
+    return Label(
+        dialogue_id=one.dialogue,
+        turn=one.turn,
+        code=one.code,
+        probability=probability,
+        method=method,
+        n_labelers=one.n_labelers,
+        start=one.start,
+        end=one.end,
+    )
+
+
+def write(store: Store, actor: str, wanted: Sequence[Label], *, over: bool = False) -> int:
+    """Put labels in, with `over` only those of turns and codes that have one already; how many.
+
+    Raises:
+        NotAllowed: the actor does not plan.
+    """
+    n = 0
+    for start in range(0, len(wanted), PIECE):
+        piece = list(wanted[start : start + PIECE])
+        if over:
+            there = store.read(partial(_there, some=piece))
+            piece = [one for one in piece if (one.dialogue_id, one.turn, one.code) in there]
+        if piece:
+            put(store, actor, piece)
+        n += len(piece)
+    return n
+
+
+def _there(transaction: Transaction, some: Sequence[Label]) -> set[tuple[str, int, str]]:
+    ids = {one.dialogue_id for one in some}
+    columns = (label_rows.c.dialogue, label_rows.c.turn, label_rows.c.code)
+    rows = transaction.run(select(*columns).where(label_rows.c.dialogue.in_(ids)))
+    return {(row.dialogue, row.turn, row.code) for row in rows}
+
+
+def surest(found: Iterable[Label]) -> Iterator[Label]:
+    """Of the labels of one dialogue the surest of each turn and code, in their order."""
+    best: dict[tuple[int, str], Label] = {}
+    for one in found:
+        key = (one.turn, one.code)
+        if key not in best or _rank(one) < _rank(best[key]):
+            best[key] = one
+    yield from best.values()
+
+
+def _rank(one: Label) -> int:
+    return METHODS.index(one.method) if one.method in METHODS else len(METHODS)

@@ -1,0 +1,1 @@
+"""How good each labeler's work is, code by code, and what it costs."""

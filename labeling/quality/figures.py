@@ -1,0 +1,83 @@
+"""Figures with their intervals, and when there is too little to give one."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from labeling.truth.answers import Floats
+
+Z = 1.959964
+WIDEST = 0.5
+"""An interval wider than this on a scale from 0 to 1 says nothing: no figure is given."""
+LEAST = 5
+"""Answers from which a median or a mean difference is given."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A value with its 95 % interval, out of `n` answers; all none where these are not enough."""
+
+    n: int
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+def share(successes: float, n: int) -> Figure:
+    """A share with its interval; successes may be expected ones.
+
+    Source: Wilson 1927; for a sum of probabilities the interval is too wide rather than too narrow.
+    """
+    if n == 0:
+        return Figure(0)
+    value = successes / n
+    centre = (value + Z**2 / (2 * n)) / (1 + Z**2 / n)
+    half = Z * math.sqrt(value * (1 - value) / n + Z**2 / (4 * n**2)) / (1 + Z**2 / n)
+    return _told(n, value, max(0.0, centre - half), min(1.0, centre + half))
+
+
+def mean(values: Floats) -> Figure:
+    """The mean of values from -1 to 1 with its interval by Student's t."""
+    from scipy.special import stdtrit
+
+    n = len(values)
+    if n < LEAST:
+        return Figure(n)
+    value = float(values.mean())
+    half = float(stdtrit(n - 1, 0.975)) * float(values.std(ddof=1)) / math.sqrt(n)
+    return _told(n, value, max(-1.0, value - half), min(1.0, value + half))
+
+
+def _told(n: int, value: float, low: float, high: float) -> Figure:
+    return Figure(n, value, low, high) if high - low <= WIDEST else Figure(n)
+
+
+@dataclass(frozen=True)
+class Speed:
+    """Seconds an annotation takes: median and quartiles of `n`, none where these are not enough."""
+
+    n: int
+    median: float | None = None
+    first_quartile: float | None = None
+    third_quartile: float | None = None
+
+
+def speed(seconds: list[float]) -> Speed:
+    """The quartiles of `seconds`."""
+    if len(seconds) < LEAST:
+        return Speed(len(seconds))
+    first, middle, third = np.percentile(seconds, (25, 50, 75)).tolist()
+    return Speed(len(seconds), middle, first, third)
+
+
+def information(prior: Floats, confusion: Floats) -> Floats:
+    """Bits that one answer tells of the truth, shape (workers,), 0 to log2 of the labels: the mutual
+    information of truth and answer. `prior` has shape (labels,), `confusion` (workers, truth, answer).
+    """
+    answers = np.einsum("k,wkl->wl", prior, confusion)
+    ratio = confusion / np.maximum(answers[:, None, :], 1e-300)
+    logs = np.log2(np.where(confusion > 0, ratio, 1.0))
+    return np.asarray(np.maximum(0.0, np.einsum("k,wkl,wkl->w", prior, confusion, logs)), float)

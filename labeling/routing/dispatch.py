@@ -1,0 +1,204 @@
+"""A day's plan over the store: verdicts read, tasks put into a review project and a blind label project.
+
+Reads the newest verdict of each dialogue that came in on the day, and of the days of the backlog before
+it. What it gave out is told by the tasks themselves (their `why` names the day), so the same plan twice
+adds nothing, and a second plan of the same day knows what is spent. Reads in pages, so that nobody waits;
+keeps one small candidate a dialogue in memory.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+from sqlalchemy import Row, Select, select, tuple_
+
+from detector.errors import ConfigError
+from detector.records import Severity
+from detector.taxonomy import load as load_taxonomy
+from labeling.routing.candidates import Candidate, candidate
+from labeling.routing.plan import WORK, Fate, Routed, allotted
+from labeling.routing.policy import Policy
+from labeling.routing.policy import load as load_policy
+from labeling.store.database.schema import tasks, verdicts
+from labeling.store.database.transactions import Store, Transaction
+from labeling.store.dialogues import MOST_PER_CALL, verdict_of
+from labeling.store.projects import existing
+from labeling.store.records import NewTask
+from labeling.store.rights import authorised
+from labeling.store.tasks import add
+
+PAGE = 2000
+DAY_MS = 86_400_000
+MARK = "routed"
+
+
+@dataclass(frozen=True)
+class RouteConfig:
+    """What is routed where."""
+
+    review: str
+    """Review project, pre-labelled: a person confirms what was found."""
+    label: str
+    """Label project, blind: doubtful findings for the crowd, and the audit."""
+    policy: Path | None = None
+    """Policy (YAML): thresholds, weights, minutes, budget; without it one that suits most."""
+    day: date | None = None
+    """Day whose verdicts are routed and whose budget is spent (UTC); today if none is named."""
+    seed: int = 0
+    """Draw of the audit: keep it, or a dialogue could be drawn twice."""
+    taxonomy: Path | None = None
+    """A taxonomy of your own."""
+    dry_run: bool = False
+    """Say what would be given out, and give nothing out."""
+
+    def __post_init__(self) -> None:
+        if self.review == self.label:
+            raise ConfigError("E_OPTION", "--review and --label must name two projects")
+
+
+@dataclass(frozen=True)
+class Dispatched:
+    """A plan and what came of it: `added` counts the tasks that are new."""
+
+    day: date
+    routed: tuple[Routed, ...]
+    added: int
+    budget_minutes: float
+
+    @property
+    def fates(self) -> Counter[Fate]:
+        """How many dialogues of each fate."""
+        return Counter(one.fate for one in self.routed)
+
+    @property
+    def minutes(self) -> float:
+        """People's minutes that the day's work takes."""
+        return sum(one.minutes for one in self.routed)
+
+
+def dispatch(store: Store, actor: str, config: RouteConfig) -> Dispatched:
+    """Plan the day and put its tasks into the two projects.
+
+    Raises:
+        NotAllowed: the actor does not plan.
+        StoreRefused: an unknown project.
+        ConfigError: a bad policy, or a project that is not of its kind.
+    """
+    policy, taxonomy = load_policy(config.policy), load_taxonomy(config.taxonomy)
+    codes = store.read(lambda transaction: _asked(transaction, actor, config))
+    severities: dict[str, Severity] = {
+        name: code.severity for name, code in taxonomy.codes.items() if name in codes
+    }
+    if not severities:
+        raise ConfigError("E_OPTION", f"{config.review} and {config.label} ask of no code in common")
+    day = config.day or store.read(_today)
+    given, busy = _given(store, config, day)
+    fresh, late = _candidates(store, day, policy, severities, config.seed, busy)
+    routed = allotted(fresh, late, policy, given)
+    added = 0 if config.dry_run else _add(store, actor, config, day, routed)
+    return Dispatched(day, tuple(routed), added, policy.budget_minutes)
+
+
+def _asked(transaction: Transaction, actor: str, config: RouteConfig) -> set[str]:
+    """Codes that both projects ask of."""
+    authorised(transaction, actor, "plan")
+    review, label = existing(transaction, config.review), existing(transaction, config.label)
+    if review.purpose != "review" or not review.prelabelled:
+        raise ConfigError("E_OPTION", f"{review.id}: expected a pre-labelled project for review")
+    if label.purpose != "label" or label.prelabelled:
+        raise ConfigError("E_OPTION", f"{label.id}: expected a blind project for labels")
+    return set(review.codes) & set(label.codes)
+
+
+def _today(transaction: Transaction) -> date:
+    return datetime.fromtimestamp(transaction.now_ms / 1000, UTC).date()
+
+
+def _given(store: Store, config: RouteConfig, day: date) -> tuple[dict[str, Fate], set[str]]:
+    """What this day's plan gave out before, and dialogues that have another task in the two projects."""
+    given: dict[str, Fate] = {}
+    busy: set[str] = set()
+    for project in (config.review, config.label):
+        for row in _pages(store, (tasks.c.id,), (tasks.c.dialogue, tasks.c.why), tasks.c.project == project):
+            mark, *words = row.why.split(maxsplit=3)
+            fate = words[1].rstrip(":") if mark == MARK and words[:1] == [day.isoformat()] else ""
+            if fate in WORK:
+                given[row.dialogue] = cast(Fate, fate)
+            else:
+                busy.add(row.dialogue)
+    return given, busy - given.keys()
+
+
+def _candidates(
+    store: Store,
+    day: date,
+    policy: Policy,
+    severities: Mapping[str, Severity],
+    seed: int,
+    busy: set[str],
+) -> tuple[list[Candidate], list[Candidate]]:
+    """Candidates of the day, and of the backlog, by the newest verdict on each dialogue."""
+    start_ms = int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp() * 1000)
+    since_ms = start_ms - policy.backlog_days * DAY_MS
+    window = (verdicts.c.created_ms >= since_ms) & (verdicts.c.created_ms < start_ms + DAY_MS)
+    named = (verdicts.c.created_ms, verdicts.c.content)
+    fresh: dict[str, Candidate] = {}
+    late: dict[str, Candidate] = {}
+    newest: dict[str, tuple[int, str]] = {}
+    for row in _pages(store, (verdicts.c.dialogue, verdicts.c.release), named, window):
+        when = (row.created_ms, row.release)
+        if row.dialogue in busy or when < newest.get(row.dialogue, (0, "")):
+            continue
+        newest[row.dialogue] = when
+        into, other = (fresh, late) if row.created_ms >= start_ms else (late, fresh)
+        other.pop(row.dialogue, None)
+        into[row.dialogue] = candidate(verdict_of(row.content), policy, severities, seed)
+    return list(fresh.values()), list(late.values())
+
+
+def _pages(store: Store, key: tuple[Any, ...], named: tuple[Any, ...], where: Any) -> Iterator[Row[Any]]:
+    """All rows by their key, a page in a transaction."""
+    last: tuple[Any, ...] | None = None
+    while True:
+        question = select(*key, *named).where(where).order_by(*key).limit(PAGE)
+        if last is not None:
+            question = question.where(tuple_(*key) > tuple_(*last))
+        rows = store.read(partial(_rows, question=question))
+        yield from rows
+        if len(rows) < PAGE:
+            return
+        last = tuple(rows[-1][: len(key)])
+
+
+def _rows(transaction: Transaction, question: Select[Any]) -> Sequence[Row[Any]]:
+    return transaction.run(question).all()
+
+
+def _add(store: Store, actor: str, config: RouteConfig, day: date, routed: list[Routed]) -> int:
+    added = 0
+    for project, fates in ((config.review, ("review",)), (config.label, ("crowd", "audit"))):
+        new = [
+            NewTask(
+                dialogue=one.dialogue,
+                priority=one.priority,
+                inclusion_probability=one.inclusion_probability,
+                why=f"{MARK} {day.isoformat()} {one.fate}: {one.reason}",
+            )
+            for one in routed
+            if one.fate in fates
+        ]
+        for start in range(0, len(new), MOST_PER_CALL):
+            added += add(store, actor, project, new[start : start + MOST_PER_CALL])
+    return added
+
+
+def work_of(routed: tuple[Routed, ...], n: int = 10) -> list[Routed]:
+    """The `n` dearest pieces of work, for a screen."""
+    work = [one for one in routed if one.fate in WORK]
+    return sorted(work, key=lambda one: -one.priority)[:n]

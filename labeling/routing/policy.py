@@ -1,0 +1,82 @@
+"""The policy of routing, as data: thresholds, what an error costs, what a look costs, a day's budget.
+
+A team keeps it as a YAML file; every field has a value that works. Decides nothing itself.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, ValidationError, model_validator
+
+from detector.errors import ConfigError
+from detector.records import Probability, Record, Severity
+from detector.yaml_document import read_document
+
+Minutes = Annotated[float, Field(gt=0.0)]
+Worth = Annotated[float, Field(ge=0.0)]
+
+
+class SeverityWeights(Record):
+    """What finding an error of each severity is worth; the unit is a minor error."""
+
+    S1: Worth = 10.0
+    S2: Worth = 3.0
+    S3: Worth = 1.0
+    S4: Worth = 0.2
+
+    def of(self, severity: Severity) -> float:
+        """The weight of one severity."""
+        return {"S1": self.S1, "S2": self.S2, "S3": self.S3, "S4": self.S4}[severity]
+
+
+class MinutesPerItem(Record):
+    """People's minutes for one dialogue of each kind, all who look at it together."""
+
+    review: Minutes = 3.0
+    crowd: Minutes = 8.0
+    audit: Minutes = 8.0
+
+
+class Policy(Record):
+    """When people look.
+
+    A finding from `accept_at` on is taken as it is, one from `review_at` on goes to a reviewer, a less
+    probable one to the crowd, and so does a turn and code from `crowd_at` on that was not flagged.
+    `audit_share` of `budget_minutes` is kept for unflagged dialogues drawn at random. `failed_value` is
+    the expected worth of reading a dialogue that could not be judged. What did not fit into its day's
+    budget is tried again for `backlog_days` more.
+    """
+
+    accept_at: Probability = 1.0
+    review_at: Probability = 0.5
+    crowd_at: Probability = 0.2
+    budget_minutes: Annotated[float, Field(ge=0.0)] = 480.0
+    audit_share: Annotated[float, Field(ge=0.0, le=1.0)] = 0.1
+    backlog_days: Annotated[int, Field(ge=0)] = 7
+    failed_value: Worth = 0.5
+    weights: SeverityWeights = SeverityWeights()
+    minutes: MinutesPerItem = MinutesPerItem()
+
+    @model_validator(mode="after")
+    def _rising(self) -> Policy:
+        if not self.crowd_at <= self.review_at <= self.accept_at:
+            raise ValueError("crowd_at, review_at and accept_at must rise in this order")
+        return self
+
+
+def load(path: Path | None = None) -> Policy:
+    """The policy in a YAML file; without one the policy that works without.
+
+    Raises:
+        ConfigError: E_POLICY with the line.
+    """
+    if path is None:
+        return Policy()
+    document = read_document(path, "E_POLICY")
+    try:
+        return Policy.model_validate_strings(document.value or {})
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        raise ConfigError("E_POLICY", f"{document.place(first['loc'])}: {first['msg']}") from None

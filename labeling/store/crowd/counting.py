@@ -1,0 +1,63 @@
+"""Whose answers count, as a question to the database: see `annotations.counted`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Select, and_, bindparam, func, or_, select
+
+from labeling.store.database.schema import accounts, annotation_rows, tasks
+
+PAGE = 1000
+"""Annotations in one read transaction."""
+
+_LATER = annotation_rows.alias()
+
+
+def _numbers() -> Select[Any]:
+    """Numbers of the annotations of the page after the number `after`, up to `upto`."""
+    return (
+        select(annotation_rows.c.id)
+        .where(annotation_rows.c.id > bindparam("after"), annotation_rows.c.id <= bindparam("upto"))
+        .order_by(annotation_rows.c.id)
+        .limit(bindparam("page"))
+    )
+
+
+def _counted() -> Select[Any]:
+    """Of the annotations after the number `after` and up to `end` those that count, as things were at `upto`.
+
+    Subqueries are asked for values: of an EXISTS PostgreSQL would make a hash of all tasks, for every page.
+    """
+    banned = select(accounts.c.id).where(
+        accounts.c.id == annotation_rows.c.labeler, accounts.c.status == "banned"
+    )
+    newer = select(_LATER.c.id).where(
+        _LATER.c.supersedes == annotation_rows.c.id, _LATER.c.id <= bindparam("upto")
+    )
+    again = select(_LATER.c.id).where(
+        _LATER.c.dialogue == annotation_rows.c.dialogue,
+        _LATER.c.id > annotation_rows.c.id,
+        _LATER.c.id <= bindparam("upto"),
+        _LATER.c.labeler == annotation_rows.c.labeler,
+        _LATER.c.task.is_(None),
+        or_(
+            _LATER.c.turn == annotation_rows.c.turn,
+            and_(_LATER.c.turn.is_(None), annotation_rows.c.turn.is_(None)),
+        ),
+    )
+    pool = select(tasks.c.pool).where(tasks.c.id == annotation_rows.c.task)
+    return (
+        select(annotation_rows)
+        .where(annotation_rows.c.id > bindparam("after"), annotation_rows.c.id <= bindparam("end"))
+        .where(~banned.exists(), newer.scalar_subquery().is_(None))
+        .where(or_(and_(annotation_rows.c.task.is_(None), ~again.exists()), pool.scalar_subquery() == "main"))
+        .order_by(annotation_rows.c.id)
+    )
+
+
+_THEIRS = annotation_rows.c.project == bindparam("project")
+OF_ALL = select(func.max(_numbers().subquery().c.id)), _counted()
+"""The number that a page ends with, and what counts of the page; of all projects."""
+OF_PROJECT = select(func.max(_numbers().where(_THEIRS).subquery().c.id)), _counted().where(_THEIRS)
+"""The same of one."""

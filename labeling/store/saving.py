@@ -1,0 +1,91 @@
+"""Saving one row of ``annotations``: once under its key, checked against the dialogue, told to the audit log.
+
+Which row, and who may, is the caller's care.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import bindparam, insert, select
+
+from detector.errors import InputRefused
+from labeling.annotation import Annotation
+from labeling.store.database.audit import canonical
+from labeling.store.database.refusals import StoreRefused
+from labeling.store.database.schema import annotation_rows, dialogues
+from labeling.store.database.transactions import Transaction
+from labeling.store.database.verify import annotation_hash
+from labeling.store.dialogues import content_of
+from labeling.store.tasks import annotation_of
+
+_SAVED = insert(annotation_rows).returning(annotation_rows)
+_BY_KEY = select(annotation_rows).where(annotation_rows.c.key == bindparam("key"))
+
+
+def known(transaction: Transaction, values: dict[str, Any]) -> Annotation | None:
+    """The annotation that was saved under this key, if there is one and it says the same.
+
+    Raises:
+        StoreRefused: it says something else, or the key is empty or too long.
+    """
+    if not values["key"] or len(values["key"]) > 200 or "\x00" in values["key"]:
+        raise StoreRefused("E_KEY", "expected a key of 1 to 200 characters")
+    row = transaction.run(_BY_KEY, {"key": values["key"]}).one_or_none()
+    if row is None:
+        return None
+    packed = _packed(values)
+    if any(getattr(row, name) != value for name, value in packed.items()):
+        raise StoreRefused("E_KEY", "this key was used for another answer")
+    return annotation_of(row)
+
+
+def _packed(values: dict[str, Any]) -> dict[str, Any]:
+    """Values as columns hold them."""
+    findings = [finding.model_dump(mode="json") for finding in values["findings"]]
+    seconds = None if values["seconds"] is None else float(values["seconds"])
+    return {
+        **values,
+        "codes": canonical(values["codes"]),
+        "findings": canonical(findings),
+        "seconds": seconds,
+    }
+
+
+def save(transaction: Transaction, actor: str, values: dict[str, Any]) -> Annotation:
+    """Check and save; the audit log gets the row's hash.
+
+    Raises:
+        StoreRefused: an unknown dialogue or turn, or a finding outside of what was asked.
+    """
+    _check(transaction, values)
+    row = {"at_ms": transaction.now_ms, **_packed(values)}
+    row["sha256"] = annotation_hash(row)
+    saved = transaction.run(_SAVED, row).one()
+    transaction.log(actor, "annotate", f"annotation {saved.id}", id=saved.id, sha256=row["sha256"])
+    return annotation_of(saved)
+
+
+def _check(transaction: Transaction, values: dict[str, Any]) -> None:
+    """Findings answer what was asked and lie within the dialogue's turns."""
+    dialogue = content_of(transaction, values["dialogue"])
+    if dialogue is None:
+        raise StoreRefused("E_DIALOGUE", "there is no such dialogue")
+    lengths = {turn.index: len(turn.text) for turn in dialogue.turns}
+    if values["turn"] is not None and values["turn"] not in lengths:
+        raise StoreRefused("E_FINDING", "there is no such turn")
+    for finding in values["findings"]:
+        asked = finding.code in values["codes"] and values["turn"] in (None, finding.turn)
+        if not asked:
+            raise StoreRefused("E_FINDING", f"{finding.code} in turn {finding.turn} was not asked")
+        if finding.end > lengths.get(finding.turn, -1):
+            raise StoreRefused("E_FINDING", f"the evidence lies outside of turn {finding.turn}")
+    if "\x00" in values["labeler"]:
+        raise InputRefused("E_ID", "a labeler's name holds a NUL character")
+
+
+def lock_dialogue(transaction: Transaction, dialogue: str) -> None:
+    """Writers of one dialogue wait for each other, so that a version is checked against the last one."""
+    lock = select(dialogues.c.id).where(dialogues.c.id == dialogue).with_for_update(key_share=True)
+    if transaction.run(lock).one_or_none() is None:
+        raise StoreRefused("E_DIALOGUE", "there is no such dialogue")

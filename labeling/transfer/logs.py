@@ -1,0 +1,89 @@
+"""Dialogues and verdicts from files into the store; the same files again add nothing.
+
+Streams: memory does not grow with the file. Each thousand is a transaction of its own, so a killed import
+is simply run again. Bad records of a log are counted and left out, up to the share that `read` allows.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import TypeVar
+
+from detector.ingest.config import ReadConfig
+from detector.ingest.outcomes import Counts, Loaded, Reject
+from detector.ingest.read import inspect, open_logs, read
+from detector.verdict_files import read_verdicts
+from labeling.store import dialogues
+from labeling.store.database.transactions import Store
+from labeling.store.dialogues import MOST_PER_CALL
+
+T = TypeVar("T")
+Told = Callable[[int], None]
+"""Told how many records are done."""
+
+
+@dataclass
+class BroughtIn:
+    """What became of the records: `new`, `known` with the same content, and `rejected` by reason."""
+
+    new: int = 0
+    known: int = 0
+    rejected: Counter[str] = field(default_factory=Counter)
+
+
+def bring_logs(store: Store, actor: str, logs: Sequence[str], config: ReadConfig, told: Told) -> BroughtIn:
+    """Put the dialogues of `logs` into the store.
+
+    Raises:
+        NotAllowed: the actor does not plan.
+        InputRefused: a log is refused whole.
+        TooManyBad: too many bad records; what came before is in the store.
+        StoreRefused: a dialogue is there with other content.
+    """
+    brought = BroughtIn()
+    sources = open_logs(list(logs))
+    for source in sources:
+        inspect(source, config)
+
+    def good() -> Iterator[Loaded]:
+        for item in read(sources, config, Counts()):
+            if isinstance(item, Reject):
+                brought.rejected[item.code] += 1
+            else:
+                yield item
+
+    for piece in pieces(good(), MOST_PER_CALL):
+        new = dialogues.add(store, actor, [item.dialogue for item in piece])
+        _count(brought, new, len(piece), told)
+    return brought
+
+
+def bring_verdicts(store: Store, actor: str, path: Path, told: Told) -> BroughtIn:
+    """Put the verdicts of a finished output of ``dialint score`` into the store.
+
+    Raises:
+        NotAllowed: the actor does not plan.
+        OutputRefused: the output is not finished, or damaged.
+        StoreRefused: a dialogue is not in the store, or the release said something else of it before.
+    """
+    brought = BroughtIn()
+    for piece in pieces(read_verdicts(path), MOST_PER_CALL):
+        _count(brought, dialogues.add_verdicts(store, actor, piece), len(piece), told)
+    return brought
+
+
+def _count(brought: BroughtIn, new: int, size: int, told: Told) -> None:
+    brought.new += new
+    brought.known += size - new
+    told(brought.new + brought.known)
+
+
+def pieces(records: Iterable[T], size: int) -> Iterator[list[T]]:
+    """The records in order, `size` of them at a time."""
+    stream = iter(records)
+    while piece := list(islice(stream, size)):
+        yield piece

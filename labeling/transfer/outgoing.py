@@ -1,0 +1,149 @@
+"""What the store holds, as the files that the other stages read: annotations, dialogues, labels, verdicts.
+
+Only answers of people whose work counts, the newest each, and the dialogues they are about. Masks nothing.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from detector.artifacts import TEMPORARY, atomic_file, described, disk_errors, versions, write_manifest
+from detector.errors import ConfigError, OutputRefused
+from detector.records import Dialogue, Label, Record, Verdict
+from detector.verdict_files import manifest_path, verdict_line
+from labeling.consensus.settle import surest
+from labeling.dataset.export import run as make_dataset
+from labeling.dataset.making import DatasetConfig
+from labeling.store.annotations import counted
+from labeling.store.database.transactions import Store
+from labeling.store.dialogues import content_of, verdict_on
+from labeling.store.labels import of_dialogue
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Files of a store's dialogues, annotations, labels and verdicts."""
+
+    dialogues: Path
+    annotations: Path
+    labels: Path
+    verdicts: Path
+
+    @classmethod
+    def within(cls, folder: Path) -> Snapshot:
+        """The names these files have in `folder`."""
+        names = ("dialogues", "annotations", "labels", "verdicts")
+        return cls(*(folder / f"{name}.jsonl" for name in names))
+
+
+def export_annotations(store: Store, actor: str, out: Path, project: str | None) -> dict[str, Any]:
+    """Write the annotations of a project, or of the whole store, as our JSON lines; the manifest.
+
+    Raises:
+        NotAllowed: the actor does not review.
+        OutputRefused: `out` exists.
+    """
+    if out.exists():
+        raise OutputRefused("E_EXISTS", f"{out}: exists already; name another file")
+    with disk_errors(out):
+        out.parent.mkdir(parents=True, exist_ok=True)
+    rows = _write(out, counted(store, actor, project))
+    manifest = {
+        "kind": "annotations",
+        "config": {"project": project},
+        "versions": versions("dialint", "SQLAlchemy"),
+        "files": [described(out, rows)],
+    }
+    write_manifest(manifest_path(out), manifest)
+    return manifest
+
+
+def export_dataset(store: Store, actor: str, config: DatasetConfig, project: str | None) -> dict[str, Any]:
+    """As `dataset.export.run`, of what is in the store: answers, the surest label of each question, and
+    the newest verdicts, for preference pairs.
+
+    Raises:
+        NotAllowed: the actor does not review.
+        ConfigError: files are named as well, or nobody has answered anything.
+        OutputRefused: `out` holds a finished dataset.
+    """
+    if config.dialogues or config.annotations or config.labels or config.verdicts:
+        raise ConfigError("E_OPTION", "a dataset is made of the store or of files: name no file, or all")
+    with disk_errors(TEMPORARY), tempfile.TemporaryDirectory(prefix="dialint-") as folder:
+        files = snapshot(store, actor, Path(folder), project)
+        named = replace(
+            config,
+            dialogues=(str(files.dialogues),),
+            annotations=(files.annotations,),
+            labels=files.labels if files.labels.stat().st_size else None,
+            verdicts=files.verdicts if files.verdicts.stat().st_size else None,
+        )
+        return make_dataset(named)
+
+
+def snapshot(store: Store, actor: str, folder: Path, project: str | None) -> Snapshot:
+    """Write the answers of a project, or of the whole store, and all about their dialogues into `folder`.
+
+    Raises:
+        NotAllowed: the actor does not review.
+        ConfigError: nobody has answered anything.
+    """
+    files = Snapshot.within(folder)
+    ids: dict[str, None] = {}
+
+    def noted() -> Iterator[Record]:
+        for one in counted(store, actor, project):
+            ids.setdefault(one.dialogue_id)
+            yield one
+
+    _write(files.annotations, noted())
+    if not ids:
+        raise ConfigError("E_NO_RECORDS", f"no answers in {project or 'the store'} yet")
+    _write(files.dialogues, _dialogues(store, ids))
+    _write(files.labels, _labels(store, actor, ids))
+    rows = _write_verdicts(files.verdicts, _verdicts(store, ids))
+    manifest = {"kind": "verdicts", "format": "jsonl", "files": [described(files.verdicts, rows)]}
+    write_manifest(manifest_path(files.verdicts), manifest)
+    return files
+
+
+def _dialogues(store: Store, ids: Iterable[str]) -> Iterator[Dialogue]:
+    for name in ids:
+        dialogue = store.read(partial(content_of, name=name))
+        assert dialogue is not None, "a foreign key"
+        yield dialogue
+
+
+def _labels(store: Store, actor: str, ids: Iterable[str]) -> Iterator[Label]:
+    for name in ids:
+        yield from surest(of_dialogue(store, actor, name))
+
+
+def _verdicts(store: Store, ids: Iterable[str]) -> Iterator[Verdict]:
+    for name in ids:
+        verdict = store.read(partial(verdict_on, name=name))
+        if verdict is not None:
+            yield verdict
+
+
+def _write(path: Path, records: Iterable[Record]) -> int:
+    rows = 0
+    with atomic_file(path) as file:
+        for record in records:
+            file.write(record.model_dump_json(exclude_defaults=True).encode() + b"\n")
+            rows += 1
+    return rows
+
+
+def _write_verdicts(path: Path, verdicts: Iterable[Verdict]) -> int:
+    rows = 0
+    with atomic_file(path) as file:
+        for verdict in verdicts:
+            file.write(verdict_line(verdict))
+            rows += 1
+    return rows

@@ -1,0 +1,1 @@
+"""Who among the labelers answers without looking, too fast, or from one another's sheet."""

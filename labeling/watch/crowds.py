@@ -1,0 +1,163 @@
+"""Crowds made up to be watched: items of unequal difficulty, spammers of three kinds, groups with one sheet.
+
+Unlike `truth.simulated`, items differ: hard ones mislead honest people, and often to the same wrong label.
+Agreement on wrong answers is therefore no proof of anything by itself, and a detector that thinks so is
+found out here. No figure from here is a claim about people.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labeling.truth.answers import Answers, Floats, Indices
+
+Spam = Literal["random", "one answer", "like the crowd"]
+DECOY = 0.8
+"""Share of an item's wrong answers that fall on its one tempting label."""
+
+
+@dataclass(frozen=True)
+class WatchedPlan:
+    """What crowd is made. `spammers` and `colluders` are shares of the workers; colluders form `groups`
+    groups of one sheet each, which is right with `sheet_skill` (chance if none is given) and followed in
+    `follows` of the answers. `difficulty` is the spread of items on the log-odds of a right answer."""
+
+    n_tasks: int = 2000
+    n_workers: int = 50
+    n_labels: int = 3
+    per_task: int = 5
+    skill: float = 0.8
+    spread: float = 15.0
+    difficulty: float = 1.0
+    spammers: float = 0.0
+    spam: Spam = "random"
+    colluders: float = 0.0
+    groups: int = 1
+    sheet_skill: float | None = None
+    follows: float = 0.95
+    first_label: float | None = None
+    """Share of tasks whose truth is the first label; even shares if none is given."""
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class WatchedCrowd:
+    """The answers with seconds; the truth and `sizes` (characters to read), shape (tasks,); and what the
+    workers are, shape (workers,): `group` is -1 for all but colluders."""
+
+    answers: Answers
+    truth: NDArray[np.int64]
+    sizes: Floats
+    spammer: NDArray[np.bool_]
+    group: NDArray[np.int64]
+
+    @property
+    def honest(self) -> NDArray[np.bool_]:
+        """Whoever neither spams nor colludes, shape (workers,)."""
+        return ~self.spammer & (self.group < 0)
+
+
+def made(plan: WatchedPlan) -> WatchedCrowd:
+    """A crowd after `plan`, the same for the same seed."""
+    random = np.random.default_rng(plan.seed)
+    truth = _truths(plan, random)
+    sizes = np.exp(random.normal(6.0, 0.7, plan.n_tasks))
+    place = np.arange(plan.n_workers)
+    n_spammers, n_colluders = (round(share * plan.n_workers) for share in (plan.spammers, plan.colluders))
+    spammer = place < n_spammers
+    colluder = ~spammer & (place < n_spammers + n_colluders)
+    group = np.where(colluder, place % max(1, plan.groups), -1)
+    task, worker = np.repeat(np.arange(plan.n_tasks), plan.per_task), _people(plan, random)
+    label = _honest(plan, random, truth, task, worker)
+    label = np.where(spammer[worker], _spam(plan, random, truth, worker), label)
+    sheets = _sheets(plan, random, truth)
+    follows = colluder[worker] & (random.random(len(task)) < plan.follows)
+    label = np.where(follows, sheets[group[worker], task], label)
+    answers = Answers(
+        _narrow(task),
+        _narrow(worker),
+        _narrow(label),
+        tuple(f"t{n}" for n in range(plan.n_tasks)),
+        tuple(f"w{n}" for n in range(plan.n_workers)),
+        tuple(f"l{n}" for n in range(plan.n_labels)),
+        seconds=_seconds(plan, random, sizes[task], worker, spammer),
+    )
+    return WatchedCrowd(answers, truth, sizes, spammer, group)
+
+
+def _narrow(values: NDArray[np.int64]) -> Indices:
+    return values.astype(np.int32)
+
+
+def _truths(plan: WatchedPlan, random: np.random.Generator) -> NDArray[np.int64]:
+    if plan.first_label is None:
+        return random.integers(0, plan.n_labels, plan.n_tasks)
+    rest = (1.0 - plan.first_label) / max(1, plan.n_labels - 1)
+    return random.choice(plan.n_labels, plan.n_tasks, p=[plan.first_label] + [rest] * (plan.n_labels - 1))
+
+
+def _people(plan: WatchedPlan, random: np.random.Generator) -> NDArray[np.int64]:
+    """Workers of each task, none twice, task by task: random steps around the circle of workers, each
+    circle shuffled anew for a run of tasks so that everybody meets everybody."""
+    steps = random.integers(1, plan.n_workers // plan.per_task + 1, (plan.n_tasks, plan.per_task))
+    steps[:, 0] = random.integers(0, plan.n_workers, plan.n_tasks)
+    seats = np.cumsum(steps, axis=1) % plan.n_workers
+    for run in np.array_split(np.arange(plan.n_tasks), 50):
+        seats[run] = random.permutation(plan.n_workers)[seats[run]]
+    return np.asarray(seats.reshape(-1), np.int64)
+
+
+def _honest(
+    plan: WatchedPlan,
+    random: np.random.Generator,
+    truth: NDArray[np.int64],
+    task: NDArray[np.int64],
+    worker: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    skills = random.beta(plan.skill * plan.spread, (1 - plan.skill) * plan.spread, plan.n_workers)
+    hard = random.normal(0.0, plan.difficulty, plan.n_tasks)
+    right = random.random(len(task)) < 1 / (1 + np.exp(hard[task]) * (1 / skills - 1)[worker])
+    others = max(2, plan.n_labels)
+    decoy = (truth + random.integers(1, others, plan.n_tasks)) % plan.n_labels
+    stray = (truth[task] + random.integers(1, others, len(task))) % plan.n_labels
+    wrong = np.where(random.random(len(task)) < DECOY, decoy[task], stray)
+    return np.where(right, truth[task], wrong)
+
+
+def _spam(
+    plan: WatchedPlan,
+    random: np.random.Generator,
+    truth: NDArray[np.int64],
+    worker: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    if plan.spam == "one answer":
+        return random.integers(0, plan.n_labels, plan.n_workers)[worker]
+    if plan.spam == "like the crowd":
+        return random.choice(truth, len(worker))
+    return random.integers(0, plan.n_labels, len(worker))
+
+
+def _sheets(plan: WatchedPlan, random: np.random.Generator, truth: NDArray[np.int64]) -> NDArray[np.int64]:
+    """What each group's sheet says, shape (groups, tasks)."""
+    shape = (max(1, plan.groups), plan.n_tasks)
+    skill = 1.0 / plan.n_labels if plan.sheet_skill is None else plan.sheet_skill
+    other = (truth + random.integers(1, max(2, plan.n_labels), shape)) % plan.n_labels
+    return np.where(random.random(shape) < skill, truth, other)
+
+
+def _seconds(
+    plan: WatchedPlan,
+    random: np.random.Generator,
+    sizes: Floats,
+    worker: NDArray[np.int64],
+    spammer: NDArray[np.bool_],
+) -> Floats:
+    """Honest people read, a longer text longer; spammers click."""
+    pace = random.normal(0.0, 0.35, plan.n_workers)[worker]
+    honest = 0.6 * np.log(sizes) + pace + random.normal(0.0, 0.5, len(worker))
+    clicks = random.normal(0.3, 0.5, len(worker))
+    return np.exp(np.where(spammer[worker], clicks, honest))

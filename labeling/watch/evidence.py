@@ -1,0 +1,63 @@
+"""What is held against somebody: who, for what, how sure, on how many answers.
+
+Suspicion is not proof and is worded so: a flag opens a control task or a talk, and a person decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labeling.truth.answers import Floats
+
+Kind = Literal["no knowledge", "one answer", "contrary", "too fast", "copying"]
+
+
+@dataclass(frozen=True)
+class Flag:
+    """`workers` share one piece of evidence: one, or a group that agrees on wrong answers. `p_value` is
+    the chance of as much among honest people, before the correction for how many were looked at, none
+    where `probability` (of the suspicion, 0 to 1) takes its place. `n` is how many answers tell, and
+    `why` is a sentence with the figures and no text of a dialogue."""
+
+    kind: Kind
+    workers: tuple[str, ...]
+    n: int
+    why: str
+    p_value: float | None = None
+    probability: float | None = None
+
+
+def certainty(flag: Mapping[str, Any]) -> str:
+    """The probability or the p-value of a flag, given as a JSON object, for a table."""
+    if flag["probability"] is not None:
+        return f"probability {flag['probability']:.3f}"
+    return "p < 1e-15" if flag["p_value"] < 1e-15 else f"p {flag['p_value']:.1g}"
+
+
+def discoveries(p_values: Floats, rate: float, n_tests: int | None = None) -> NDArray[np.bool_]:
+    """Which of `p_values`, shape (tests,), are found so that at most a share `rate` of the finds is false
+    on average; of `n_tests` tests in all, where those with a p-value of 1 are left out.
+
+    Source: Benjamini and Hochberg 1995; under positive dependence Benjamini and Yekutieli 2001, theorem
+    1.2.
+    """
+    total = len(p_values) if n_tests is None else n_tests
+    order = np.argsort(p_values, kind="stable")
+    under = p_values[order] <= rate * np.arange(1, len(p_values) + 1) / max(1, total)
+    found = np.zeros(len(p_values), bool)
+    if under.any():
+        found[order[: int(np.flatnonzero(under)[-1]) + 1]] = True
+    return found
+
+
+def upper_tail(k: Floats, n: Floats, share: Floats | float) -> Floats:
+    """The chance of `k` or more, at least 1, out of `n` coins that each show with probability `share`; for
+    numbers that need not be whole, too."""
+    from scipy.special import betainc
+
+    return np.asarray(betainc(k, np.maximum(n - k, 0.0) + 1.0, share), float)

@@ -1,0 +1,20 @@
+"""When suspicion becomes a flag."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from detector.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class Rule:
+    """At the probability `sure` of knowing nothing; for speed, copying and contrary answers so that at
+    most a share `rate` of the flags of a kind is false on average."""
+
+    sure: float = 0.95
+    rate: float = 0.01
+
+    def __post_init__(self) -> None:
+        if not 0.5 <= self.sure < 1.0 or not 0.0 < self.rate < 1.0:
+            raise ConfigError("E_OPTION", "--sure must lie from 0.5 to 1, --rate between 0 and 1")

@@ -1,0 +1,114 @@
+"""All that can be held against the people of a crowd, out of their answers alone."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from labeling.truth.answers import Answers, Floats
+from labeling.watch.evidence import Flag, discoveries
+from labeling.watch.groups import Group, groups
+from labeling.watch.knowledge import Knowledge, knowledge
+from labeling.watch.meetings import pairs, unexplained
+from labeling.watch.others import Others, others
+from labeling.watch.pace import Pace, pace
+from labeling.watch.rule import Rule
+
+
+@dataclass(frozen=True)
+class Watched:
+    """`workers` names them; `others` is what the others make of each code's answers, `pace` of whoever
+    is timed; `flags` are in order of the kinds of evidence."""
+
+    workers: tuple[str, ...]
+    others: dict[str, Others]
+    knowledge: Knowledge
+    pace: Pace
+    groups: tuple[Group, ...]
+    flags: tuple[Flag, ...]
+
+
+def watched(
+    codes: Mapping[str, Answers],
+    timed: Answers | None = None,
+    sizes: Floats | None = None,
+    rule: Rule | None = None,
+) -> Watched:
+    """Everybody looked at. `codes` share their workers, each code is a question of its own. `timed` holds
+    the seconds where they are not those of single answers to a code, and `sizes`, shape (its tasks,),
+    how many characters there were to read."""
+    rule = rule or Rule()
+    fits = {code: _fits(answers) for code, answers in codes.items() if len(answers)}
+    if not fits:
+        raise ValueError("nobody answered anything")
+    seen = {code: max(two, key=lambda fit: fit.log_likelihood) for code, two in fits.items()}
+    parts = list(seen.values())
+    workers = parts[0].answers.workers
+    knows = knowledge(parts)
+    speed = pace(timed if timed is not None else _timed([part.answers for part in parts]), sizes)
+    found = tuple(_groups(fits.values(), rule.rate))
+    flags = [*_blind(workers, knows, rule), *_fast(workers, speed, rule), *_copying(workers, found)]
+    return Watched(workers, seen, knows, speed, found, tuple(flags))
+
+
+def _fits(answers: Answers) -> tuple[Others, Others]:
+    return others(answers, "levels"), others(answers, "alike")
+
+
+def _groups(fits: Collection[tuple[Others, Others]], rate: float) -> list[Group]:
+    """Groups that agree beyond what either fit explains."""
+    levels, level = (pairs(two[place] for two in fits) for place in (0, 1))
+    return groups(unexplained(levels, level), [two[0] for two in fits], rate)
+
+
+def _timed(parts: Sequence[Answers]) -> Answers:
+    """All answers that say how long they took, as if to one question."""
+    if len(parts) == 1:
+        return parts[0]
+    kept = [part for part in parts if part.seconds is not None] or [parts[0]]
+    task, worker, label = (
+        np.concatenate([getattr(part, name) for part in kept]) for name in ("task", "worker", "label")
+    )
+    seconds = [np.full(len(part), np.nan) if part.seconds is None else part.seconds for part in kept]
+    return Answers(task, worker, label, (), kept[0].workers, (), np.concatenate(seconds))
+
+
+def _blind(workers: Sequence[str], knows: Knowledge, rule: Rule) -> Iterator[Flag]:
+    from scipy.special import ndtr
+
+    for place in np.flatnonzero((knows.blind >= rule.sure) & (knows.n > 0)).tolist():
+        n, share, slope = int(knows.n[place]), float(knows.commonest[place]), float(knows.slope[place])
+        sure = float(knows.blind[place])
+        if np.isnan(slope):
+            why = f"always the same answer to the same question, {n} times"
+            yield Flag("one answer", (workers[place],), n, why, probability=sure)
+        else:
+            why = f"answers move {slope:.2f} times as far with the items as an average person's"
+            why += f"; {share:.0%} are the commonest answer"
+            yield Flag("no knowledge", (workers[place],), n, why, probability=sure)
+    told = ~np.isnan(knows.slope)
+    p_values = np.ones(len(workers))
+    p_values[told] = ndtr(knows.slope[told] / knows.spread[told])
+    for place in np.flatnonzero(discoveries(p_values, rule.rate) & told).tolist():
+        n, slope = int(knows.n[place]), float(knows.slope[place])
+        why = f"answers move against the others' (slope {slope:.2f}): the labels may be mistaken"
+        yield Flag("contrary", (workers[place],), n, why, p_value=float(p_values[place]))
+
+
+def _fast(workers: Sequence[str], speed: Pace, rule: Rule) -> Iterator[Flag]:
+    for place in np.flatnonzero(discoveries(speed.p_value, rule.rate) & (speed.fast > 0)).tolist():
+        n, fast, median = int(speed.n[place]), int(speed.fast[place]), float(speed.median[place])
+        why = f"{fast} of {n} timed answers are far faster than people are here; the median is {median:.1f} s"
+        yield Flag("too fast", (workers[place],), n, why, p_value=float(speed.p_value[place]))
+
+
+def _copying(workers: Sequence[str], found: Sequence[Group]) -> Iterator[Flag]:
+    for group in found:
+        why = (
+            f"same answer {group.together} of {group.met} times, by chance {group.by_chance:.0f}; "
+            f"same wrong answer {group.wrong} times, by chance {group.wrong_by_chance:.0f}"
+        )
+        names = tuple(workers[place] for place in group.workers)
+        yield Flag("copying", names, group.met, why, p_value=group.p_value)

@@ -1,0 +1,180 @@
+"""A small store with work for both pages, and pages driven by Streamlit's AppTest."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import app.console.main
+from detector.records import Dialogue, Finding, Turn, Verdict
+from labeling.store import accounts, dialogues, projects, tasks
+from labeling.store.database.schema import annotation_rows
+from labeling.store.database.transactions import Store
+from labeling.store.database.upgrade import upgrade
+from labeling.store.records import Account, NewTask, Project
+
+SCRIPT = app.console.main.__file__
+PASSWORD = "a long enough one"
+PEOPLE = {"ann": "labeler", "ben": "labeler", "rob": "reviewer", "ria": "reviewer", "lea": "lead"}
+HOSTILE = (
+    "😀 <img src=x onerror=\"document.title='owned'\"> <script>document.title='owned'</script> "
+    "**bold** [link](javascript:alert(1)) \x1b[31mred\x1b[0m \u202eabc\u202c end"
+)
+"""Markup, Markdown, an ANSI escape and right-to-left marks, after a letter of two UTF-16 units."""
+
+
+def dialogue(name: str, second: str = "We will look into it.") -> Dialogue:
+    texts = (
+        ("customer", "Where is my parcel?"),
+        ("agent", "Anything else?"),
+        ("customer", "My parcel!"),
+        ("agent", second),
+    )
+    turns = tuple(Turn(index=at, role=role, text=text) for at, (role, text) in enumerate(texts))  # type: ignore[arg-type]
+    return Dialogue(id=name, turns=turns, agent="a1")
+
+
+def finding(code: str = "C1", turn: int = 1, end: int = 14, probability: float = 0.91) -> Finding:
+    return Finding(
+        code=code, turn=turn, severity="S2", probability=probability, quote="Anything else?"[:end], start=0, end=end,
+        reason="The question was passed over.",
+    )  # fmt: skip
+
+
+def verdict(name: str, *findings: Finding) -> Verdict:
+    return Verdict(
+        dialogue_id=name, release="model-7", taxonomy="1.0.0", status="scored", quality=75.0, findings=findings,
+        probabilities={1: {"C1": 0.91, "T1": 0.004}, 3: {"C1": 0.03, "T1": 0.998}},
+    )  # fmt: skip
+
+
+def populate(place: str) -> None:
+    """`d1` has one finding and the lower priority; `d2` two. `d3` and `hostile` are to be labeled blind."""
+    upgrade(place)
+    with Store.open(place) as store:
+        accounts.create_first(store, "ada", "once-for the first time")
+        for name, role in PEOPLE.items():
+            accounts.create(store, "ada", Account(id=name, role=role), PASSWORD)  # type: ignore[arg-type]
+        found = [dialogue("d1"), dialogue("d2"), dialogue("d3"), dialogue("hostile", HOSTILE), dialogue("d5")]
+        dialogues.add(store, "lea", found)
+        said = [
+            verdict("d1", finding()),
+            verdict("d2", finding(), finding("T1", 3, 7, 0.998)),
+            verdict("d3", finding()),
+        ]
+        said.append(verdict("hostile", finding("C1", 3, 5)))
+        dialogues.add_verdicts(store, "lea", said)
+        review = Project(id="to review", codes=("C1", "T1", "C2"), purpose="review", prelabelled=True)
+        projects.create(store, "lea", review)
+        ranked = {"d1": 1.0, "d2": 2.0, "hostile": 0.5}
+        tasks.add(
+            store, "lea", "to review", [NewTask(dialogue=name, priority=of) for name, of in ranked.items()]
+        )
+        blind = Project(id="to label", codes=("C1", "T1"), instructions="Read it all first.", overlap=2)
+        projects.create(store, "lea", blind)
+        tasks.add(store, "lea", "to label", [NewTask(dialogue=name) for name in ("d3", "hostile", "d5")])
+
+
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("console") / "store.sqlite"
+    populate(str(path))
+    return path
+
+
+@pytest.fixture
+def place(template: Path, tmp_path: Path) -> str:
+    path = tmp_path / "store.sqlite"
+    path.write_bytes(template.read_bytes())
+    return str(path)
+
+
+@pytest.fixture
+def store(place: str) -> Iterator[Store]:
+    with Store.open(place) as store:
+        yield store
+
+
+@dataclass
+class Page:
+    """A page as a person uses it."""
+
+    test: AppTest
+
+    def press(self, label: str, nth: int = 0) -> "Page":
+        """Click the button of that label; the `nth` where there are several."""
+        [each for each in self.test.button if each.label == label][nth].click()
+        self.test.run()
+        assert not self.test.exception, self.test.exception
+        return self
+
+    def fill(self, **texts: str) -> "Page":
+        for label, text in texts.items():
+            next(each for each in self.test.text_input if each.label == label.replace("_", " ")).input(text)
+        return self
+
+    def choose(self, label: str, value: Any, nth: int = 0) -> "Page":
+        [each for each in self.test.selectbox if each.label == label][nth].set_value(value)
+        self.test.run()
+        assert not self.test.exception, self.test.exception
+        return self
+
+    def enabled(self, label: str) -> bool:
+        return not next(each for each in self.test.button if each.label == label).disabled
+
+    @property
+    def labels(self) -> list[str]:
+        return [each.label for each in self.test.button]
+
+    @property
+    def words(self) -> str:
+        """All that can be read but for the dialogue itself."""
+        kinds = (
+            "markdown",
+            "caption",
+            "text",
+            "info",
+            "success",
+            "warning",
+            "error",
+            "title",
+            "subheader",
+            "code",
+        )
+        return "\n".join(str(each.value) for kind in kinds for each in self.test.get(kind))
+
+    def desk(self, name: str) -> Any:
+        return self.test.session_state[f"desk:{name}"]
+
+
+@pytest.fixture
+def open_page(place: str, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Page]:
+    """Opens the console as a new page of a browser; with a name, signed in."""
+    monkeypatch.setenv("DIALINT_STORE", place)
+
+    def opened(name: str | None = None, password: str = PASSWORD) -> Page:
+        page = Page(AppTest.from_file(SCRIPT, default_timeout=30))
+        page.test.run()
+        return page if name is None else page.fill(Name=name, Password=password).press("Sign in")
+
+    return opened
+
+
+@pytest.fixture
+def saved(store: Store) -> Callable[[], list[dict[str, Any]]]:
+    """All annotations, oldest first; `said` is the findings as (turn, code, severity, start, end)."""
+
+    def read() -> list[dict[str, Any]]:
+        newest_last = annotation_rows.select().order_by(annotation_rows.c.id)
+        found = store.read(lambda transaction: list(transaction.run(newest_last).mappings()))
+        return [{**row, "said": [_value(each) for each in json.loads(row["findings"])]} for row in found]
+
+    return read
+
+
+def _value(finding: dict[str, Any]) -> tuple[Any, ...]:
+    return tuple(finding[name] for name in ("turn", "code", "severity", "start", "end"))

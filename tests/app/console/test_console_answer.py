@@ -1,0 +1,235 @@
+"""Drafts, marks and words, by hand and by property: what the person says is what is kept."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.console.answer import (
+    Answer,
+    Place,
+    add,
+    begun,
+    change,
+    decide,
+    marked,
+    place_in,
+    resumed,
+    say,
+    sealed,
+    unanswered,
+)
+from app.console.dialogue import Mark, drawn, marks_of
+from app.console.plain import coverage, inert, judged_codes, percent
+from app.console.session import FREE_TRIES, WAIT_S, Sessions
+from app.console.work import AWAY_S, Watch
+from detector.records import Dialogue, Finding, Turn, Verdict
+from detector.taxonomy import load
+
+CODES = load().codes
+
+
+def dialogue(text: str = "😀 Anything else?", role: Any = "agent") -> Dialogue:
+    turns = (Turn(index=0, role="customer", text="Where is it?"), Turn(index=4, role=role, text=text))
+    return Dialogue(id="d", turns=turns)
+
+
+def finding(code: str = "C1", start: int = 0, end: int = 5, severity: Any = "S2") -> Finding:
+    return Finding(
+        code=code,
+        turn=4,
+        severity=severity,
+        probability=0.8,
+        quote="quote",
+        start=start,
+        end=end,
+        reason="why",
+    )
+
+
+def verdict(*findings: Finding, **more: Any) -> Verdict:
+    return Verdict(
+        dialogue_id="d",
+        release="r1",
+        taxonomy="1.0.0",
+        status="scored",
+        quality=50.0,
+        findings=findings,
+        **more,
+    )
+
+
+def test_a_confirmed_finding_is_a_persons_own_word() -> None:
+    answer = begun(verdict(finding(), finding("T1"), finding("L1")), ["C1", "T1"], None)
+    assert [choice.finding.code for choice in answer.choices] == ["C1", "T1"]  # L1 was not asked
+    assert answer.undecided == (0, 1)
+    answer = decide(decide(answer, 0, "kept"), 1, "rejected")
+    assert answer.findings == (finding().model_copy(update={"probability": 1.0}),)
+    assert answer.undecided == ()
+
+
+def test_a_changed_code_loses_the_reason_of_the_other() -> None:
+    answer = change(begun(verdict(finding()), ["C1", "T1"], None), 0, CODES["T1"], "S1")
+    (kept,) = answer.findings
+    assert (kept.code, kept.severity, kept.reason, kept.start, kept.end) == ("T1", "S1", "", 0, 5)
+    back = change(answer, 0, CODES["C1"], "S2")
+    assert back.findings[0].reason == "why"
+    assert not back.choices[0].changed
+
+
+def test_an_answer_is_taken_up_as_it_was_given() -> None:
+    said = verdict(finding(), finding("T1", 6, 9), finding("U2", 10, 12))
+    codes = ["C1", "T1", "U2", "C2"]
+    first = begun(said, codes, None)
+    first = decide(change(decide(first, 0, "kept"), 1, CODES["C2"], "S3"), 2, "rejected")
+    own = marked(dialogue(), Place(turn=4, start=2, end=10), CODES["T1"], "S2")
+    first = add(first, own)
+    again = resumed(first.findings, said, codes, None)
+    assert again.findings == first.findings
+    assert [choice.state for choice in again.choices] == ["kept", "kept", "rejected", "kept"]
+    assert again.key != first.key
+
+
+def test_yes_needs_a_place_and_no_takes_it_away() -> None:
+    answer = Answer(key="k")
+    assert unanswered(answer, ["C1", "T1"]) == ("C1", "T1")
+    answer = say(say(answer, "T1", False), "C1", True)
+    assert unanswered(answer, ["C1", "T1"]) == ("C1",)
+    answer = add(answer, finding())
+    assert unanswered(answer, ["C1", "T1"]) == ()
+    assert say(answer, "C1", False).findings == ()
+
+
+def test_what_is_sent_again_is_equal() -> None:
+    once = sealed(Answer(key="k", seconds=3.0))
+    later = sealed(once.model_copy(update={"seconds": 9.0}))
+    assert later.sent == once.sent
+    changed = sealed(add(later, finding()))
+    assert changed.sent is not None
+    assert changed.sent.seconds == 9.0
+
+
+def test_a_draft_survives_as_json() -> None:
+    answer = sealed(say(decide(begun(verdict(finding()), ["C1"], None), 0, "kept"), "T1", False))
+    assert Answer.model_validate_json(answer.model_dump_json()) == answer
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ({"turn": 4, "start": 0, "end": 3}, (4, 0, 3)),
+        ({"turn": 4, "start": 1, "end": 11}, (4, 2, 10)),  # outer blanks go
+        ({"turn": 4, "start": 1, "end": 2}, None),  # only a blank
+        ({"turn": 0, "start": 0, "end": 3}, None),  # the customer's
+        ({"turn": 4, "start": 0, "end": 17}, None),  # one too far: the emoji is one code point
+        ({"turn": 4, "start": -1, "end": 3}, None),
+        ({"turn": 4, "start": True, "end": 3}, None),
+        ({"turn": "4", "start": 0, "end": 3}, None),
+        ("nonsense", None),
+        (None, None),
+    ],
+)
+def test_the_browser_is_not_trusted(said: Any, kept: tuple[int, int, int] | None) -> None:
+    assert len(dialogue().turns[1].text) == 16
+    place = place_in(dialogue("😀 Anything else"), None, said)
+    assert place == (None if kept is None else Place(turn=kept[0], start=kept[1], end=kept[2]))
+
+
+def test_only_the_turn_asked_may_be_marked() -> None:
+    assert place_in(dialogue(), 0, {"turn": 4, "start": 0, "end": 3}) is None
+
+
+def test_personal_data_in_a_quote_is_masked() -> None:
+    text = "Write to anna.meyer@example.com please"
+    found = marked(dialogue(text), Place(turn=4, start=0, end=len(text)), CODES["V3"], "S1")
+    assert "anna" not in found.quote
+    assert found.quote.startswith("Write to ")
+    assert (found.start, found.end) == (0, len(text))
+
+
+@given(
+    text=st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40).filter(str.strip),
+    cuts=st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), max_size=4),
+)
+def test_marks_keep_the_text_and_their_places(text: str, cuts: list[tuple[int, int]]) -> None:
+    places = [(min(a, b), max(a, b)) for a, b in cuts if min(a, b) < max(a, b) <= len(text)]
+    marks = [Mark(Place(turn=4, start=a, end=b), str(n), "kept") for n, (a, b) in enumerate(places)]
+    turn = drawn(dialogue(text), None, marks, None, 1)["turns"][1]
+    shown = "".join(piece["text"] for piece in turn["pieces"])
+    assert len(shown) == len(text)  # one code point for one
+    assert all(a == b or ord(a) < 32 or ord(a) == 127 for a, b in zip(text, shown, strict=True))
+    assert not any(ord(char) < 32 and char not in "\n\t\r" for char in shown)
+    at = 0
+    ends: dict[str, int] = {}
+    for piece in turn["pieces"]:
+        inside = any(a <= at < b for a, b in places)
+        assert bool(piece["states"]) is inside
+        at += len(piece["text"])
+        ends |= {end["label"]: at for end in piece["ends"]}
+    assert ends == {str(n): b for n, (_, b) in enumerate(places)}
+
+
+def test_marks_say_their_state_in_signs() -> None:
+    answer = decide(begun(verdict(finding(), finding("T1", 6, 9)), ["C1", "T1"], None), 0, "rejected")
+    labels = [mark.label for mark in marks_of(answer, Place(turn=4, start=0, end=1))]
+    assert labels == ["1 C1 ✗", "2 T1 ?", "selected"]
+
+
+def test_probabilities_are_never_certain() -> None:
+    assert [percent(p) for p in (0.0, 0.004, 0.01, 0.505, 0.91, 0.99, 0.9951, 1.0)] == [
+        "under 1 %", "under 1 %", "1 %", "50 %", "91 %", "99 %", "over 99 %", "over 99 %",
+    ]  # fmt: skip
+
+
+def test_what_is_known_of_the_model_is_said_and_no_more() -> None:
+    told = verdict(probabilities={4: {"C1": 0.3}})
+    assert coverage(told, "C1", 4) == "r1 gives this code 30 % in turn 4."
+    assert coverage(told, "T1", 4) == "r1 did not judge this code."
+    assert coverage(verdict(), "T1", 4) == "It is not known whether r1 judges this code."
+    assert coverage(None, "T1", 4) == "No model has judged this dialogue."
+    embedded = verdict().model_copy(update={"release": "embedded-3"})
+    assert "C1" in (judged_codes(embedded) or ())
+
+
+def test_markdown_is_inert() -> None:
+    assert inert("**a** [b](c) <i> $x$ :red[d] `e`\n# f") == (
+        r"\*\*a\*\* \[b\]\(c\) \<i\> \$x\$ \:red\[d\] \`e\` \# f"
+    )
+
+
+def test_sessions_end_by_themselves_and_by_hand() -> None:
+    now = [0.0]
+    sessions = Sessions(idle_s=100.0, now_s=lambda: now[0])
+    one, two = sessions.begin("ann"), sessions.begin("ann")
+    assert one != two
+    now[0] = 90.0
+    assert sessions.account(one) == "ann"  # which counts as use
+    now[0] = 101.0
+    assert (sessions.account(one), sessions.account(two), sessions.account(None)) == ("ann", None, None)
+    sessions.end(one)
+    assert sessions.account(one) is None
+    first, other = sessions.begin("ann"), sessions.begin("ann")
+    sessions.end_all("ann", but=first)
+    assert (sessions.account(first), sessions.account(other)) == ("ann", None)
+
+
+def test_wrong_passwords_have_to_wait() -> None:
+    now = [0.0]
+    sessions = Sessions(now_s=lambda: now[0])
+    for _ in range(FREE_TRIES):
+        assert sessions.wait_s("ann") == 0
+        sessions.wrong("ann")
+    assert sessions.wait_s("ann") == WAIT_S
+    assert sessions.wait_s("ben") == 0
+    now[0] = WAIT_S + 1
+    assert sessions.wait_s("ann") == 0
+
+
+def test_a_long_pause_is_no_work() -> None:
+    now = [0.0]
+    watch = Watch(now_s=lambda: now[0])
+    now[0] = 7.0
+    assert watch.lap_s() == 7.0
+    now[0] = 7.0 + 10 * AWAY_S
+    assert watch.lap_s() == AWAY_S

@@ -1,0 +1,338 @@
+"""The console in a real browser: both pages, hostile text, and faults F7 and F8 around a click.
+
+Runs where Chromium is; in CI its absence is a failure. ``DIALINT_CONSOLE_FAULTS=100`` gives the faults at
+full size, ``DIALINT_SCREENSHOTS=folder`` keeps pictures.
+"""
+
+import os
+import random
+import shutil
+import socket
+import subprocess
+import threading
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.console.launch import command, environment
+from labeling.store import dialogues, projects, tasks
+from labeling.store.database.transactions import Store
+from labeling.store.records import NewTask, Project
+
+N = int(os.environ.get("DIALINT_CONSOLE_FAULTS", "5"))
+WAIT_MS = 30_000
+PASSWORD = "a long enough one"
+Saved = Callable[[], list[dict[str, Any]]]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if path is None:
+        if os.environ.get("CI"):
+            pytest.fail("no Chromium on the PATH: CI tests the console in a browser")
+        pytest.skip("no Chromium on the PATH")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        yield browser
+        browser.close()
+
+
+@dataclass
+class Server:
+    """A console on a store, to be killed and started again on the same port."""
+
+    place: str
+    port: int
+    process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        self.process = subprocess.Popen(
+            command(self.port, "127.0.0.1"), env=environment(self.place, 1800.0),
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        give_up_s = time.monotonic() + 60
+        while time.monotonic() < give_up_s:
+            with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{self.port}/_stcore/health"):
+                return
+            time.sleep(0.05)
+        raise TimeoutError("the server did not start")
+
+    def kill(self) -> None:
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait()
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+@pytest.fixture
+def server(place: str) -> Iterator[Server]:
+    server = Server(place, free_port())
+    server.start()
+    yield server
+    server.kill()
+
+
+@dataclass
+class Wire:
+    """A proxy before the server whose connections can be cut."""
+
+    to: int
+    port: int = field(default_factory=free_port)
+    cut_off: bool = False
+    live: list[socket.socket] = field(default_factory=list)
+
+    def start(self) -> None:
+        self.listener = socket.create_server(("127.0.0.1", self.port))
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                near, _ = self.listener.accept()
+                if self.cut_off:
+                    near.close()
+                    continue
+                far = socket.create_connection(("127.0.0.1", self.to))
+                self.live += [near, far]
+                for one, other in ((near, far), (far, near)):
+                    threading.Thread(target=self._pass, args=(one, other), daemon=True).start()
+
+    @staticmethod
+    def _pass(one: socket.socket, other: socket.socket) -> None:
+        with suppress(OSError):
+            while piece := one.recv(65536):
+                other.sendall(piece)
+        for end in (one, other):
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+    def drop(self) -> None:
+        """Cut every connection and refuse new ones until `mend`."""
+        self.cut_off = True
+        for end in self.live:
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
+        self.live.clear()
+
+    def mend(self) -> None:
+        self.cut_off = False
+
+    def close(self) -> None:
+        self.drop()
+        self.listener.close()
+
+
+def signed_in(page: Any, port: int, name: str) -> None:
+    page.goto(f"http://127.0.0.1:{port}/")
+    page.get_by_label("Name").fill(name)
+    page.get_by_label("Password", exact=True).fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("button", name="Sign out").wait_for(timeout=WAIT_MS)
+
+
+def button(page: Any, name: str) -> Any:
+    return page.get_by_role("button", name=name).first
+
+
+def settled(page: Any) -> None:
+    """Wait until the server has answered."""
+    page.locator('[data-test-script-state="notRunning"]').first.wait_for(state="attached", timeout=WAIT_MS)
+
+
+def struck(page: Any, key: str, name: str) -> None:
+    """Strike the key of a button, once the button is there to be pressed."""
+    page.locator("button:not([disabled])", has_text=name).first.wait_for()
+    settled(page)
+    page.keyboard.press(key)
+
+
+def picture(page: Any, name: str) -> None:
+    folder = os.environ.get("DIALINT_SCREENSHOTS")
+    if folder:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        page.wait_for_timeout(700)
+        page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)
+
+
+SELECT = """([turn, words]) => {
+  const text = document.querySelector(`[data-turn="${turn}"] .dialint-text`);
+  const walker = document.createTreeWalker(text, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const at = node.data.indexOf(words);
+    if (at < 0) continue;
+    window.getSelection().setBaseAndExtent(node, at, node, at + words.length);
+    document.dispatchEvent(new PointerEvent("pointerup"));
+    return;
+  }
+  throw new Error("not found");
+}"""
+
+
+def chosen(page: Any, label: str, option: str) -> None:
+    """Choose in the last select box of that label."""
+    page.get_by_role("combobox", name=label).last.click()
+    page.get_by_role("option", name=option).first.click()
+
+
+def test_both_pages(browser: Any, server: Server, store: Store, saved: Saved) -> None:
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    page.set_default_timeout(WAIT_MS)
+    page.goto(f"http://127.0.0.1:{server.port}/")
+    button(page, "Sign in").wait_for()
+    picture(page, "sign-in")
+    signed_in(page, server.port, "rob")
+    page.get_by_text("Dialogue d2").wait_for()
+    picture(page, "review")
+    struck(page, "y", "Confirm")
+    page.keyboard.press("n")  # at once: it must not turn the first decision round
+    page.get_by_text("Confirmed").first.wait_for()
+    page.wait_for_timeout(1000)
+    settled(page)
+    if page.get_by_text("Rejected").count() == 0:  # it came too early to count
+        page.keyboard.press("n")
+    page.get_by_text("Rejected").wait_for()
+    page.get_by_text("You say: 1 error.").wait_for()
+    page.locator("[data-turn='1'] .dialint-text").dblclick(position={"x": 20, "y": 10})
+    page.get_by_text("Selected in turn 1").wait_for()
+    picture(page, "review-selected")
+    chosen(page, "Error", "C2")
+    page.get_by_text("model-7 did not judge this code").wait_for()
+    button(page, "Add finding").click()
+    page.get_by_text("You say: 2 errors.").wait_for()
+    struck(page, "s", "Save and next")
+    page.get_by_text("Saved as answer 1").wait_for()
+    page.get_by_text("Dialogue d1").wait_for()
+    struck(page, "u", "Undo my last answer")
+    page.get_by_text("you are changing your answer 1").wait_for()
+    picture(page, "review-undo")
+    (row,) = saved()
+    assert row["said"] == [(1, "C1", "S2", 0, 14), (1, "C2", row["said"][1][2], 0, 8)]  # "Anything"
+
+    label = browser.new_page(viewport={"width": 1280, "height": 800})
+    label.set_default_timeout(WAIT_MS)
+    signed_in(label, server.port, "ann")
+    label.get_by_text("Read it all first.").wait_for()
+    picture(label, "label")
+    button(label, "Nothing wrong here").click()
+    label.get_by_text("Saved.").wait_for()
+    label.locator("[data-turn='3']", has_text="owned").wait_for()
+    assert (
+        label.evaluate("document.querySelectorAll('.dialint-turns :is(img, script, a, b, strong)').length")
+        == 0
+    )
+    shown = label.locator("[data-turn='3'] .dialint-text").text_content()
+    hostile = dialogues.read(store, "rob", "hostile")[0].turns[3].text
+    assert shown == hostile.replace("\x1b", "\u241b")
+    page_text = label.content()
+    assert not [each for each in ("task:", "task-", 'hostile"', "model-7") if each in page_text]  # blind
+    label.evaluate(SELECT, [3, "<script>"])
+    label.get_by_text("Selected in turn 3").wait_for()
+    picture(label, "label-hostile")
+    chosen(label, "Error", "C1")
+    button(label, "Add finding").click()
+    label.get_by_text("C1 Question ignored: yes").wait_for()
+    label.get_by_role("button", name="No", exact=True).last.click()
+    label.get_by_text("T1 Rude or blaming: no").wait_for()
+    struck(label, "s", "Save and next")
+    label.get_by_text("We will look into it.").wait_for()
+    (_, _, _, start, end) = saved()[2]["said"][0]
+    assert hostile[start:end] == "<script>"
+    assert "owned" not in label.title()
+    label.set_viewport_size({"width": 420, "height": 800})
+    picture(label, "label-narrow")
+    page.set_viewport_size({"width": 420, "height": 800})
+    picture(page, "review-narrow")
+    page.close()
+    label.close()
+
+
+@pytest.fixture
+def queue(store: Store) -> list[str]:
+    """`N` more dialogues in a review project that is the only one."""
+    names = [f"f{number}" for number in range(N)]
+    first = dialogues.read(store, "rob", "d1")
+    dialogues.add(store, "lea", [first[0].model_copy(update={"id": name}) for name in names])
+    assert first[1] is not None
+    dialogues.add_verdicts(
+        store, "lea", [first[1].model_copy(update={"dialogue_id": name}) for name in names]
+    )
+    faults = Project(id="faults", codes=("C1",), purpose="review", prelabelled=True)
+    projects.create(store, "lea", faults)
+    projects.set_state(store, "lea", "to review", "closed")
+    tasks.add(store, "lea", "faults", [NewTask(dialogue=name) for name in names])
+    return names
+
+
+def test_f7_the_server_is_killed_around_a_click(
+    browser: Any, server: Server, queue: list[str], saved: Saved
+) -> None:
+    chance = random.Random(7)
+    for name in queue:
+        page = browser.new_page()
+        page.set_default_timeout(WAIT_MS)
+        signed_in(page, server.port, "rob")
+        page.get_by_text(f"Dialogue {name}").wait_for()
+        button(page, "Confirm").click()
+        page.get_by_text("You say: 1 error.").wait_for()
+        settled(page)
+        button(page, "Save and next").click(no_wait_after=True)
+        time.sleep(chance.uniform(0.0, 0.12))
+        server.kill()
+        acknowledged = page.get_by_text("Saved as answer").count() > 0
+        stored = [row for row in saved() if row["dialogue"] == name]
+        assert len(stored) == 1 if acknowledged else len(stored) <= 1
+        server.start()
+        page.close()
+        if not stored:
+            page = browser.new_page()
+            page.set_default_timeout(WAIT_MS)
+            signed_in(page, server.port, "rob")
+            page.get_by_text(f"Dialogue {name}").wait_for()
+            page.get_by_text("You say: 1 error.").wait_for()  # the draft is there
+            button(page, "Save and next").click()
+            page.get_by_text("Saved as answer").wait_for()
+            page.close()
+        assert [row["said"] for row in saved() if row["dialogue"] == name] == [[(1, "C1", "S2", 0, 14)]]
+
+
+def test_f8_the_connection_drops_with_a_draft_open(
+    browser: Any, server: Server, queue: list[str], saved: Saved
+) -> None:
+    wire = Wire(server.port)
+    wire.start()
+    page = browser.new_page()
+    page.set_default_timeout(WAIT_MS)
+    signed_in(page, wire.port, "rob")
+    for number, name in enumerate(queue):
+        page.get_by_text(f"Dialogue {name}").wait_for()
+        page.get_by_text("Decide 1 more finding").wait_for()  # before that the buttons are of the last item
+        button(page, "Reject").click()
+        page.get_by_text("You say: nothing wrong here.").wait_for()
+        settled(page)
+        wire.drop()
+        page.wait_for_timeout(100)
+        wire.mend()
+        if number % 2:  # the person reloads; otherwise the page finds its way back by itself
+            signed_in(page, wire.port, "rob")
+        page.get_by_text("You say: nothing wrong here.").wait_for()
+        button(page, "Save and next").click()
+        page.get_by_text(f"Dialogue {name}").wait_for(state="detached")
+        assert [row["said"] for row in saved() if row["dialogue"] == name] == [[]]
+    page.close()
+    wire.close()
+    assert len(saved()) == len(queue)

@@ -1,0 +1,251 @@
+"""Both pages as a person uses them, on a real store: what is asked, shown, saved, refused and restored."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+from streamlit.testing.v1 import AppTest
+
+from app.console import work
+from app.console.answer import sealed
+from app.console.desk import save
+from app.console.session import FREE_TRIES
+from detector.records import Verdict
+from labeling.store import accounts, annotations, dialogues, drafts, leases
+from labeling.store.database.refusals import NotAllowed
+from labeling.store.database.schema import leases as lease_rows
+from labeling.store.database.transactions import Store
+from labeling.store.records import Account
+
+PASSWORD = "a long enough one"
+Open = Callable[..., Any]
+Saved = Callable[[], list[dict[str, Any]]]
+
+
+def titles(page: Any) -> list[str]:
+    """The pages in the navigation."""
+    return [info["page_name"] for info in page.test._registered_pages.values()]
+
+
+def test_a_wrong_password_opens_nothing(open_page: Open) -> None:
+    said = set()
+    for name in ("rob", "nobody"):
+        page = open_page(name, "not the right one")
+        said.add(page.test.error[0].value)
+        assert page.labels == ["Sign in"]
+    assert said == {"The name or the password is wrong, or the account is closed."}
+
+
+def test_too_many_wrong_passwords_have_to_wait(open_page: Open) -> None:
+    page = open_page()
+    for _ in range(FREE_TRIES):
+        page.fill(Name="lea", Password="wrong").press("Sign in")
+    page.fill(Name="lea", Password=PASSWORD).press("Sign in")
+    assert "Too many" in page.test.error[0].value
+    assert page.labels == ["Sign in"]
+
+
+def test_a_one_time_password_opens_the_account_page_only(open_page: Open, store: Store) -> None:
+    once = "once-for the first time"
+    page = open_page("ada", once)
+    assert "Choose your own" in page.words
+    assert titles(page) == ["Your account"]
+    page.fill(
+        Password_now=once, New_password="once-again and again", New_password_again="once-again and again"
+    )
+    assert page.press("Change password").test.error
+    new = {"New_password": "my very own word", "New_password_again": "my very own word"}
+    page.fill(Password_now=once, **new).press("Change password")
+    assert "Your password was changed." in page.words
+    assert titles(page) == ["Review", "Label", "Accounts", "Your account"]
+    assert accounts.sign_in(store, "ada", "my very own word").role == "admin"
+
+
+def test_a_review_in_order_of_priority(open_page: Open, store: Store, saved: Saved) -> None:
+    page = open_page("rob")
+    assert "Dialogue d2" in page.words.replace("\\", "")
+    assert "91 % (model-7)" in page.words.replace("\\", "")
+    assert "over 99 % (model-7)" in page.words.replace("\\", "")
+    assert not page.enabled("Save and next")
+    page.press("Confirm").press("Reject", 1)
+    assert page.enabled("Save and next")
+    page.press("Save and next")
+    (row,) = saved()
+    assert (row["dialogue"], row["labeler"], row["kind"], row["seen_verdict"]) == (
+        "d2",
+        "rob",
+        "reviewer",
+        True,
+    )
+    assert row["said"] == [(1, "C1", "S2", 0, 14)]
+    assert 0 <= row["seconds"] < 60
+    assert "Dialogue d1" in page.words.replace("\\", "")
+    assert drafts.of_item(store, "rob", "task:2") is None
+
+
+def test_a_finding_is_changed_and_another_added(open_page: Open, saved: Saved) -> None:
+    page = open_page("rob")
+    page.choose("Error", "C2", 0).press("Confirm as changed", 0).press("Reject", 1)
+    page.choose("Select words, or a whole turn", 3).choose("Error", "C1", -1)
+    assert "model-7 gives this code 3 % in turn 3" in page.words.replace("\\", "")
+    page.press("Add finding").press("Save and next")
+    (row,) = saved()
+    assert row["said"] == [(1, "C2", "S3", 0, 14), (3, "C1", "S2", 0, 21)] or row["said"][0][1] == "C2"
+    assert row["said"][1][:2] == (3, "C1")
+    assert row["said"][1][3:] == (0, 21)
+
+
+def test_what_the_model_did_not_judge_is_said(open_page: Open) -> None:
+    page = open_page("rob").choose("Error", "C2", -1)
+    assert "model-7 did not judge this code." in page.words.replace("\\", "")
+
+
+def test_a_failed_verdict_is_not_clean(open_page: Open, store: Store) -> None:
+    failed = Verdict(
+        dialogue_id="d2", release="z-newer", taxonomy="1.0.0", status="failed", failure="E_TOO_LONG"
+    )
+    dialogues.add_verdicts(store, "lea", [failed])
+    words = open_page("rob").words.replace("\\", "")
+    assert "z-newer failed on this dialogue (E_TOO_LONG). That is not a clean dialogue." in words
+
+
+def test_a_skip_says_why(open_page: Open, store: Store, saved: Saved) -> None:
+    page = open_page("rob").press("Skip…").choose("Why?", "The text is broken or cut off")
+    page.press("Skip this task")
+    assert "Dialogue d1" in page.words.replace("\\", "")
+    assert saved() == []
+    said = store.read(
+        lambda transaction: transaction.run(lease_rows.select().where(lease_rows.c.state == "skipped")).one()
+    )
+    assert (said.account, said.reason) == ("rob", "The text is broken or cut off")
+
+
+def test_undo_is_a_correction(open_page: Open, saved: Saved) -> None:
+    page = open_page("rob").press("Confirm").press("Confirm", 1).press("Save and next")
+    page.press("Undo my last answer")
+    assert "you are changing your answer 1" in page.words.replace("\\", "")
+    page.press("Reject", 1).press("Save and next")
+    first, second = saved()
+    assert second["supersedes"] == first["id"]
+    assert [len(first["said"]), len(second["said"])] == [2, 1]
+    assert "Dialogue d1" in page.words.replace("\\", "")  # the task that was in hand is in hand again
+
+
+def test_a_second_click_counts_once(open_page: Open, store: Store, saved: Saved) -> None:
+    page = open_page("rob").press("Confirm").press("Confirm", 1)
+    at = page.desk("review")
+    item, answer = at.item, sealed(at.answer)
+    work.send(store, "rob", item, answer)
+    again = work.send(store, "rob", item, answer)  # the click that was sent again
+    at.answer = at.answer.model_copy(update={"seconds": 50.0})
+    page.press("Save and next")  # the click on a page that does not know: a little later, and told so
+    assert "stored already" in page.words
+    assert page.desk("review").item.task != item.task
+    save(at, item)  # the click that came late: another item is on the desk
+    assert [str(row["id"]) for row in saved()] == [again.id]  # type: ignore[union-attr]
+
+
+def test_an_answer_from_elsewhere_is_shown_with_both_values(
+    open_page: Open, store: Store, saved: Saved
+) -> None:
+    page = open_page("rob").press("Confirm").press("Reject", 1)
+    late = update(lease_rows).where(lease_rows.c.account == "rob").values(expires_ms=0)
+    store.write(lambda transaction: transaction.run(late))
+    lease = leases.claim(store, "ria", "to review")
+    assert lease is not None
+    annotations.submit(store, "ria", lease.task, lease.token, "hers", [])
+    page.press("Save and next")
+    assert "Compare" in page.test.warning[0].value
+    words = page.words.replace("\\", "")
+    assert "ria" in words
+    assert "Nothing wrong here." in words
+    assert "C1 Question ignored" in words
+    assert len(saved()) == 1
+    page.press("Save mine as well")
+    hers, mine = saved()
+    assert (hers["said"], mine["said"]) == ([], [(1, "C1", "S2", 0, 14)])
+    assert mine["labeler"] == "rob"
+
+
+def test_a_label_is_blind_and_says_yes_and_no(open_page: Open, saved: Saved) -> None:
+    page = open_page("ann")
+    words = page.words.replace("\\", "")
+    assert "Read it all first." in words
+    assert "Is the customer's open question" in words
+    assert "model-7" not in words
+    assert "91 %" not in words
+    assert page.desk("label").item.verdict is None
+    assert page.desk("label").answer.choices == ()
+    page.press("No", 1)
+    assert not page.enabled("Save and next")
+    page.press("Yes", 0)
+    assert "yes, but mark where" in page.words
+    assert not page.enabled("Save and next")
+    page.choose("Select words, or a whole turn", 1).choose("Error", "C1").press("Add finding")
+    assert not page.enabled("Nothing wrong here")
+    page.press("Save and next")
+    (row,) = saved()
+    assert (row["said"], row["seen_verdict"], row["kind"]) == ([(1, "C1", "S2", 0, 14)], False, "crowd")
+
+
+def test_nothing_wrong_here_is_one_click(open_page: Open, saved: Saved) -> None:
+    page = open_page("ann").press("Nothing wrong here")
+    (row,) = saved()
+    assert row["said"] == []
+    assert page.desk("label").item.task != row["task"]
+
+
+def test_a_draft_is_found_again_after_a_reload(open_page: Open, saved: Saved) -> None:
+    page = open_page("ann").press("No", 1)
+    page.choose("Select words, or a whole turn", 3).choose("Error", "C1").press("Add finding")
+    before = page.desk("label")
+    again = open_page("ann")
+    after = again.desk("label")
+    assert "Your draft was found again." in again.words.replace("\\", "")
+    assert after.item == before.item
+    assert (after.answer.key, after.answer.choices, after.answer.said) == (
+        before.answer.key, before.answer.choices, before.answer.said,
+    )  # fmt: skip
+    again.press("Save and next")
+    assert len(saved()) == 1
+
+
+def test_roles_decide_the_pages_and_the_store_refuses_the_rest(open_page: Open, store: Store) -> None:
+    assert titles(open_page("ann")) == ["Label", "Your account"]
+    assert titles(open_page("rob")) == ["Review", "Label", "Your account"]
+    for act in (
+        lambda: work.take(store, "ann", "to review", blind=False),
+        lambda: dialogues.read(store, "ann", "d1"),
+    ):
+        with pytest.raises(NotAllowed):
+            act()
+
+
+def test_the_store_refuses_a_page_that_was_reached_all_the_same(store: Store, saved: Saved) -> None:
+    def script(store, account):  # type: ignore[no-untyped-def]
+        from app.console.review import review_page
+
+        review_page(store, account)
+
+    test = AppTest.from_function(script, args=(store, Account(id="ann", role="reviewer")), default_timeout=30)
+    test.run()  # the screen was told a lie of the role; the store knows better
+    assert "refuses" in test.error[0].value
+    assert "Save and next" not in [each.label for each in test.button]
+    assert saved() == []
+
+
+def test_signing_out_forgets_everything(open_page: Open) -> None:
+    page = open_page("rob").press("Sign out")
+    assert page.labels == ["Sign in"]
+    assert "desk:review" not in page.test.session_state
+
+
+def test_a_closed_account_is_signed_out_by_its_next_click(
+    open_page: Open, store: Store, saved: Saved
+) -> None:
+    page = open_page("ann")
+    accounts.set_status(store, "lea", "ann", "suspended")
+    page.press("No")
+    assert page.labels == ["Sign in"]
+    assert saved() == []

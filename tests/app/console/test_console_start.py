@@ -1,0 +1,86 @@
+"""Starting: settings, the first account, the demo."""
+
+from pathlib import Path
+
+import pytest
+
+from app.console.demo import CONTROL_SHARE, LABEL, REVIEW, make_demo, sample
+from app.console.launch import FIRST, command, environment, prepare
+from app.console_command import ConsoleConfig
+from detector.errors import ConfigError
+from detector.records import Finding, Verdict
+from labeling.store import accounts, leases, projects, tasks
+from labeling.store.database.refusals import NotAllowed
+from labeling.store.database.transactions import Store
+
+
+def test_the_server_is_safe_by_its_flags() -> None:
+    words = command(8501, "127.0.0.1")
+    for flag in (
+        "--server.address=127.0.0.1", "--server.headless=true", "--server.enableCORS=true",
+        "--server.enableXsrfProtection=true", "--browser.gatherUsageStats=false",
+        "--client.showErrorDetails=none", "--server.enableAgentApi=false", "--runner.magicEnabled=false",
+    ):  # fmt: skip
+        assert flag in words
+    assert words[1:4] == ["-m", "streamlit", "run"]
+    place = "postgresql://u:secret@h/d"
+    assert environment(place, 60.0)["DIALINT_STORE"] == place
+    assert not any("secret" in word for word in words)
+
+
+def test_every_flag_is_an_option_that_streamlit_has() -> None:
+    from streamlit import config
+
+    from app.console.launch import SETTINGS
+
+    known = config.get_config_options()
+    assert set(SETTINGS) <= set(known)
+
+
+def test_the_first_start_makes_an_admin_once(tmp_path: Path) -> None:
+    place = str(tmp_path / "new" / "store.sqlite")
+    password = prepare(place)
+    assert password is not None
+    assert prepare(place) is None
+    with Store.open(place) as store:
+        assert accounts.sign_in(store, FIRST, password).role == "admin"
+
+
+def test_options_that_cannot_be() -> None:
+    for wrong in ({"port": 0}, {"idle_minutes": 0.0}):
+        with pytest.raises(ConfigError):
+            ConsoleConfig(**wrong)  # type: ignore[arg-type]
+
+
+def test_the_demo_has_work_for_every_role(tmp_path: Path) -> None:
+    found = sample()
+    assert len(found) == 78
+    where = next(turn for turn in found[0].turns if turn.role == "agent")
+    quote = where.text[:5]
+    said = [
+        Verdict(
+            dialogue_id=each.id, release="embedded-3", taxonomy="1.0.0", status="scored", quality=92.0,
+            findings=(
+                Finding(code="C1", turn=where.index, severity="S2", probability=0.7, quote=quote, start=0, end=5, reason=""),
+            ) if each.id == found[0].id else (),
+        )
+        for each in found
+    ]  # fmt: skip
+    place = str(tmp_path / "store.sqlite")
+    people = make_demo(place, said)
+    assert set(people) == {"labeler", "reviewer", "expert", "lead", "admin"}
+    with Store.open(place) as store:
+        for name, password in people.items():
+            assert accounts.sign_in(store, name, password).role == name
+        lease = leases.claim(store, "reviewer", REVIEW)
+        assert lease is not None
+        assert lease.dialogue == found[0].id
+        assert tasks.view(store, "reviewer", lease.task).verdict is not None
+        blind = leases.claim(store, "labeler", LABEL)
+        assert blind is not None
+        assert tasks.view(store, "labeler", blind.task).verdict is None
+        with pytest.raises(NotAllowed):
+            leases.claim(store, "labeler", REVIEW)
+        shares = {project.id: project.control_share for project, _ in projects.listed(store, "lead")}
+        assert shares == {REVIEW: 0.0, LABEL: CONTROL_SHARE}
+        assert tasks.queue_counts(store, "lead", LABEL)["control"]["open"] == 5

@@ -1,0 +1,230 @@
+"""The commands on the store as a person types them: from a log to labels, adjudication and a dataset."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.cli import app
+from detector.artifacts import described, write_manifest
+from detector.errors import ConfigError, DialintError
+from detector.records import Finding, Verdict
+from detector.verdict_files import manifest_path, verdict_line
+from labeling.store import accounts, annotations, leases
+from labeling.store.database.refusals import NotAllowed
+from labeling.store.database.transactions import Store
+
+SAID = "Let me look into"
+Dialint = Callable[..., str]
+
+
+@pytest.fixture
+def dialint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Dialint:
+    """Runs a command in this process; what it printed."""
+    monkeypatch.setenv("DIALINT_STORE", str(tmp_path / "store.sqlite"))
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def run(*arguments: object) -> str:
+        capsys.readouterr()
+        assert app([str(one) for one in arguments], result_action="return_value") in (0, None)
+        return capsys.readouterr().out
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
+    """A store with people, and their passwords, made by commands."""
+    path = tmp_path_factory.mktemp("template") / "store.sqlite"
+    told = io.StringIO()
+
+    def run(*arguments: str) -> None:
+        with contextlib.redirect_stdout(told):
+            app([*arguments, "--store", str(path)], result_action="return_value")
+
+    run("db", "upgrade")
+    run("label", "account", "create", "ada", "--role", "admin")
+    for name, role in (("lea", "lead"), ("eve", "expert"), ("ann", "labeler"), ("ben", "labeler")):
+        run("label", "account", "create", name, "--role", role, "--skill", "g", "--as", "ada")
+    lines = told.getvalue().splitlines()[1:]
+    return path, {line.split()[0]: line.split()[-1] for line in lines}
+
+
+@pytest.fixture
+def people(
+    dialint: Dialint, template: tuple[Path, dict[str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> dict[str, str]:
+    """Accounts and their passwords; `lea`, a lead, acts."""
+    shutil.copyfile(template[0], tmp_path / "store.sqlite")
+    monkeypatch.setenv("DIALINT_ACCOUNT", "lea")
+    return template[1]
+
+
+def finding(probability: float = 1.0) -> Finding:
+    return Finding(
+        code="C1", turn=1, severity="S2", probability=probability, quote="Let", start=0, end=3, reason="r"
+    )
+
+
+def verdicts(path: Path, probabilities: dict[str, float | None]) -> Path:
+    with open(path, "wb") as file:
+        for name, p in probabilities.items():
+            found = () if p is None else (finding(p),)
+            verdict = Verdict(
+                dialogue_id=name, release="e", taxonomy="1", status="scored", quality=80.0, findings=found,
+                probabilities={1: {"C1": 0.05 if p is None else p}},
+            )  # fmt: skip
+            file.write(verdict_line(verdict))
+    content = {"kind": "verdicts", "format": "jsonl", "files": [described(path, len(probabilities))]}
+    write_manifest(manifest_path(path), content)
+    return path
+
+
+def answer(tmp_path: Path, project: str, yes: dict[str, set[str]]) -> None:
+    """Everybody in `yes` answers all their tasks."""
+    with Store.open(str(tmp_path / "store.sqlite")) as store:
+        for who, dialogues in yes.items():
+            while lease := leases.claim(store, who, project):
+                found = [finding()] if lease.dialogue in dialogues else []
+                annotations.submit(store, who, lease.task, lease.token, f"{who} {lease.task}", found)
+
+
+def test_the_whole_way(
+    dialint: Dialint, people: dict[str, str], tmp_path: Path, write_log: Callable[..., Path]
+) -> None:
+    log = write_log(8)
+    path = verdicts(
+        tmp_path / "v.jsonl", {"d0": 0.9, "d1": 0.7, "d2": 0.3, **{f"d{i}": None for i in range(3, 8)}}
+    )
+    assert dialint("import", "logs", log) == "8 dialogues new, 0 known, 0 rejected\n"
+    assert dialint("import", "logs", log) == "0 dialogues new, 8 known, 0 rejected\n"
+    assert dialint("import", "verdicts", path) == "8 verdicts new, 0 known\n"
+    assert "review, 1 codes, 1 answers" in dialint(
+        "label", "project", "create", "r", "--codes", "C1", "--purpose", "review", "--prelabelled"
+    )
+    dialint("label", "project", "create", "l", "--codes", "C1", "--overlap", 2, "--deadline", "2100-01-01")
+    dialint("label", "project", "create", "e", "--codes", "C1", "--purpose", "adjudication")
+
+    routing = ("label", "route", "--review", "r", "--label", "l")
+    assert "nothing given out" in dialint(*routing, "--dry-run")
+    assert dialint(*routing).splitlines()[-1].endswith("8 new tasks")
+    assert dialint(*routing).splitlines()[-1].endswith("0 new tasks")
+    listed = dialint("label", "status")
+    assert re.search(r"^r +review +open +main +2 +0 +0 +0%", listed, re.MULTILINE)
+    assert re.search(r"^l +label +open +main +6 .* 2100-01-01 00:00", listed, re.MULTILINE)
+    assert dialint("label", "plan", "--project", "l", "--n", 2) == "l: 2 tasks, random\n"
+
+    answer(tmp_path, "l", {"ann": {"d0", "d1", "d2"}, "ben": {"d0", "d2"}})
+    assert " 100% " in dialint("label", "status", "l")
+    told = dialint("label", "aggregate", "--project", "l")
+    assert re.match(r"\d+ labels of 8 questions: \d sure, 0 known for certain, the model's word on 8\n", told)
+    assert dialint("label", "ask", "--project", "l", "--sure", "0.6") == (
+        "8 tasks are sure, 0 ask for one answer more, 0 are for experts\n"
+    )
+    told = dialint("label", "adjudicate", "--project", "l", "--into", "e", "--sure", "0.5", "--disagreements")
+    assert "people disagree on 0; 0 turns" in told or "1 turns for experts, 1 of them new" in told
+    told = dialint("label", "accept", "--project", "l", "--sure", "0.6")
+    assert "nothing written; --apply does" in told
+    assert "labels written" in dialint("label", "accept", "--project", "l", "--sure", "0.6", "--apply")
+
+    assert dialint("export", "annotations", tmp_path / "a.jsonl", "--project", "l").endswith(
+        "16 annotations\n"
+    )
+    given = ("--out", tmp_path / "set", "--key", "k", "--near", 0, "--project", "l")
+    dialint("export", "dataset", *given)
+    manifest = json.loads((tmp_path / "set/manifest.json").read_text())
+    assert (
+        sum(
+            file["rows"]
+            for file in manifest["files"]
+            if file["name"] in ("train.jsonl", "dev.jsonl", "test.jsonl", "calibration.jsonl")
+        )
+        == 8
+    )
+    assert "closed now" in dialint("label", "project", "close", "l")
+    assert re.search(r"^l +label +closed", dialint("label", "status"), re.MULTILINE)
+    assert "open now" in dialint("label", "project", "open", "l")
+
+
+def test_labels_come_into_the_store_or_a_file(
+    dialint: Dialint, people: dict[str, str], tmp_path: Path, write_log: Callable[..., Path]
+) -> None:
+    log = write_log(2)
+    dialint("import", "logs", log)
+    table = tmp_path / "t.csv"
+    table.write_text("task,worker,label\nd0/1/C1,ann,yes\nd1/1/C1,zoe,no\n")
+    told = dialint("import", "labels", "--labels", table, "--max-bad", 1)
+    assert told.splitlines()[0] == "1 annotations new, 0 known, 1 rejected"
+    assert "line 3, worker: E_LABEL" in told
+    assert "Let me" not in told
+    dialint("import", "labels", "--labels", table, "--dialogues", log, "--out", tmp_path / "o.jsonl")
+    assert len((tmp_path / "o.jsonl").read_text().splitlines()) == 2
+    assert dialint("label", "aggregate", "--everything").startswith("1 labels of 1 questions")
+
+
+def test_a_calibration_round(
+    dialint: Dialint, people: dict[str, str], tmp_path: Path, write_log: Callable[..., Path]
+) -> None:
+    dialint("import", "logs", write_log(12))
+    told = dialint("label", "calibration", "start", "--name", "w", "--codes", "C1", "--skill", "g", "--n", 10)
+    assert told == "w: 10 dialogues to ann, ben, eve, lea\n"
+    answer(tmp_path, "w", {"ann": {f"d{i}" for i in range(12)}, "ben": set(), "eve": set(), "lea": set()})
+    report = dialint("label", "calibration", "report", "w", "--json", tmp_path / "r.json")
+    assert re.search(r"^ann +C1 +100% +0% +\+1\.000 +1\.000 to 1\.000 +10 +strict *$", report, re.MULTILINE)
+    assert json.loads((tmp_path / "r.json").read_text())["leanings"][0]["worker"] == "ann"
+    with pytest.raises(DialintError, match="E_EXISTS"):
+        dialint("label", "calibration", "report", "w", "--json", tmp_path / "r.json")
+
+
+def test_appeals_need_a_blind_project(dialint: Dialint, people: dict[str, str]) -> None:
+    dialint("label", "project", "create", "s", "--codes", "C1", "--purpose", "review")
+    assert dialint("label", "appeals", "s") == "0 open appeals, 0 new tasks in s\n"
+
+
+def test_accounts(dialint: Dialint, people: dict[str, str], tmp_path: Path, monkeypatch: Any) -> None:
+    with Store.open(str(tmp_path / "store.sqlite")) as store:
+        assert accounts.sign_in(store, "ann", people["ann"]).role == "labeler"
+    assert len(set(people.values())) == 5
+    assert "ann: labeler, active, g" in dialint("label", "account", "list")
+    dialint("label", "account", "status", "ann", "suspended")
+    assert "ann: labeler, suspended, g" in dialint("label", "account", "list")
+    with pytest.raises(NotAllowed):
+        dialint("label", "account", "create", "x", "--role", "labeler")
+    new = dialint("label", "account", "password", "ben", "--as", "ada").split()[-1]
+    with Store.open(str(tmp_path / "store.sqlite")) as store:
+        assert accounts.sign_in(store, "ben", new).id == "ben"
+    monkeypatch.delenv("DIALINT_ACCOUNT")
+    with pytest.raises(ConfigError, match="DIALINT_ACCOUNT"):
+        dialint("label", "status")
+    with pytest.raises(DialintError, match="there are accounts"):
+        dialint("label", "account", "create", "y", "--role", "admin")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("label", "aggregate"), "--everything"),
+        (("label", "aggregate", "--project", "p", "--everything"), "--everything"),
+        (("label", "aggregate", "--annotations", "t.csv", "--project", "p"), "not of both"),
+        (("label", "aggregate", "--project", "p", "--method", "mace"), "method is joint"),
+        (("label", "status", "nothing"), "no such project"),
+        (("label", "project", "create", "p", "--codes", "ZZ"), "ZZ"),
+        (("label", "project", "create", "p", "--codes", "C1", "--overlap", "0"), "--overlap"),
+        (("label", "project", "create", "p", "--codes", "C1", "--instructions", "/no/file"), "/no/file"),
+        (("import", "labels", "--labels", "x", "--out", "o.jsonl"), "--dialogues"),
+        (("export", "dataset", "--out", "o", "--key", "k", "--dialogues", "a"), "--annotations"),
+    ],
+)  # fmt: skip
+def test_options_that_cannot_be(
+    dialint: Dialint, people: dict[str, str], arguments: tuple[str, ...], said: str
+) -> None:
+    with pytest.raises(DialintError, match=re.escape(said)):
+        dialint(*arguments)

@@ -1,0 +1,70 @@
+"""Dynamic overlap on both databases: who agrees is asked no more, who does not gets a third opinion."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from detector.errors import ConfigError
+from detector.taxonomy import load
+from labeling.consensus.asking import AskConfig, ask
+from labeling.store import annotations, dialogues, leases, projects, tasks
+from labeling.store.database.refusals import NotAllowed
+from labeling.store.database.transactions import Store
+from labeling.store.records import NewTask, Project
+from labeling.truth.overlap import Decision
+
+TAXONOMY = load()
+NAMES = tuple(f"d{i}" for i in range(12))
+CONFIG = AskConfig("p", sure=0.9)
+
+
+def answer(store: Store, made: Any, who: str, yes: set[str]) -> list[str]:
+    given = []
+    while lease := leases.claim(store, who, "p"):
+        found = [made.finding()] if lease.dialogue in yes else []
+        annotations.submit(store, who, lease.task, lease.token, f"{who} {lease.task}", found)
+        given.append(lease.dialogue)
+    return given
+
+
+@pytest.fixture
+def answered(store: Store, made: Any) -> Store:
+    """Ann and ben agree but on d0."""
+    projects.create(store, "lea", Project(id="p", codes=("C1",), overlap=2, most=3))
+    dialogues.add(store, "lea", [made.dialogue(name) for name in NAMES])
+    tasks.add(store, "lea", "p", [NewTask(dialogue=name) for name in NAMES])
+    answer(store, made, "ann", {"d0", "d1", "d2", "d3"})
+    answer(store, made, "ben", {"d1", "d2", "d3"})
+    return store
+
+
+def test_a_third_answer_only_where_two_disagree(answered: Store, made: Any) -> None:
+    assert ask(answered, "lea", CONFIG, TAXONOMY) == {Decision.STOP: 11, Decision.ASK: 1}
+    assert ask(answered, "lea", CONFIG, TAXONOMY) == {Decision.STOP: 11, Decision.ASK: 1}
+    assert answer(answered, made, "cem", {"d0"}) == ["d0"]
+    assert answer(answered, made, "dot", set()) == []
+    told = ask(answered, "lea", AskConfig("p", sure=1.0), TAXONOMY)
+    assert told == Counter({Decision.ASK: 11, Decision.GIVE_UP: 1})
+    assert tasks.queue_counts(answered, "lea", "p")["main"]["open"] == 11
+
+
+def test_it_stops_before_the_planned_overlap(store: Store, made: Any) -> None:
+    """Four answers were planned; after two that agree the rest is not asked."""
+    projects.create(store, "lea", Project(id="p", codes=("C1",), overlap=4))
+    dialogues.add(store, "lea", [made.dialogue(name) for name in NAMES])
+    tasks.add(store, "lea", "p", [NewTask(dialogue=name) for name in NAMES])
+    for who in ("ann", "ben"):
+        answer(store, made, who, {"d1", "d2"})
+    assert ask(store, "lea", CONFIG, TAXONOMY) == {Decision.STOP: 12}
+    assert tasks.queue_counts(store, "lea", "p")["main"] == {"open": 0, "full": 0, "done": 12, "withdrawn": 0}
+
+
+def test_who_may_and_where(answered: Store) -> None:
+    with pytest.raises(NotAllowed):
+        ask(answered, "rob", CONFIG, TAXONOMY)
+    projects.create(answered, "lea", Project(id="e", codes=("C1",), purpose="adjudication"))
+    with pytest.raises(ConfigError, match="for labels"):
+        ask(answered, "lea", AskConfig("e"), TAXONOMY)
+    with pytest.raises(ConfigError, match="sure must lie"):
+        ask(answered, "lea", AskConfig("p", sure=0.2), TAXONOMY)

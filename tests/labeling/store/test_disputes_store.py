@@ -1,0 +1,117 @@
+"""Appeals with a blind second review, on both databases: order, independence, and what becomes gold."""
+
+from typing import Any
+
+import pytest
+
+from detector.errors import ConfigError
+from labeling.adjudication.disputes import claim_second, dispute, open_reviews, settle_appeal
+from labeling.store import accounts, annotations, appeals, dialogues, labels, leases, projects, tasks
+from labeling.store.database.refusals import NotAllowed, StoreRefused
+from labeling.store.database.transactions import Store
+from labeling.store.records import Account, Project
+
+
+@pytest.fixture
+def appealed(store: Store, made: Any) -> Store:
+    """Agent a1 appeals C1 in d1; rob has reviewed d1 before."""
+    accounts.create(store, "ada", Account(id="agnes", role="labeler", agent="a1"))
+    projects.create(store, "lea", Project(id="s", codes=("C1", "T1"), purpose="review"))
+    dialogues.add(store, "lea", [made.dialogue("d1")])
+    dialogues.add_verdicts(store, "lea", [made.verdict("d1", made.finding(probability=0.87))])
+    annotations.review(store, "rob", "d1", "rob", ["C1"], [made.finding()], expected=None)
+    appeals.appeal(store, "agnes", "d1", 1, "C1", "I had answered that before")
+    return store
+
+
+def second(store: Store, *found: Any) -> None:
+    """Ria's blind answer."""
+    open_reviews(store, "lea", "s")
+    lease = claim_second(store, "ria", "s")
+    assert lease is not None
+    seen = tasks.view(store, "ria", lease.task)
+    assert (seen.verdict, seen.answers, seen.turn) == (None, (), 1)
+    annotations.submit(store, "ria", lease.task, lease.token, "ria", found)
+
+
+def gold(store: Store) -> dict[str, bool]:
+    return {one.code: one.present for one in labels.all_gold(store, "eve")}
+
+
+def test_a_second_review_comes_first_and_is_blind(appealed: Store) -> None:
+    with pytest.raises(StoreRefused, match="second review comes first"):
+        settle_appeal(appealed, "eve", 1, "overturned", "why")
+    assert open_reviews(appealed, "lea", "s") == 1
+    assert open_reviews(appealed, "lea", "s") == 0
+    assert claim_second(appealed, "rob", "s") is None, "he has reviewed it before"
+    second(appealed)
+    told = dispute(appealed, "eve", 1)
+    assert (told.appeal.statement, told.dialogue.id) == ("I had answered that before", "d1")
+    assert [(one.labeler, one.kind, one.seen_verdict) for one in told.second] == [("ria", "reviewer", False)]
+    assert [one.labeler for one in told.answers] == ["rob", "ria"]
+    first = settle_appeal(appealed, "eve", 1, "overturned", "why")
+    assert settle_appeal(appealed, "eve", 1, "overturned", "why") == first
+    assert (first.state, first.decided_by) == ("overturned", "eve")
+    assert gold(appealed) == {"C1": False}
+    with pytest.raises(StoreRefused, match="overturned already"):
+        settle_appeal(appealed, "eve", 1, "upheld", "why")
+
+
+def test_an_answer_by_somebody_with_a_part_is_no_second_review(appealed: Store) -> None:
+    open_reviews(appealed, "lea", "s")
+    lease = leases.claim(appealed, "rob", "s")
+    assert lease is not None
+    annotations.submit(appealed, "rob", lease.task, lease.token, "k")
+    with pytest.raises(StoreRefused, match="second review comes first"):
+        settle_appeal(appealed, "eve", 1, "upheld", "why")
+
+
+def test_who_reviewed_does_not_decide(appealed: Store, made: Any) -> None:
+    second(appealed)
+    annotations.review(appealed, "emil", "d1", "emil", ["C1"], [], expected=1)
+    with pytest.raises(NotAllowed, match="part"):
+        settle_appeal(appealed, "emil", 1, "upheld", "why")
+    with pytest.raises(NotAllowed):
+        settle_appeal(appealed, "ria", 1, "upheld", "why")
+    with pytest.raises(NotAllowed):
+        dispute(appealed, "ria", 1)
+    assert gold(appealed) == {}
+    assert settle_appeal(appealed, "eve", 1, "upheld", "why").state == "upheld"
+    assert gold(appealed) == {"C1": True}
+
+
+@pytest.mark.parametrize(("code", "known"), [("T1", {"C1": False, "T1": True}), ("C1", {"C1": True})])
+def test_an_amended_finding_is_kept(appealed: Store, made: Any, code: str, known: dict[str, bool]) -> None:
+    second(appealed, made.finding())
+    right = made.finding(code=code).model_copy(update={"end": 4, "quote": "Anyt"})
+    for bad in (None, right.model_copy(update={"turn": 0})):
+        with pytest.raises(StoreRefused, match="E_APPEAL"):
+            settle_appeal(appealed, "eve", 1, "amended", "why", bad)
+    with pytest.raises(StoreRefused, match="E_APPEAL"):
+        settle_appeal(appealed, "eve", 1, "upheld", "why", right)
+    for _ in range(2):
+        assert settle_appeal(appealed, "eve", 1, "amended", "why", right).state == "amended"
+    assert gold(appealed) == known
+    saved = annotations.of_dialogue(appealed, "rob", "d1")[-1]
+    assert (saved.labeler, saved.kind, saved.findings, saved.turn) == ("eve", "expert", (right,), 1)
+    assert len(annotations.of_dialogue(appealed, "rob", "d1")) == 3
+
+
+def test_nothing_is_settled_in_part(appealed: Store, made: Any) -> None:
+    second(appealed)
+    outside = made.finding().model_copy(update={"end": 99})
+    with pytest.raises(StoreRefused, match="E_FINDING"):
+        settle_appeal(appealed, "eve", 1, "amended", "why", outside)
+    assert gold(appealed) == {}
+    assert dispute(appealed, "eve", 1).appeal.state == "open"
+
+
+def test_the_project_must_be_blind_and_ask_of_what_is_disputed(appealed: Store) -> None:
+    projects.create(appealed, "lea", Project(id="r", codes=("C1",), purpose="review", prelabelled=True))
+    projects.create(appealed, "lea", Project(id="t", codes=("T1",), purpose="review"))
+    with pytest.raises(ConfigError, match="blind"):
+        open_reviews(appealed, "lea", "r")
+    with pytest.raises(ConfigError, match="C1"):
+        open_reviews(appealed, "lea", "t")
+    with pytest.raises(StoreRefused, match="no such appeal"):
+        dispute(appealed, "eve", 7)

@@ -1,0 +1,210 @@
+"""Files into the store and out again, on both databases: nothing twice, nothing unknown (bad input 43)."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from detector.artifacts import described, write_manifest
+from detector.errors import ConfigError, OutputRefused, TooManyBad
+from detector.ingest.config import ReadConfig
+from detector.ingest.outcomes import Counts, Loaded
+from detector.ingest.read import open_logs, read
+from detector.taxonomy import load
+from detector.verdict_files import manifest_path, verdict_line
+from labeling.consensus.settle import SettleConfig, settle
+from labeling.dataset.inputs import read_annotations
+from labeling.dataset.making import DatasetConfig
+from labeling.platforms.import_labels import ImportConfig
+from labeling.store import annotations, dialogues, labels, leases, projects, tasks
+from labeling.store.database.refusals import NotAllowed, StoreRefused
+from labeling.store.database.transactions import Store
+from labeling.store.records import Gold, NewTask, Project
+from labeling.transfer.labels import bring_labels
+from labeling.transfer.logs import bring_logs, bring_verdicts
+from labeling.transfer.outgoing import export_annotations, export_dataset
+
+SILENT: Callable[[int], None] = lambda done: None  # noqa: E731
+
+
+def log(path: Path, n: int, extra: str = "") -> str:
+    turns = [{"role": "customer", "text": "Where is it?"}, {"role": "agent", "text": "Anything else? 1"}]
+    lines = [json.dumps({"id": f"d{i}", "turns": turns, "agent": f"a{i}"}) for i in range(n)]
+    path.write_text("\n".join(lines) + "\n" + extra)
+    return str(path)
+
+
+def test_logs_come_in_once_and_whole(store: Store, tmp_path: Path) -> None:
+    path = log(tmp_path / "log.jsonl", 1203, '{"id": "bad"}\n')
+    told: list[int] = []
+    first = bring_logs(store, "lea", [path], ReadConfig(), told.append)
+    assert (first.new, first.known, first.rejected.total(), told) == (1203, 0, 1, [1000, 1203])
+    again = bring_logs(store, "lea", [path], ReadConfig(), SILENT)
+    assert (again.new, again.known) == (0, 1203)
+    found = dialogues.read(store, "rob", "d7")[0]
+    loaded = next(read(open_logs([log(tmp_path / "one.jsonl", 8)]), ReadConfig(), Counts()))
+    assert isinstance(loaded, Loaded)
+    assert found.turns == loaded.dialogue.turns
+    other = tmp_path / "other.jsonl"
+    other.write_text((tmp_path / "one.jsonl").read_text().replace("Anything", "Something"))
+    with pytest.raises(StoreRefused, match="E_CHANGED"):
+        bring_logs(store, "lea", [str(other)], ReadConfig(), SILENT)
+    with pytest.raises(NotAllowed):
+        bring_logs(store, "rob", [path], ReadConfig(), SILENT)
+
+
+def verdict_file(path: Path, made: Any, names: list[str]) -> Path:
+    path.write_bytes(b"".join(verdict_line(made.verdict(name, made.finding(), risk=0.5)) for name in names))
+    manifest = {"kind": "verdicts", "format": "jsonl", "files": [described(path, len(names))]}
+    write_manifest(manifest_path(path), manifest)
+    return path
+
+
+def test_verdicts_come_in_once_and_only_of_known_dialogues(store: Store, made: Any, tmp_path: Path) -> None:
+    dialogues.add(store, "lea", [made.dialogue("d0"), made.dialogue("d1")])
+    path = verdict_file(tmp_path / "v.jsonl", made, ["d0", "d1"])
+    assert (bring_verdicts(store, "lea", path, SILENT).new, dialogues.read(store, "rob", "d1")[1]) == (
+        2, made.verdict("d1", made.finding(), risk=0.5),
+    )  # fmt: skip
+    assert bring_verdicts(store, "lea", path, SILENT).known == 2
+    with pytest.raises(StoreRefused, match="E_VERDICT"):
+        bring_verdicts(store, "lea", verdict_file(tmp_path / "w.jsonl", made, ["d9"]), SILENT)
+    path.write_bytes(path.read_bytes().replace(b"0.5", b"0.6"))
+    with pytest.raises(OutputRefused):
+        bring_verdicts(store, "lea", path, SILENT)
+
+
+def table(path: Path, *rows: str) -> str:
+    path.write_text("\n".join(("task,worker,label", *rows)) + "\n")
+    return str(path)
+
+
+@pytest.fixture
+def filled(store: Store, made: Any) -> Store:
+    dialogues.add(store, "lea", [made.dialogue(f"d{i}") for i in range(3)])
+    return store
+
+
+def test_bad_input_43_is_rejected_on_every_way_in(filled: Store, made: Any, tmp_path: Path) -> None:
+    """Unknown dialogue, code and worker; a second label in the file, by another file, and by one who
+    answered here."""
+    projects.create(filled, "lea", Project(id="p", codes=("C1", "L1")))
+    tasks.add(filled, "lea", "p", [NewTask(dialogue="d2")])
+    lease = leases.claim(filled, "cem", "p")
+    assert lease is not None
+    annotations.submit(filled, "cem", lease.task, lease.token, "k")
+    good = ["d0/1/L1,ann,yes", "d0/1/L1,ben,no", "d1/1/L1,ann,no", "d2/1/T1,cem,no"]
+    bad = [
+        "d9/1/L1,ann,no",
+        "d0/1/Z9,ann,no",
+        "d0/1/L1,zoe,no",
+        "d1/0/L1,ann,no",
+        "d0/1/L1,ben,yes",
+        "d2/1/L1,cem,no",
+    ]
+    first = table(tmp_path / "first.csv", *good, *bad)
+    told = bring_labels(filled, "lea", ImportConfig((first,), max_bad=1.0), "crowd", SILENT)
+    assert (told.taken, told.new, told.rejected) == (4, 4, 6)
+    assert [(one.line, one.code) for one in told.first] == [(line, "E_LABEL") for line in range(6, 12)]
+    again = bring_labels(filled, "lea", ImportConfig((first,), max_bad=1.0), "crowd", SILENT)
+    assert (again.taken, again.new, again.rejected) == (4, 0, 6)
+    second = table(tmp_path / "second.csv", "d0/1/L1,ann,no", "d0/1/C1,ann,no")
+    told = bring_labels(filled, "lea", ImportConfig((second,), max_bad=1.0), "crowd", SILENT)
+    assert (told.new, told.rejected, told.first[0].found) == (1, 1, "a second answer")
+    found = annotations.of_dialogue(filled, "rob", "d0")
+    assert [(one.labeler, one.kind, one.codes, bool(one.findings)) for one in found] == [
+        ("ann", "crowd", ("L1",), True), ("ben", "crowd", ("L1",), False), ("ann", "crowd", ("C1",), False),
+    ]  # fmt: skip
+    with pytest.raises(TooManyBad):
+        bring_labels(filled, "lea", ImportConfig((second,)), "crowd", SILENT)
+    with pytest.raises(NotAllowed):
+        bring_labels(filled, "rob", ImportConfig((second,)), "crowd", SILENT)
+
+
+def test_strangers_are_taken_where_they_are_named(filled: Store, tmp_path: Path) -> None:
+    path = table(tmp_path / "t.csv", "d0/1/L1,zoe,yes", "d0/1/L1,yan,yes")
+    some = ImportConfig((path,), labelers=("zoe",), max_bad=1.0)
+    assert bring_labels(filled, "lea", some, "crowd", SILENT).new == 1
+    everybody = ImportConfig((path,), labelers=("*",))
+    assert bring_labels(filled, "lea", everybody, "crowd", SILENT).new == 1
+
+
+def test_one_id_has_one_content(filled: Store, made: Any, tmp_path: Path) -> None:
+    """An export of ours: a correction may come in, the same id with other content may not."""
+    row = {"id": "7", "dialogue_id": "d0", "labeler": "ann", "kind": "crowd", "codes": ["C1"], "seconds": 3.0}
+    path = tmp_path / "ours.jsonl"
+    path.write_text(json.dumps(row) + "\n" + json.dumps({**row, "id": "8"}) + "\n")
+    assert bring_labels(filled, "lea", ImportConfig((str(path),)), "old", SILENT).new == 2
+    path.write_text(json.dumps({**row, "seconds": 4.0}) + "\n")
+    told = bring_labels(filled, "lea", ImportConfig((str(path),), max_bad=1.0), "old", SILENT)
+    assert (told.new, told.rejected, told.first[0].found) == (0, 1, "an id again")
+    assert bring_labels(filled, "lea", ImportConfig((str(path),)), "new", SILENT).new == 1
+
+
+@pytest.fixture
+def answered(filled: Store, made: Any) -> Store:
+    projects.create(filled, "lea", Project(id="p", codes=("C1",), overlap=2))
+    dialogues.add_verdicts(filled, "lea", [made.verdict(f"d{i}", made.finding(), risk=0.9) for i in range(3)])
+    tasks.add(filled, "lea", "p", [NewTask(dialogue=f"d{i}") for i in range(3)])
+    for who in ("ann", "rob"):
+        while lease := leases.claim(filled, who, "p"):
+            found = [made.finding(probability=1.0)] if lease.dialogue == "d0" else []
+            annotations.submit(filled, who, lease.task, lease.token, f"{who} {lease.task}", found)
+    return filled
+
+
+def test_annotations_go_out_and_come_into_another_store(answered: Store, made: Any, tmp_path: Path) -> None:
+    out = tmp_path / "folder" / "a.jsonl"
+    first = next(one for one in annotations.own(answered, "ann") if one.dialogue_id == "d1")
+    annotations.correct(answered, "ann", int(first.id), "correction", [made.finding()])
+    manifest = export_annotations(answered, "rob", out, "p")
+    assert manifest["files"][0]["rows"] == 6
+    rows = list(read_annotations(out))
+    assert sorted((one.labeler, one.dialogue_id, bool(one.findings)) for one in rows) == [
+        ("ann", "d0", True), ("ann", "d1", True), ("ann", "d2", False),
+        ("rob", "d0", True), ("rob", "d1", False), ("rob", "d2", False),
+    ]  # fmt: skip
+    with pytest.raises(OutputRefused):
+        export_annotations(answered, "rob", out, "p")
+    with pytest.raises(NotAllowed):
+        export_annotations(answered, "ann", tmp_path / "b.jsonl", "p")
+    told = bring_labels(answered, "lea", ImportConfig((str(out),)), "other", SILENT)
+    assert (told.new, told.rejected) == (6, 0)
+
+
+def test_a_dataset_straight_from_the_store(answered: Store, made: Any, tmp_path: Path) -> None:
+    """d0 has the error by both; the reviewer rejects the model's findings in d1 and d2; gold beats all."""
+    config = DatasetConfig(out=tmp_path / "set", key="k", shares=(1.0, 0.0, 0.0, 0.0), near=0)
+    manifest = export_dataset(answered, "lea", config, "p")
+    rows = {file["name"]: file["rows"] for file in manifest["files"]}
+    assert (rows["train.jsonl"], rows["preferences.jsonl"]) == (3, 2)
+    read_back = [json.loads(line) for line in (tmp_path / "set/train.jsonl").read_text().splitlines()]
+    assert {one["dialogue"]["id"]: len(one.get("labels", [])) for one in read_back} == {
+        "d0": 1,
+        "d1": 0,
+        "d2": 0,
+    }
+    pairs = [json.loads(line) for line in (tmp_path / "set/preferences.jsonl").read_text().splitlines()]
+    assert {(pair["outcome"], pair["release"]) for pair in pairs} == {("overturned", "embedded-1")}
+    assert [file["name"] for file in manifest["inputs"]] == [
+        "dialogues.jsonl", "annotations.jsonl", "verdicts.jsonl",
+    ]  # fmt: skip
+    assert made.dialogue("d0").turns[1].text == read_back[0]["dialogue"]["turns"][1]["text"]
+    with pytest.raises(ConfigError, match="store or of files"):
+        export_dataset(answered, "lea", DatasetConfig(out=tmp_path / "x", key="k", dialogues=("a",)), None)
+    projects.create(answered, "lea", Project(id="q", codes=("C1",)))
+    with pytest.raises(ConfigError, match="no answers in q"):
+        export_dataset(answered, "lea", DatasetConfig(out=tmp_path / "x", key="k"), "q")
+    labels.set_gold(answered, "eve", Gold(dialogue="d0", turn=1, code="C1", present=False, source="expert"))
+    settle(answered, "lea", SettleConfig("p"), load())
+    export_dataset(answered, "lea", replace(config, out=tmp_path / "known"), "p")
+    known = [json.loads(line) for line in (tmp_path / "known/train.jsonl").read_text().splitlines()]
+    assert {
+        one["dialogue"]["id"]: [
+            label for label in one.get("labels", []) if label["code"] == "C1" and label["probability"] > 0.2
+        ]
+        for one in known
+    } == {"d0": [], "d1": [], "d2": []}
