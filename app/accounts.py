@@ -1,8 +1,9 @@
-"""``dialint label account create|list|status|password``: who may do what in the store."""
+"""``dialint label account create|list|status|ban|standing|password``: who may do what in the store."""
 
 from __future__ import annotations
 
 import sys
+from typing import Literal
 
 from cyclopts import App
 
@@ -70,21 +71,62 @@ def list_accounts(*, acting: Acting = DEFAULT) -> int:
 
 
 @account.command(name="status")
-def set_account_status(name: str, status: Status, *, acting: Acting = DEFAULT) -> int:
-    """Suspend or ban an account, send it to training, or take it back in.
+def set_account_status(
+    name: str, status: Literal["active", "training", "suspended"], *, acting: Acting = DEFAULT
+) -> int:
+    """Suspend an account, send it to training, or take it back in.
 
     Parameters
     ----------
     name
         The account.
     status
-        active, training, suspended or banned.
+        active, training or suspended.
     """
     from labeling.store import accounts
 
     with acting.open() as (store, actor):
         accounts.set_status(store, actor, name, status)
     _say(f"{name} is {status} now")
+    return 0
+
+
+@account.command(name="ban")
+def ban_account(name: str, *, reason: str, acting: Acting = DEFAULT) -> int:
+    """Ban an account: what it answered in open projects counts no more and is asked of others.
+
+    Parameters
+    ----------
+    name
+        The account.
+    reason
+        Why; the audit log keeps it.
+    """
+    from labeling.store.crowd import exclusion
+
+    with acting.open() as (store, actor):
+        n = exclusion.ban(store, actor, name, reason)
+    _say(f"{name} is banned; {n:,} tasks are open again")
+    return 0
+
+
+@account.command(name="standing")
+def show_standing(*, apply: bool = False, acting: Acting = DEFAULT) -> int:
+    """Show how labelers do on control tasks, and what the rules want done: admit, retrain, suspend.
+
+    Parameters
+    ----------
+    apply
+        Do it; without, it is only shown.
+    """
+    from labeling.store.crowd import standing
+
+    with acting.open() as (store, actor):
+        measures = standing.apply(store, actor) if apply else standing.review(store, actor)
+    for one in measures:
+        _say(f"{one.account} ({one.status}): {one.does}; {one.why}")
+    if apply or not measures:
+        _say(f"{len(measures):,} accounts {'changed' if apply else 'to look at'}")
     return 0
 
 

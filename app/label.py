@@ -15,7 +15,7 @@ label.command("app.truth:adjudicate", name="adjudicate", help="Give experts what
 label.command("app.truth:accept", name="accept", help="Accept in bulk what all agree on.")
 label.command("app.calibration:calibration", name="calibration", help="See who is strict, who lenient.")
 label.command("app.calibration:appeals", name="appeals", help="Give appeals to a blind second review.")
-label.command("app.accounts:account", name="account", help="Make accounts, and let them in or out.")
+label.command("app.accounts:account", name="account", help="Make accounts, judge and ban them.")
 label.command("labeling.agreement.report:agreement", name="agreement", help="Say how far people agree.")
 label.command("labeling.watch.watch:watch", name="watch", help="Find who guesses, races or copies.")
 label.command("labeling.quality.report:quality", name="quality", help="Report on each labeler's work.")

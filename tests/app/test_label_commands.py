@@ -196,6 +196,13 @@ def test_accounts(dialint: Dialint, people: dict[str, str], tmp_path: Path, monk
     assert "ann: labeler, active, g" in dialint("label", "account", "list")
     dialint("label", "account", "status", "ann", "suspended")
     assert "ann: labeler, suspended, g" in dialint("label", "account", "list")
+    dialint("label", "account", "status", "ann", "active")
+    assert "ann (active): keep; 0 of at least" in dialint("label", "account", "standing")
+    assert dialint("label", "account", "standing", "--apply") == "0 accounts changed\n"
+    assert dialint("label", "account", "ban", "ann", "--reason", "answers at random").startswith(
+        "ann is banned"
+    )
+    assert "ann: labeler, banned, g" in dialint("label", "account", "list")
     with pytest.raises(NotAllowed):
         dialint("label", "account", "create", "x", "--role", "labeler")
     new = dialint("label", "account", "password", "ben", "--as", "ada").split()[-1]
