@@ -170,7 +170,7 @@ def settle_appeal(
         raise StoreRefused("E_APPEAL", f"the corrected finding must lie in turn {row.turn}")
     if not second_reviews(transaction, row):
         raise StoreRefused("E_APPEAL", "the blind second review comes first")
-    decided = inside(appeals.decide)(transaction, actor, number, outcome, reason)
+    decided = appeals.decide(transaction, actor, number, outcome, reason)
     for code, present in _known(row.code, outcome, corrected).items():
         gold = Gold(
             dialogue=row.dialogue, turn=row.turn, code=code, present=present, source="appeal", reason=reason

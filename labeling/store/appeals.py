@@ -47,9 +47,9 @@ def appeal(
     return _record(row)
 
 
-@writing(repeatable=True)
 def decide(transaction: Transaction, actor: str, number: int, outcome: Outcome, reason: str) -> Appeal:
-    """Settle an open appeal. An overturned finding becomes gold: this error is not there.
+    """Settle an open appeal, inside another operation that sees to the blind second review. An overturned
+    finding becomes gold: this error is not there.
 
     Raises:
         NotAllowed: the actor does not decide, or reviewed the dialogue before, or appealed.
