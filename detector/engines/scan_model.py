@@ -88,13 +88,14 @@ class ScanModel(nn.Module):
 
 
 def backbone_from_config(config: dict[str, Any]) -> PreTrainedModel:
-    """An uninitialised backbone of the given shape, with packed attention. Never runs remote code."""
+    """An uninitialised backbone of the given shape in fp32, with packed attention, whatever type its weights
+    were saved in. Never runs remote code."""
     kind = config["model_type"]
     shape: PretrainedConfig = AutoConfig.for_model(
         kind, **{k: v for k, v in config.items() if k != "model_type"}
     )
     extra = {"add_pooling_layer": False} if kind in {"bert", "roberta", "xlm-roberta"} else {}
     model: PreTrainedModel = AutoModel.from_config(  # type: ignore[no-untyped-call]
-        shape, attn_implementation=packed.NAME, trust_remote_code=False, **extra
+        shape, attn_implementation=packed.NAME, dtype=torch.float32, trust_remote_code=False, **extra
     )
     return model

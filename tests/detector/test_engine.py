@@ -62,6 +62,11 @@ def far(left: WindowScores, right: WindowScores) -> float:
     return max(float(np.abs(a - b).max()) for a, b in parts if a.size)
 
 
+def test_weights_saved_in_bf16_are_taught_and_compared_in_fp32() -> None:
+    backbone = backbone_from_config({**tiny.DECODER, "dtype": "bfloat16"})
+    assert {weight.dtype for weight in backbone.parameters()} == {torch.float32}
+
+
 @SHAPES
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_scores_do_not_depend_on_batch_composition(
