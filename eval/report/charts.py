@@ -9,7 +9,9 @@ from typing import Any
 SIZE, LEFT, TOP = 200, 34, 8
 """Side of the plotted square and its margins, in SVG units."""
 WIDTH, HEIGHT = SIZE + LEFT + 12, SIZE + TOP + 34
-BAR_WIDTH, BAR_ROW, BAR_LABEL, BAR_VALUE = 720, 26, 170, 180
+BAR_WIDTH, BAR_ROW, BAR_VALUE = 370, 26, 180
+LETTER = 9
+"""Width of a letter of a name, at most."""
 
 
 def _x(value: float) -> float:
@@ -86,11 +88,11 @@ def bars(title: str, rows: Sequence[tuple[str, float, float | None, float | None
     """A difference with its interval for each row; zero is a line, what excludes it stands out."""
     ends = [abs(v) for _, value, low, high in rows for v in (value, low or value, high or value)]
     most = max([*ends, 0.05]) * 1.08
-    width = BAR_WIDTH - BAR_LABEL - BAR_VALUE
+    label = 10 + LETTER * max(len(name) for name, *_ in rows)
     height = BAR_ROW * len(rows) + 24
 
     def across(value: float) -> float:
-        return round(BAR_LABEL + width * (value + most) / (2 * most), 1)
+        return round(label + BAR_WIDTH * (value + most) / (2 * most), 1)
 
     drawn = [f'<line class="zero" x1="{across(0)}" y1="0" x2="{across(0)}" y2="{height - 20}"/>']
     for place, (name, value, low, high) in enumerate(rows):
@@ -98,10 +100,10 @@ def bars(title: str, rows: Sequence[tuple[str, float, float | None, float | None
         low, high = value if low is None else low, value if high is None else high
         kind = "better" if low > 0 else "worse" if high < 0 else "even"
         drawn.append(
-            f'<text class="name" x="{BAR_LABEL - 10}" y="{y + 4}" text-anchor="end">{escape(name)}</text>'
+            f'<text class="name" x="{label - 10}" y="{y + 4}" text-anchor="end">{escape(name)}</text>'
             f'<line class="interval {kind}" x1="{across(low)}" y1="{y}" x2="{across(high)}" y2="{y}"/>'
             f'<circle class="{kind}" cx="{across(value)}" cy="{y}" r="5"/>'
-            f'<text class="value" x="{BAR_LABEL + width + 12}" y="{y + 4}">'
+            f'<text class="value" x="{label + BAR_WIDTH + 12}" y="{y + 4}">'
             f"{value:+.3f} ({low:+.2f} to {high:+.2f})</text>"
         )
     drawn += [
@@ -109,6 +111,7 @@ def bars(title: str, rows: Sequence[tuple[str, float, float | None, float | None
         for end in (-most / 1.08, 0, most / 1.08)
     ]
     return (
-        f'<svg class="bars" viewBox="0 0 {BAR_WIDTH} {height}" role="img" aria-label="{escape(title)}">'
+        f'<svg class="bars" viewBox="0 0 {label + BAR_WIDTH + BAR_VALUE} {height}" role="img" '
+        f'aria-label="{escape(title)}">'
         f"<title>{escape(title)}</title>{''.join(drawn)}</svg>"
     )
