@@ -18,12 +18,11 @@ from cyclopts import App, Parameter
 from numpy.typing import NDArray
 
 from detector.artifacts import rendered
-from detector.errors import InputRefused
-from labeling.truth.answers import Answers, Floats, from_rows
+from labeling.truth.answers import Answers
 from labeling.truth.joint.fit import joint
 from labeling.truth.overlap import Decision, OverlapRule, decisions
 from labeling.truth.posterior import Posterior
-from labeling.truth.study import TASK
+from labeling.truth.study import answers_of, judged, places, rows_of
 from labeling.truth.voting import majority
 
 SURE = (0.6, 0.7, 0.8, 0.85, 0.9, 0.95)
@@ -65,23 +64,8 @@ def stc3(data: Path) -> Answers:
     Raises:
         InputRefused: the corpus is missing.
     """
-    from pyarrow import parquet
-
-    path = data / "stc3_dch1" / "data_en.parquet"
-    if not path.is_file():
-        raise InputRefused("E_PATH", f"{path}: no such file")
-    return from_rows(
-        [
-            (
-                TASK.format(dialogue=row["dialogue_id"], turn=label["turn_id"]),
-                label["annotator"],
-                label["value"],
-            )
-            for row in parquet.read_table(path, columns=["dialogue_id", "labels"]).to_pylist()
-            for label in row["labels"]
-            if label["category"] == "nugget" and label["value"].startswith("HN")
-        ]
-    )
+    rows = rows_of(data, "stc3_dch1")
+    return answers_of(rows, lambda label: label["category"] == "nugget" and label["value"].startswith("HN"))
 
 
 def one_draw(answers: Answers, config: OverlapStudyConfig, seed: int) -> list[tuple[str, float, float]]:
@@ -89,26 +73,17 @@ def one_draw(answers: Answers, config: OverlapStudyConfig, seed: int) -> list[tu
     random = np.random.default_rng(seed)
     jury = np.isin(answers.worker, random.permutation(len(answers.workers))[: config.jury])
     truth, pool = answers.where(jury).votes(), answers.where(~jury)
-    place = _places(pool, random)
+    place = places(pool, random)
     every = int(place.max()) + 1
     found = []
     for n in sorted({*(n for n in FIXED if n < every), every}):
         seen = pool.where(place < n)
         for name, method in (("majority", majority), ("joint", joint)):
-            found.append((f"{name}, {n} each", float(n), agreement(method(seen), truth, seed)))
+            found.append((f"{name}, {n} each", float(n), judged(method(seen), truth, seed)[0]))
     for sure in SURE:
         posterior, asked = dynamic(pool, place, OverlapRule(config.minimum, every, sure))
-        found.append((f"joint until {sure:g} sure", asked, agreement(posterior, truth, seed)))
+        found.append((f"joint until {sure:g} sure", asked, judged(posterior, truth, seed)[0]))
     return found
-
-
-def _places(answers: Answers, random: np.random.Generator) -> NDArray[np.int64]:
-    """The place of each answer in a random order of its task's, shape (answers,)."""
-    order = np.lexsort((random.random(len(answers)), answers.task))
-    starts = np.concatenate(([0], np.cumsum(answers.n_labelers)[:-1]))
-    place = np.empty(len(answers), np.int64)
-    place[order] = np.arange(len(answers)) - starts[answers.task[order]]
-    return place
 
 
 def dynamic(answers: Answers, place: NDArray[np.int64], rule: OverlapRule) -> tuple[Posterior, float]:
@@ -121,16 +96,6 @@ def dynamic(answers: Answers, place: NDArray[np.int64], rule: OverlapRule) -> tu
         if not unclear.any():
             return posterior, float(np.minimum(wanted, answers.n_labelers).mean())
         wanted = wanted + unclear
-
-
-def agreement(posterior: Posterior, truth: Floats, seed: int) -> float:
-    """The share of the items with a single plurality in `truth`, votes of shape (tasks, labels), whose
-    winner is that one. Equal labels are put in a random order."""
-    noise = np.random.default_rng(seed).random(truth.shape) * 1e-9
-    winners = (posterior.probabilities + noise).argmax(axis=1)
-    leads = truth == truth.max(axis=1, keepdims=True)
-    single = leads.sum(axis=1) == 1
-    return float(leads[single, winners[single]].mean())
 
 
 def _summary(values: list[tuple[float, float]]) -> dict[str, Any]:

@@ -75,12 +75,26 @@ def dbdc3(data: Path) -> Answers:
     Raises:
         InputRefused: the corpus is missing.
     """
+    return answers_of(rows_of(data, "dbdc3"), lambda label: True)
+
+
+def rows_of(data: Path, corpus: str) -> list[dict[str, Any]]:
+    """The English rows of a labelled corpus: dialogue_id, turns, labels.
+
+    Raises:
+        InputRefused: the corpus is missing.
+    """
     from pyarrow import parquet
 
-    path = data / "dbdc3" / "data_en.parquet"
+    path = data / corpus / "data_en.parquet"
     if not path.is_file():
         raise InputRefused("E_PATH", f"{path}: no such file")
-    rows = parquet.read_table(path, columns=["dialogue_id", "labels"]).to_pylist()
+    rows: list[dict[str, Any]] = parquet.read_table(path).to_pylist()
+    return rows
+
+
+def answers_of(rows: list[dict[str, Any]], asked: Callable[[dict[str, Any]], bool]) -> Answers:
+    """The labels for which `asked` holds as a crowd table; an item is a turn, named as `TASK` says."""
     return from_rows(
         [
             (
@@ -90,6 +104,7 @@ def dbdc3(data: Path) -> Answers:
             )
             for row in rows
             for label in row["labels"]
+            if asked(label)
         ]
     )
 
@@ -120,11 +135,16 @@ def measured(
 
 def drawn(answers: Answers, n: int, seed: int) -> NDArray[np.bool_]:
     """`n` random answers of every task, shape (answers,)."""
-    order = np.lexsort((np.random.default_rng(seed).random(len(answers)), answers.task))
+    return places(answers, np.random.default_rng(seed)) < n
+
+
+def places(answers: Answers, random: np.random.Generator) -> NDArray[np.int64]:
+    """The place of each answer in a random order of its task's, from 0, shape (answers,)."""
+    order = np.lexsort((random.random(len(answers)), answers.task))
     starts = np.concatenate(([0], np.cumsum(answers.n_labelers)[:-1]))
-    rank = np.empty(len(answers), np.int64)
-    rank[order] = np.arange(len(answers)) - starts[answers.task[order]]
-    return rank < n
+    place = np.empty(len(answers), np.int64)
+    place[order] = np.arange(len(answers)) - starts[answers.task[order]]
+    return place
 
 
 def _posteriors(seen: Answers, model: Floats | None) -> Iterator[tuple[str, Posterior]]:

@@ -20,8 +20,7 @@ from cyclopts import App, Parameter
 from numpy.typing import NDArray
 
 from detector.artifacts import atomic_file
-from detector.errors import InputRefused
-from labeling.truth.study import TASK
+from labeling.truth.study import TASK, rows_of
 
 Item = tuple[str, str, str, Counter[str]]
 """Task, the turn, what was said before it, and its answers."""
@@ -43,8 +42,12 @@ class ModelConfig:
 
 
 def predict(config: ModelConfig) -> None:
-    """Foretell the answers about every item of dbdc3 from those about other dialogues."""
-    dialogues = _dialogues(config.data)
+    """Foretell the answers about every item of dbdc3 from those about other dialogues.
+
+    Raises:
+        InputRefused: the corpus is missing.
+    """
+    dialogues = [_items(row) for row in rows_of(config.data, "dbdc3")]
     fold = np.random.default_rng(config.seed).integers(config.folds, size=len(dialogues))
     items = [item for dialogue in dialogues for item in dialogue]
     of = np.repeat(fold, [len(dialogue) for dialogue in dialogues])
@@ -61,20 +64,6 @@ def predict(config: ModelConfig) -> None:
         )
     with atomic_file(config.out) as file:
         file.write(rows.getvalue().encode())
-
-
-def _dialogues(data: Path) -> list[list[Item]]:
-    """The labelled items of each dialogue.
-
-    Raises:
-        InputRefused: the corpus is missing.
-    """
-    from pyarrow import parquet
-
-    path = data / "dbdc3" / "data_en.parquet"
-    if not path.is_file():
-        raise InputRefused("E_PATH", f"{path}: no such file")
-    return [_items(row) for row in parquet.read_table(path).to_pylist()]
 
 
 def _items(row: dict[str, Any]) -> list[Item]:

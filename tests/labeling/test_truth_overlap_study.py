@@ -7,15 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from labeling.truth.overlap import OverlapRule
-from labeling.truth.overlap_study import OverlapStudyConfig, agreement, dynamic, one_draw
-from labeling.truth.posterior import Posterior
+from labeling.truth.overlap_study import OverlapStudyConfig, dynamic, one_draw
 from labeling.truth.simulated import CrowdPlan, simulated
-
-
-def test_agreement_counts_items_with_one_plurality_only() -> None:
-    shares = np.array([[0.9, 0.1], [0.6, 0.4], [1.0, 0.0]])
-    truth = np.array([[9.0, 1], [4, 6], [5, 5]])
-    assert agreement(Posterior(shares, shares), truth, seed=0) == 0.5
 
 
 def test_no_answer_is_asked_for_once_it_is_sure_enough() -> None:
