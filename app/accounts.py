@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Literal
 
 from cyclopts import App
 
 from app.acting import DEFAULT, Acting
+from app.saying import say
 from labeling.store.records import AccountRole, Status
 
 account = App(name="account", help="Make accounts, list them, and let them in or out.")
@@ -53,7 +53,7 @@ def create_account(
     else:
         with Store.open(acting.place.store) as store:
             accounts.create_first(store, name, password)
-    _say(f"{name} ({role}), password for one sign-in: {password}")
+    say(f"{name} ({role}), password for one sign-in: {password}")
     return 0
 
 
@@ -66,7 +66,7 @@ def list_accounts(*, acting: Acting = DEFAULT) -> int:
         for one in accounts.listed(store, actor):
             skills = f", {', '.join(one.skills)}" if one.skills else ""
             agent = f", agent {one.agent}" if one.agent else ""
-            _say(f"{one.id}: {one.role}, {one.status}{skills}{agent}")
+            say(f"{one.id}: {one.role}, {one.status}{skills}{agent}")
     return 0
 
 
@@ -87,7 +87,7 @@ def set_account_status(
 
     with acting.open() as (store, actor):
         accounts.set_status(store, actor, name, status)
-    _say(f"{name} is {status} now")
+    say(f"{name} is {status} now")
     return 0
 
 
@@ -106,7 +106,7 @@ def ban_account(name: str, *, reason: str, acting: Acting = DEFAULT) -> int:
 
     with acting.open() as (store, actor):
         n = exclusion.ban(store, actor, name, reason)
-    _say(f"{name} is banned; {n:,} tasks are open again")
+    say(f"{name} is banned; {n:,} tasks are open again")
     return 0
 
 
@@ -124,9 +124,9 @@ def show_standing(*, apply: bool = False, acting: Acting = DEFAULT) -> int:
     with acting.open() as (store, actor):
         measures = standing.apply(store, actor) if apply else standing.review(store, actor)
     for one in measures:
-        _say(f"{one.account} ({one.status}): {one.does}; {one.why}")
+        say(f"{one.account} ({one.status}): {one.does}; {one.why}")
     if apply or not measures:
-        _say(f"{len(measures):,} accounts {'changed' if apply else 'to look at'}")
+        say(f"{len(measures):,} accounts {'changed' if apply else 'to look at'}")
     return 0
 
 
@@ -145,9 +145,5 @@ def renew_password(name: str, *, acting: Acting = DEFAULT) -> int:
     password = one_time_password()
     with acting.open() as (store, actor):
         accounts.set_password(store, actor, name, password)
-    _say(f"{name}, password for one sign-in: {password}")
+    say(f"{name}, password for one sign-in: {password}")
     return 0
-
-
-def _say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")

@@ -3,13 +3,13 @@ error is, and people who object."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
 from app.acting import DEFAULT, Acting, OwnTaxonomy
+from app.saying import say
 from detector.errors import OutputRefused
 from labeling.adjudication.rounds import Report, RoundConfig
 
@@ -32,7 +32,7 @@ def start_round(
 
     with acting.open() as (store, actor):
         told = start(store, actor, config, load(taxonomy))
-    _say(f"{config.name}: {told.tasks} dialogues to {', '.join(told.people)}")
+    say(f"{config.name}: {told.tasks} dialogues to {', '.join(told.people)}")
     return 0
 
 
@@ -113,9 +113,5 @@ def appeals(into: str, *, acting: Acting = DEFAULT) -> int:
     with acting.open() as (store, actor):
         new = open_reviews(store, actor, into)
         n = len(waiting(store, actor, 1000))
-    _say(f"{n} open appeals, {new} new tasks in {into}")
+    say(f"{n} open appeals, {new} new tasks in {into}")
     return 0
-
-
-def _say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")

@@ -6,7 +6,6 @@ password is printed here and nowhere else. ``--demo`` uses a store of its own th
 
 from __future__ import annotations
 
-import sys
 from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -15,6 +14,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from app.saying import say
 from detector.errors import ConfigError
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
@@ -66,11 +66,11 @@ def console(*, config: Annotated[ConsoleConfig, Parameter(name="*")] = ConsoleCo
         else:
             password = prepare(place)
             if password is not None:
-                _say(f"first start: sign in as {FIRST} with the one-time password {password}")
+                say(f"first start: sign in as {FIRST} with the one-time password {password}")
         if config.address not in LOCAL:
-            _say(f"{config.address} can be reached from other machines, without TLS: put a proxy before it")
+            say(f"{config.address} can be reached from other machines, without TLS: put a proxy before it")
         shown = config.address if ":" not in config.address else f"[{config.address}]"
-        _say(f"http://{shown}:{config.port}  (Ctrl-C ends it)")
+        say(f"http://{shown}:{config.port}  (Ctrl-C ends it)")
         return serve(config.port, config.address, place, config.idle_minutes * 60)
 
 
@@ -80,13 +80,8 @@ def _demo(at_end: ExitStack) -> str:
     from app.console.demo import make_demo
 
     folder = Path(at_end.enter_context(TemporaryDirectory(prefix="dialint-demo-")))
-    _say("making the demo: the embedded release judges the sample log")
+    say("making the demo: the embedded release judges the sample log")
     place = str(folder / "store.sqlite")
     for name, password in make_demo(place).items():
-        _say(f"  {name:9} {password}")
+        say(f"  {name:9} {password}")
     return place
-
-
-def _say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()

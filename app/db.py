@@ -5,12 +5,13 @@ What is in the store is nobody's business here; these commands are for whoever o
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
+
+from app.saying import say
 
 
 @dataclass(frozen=True)
@@ -37,11 +38,11 @@ def upgrade(*, config: OneStore = StoreConfig(), backup_to: Path | None = None) 
 
     before, saved = upgrade_store(config.store, backup_to=backup_to)
     if saved is not None:
-        _say(f"backup: {saved}")
+        say(f"backup: {saved}")
     if before == VERSION:
-        _say(f"the store is at version {VERSION} already")
+        say(f"the store is at version {VERSION} already")
     else:
-        _say(f"the store was {'made' if before is None else f'at {before}'}, is at version {VERSION} now")
+        say(f"the store was {'made' if before is None else f'at {before}'}, is at version {VERSION} now")
     return 0
 
 
@@ -52,7 +53,7 @@ def verify(*, config: OneStore = StoreConfig()) -> int:
 
     with Store.open(config.store) as store:
         whole = verify_store(store)
-    _say(
+    say(
         f"whole: {whole.audit_entries} audit entries, {whole.annotations} annotations, "
         f"{whole.dialogues} dialogues, {whole.verdicts} verdicts"
     )
@@ -71,7 +72,7 @@ def backup(folder: Path, *, config: OneStore = StoreConfig()) -> int:
     from labeling.store.database.transactions import Store
 
     with Store.open(config.store) as store:
-        _say(f"backup: {back_up(store, folder)}")
+        say(f"backup: {back_up(store, folder)}")
     return 0
 
 
@@ -92,9 +93,5 @@ def restore(folder: Path, *, config: OneStore = StoreConfig()) -> int:
     upgrade_store(config.store, backup_to=folder.with_name(f"{folder.name}-restored"))
     with Store.open(config.store) as store:
         verify_store(store)
-    _say(f"restored and verified: {folder}")
+    say(f"restored and verified: {folder}")
     return 0
-
-
-def _say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")

@@ -3,7 +3,6 @@ and how far it is."""
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import App, Parameter
 
 from app.acting import DEFAULT, Acting
+from app.saying import say
 from detector.errors import ConfigError
 from labeling.routing.dispatch import Dispatched, RouteConfig
 from labeling.store.draws import DrawConfig
@@ -110,7 +110,7 @@ def create_project(
 
     with acting.open() as (store, actor):
         made = projects.create(store, actor, config.project(name))
-    _say(f"{made.id}: {made.purpose}, {len(made.codes)} codes, {made.overlap} answers a task")
+    say(f"{made.id}: {made.purpose}, {len(made.codes)} codes, {made.overlap} answers a task")
     return 0
 
 
@@ -131,7 +131,7 @@ def _set_state(name: str, state: str, acting: Acting) -> int:
 
     with acting.open() as (store, actor):
         projects.set_state(store, actor, name, state)
-    _say(f"{name} is {state} now")
+    say(f"{name} is {state} now")
     return 0
 
 
@@ -141,7 +141,7 @@ def plan(*, config: Annotated[DrawConfig, Parameter(name="*")], acting: Acting =
 
     with acting.open() as (store, actor):
         n = draw(store, actor, config)
-    _say(f"{config.project}: {n} tasks, {config.design}")
+    say(f"{config.project}: {n} tasks, {config.design}")
     return 0
 
 
@@ -152,7 +152,7 @@ def route(*, config: Annotated[RouteConfig, Parameter(name="*")], acting: Acting
     with acting.open() as (store, actor):
         told = dispatch(store, actor, config)
     _show(_routing(told))
-    _say(
+    say(
         f"{told.day}: {told.minutes:.0f} of {told.budget_minutes:.0f} minutes, "
         + ("nothing given out (dry run)" if config.dry_run else f"{told.added} new tasks")
     )
@@ -210,7 +210,3 @@ def _show(table: Table) -> None:
     from rich.console import Console
 
     Console(highlight=False, markup=False).print(table)
-
-
-def _say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")

@@ -5,13 +5,13 @@ Files into the store and out of it; labels and datasets also from files to files
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import App, Parameter
 
 from app.acting import DEFAULT, Acting, counting
+from app.saying import say
 from detector.ingest.config import ReadConfig
 from labeling.dataset.making import DatasetConfig
 from labeling.platforms.import_labels import ImportConfig
@@ -44,9 +44,9 @@ def logs_in(
 
     with acting.open() as (store, actor), counting("dialogues") as told:
         brought = bring_logs(store, actor, files, read, told)
-    _say(f"{brought.new} dialogues new, {brought.known} known, {brought.rejected.total()} rejected")
+    say(f"{brought.new} dialogues new, {brought.known} known, {brought.rejected.total()} rejected")
     for code, n in brought.rejected.most_common():
-        _say(f"rejected, {code}: {n}")
+        say(f"rejected, {code}: {n}")
     return 0
 
 
@@ -63,7 +63,7 @@ def verdicts_in(file: Path, *, acting: Acting = DEFAULT) -> int:
 
     with acting.open() as (store, actor), counting("verdicts") as told:
         brought = bring_verdicts(store, actor, file, told)
-    _say(f"{brought.new} verdicts new, {brought.known} known")
+    say(f"{brought.new} verdicts new, {brought.known} known")
     return 0
 
 
@@ -88,11 +88,11 @@ def labels_in(*, config: ImportConfig, acting: Acting = DEFAULT, source: str = "
 
     with acting.open() as (store, actor), counting("annotations") as told:
         brought = bring_labels(store, actor, config, source, told)
-    _say(f"{brought.new} annotations new, {brought.taken - brought.new} known, {brought.rejected} rejected")
+    say(f"{brought.new} annotations new, {brought.taken - brought.new} known, {brought.rejected} rejected")
     for bad in brought.first:
-        _say(f"{bad.file}, line {bad.line}, {bad.path}: {bad.code}, {bad.found}; expected {bad.expected}")
+        say(f"{bad.file}, line {bad.line}, {bad.path}: {bad.code}, {bad.found}; expected {bad.expected}")
     for reason, n in brought.left_out.items():
-        _say(f"left out, {reason}: {n}")
+        say(f"left out, {reason}: {n}")
     return 0
 
 
@@ -111,7 +111,7 @@ def annotations_out(out: Path, *, project: str | None = None, acting: Acting = D
 
     with acting.open() as (store, actor):
         manifest = export_annotations(store, actor, out, project)
-    _say(f"{out}: {manifest['files'][0]['rows']} annotations")
+    say(f"{out}: {manifest['files'][0]['rows']} annotations")
     return 0
 
 
@@ -137,7 +137,3 @@ def dataset_out(*, config: DatasetConfig, project: str | None = None, acting: Ac
     with acting.open() as (store, actor):
         tell(export_stored(store, actor, config, project))
     return 0
-
-
-def _say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")

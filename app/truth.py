@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from app.acting import DEFAULT, Acting, OwnTaxonomy
+from app.saying import say
 from detector.errors import ConfigError
 from labeling.adjudication.agreed import AcceptConfig
 from labeling.adjudication.cases import AdjudicateConfig
@@ -60,7 +60,7 @@ def aggregate(
     wanted = SettleConfig(project, least, config.share_workers)
     with acting.open() as (store, actor):
         told = settle(store, actor, wanted, load(taxonomy))
-    _say(
+    say(
         f"{told.labels:,} labels of {told.questions:,} questions: {told.sure:,} sure, {told.gold:,} known "
         f"for certain, the model's word on {told.spoken:,}"
     )
@@ -79,7 +79,7 @@ def adjudicate(
 
     with acting.open() as (store, actor):
         told = open_cases(store, actor, config, load(taxonomy))
-    _say(
+    say(
         f"{told.questions:,} questions: {told.unsure:,} below {config.sure:g}, people disagree on "
         f"{told.disagree:,}; {told.cases:,} turns for experts, {told.added:,} of them new"
     )
@@ -99,7 +99,7 @@ def accept(
     with acting.open() as (store, actor):
         told = accept_agreed(store, actor, config, load(taxonomy))
     done = f"{told.labels:,} labels written" if config.apply else "nothing written; --apply does"
-    _say(f"all agree on {told.yes + told.no:,} of {told.questions:,} questions, {told.yes:,} errors; {done}")
+    say(f"all agree on {told.yes + told.no:,} of {told.questions:,} questions, {told.yes:,} errors; {done}")
     return 0
 
 
@@ -116,12 +116,8 @@ def ask(
 
     with acting.open() as (store, actor):
         told = ask_again(store, actor, config, load(taxonomy))
-    _say(
+    say(
         f"{told[Decision.STOP]:,} tasks are sure, {told[Decision.ASK]:,} ask for one answer more, "
         f"{told[Decision.GIVE_UP]:,} are for experts"
     )
     return 0
-
-
-def _say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
