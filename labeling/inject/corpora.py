@@ -74,7 +74,8 @@ def read(corpus: Corpus, data: Path) -> Iterator[Clean]:
     for batch in parquet.ParquetFile(path).iter_batches(512):
         for row in batch.to_pylist():
             turns = _TURNS.get(corpus.name, _plain_turns)(row)
-            if turns is None or not _usable(turns, _looked_up(row)):
+            looked_up = _looked_up(row) if corpus.name == "star" else frozenset()
+            if turns is None or not _usable(turns, looked_up):
                 continue
             whole = _normalised(" ".join(turn.text for turn in turns))
             if whole in seen:
@@ -184,7 +185,8 @@ def _star_turns(row: Row) -> tuple[DraftTurn, ...] | None:
 
 
 def _looked_up(row: Row) -> frozenset[int]:
-    """Places, among what was said, of agent turns after a system's answer to the customer's last turn."""
+    """Places, among what was said in STAR, of agent turns after a system's answer to the customer's last
+    turn."""
     found, answered, place = set(), False, 0
     for turn in row["turns"]:
         text = turn["text"] or ""
