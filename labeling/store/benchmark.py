@@ -1,22 +1,24 @@
-"""How fast is a full store? ``python -m labeling.store.benchmark --dialogues 1000000 --store PLACE``.
+"""How fast is a full store? ``python -m labeling.store.benchmark --dialogues 1000000 --store A --empty B``.
 
 Fills an empty store with dialogues, tasks and three annotations for each, then times what people wait
-for: next task, submit, queue counts, the project page, and the import of 1,000 dialogues more, against the
-same into an empty store. Prints JSON with percentiles in milliseconds; keeps the store. The filling goes
-past the operations, in bulk, so `verify` does not hold of it.
+for: next task, submit, queue counts, the project page, and the import of 1,000 dialogues more as new tasks,
+against the same into an empty store. Prints JSON with percentiles in milliseconds; keeps the store, which
+``--filled`` times again. The filling goes past the operations, in bulk, so `verify` does not hold of it.
 """
 
 import argparse
 import json
+import secrets
 import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any, TypeVar
 
 import numpy as np
-from sqlalchemy import Table, insert, text
+from sqlalchemy import Table, insert, select, text
 
 from detector.records import Dialogue, Example, Label, Turn
 from labeling.store import accounts, annotations, dialogues, leases, projects, tasks
@@ -25,17 +27,18 @@ from labeling.store.database.engine import on_sqlite
 from labeling.store.database.schema import annotation_rows, counts
 from labeling.store.database.schema import dialogues as dialogue_rows
 from labeling.store.database.schema import leases as lease_rows
+from labeling.store.database.schema import projects as project_rows
 from labeling.store.database.schema import tasks as task_rows
 from labeling.store.database.transactions import Store
 from labeling.store.database.upgrade import upgrade
-from labeling.store.records import Account, Project
+from labeling.store.records import Account, NewTask, Project
 
 R = TypeVar("R")
 PEOPLE = 20
 ANSWERS = 3
 BATCH = 5000
 CONTROLS = 200
-IMPORT = 1000
+IMPORT, IMPORTS = 1000, 5
 TEXT = "Thank you for waiting. I have looked into your order and it left our warehouse this morning. " * 2
 
 
@@ -44,7 +47,11 @@ class BenchmarkConfig:
     """What is measured."""
 
     store: str
-    """An empty place: a SQLite file or a PostgreSQL URL."""
+    """A place to fill: a SQLite file or a PostgreSQL URL."""
+    empty: str
+    """Another such place, left nearly empty: imports into both are compared."""
+    filled: bool = False
+    """The store was filled by this benchmark before."""
     dialogues: int = 50_000
     """How many dialogues, each with a task and three annotations."""
     repeats: int = 300
@@ -55,23 +62,21 @@ class BenchmarkConfig:
 
 def run(config: BenchmarkConfig) -> dict[str, Any]:
     """Fill, measure, and give the figures."""
-    upgrade(config.store)
-    with Store.open(config.store) as store:
-        _people(store, config.control_share)
-        empty_s = _import_s(store, "early")
-        started_s = time.monotonic()
-        _fill(store, config.dialogues)
-        filled_s = time.monotonic() - started_s
-        if config.control_share:
-            control.bring_in(store, "ada", map(_control, range(CONTROLS)), "p")
+    upgrade(config.empty)
+    if not config.filled:
+        upgrade(config.store)
+    with Store.open(config.store) as store, Store.open(config.empty) as empty:
+        filled_s = None if config.filled else _fill(store, config)
+        if not _projects(empty):
+            _people(empty, config.control_share)
         figures = {name: _percentiles(times) for name, times in _timed(store, config.repeats).items()}
-        full_s = min(_import_s(store, f"late{number}") for number in range(3))
+        imports = _imports(store, empty)
     return {
         "dialogues": config.dialogues,
         "annotations": config.dialogues * ANSWERS,
-        "fill_s": round(filled_s, 1),
+        "fill_s": filled_s,
         "milliseconds": figures,
-        "import_of_1000_s": {"empty": round(empty_s, 3), "full": round(full_s, 3)},
+        "import_of_1000": imports,
     }
 
 
@@ -95,15 +100,35 @@ def _control(number: int) -> Example:
     return Example(dialogue=_dialogue(name), labels=(label,), split="test")
 
 
-def _import_s(store: Store, name: str) -> float:
-    found = [_dialogue(f"{name}-{number}") for number in range(IMPORT)]
+def _imports(store: Store, empty: Store) -> dict[str, Any]:
+    """Seconds of the import of `IMPORT` new dialogues as tasks, median; `ratio`, of pairs, median."""
+    pairs = [(_import_s(store), _import_s(empty)) for _ in range(IMPORTS)]
+    full, other = zip(*pairs, strict=True)
+    ratio = float(np.median([a / b for a, b in pairs]))
+    return {"full_s": round(median(full), 3), "empty_s": round(median(other), 3), "ratio": round(ratio, 3)}
+
+
+def _import_s(store: Store) -> float:
+    prefix = secrets.token_hex(4)
+    found = [_dialogue(f"{prefix}-{number}") for number in range(IMPORT)]
     started_s = time.monotonic()
     dialogues.add(store, "ada", found)
+    tasks.add(store, "ada", "p", [NewTask(dialogue=one.id) for one in found])
     return time.monotonic() - started_s
 
 
-def _fill(store: Store, n: int) -> None:
-    """A queue in which every task has three answers and wants a fourth: half of the people gave them."""
+def _fill(store: Store, config: BenchmarkConfig) -> float:
+    """A queue in which every task has three answers and wants a fourth: half of the people gave them.
+    Seconds."""
+    started_s = time.monotonic()
+    _people(store, config.control_share)
+    _fill_rows(store, config.dialogues)
+    if config.control_share:
+        control.bring_in(store, "ada", map(_control, range(CONTROLS)), "p")
+    return round(time.monotonic() - started_s, 1)
+
+
+def _fill_rows(store: Store, n: int) -> None:
     content = _dialogue("x").model_dump_json()
     for start in range(0, n, BATCH):
         numbers = range(start, min(n, start + BATCH))
@@ -154,7 +179,8 @@ def _answer_row(number: int, i: int) -> dict[str, Any]:
 
 
 def _timed(store: Store, repeats: int) -> dict[str, list[float]]:
-    """Seconds of each operation; half of the claims are by people who answered much, half by new ones."""
+    """Seconds of each operation; half of the claims are by people who answered much, half by new ones. In
+    the middle new tasks come, behind which everybody has searched already."""
     times: dict[str, list[float]] = {}
 
     def timed(name: str, work: Callable[..., R], *given: Any) -> R:
@@ -165,14 +191,23 @@ def _timed(store: Store, repeats: int) -> dict[str, list[float]]:
 
     for number in range(repeats):
         actor = f"w{number % PEOPLE}"
+        if number == repeats // 2:
+            _import_s(store)
         lease = timed("next task", leases.claim, actor, "p")
         assert lease is not None
         timed("look", tasks.view, actor, lease.task)
-        timed("submit", annotations.submit, actor, lease.task, lease.token, f"b{number}", [], 5.0)
+        timed("submit", annotations.submit, actor, lease.task, lease.token, secrets.token_hex(8), [], 5.0)
         timed("queue counts", tasks.queue_counts, "ada", "p")
         timed("project page", _project_page)
         timed("page of annotations", _page)
     return times
+
+
+def _projects(store: Store) -> list[str]:
+    """Projects of a store that may have nobody in it yet."""
+    return [
+        row.id for row in store.read(lambda transaction: transaction.run(select(project_rows.c.id)).all())
+    ]
 
 
 def _project_page(store: Store) -> None:
@@ -193,6 +228,8 @@ def _percentiles(times: list[float]) -> dict[str, float]:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--store", required=True)
+    parser.add_argument("--empty", required=True)
+    parser.add_argument("--filled", action="store_true")
     parser.add_argument("--dialogues", type=int, default=BenchmarkConfig.dialogues)
     parser.add_argument("--repeats", type=int, default=BenchmarkConfig.repeats)
     parser.add_argument("--control-share", type=float, default=BenchmarkConfig.control_share)

@@ -63,11 +63,12 @@ def add(transaction: Transaction, actor: str, project: str, new: Sequence[NewTas
         items.pop((row.dialogue, row.turn), None)
     if items:
         rows = [_row(into, task, transaction.now_ms) for task in items.values()]
-        transaction.run(insert(tasks), rows)
+        put = transaction.run(insert(tasks).returning(tasks.c.pool, tasks.c.rank, tasks.c.id), rows).all()
         keep_pairs(transaction, {task.dialogue: task.dialogue for task in new if task.pool == "control"})
         for pool, n in Counter(task.pool for task in items.values()).items():
             count(transaction, project, pool, "open", n)
-        restart_cursors(transaction, project)
+            first = min((row.rank, row.id) for row in put if row.pool == pool)
+            restart_cursors(transaction, project, pool, *first)
         digest = sha256_of(canonical([task.model_dump() for task in items.values()]))
         transaction.log(actor, "tasks.add", project, n=len(items), sha256=digest)
     return len(items)

@@ -12,10 +12,10 @@ from __future__ import annotations
 from random import SystemRandom
 from typing import Any
 
-from sqlalchemy import Row, Select, bindparam, func, or_, select, update
+from sqlalchemy import BindParameter, Row, Select, bindparam, func, or_, select, update
 
 from labeling.store.crowd.doubt import doubted
-from labeling.store.database.schema import dialogues, gold, leases, pairs, tasks
+from labeling.store.database.schema import RETURNED, dialogues, gold, leases, pairs, tasks
 from labeling.store.database.transactions import Transaction
 from labeling.store.queue.settling import withdraw
 from labeling.store.records import Account, Project
@@ -23,10 +23,12 @@ from labeling.store.records import Account, Project
 CHANCE = SystemRandom()
 
 _CONTROL = (tasks.c.project == bindparam("project"), tasks.c.pool == "control", tasks.c.state == "open")
+_STATES: BindParameter[str] = bindparam("states", RETURNED, expanding=True, literal_execute=True)
+"""Written into the statement: SQLite finds the partial index by no other way."""
 _RETURNED = (
     select(tasks)
     .join(leases, leases.c.task == tasks.c.id)
-    .where(*_CONTROL, leases.c.account == bindparam("account"), leases.c.state.in_(("released", "expired")))
+    .where(*_CONTROL, leases.c.account == bindparam("account"), leases.c.state.in_(_STATES))
     .order_by(leases.c.token.desc())
     .limit(1)
     .with_for_update(key_share=True, skip_locked=True, of=tasks)

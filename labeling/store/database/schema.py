@@ -21,7 +21,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = "0002"
+VERSION = "0003"
 """The newest revision: what this code can work with."""
 
 Key = BigInteger().with_variant(Integer, "sqlite")
@@ -103,6 +103,10 @@ leases = Table(
 )  # fmt: skip
 Index("leases_held", leases.c.expires_ms, sqlite_where=text("state = 'held'"), postgresql_where=text("state = 'held'"))  # fmt: skip # noqa: E501
 Index("leases_of", leases.c.account, sqlite_where=text("state = 'held'"), postgresql_where=text("state = 'held'"))  # fmt: skip # noqa: E501
+RETURNED = ("released", "expired")
+"""States of a lease whose task its holder may get again."""
+GIVEN_BACK = text("state IN ('released', 'expired')")
+Index("leases_returned", leases.c.account, leases.c.token, sqlite_where=GIVEN_BACK, postgresql_where=GIVEN_BACK)  # fmt: skip # noqa: E501
 
 shares = Table(
     "shares", metadata,

@@ -42,7 +42,7 @@ def settle(transaction: Transaction, row: Row[Any], **changed: int) -> TaskState
         count(transaction, row.project, row.pool, row.state, -1)
         count(transaction, row.project, row.pool, state, 1)
         if state == "open":
-            restart_cursors(transaction, row.project, row)
+            restart_cursors(transaction, row.project, row.pool, row.rank, row.id)
     return state
 
 
@@ -67,16 +67,10 @@ def count(transaction: Transaction, project: str, pool: str, state: str, n: int)
     transaction.at_end(adding(counts, transaction.on_sqlite, "n"), row)
 
 
-def restart_cursors(transaction: Transaction, project: str, row: Row[Any] | None = None) -> None:
-    """A task became open: everybody who has searched past it searches from it again; without a task, from
-    the beginning. See `search`."""
-    if row is None:
-        transaction.at_end(
-            update(shares).where(shares.c.project == project).values(cursor_rank=None, cursor_task=None)
-        )
-    else:
-        place = {"its_project": project, "its_pool": row.pool, "its_rank": row.rank, "its_task": row.id}
-        transaction.at_end(_RESTART, {**place, "before": row.id - 1})
+def restart_cursors(transaction: Transaction, project: str, pool: str, rank: float, task: int) -> None:
+    """A task became open: everybody who has searched past it searches from it again. See `search`."""
+    place = {"its_project": project, "its_pool": pool, "its_rank": rank, "its_task": task}
+    transaction.at_end(_RESTART, {**place, "before": task - 1})
 
 
 _RESTART = (

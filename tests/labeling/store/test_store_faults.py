@@ -119,7 +119,7 @@ def rows(store: Store, question: str) -> list[Any]:
 NEXT = """
 import sqlalchemy as sa
 from alembic import op
-revision, down_revision, branch_labels, depends_on = "0003", "0002", None, None
+revision, down_revision, branch_labels, depends_on = "NEXT", "LAST", None, None
 
 def upgrade():
     op.add_column("accounts", sa.Column("note", sa.Text))
@@ -185,7 +185,7 @@ def insert_old(transaction: Transaction, table: str, row: dict[str, Any]) -> Non
 def test_f17_killed_at_each_statement_of_two_migrations(
     nowhere: str, first_version: Store, tmp_path: Path
 ) -> None:
-    (tmp_path / "v0003_next.py").write_text(NEXT)
+    (tmp_path / "next_version.py").write_text(NEXT.replace("LAST", VERSION))
     store, place = first_version, nowhere
     before = tables_of(store)
     statement, step, after_backup = 1, STRIDE, 0
@@ -201,7 +201,7 @@ def test_f17_killed_at_each_statement_of_two_migrations(
             after_backup += 1
             statement += 1
     assert (tmp_path / f"backup-{statement}" / "manifest.json").exists()
-    assert store.read(version) == "0003"
+    assert store.read(version) == "NEXT"
     assert rows(store, "SELECT id, note, since FROM accounts ORDER BY id") == [
         ("ann", "moved", 0), ("ben", "moved", 0),
     ]  # fmt: skip
