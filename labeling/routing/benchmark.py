@@ -69,6 +69,7 @@ def run(n: int) -> dict[str, Any]:
             _, fill_s = timed(lambda: fill(store, n, random))
             first, first_s = timed(lambda: dispatch(store, "ada", RouteConfig("r", "l")))
             again, again_s = timed(lambda: dispatch(store, "ada", RouteConfig("r", "l")))
+    route_peak_mb = peak_mb()
     verdicts = [verdict_of(number, random) for number in range(n)]
     _, plan_s = timed(lambda: plan(verdicts, Policy(), 0, {"C1": "S2"}))
     return {
@@ -79,8 +80,14 @@ def run(n: int) -> dict[str, Any]:
         "plan_s": round(plan_s, 2),
         "fates": dict(first.fates),
         "tasks": [first.added, again.added],
-        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+        "route_peak_mb": route_peak_mb,
+        "peak_mb": peak_mb(),
     }
+
+
+def peak_mb() -> int:
+    """The most memory that this process ever held."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
 def fill(store: Store, n: int, random: np.random.Generator) -> None:
