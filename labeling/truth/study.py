@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -46,6 +46,8 @@ class StudyConfig:
     """Times that answers are drawn."""
     model: Path | None = None
     """A model's probabilities: task (DIALOGUE#TURN), label, probability; its rows are left out without."""
+    yes: str | None = None
+    """Make it a question of yes and no: this label is a yes, every other one a no."""
     first_seed: int = 1000
     """Seed of the first draw; 0 to 99 were looked at while the method was made."""
     out: Path | None = None
@@ -54,11 +56,19 @@ class StudyConfig:
     def __post_init__(self) -> None:
         if self.draws < 1 or min(self.labels) < 1:
             raise ConfigError("E_OPTION", "--draws and --labels must be at least 1")
+        if self.yes is not None and self.model is not None:
+            raise ConfigError("E_OPTION", "--yes: the model tells other labels")
 
 
 def study(config: StudyConfig) -> None:
     """Compare the methods of aggregation on few labels of dbdc3 with what the others say."""
     answers = dbdc3(config.data)
+    if config.yes is not None:
+        answers = replace(
+            answers,
+            label=(answers.label == answers.labels.index(config.yes)).astype(np.int32),
+            labels=("no", "yes"),
+        )
     model = None
     if config.model is not None:
         model = read_probabilities(config.model, answers.labels, answers.tasks)

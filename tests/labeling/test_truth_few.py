@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from labeling.truth.answers import Answers
+from labeling.truth.few_study import MODELS, one_draw
 from labeling.truth.joint.fit import joint
 
 
@@ -40,3 +41,10 @@ def test_a_good_model_makes_few_tasks_better_than_majority(n_tasks: int, surer: 
         right["joint"] += int((found == truth).sum())
         right["majority"] += int(((votes.sum(axis=1) > 1) == truth).sum())
     assert right["joint"] >= right["majority"]
+
+
+def test_the_study_tells_every_way_alike_for_the_same_seed() -> None:
+    found = one_draw(40, 3, seed=7)
+    assert list(found) == ["majority", "people", *MODELS]
+    assert found == one_draw(40, 3, seed=7) != one_draw(40, 3, seed=8)
+    assert all(0 <= right <= 1 and loss >= 0 for right, loss in found.values())
