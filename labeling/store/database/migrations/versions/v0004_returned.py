@@ -1,13 +1,13 @@
 """Tasks that an account gave back are found without looking at the tasks of everybody.
 
-Written by hand and never changed: it says what version 0003 added to 0002.
+Written by hand and never changed: it says what version 0004 added to 0003.
 """
 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0003"
-down_revision = "0002"
+revision = "0004"
+down_revision = "0003"
 branch_labels = None
 depends_on = None
 
