@@ -29,6 +29,7 @@ from labeling.store.database.schema import (
 )
 from labeling.store.database.transactions import Transaction, reading, writing
 from labeling.store.dialogues import MOST_PER_CALL, content_of, sha256_of, verdict_on
+from labeling.store.masked_view import judged, view_for
 from labeling.store.projects import existing
 from labeling.store.queue.settling import ENDLESS, count, locked, restart_cursors, settle
 from labeling.store.records import NewTask, Pool, Project, TaskState, TaskView
@@ -132,8 +133,8 @@ def queue_counts(transaction: Transaction, actor: str, project: str) -> dict[Poo
 def view(transaction: Transaction, actor: str, task: int) -> TaskView:
     """What the actor may see of a task. Blind for whoever holds it: no answers of others, nothing of how
     it was drawn, no agent's name, no metadata, and a verdict only if the project is pre-labelled; for
-    labelers no dialogue's id either, as it may tell where the dialogue is from. Reviewers who do not hold
-    it see verdict and answers.
+    labelers no dialogue's id either, as it may tell where the dialogue is from, and personal data as
+    placeholders, unless the project says otherwise. Reviewers who do not hold it see verdict and answers.
 
     Raises:
         NotAllowed: the actor neither holds the task nor reviews.
@@ -145,7 +146,9 @@ def view(transaction: Transaction, actor: str, task: int) -> TaskView:
     if row is None or not (holds or may(account, "review")):
         raise NotAllowed("E_RIGHT", f"{actor} has no right to see this task, or there is none")
     project = existing(transaction, row.project)
-    dialogue = content_of(transaction, row.dialogue)
+    verdict = verdict_on(transaction, row.dialogue) if project.prelabelled or not holds else None
+    view = view_for(transaction, account, row.project, row.dialogue)
+    dialogue = content_of(transaction, row.dialogue) if view is None else view.dialogue
     assert dialogue is not None, "a foreign key"
     if holds:
         dialogue = _blind(dialogue, dialogue.id if may(account, "review") else f"task-{task}")
@@ -156,7 +159,7 @@ def view(transaction: Transaction, actor: str, task: int) -> TaskView:
         turn=row.turn,
         codes=project.codes,
         instructions=project.instructions,
-        verdict=verdict_on(transaction, row.dialogue) if project.prelabelled or not holds else None,
+        verdict=judged(view, verdict),
         answers=() if holds else answers_to(transaction, task),
     )
 

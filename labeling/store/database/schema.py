@@ -21,7 +21,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = "0002"
+VERSION = "0003"
 """The newest revision: what this code can work with."""
 
 Key = BigInteger().with_variant(Integer, "sqlite")

@@ -21,6 +21,7 @@ from sqlalchemy import Engine, event, inspect, text
 from app.verify import verified
 from detector.errors import ConfigError, OutputRefused
 from labeling.store import accounts, annotations, dialogues, projects, tasks
+from labeling.store.database.audit import canonical
 from labeling.store.database.backup import backup, restore
 from labeling.store.database.engine import open_engine, store_url
 from labeling.store.database.schema import VERSION
@@ -119,7 +120,7 @@ def rows(store: Store, question: str) -> list[Any]:
 NEXT = """
 import sqlalchemy as sa
 from alembic import op
-revision, down_revision, branch_labels, depends_on = "0003", "0002", None, None
+revision, down_revision, branch_labels, depends_on = "0004", "0003", None, None
 
 def upgrade():
     op.add_column("accounts", sa.Column("note", sa.Text))
@@ -127,6 +128,9 @@ def upgrade():
     op.execute("UPDATE accounts SET note = 'moved'")
     op.create_index("extra_id", "extra", ["id"])
 """
+
+
+OLD_PROJECT = Project(id="p", codes=("C1",)).model_dump(mode="json", exclude={"masked"})
 
 
 def killed_before(statement: int, place: str, folder: Path) -> bool:
@@ -155,7 +159,7 @@ def killed_before(statement: int, place: str, folder: Path) -> bool:
 
 @pytest.fixture
 def first_version(nowhere: str, time_: Any) -> Iterator[Store]:
-    """A store at version 0001, with two people and a dialogue with gold in it."""
+    """A store at version 0001, with two people, a project, and a dialogue with gold in it."""
     Path(nowhere).parent.mkdir(exist_ok=True) if "://" not in nowhere else None
     with Store(open_engine(store_url(nowhere)), time_.clock()) as store:
         store.write(lambda transaction: migrate(transaction.connection, "0001"))
@@ -164,6 +168,8 @@ def first_version(nowhere: str, time_: Any) -> Iterator[Store]:
             store.write(lambda transaction, row=row: insert_old(transaction, "accounts", row))
         row = {"id": "d", "created_ms": 1, "sha256": hashlib.sha256(b"{}").hexdigest(), "content": "{}"}
         store.write(lambda transaction: insert_old(transaction, "dialogues", row))
+        row = {"id": "p", "state": "open", "created_ms": 1, "content": canonical(OLD_PROJECT)}
+        store.write(lambda transaction: insert_old(transaction, "projects", row))
         known = {
             "dialogue": "d",
             "turn": 1,
@@ -182,10 +188,10 @@ def insert_old(transaction: Transaction, table: str, row: dict[str, Any]) -> Non
     transaction.run(text(f"INSERT INTO {table} ({names}) VALUES ({values})"), row)
 
 
-def test_f17_killed_at_each_statement_of_two_migrations(
+def test_f17_killed_at_each_statement_of_the_migrations(
     nowhere: str, first_version: Store, tmp_path: Path
 ) -> None:
-    (tmp_path / "v0003_next.py").write_text(NEXT)
+    (tmp_path / "v0004_next.py").write_text(NEXT)
     store, place = first_version, nowhere
     before = tables_of(store)
     statement, step, after_backup = 1, STRIDE, 0
@@ -201,7 +207,7 @@ def test_f17_killed_at_each_statement_of_two_migrations(
             after_backup += 1
             statement += 1
     assert (tmp_path / f"backup-{statement}" / "manifest.json").exists()
-    assert store.read(version) == "0003"
+    assert store.read(version) == "0004"
     assert rows(store, "SELECT id, note, since FROM accounts ORDER BY id") == [
         ("ann", "moved", 0), ("ben", "moved", 0),
     ]  # fmt: skip
@@ -223,6 +229,10 @@ def test_a_store_of_the_first_version_is_upgraded_and_works(
     for place in (nowhere, other):
         with Store.open(place) as store:
             assert annotations.own(store, "ann") == ()
+            assert projects.listed(store, "ann") == [(Project(id="p", codes=("C1",), masked=True), "open")]
+            assert rows(store, "SELECT content FROM projects") == [
+                (canonical({**OLD_PROJECT, "masked": True}),)
+            ]
             verify(store)
 
 
