@@ -34,7 +34,7 @@ class ProjectConfig:
     a group answer the same items."""
     prelabelled: bool = False
     """Show the model's verdict; without it people are blind."""
-    masked: bool = True
+    masked: Annotated[bool, Parameter(negative="--no-masked")] = True
     """Show personal data as placeholders to who may not review."""
     instructions: Path | None = None
     """File with what labelers are told."""

@@ -36,7 +36,12 @@ def held(store: Store, made: Any, actor: str = "ann", **options: Any) -> Lease:
     projects.create(store, "lea", Project(id="p", codes=("C1",), overlap=3, **options))
     dialogues.add(store, "lea", [DIALOGUE])
     said = finding(
-        31, 49, "[EMAIL_1]", probability=0.8, reason="So Anna has [EMAIL_1]", rewrite="Hi, I am Anna Kowalska."
+        31,
+        49,
+        "[EMAIL_1]",
+        probability=0.8,
+        reason="So Anna has [EMAIL_1]",
+        rewrite="Hi, I am Anna Kowalska.",
     )
     outside = (finding(60, 66, "else??"), finding(0, 6, "Thanks", turn=1))
     dialogues.add_verdicts(store, "lea", [made.verdict("d1", said, *outside)])
