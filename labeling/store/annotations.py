@@ -66,7 +66,7 @@ def submit(
         "findings": originals(view, findings), "seconds": seconds, "supersedes": None,
     }  # fmt: skip
     if same := known(transaction, values):
-        return told(view, same)
+        return told(account, view, task, same)
     holding(transaction, actor, task, token)
     seen = project.prelabelled and _has_verdict(transaction, row.dialogue)
     saved = save(transaction, actor, {**values, "seen_verdict": seen})
@@ -75,7 +75,7 @@ def submit(
     settle(transaction, row, **numbers, wanted=_wanted(transaction, account, project, row))
     share = {"project": row.project, "pool": row.pool, "account": actor, "answered": 1}
     transaction.at_end(adding(shares, transaction.on_sqlite, "answered"), share)
-    return told(view, saved)
+    return told(account, view, task, saved)
 
 
 def _wanted(transaction: Transaction, account: Account, project: Project, row: Row[Any]) -> int:
@@ -113,14 +113,15 @@ def correct(
     asked = {"codes": tuple(json.loads(old.codes)), "findings": originals(view, findings), "seconds": seconds}
     values = {"key": key, **kept, **asked, "supersedes": supersedes}
     if same := known(transaction, values):
-        return told(view, same)
+        return told(account, view, old.task, same)
     newer = transaction.run(select(annotation_rows).where(annotation_rows.c.supersedes == supersedes)).all()
     if not newer and old.task is None and old.kind in REVIEWING:
         newer = _reviews(transaction, old.dialogue, old.turn, supersedes)
     if newer:
-        theirs = tuple(told(view, annotation_of(row)) for row in newer)
+        theirs = tuple(told(account, view, old.task, annotation_of(row)) for row in newer)
         raise Conflict(f"annotation {supersedes} is not the newest any more", theirs, tuple(findings))
-    return told(view, save(transaction, actor, {**values, "seen_verdict": old.seen_verdict}))
+    saved = save(transaction, actor, {**values, "seen_verdict": old.seen_verdict})
+    return told(account, view, old.task, saved)
 
 
 @writing(repeatable=True)
@@ -228,10 +229,10 @@ def own(transaction: Transaction, actor: str, n: int = 50) -> tuple[Annotation, 
 
 
 def _told(transaction: Transaction, account: Account, row: Row[Any]) -> Annotation:
-    """An answer of the account's, in the text that it sees; where nothing was found, no text is needed."""
+    """An answer of the account's as it may read it; where nothing was found, no text is needed."""
     answer = annotation_of(row)
     view = view_for(transaction, account, row.project, row.dialogue) if answer.findings else None
-    return told(view, answer)
+    return told(account, view, row.task, answer)
 
 
 def counted(store: Store, actor: str, project: str | None = None) -> Iterator[Annotation]:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from detector.masking import MaskedText, mask_dialogue
-from detector.records import Dialogue, Finding, Verdict
+from detector.records import Dialogue, Finding
 from labeling.annotation import Annotation
 from labeling.store.database.refusals import StoreRefused
 from labeling.store.database.transactions import Transaction
@@ -111,13 +111,13 @@ def originals(view: MaskedView | None, findings: Sequence[Finding]) -> tuple[Fin
     return tuple(findings) if view is None else tuple(map(view.original, findings))
 
 
-def told(view: MaskedView | None, answer: Annotation) -> Annotation:
-    """A stored answer for who sees the dialogue through `view`."""
+def told(account: Account, view: MaskedView | None, task: int | None, answer: Annotation) -> Annotation:
+    """An answer to `task` as the account may read it, who sees the dialogue through `view`."""
+    if task is not None and not may(account, "review"):
+        answer = answer.model_copy(update={"dialogue_id": alias(task)})
     return answer if view is None else answer.model_copy(update={"findings": view.shown(answer.findings)})
 
 
-def judged(view: MaskedView | None, verdict: Verdict | None) -> Verdict | None:
-    """A verdict for who sees the dialogue through `view`."""
-    if view is None or verdict is None:
-        return verdict
-    return verdict.model_copy(update={"findings": view.shown(verdict.findings)})
+def alias(task: int) -> str:
+    """What labelers are told in the place of a dialogue's id, which may tell where it is from."""
+    return f"task-{task}"
