@@ -34,6 +34,8 @@ class ProjectConfig:
     a group answer the same items."""
     prelabelled: bool = False
     """Show the model's verdict; without it people are blind."""
+    masked: Annotated[bool, Parameter(negative="--no-masked")] = True
+    """Show personal data as placeholders to who may not review."""
     instructions: Path | None = None
     """File with what labelers are told."""
     overlap: int = 1
@@ -69,7 +71,7 @@ class ProjectConfig:
         codes = tuple(dict.fromkeys(code.code for one in self.codes for code in taxonomy.select(one)))
         values: dict[str, Any] = {
             "id": name, "codes": codes, "purpose": self.purpose, "prelabelled": self.prelabelled,
-            "instructions": self._instructions(), "overlap": self.overlap,
+            "masked": self.masked, "instructions": self._instructions(), "overlap": self.overlap,
             "most": max(5, self.overlap) if self.most is None else self.most, "skills": self.skill,
             "newcomer_until": self.newcomer_until, "fair_share": self.fair_share,
             "control_share": self.control_share, "lease_s": self.lease_s, "deadline": self._deadline(),

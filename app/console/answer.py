@@ -167,7 +167,7 @@ def unanswered(answer: Answer, codes: Sequence[str]) -> tuple[str, ...]:
 
 
 class Place(Record):
-    """A stretch of one turn: code points of its original text, `end` exclusive."""
+    """A stretch of one turn: code points of the text that is shown, `end` exclusive."""
 
     turn: Annotated[int, Field(ge=0)]
     start: Annotated[int, Field(ge=0)]
@@ -192,18 +192,20 @@ def place_in(dialogue: Dialogue, asked: int | None, said: Any) -> Place | None:
 
 
 def marked(dialogue: Dialogue, place: Place, code: Code, severity: Severity) -> Finding:
-    """A person's finding; in its quote personal data are placeholders."""
-    masked, texts = mask_dialogue(dialogue)
+    """A person's finding; in its quote personal data are placeholders, and where it touches such it holds
+    all of it."""
+    _, texts = mask_dialogue(dialogue)
     at = next(at for at, turn in enumerate(dialogue.turns) if turn.index == place.turn)
-    start, end = texts[at].from_original(place.start, place.end)
+    first, last = texts[at].from_original(place.start, place.end)
+    start, end = texts[at].to_original(first, last)
     return Finding(
         code=code.code,
         turn=place.turn,
         severity=severity,
         fault="bot" if dialogue.turns[at].role == "bot" else code.fault,
         probability=1.0,
-        quote=masked.turns[at].text[start:end],
-        start=place.start,
-        end=place.end,
+        quote=texts[at].text[first:last],
+        start=start,
+        end=end,
         reason="",
     )

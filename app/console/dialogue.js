@@ -1,4 +1,4 @@
-// Draws a dialogue and says which words of one turn were selected, in code points of the original text.
+// Draws a dialogue and says which words of one turn were selected, in code points of the shown text.
 // Everything that comes from a dialogue goes in by textContent or as a data attribute, never as markup.
 
 const NAMES = { customer: "Customer", agent: "Agent", bot: "Bot", system: "System" };

@@ -1,7 +1,7 @@
 """The dialogue on the screen: one small component that draws turns and marks, and says what was selected.
 
 The browser gets pieces of text and draws each by ``textContent``: nothing in a dialogue can become
-markup. Offsets are code points of the original text on both sides; what may steer a terminal or vanish
+markup. Offsets are code points of the shown text on both sides; what may steer a terminal or vanish
 on a screen (C0 controls) is drawn as its picture, one code point for one.
 """
 

@@ -28,6 +28,7 @@ from labeling.store.records import Account
 SHOWN_OPEN = 2
 """Items for which the instructions stand open; then they are known, and a click away."""
 PURPOSES = ("label", "calibration")
+MASKED = r" Words such as \[NAME_1\] stand in place of personal data; they are no error."
 
 
 def label_page(store: Store, account: Account) -> None:
@@ -49,7 +50,8 @@ def _show_item(at: Desk, item: Item) -> None:
     taxonomy = load()
     dialogue, panel = st.columns([11, 9], gap="medium")
     with dialogue:
-        st.caption("Numbers are turns. Only agent and bot turns can hold an error.")
+        told = "Numbers are turns. Only agent and bot turns can hold an error."
+        st.caption(told + MASKED if item.dialogue.masked else told)
         show_dialogue(at, "label")
     with panel:
         if item.instructions:

@@ -2,6 +2,7 @@
 
 Each comes with a key of the caller's making: the same key again gives the row that is there, so that a
 click repeated after a lost connection counts once. The store itself notes whether a verdict was seen.
+What is kept speaks of original texts; labelers send and get findings in the text that they see.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from labeling.store.database.transactions import Store, Transaction, reading, wr
 from labeling.store.database.upsert import adding
 from labeling.store.dialogues import MOST_PER_CALL
 from labeling.store.leases import holding
+from labeling.store.masked_view import originals, told, view_for
 from labeling.store.projects import existing
 from labeling.store.queue.settling import locked, settle
 from labeling.store.records import Account, Project
@@ -51,18 +53,20 @@ def submit(
 
     Raises:
         StaleLease: the actor does not hold it any more.
-        StoreRefused: the key was used for another answer, or a finding lies outside of what was asked.
+        StoreRefused: the key was used for another answer, a finding lies outside of what was asked, or a
+            labeler's quote does not stand at its place in the text they see.
     """
     account = authorised(transaction, actor, "label")
     row = locked(transaction, task)
     project = existing(transaction, row.project)
+    view = view_for(transaction, account, row.project, row.dialogue) if findings else None
     values = {
         "key": key, "project": row.project, "task": task, "dialogue": row.dialogue, "turn": row.turn,
-        "labeler": actor, "kind": _kind(account), "codes": project.codes, "findings": findings,
-        "seconds": seconds, "supersedes": None,
+        "labeler": actor, "kind": _kind(account), "codes": project.codes,
+        "findings": originals(view, findings), "seconds": seconds, "supersedes": None,
     }  # fmt: skip
     if same := known(transaction, values):
-        return same
+        return told(account, view, task, same)
     holding(transaction, actor, task, token)
     seen = project.prelabelled and _has_verdict(transaction, row.dialogue)
     saved = save(transaction, actor, {**values, "seen_verdict": seen})
@@ -71,7 +75,7 @@ def submit(
     settle(transaction, row, **numbers, wanted=_wanted(transaction, account, project, row))
     share = {"project": row.project, "pool": row.pool, "account": actor, "answered": 1}
     transaction.at_end(adding(shares, transaction.on_sqlite, "answered"), share)
-    return saved
+    return told(account, view, task, saved)
 
 
 def _wanted(transaction: Transaction, account: Account, project: Project, row: Row[Any]) -> int:
@@ -99,23 +103,25 @@ def correct(
         Conflict: it was corrected already.
         StoreRefused: as for `submit`.
     """
-    authorised(transaction, actor, "label")
+    account = authorised(transaction, actor, "label")
     old = transaction.run(select(annotation_rows).where(annotation_rows.c.id == supersedes)).one_or_none()
     if old is None or old.labeler != actor:
         raise NotAllowed("E_RIGHT", f"{actor} corrects own answers only")
     lock_dialogue(transaction, old.dialogue)
+    view = view_for(transaction, account, old.project, old.dialogue)
     kept = {name: getattr(old, name) for name in ("project", "task", "dialogue", "turn", "labeler", "kind")}
-    asked = {"codes": tuple(json.loads(old.codes)), "findings": findings, "seconds": seconds}
+    asked = {"codes": tuple(json.loads(old.codes)), "findings": originals(view, findings), "seconds": seconds}
     values = {"key": key, **kept, **asked, "supersedes": supersedes}
     if same := known(transaction, values):
-        return same
+        return told(account, view, old.task, same)
     newer = transaction.run(select(annotation_rows).where(annotation_rows.c.supersedes == supersedes)).all()
     if not newer and old.task is None and old.kind in REVIEWING:
         newer = _reviews(transaction, old.dialogue, old.turn, supersedes)
     if newer:
-        theirs = tuple(annotation_of(row) for row in newer)
+        theirs = tuple(told(account, view, old.task, annotation_of(row)) for row in newer)
         raise Conflict(f"annotation {supersedes} is not the newest any more", theirs, tuple(findings))
-    return save(transaction, actor, {**values, "seen_verdict": old.seen_verdict})
+    saved = save(transaction, actor, {**values, "seen_verdict": old.seen_verdict})
+    return told(account, view, old.task, saved)
 
 
 @writing(repeatable=True)
@@ -215,11 +221,18 @@ def of_dialogue(transaction: Transaction, actor: str, dialogue: str) -> tuple[An
 
 @reading
 def own(transaction: Transaction, actor: str, n: int = 50) -> tuple[Annotation, ...]:
-    """The actor's newest `n` answers, newest first."""
-    authorised(transaction, actor, "label")
+    """The actor's newest `n` answers, newest first, in the words that the actor may see."""
+    account = authorised(transaction, actor, "label")
     mine = select(annotation_rows).where(annotation_rows.c.labeler == actor)
-    rows = transaction.run(mine.order_by(annotation_rows.c.id.desc()).limit(n))
-    return tuple(annotation_of(row) for row in rows)
+    rows = transaction.run(mine.order_by(annotation_rows.c.id.desc()).limit(n)).all()
+    return tuple(_told(transaction, account, row) for row in rows)
+
+
+def _told(transaction: Transaction, account: Account, row: Row[Any]) -> Annotation:
+    """An answer of the account's as it may read it; where nothing was found, no text is needed."""
+    answer = annotation_of(row)
+    view = view_for(transaction, account, row.project, row.dialogue) if answer.findings else None
+    return told(account, view, row.task, answer)
 
 
 def counted(store: Store, actor: str, project: str | None = None) -> Iterator[Annotation]:

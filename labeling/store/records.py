@@ -37,8 +37,9 @@ class Account(Record):
 class Project(Record):
     """What is asked of whom. `overlap` answers are wanted of each task; each answer by a newcomer (fewer
     than `newcomer_until` answers so far) asks for one more, up to `most`. One account gives at most
-    `fair_share` of a project's answers. `prelabelled`: labelers see the model's verdict. Of what they get,
-    `control_share` are control tasks, each shown to at most `control_uses` people."""
+    `fair_share` of a project's answers. `prelabelled`: labelers see the model's verdict. `masked`: who may
+    not review sees personal data as placeholders. Of what they get, `control_share` are control tasks, each
+    shown to at most `control_uses` people."""
 
     id: Name
     codes: Annotated[tuple[str, ...], Field(min_length=1)]
@@ -51,6 +52,7 @@ class Project(Record):
     lease_s: Annotated[int, Field(ge=1)] = 900
     deadline: datetime | None = None
     prelabelled: bool = False
+    masked: bool = True
     purpose: Purpose = "label"
     control_share: Probability = 0.0
     control_uses: Annotated[int, Field(ge=1)] = 50

@@ -13,7 +13,7 @@ from typing import Any, get_args
 
 from sqlalchemy import Row, insert, select
 
-from detector.records import Dialogue, Finding
+from detector.records import Dialogue, Finding, Turn
 from labeling.annotation import Annotation
 from labeling.store.database.audit import canonical
 from labeling.store.database.refusals import NotAllowed, StoreRefused
@@ -29,6 +29,7 @@ from labeling.store.database.schema import (
 )
 from labeling.store.database.transactions import Transaction, reading, writing
 from labeling.store.dialogues import MOST_PER_CALL, content_of, sha256_of, verdict_on
+from labeling.store.masked_view import alias, view_for
 from labeling.store.projects import existing
 from labeling.store.queue.settling import ENDLESS, count, locked, restart_cursors, settle
 from labeling.store.records import NewTask, Pool, Project, TaskState, TaskView
@@ -132,9 +133,9 @@ def queue_counts(transaction: Transaction, actor: str, project: str) -> dict[Poo
 @reading
 def view(transaction: Transaction, actor: str, task: int) -> TaskView:
     """What the actor may see of a task. Blind for whoever holds it: no answers of others, nothing of how
-    it was drawn, no agent's name, no metadata, and a verdict only if the project is pre-labelled; for
-    labelers no dialogue's id either, as it may tell where the dialogue is from. Reviewers who do not hold
-    it see verdict and answers.
+    it was drawn, no agent's name, no metadata, and a verdict only if the project is pre-labelled. Labelers
+    see turns and nothing else of the dialogue, with personal data as placeholders, unless the project says
+    otherwise. Reviewers who do not hold it see verdict and answers.
 
     Raises:
         NotAllowed: the actor neither holds the task nor reviews.
@@ -146,10 +147,15 @@ def view(transaction: Transaction, actor: str, task: int) -> TaskView:
     if row is None or not (holds or may(account, "review")):
         raise NotAllowed("E_RIGHT", f"{actor} has no right to see this task, or there is none")
     project = existing(transaction, row.project)
-    dialogue = content_of(transaction, row.dialogue)
+    verdict = verdict_on(transaction, row.dialogue) if project.prelabelled or not holds else None
+    view = view_for(transaction, account, row.project, row.dialogue)
+    dialogue = content_of(transaction, row.dialogue) if view is None else view.dialogue
     assert dialogue is not None, "a foreign key"
     if holds:
-        dialogue = _blind(dialogue, dialogue.id if may(account, "review") else f"task-{task}")
+        dialogue = _blind(dialogue) if may(account, "review") else _bare(dialogue, alias(task))
+    if verdict is not None:
+        said = verdict.findings if view is None else view.shown(verdict.findings)
+        verdict = verdict.model_copy(update={"dialogue_id": dialogue.id, "findings": said})
     return TaskView(
         task=task,
         project=row.project,
@@ -157,7 +163,7 @@ def view(transaction: Transaction, actor: str, task: int) -> TaskView:
         turn=row.turn,
         codes=project.codes,
         instructions=project.instructions,
-        verdict=verdict_on(transaction, row.dialogue) if project.prelabelled or not holds else None,
+        verdict=verdict,
         answers=() if holds else answers_to(transaction, task),
     )
 
@@ -170,10 +176,16 @@ def keep_pairs(transaction: Transaction, found: Mapping[str, str]) -> None:
         transaction.run(insert(pairs), rows)
 
 
-def _blind(dialogue: Dialogue, name: str) -> Dialogue:
+def _blind(dialogue: Dialogue) -> Dialogue:
     turns = tuple(turn.model_copy(update={"author": None}) for turn in dialogue.turns)
-    hidden: dict[str, Any] = {"agent": None, "team": None, "metadata": {}, "turns": turns, "id": name}
-    return dialogue.model_copy(update=hidden)
+    return dialogue.model_copy(update={"agent": None, "team": None, "metadata": {}, "turns": turns})
+
+
+def _bare(dialogue: Dialogue, name: str) -> Dialogue:
+    """Who said what, in order: all that a labeler needs. Whatever else is known of a dialogue, or is not,
+    may tell a control task from the others."""
+    turns = tuple(Turn(index=turn.index, role=turn.role, text=turn.text) for turn in dialogue.turns)
+    return Dialogue(id=name, turns=turns, masked=dialogue.masked)
 
 
 def answers_to(transaction: Transaction, task: int) -> tuple[Annotation, ...]:

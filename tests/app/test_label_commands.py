@@ -18,7 +18,7 @@ from detector.artifacts import described, write_manifest
 from detector.errors import ConfigError, DialintError
 from detector.records import Finding, Verdict
 from detector.verdict_files import manifest_path, verdict_line
-from labeling.store import accounts, annotations, leases
+from labeling.store import accounts, annotations, leases, projects
 from labeling.store.database.refusals import NotAllowed
 from labeling.store.database.transactions import Store
 
@@ -182,6 +182,16 @@ def test_a_calibration_round(
     assert json.loads((tmp_path / "r.json").read_text())["leanings"][0]["worker"] == "ann"
     with pytest.raises(DialintError, match="E_EXISTS"):
         dialint("label", "calibration", "report", "w", "--json", tmp_path / "r.json")
+
+
+def test_labelers_see_masked_text_unless_told_otherwise(
+    dialint: Dialint, people: dict[str, str], tmp_path: Path
+) -> None:
+    for name, options in {"a": [], "b": ["--masked"], "c": ["--no-masked"]}.items():
+        dialint("label", "project", "create", name, "--codes", "C1", *options)
+    with Store.open(str(tmp_path / "store.sqlite")) as store:
+        masked = {project.id: project.masked for project, _ in projects.listed(store, "lea")}
+    assert masked == {"a": True, "b": True, "c": False}
 
 
 def test_appeals_need_a_blind_project(dialint: Dialint, people: dict[str, str]) -> None:

@@ -148,6 +148,20 @@ def test_personal_data_in_a_quote_is_masked() -> None:
     assert (found.start, found.end) == (0, len(text))
 
 
+@pytest.mark.parametrize(
+    ("text", "start", "end", "whole"),
+    [
+        ("Write to anna.meyer@example.com please", 6, 12, (6, 31)),
+        ("Write to [EMAIL_1] please", 6, 12, (6, 18)),  # as a labeler sees it
+    ],
+)
+def test_part_of_what_is_masked_marks_all_of_it(
+    text: str, start: int, end: int, whole: tuple[int, int]
+) -> None:
+    found = marked(dialogue(text), Place(turn=4, start=start, end=end), CODES["V3"], "S1")
+    assert (found.start, found.end, found.quote) == (*whole, "to [EMAIL_1]")
+
+
 @given(
     text=st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40).filter(str.strip),
     cuts=st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), max_size=4),

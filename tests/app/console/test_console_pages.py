@@ -8,15 +8,15 @@ from sqlalchemy import update
 from streamlit.testing.v1 import AppTest
 
 from app.console import work
-from app.console.answer import sealed
+from app.console.answer import place_in, sealed
 from app.console.desk import save
 from app.console.session import FREE_TRIES
-from detector.records import Verdict
-from labeling.store import accounts, annotations, dialogues, drafts, leases
+from detector.records import Dialogue, Turn, Verdict
+from labeling.store import accounts, annotations, dialogues, drafts, leases, tasks
 from labeling.store.database.refusals import NotAllowed
 from labeling.store.database.schema import leases as lease_rows
 from labeling.store.database.transactions import Store
-from labeling.store.records import Account
+from labeling.store.records import Account, NewTask
 
 PASSWORD = "a long enough one"
 Open = Callable[..., Any]
@@ -187,6 +187,29 @@ def test_a_label_is_blind_and_says_yes_and_no(open_page: Open, saved: Saved) -> 
     page.press("Save and next")
     (row,) = saved()
     assert (row["said"], row["seen_verdict"], row["kind"]) == ([(1, "C1", "S2", 0, 14)], False, "crowd")
+
+
+def test_a_labeler_reads_and_marks_masked_text(open_page: Open, store: Store, saved: Saved) -> None:
+    turns = (
+        Turn(index=0, role="customer", text="I am Anna Kowalska."),
+        Turn(index=1, role="agent", text="Anna, is anna.k@example.com right? Anything else?"),
+    )
+    dialogues.add(store, "lea", [Dialogue(id="private", turns=turns)])
+    tasks.add(store, "lea", "to label", [NewTask(dialogue="private", priority=9.0)])
+    page = open_page("ann")
+    at = page.desk("label")
+    assert at.item.dialogue.turns[1].text == "[NAME_1], is [EMAIL_1] right? Anything else?"
+    at.selected = place_in(at.item.dialogue, None, {"turn": 1, "start": 15, "end": 29})  # half of the address
+    page.test.run()
+    page.choose("Error", "C1").press("Add finding")
+    assert "“[EMAIL_1] right?”" in page.words
+    assert "anna" not in page.words.lower().replace("signed in as ann ", "")
+    again = open_page("ann")  # the draft is found again and is the same
+    assert again.desk("label").answer.choices == page.desk("label").answer.choices
+    again.press("No", 1).press("Save and next")
+    (row,) = saved()
+    assert row["said"] == [(1, "C1", "S2", 9, 34)]
+    assert turns[1].text[9:34] == "anna.k@example.com right?"
 
 
 def test_nothing_wrong_here_is_one_click(open_page: Open, saved: Saved) -> None:

@@ -55,9 +55,8 @@ def test_a_label_that_nobody_found_is_written_only_over_an_old_one(answered: Sto
     assert told.labels == 3
     assert labels.of_dialogue(answered, "rob", "d2") == ()
     assert labels.of_dialogue(answered, "rob", "d3")[0].probability < 0.5, "somebody found it"
-    for who in PEOPLE:
-        first = next(one for one in annotations.own(answered, who) if one.dialogue_id == "d1")
-        annotations.correct(answered, who, int(first.id), f"{who} no")
+    for first in annotations.of_dialogue(answered, "rob", "d1"):
+        annotations.correct(answered, first.labeler, int(first.id), f"{first.labeler} no")
     assert settle(answered, "lea", SettleConfig("p", least=0.5), TAXONOMY).labels == 3
     (now,) = labels.of_dialogue(answered, "rob", "d1")
     assert now.probability < 0.5

@@ -36,7 +36,9 @@ def test_the_same_key_again_gives_the_same_row(store: Store, made: Any) -> None:
     assert (first.kind, first.findings, first.seconds) == ("crowd", (made.finding(),), 12.0)
     with pytest.raises(StoreRefused, match="another answer"):
         annotations.submit(store, "ann", lease.task, lease.token, "k", [], 12)
-    assert annotations.of_dialogue(store, "rob", "d1") == (first,)
+    assert annotations.own(store, "ann") == (first,)
+    (kept,) = annotations.of_dialogue(store, "rob", "d1")
+    assert kept == first.model_copy(update={"dialogue_id": "d1"})
 
 
 def test_somebody_elses_key_is_refused(store: Store, made: Any) -> None:
@@ -54,14 +56,15 @@ def test_somebody_elses_key_is_refused(store: Store, made: Any) -> None:
 ])  # fmt: skip
 def test_what_is_written_stays(store: Store, made: Any, statement: str) -> None:
     lease = held(store, made)
-    saved = annotations.submit(store, "ann", lease.task, lease.token, "k", [made.finding()])
+    annotations.submit(store, "ann", lease.task, lease.token, "k", [made.finding()])
+    saved = annotations.of_dialogue(store, "rob", "d1")
     with (
         store.engine.connect() as connection,
         pytest.raises(DBAPIError, match="append-only"),
         connection.begin(),
     ):
         connection.execute(text(statement))
-    assert annotations.of_dialogue(store, "rob", "d1") == (saved,)
+    assert annotations.of_dialogue(store, "rob", "d1") == saved
 
 
 def test_one_bad_finding_saves_nothing(store: Store, made: Any) -> None:

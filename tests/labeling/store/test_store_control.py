@@ -2,15 +2,16 @@
 
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from sqlalchemy import text
 
-from detector.records import Example, Label
+from detector.records import Dialogue, Example, Label
 from labeling.store import accounts, annotations, dialogues, labels, leases, projects, tasks
 from labeling.store.crowd import control, doubt, mixing, rules
-from labeling.store.database.refusals import NotAllowed, StoreRefused
+from labeling.store.database.refusals import Conflict, NotAllowed, StoreRefused
 from labeling.store.database.transactions import Store
 from labeling.store.database.verify import verify
 from labeling.store.records import Account, Gold, Lease, NewTask, Project
@@ -94,6 +95,42 @@ def test_the_holder_cannot_tell_a_control_task(store: Store, made: Any, monkeypa
     assert shown[0] == shown[1]
     for name in ("g0", "control", "gold", "injected"):
         assert name not in views[0].model_dump_json()
+
+
+def test_made_controls_look_like_what_the_logs_hold(store: Store, made: Any, monkeypatch: Any) -> None:
+    """An example knows no channel, times or agents, and its id is ours; a log's dialogue has its own."""
+    turns = made.dialogue("x").turns
+    bare = Example(
+        dialogue=Dialogue(id="x", turns=turns, language="en", metadata={"domain": "travel"}),
+        labels=(Label(dialogue_id="x", turn=1, code="C1", probability=1.0, method="inject:x"),),
+        split="train",
+    )
+    (name,) = control.bring_in(store, "lea", [bare])
+    timed = tuple(turn.model_copy(update={"at": datetime.now(UTC), "author": "a1"}) for turn in turns)
+    said = {"language": "de", "policy": "returns", "sources": ("kb-7",), "masked": True, "turns": timed}
+    dialogues.add(store, "lea", [made.dialogue("log-7").model_copy(update=said)])
+    dialogues.add_verdicts(store, "lea", [made.verdict(each, made.finding()) for each in (name, "log-7")])
+    projects.create(store, "lea", Project(id="p", codes=("C1",), prelabelled=True, control_share=0.5))
+    tasks.add(store, "lea", "p", [NewTask(dialogue="log-7"), NewTask(dialogue=name, pool="control")])
+    seen = []
+    for draw in (0.0, 1.0):
+        monkeypatch.setattr(mixing.CHANCE, "random", lambda draw=draw: draw)
+        lease = claimed(store, "ann", at_once=2)
+        assert (lease.dialogue == name) is (draw == 0.0)
+        view = tasks.view(store, "ann", lease.task)
+        saved = annotations.submit(store, "ann", lease.task, lease.token, f"{draw}", [made.finding()])
+        corrected = annotations.correct(store, "ann", int(saved.id), f"{draw} again")
+        with pytest.raises(Conflict) as conflict:
+            annotations.correct(store, "ann", int(saved.id), f"{draw} too late")
+        answers = (saved, corrected, *conflict.value.theirs, *annotations.own(store, "ann", 2))
+        told = [
+            view.model_dump(exclude={"task"}),
+            *(each.model_dump(exclude={"id", "at"}) for each in answers),
+        ]
+        seen.append(str(told).replace(f"task-{lease.task}", "THIS"))
+    assert seen[0] == seen[1]
+    assert "THIS" in seen[0]
+    assert name not in seen[0]
 
 
 def test_asking_again_tells_nothing(store: Store, made: Any, monkeypatch: Any, time_: Any) -> None:

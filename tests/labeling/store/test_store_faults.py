@@ -21,6 +21,7 @@ from sqlalchemy import Engine, event, inspect, text
 from app.verify import verified
 from detector.errors import ConfigError, OutputRefused
 from labeling.store import accounts, annotations, dialogues, projects, tasks
+from labeling.store.database.audit import canonical
 from labeling.store.database.backup import backup, restore
 from labeling.store.database.engine import open_engine, store_url
 from labeling.store.database.schema import VERSION
@@ -129,6 +130,9 @@ def upgrade():
 """
 
 
+OLD_PROJECT = Project(id="p", codes=("C1",)).model_dump(mode="json", exclude={"masked"})
+
+
 def killed_before(statement: int, place: str, folder: Path) -> bool:
     """Upgrade in a process that kills itself before a statement; whether it came that far."""
     child = os.fork()
@@ -155,7 +159,7 @@ def killed_before(statement: int, place: str, folder: Path) -> bool:
 
 @pytest.fixture
 def first_version(nowhere: str, time_: Any) -> Iterator[Store]:
-    """A store at version 0001, with two people and a dialogue with gold in it."""
+    """A store at version 0001, with two people, a project, and a dialogue with gold in it."""
     Path(nowhere).parent.mkdir(exist_ok=True) if "://" not in nowhere else None
     with Store(open_engine(store_url(nowhere)), time_.clock()) as store:
         store.write(lambda transaction: migrate(transaction.connection, "0001"))
@@ -164,6 +168,8 @@ def first_version(nowhere: str, time_: Any) -> Iterator[Store]:
             store.write(lambda transaction, row=row: insert_old(transaction, "accounts", row))
         row = {"id": "d", "created_ms": 1, "sha256": hashlib.sha256(b"{}").hexdigest(), "content": "{}"}
         store.write(lambda transaction: insert_old(transaction, "dialogues", row))
+        row = {"id": "p", "state": "open", "created_ms": 1, "content": canonical(OLD_PROJECT)}
+        store.write(lambda transaction: insert_old(transaction, "projects", row))
         known = {
             "dialogue": "d",
             "turn": 1,
@@ -182,7 +188,7 @@ def insert_old(transaction: Transaction, table: str, row: dict[str, Any]) -> Non
     transaction.run(text(f"INSERT INTO {table} ({names}) VALUES ({values})"), row)
 
 
-def test_f17_killed_at_each_statement_of_two_migrations(
+def test_f17_killed_at_each_statement_of_the_migrations(
     nowhere: str, first_version: Store, tmp_path: Path
 ) -> None:
     (tmp_path / "next_version.py").write_text(NEXT.replace("LAST", VERSION))
@@ -223,6 +229,10 @@ def test_a_store_of_the_first_version_is_upgraded_and_works(
     for place in (nowhere, other):
         with Store.open(place) as store:
             assert annotations.own(store, "ann") == ()
+            assert projects.listed(store, "ann") == [(Project(id="p", codes=("C1",), masked=True), "open")]
+            assert rows(store, "SELECT content FROM projects") == [
+                (canonical({**OLD_PROJECT, "masked": True}),)
+            ]
             verify(store)
 
 

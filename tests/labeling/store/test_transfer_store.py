@@ -158,7 +158,7 @@ def answered(filled: Store, made: Any) -> Store:
 
 def test_annotations_go_out_and_come_into_another_store(answered: Store, made: Any, tmp_path: Path) -> None:
     out = tmp_path / "folder" / "a.jsonl"
-    first = next(one for one in annotations.own(answered, "ann") if one.dialogue_id == "d1")
+    first = next(one for one in annotations.of_dialogue(answered, "rob", "d1") if one.labeler == "ann")
     annotations.correct(answered, "ann", int(first.id), "correction", [made.finding()])
     manifest = export_annotations(answered, "rob", out, "p")
     assert manifest["files"][0]["rows"] == 6

@@ -1,0 +1,192 @@
+"""Labelers see personal data as placeholders; the store keeps the original's offsets; both ways agree."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from detector.masking import MaskedText
+from detector.records import Dialogue, Finding, Turn
+from labeling.store import annotations, dialogues, leases, projects, tasks
+from labeling.store.database.refusals import Conflict, StoreRefused
+from labeling.store.database.transactions import Store
+from labeling.store.masked_view import MaskedView
+from labeling.store.records import Lease, NewTask, Project
+
+CUSTOMER = "Hi, I am Anna Kowalska, my mail is anna.k@example.com."
+ORIGINAL = "Thanks Anna! I have written to anna.k@example.com. Anything else?"
+MASKED = "Thanks [NAME_1]! I have written to [EMAIL_1]. Anything else?"
+SECRETS = ("anna", "kowalska", "anna.k", "example.com")
+TURNS = (Turn(index=0, role="customer", text=CUSTOMER), Turn(index=3, role="agent", text=ORIGINAL))
+DIALOGUE = Dialogue(id="d1", turns=TURNS, agent="a1", sources=("Anna Kowalska ordered a lamp.",))
+
+
+def finding(start: int, end: int, quote: str, **more: Any) -> Finding:
+    said = {"code": "C1", "turn": 3, "severity": "S2", "probability": 1.0, "reason": ""} | more
+    return Finding(start=start, end=end, quote=quote, **said)
+
+
+CLOSING, CLOSING_KEPT = finding(46, 60, "Anything else?"), finding(51, 65, "Anything else?")
+MAIL, MAIL_KEPT = finding(35, 44, "[EMAIL_1]"), finding(31, 49, "[EMAIL_1]")
+PART_OF_MAIL = finding(25, 37, "ritten to [E")
+
+
+def held(store: Store, made: Any, actor: str = "ann", **options: Any) -> Lease:
+    projects.create(store, "lea", Project(id="p", codes=("C1",), overlap=3, **options))
+    dialogues.add(store, "lea", [DIALOGUE])
+    said = finding(
+        31,
+        49,
+        "[EMAIL_1]",
+        probability=0.8,
+        reason="So Anna has [EMAIL_1]",
+        rewrite="Hi, I am Anna Kowalska.",
+    )
+    outside = (finding(60, 66, "else??"), finding(0, 6, "Thanks", turn=1))
+    dialogues.add_verdicts(store, "lea", [made.verdict("d1", said, *outside)])
+    tasks.add(store, "lea", "p", [NewTask(dialogue="d1")])
+    lease = leases.claim(store, actor, "p")
+    assert lease is not None
+    return lease
+
+
+def kept(store: Store) -> list[tuple[Finding, ...]]:
+    """What the store holds, oldest first."""
+    return [answer.findings for answer in annotations.of_dialogue(store, "rob", "d1")]
+
+
+def test_a_labeler_sees_no_personal_data_and_a_reviewer_sees_the_original(store: Store, made: Any) -> None:
+    lease = held(store, made, prelabelled=True)
+    seen = tasks.view(store, "ann", lease.task)
+    assert [turn.text for turn in seen.dialogue.turns] == ["Hi, I am [NAME_1], my mail is [EMAIL_1].", MASKED]
+    assert not [each for each in SECRETS if each in seen.model_dump_json().lower()]
+    assert seen.verdict is not None
+    (said,) = seen.verdict.findings
+    assert (said.start, said.end, said.quote) == (35, 44, "[EMAIL_1]")
+    assert (said.reason, said.rewrite) == ("So [NAME_1] has [EMAIL_1]", "Hi, I am [NAME_1].")
+    other = leases.claim(store, "rob", "p")
+    assert other is not None
+    assert tasks.view(store, "rob", other.task).dialogue.turns == TURNS
+    assert tasks.view(store, "ria", lease.task).verdict == dialogues.read(store, "ria", "d1")[1]
+
+
+def test_what_a_labeler_sends_becomes_offsets_of_the_original(store: Store, made: Any) -> None:
+    lease = held(store, made)
+    send = (store, "ann", lease.task, lease.token, "k", [CLOSING, MAIL], 12)
+    saved = annotations.submit(*send)
+    assert saved.findings == (CLOSING, MAIL)
+    assert kept(store) == [(CLOSING_KEPT, MAIL_KEPT)]
+    assert annotations.submit(*send) == saved
+    assert annotations.own(store, "ann") == (saved,)
+    with pytest.raises(StoreRefused, match="another answer"):
+        annotations.submit(store, "ann", lease.task, lease.token, "k", [CLOSING], 12)
+    assert kept(store) == [(CLOSING_KEPT, MAIL_KEPT)]
+
+
+def test_part_of_a_placeholder_is_all_of_what_it_covers(store: Store, made: Any) -> None:
+    lease = held(store, made)
+    send = (store, "ann", lease.task, lease.token, "k", [PART_OF_MAIL])
+    whole = finding(25, 44, "ritten to [EMAIL_1]")
+    assert annotations.submit(*send).findings == (whole,)
+    assert annotations.submit(*send).findings == (whole,)
+    assert kept(store) == [(finding(21, 49, "ritten to [EMAIL_1]"),)]
+
+
+@pytest.mark.parametrize("bad", [
+    CLOSING_KEPT,  # offsets of the original
+    finding(31, 49, "anna.k@example.com"),
+    finding(46, 61, "Anything else?"),
+    finding(46, 60, "anything else?"),
+    finding(0, 6, "Thanks", turn=1),
+])  # fmt: skip
+def test_a_quote_that_does_not_stand_there_saves_nothing(store: Store, made: Any, bad: Finding) -> None:
+    lease = held(store, made)
+    with pytest.raises(StoreRefused, match="E_FINDING") as refused:
+        annotations.submit(store, "ann", lease.task, lease.token, "k", [CLOSING, bad])
+    assert not [each for each in (*SECRETS, "nything") if each in str(refused.value)]
+    assert kept(store) == []
+    annotations.submit(store, "ann", lease.task, lease.token, "k", [CLOSING])
+
+
+def test_a_correction_and_its_conflict_speak_of_masked_text(store: Store, made: Any) -> None:
+    lease = held(store, made)
+    first = annotations.submit(store, "ann", lease.task, lease.token, "k", [CLOSING])
+    second = annotations.correct(store, "ann", int(first.id), "k2", [MAIL])
+    assert annotations.correct(store, "ann", int(first.id), "k2", [MAIL]) == second
+    assert second.findings == (MAIL,)
+    assert annotations.own(store, "ann") == (second, first)
+    with pytest.raises(Conflict) as conflict:
+        annotations.correct(store, "ann", int(first.id), "k3", [CLOSING])
+    assert (conflict.value.theirs, conflict.value.ours) == ((second,), (CLOSING,))
+    with pytest.raises(StoreRefused, match="E_FINDING"):
+        annotations.correct(store, "ann", int(second.id), "k4", [CLOSING_KEPT])
+    assert kept(store) == [(CLOSING_KEPT,), (MAIL_KEPT,)]
+
+
+def test_a_reviewer_in_the_same_project_works_on_the_original(store: Store, made: Any) -> None:
+    lease = held(store, made, "rob")
+    saved = annotations.submit(store, "rob", lease.task, lease.token, "k", [CLOSING_KEPT])
+    assert saved.findings == (CLOSING_KEPT,)
+    assert annotations.own(store, "rob") == (saved,)
+    assert kept(store) == [(CLOSING_KEPT,)]
+
+
+def test_a_project_may_show_labelers_the_original(store: Store, made: Any) -> None:
+    lease = held(store, made, masked=False, prelabelled=True)
+    seen = tasks.view(store, "ann", lease.task)
+    assert seen.dialogue.turns == TURNS
+    assert seen.verdict is not None
+    assert seen.verdict.findings == dialogues.read(store, "rob", "d1")[1].findings  # type: ignore[union-attr]
+    saved = annotations.submit(store, "ann", lease.task, lease.token, "k", [MAIL_KEPT])
+    assert saved.findings == annotations.own(store, "ann")[0].findings == (MAIL_KEPT,)
+    assert kept(store) == [(MAIL_KEPT,)]
+
+
+WORDS = st.sampled_from([
+    "I am Anna Kowalska.", "anna.k@example.com", "+1 415 555 0142", "Thanks Anna!", "[NAME_3]", "[EMAIL_1]", "so",
+    "\N{GRINNING FACE}", "4111 1111 1111 1111", "Anything else?", "\u200b", "we will see",
+])  # fmt: skip
+TEXTS = st.lists(WORDS, min_size=1, max_size=6).map(" ".join)
+
+
+@st.composite
+def looks(draw: st.DrawFn) -> tuple[MaskedView, Dialogue, Finding]:
+    """A dialogue, its view, and a finding anywhere in a masked turn."""
+    turns = tuple(Turn(index=2 * at, role="agent", text=draw(TEXTS)) for at in range(draw(st.integers(1, 3))))
+    dialogue = Dialogue(id="d", turns=turns)
+    view = MaskedView.of(dialogue)
+    turn = draw(st.sampled_from(turns)).index
+    text = view.texts[turn].text
+    start = draw(st.integers(0, len(text) - 1))
+    end = draw(st.integers(start + 1, len(text)))
+    return view, dialogue, finding(start, end, text[start:end], turn=turn)
+
+
+def touched(masked: MaskedText, found: Finding) -> list[Any]:
+    return [span for span in masked.spans if span.start < found.end and found.start < span.end]
+
+
+@settings(max_examples=300, deadline=None)
+@given(looks())
+def test_there_and_back_is_itself_grown_to_whole_placeholders(
+    look: tuple[MaskedView, Dialogue, Finding],
+) -> None:
+    view, dialogue, sent = look
+    masked = view.texts[sent.turn]
+    text = next(turn.text for turn in dialogue.turns if turn.index == sent.turn)
+    spans = touched(masked, sent)
+    start = min([sent.start, *(span.start for span in spans)])
+    end = max([sent.end, *(span.end for span in spans)])
+    stored = view.original(sent)
+    (back,) = view.shown([stored])
+    assert back == sent.model_copy(update={"start": start, "end": end, "quote": masked.text[start:end]})
+    assert stored.quote == back.quote
+    assert view.original(back) == stored
+    for span in spans:
+        assert stored.start <= span.original_start < span.original_end <= stored.end
+    plain = text[stored.start : stored.end]
+    for span in reversed(spans):
+        first, last = span.original_start - stored.start, span.original_end - stored.start
+        plain = plain[:first] + masked.text[span.start : span.end] + plain[last:]
+    assert plain == stored.quote, "beside the placeholders it is the same text"
