@@ -3,22 +3,20 @@ and how far it is."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
 from app.acting import DEFAULT, Acting
-from app.saying import say
+from app.saying import say, say_table
 from detector.errors import ConfigError
 from labeling.routing.dispatch import Dispatched, RouteConfig
 from labeling.store.draws import DrawConfig
-from labeling.store.records import Project, Purpose
-
-if TYPE_CHECKING:
-    from rich.table import Table
+from labeling.store.records import Pool, Project, Purpose, TaskState
 
 project = App(name="project", help="Make, close and open projects.")
 
@@ -151,7 +149,7 @@ def route(*, config: Annotated[RouteConfig, Parameter(name="*")], acting: Acting
 
     with acting.open() as (store, actor):
         told = dispatch(store, actor, config)
-    _show(_routing(told))
+    say_table(("fate", "dialogues", "minutes", "expected value"), _routing(told))
     say(
         f"{told.day}: {told.minutes:.0f} of {told.budget_minutes:.0f} minutes, "
         + ("nothing given out (dry run)" if config.dry_run else f"{told.added} new tasks")
@@ -159,13 +157,11 @@ def route(*, config: Annotated[RouteConfig, Parameter(name="*")], acting: Acting
     return 0
 
 
-def _routing(told: Dispatched) -> Table:
-    table = _table("fate", "dialogues", "minutes", "expected value")
+def _routing(told: Dispatched) -> Iterator[tuple[str, ...]]:
     for fate, n in sorted(told.fates.items()):
         some = [one for one in told.routed if one.fate == fate]
         minutes, value = sum(one.minutes for one in some), sum(one.value for one in some)
-        table.add_row(fate, f"{n:,}", f"{minutes:,.0f}", f"{value:,.1f}")
-    return table
+        yield fate, f"{n:,}", f"{minutes:,.0f}", f"{value:,.1f}"
 
 
 def status(name: str | None = None, *, acting: Acting = DEFAULT) -> int:
@@ -184,29 +180,18 @@ def status(name: str | None = None, *, acting: Acting = DEFAULT) -> int:
         if name is not None and not listed:
             raise ConfigError("E_PROJECT", "there is no such project")
         found = {one.id: queue_counts(store, actor, one.id) for one, _ in listed}
-    table = _table("project", "purpose", "state", "pool", "open", "full", "done", "progress", "deadline")
-    for one, state in listed:
-        deadline = one.deadline.strftime("%Y-%m-%d %H:%M") if one.deadline else "-"
-        for pool, counts in found[one.id].items():
-            total = sum(n for key, n in counts.items() if key != "withdrawn")
-            if total or pool == "main":
-                progress = f"{counts['done'] / total:.0%}" if total else "-"
-                cells = (f"{counts[key]:,}" for key in ("open", "full", "done"))
-                table.add_row(one.id, one.purpose, state, pool, *cells, progress, deadline)
-    _show(table)
+    rows = [row for one, state in listed for row in _pools(one, state, found[one.id])]
+    say_table(("project", "purpose", "state", "pool", "open", "full", "done", "progress", "deadline"), rows)
     return 0
 
 
-def _table(*headings: str) -> Table:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False)
-    for heading in headings:
-        table.add_column(heading)
-    return table
-
-
-def _show(table: Table) -> None:
-    from rich.console import Console
-
-    Console(highlight=False, markup=False).print(table)
+def _pools(
+    one: Project, state: str, pools: Mapping[Pool, Mapping[TaskState, int]]
+) -> Iterator[tuple[str, ...]]:
+    deadline = one.deadline.strftime("%Y-%m-%d %H:%M") if one.deadline else "-"
+    for pool, counts in pools.items():
+        total = sum(n for key, n in counts.items() if key != "withdrawn")
+        if total or pool == "main":
+            progress = f"{counts['done'] / total:.0%}" if total else "-"
+            numbers = (f"{counts[key]:,}" for key in ("open", "full", "done"))
+            yield one.id, one.purpose, state, pool, *numbers, progress, deadline

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from app.acting import DEFAULT, Acting, counting
+from app.acting import DEFAULT, Acting, counting, from_files
 from app.saying import say
 from detector.ingest.config import ReadConfig
 from labeling.dataset.making import DatasetConfig
@@ -126,7 +126,7 @@ def dataset_out(*, config: DatasetConfig, project: str | None = None, acting: Ac
     project
         Answers of this project only; from the store.
     """
-    if config.dialogues or config.annotations:
+    if from_files(project, config.dialogues, config.annotations):
         from labeling.dataset.export import export_dataset
 
         export_dataset(config)

@@ -94,7 +94,7 @@ def measured(
     Raises:
         ValueError: nobody answered anything.
     """
-    found = watched(load.answers.tables(), *load.timed(), rule)
+    found = watched(*load.crowd(), rule)
     parts = {
         code: _code(others, load.answers.codes[code], _of_code(gold, code))
         for code, others in found.others.items()

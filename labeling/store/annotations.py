@@ -222,10 +222,12 @@ def own(transaction: Transaction, actor: str, n: int = 50) -> tuple[Annotation, 
     return tuple(annotation_of(row) for row in rows)
 
 
-def counted(store: Store, actor: str, project: str | None = None) -> Iterator[Annotation]:
+def counted(
+    store: Store, actor: str, project: str | None = None, *, controls: bool = False
+) -> Iterator[Annotation]:
     """What truth is built from, oldest first, of one project or of all: the newest annotations of people
-    whose work counts. Left out are what was corrected since, the banned, and answers to training, exam and
-    control tasks; of reviews of an item, the newest by each person counts.
+    whose work counts. Left out are what was corrected since, the banned, and answers to training, exam and,
+    without `controls`, control tasks; of reviews of an item, the newest by each person counts.
 
     It is read in pages, each a short transaction of its own, as of the call: what is answered meanwhile
     is not in it. Answers just being saved then may or may not be.
@@ -234,7 +236,7 @@ def counted(store: Store, actor: str, project: str | None = None) -> Iterator[An
         NotAllowed: the actor does not review.
     """
     place = {"project": project, "upto": _last(store, actor), "after": 0, "page": counting.PAGE}
-    while page := _page(store, place):
+    while page := _page(store, place, controls):
         place["after"], rows = page
         yield from map(annotation_of, rows)
 
@@ -246,11 +248,14 @@ def _last(transaction: Transaction, actor: str) -> int:
 
 
 @reading
-def _page(transaction: Transaction, place: dict[str, Any]) -> tuple[int, Sequence[Row[Any]]] | None:
+def _page(
+    transaction: Transaction, place: dict[str, Any], controls: bool
+) -> tuple[int, Sequence[Row[Any]]] | None:
     """The number of the last annotation looked at, and those that count; none when all were looked at."""
-    ends, counted = counting.OF_ALL if place["project"] is None else counting.OF_PROJECT
-    end = transaction.run(ends, place).scalar_one_or_none()
-    return None if end is None else (end, transaction.run(counted, {**place, "end": end}).all())
+    one = place["project"] is not None
+    end = transaction.run(counting.END[one], place).scalar_one_or_none()
+    rows = counting.COUNTED[one, controls]
+    return None if end is None else (end, transaction.run(rows, {**place, "end": end}).all())
 
 
 def _has_verdict(transaction: Transaction, dialogue: str) -> bool:

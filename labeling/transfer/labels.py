@@ -8,7 +8,7 @@ answers of one worker may both come in.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -16,16 +16,14 @@ from sqlalchemy import select
 
 from detector.ingest.outcomes import BadRecord, Reject
 from detector.ingest.read import open_logs
-from detector.records import Dialogue
 from detector.taxonomy import load
 from labeling.annotation import Annotation
 from labeling.platforms.import_labels import ImportConfig
 from labeling.store import accounts
 from labeling.store.annotations import bring_in
 from labeling.store.database.schema import annotation_rows
-from labeling.store.database.schema import dialogues as dialogue_rows
 from labeling.store.database.transactions import Store, Transaction
-from labeling.store.dialogues import MOST_PER_CALL, content_of
+from labeling.store.dialogues import MOST_PER_CALL, StoredDialogues
 from labeling.store.tasks import annotation_of
 from labeling.transfer.logs import Told, pieces
 
@@ -42,31 +40,6 @@ class LabelsIn:
     rejected: int = 0
     first: list[Reject] = field(default_factory=list)
     left_out: dict[str, int] = field(default_factory=dict)
-
-
-class StoredDialogues(Mapping[str, Dialogue]):
-    """The dialogues of a store by id, read one at a time; the last one is kept."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._last: tuple[str, Dialogue | None] = ("", None)
-
-    def __getitem__(self, name: str) -> Dialogue:
-        if self._last[0] != name or self._last[1] is None:
-            self._last = (name, self._store.read(partial(content_of, name=name)))
-        if self._last[1] is None:
-            raise KeyError(name)
-        return self._last[1]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._store.read(_ids))
-
-    def __len__(self) -> int:
-        return len(self._store.read(_ids))
-
-
-def _ids(transaction: Transaction) -> list[str]:
-    return list(transaction.run(select(dialogue_rows.c.id)).scalars())
 
 
 def bring_labels(store: Store, actor: str, config: ImportConfig, source: str, told: Told) -> LabelsIn:

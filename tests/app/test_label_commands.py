@@ -220,7 +220,7 @@ def test_accounts(dialint: Dialint, people: dict[str, str], tmp_path: Path, monk
     [
         (("label", "aggregate"), "--everything"),
         (("label", "aggregate", "--project", "p", "--everything"), "--everything"),
-        (("label", "aggregate", "--annotations", "t.csv", "--project", "p"), "not of both"),
+        (("label", "aggregate", "--annotations", "t.csv", "--project", "p"), "not by both"),
         (("label", "aggregate", "--project", "p", "--method", "mace"), "method is joint"),
         (("label", "status", "nothing"), "no such project"),
         (("label", "project", "create", "p", "--codes", "ZZ"), "ZZ"),
@@ -235,3 +235,29 @@ def test_options_that_cannot_be(
 ) -> None:
     with pytest.raises(DialintError, match=re.escape(said)):
         dialint(*arguments)
+
+
+def test_reports_on_people_come_from_the_store_or_from_files(
+    dialint: Dialint, people: dict[str, str], tmp_path: Path, write_log: Callable[..., Path]
+) -> None:
+    log = write_log(6)
+    dialint("import", "logs", log)
+    dialint("label", "project", "create", "p", "--codes", "C1", "--overlap", 2)
+    dialint("label", "plan", "--project", "p", "--n", 6)
+    answer(tmp_path, "p", {"ann": {"d0", "d1"}, "ben": {"d0"}})
+    assert re.search(r"^ann +6 ", dialint("label", "quality", "--project", "p"), re.MULTILINE)
+    assert "0 flags on 2 workers" in dialint("label", "watch")
+    assert re.search(r"^C1 +agreement on no +0\.889 ", dialint("label", "agreement"), re.MULTILINE)
+    dialint("export", "annotations", tmp_path / "a.jsonl")
+    files = ("--annotations", tmp_path / "a.jsonl", "--dialogues", log)
+    assert re.search(r"^ann +6 ", dialint("label", "quality", *files), re.MULTILINE)
+    table = tmp_path / "t.csv"
+    table.write_text("task,worker,label\n1,ann,yes\n1,ben,yes\n")
+    assert "0 flags on 2 workers" in dialint("label", "watch", "--annotations", table)
+    for name in ("watch", "agreement"):
+        with pytest.raises(ConfigError, match="not by both"):
+            dialint("label", name, "--annotations", table, "--project", "p")
+    for name in ("watch", "agreement", "quality"):
+        with pytest.raises(NotAllowed, match="ann") as refused:
+            dialint("label", name, "--as", "ann")
+        assert refused.value.exit_code == 2

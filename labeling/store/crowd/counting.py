@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy import Select, and_, bindparam, func, or_, select
 
 from labeling.store.database.schema import accounts, annotation_rows, tasks
+from labeling.store.records import Pool
 
 PAGE = 1000
 """Annotations in one read transaction."""
@@ -24,8 +25,13 @@ def _numbers() -> Select[Any]:
     )
 
 
-def _counted() -> Select[Any]:
-    """Of the annotations after the number `after` and up to `end` those that count, as things were at `upto`.
+def _end(numbers: Select[Any]) -> Select[Any]:
+    return select(func.max(numbers.subquery().c.id))
+
+
+def _counted(*pools: Pool) -> Select[Any]:
+    """Of the annotations after the number `after` and up to `end` those that count, as things were at `upto`:
+    answers to tasks of these pools, and what answers no task.
 
     Subqueries are asked for values: of an EXISTS PostgreSQL would make a hash of all tasks, for every page.
     """
@@ -51,13 +57,20 @@ def _counted() -> Select[Any]:
         select(annotation_rows)
         .where(annotation_rows.c.id > bindparam("after"), annotation_rows.c.id <= bindparam("end"))
         .where(~banned.exists(), newer.scalar_subquery().is_(None))
-        .where(or_(and_(annotation_rows.c.task.is_(None), ~again.exists()), pool.scalar_subquery() == "main"))
+        .where(
+            or_(and_(annotation_rows.c.task.is_(None), ~again.exists()), pool.scalar_subquery().in_(pools))
+        )
         .order_by(annotation_rows.c.id)
     )
 
 
 _THEIRS = annotation_rows.c.project == bindparam("project")
-OF_ALL = select(func.max(_numbers().subquery().c.id)), _counted()
-"""The number that a page ends with, and what counts of the page; of all projects."""
-OF_PROJECT = select(func.max(_numbers().where(_THEIRS).subquery().c.id)), _counted().where(_THEIRS)
-"""The same of one."""
+END = {False: _end(_numbers()), True: _end(_numbers().where(_THEIRS))}
+"""The number that a page ends with: of all projects, or of one."""
+_POOLS: dict[bool, tuple[Pool, ...]] = {False: ("main",), True: ("main", "control")}
+COUNTED = {
+    (one, controls): _counted(*pools).where(*([_THEIRS] if one else []))
+    for one in (False, True)
+    for controls, pools in _POOLS.items()
+}
+"""What counts of the page: of all projects or of one; without control tasks, or with them."""
