@@ -3,11 +3,11 @@ and how far it is."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 
@@ -16,7 +16,10 @@ from app.saying import say, say_table
 from detector.errors import ConfigError
 from labeling.routing.dispatch import Dispatched, RouteConfig
 from labeling.store.draws import DrawConfig
-from labeling.store.records import Pool, Project, Purpose, TaskState
+from labeling.store.records import Project, Purpose
+
+if TYPE_CHECKING:
+    from labeling.store.database.transactions import Store
 
 project = App(name="project", help="Make, close and open projects.")
 
@@ -173,25 +176,28 @@ def status(name: str | None = None, *, acting: Acting = DEFAULT) -> int:
         One project; all without it.
     """
     from labeling.store import projects
-    from labeling.store.tasks import queue_counts
 
     with acting.open() as (store, actor):
         listed = [pair for pair in projects.listed(store, actor) if name in (None, pair[0].id)]
         if name is not None and not listed:
             raise ConfigError("E_PROJECT", "there is no such project")
-        found = {one.id: queue_counts(store, actor, one.id) for one, _ in listed}
-    rows = [row for one, state in listed for row in _pools(one, state, found[one.id])]
-    say_table(("project", "purpose", "state", "pool", "open", "full", "done", "progress", "deadline"), rows)
+        rows = [row for one, state in listed for row in _progress(store, actor, one, state)]
+    headings = "project purpose state pool open full done progress answers deadline".split()
+    say_table(headings, rows)
     return 0
 
 
-def _pools(
-    one: Project, state: str, pools: Mapping[Pool, Mapping[TaskState, int]]
-) -> Iterator[tuple[str, ...]]:
+def _progress(store: Store, actor: str, one: Project, state: str) -> Iterator[tuple[str, ...]]:
+    """A row for each pool that has tasks; all answers, with those from elsewhere, stand at the main one."""
+    from labeling.store.projects import annotation_count
+    from labeling.store.tasks import queue_counts
+
+    n_answers = annotation_count(store, actor, one.id)
     deadline = one.deadline.strftime("%Y-%m-%d %H:%M") if one.deadline else "-"
-    for pool, counts in pools.items():
+    for pool, counts in queue_counts(store, actor, one.id).items():
         total = sum(n for key, n in counts.items() if key != "withdrawn")
         if total or pool == "main":
             progress = f"{counts['done'] / total:.0%}" if total else "-"
             numbers = (f"{counts[key]:,}" for key in ("open", "full", "done"))
-            yield one.id, one.purpose, state, pool, *numbers, progress, deadline
+            answers = f"{n_answers:,}" if pool == "main" else ""
+            yield one.id, one.purpose, state, pool, *numbers, progress, answers, deadline

@@ -25,13 +25,9 @@ def _numbers() -> Select[Any]:
     )
 
 
-def _end(numbers: Select[Any]) -> Select[Any]:
-    return select(func.max(numbers.subquery().c.id))
-
-
 def _counted(*pools: Pool) -> Select[Any]:
     """Of the annotations after the number `after` and up to `end` those that count, as things were at `upto`:
-    answers to tasks of these pools, and what answers no task.
+    answers to tasks in `main` or one of `pools`, and what answers no task.
 
     Subqueries are asked for values: of an EXISTS PostgreSQL would make a hash of all tasks, for every page.
     """
@@ -47,6 +43,7 @@ def _counted(*pools: Pool) -> Select[Any]:
         _LATER.c.id <= bindparam("upto"),
         _LATER.c.labeler == annotation_rows.c.labeler,
         _LATER.c.task.is_(None),
+        _LATER.c.codes == annotation_rows.c.codes,
         or_(
             _LATER.c.turn == annotation_rows.c.turn,
             and_(_LATER.c.turn.is_(None), annotation_rows.c.turn.is_(None)),
@@ -58,19 +55,19 @@ def _counted(*pools: Pool) -> Select[Any]:
         .where(annotation_rows.c.id > bindparam("after"), annotation_rows.c.id <= bindparam("end"))
         .where(~banned.exists(), newer.scalar_subquery().is_(None))
         .where(
-            or_(and_(annotation_rows.c.task.is_(None), ~again.exists()), pool.scalar_subquery().in_(pools))
+            or_(
+                and_(annotation_rows.c.task.is_(None), ~again.exists()),
+                pool.scalar_subquery().in_(("main", *pools)),
+            )
         )
         .order_by(annotation_rows.c.id)
     )
 
 
 _THEIRS = annotation_rows.c.project == bindparam("project")
-END = {False: _end(_numbers()), True: _end(_numbers().where(_THEIRS))}
-"""The number that a page ends with: of all projects, or of one."""
-_POOLS: dict[bool, tuple[Pool, ...]] = {False: ("main",), True: ("main", "control")}
-COUNTED = {
-    (one, controls): _counted(*pools).where(*([_THEIRS] if one else []))
-    for one in (False, True)
-    for controls, pools in _POOLS.items()
-}
-"""What counts of the page: of all projects or of one; without control tasks, or with them."""
+OF_ALL = select(func.max(_numbers().subquery().c.id)), _counted()
+"""The number that a page ends with, and what counts of the page; of all projects."""
+OF_PROJECT = select(func.max(_numbers().where(_THEIRS).subquery().c.id)), _counted().where(_THEIRS)
+"""The same of one."""
+WITH_CONTROLS = _counted("control"), _counted("control").where(_THEIRS)
+"""What counts of a page of all projects and of one, if control tasks do."""

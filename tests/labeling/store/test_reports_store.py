@@ -20,6 +20,7 @@ from labeling.store.crowd import exclusion
 from labeling.store.database.refusals import NotAllowed
 from labeling.store.database.transactions import Store
 from labeling.store.records import Gold, NewTask, Project
+from labeling.transfer.incoming import bring_in
 from labeling.watch.watch import WatchConfig
 from labeling.watch.watch import run as watch
 
@@ -54,7 +55,7 @@ def answered(store: Store, made: Any) -> Store:
         )
         for name in names[2:6]
     ]  # fmt: skip
-    annotations.bring_in(store, "lea", came, "elsewhere")
+    bring_in(store, "lea", came, "elsewhere")
     return store
 
 
