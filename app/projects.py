@@ -16,11 +16,12 @@ from app.saying import say, say_table
 from detector.errors import ConfigError
 from labeling.routing.dispatch import Dispatched, RouteConfig
 from labeling.store.draws import DrawConfig
-from labeling.store.records import Project, Purpose
+from labeling.store.records import Project, Purpose, TaskState
 
 if TYPE_CHECKING:
     from labeling.store.database.transactions import Store
 
+COUNTS: tuple[TaskState, ...] = ("open", "full", "done")
 project = App(name="project", help="Make, close and open projects.")
 
 
@@ -182,7 +183,7 @@ def status(name: str | None = None, *, acting: Acting = DEFAULT) -> int:
         if name is not None and not listed:
             raise ConfigError("E_PROJECT", "there is no such project")
         rows = [row for one, state in listed for row in _progress(store, actor, one, state)]
-    headings = "project purpose state pool open full done progress answers deadline".split()
+    headings = ("project", "purpose", "state", "pool", *COUNTS, "progress", "answers", "deadline")
     say_table(headings, rows)
     return 0
 
@@ -198,6 +199,6 @@ def _progress(store: Store, actor: str, one: Project, state: str) -> Iterator[tu
         total = sum(n for key, n in counts.items() if key != "withdrawn")
         if total or pool == "main":
             progress = f"{counts['done'] / total:.0%}" if total else "-"
-            numbers = (f"{counts[key]:,}" for key in ("open", "full", "done"))
+            numbers = (f"{counts[key]:,}" for key in COUNTS)
             answers = f"{n_answers:,}" if pool == "main" else ""
             yield one.id, one.purpose, state, pool, *numbers, progress, answers, deadline
