@@ -51,6 +51,17 @@ DEFAULT = ActingConfig()
 OwnTaxonomy = Annotated[Path | None, Parameter(name="--taxonomy", help="A taxonomy of your own.")]
 
 
+def from_files(project: str | None, *files: object) -> bool:
+    """Whether a command goes by files, as it does where any is named; else by the store.
+
+    Raises:
+        ConfigError: a project of the store is named as well.
+    """
+    if any(files) and project is not None:
+        raise ConfigError("E_OPTION", "--project: it goes by files or by a project in the store, not by both")
+    return any(files)
+
+
 @contextmanager
 def counting(what: str) -> Iterator[Callable[[int], None]]:
     """A line that tells how many are done, on a terminal only."""

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import App, Parameter
 
 from app.acting import DEFAULT, Acting, OwnTaxonomy
-from app.saying import say
-from detector.errors import OutputRefused
-from labeling.adjudication.rounds import Report, RoundConfig
+from app.saying import say, say_table
+from labeling.adjudication.rounds import RoundConfig
 
 if TYPE_CHECKING:
+    from labeling.adjudication.leaning import Leaning
+    from labeling.adjudication.rounds import Agreement
     from labeling.agreement.resampling import Estimate
 
 calibration = App(name="calibration", help="Give a group the same dialogues, and see who leans which way.")
@@ -56,39 +57,30 @@ def report_round(
     json
         File for all figures; must not exist.
     """
-    from detector.artifacts import write_json
     from detector.taxonomy import load
     from labeling.adjudication.rounds import report
+    from labeling.reports import refuse_existing, write_report
 
-    if json is not None and json.exists():
-        raise OutputRefused("E_EXISTS", f"{json}: is there already; name another file")
+    refuse_existing(json)
     with acting.open() as (store, actor):
         told = report(store, actor, name, before, load(taxonomy))
-    if json is not None:
-        write_json(json, told.as_json())
-    _show(told)
+    write_report(told.as_json(), json)
+    say_table(("code", "alpha", "95 %", "tasks", "alpha before"), map(_agreement, told.agreement))
+    say("")
+    say_table(
+        ("who", "code", "yes", "others", "difference", "95 %", "dialogues", ""), map(_leaning, told.leanings)
+    )
     return 0
 
 
-def _show(told: Report) -> None:
-    from rich.console import Console
-    from rich.table import Table
+def _agreement(one: Agreement) -> tuple[str, ...]:
+    before = "-" if one.before is None else _figure(one.before)
+    return one.code, _figure(one.now), _interval(one.now), str(one.now.n), before
 
-    screen = Console(highlight=False, markup=False)
-    agreement = Table("code", "alpha", "95 %", "tasks", "alpha before", box=None, pad_edge=False)
-    for one in told.agreement:
-        before = "-" if one.before is None else _figure(one.before)
-        agreement.add_row(one.code, _figure(one.now), _interval(one.now), str(one.now.n), before)
-    screen.print(agreement)
-    screen.print()
-    people = Table(
-        "who", "code", "yes", "others", "difference", "95 %", "dialogues", "", box=None, pad_edge=False
-    )
-    for row in told.leanings:
-        shares = (f"{row.yes:.0%}", f"{row.others:.0%}", f"{row.difference.value:+.3f}")
-        spread = _interval(row.difference)
-        people.add_row(row.worker, row.code, *shares, spread, str(row.difference.n), row.leans)
-    screen.print(people)
+
+def _leaning(one: Leaning) -> tuple[str, ...]:
+    shares = (f"{one.yes:.0%}", f"{one.others:.0%}", f"{one.difference.value:+.3f}")
+    return one.worker, one.code, *shares, _interval(one.difference), str(one.difference.n), one.leans
 
 
 def _figure(one: Estimate) -> str:

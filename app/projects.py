@@ -3,6 +3,7 @@ and how far it is."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,15 +12,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import App, Parameter
 
 from app.acting import DEFAULT, Acting
-from app.saying import say
+from app.saying import say, say_table
 from detector.errors import ConfigError
 from labeling.routing.dispatch import Dispatched, RouteConfig
 from labeling.store.draws import DrawConfig
-from labeling.store.records import Project, Purpose
+from labeling.store.records import Project, Purpose, TaskState
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from labeling.store.database.transactions import Store
 
+COUNTS: tuple[TaskState, ...] = ("open", "full", "done")
 project = App(name="project", help="Make, close and open projects.")
 
 
@@ -153,7 +155,7 @@ def route(*, config: Annotated[RouteConfig, Parameter(name="*")], acting: Acting
 
     with acting.open() as (store, actor):
         told = dispatch(store, actor, config)
-    _show(_routing(told))
+    say_table(("fate", "dialogues", "minutes", "expected value"), _routing(told))
     say(
         f"{told.day}: {told.minutes:.0f} of {told.budget_minutes:.0f} minutes, "
         + ("nothing given out (dry run)" if config.dry_run else f"{told.added} new tasks")
@@ -161,13 +163,11 @@ def route(*, config: Annotated[RouteConfig, Parameter(name="*")], acting: Acting
     return 0
 
 
-def _routing(told: Dispatched) -> Table:
-    table = _table("fate", "dialogues", "minutes", "expected value")
+def _routing(told: Dispatched) -> Iterator[tuple[str, ...]]:
     for fate, n in sorted(told.fates.items()):
         some = [one for one in told.routed if one.fate == fate]
         minutes, value = sum(one.minutes for one in some), sum(one.value for one in some)
-        table.add_row(fate, f"{n:,}", f"{minutes:,.0f}", f"{value:,.1f}")
-    return table
+        yield fate, f"{n:,}", f"{minutes:,.0f}", f"{value:,.1f}"
 
 
 def status(name: str | None = None, *, acting: Acting = DEFAULT) -> int:
@@ -179,36 +179,28 @@ def status(name: str | None = None, *, acting: Acting = DEFAULT) -> int:
         One project; all without it.
     """
     from labeling.store import projects
-    from labeling.store.tasks import queue_counts
 
     with acting.open() as (store, actor):
         listed = [pair for pair in projects.listed(store, actor) if name in (None, pair[0].id)]
         if name is not None and not listed:
             raise ConfigError("E_PROJECT", "there is no such project")
-        found = {one.id: queue_counts(store, actor, one.id) for one, _ in listed}
-    table = _table("project", "purpose", "state", "pool", "open", "full", "done", "progress", "deadline")
-    for one, state in listed:
-        deadline = one.deadline.strftime("%Y-%m-%d %H:%M") if one.deadline else "-"
-        for pool, counts in found[one.id].items():
-            total = sum(n for key, n in counts.items() if key != "withdrawn")
-            if total or pool == "main":
-                progress = f"{counts['done'] / total:.0%}" if total else "-"
-                cells = (f"{counts[key]:,}" for key in ("open", "full", "done"))
-                table.add_row(one.id, one.purpose, state, pool, *cells, progress, deadline)
-    _show(table)
+        rows = [row for one, state in listed for row in _progress(store, actor, one, state)]
+    headings = ("project", "purpose", "state", "pool", *COUNTS, "progress", "answers", "deadline")
+    say_table(headings, rows)
     return 0
 
 
-def _table(*headings: str) -> Table:
-    from rich.table import Table
+def _progress(store: Store, actor: str, one: Project, state: str) -> Iterator[tuple[str, ...]]:
+    """A row for each pool that has tasks; all answers, with those from elsewhere, stand at the main one."""
+    from labeling.store.projects import annotation_count
+    from labeling.store.tasks import queue_counts
 
-    table = Table(box=None, pad_edge=False)
-    for heading in headings:
-        table.add_column(heading)
-    return table
-
-
-def _show(table: Table) -> None:
-    from rich.console import Console
-
-    Console(highlight=False, markup=False).print(table)
+    n_answers = annotation_count(store, actor, one.id)
+    deadline = one.deadline.strftime("%Y-%m-%d %H:%M") if one.deadline else "-"
+    for pool, counts in queue_counts(store, actor, one.id).items():
+        total = sum(n for key, n in counts.items() if key != "withdrawn")
+        if total or pool == "main":
+            progress = f"{counts['done'] / total:.0%}" if total else "-"
+            numbers = (f"{counts[key]:,}" for key in COUNTS)
+            answers = f"{n_answers:,}" if pool == "main" else ""
+            yield one.id, one.purpose, state, pool, *numbers, progress, answers, deadline

@@ -5,16 +5,22 @@ Files into the store and out of it; labels and datasets also from files to files
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
-from app.acting import DEFAULT, Acting, counting
+from app.acting import DEFAULT, Acting, counting, from_files
 from app.saying import say
+from detector.errors import ConfigError
 from detector.ingest.config import ReadConfig
 from labeling.dataset.making import DatasetConfig
 from labeling.platforms.import_labels import ImportConfig
+
+if TYPE_CHECKING:
+    from labeling.transfer.rejects import Rejects
 
 READ = ReadConfig()
 
@@ -27,10 +33,30 @@ give.command(
 )
 
 
+@contextmanager
+def rejecting(path: Path | None) -> Iterator[Rejects]:
+    """Rejects into a file, if one is named; at the end the first are told, also where too many made an end
+    of the job."""
+    from labeling.transfer.rejects import rejects_into
+
+    with rejects_into(path) as rejects:
+        try:
+            yield rejects
+        finally:
+            for code, n in rejects.codes.most_common():
+                say(f"rejected, {code}: {n}")
+            for bad in rejects.first:
+                expected = f"{bad.code}, {bad.found}; expected {bad.expected}"
+                say(f"{bad.file}, line {bad.line}, {bad.path}: {expected}")
+            if path is None and (more := rejects.codes.total() - len(rejects.first)):
+                say(f"and {more} more; --rejects FILE keeps them all")
+
+
 @bring.command(name="logs")
 def logs_in(
     *files: str,
     acting: Acting = DEFAULT,
+    rejects: Path | None = None,
     read: Annotated[ReadConfig, Parameter(name="*")] = READ,
 ) -> int:
     """Put the dialogues of logs into the store; the same logs again add nothing.
@@ -39,14 +65,15 @@ def logs_in(
     ----------
     files
         Logs, or patterns.
+    rejects
+        File (.jsonl) for the records that are bad: where each stands, and why; must not exist.
     """
     from labeling.transfer.logs import bring_logs
 
-    with acting.open() as (store, actor), counting("dialogues") as told:
-        brought = bring_logs(store, actor, files, read, told)
-    say(f"{brought.new} dialogues new, {brought.known} known, {brought.rejected.total()} rejected")
-    for code, n in brought.rejected.most_common():
-        say(f"rejected, {code}: {n}")
+    with acting.open() as (store, actor), rejecting(rejects) as bad:
+        with counting("dialogues") as told:
+            brought = bring_logs(store, actor, files, read, told, bad)
+        say(f"{brought.new} dialogues new, {brought.known} known, {bad.codes.total()} rejected")
     return 0
 
 
@@ -68,31 +95,44 @@ def verdicts_in(file: Path, *, acting: Acting = DEFAULT) -> int:
 
 
 @bring.command(name="labels")
-def labels_in(*, config: ImportConfig, acting: Acting = DEFAULT, source: str = "import") -> int:
+def labels_in(
+    *,
+    config: ImportConfig,
+    acting: Acting = DEFAULT,
+    source: str = "import",
+    project: str | None = None,
+    rejects: Path | None = None,
+) -> int:
     """Read labels of Label Studio, Toloka, Prodigy, doccano, Argilla, a crowd table or our own.
 
-    With --out they go into a file, else into the store, where they are checked against its dialogues,
-    its accounts and the answers it has.
+    With --out they go into a file, with its rejects beside it; else into the store, where they are checked
+    against its dialogues, its accounts and the answers it has.
 
     Parameters
     ----------
     source
         Where labels for the store are from; makes their ids unique.
+    project
+        Project in the store whose answers they are; its codes are what was asked.
+    rejects
+        File (.jsonl) for what the store does not take: where each stands, and why; must not exist.
     """
-    if config.out is not None:
+    if from_files(project, config.out):
         from labeling.platforms.import_labels import import_labels
 
+        if rejects is not None:
+            raise ConfigError("E_OPTION", "--rejects: a file of labels has its rejects beside it")
         import_labels(config)
         return 0
     from labeling.transfer.labels import bring_labels
 
-    with acting.open() as (store, actor), counting("annotations") as told:
-        brought = bring_labels(store, actor, config, source, told)
-    say(f"{brought.new} annotations new, {brought.taken - brought.new} known, {brought.rejected} rejected")
-    for bad in brought.first:
-        say(f"{bad.file}, line {bad.line}, {bad.path}: {bad.code}, {bad.found}; expected {bad.expected}")
-    for reason, n in brought.left_out.items():
-        say(f"left out, {reason}: {n}")
+    with acting.open() as (store, actor), rejecting(rejects) as bad:
+        with counting("annotations") as told:
+            brought = bring_labels(store, actor, config, source, told, project=project, rejects=bad)
+        known, n_bad = brought.taken - brought.new, bad.codes.total()
+        say(f"{brought.new} annotations new, {known} known, {n_bad} rejected")
+        for reason, n in brought.left_out.items():
+            say(f"left out, {reason}: {n}")
     return 0
 
 
@@ -126,7 +166,7 @@ def dataset_out(*, config: DatasetConfig, project: str | None = None, acting: Ac
     project
         Answers of this project only; from the store.
     """
-    if config.dialogues or config.annotations:
+    if from_files(project, config.dialogues, config.annotations):
         from labeling.dataset.export import export_dataset
 
         export_dataset(config)

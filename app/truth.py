@@ -6,24 +6,24 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from app.acting import DEFAULT, Acting, OwnTaxonomy
+from app.acting import DEFAULT, Acting, OwnTaxonomy, from_files
 from app.saying import say
 from detector.errors import ConfigError
 from labeling.adjudication.agreed import AcceptConfig
 from labeling.adjudication.cases import AdjudicateConfig
 from labeling.consensus.asking import AskConfig
+from labeling.consensus.settle import SettleConfig
 from labeling.truth.aggregate import AggregateConfig
 
-FILES = AggregateConfig()
+FILES, STORED = AggregateConfig(), SettleConfig()
 COUNT = AcceptConfig()
 
 
 def aggregate(
     *,
     config: AggregateConfig = FILES,
-    project: str | None = None,
+    settling: SettleConfig = STORED,
     everything: bool = False,
-    least: float = 0.01,
     taxonomy: OwnTaxonomy = None,
     acting: Acting = DEFAULT,
 ) -> int:
@@ -34,32 +34,27 @@ def aggregate(
 
     Parameters
     ----------
-    project
-        Project in the store whose answers count.
     everything
-        All answers in the store count, also those that were imported.
-    least
-        A label in the store less probable than this is not written, unless it stands there already.
+        All answers in the store count.
     """
-    if config.annotations is not None or config.out is not None:
+    if from_files(settling.project, config.annotations, config.out):
         from labeling.truth.aggregate import aggregate as aggregate_files
 
-        if project is not None or everything:
-            raise ConfigError("E_OPTION", "labels are made of a table or of the store, not of both")
+        if everything:
+            raise ConfigError("E_OPTION", "--everything is all answers in the store: name no file")
         aggregate_files(config)
         return 0
-    if (project is None) != everything:
+    if (settling.project is None) != everything:
         raise ConfigError(
             "E_OPTION", "name a table (--annotations, --out) or answers (--project, --everything)"
         )
     if config.method != "joint" or config.model is not None or config.soft != "truth" or config.last_wins:
         raise ConfigError("E_OPTION", "in the store the method is joint, with the model that is there")
     from detector.taxonomy import load
-    from labeling.consensus.settle import SettleConfig, settle
+    from labeling.consensus.settle import settle
 
-    wanted = SettleConfig(project, least, config.share_workers)
     with acting.open() as (store, actor):
-        told = settle(store, actor, wanted, load(taxonomy))
+        told = settle(store, actor, settling, load(taxonomy), share_workers=config.share_workers)
     say(
         f"{told.labels:,} labels of {told.questions:,} questions: {told.sure:,} sure, {told.gold:,} known "
         f"for certain, the model's word on {told.spoken:,}"

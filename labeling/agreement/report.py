@@ -1,24 +1,23 @@
-"""Stage ``dialint label agreement``: how far the people of a crowd table agree, with intervals.
+"""Stage ``dialint label agreement``: how far the people of a crowd agree, with intervals.
 
-Reads a table of task, worker, label (optionally code and at). Prints, and with ``--out`` writes as JSON,
-for each code: Krippendorff's alpha, Fleiss' kappa, specific agreement of each label, the leave-one-out
-human ceiling, Cohen's kappa of the pairs with most tasks in common, and alpha by period of time. Says
-nothing of who is right.
+Reads a table of task, worker, label (optionally code and at), or the answers in a store. Gives, and with
+``--out`` writes as JSON, for each code: Krippendorff's alpha, Fleiss' kappa, specific agreement of each
+label, the leave-one-out human ceiling, Cohen's kappa of the pairs with most tasks in common, and alpha by
+period of time. Says nothing of who is right.
 """
 
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from detector.artifacts import described, disk_errors, versions, write_manifest
-from detector.errors import ConfigError, OutputRefused
+from detector.errors import ConfigError
+from labeling.reports import Report, headed, refuse_existing, write_report
 
 if TYPE_CHECKING:
     from labeling.agreement.resampling import Estimate
@@ -32,8 +31,9 @@ DAY_S = 86_400
 class AgreementConfig:
     """Whose agreement is measured, and how finely."""
 
-    annotations: Path
-    """Crowd table with columns task, worker, label and, if it has them, code and at (seconds since 1970)."""
+    annotations: Path | None = None
+    """Crowd table with columns task, worker, label and, if it has them, code and at (seconds since 1970).
+    Without it the answers in the store are taken."""
     out: Path | None = None
     """File for all figures as JSON; must not exist. Standard output has the main ones in any case."""
     rounds: int = 1000
@@ -54,21 +54,43 @@ class AgreementConfig:
             )
 
 
-def agreement(config: AgreementConfig) -> None:
-    """Say how far people agree: alpha, kappas, agreement on each label and the human ceiling."""
-    from rich.console import Console
-    from rich.table import Table
+def run(config: AgreementConfig, stored: Callable[[], Mapping[str, Answers]] | None = None) -> Report:
+    """All figures, of the table or of what is `stored`; written to `out` if there is one.
 
-    report = run(config)
-    table = Table(box=None, pad_edge=False)
-    for heading in ("code", "measure", "value", "95 %", "tasks"):
-        table.add_column(heading)
+    Raises:
+        ConfigError: neither is named.
+        InputRefused: the table is bad; the message names file and line.
+        OutputRefused: `out` is there already.
+    """
+    refuse_existing(config.out)
+
+    def figures() -> Mapping[str, Any]:
+        tables = _tables(config) if stored is None else stored()
+        return {"codes": {code: _figures(table, config) for code, table in tables.items()}}
+
+    inputs = [config.annotations]
+    report = headed("agreement", asdict(config), figures, inputs=inputs, libraries=("numpy", "scipy"))
+    write_report(report, config.out)
+    return report
+
+
+def _tables(config: AgreementConfig) -> Mapping[str, Answers]:
+    from labeling.truth.files.tables import read_answers
+
+    if config.annotations is None:
+        raise ConfigError("E_OPTION", "--annotations names no table")
+    return read_answers(config.annotations, config.last_wins)
+
+
+def rows(report: Report) -> list[list[str]]:
+    """The main figures as a table for the screen, its headings first."""
+    found = [["code", "measure", "value", "95 %", "tasks"]]
     for code, figures in report["codes"].items():
         for name, figure in _main_figures(figures):
             interval = "-" if figure["low"] is None else f"{figure['low']:.3f} to {figure['high']:.3f}"
             value = "-" if figure["value"] is None else f"{figure['value']:.3f}"
-            table.add_row(code or "-", name, value, interval, str(figure["n"]))
-    Console(highlight=False, markup=False).print(table)
+            found.append([code or "-", name, value, interval, str(figure["n"])])
+    return found
 
 
 def _main_figures(figures: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -77,34 +99,6 @@ def _main_figures(figures: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]
     yield "human ceiling", figures["human_ceiling"]
     for label, figure in figures["specific_agreement"].items():
         yield f"agreement on {label}", figure
-
-
-def run(config: AgreementConfig) -> dict[str, Any]:
-    """All figures; written to `out` if there is one.
-
-    Raises:
-        InputRefused: the table is bad; the message names file and line.
-        OutputRefused: `out` is there already.
-    """
-    from labeling.truth.files.tables import read_answers
-
-    if config.out is not None and config.out.exists():
-        raise OutputRefused("E_EXISTS", f"{config.out}: is there already; name another file")
-    started = time.monotonic()
-    tables = read_answers(config.annotations, config.last_wins)
-    report = {
-        "kind": "agreement",
-        "config": {**asdict(config), "annotations": config.annotations.name, "out": None},
-        "versions": versions("dialint", "numpy"),
-        "inputs": [described(config.annotations)],
-        "codes": {code: _figures(table, config) for code, table in tables.items()},
-        "seconds": round(time.monotonic() - started, 1),
-    }
-    if config.out is not None:
-        with disk_errors(config.out):
-            config.out.parent.mkdir(parents=True, exist_ok=True)
-        write_manifest(config.out, report)
-    return report
 
 
 def _figures(answers: Answers, config: AgreementConfig) -> dict[str, Any]:

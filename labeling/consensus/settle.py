@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from cyclopts import Parameter
 from sqlalchemy import select
 
 from detector.errors import ConfigError
@@ -27,16 +28,16 @@ METHODS = ("expert", "agreed", "joint")
 PIECE = 500
 
 
+@Parameter(name="*")
 @dataclass(frozen=True)
 class SettleConfig:
-    """Which answers become labels."""
+    """Which answers in the store become labels: of a project or, without one, all."""
 
     project: str | None = None
-    """Project whose answers count; without one all answers in the store."""
+    """Project in the store whose answers count."""
     least: float = 0.01
-    """A label less probable than this is not written, unless somebody found it or one stands there."""
-    share_workers: bool = False
-    """Learn what a person is like from all codes together."""
+    """A label in the store less probable than this is not written, unless somebody found it or one stands
+    there."""
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.least <= 0.5:
@@ -58,14 +59,16 @@ class Settled:
 SURE = 0.95
 
 
-def settle(store: Store, actor: str, config: SettleConfig, taxonomy: Taxonomy) -> Settled:
-    """Aggregate and write; what was written.
+def settle(
+    store: Store, actor: str, config: SettleConfig, taxonomy: Taxonomy, *, share_workers: bool = False
+) -> Settled:
+    """Aggregate and write; what was written. With `share_workers` all codes teach what a person is like.
 
     Raises:
         NotAllowed: the actor does not plan.
         ConfigError: nobody has answered anything.
     """
-    found = believed(store, actor, config.project, taxonomy, share_workers=config.share_workers)
+    found = believed(store, actor, config.project, taxonomy, share_workers=share_workers)
     needed = [one for one in found if one.gold or one.n_yes or one.probability >= config.least]
     rest = [one for one in found if not (one.gold or one.n_yes or one.probability >= config.least)]
     written = write(store, actor, [_label(one) for one in needed])

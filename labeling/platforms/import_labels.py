@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from cyclopts import Parameter
 
@@ -162,6 +162,20 @@ def _write(config: ImportConfig, out: Path, intake: Intake, sources: list[Source
     return None
 
 
+class Taken(NamedTuple):
+    """An answer and where it stands; `once` says that its labeler answers a question once only."""
+
+    annotation: Annotation
+    file: str
+    line: int
+    offset: int
+    once: bool
+
+    def refused(self, why: BadRecord) -> Reject:
+        """The reject that it is after all."""
+        return why.reject(self.file, self.line, self.offset)
+
+
 @dataclass
 class Intake:
     """Reads files of labels, one after the other, and remembers whose answers it has seen."""
@@ -173,9 +187,6 @@ class Intake:
     taken: int = 0
     left_out: dict[str, int] = field(default_factory=dict)
     sources: list[dict[str, Any]] = field(default_factory=list)
-    standing: Callable[[Annotation, bool], BadRecord | None] | None = None
-    """Says why an answer cannot be taken beside those that are elsewhere already; told whether a labeler
-    may answer a question once only."""
     _contents: dict[str, int] = field(default_factory=dict)
     _answered: set[int] = field(default_factory=set)
 
@@ -185,21 +196,26 @@ class Intake:
         Raises:
             InputRefused: the file is refused whole, or holds no records.
         """
+        for item in self.placed(source, name):
+            yield item if isinstance(item, Reject) else item.annotation
+
+    def placed(self, source: Source, name: str = "auto") -> Iterator[Taken | Reject]:
+        """As `read`, and where each annotation stands."""
         shape, framing = recognise(source, name)
         label = source.path.name.partition(".")[0] if source.name != "-" else "stdin"
         reading = Reading(self.known, label, self.kind, self.utf16)
-        rows = 0
+        rows, once = 0, shape.name != "dialint"
         for line, offset, row in placed_rows(source, framing):
             rows += 1
             for found in _answers(row, shape.read, reading):
-                outcome = self._settled(found, once=shape.name != "dialint")
+                outcome = self._settled(found, once)
                 if isinstance(outcome, BadRecord):
                     self.counts.rejected += 1
                     self.counts.codes[outcome.code] += 1
                     yield outcome.reject(source.name, line, offset)
                 elif outcome is not None:
                     self.taken += 1
-                    yield outcome
+                    yield Taken(outcome, source.name, line, offset, once)
         source.check_unchanged()
         if not rows:
             raise refuse("E_NO_RECORDS", source.name, "no records")
@@ -224,8 +240,6 @@ class Intake:
         if once and asked in self._answered:
             expected = "one answer by a labeler to a question"
             return BadRecord("E_LABEL", "labeler", "a second answer", expected, found.dialogue_id)
-        if self.standing is not None and (bad := self.standing(found, once)) is not None:
-            return bad
         self._contents[found.id] = content
         self._answered.add(asked)
         return found

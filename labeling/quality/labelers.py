@@ -94,7 +94,7 @@ def measured(
     Raises:
         ValueError: nobody answered anything.
     """
-    found = watched(load.answers.tables(), *load.timed(), rule)
+    found = watched(*load.crowd(), rule)
     parts = {
         code: _code(others, load.answers.codes[code], _of_code(gold, code))
         for code, others in found.others.items()
@@ -106,7 +106,7 @@ def measured(
         codes = {code: _quality([(part, chosen[code])], place) for code, part in parts.items()}
         codes = {code: each for code, each in codes.items() if each.answers}
         overall = _quality([(part, chosen[code]) for code, part in parts.items()], None)
-        flags = tuple(flag for flag in found.flags if name in flag.workers)
+        flags = tuple(flag for flag in found.flags if name in flag.workers and flag.personal)
         labelers.append(_labeler(load, name, codes, overall, flags, total, price_per_hour))
     order = sorted(labelers, key=lambda each: (-each.overall.answers, each.name))
     everybody = {

@@ -1,27 +1,28 @@
 """Stage ``dialint label quality``: how good each labeler's work is, code by code, and what it costs.
 
-Reads our annotations (JSONL), the dialogues they are about and, with ``--gold``, what is known for sure.
-Prints a table; ``--json`` and ``--html`` write all figures. Where answers are too few for a figure to mean
-anything, it says so instead. Decides nothing about anybody.
+Reads our annotations (JSONL), the dialogues they are about and, with ``--gold``, what is known for sure; or
+all of it from a store. ``--json`` and ``--html`` write all figures. Where answers are too few for a figure
+to mean anything, it says so instead. Decides nothing about anybody.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from detector.artifacts import atomic_file, described, disk_errors, versions, write_manifest
-from detector.errors import ConfigError, InputRefused, OutputRefused
+from detector.errors import ConfigError, InputRefused
+from labeling.reports import Report, headed, refuse_existing, write_report
 
 if TYPE_CHECKING:
     from detector.records import Dialogue
     from labeling.annotation import Annotation
     from labeling.quality.gold import Gold
+
+    Said = tuple[Iterable[Annotation], Mapping[str, Dialogue], Gold]
 
 
 @Parameter(name="*")
@@ -29,12 +30,13 @@ if TYPE_CHECKING:
 class QualityConfig:
     """Whose work is measured, against what."""
 
-    annotations: Path
-    """Our annotations (.jsonl), as dialint import labels writes them."""
-    dialogues: Annotated[tuple[str, ...], Parameter(consume_multiple=True)]
-    """Logs of the dialogues that were labeled."""
+    annotations: Path | None = None
+    """Our annotations (.jsonl), as dialint import labels writes them. Without them the answers in the
+    store are measured."""
+    dialogues: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
+    """Logs of the dialogues that were labeled; the store has its own."""
     gold: Path | None = None
-    """What is known for sure (.jsonl): dialogue, turn, code, present."""
+    """What is known for sure (.jsonl): dialogue, turn, code, present; the store has its own."""
     json: Path | None = None
     """File for all figures; must not exist."""
     html: Path | None = None
@@ -49,61 +51,40 @@ class QualityConfig:
             raise ConfigError("E_OPTION", "--price-per-hour must be above 0")
 
 
-def quality(config: QualityConfig) -> None:
-    """Report on each labeler: accuracy, bias, speed, share of the work, cost, and what is suspicious."""
-    from labeling.quality.screen import show
-
-    show(run(config))
-
-
-def run(config: QualityConfig) -> dict[str, Any]:
-    """The report; written to `json` and `html` if these are given.
+def run(config: QualityConfig, stored: Callable[[], Said] | None = None) -> Report:
+    """The report, of the files or of what is `stored`; written to `json` and `html` if these are given.
 
     Raises:
+        ConfigError: neither is named.
         InputRefused: a file is bad, or an annotation is about a dialogue or turn that is not there.
         OutputRefused: an output is there already.
     """
+    from labeling.quality.page import page
+
+    refuse_existing(config.json, config.html)
+
+    def figures() -> Mapping[str, Any]:
+        said = _files(config) if stored is None else stored()
+        return reported(*said, config.price_per_hour, config.taxonomy)
+
+    inputs, libraries = (config.annotations, config.gold), ("numpy", "scipy")
+    told = {name: value for name, value in asdict(config).items() if name != "dialogues"}
+    report = headed("labeler-quality", told, figures, inputs=inputs, libraries=libraries)
+    if config.html is not None:
+        write_report(report, config.html, page(report))
+    write_report(report, config.json)
+    return report
+
+
+def _files(config: QualityConfig) -> Said:
     from labeling.dataset.inputs import read_annotations
     from labeling.platforms.import_labels import dialogues_of
     from labeling.quality.gold import read_gold
 
-    for path in (config.json, config.html):
-        if path is not None and path.exists():
-            raise OutputRefused("E_EXISTS", f"{path}: is there already; name another file")
-    started = time.monotonic()
+    if config.annotations is None or not config.dialogues:
+        raise ConfigError("E_OPTION", "from files, --annotations and --dialogues must name some")
     gold = {} if config.gold is None else read_gold(config.gold)
-    report = reported(
-        read_annotations(config.annotations),
-        dialogues_of(config.dialogues),
-        gold,
-        config.price_per_hour,
-        config.taxonomy,
-    )
-    inputs = [path for path in (config.annotations, config.gold) if path is not None]
-    report = {
-        "kind": "labeler-quality",
-        "price_per_hour": config.price_per_hour,
-        "versions": versions("dialint", "numpy", "scipy"),
-        "inputs": [described(path) for path in inputs],
-        **report,
-        "seconds": round(time.monotonic() - started, 1),
-    }
-    _write(config, report)
-    return report
-
-
-def _write(config: QualityConfig, report: dict[str, Any]) -> None:
-    from labeling.quality.page import page
-
-    for path in (config.json, config.html):
-        if path is not None:
-            with disk_errors(path):
-                path.parent.mkdir(parents=True, exist_ok=True)
-    if config.html is not None:
-        with atomic_file(config.html) as file:
-            file.write(page(report).encode())
-    if config.json is not None:
-        write_manifest(config.json, report)
+    return read_annotations(config.annotations), dialogues_of(config.dialogues), gold
 
 
 def reported(
@@ -112,7 +93,7 @@ def reported(
     gold: Gold,
     price_per_hour: float | None = None,
     taxonomy: Path | None = None,
-) -> dict[str, Any]:
+) -> Report:
     """The figures of a stream of annotations, oldest first, as a JSON object: labelers, codes, flags.
 
     Raises:

@@ -38,10 +38,11 @@ def narrow(cell: str) -> str:
 
 def labelers(report: Mapping[str, Any]) -> list[list[str]]:
     """A heading and a row for each labeler."""
-    cost = "price per bit" if report["price_per_hour"] else "minutes per bit"
+    priced = report["config"]["price_per_hour"]
+    cost = "price per bit" if priced else "minutes per bit"
     rows = [["labeler", "answers", "share", *MEASURES, "seconds", cost, "flags"]]
     for each in report["labelers"]:
-        price = each["price_per_bit"] if report["price_per_hour"] else each["minutes_per_bit"]
+        price = each["price_per_bit"] if priced else each["minutes_per_bit"]
         flags = ", ".join(dict.fromkeys(flag["kind"] for flag in each["flags"])) or "-"
         overall = each["overall"]
         head = [each["name"], str(overall["answers"]), f"{each['share_of_work']:.1%}"]

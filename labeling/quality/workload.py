@@ -43,6 +43,10 @@ class Workload:
     work: dict[str, Work]
     sizes: dict[tuple[str, int], int]
 
+    def crowd(self) -> tuple[dict[str, Answers], Answers, Floats]:
+        """The answers of each code, and all that say how long they took with what there was to read."""
+        return self.answers.tables(), *self.timed()
+
     def timed(self) -> tuple[Answers, Floats]:
         """All annotations that say how long they took, as a table of one label, and how many characters
         there were to read for each of its tasks."""

@@ -16,11 +16,10 @@ from sqlalchemy import Row, bindparam, func, select, update
 from detector.records import Finding
 from labeling.annotation import Annotation, Kind
 from labeling.store.crowd import counting
-from labeling.store.database.refusals import Conflict, NotAllowed, StoreRefused
+from labeling.store.database.refusals import Conflict, NotAllowed
 from labeling.store.database.schema import annotation_rows, leases, shares, verdicts
 from labeling.store.database.transactions import Store, Transaction, reading, writing
 from labeling.store.database.upsert import adding
-from labeling.store.dialogues import MOST_PER_CALL
 from labeling.store.leases import holding
 from labeling.store.masked_view import originals, told, view_for
 from labeling.store.projects import existing
@@ -178,33 +177,6 @@ def _reviews(transaction: Transaction, dialogue: str, turn: int | None, after: i
     return transaction.run(select(annotation_rows).where(*item, same).order_by(annotation_rows.c.id)).all()
 
 
-@writing(repeatable=True)
-def bring_in(transaction: Transaction, actor: str, found: Sequence[Annotation], source: str) -> int:
-    """Import up to 1,000 annotations made elsewhere, by people or models; how many were new. `source`
-    names where from and, with their ids, makes them unique.
-
-    Raises:
-        NotAllowed: the actor does not plan.
-        StoreRefused: an unknown dialogue, or an id known with other content.
-    """
-    authorised(transaction, actor, "plan")
-    if len(found) > MOST_PER_CALL:
-        raise StoreRefused("E_BATCH", f"{len(found)} in one call, at most {MOST_PER_CALL}")
-    new = 0
-    for one in found:
-        values = {
-            "key": f"{source}:{one.id}", "project": None, "task": None, "dialogue": one.dialogue_id,
-            "turn": one.turn, "labeler": one.labeler, "kind": one.kind, "codes": one.codes,
-            "findings": one.findings, "seconds": one.seconds, "supersedes": None,
-        }  # fmt: skip
-        if known(transaction, values):
-            continue
-        at_ms = transaction.now_ms if one.at is None else round(one.at.timestamp() * 1000)
-        save(transaction, actor, {**values, "seen_verdict": one.seen_verdict, "at_ms": at_ms})
-        new += 1
-    return new
-
-
 @reading
 def of_dialogue(transaction: Transaction, actor: str, dialogue: str) -> tuple[Annotation, ...]:
     """All annotations of a dialogue, oldest first; for reviewers and up.
@@ -235,10 +207,13 @@ def _told(transaction: Transaction, account: Account, row: Row[Any]) -> Annotati
     return told(account, view, row.task, answer)
 
 
-def counted(store: Store, actor: str, project: str | None = None) -> Iterator[Annotation]:
+def counted(
+    store: Store, actor: str, project: str | None = None, *, controls: bool = False
+) -> Iterator[Annotation]:
     """What truth is built from, oldest first, of one project or of all: the newest annotations of people
-    whose work counts. Left out are what was corrected since, the banned, and answers to training, exam and
-    control tasks; of reviews of an item, the newest by each person counts.
+    whose work counts. Left out are what was corrected since, the banned, and answers to training, exam and,
+    without `controls`, control tasks; of what answers no task, the newest by each person to the same
+    questions counts.
 
     It is read in pages, each a short transaction of its own, as of the call: what is answered meanwhile
     is not in it. Answers just being saved then may or may not be.
@@ -247,7 +222,7 @@ def counted(store: Store, actor: str, project: str | None = None) -> Iterator[An
         NotAllowed: the actor does not review.
     """
     place = {"project": project, "upto": _last(store, actor), "after": 0, "page": counting.PAGE}
-    while page := _page(store, place):
+    while page := _page(store, place, controls):
         place["after"], rows = page
         yield from map(annotation_of, rows)
 
@@ -259,9 +234,13 @@ def _last(transaction: Transaction, actor: str) -> int:
 
 
 @reading
-def _page(transaction: Transaction, place: dict[str, Any]) -> tuple[int, Sequence[Row[Any]]] | None:
+def _page(
+    transaction: Transaction, place: dict[str, Any], controls: bool
+) -> tuple[int, Sequence[Row[Any]]] | None:
     """The number of the last annotation looked at, and those that count; none when all were looked at."""
     ends, counted = counting.OF_ALL if place["project"] is None else counting.OF_PROJECT
+    if controls:
+        counted = counting.WITH_CONTROLS[place["project"] is not None]
     end = transaction.run(ends, place).scalar_one_or_none()
     return None if end is None else (end, transaction.run(counted, {**place, "end": end}).all())
 

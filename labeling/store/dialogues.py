@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from sqlalchemy import bindparam, insert, select
@@ -14,7 +15,7 @@ from detector.records import Dialogue, Verdict
 from labeling.store.database.audit import canonical
 from labeling.store.database.refusals import NotAllowed, StoreRefused
 from labeling.store.database.schema import dialogues, verdicts
-from labeling.store.database.transactions import Transaction, reading, writing
+from labeling.store.database.transactions import Store, Transaction, reading, writing
 from labeling.store.rights import authorised, may
 
 MOST_PER_CALL = 1000
@@ -142,6 +143,32 @@ def content_of(transaction: Transaction, name: str) -> Dialogue | None:
     """The dialogue of that id, if there is one; rights are the caller's care."""
     content = transaction.run(_CONTENT, {"id": name}).scalar_one_or_none()
     return None if content is None else Dialogue.model_validate_json(content)
+
+
+class StoredDialogues(Mapping[str, Dialogue]):
+    """The dialogues of a store by id, read one at a time; the last one is kept. Rights are the caller's
+    care."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._last: tuple[str, Dialogue | None] = ("", None)
+
+    def __getitem__(self, name: str) -> Dialogue:
+        if self._last[0] != name or self._last[1] is None:
+            self._last = (name, self._store.read(partial(content_of, name=name)))
+        if self._last[1] is None:
+            raise KeyError(name)
+        return self._last[1]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._store.read(_ids))
+
+    def __len__(self) -> int:
+        return len(self._store.read(_ids))
+
+
+def _ids(transaction: Transaction) -> list[str]:
+    return list(transaction.run(select(dialogues.c.id)).scalars())
 
 
 def verdict_on(transaction: Transaction, name: str) -> Verdict | None:

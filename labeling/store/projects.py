@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy import bindparam, func, insert, select, update
 
 from labeling.store.database.audit import canonical
 from labeling.store.database.refusals import StoreRefused
-from labeling.store.database.schema import projects
+from labeling.store.database.schema import annotation_rows, projects
 from labeling.store.database.transactions import Transaction, reading, writing
 from labeling.store.records import Project
 from labeling.store.rights import authorised
@@ -57,6 +57,18 @@ def listed(transaction: Transaction, actor: str) -> list[tuple[Project, str]]:
     authorised(transaction, actor, "label")
     rows = transaction.run(select(projects).order_by(projects.c.created_ms, projects.c.id))
     return [(Project.model_validate_json(row.content), row.state) for row in rows]
+
+
+@reading
+def annotation_count(transaction: Transaction, actor: str, name: str) -> int:
+    """How many annotations belong to a project, corrections and what came from elsewhere among them.
+
+    Raises:
+        NotAllowed: the actor does not review.
+    """
+    authorised(transaction, actor, "review")
+    theirs = select(func.count()).where(annotation_rows.c.project == name)
+    return int(transaction.run(theirs).scalar_one())
 
 
 def existing(transaction: Transaction, name: str) -> Project:

@@ -5,9 +5,11 @@ Which row, and who may, is the caller's care.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Collection
 from typing import Any
 
-from sqlalchemy import bindparam, insert, select
+from sqlalchemy import Row, bindparam, insert, select
 
 from detector.errors import InputRefused
 from labeling.annotation import Annotation
@@ -21,6 +23,16 @@ from labeling.store.tasks import annotation_of
 
 _SAVED = insert(annotation_rows).returning(annotation_rows)
 _BY_KEY = select(annotation_rows).where(annotation_rows.c.key == bindparam("key"))
+_BY_PERSON = select(annotation_rows.c.turn, annotation_rows.c.codes).where(
+    annotation_rows.c.dialogue == bindparam("its_dialogue"),
+    annotation_rows.c.labeler == bindparam("its_labeler"),
+)
+_LOCKED = (
+    select(dialogues.c.id)
+    .where(dialogues.c.id.in_(bindparam("ids", expanding=True)))
+    .order_by(dialogues.c.id)
+    .with_for_update(key_share=True)
+)
 
 
 def known(transaction: Transaction, values: dict[str, Any]) -> Annotation | None:
@@ -29,15 +41,38 @@ def known(transaction: Transaction, values: dict[str, Any]) -> Annotation | None
     Raises:
         StoreRefused: it says something else, or the key is empty or too long.
     """
-    if not values["key"] or len(values["key"]) > 200 or "\x00" in values["key"]:
-        raise StoreRefused("E_KEY", "expected a key of 1 to 200 characters")
-    row = transaction.run(_BY_KEY, {"key": values["key"]}).one_or_none()
+    row = with_key(transaction, values["key"])
     if row is None:
         return None
-    packed = _packed(values)
-    if any(getattr(row, name) != value for name, value in packed.items()):
+    if not says(row, values):
         raise StoreRefused("E_KEY", "this key was used for another answer")
     return annotation_of(row)
+
+
+def with_key(transaction: Transaction, key: str) -> Row[Any] | None:
+    """The row that was saved under this key, if there is one.
+
+    Raises:
+        StoreRefused: the key is empty or too long.
+    """
+    if not key or len(key) > 200 or "\x00" in key:
+        raise StoreRefused("E_KEY", "expected a key of 1 to 200 characters")
+    return transaction.run(_BY_KEY, {"key": key}).one_or_none()
+
+
+def says(row: Row[Any], values: dict[str, Any]) -> bool:
+    """Whether a row holds these values."""
+    return all(getattr(row, name) == value for name, value in _packed(values).items())
+
+
+def answered(transaction: Transaction, values: dict[str, Any]) -> bool:
+    """Whether the labeler has answered one of the questions before, in whatever way."""
+    place = {"its_dialogue": values["dialogue"], "its_labeler": values["labeler"]}
+    return any(
+        None in (row.turn, values["turn"]) or row.turn == values["turn"]
+        for row in transaction.run(_BY_PERSON, place)
+        if not set(json.loads(row.codes)).isdisjoint(values["codes"])
+    )
 
 
 def _packed(values: dict[str, Any]) -> dict[str, Any]:
@@ -86,6 +121,14 @@ def _check(transaction: Transaction, values: dict[str, Any]) -> None:
 
 def lock_dialogue(transaction: Transaction, dialogue: str) -> None:
     """Writers of one dialogue wait for each other, so that a version is checked against the last one."""
-    lock = select(dialogues.c.id).where(dialogues.c.id == dialogue).with_for_update(key_share=True)
-    if transaction.run(lock).one_or_none() is None:
+    lock_dialogues(transaction, {dialogue})
+
+
+def lock_dialogues(transaction: Transaction, names: Collection[str]) -> None:
+    """As `lock_dialogue`, in an order that all writers share.
+
+    Raises:
+        StoreRefused: there is no such dialogue.
+    """
+    if len(transaction.run(_LOCKED, {"ids": sorted(names)}).all()) < len(names):
         raise StoreRefused("E_DIALOGUE", "there is no such dialogue")

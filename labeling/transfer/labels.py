@@ -1,149 +1,105 @@
 """Labels of other tools into the store, checked against what is in it: its dialogues, accounts, answers.
 
 A label for an unknown dialogue, code or worker, and a second one by the same worker, is rejected and
-counted, also where the first came in by another file or was given here. Of two imports that run at the
-same moment each checks before the other writes: the same file twice is still one, two files with
-answers of one worker may both come in.
+counted, also where the first came in by another file, at the same moment, or was given here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
-
-from sqlalchemy import select
 
 from detector.ingest.outcomes import BadRecord, Reject
 from detector.ingest.read import open_logs
-from detector.records import Dialogue
 from detector.taxonomy import load
-from labeling.annotation import Annotation
-from labeling.platforms.import_labels import ImportConfig
+from labeling.platforms.import_labels import ImportConfig, Intake, Taken
 from labeling.store import accounts
-from labeling.store.annotations import bring_in
-from labeling.store.database.schema import annotation_rows
-from labeling.store.database.schema import dialogues as dialogue_rows
-from labeling.store.database.transactions import Store, Transaction
-from labeling.store.dialogues import MOST_PER_CALL, content_of
-from labeling.store.tasks import annotation_of
+from labeling.store.database.transactions import Store
+from labeling.store.dialogues import MOST_PER_CALL, StoredDialogues
+from labeling.store.projects import existing
+from labeling.transfer.incoming import Fate, bring_in
 from labeling.transfer.logs import Told, pieces
+from labeling.transfer.rejects import Rejects
 
-SHOWN = 10
+REFUSED: dict[Fate, tuple[str, str]] = {
+    "an id again": ("id", "each id once"),
+    "an answer of another project": ("id", "an answer that is new to the store, or of this project"),
+    "a second answer": ("labeler", "one answer by a labeler to a question"),
+    "a code that is not asked": ("codes", "codes of the project"),
+}
+"""The field that is wrong, and what was expected there."""
 
 
 @dataclass
 class LabelsIn:
-    """How many annotations were `taken`, how many of them `new`, how many `rejected`; the first rejects,
-    and what was left out and why."""
+    """How many annotations were `taken`, how many of them `new`; what was rejected, and what was left out
+    and why."""
 
+    rejects: Rejects
     taken: int = 0
     new: int = 0
-    rejected: int = 0
-    first: list[Reject] = field(default_factory=list)
     left_out: dict[str, int] = field(default_factory=dict)
 
 
-class StoredDialogues(Mapping[str, Dialogue]):
-    """The dialogues of a store by id, read one at a time; the last one is kept."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._last: tuple[str, Dialogue | None] = ("", None)
-
-    def __getitem__(self, name: str) -> Dialogue:
-        if self._last[0] != name or self._last[1] is None:
-            self._last = (name, self._store.read(partial(content_of, name=name)))
-        if self._last[1] is None:
-            raise KeyError(name)
-        return self._last[1]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._store.read(_ids))
-
-    def __len__(self) -> int:
-        return len(self._store.read(_ids))
-
-
-def _ids(transaction: Transaction) -> list[str]:
-    return list(transaction.run(select(dialogue_rows.c.id)).scalars())
-
-
-def bring_labels(store: Store, actor: str, config: ImportConfig, source: str, told: Told) -> LabelsIn:
+def bring_labels(
+    store: Store,
+    actor: str,
+    config: ImportConfig,
+    source: str,
+    told: Told,
+    *,
+    project: str | None = None,
+    rejects: Rejects | None = None,
+) -> LabelsIn:
     """Put the labels of all files into the store as annotations; the same files again add nothing.
 
-    `source` names where they are from: with it the ids of an export of ours are one store's.
+    `source` names where they are from: with it the ids of an export of ours are one store's. Those of a
+    `project` are answers to what it asks; where they do not say what was asked, and no codes are named, it
+    is all that the project asks.
 
     Raises:
         NotAllowed: the actor does not plan.
+        StoreRefused: there is no such project.
         InputRefused: a file is refused whole.
         TooManyBad: over `max_bad` of the answers are bad; the good ones are in the store.
     """
     people = frozenset(one.id for one in accounts.listed(store, actor))
-    taxonomy = load(config.taxonomy)
-    intake = config.intake(taxonomy, StoredDialogues(store), frozenset(config.labelers) or people)
-    standing = Standing(store, source)
-    intake.standing = standing
-    brought = LabelsIn()
-
-    def good() -> Iterator[Annotation]:
-        for file in open_logs(config.labels):
-            for item in intake.read(file, config.format):
-                if isinstance(item, Reject):
-                    brought.rejected += 1
-                    brought.first += [item][: SHOWN - len(brought.first)]
-                else:
-                    yield item
-
-    for piece in pieces(good(), MOST_PER_CALL):
-        brought.new += bring_in(store, actor, piece, source)
-        standing.written()
-        brought.taken += len(piece)
-        told(brought.taken)
+    if project is not None:
+        asked = store.read(partial(existing, name=project)).codes
+        config = replace(config, codes=config.codes or asked)
+    known = StoredDialogues(store)
+    intake = config.intake(load(config.taxonomy), known, frozenset(config.labelers) or people)
+    brought = LabelsIn(Rejects() if rejects is None else rejects)
+    bring = partial(bring_in, store, actor, source=source, project=project)
+    for file in open_logs(config.labels):
+        for piece in pieces(intake.placed(file, config.format), MOST_PER_CALL):
+            for item, fate in _fates(piece, bring):
+                _count(brought, intake, item, fate)
+            told(brought.taken)
     brought.left_out = intake.left_out
     intake.counts.check_share(config.max_bad)
     return brought
 
 
-class Standing:
-    """What is known of answers: those in the store, and those read since it was last written to."""
-
-    def __init__(self, store: Store, source: str) -> None:
-        self._store, self._source = store, source
-        self._read: dict[tuple[str, str], dict[str, Annotation]] = {}
-
-    def __call__(self, found: Annotation, once: bool) -> BadRecord | None:
-        """Why an answer cannot be taken beside the others: its id is there with other content or, with
-        `once`, its labeler has answered one of its questions."""
-        mine = (found.dialogue_id, found.labeler)
-        others = self._store.read(partial(_answers, dialogue=mine[0], labeler=mine[1]))
-        others |= self._read.get(mine, {})
-        key = f"{self._source}:{found.id}"
-        if key in others:
-            there = others[key].model_copy(update={"id": found.id, "at": found.at})
-            if there == found:
-                return None
-            return BadRecord("E_LABEL", "id", "an id again", "each id once", found.dialogue_id)
-        if once and any(_meet(found, other) for other in others.values()):
-            expected = "one answer by a labeler to a question"
-            return BadRecord("E_LABEL", "labeler", "a second answer", expected, found.dialogue_id)
-        self._read.setdefault(mine, {})[key] = found
-        return None
-
-    def written(self) -> None:
-        """All that was read is in the store now."""
-        self._read.clear()
+def _fates(
+    piece: Sequence[Taken | Reject], bring: Callable[..., Sequence[Fate]]
+) -> Iterator[tuple[Taken | Reject, Fate | None]]:
+    """What became of each in the store; none of what was rejected before."""
+    some = [item for item in piece if isinstance(item, Taken)]
+    fates = iter(bring([item.annotation for item in some], once=any(item.once for item in some)))
+    for item in piece:
+        yield item, next(fates) if isinstance(item, Taken) else None
 
 
-def _answers(transaction: Transaction, dialogue: str, labeler: str) -> dict[str, Annotation]:
-    """A labeler's answers about a dialogue by their keys."""
-    rows = select(annotation_rows).where(
-        annotation_rows.c.dialogue == dialogue, annotation_rows.c.labeler == labeler
-    )
-    return {row.key: annotation_of(row) for row in transaction.run(rows)}
-
-
-def _meet(one: Annotation, other: Annotation) -> bool:
-    """Whether two answers are to a question in common."""
-    turns = one.turn is None or other.turn is None or one.turn == other.turn
-    return turns and not set(one.codes).isdisjoint(other.codes)
+def _count(brought: LabelsIn, intake: Intake, item: Taken | Reject, fate: Fate | None) -> None:
+    if isinstance(item, Taken) and fate in REFUSED:
+        path, expected = REFUSED[fate]
+        item = item.refused(BadRecord("E_LABEL", path, fate, expected, item.annotation.dialogue_id))
+        intake.counts.rejected += 1
+        intake.counts.codes[item.code] += 1
+    if isinstance(item, Reject):
+        brought.rejects.add(item)
+    else:
+        brought.taken += 1
+        brought.new += fate == "new"

@@ -1,14 +1,13 @@
 """Dialogues and verdicts from files into the store; the same files again add nothing.
 
 Streams: memory does not grow with the file. Each thousand is a transaction of its own, so a killed import
-is simply run again. Bad records of a log are counted and left out, up to the share that `read` allows.
+is simply run again. Bad records of a log are rejected, up to the share that `read` allows.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TypeVar
@@ -20,6 +19,7 @@ from detector.verdict_files import read_verdicts
 from labeling.store import dialogues
 from labeling.store.database.transactions import Store
 from labeling.store.dialogues import MOST_PER_CALL
+from labeling.transfer.rejects import Rejects
 
 T = TypeVar("T")
 Told = Callable[[int], None]
@@ -28,15 +28,21 @@ Told = Callable[[int], None]
 
 @dataclass
 class BroughtIn:
-    """What became of the records: `new`, `known` with the same content, and `rejected` by reason."""
+    """What became of the records: `new`, or `known` with the same content."""
 
     new: int = 0
     known: int = 0
-    rejected: Counter[str] = field(default_factory=Counter)
 
 
-def bring_logs(store: Store, actor: str, logs: Sequence[str], config: ReadConfig, told: Told) -> BroughtIn:
-    """Put the dialogues of `logs` into the store.
+def bring_logs(
+    store: Store,
+    actor: str,
+    logs: Sequence[str],
+    config: ReadConfig,
+    told: Told,
+    rejects: Rejects | None = None,
+) -> BroughtIn:
+    """Put the dialogues of `logs` into the store, and what is bad among `rejects`.
 
     Raises:
         NotAllowed: the actor does not plan.
@@ -44,7 +50,7 @@ def bring_logs(store: Store, actor: str, logs: Sequence[str], config: ReadConfig
         TooManyBad: too many bad records; what came before is in the store.
         StoreRefused: a dialogue is there with other content.
     """
-    brought = BroughtIn()
+    brought, rejects = BroughtIn(), Rejects() if rejects is None else rejects
     sources = open_logs(list(logs))
     for source in sources:
         inspect(source, config)
@@ -52,7 +58,7 @@ def bring_logs(store: Store, actor: str, logs: Sequence[str], config: ReadConfig
     def good() -> Iterator[Loaded]:
         for item in read(sources, config, Counts()):
             if isinstance(item, Reject):
-                brought.rejected[item.code] += 1
+                rejects.add(item)
             else:
                 yield item
 

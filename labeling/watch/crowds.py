@@ -41,19 +41,24 @@ class WatchedPlan:
     follows: float = 0.95
     first_label: float | None = None
     """Share of tasks whose truth is the first label; even shares if none is given."""
+    second_school: float = 0.0
+    """Share of the workers who read the `disputed` share of the tasks otherwise: each label as the next."""
+    disputed: float = 0.3
     seed: int = 0
 
 
 @dataclass(frozen=True)
 class WatchedCrowd:
     """The answers with seconds; the truth and `sizes` (characters to read), shape (tasks,); and what the
-    workers are, shape (workers,): `group` is -1 for all but colluders."""
+    workers are, shape (workers,): `group` is -1 for all but colluders; who is of the second `school` is
+    honest."""
 
     answers: Answers
     truth: NDArray[np.int64]
     sizes: Floats
     spammer: NDArray[np.bool_]
     group: NDArray[np.int64]
+    school: NDArray[np.bool_]
 
     @property
     def honest(self) -> NDArray[np.bool_]:
@@ -73,6 +78,10 @@ def made(plan: WatchedPlan) -> WatchedCrowd:
     group = np.where(colluder, place % max(1, plan.groups), -1)
     task, worker = np.repeat(np.arange(plan.n_tasks), plan.per_task), _people(plan, random)
     label = _honest(plan, random, truth, task, worker)
+    school = ~spammer & ~colluder & (place >= plan.n_workers - round(plan.second_school * plan.n_workers))
+    if plan.second_school:
+        otherwise = school[worker] & (random.random(plan.n_tasks) < plan.disputed)[task]
+        label = np.where(otherwise, (label + 1) % plan.n_labels, label)
     label = np.where(spammer[worker], _spam(plan, random, truth, worker), label)
     sheets = _sheets(plan, random, truth)
     follows = colluder[worker] & (random.random(len(task)) < plan.follows)
@@ -86,7 +95,7 @@ def made(plan: WatchedPlan) -> WatchedCrowd:
         tuple(f"l{n}" for n in range(plan.n_labels)),
         seconds=_seconds(plan, random, sizes[task], worker, spammer),
     )
-    return WatchedCrowd(answers, truth, sizes, spammer, group)
+    return WatchedCrowd(answers, truth, sizes, spammer, group, school)
 
 
 def _narrow(values: NDArray[np.int64]) -> Indices:

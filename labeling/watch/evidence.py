@@ -1,6 +1,7 @@
 """What is held against somebody: who, for what, how sure, on how many answers.
 
-Suspicion is not proof and is worded so: a flag opens a control task or a talk, and a person decides.
+Suspicion is not proof and is worded so: a flag opens a control task or a talk, and a person decides. A
+second school is not even a suspicion: it questions the instructions, and nobody in it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from labeling.truth.answers import Floats
 
-Kind = Literal["no knowledge", "one answer", "contrary", "too fast", "copying"]
+Kind = Literal["no knowledge", "one answer", "contrary", "too fast", "copying", "second school"]
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,11 @@ class Flag:
     why: str
     p_value: float | None = None
     probability: float | None = None
+
+    @property
+    def personal(self) -> bool:
+        """Whether it is held against its workers; a school is a question about the instructions."""
+        return self.kind != "second school"
 
 
 def certainty(flag: Mapping[str, Any]) -> str:

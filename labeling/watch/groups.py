@@ -1,10 +1,14 @@
-"""Groups of people with one sheet, out of the pairs that agree on wrong answers.
+"""Groups of people with one sheet, or of one school, out of the pairs that agree on wrong answers.
 
 Two tests, and whatever either finds is joined. Pairs alone, at a controlled false discovery rate: enough
 where two people meet on dozens of items. Whole groups, where they do not: a group of ten has 45 pairs, and
 what each pair shows too weakly they show together. Groups are looked for greedily, and a group of k
 counts only if it would stand out though every set of k people had been tried: that makes any search
 honest.
+
+A group is not yet a conspiracy. Where instructions can be read in two ways, the fewer look wrong to the
+many, and wrong in the same way. So a group that, with all who are of its mind, is more than a third of
+the crowd is called a school: so many do not share a sheet.
 """
 
 from __future__ import annotations
@@ -30,13 +34,19 @@ SEEDS = 60
 
 GATE = 0.05
 """p-value of a set's agreement on wrong answers alone, above which it is not accused."""
+SCHOOL = 1 / 3
+"""Share of the crowd above which a group is a school."""
+KIN = 1 / 3
+"""Of a group's mind is who agrees with it beyond chance at least this share as often as its members do.
+Of 20 people in 50 who read the tasks in their own way, groups of 4 to 20 are found, which with their kin
+are 16 to 22; five with one sheet stay five (made-up crowds, 2026-11-22)."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Workers (indices) with one sheet: how often two of them `met`, said the same `together`, and would
-    have `by_chance`; the same of wrong answers; and the `p_value`, corrected for how many pairs or sets
-    of people there are."""
+    """Workers (indices) with one sheet, or of one `school`: how often two of them `met`, said the same
+    `together`, and would have `by_chance`; the same of wrong answers; and the `p_value`, corrected for
+    how many pairs or sets of people there are."""
 
     workers: tuple[int, ...]
     met: int
@@ -45,6 +55,7 @@ class Group:
     wrong: int
     wrong_by_chance: float
     p_value: float
+    school: bool = False
 
 
 def groups(found: Pairs, codes: Sequence[Others], rate: float = 0.01) -> list[Group]:
@@ -67,7 +78,8 @@ def groups(found: Pairs, codes: Sequence[Others], rate: float = 0.01) -> list[Gr
     graph = coo_array((np.ones(len(ends[0])), ends), (n_workers, n_workers))
     _, component = connected_components(graph, directed=False)
     sets = [np.flatnonzero(component == one).tolist() for one in np.flatnonzero(np.bincount(component) > 1)]
-    described = (search.described(workers) for workers in sets)
+    taken = np.bincount(component)[component] > 1
+    described = (search.described(workers, taken) for workers in sets)
     return sorted((group for group in described if group is not None), key=lambda group: group.p_value)
 
 
@@ -152,13 +164,37 @@ class _Search:
             pieces += float(np.maximum(members - 1, 0).sum())
         return pieces / max(links, 1.0)
 
-    def described(self, workers: Sequence[int]) -> Group | None:
-        """The figures of a set; none if it agrees no more than by chance on wrong answers."""
-        together, by_chance, met, wrong, wrong_by_chance = self.sums(workers)
+    def described(self, workers: Sequence[int], taken: NDArray[np.bool_]) -> Group | None:
+        """A set, or the school that it is the heart of, less those `taken`, shape (workers,), by other sets;
+        none if the set agrees no more than by chance on wrong answers."""
+        _, _, met, wrong, wrong_by_chance = self.sums(workers)
         thinned = np.array([[wrong], [wrong_by_chance], [met]]) * self._thinning(workers)
         if log_tail(*thinned)[0] > np.log(GATE):
             return None
         inside = np.isin(self.pairs.first, workers) & np.isin(self.pairs.second, workers)
         by_pair = float(self.pairs.p_value[inside].min()) * len(self.pairs.first)
         p_value = min(1.0, by_pair, float(np.exp(min(0.0, self.corrected(workers)))))
-        return Group(tuple(workers), int(met), int(together), by_chance, int(wrong), wrong_by_chance, p_value)
+        kin = self._kin(workers)
+        school = bool(kin.sum() > SCHOOL * np.count_nonzero(self.tables[2].sum(axis=0)))
+        if school:
+            workers = sorted({*workers, *np.flatnonzero(kin & ~taken).tolist()})
+        together, by_chance, met, wrong, wrong_by_chance = self.sums(workers)
+        figures = int(met), int(together), by_chance, int(wrong), wrong_by_chance
+        return Group(tuple(workers), *figures, p_value, school)
+
+    def _kin(self, workers: Sequence[int]) -> NDArray[np.bool_]:
+        """Who is of a set's mind, or of the mind of those who are, shape (workers,); the set alone if that
+        leads to people who have little in common."""
+        alone = np.isin(np.arange(self.n_workers), workers)
+        kin, more = np.zeros_like(alone), alone
+        while not (more == kin).all():
+            kin, rate = more, self._beyond(np.flatnonzero(more).tolist())
+            links = np.stack([table[np.flatnonzero(kin)].sum(axis=0) for table in self.tables[:3]])
+            close = (links[2] > 0) & (links[0] - links[1] >= KIN * rate * links[2])  # links: (3, workers)
+            more = kin | close
+        return kin if rate >= KIN * self._beyond(workers) else alone
+
+    def _beyond(self, workers: Sequence[int]) -> float:
+        """How much more often two of a set agree than by chance."""
+        together, by_chance, met = self.sums(workers)[:3]
+        return float((together - by_chance) / met)

@@ -100,6 +100,10 @@ def _plans(config: StudyConfig) -> Iterator[tuple[str, Callable[[int], Draw]]]:
         both = replace(plan, colluders=0.1, spammers=0.2)
         yield "10 % collude, 20 % spam", _of(both, collusion_draw)
         yield "two groups of 5 %", _of(replace(plan, colluders=0.1, groups=2), collusion_draw)
+        yield (
+            "10 % collude beside a school of 40 %",
+            _of(replace(plan, colluders=0.1, second_school=0.4), collusion_draw),
+        )
         yield "nobody colludes, hard items", _of(replace(two, difficulty=2.5), collusion_draw)
     if "spans" in config.parts:
         span_plan = SpanPlan(n_tasks=max(30, config.tasks // 10))
@@ -153,9 +157,13 @@ def spam_draw(plan: WatchedPlan) -> Draw:
 def collusion_draw(plan: WatchedPlan) -> Draw:
     """Who is flagged for copying: colluders, spammers and honest people."""
     crowd = made(plan)
-    flagged = _flagged(watched({"": crowd.answers}, sizes=crowd.sizes), ("copying",))
+    found = watched({"": crowd.answers}, sizes=crowd.sizes)
+    flagged = _flagged(found, ("copying",))
     kinds = {"colluders": crowd.group >= 0, "spammers": crowd.spammer, "honest": crowd.honest}
-    return {f"{name} flagged": float(flagged[who].mean()) for name, who in kinds.items() if who.any()}
+    draw = {f"{name} flagged": float(flagged[who].mean()) for name, who in kinds.items() if who.any()}
+    if crowd.school.any():
+        draw["second school called one"] = float(_flagged(found, ("second school",))[crowd.school].mean())
+    return draw
 
 
 def accuracy(

@@ -1,26 +1,29 @@
-"""Stage ``dialint label watch``: who in a crowd table answers without looking, too fast, or from a sheet.
+"""Stage ``dialint label watch``: who in a crowd answers without looking, too fast, or from a sheet.
 
-Reads a table of task, worker, label (optionally code and seconds). Prints the flags and, with ``--out``,
-writes them with the figures of every worker as JSON. A flag is a reason to look, not a verdict; nobody's
-answers are left out of anything by it.
+Reads a table of task, worker, label (optionally code and seconds), or the answers in a store. Gives the
+flags and, with ``--out``, writes them with the figures of every worker as JSON. A flag is a reason to
+look, not a verdict; nobody's answers are left out of anything by it.
 """
 
 from __future__ import annotations
 
 import math
-import time
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from detector.artifacts import described, disk_errors, versions, write_manifest
-from detector.errors import OutputRefused
+from detector.errors import ConfigError
+from labeling.reports import Report, headed, refuse_existing, write_report
 from labeling.watch.rule import Rule
 
 if TYPE_CHECKING:
+    from labeling.truth.answers import Answers, Floats
     from labeling.watch.watched import Watched
+
+    Crowd = tuple[Mapping[str, Answers], Answers | None, Floats | None]
 
 
 @Parameter(name="*")
@@ -28,8 +31,9 @@ if TYPE_CHECKING:
 class WatchConfig:
     """Whom to watch, and how strictly."""
 
-    annotations: Path
-    """Crowd table with columns task, worker, label and, if it has them, code and seconds."""
+    annotations: Path | None = None
+    """Crowd table with columns task, worker, label and, if it has them, code and seconds. Without it the
+    answers in the store are looked at."""
     out: Path | None = None
     """File for all figures as JSON; must not exist. Standard output has the flags in any case."""
     sure: float = 0.95
@@ -43,54 +47,48 @@ class WatchConfig:
         Rule(self.sure, self.rate)
 
 
-def watch(config: WatchConfig) -> None:
-    """Find workers who answer blindly, too fast, or from one another's sheet."""
-    from rich.console import Console
-    from rich.table import Table
-
-    from labeling.watch.evidence import certainty
-
-    report = run(config)
-    table = Table(box=None, pad_edge=False)
-    for heading in ("flag", "workers", "n", "certainty", "why"):
-        table.add_column(heading)
-    for flag in report["flags"]:
-        table.add_row(flag["kind"], ", ".join(flag["workers"]), str(flag["n"]), certainty(flag), flag["why"])
-    screen = Console(highlight=False, markup=False)
-    if report["flags"]:
-        screen.print(table)
-    screen.print(f"{len(report['flags'])} flags on {len(report['workers'])} workers")
-
-
-def run(config: WatchConfig) -> dict[str, Any]:
-    """All flags and figures; written to `out` if there is one.
+def run(config: WatchConfig, stored: Callable[[], Crowd] | None = None) -> Report:
+    """All flags and figures, of the table or of what is `stored`; written to `out` if there is one.
 
     Raises:
+        ConfigError: neither is named.
         InputRefused: the table is bad; the message names file and line.
         OutputRefused: `out` is there already.
     """
-    from labeling.truth.files.tables import read_answers
     from labeling.watch.watched import watched
 
-    if config.out is not None and config.out.exists():
-        raise OutputRefused("E_EXISTS", f"{config.out}: is there already; name another file")
-    started = time.monotonic()
-    tables = read_answers(config.annotations, config.last_wins)
-    found = watched(tables, rule=Rule(config.sure, config.rate))
-    report = {
-        "kind": "watch",
-        "config": {**asdict(config), "annotations": config.annotations.name, "out": None},
-        "versions": versions("dialint", "numpy", "scipy"),
-        "inputs": [described(config.annotations)],
-        "flags": [asdict(flag) for flag in found.flags],
-        "workers": dict(zip(found.workers, _figures(found), strict=True)),
-        "seconds": round(time.monotonic() - started, 1),
-    }
-    if config.out is not None:
-        with disk_errors(config.out):
-            config.out.parent.mkdir(parents=True, exist_ok=True)
-        write_manifest(config.out, report)
+    refuse_existing(config.out)
+
+    def figures() -> Mapping[str, Any]:
+        found = watched(*(_table(config) if stored is None else stored()), Rule(config.sure, config.rate))
+        return {
+            "flags": [asdict(flag) for flag in found.flags],
+            "workers": dict(zip(found.workers, _figures(found), strict=True)),
+        }
+
+    inputs = [config.annotations]
+    report = headed("watch", asdict(config), figures, inputs=inputs, libraries=("numpy", "scipy"))
+    write_report(report, config.out)
     return report
+
+
+def _table(config: WatchConfig) -> Crowd:
+    from labeling.truth.files.tables import read_answers
+
+    if config.annotations is None:
+        raise ConfigError("E_OPTION", "--annotations names no table")
+    return read_answers(config.annotations, config.last_wins), None, None
+
+
+def rows(report: Report) -> list[list[str]]:
+    """The flags as a table for the screen, its headings first."""
+    from labeling.watch.evidence import certainty
+
+    flags = [
+        [flag["kind"], ", ".join(flag["workers"]), str(flag["n"]), certainty(flag), flag["why"]]
+        for flag in report["flags"]
+    ]
+    return [["flag", "workers", "n", "certainty", "why"], *flags]
 
 
 def _figures(found: Watched) -> list[dict[str, float | None]]:

@@ -49,7 +49,9 @@ def watched(
     knows = knowledge(parts)
     speed = pace(timed if timed is not None else _timed([part.answers for part in parts]), sizes)
     found = tuple(_groups(fits.values(), rule.rate))
-    flags = [*_blind(workers, knows, rule), *_fast(workers, speed, rule), *_copying(workers, found)]
+    pupils = {workers[place] for group in found if group.school for place in group.workers}
+    blind = [flag for flag in _blind(workers, knows, rule) if not _of_school(flag, pupils)]
+    flags = [*blind, *_fast(workers, speed, rule), *_agreeing(workers, found)]
     return Watched(workers, seen, knows, speed, found, tuple(flags))
 
 
@@ -97,6 +99,11 @@ def _blind(workers: Sequence[str], knows: Knowledge, rule: Rule) -> Iterator[Fla
         yield Flag("contrary", (workers[place],), n, why, p_value=float(p_values[place]))
 
 
+def _of_school(flag: Flag, pupils: set[str]) -> bool:
+    """Whether a flag says no more than that its worker reads the tasks as a whole school does."""
+    return flag.kind in ("no knowledge", "contrary") and not pupils.isdisjoint(flag.workers)
+
+
 def _fast(workers: Sequence[str], speed: Pace, rule: Rule) -> Iterator[Flag]:
     for place in np.flatnonzero(discoveries(speed.p_value, rule.rate) & (speed.fast > 0)).tolist():
         n, fast, median = int(speed.n[place]), int(speed.fast[place]), float(speed.median[place])
@@ -104,11 +111,15 @@ def _fast(workers: Sequence[str], speed: Pace, rule: Rule) -> Iterator[Flag]:
         yield Flag("too fast", (workers[place],), n, why, p_value=float(speed.p_value[place]))
 
 
-def _copying(workers: Sequence[str], found: Sequence[Group]) -> Iterator[Flag]:
+def _agreeing(workers: Sequence[str], found: Sequence[Group]) -> Iterator[Flag]:
     for group in found:
-        why = (
-            f"same answer {group.together} of {group.met} times, by chance {group.by_chance:.0f}; "
-            f"same wrong answer {group.wrong} times, by chance {group.wrong_by_chance:.0f}"
-        )
         names = tuple(workers[place] for place in group.workers)
-        yield Flag("copying", names, group.met, why, p_value=group.p_value)
+        same = f"same answer {group.together} of {group.met} times, by chance {group.by_chance:.0f}"
+        wrong = f"{group.wrong} times, by chance {group.wrong_by_chance:.0f}"
+        if group.school:
+            why = f"{same}, against the others {wrong}; so many rather read the instructions in another way"
+            yield Flag("second school", names, group.met, why, p_value=group.p_value)
+        else:
+            yield Flag(
+                "copying", names, group.met, f"{same}; same wrong answer {wrong}", p_value=group.p_value
+            )

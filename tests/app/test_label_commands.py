@@ -170,6 +170,47 @@ def test_labels_come_into_the_store_or_a_file(
     assert dialint("label", "aggregate", "--everything").startswith("1 labels of 1 questions")
 
 
+def test_labels_of_a_project_count_in_it(
+    dialint: Dialint, people: dict[str, str], tmp_path: Path, write_log: Callable[..., Path]
+) -> None:
+    log = write_log(2)
+    dialint("import", "logs", log)
+    dialint("label", "project", "create", "p", "--codes", "C1")
+    table = tmp_path / "t.csv"
+    table.write_text("task,worker,label\nd0/1/C1,ann,yes\nd1/1/C1,ann,no\nd0/1/L1,ann,no\n")
+    into = ("import", "labels", "--labels", table, "--max-bad", 1, "--project", "p")
+    told = dialint(*into, "--rejects", tmp_path / "bad.jsonl")
+    assert told.splitlines()[0] == "2 annotations new, 0 known, 1 rejected"
+    assert "line 4, codes: E_LABEL, a code that is not asked; expected codes of the project" in told
+    assert json.loads((tmp_path / "bad.jsonl").read_text())["line"] == 4
+    assert re.search(r"^p +label +open +main +0 +0 +0 +- +2 +-", dialint("label", "status"), re.MULTILINE)
+    assert " of 2 questions: " in dialint("label", "aggregate", "--project", "p")
+    for options, said in ((("--project", "p"), "not by both"), (("--rejects", "r"), "beside it")):
+        with pytest.raises(ConfigError, match=said):
+            dialint("import", "labels", "--labels", table, "--dialogues", log, "--out", "o.jsonl", *options)
+
+
+def test_bad_records_of_a_log_are_told_and_kept(
+    dialint: Dialint, people: dict[str, str], tmp_path: Path, write_log: Callable[..., Path]
+) -> None:
+    log = write_log(30)
+    with open(log, "a") as file:
+        file.writelines(f'{{"id": "x{n}"}}\n' for n in range(12))
+    told = dialint("import", "logs", log, "--max-bad", 0.5).splitlines()
+    assert told[0] == "30 dialogues new, 0 known, 12 rejected"
+    assert re.fullmatch(r"rejected, E_\w+: 12", told[1])
+    assert told[2].startswith(f"{log}, line 31, ")
+    assert (len(told), told[-1]) == (13, "and 2 more; --rejects FILE keeps them all")
+    kept = tmp_path / "bad.jsonl"
+    assert len(dialint("import", "logs", log, "--max-bad", 0.5, "--rejects", kept).splitlines()) == 12
+    assert [json.loads(line)["line"] for line in kept.read_text().splitlines()] == list(range(31, 43))
+    with pytest.raises(DialintError, match="E_EXISTS"):
+        dialint("import", "logs", log, "--rejects", kept)
+    with pytest.raises(DialintError, match="E_TOO_MANY_BAD"):
+        dialint("import", "logs", log, "--rejects", tmp_path / "most.jsonl")
+    assert len((tmp_path / "most.jsonl").read_text().splitlines()) == 12
+
+
 def test_a_calibration_round(
     dialint: Dialint, people: dict[str, str], tmp_path: Path, write_log: Callable[..., Path]
 ) -> None:
@@ -230,7 +271,7 @@ def test_accounts(dialint: Dialint, people: dict[str, str], tmp_path: Path, monk
     [
         (("label", "aggregate"), "--everything"),
         (("label", "aggregate", "--project", "p", "--everything"), "--everything"),
-        (("label", "aggregate", "--annotations", "t.csv", "--project", "p"), "not of both"),
+        (("label", "aggregate", "--annotations", "t.csv", "--project", "p"), "not by both"),
         (("label", "aggregate", "--project", "p", "--method", "mace"), "method is joint"),
         (("label", "status", "nothing"), "no such project"),
         (("label", "project", "create", "p", "--codes", "ZZ"), "ZZ"),
@@ -245,3 +286,29 @@ def test_options_that_cannot_be(
 ) -> None:
     with pytest.raises(DialintError, match=re.escape(said)):
         dialint(*arguments)
+
+
+def test_reports_on_people_come_from_the_store_or_from_files(
+    dialint: Dialint, people: dict[str, str], tmp_path: Path, write_log: Callable[..., Path]
+) -> None:
+    log = write_log(6)
+    dialint("import", "logs", log)
+    dialint("label", "project", "create", "p", "--codes", "C1", "--overlap", 2)
+    dialint("label", "plan", "--project", "p", "--n", 6)
+    answer(tmp_path, "p", {"ann": {"d0", "d1"}, "ben": {"d0"}})
+    assert re.search(r"^ann +6 ", dialint("label", "quality", "--project", "p"), re.MULTILINE)
+    assert "0 flags on 2 workers" in dialint("label", "watch")
+    assert re.search(r"^C1 +agreement on no +0\.889 ", dialint("label", "agreement"), re.MULTILINE)
+    dialint("export", "annotations", tmp_path / "a.jsonl")
+    files = ("--annotations", tmp_path / "a.jsonl", "--dialogues", log)
+    assert re.search(r"^ann +6 ", dialint("label", "quality", *files), re.MULTILINE)
+    table = tmp_path / "t.csv"
+    table.write_text("task,worker,label\n1,ann,yes\n1,ben,yes\n")
+    assert "0 flags on 2 workers" in dialint("label", "watch", "--annotations", table)
+    for name in ("watch", "agreement"):
+        with pytest.raises(ConfigError, match="not by both"):
+            dialint("label", name, "--annotations", table, "--project", "p")
+    for name in ("watch", "agreement", "quality"):
+        with pytest.raises(NotAllowed, match="ann") as refused:
+            dialint("label", name, "--as", "ann")
+        assert refused.value.exit_code == 2

@@ -18,7 +18,8 @@ from detector.errors import ConfigError, InputRefused, OutputRefused
 from detector.records import Dialogue, Finding, Turn
 from detector.taxonomy import load
 from labeling.annotation import Annotation
-from labeling.quality.report import QualityConfig, quality, reported, run
+from labeling.quality.report import QualityConfig, reported, run
+from labeling.quality.screen import show
 
 WHOLE = next(code for code, entry in load().codes.items() if entry.scope == "dialogue")
 SINGLE = next(code for code, entry in load().codes.items() if entry.scope == "turn")
@@ -192,7 +193,7 @@ def files(tmp_path: Path) -> dict[str, Any]:
 
 
 def test_the_three_shapes(files: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
-    quality(QualityConfig(**files, price_per_hour=20.0))
+    show(run(QualityConfig(**files, price_per_hour=20.0)))
     report = read_manifest(files["json"])
     assert report["kind"] == "labeler-quality"
     assert [entry["name"] for entry in report["inputs"]] == ["a.jsonl", "gold.jsonl"]
@@ -221,7 +222,7 @@ def test_the_command_takes_these_options(files: dict[str, Any]) -> None:
     assert max(map(len, done.stdout.splitlines())) <= 80
     assert "agreement" in done.stdout
     assert "price per" in done.stdout
-    assert read_manifest(files["json"])["price_per_hour"] == 20
+    assert read_manifest(files["json"])["config"]["price_per_hour"] == 20
 
 
 def test_outputs_are_never_overwritten_and_bad_inputs_named(files: dict[str, Any]) -> None:
@@ -231,6 +232,8 @@ def test_outputs_are_never_overwritten_and_bad_inputs_named(files: dict[str, Any
     only = {"annotations": files["annotations"], "dialogues": files["dialogues"]}
     with pytest.raises(ConfigError):
         QualityConfig(**only, price_per_hour=0.0)
+    with pytest.raises(ConfigError, match="--dialogues"):
+        run(QualityConfig(annotations=files["annotations"]))
     log = Path(files["dialogues"][0])
     log.write_text(log.read_text().splitlines()[0] + "\n")
     with pytest.raises(InputRefused, match="not there"):

@@ -187,3 +187,39 @@ def test_who_agrees_on_right_answers_alone_is_not_accused() -> None:
     (group,) = groups(Pairs(**table, **rest, wrong=30 * one), codes)
     assert (group.workers, group.met, group.together, group.wrong) == ((0, 1), 100, 90, 30)
     assert group.p_value == pytest.approx(1e-17)
+
+
+@pytest.mark.parametrize(("n_labels", "disputed"), [(2, 0.45), (3, 0.3), (3, 0.6)])
+def test_a_second_school_is_no_conspiracy_and_hides_none(n_labels: int, disputed: float) -> None:
+    """0.4 of the crowd read a part of the tasks otherwise than 0.5; a tenth share a sheet."""
+    plan = WatchedPlan(colluders=0.1, second_school=0.4, disputed=disputed, n_labels=n_labels, seed=26)
+    crowd = made(plan)
+    found = watched({"": crowd.answers})
+    pupils = {f"w{n}" for n in np.flatnonzero(crowd.school)}
+    assert accused(crowd.answers) == colluders(crowd)
+    (school,) = (flag for flag in found.flags if flag.kind == "second school")
+    assert len(set(school.workers) & pupils) >= 0.8 * len(pupils)
+    assert len(set(school.workers) - pupils) <= 1
+    assert "instructions" in school.why
+    assert not school.personal
+    personal = {name for flag in found.flags if flag.personal for name in flag.workers}
+    assert personal <= colluders(crowd)
+
+
+def test_a_school_is_more_than_a_third_with_all_of_its_mind() -> None:
+    """Nine people, all pairs 100 times at one item: 50 in common are chance, and the members' excess is 40.
+    With d, whose excess is 40 / 3, the three are four of nine; with 13 they are three: no more than a third."""
+    answers = from_rows([(f"t{n}", who, "x") for n in range(100) for who in "abcdefghi"])
+    first, second = np.triu_indices(9, k=1)
+    inside = second < 3
+
+    def found(of_d: float) -> tuple[tuple[int, ...], bool]:
+        together = np.where(inside, 90.0, np.where((second == 3) & (first < 3), 50 + of_d, 50.0))
+        chance, met, few = np.full(36, 50.0), np.full(36, 100.0), np.full(36, 5.0)
+        p_value = np.where(inside, 1e-17, 1.0)
+        table = Pairs(first, second, met, together, chance, np.where(inside, 30.0, 5.0), few, p_value, 1.0)
+        (group,) = groups(table, [others(answers, "alike")])
+        return group.workers, group.school
+
+    assert found(40 / 3 + 1e-9) == ((0, 1, 2, 3), True)
+    assert found(13.0) == ((0, 1, 2), False)

@@ -13,7 +13,7 @@ from detector.errors import ConfigError, OutputRefused
 from labeling.watch.crowds import WatchedPlan, made
 from labeling.watch.span_crowds import SpanPlan, f1, made_spans, near, shared, span_figures
 from labeling.watch.study import StudyConfig, collusion_draw, spam_draw, study
-from labeling.watch.watch import WatchConfig, run, watch
+from labeling.watch.watch import WatchConfig, rows, run
 
 
 def test_crowds_are_what_the_plan_says() -> None:
@@ -112,20 +112,23 @@ def written(path: Path, spam: bool = True) -> Path:
     return path
 
 
-def test_the_command_flags_and_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_report_flags_and_is_written(tmp_path: Path) -> None:
     config = WatchConfig(written(tmp_path / "crowd.csv"), tmp_path / "out" / "watch.json")
-    watch(config)
-    report = read_manifest(tmp_path / "out" / "watch.json")
+    report = run(config)
+    assert read_manifest(tmp_path / "out" / "watch.json")["workers"] == report["workers"]
+    assert (report["config"]["annotations"], report["inputs"][0]["name"]) == ("crowd.csv", "crowd.csv")
     kinds = {(flag["kind"], name) for flag in report["flags"] for name in flag["workers"]}
     assert {name for kind, name in kinds if kind == "too fast"} == {f"w{n}" for n in range(6)}
     assert {name for kind, name in kinds if kind == "copying"} == {"w6", "w7", "w8"}
     assert report["workers"]["w20"]["answers"] > 50
     assert 0 <= report["workers"]["w20"]["knows_nothing"] < 0.5
-    shown = capsys.readouterr().out
-    assert "copying" in shown
-    assert "w6" in shown
+    headings, *flags = rows(report)
+    assert headings[0] == "flag"
+    assert {(row[0], name) for row in flags for name in row[1].split(", ")} == kinds
     with pytest.raises(OutputRefused):
         run(config)
+    with pytest.raises(ConfigError, match="--annotations"):
+        run(WatchConfig())
 
 
 def test_an_honest_table_has_no_flags(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy import Select, and_, bindparam, func, or_, select
 
 from labeling.store.database.schema import accounts, annotation_rows, tasks
+from labeling.store.records import Pool
 
 PAGE = 1000
 """Annotations in one read transaction."""
@@ -24,8 +25,9 @@ def _numbers() -> Select[Any]:
     )
 
 
-def _counted() -> Select[Any]:
-    """Of the annotations after the number `after` and up to `end` those that count, as things were at `upto`.
+def _counted(*pools: Pool) -> Select[Any]:
+    """Of the annotations after the number `after` and up to `end` those that count, as things were at `upto`:
+    answers to tasks in `main` or one of `pools`, and what answers no task.
 
     Subqueries are asked for values: of an EXISTS PostgreSQL would make a hash of all tasks, for every page.
     """
@@ -41,6 +43,7 @@ def _counted() -> Select[Any]:
         _LATER.c.id <= bindparam("upto"),
         _LATER.c.labeler == annotation_rows.c.labeler,
         _LATER.c.task.is_(None),
+        _LATER.c.codes == annotation_rows.c.codes,
         or_(
             _LATER.c.turn == annotation_rows.c.turn,
             and_(_LATER.c.turn.is_(None), annotation_rows.c.turn.is_(None)),
@@ -51,7 +54,12 @@ def _counted() -> Select[Any]:
         select(annotation_rows)
         .where(annotation_rows.c.id > bindparam("after"), annotation_rows.c.id <= bindparam("end"))
         .where(~banned.exists(), newer.scalar_subquery().is_(None))
-        .where(or_(and_(annotation_rows.c.task.is_(None), ~again.exists()), pool.scalar_subquery() == "main"))
+        .where(
+            or_(
+                and_(annotation_rows.c.task.is_(None), ~again.exists()),
+                pool.scalar_subquery().in_(("main", *pools)),
+            )
+        )
         .order_by(annotation_rows.c.id)
     )
 
@@ -61,3 +69,5 @@ OF_ALL = select(func.max(_numbers().subquery().c.id)), _counted()
 """The number that a page ends with, and what counts of the page; of all projects."""
 OF_PROJECT = select(func.max(_numbers().where(_THEIRS).subquery().c.id)), _counted().where(_THEIRS)
 """The same of one."""
+WITH_CONTROLS = _counted("control"), _counted("control").where(_THEIRS)
+"""What counts of a page of all projects and of one, if control tasks do."""

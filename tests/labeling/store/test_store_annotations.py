@@ -8,7 +8,6 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
-from labeling.annotation import Annotation
 from labeling.store import annotations, dialogues, drafts, leases, projects, tasks
 from labeling.store.database.refusals import Conflict, NotAllowed, StoreRefused
 from labeling.store.database.transactions import Store
@@ -152,17 +151,6 @@ def test_f9_no_silent_overwrite_in_a_race(store: Store, made: Any) -> None:
         assert [one.id for one in conflicts[-1].theirs] == [saved[-1].id]
         last = int(saved[-1].id)
     assert len(conflicts) == rounds
-
-
-def test_imports_come_once(store: Store, made: Any) -> None:
-    dialogues.add(store, "lea", [made.dialogue("d1")])
-    one = Annotation(id="7", dialogue_id="d1", labeler="w1", kind="crowd", codes=("C1",))
-    assert annotations.bring_in(store, "lea", [one], "toloka") == 1
-    assert annotations.bring_in(store, "lea", [one], "toloka") == 0
-    with pytest.raises(StoreRefused):
-        annotations.bring_in(store, "lea", [one.model_copy(update={"labeler": "w2"})], "toloka")
-    with pytest.raises(NotAllowed):
-        annotations.bring_in(store, "rob", [one], "elsewhere")
 
 
 def test_drafts_are_ones_own(store: Store) -> None:

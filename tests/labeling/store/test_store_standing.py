@@ -13,6 +13,7 @@ from labeling.store.database.refusals import NotAllowed, StoreRefused
 from labeling.store.database.transactions import Store
 from labeling.store.database.verify import verify
 from labeling.store.records import Account, Gold, NewTask, Project
+from labeling.transfer.incoming import bring_in
 
 RULES = rules.Rules(window=8, least=4, exam_least=4, exam_pass=0.45, exam_most=6, fast_s=2.0)
 
@@ -265,7 +266,7 @@ def test_what_is_counted(store: Store, made: Any, monkeypatch: Any) -> None:
     two = annotations.review(store, "rob", "x", "r2", ["C1"], [made.finding()], expected=int(one.id))
     other = annotations.review(store, "rob", "x", "r3", ["C1"], turn=1, expected=None)
     came = Annotation(id="7", dialogue_id="x", labeler="stranger", kind="crowd", codes=("C1",))
-    annotations.bring_in(store, "lea", [came], "toloka")
+    bring_in(store, "lea", [came], "toloka")
     found = list(annotations.counted(store, "rob"))
     assert len(found) == 6 + 2 + 1
     assert {first.id, one.id}.isdisjoint(each.id for each in found)

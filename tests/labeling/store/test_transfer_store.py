@@ -1,6 +1,7 @@
 """Files into the store and out again, on both databases: nothing twice, nothing unknown (bad input 43)."""
 
 import json
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,21 +12,25 @@ import pytest
 from detector.artifacts import described, write_manifest
 from detector.errors import ConfigError, OutputRefused, TooManyBad
 from detector.ingest.config import ReadConfig
-from detector.ingest.outcomes import Counts, Loaded
+from detector.ingest.outcomes import Counts, Loaded, Reject
 from detector.ingest.read import open_logs, read
 from detector.taxonomy import load
 from detector.verdict_files import manifest_path, verdict_line
+from labeling.annotation import Annotation
+from labeling.consensus.belief import believed
 from labeling.consensus.settle import SettleConfig, settle
 from labeling.dataset.inputs import read_annotations
 from labeling.dataset.making import DatasetConfig
 from labeling.platforms.import_labels import ImportConfig
 from labeling.store import annotations, dialogues, labels, leases, projects, tasks
 from labeling.store.database.refusals import NotAllowed, StoreRefused
-from labeling.store.database.transactions import Store
+from labeling.store.database.transactions import Store, Transaction, inside
 from labeling.store.records import Gold, NewTask, Project
+from labeling.transfer.incoming import bring_in
 from labeling.transfer.labels import bring_labels
 from labeling.transfer.logs import bring_logs, bring_verdicts
 from labeling.transfer.outgoing import export_annotations, export_dataset
+from labeling.transfer.rejects import SHOWN, Rejects, rejects_into
 
 SILENT: Callable[[int], None] = lambda done: None  # noqa: E731
 
@@ -40,8 +45,11 @@ def log(path: Path, n: int, extra: str = "") -> str:
 def test_logs_come_in_once_and_whole(store: Store, tmp_path: Path) -> None:
     path = log(tmp_path / "log.jsonl", 1203, '{"id": "bad"}\n')
     told: list[int] = []
-    first = bring_logs(store, "lea", [path], ReadConfig(), told.append)
-    assert (first.new, first.known, first.rejected.total(), told) == (1203, 0, 1, [1000, 1203])
+    with rejects_into(tmp_path / "folder" / "bad.jsonl") as bad:
+        first = bring_logs(store, "lea", [path], ReadConfig(), told.append, bad)
+    assert (first.new, first.known, bad.codes.total(), told) == (1203, 0, 1, [1000, 1203])
+    (row,) = map(json.loads, (tmp_path / "folder" / "bad.jsonl").read_text().splitlines())
+    assert (row["line"], row["path"], row["code"]) == (1204, bad.first[0].path, bad.first[0].code)
     again = bring_logs(store, "lea", [path], ReadConfig(), SILENT)
     assert (again.new, again.known) == (0, 1203)
     found = dialogues.read(store, "rob", "d7")[0]
@@ -107,13 +115,15 @@ def test_bad_input_43_is_rejected_on_every_way_in(filled: Store, made: Any, tmp_
     ]
     first = table(tmp_path / "first.csv", *good, *bad)
     told = bring_labels(filled, "lea", ImportConfig((first,), max_bad=1.0), "crowd", SILENT)
-    assert (told.taken, told.new, told.rejected) == (4, 4, 6)
-    assert [(one.line, one.code) for one in told.first] == [(line, "E_LABEL") for line in range(6, 12)]
+    assert (told.taken, told.new, told.rejects.codes.total()) == (4, 4, 6)
+    assert [(one.line, one.code) for one in told.rejects.first] == [
+        (line, "E_LABEL") for line in range(6, 12)
+    ]
     again = bring_labels(filled, "lea", ImportConfig((first,), max_bad=1.0), "crowd", SILENT)
-    assert (again.taken, again.new, again.rejected) == (4, 0, 6)
+    assert (again.taken, again.new, again.rejects.codes.total()) == (4, 0, 6)
     second = table(tmp_path / "second.csv", "d0/1/L1,ann,no", "d0/1/C1,ann,no")
     told = bring_labels(filled, "lea", ImportConfig((second,), max_bad=1.0), "crowd", SILENT)
-    assert (told.new, told.rejected, told.first[0].found) == (1, 1, "a second answer")
+    assert (told.new, told.rejects.codes.total(), told.rejects.first[0].found) == (1, 1, "a second answer")
     found = annotations.of_dialogue(filled, "rob", "d0")
     assert [(one.labeler, one.kind, one.codes, bool(one.findings)) for one in found] == [
         ("ann", "crowd", ("L1",), True), ("ben", "crowd", ("L1",), False), ("ann", "crowd", ("C1",), False),
@@ -140,8 +150,150 @@ def test_one_id_has_one_content(filled: Store, made: Any, tmp_path: Path) -> Non
     assert bring_labels(filled, "lea", ImportConfig((str(path),)), "old", SILENT).new == 2
     path.write_text(json.dumps({**row, "seconds": 4.0}) + "\n")
     told = bring_labels(filled, "lea", ImportConfig((str(path),), max_bad=1.0), "old", SILENT)
-    assert (told.new, told.rejected, told.first[0].found) == (0, 1, "an id again")
+    assert (told.new, told.rejects.codes.total(), told.rejects.first[0].found) == (0, 1, "an id again")
     assert bring_labels(filled, "lea", ImportConfig((str(path),)), "new", SILENT).new == 1
+
+
+def crowd_answer(name: str, labeler: str = "ann", **more: Any) -> Annotation:
+    return Annotation(**{
+        "id": name, "dialogue_id": "d0", "labeler": labeler, "kind": "crowd", "codes": ("C1",), "turn": 1, **more,
+    })  # fmt: skip
+
+
+def test_what_becomes_of_annotations_from_elsewhere(filled: Store) -> None:
+    projects.create(filled, "lea", Project(id="p", codes=("C1", "L1")))
+    projects.create(filled, "lea", Project(id="q", codes=("C1",)))
+    one = crowd_answer("7")
+    assert bring_in(filled, "lea", [one, one], "toloka", "p") == ("new", "known")
+    assert bring_in(filled, "lea", [one], "toloka", "q") == ("an answer of another project",)
+    assert bring_in(filled, "lea", [one], "toloka") == ("an answer of another project",)
+    other = crowd_answer("7", "ben")
+    assert bring_in(filled, "lea", [other], "toloka", "p") == ("an id again",)
+    assert bring_in(filled, "lea", [crowd_answer("8", codes=("C1", "T1"))], "toloka", "p") == (
+        "a code that is not asked",
+    )
+    again = [
+        crowd_answer("9"),
+        crowd_answer("10", turn=None),
+        crowd_answer("11", codes=("L1",)),
+        crowd_answer("12", turn=0),
+    ]
+    assert bring_in(filled, "lea", again, "toloka", "p", once=True) == (
+        "a second answer", "a second answer", "new", "new",
+    )  # fmt: skip
+    assert bring_in(filled, "lea", again[:1], "toloka", "p") == ("new",)
+    with pytest.raises(NotAllowed):
+        bring_in(filled, "rob", [one], "elsewhere")
+    with pytest.raises(StoreRefused, match="no such project"):
+        bring_in(filled, "lea", [one], "elsewhere", "z")
+    with pytest.raises(StoreRefused, match="no such dialogue"):
+        bring_in(filled, "lea", [crowd_answer("13", dialogue_id="d9")], "elsewhere")
+
+
+def test_of_two_imports_at_once_one_sees_what_the_other_brought(place: str, filled: Store) -> None:
+    """The first import has looked and written, and is held back before its commit; the second must wait."""
+    done, fates = threading.Event(), list[tuple[str, ...]]()
+
+    def second() -> None:
+        with Store.open(place) as own:
+            fates.append(bring_in(own, "lea", [crowd_answer("2")], "second", once=True))
+        done.set()
+
+    def first(transaction: Transaction) -> None:
+        fates.append(inside(bring_in)(transaction, "lea", [crowd_answer("1")], "first", once=True))
+        thread.start()
+        done.wait(0.5)
+
+    thread = threading.Thread(target=second)
+    filled.write(first)
+    thread.join(timeout=30)
+    assert fates == [("new",), ("a second answer",)]
+
+
+def test_two_imports_of_whole_files_bring_each_answer_once(
+    place: str, filled: Store, made: Any, tmp_path: Path
+) -> None:
+    dialogues.add(filled, "lea", [made.dialogue(f"e{i}") for i in range(150)])
+    rows = [f"e{i}/1/C1,{who},yes" for i in range(150) for who in ("ann", "ben")]
+    new: list[int] = []
+
+    def bring(source: str, path: str) -> None:
+        with Store.open(place) as own:
+            config = ImportConfig((path,), max_bad=1.0)
+            new.append(bring_labels(own, "lea", config, source, SILENT).new)
+
+    files = table(tmp_path / "one.csv", *rows), table(tmp_path / "two.csv", *reversed(rows))
+    threads = [threading.Thread(target=bring, args=(f"s{n}", path)) for n, path in enumerate(files)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(new) == len(list(annotations.counted(filled, "lea"))) == 300
+
+
+def test_labels_of_a_project_are_answers_to_what_it_asks(filled: Store, tmp_path: Path) -> None:
+    """They count in the project, in the store, and nowhere else; Prodigy does not say which codes it asked."""
+    projects.create(filled, "lea", Project(id="p", codes=("C1", "L1")))
+    projects.create(filled, "lea", Project(id="q", codes=("T1",)))
+    path = table(tmp_path / "t.csv", "d0/1/C1,ann,yes", "d0/1/L1,ann,no", "d0/1/T1,ann,no", "d1/1/C1,ben,no")
+    told = bring_labels(filled, "lea", ImportConfig((path,), max_bad=1.0), "crowd", SILENT, project="p")
+    assert (told.new, [(bad.line, bad.path) for bad in told.rejects.first]) == (3, [(4, "codes")])
+    for project, n in (("p", 3), ("q", 0), (None, 3)):
+        assert len(list(annotations.counted(filled, "rob", project))) == n
+    assert [projects.annotation_count(filled, "rob", name) for name in "pq"] == [3, 0]
+    assert {(one.dialogue, one.code) for one in believed(filled, "lea", "p", load())} == {
+        ("d0", "C1"), ("d0", "L1"), ("d1", "C1"),
+    }  # fmt: skip
+    assert export_annotations(filled, "rob", tmp_path / "a.jsonl", "p")["files"][0]["rows"] == 3
+    marked = {
+        "text": "Anything else?",
+        "spans": [],
+        "answer": "accept",
+        "_annotator_id": "ann",
+        "_task_hash": 1,
+    }
+    other = tmp_path / "prodigy.jsonl"
+    other.write_text(json.dumps({**marked, "meta": {"dialogue_id": "d2", "turn": 1}}) + "\n")
+    asked = bring_labels(filled, "lea", ImportConfig((str(other),)), "prodigy", SILENT, project="p")
+    assert asked.new == 1
+    assert annotations.of_dialogue(filled, "rob", "d2")[0].codes == ("C1", "L1")
+
+
+def test_answers_to_other_questions_about_a_turn_all_count(filled: Store, tmp_path: Path) -> None:
+    """A crowd table has a row for each code; a correction of ours comes in the place of the same questions."""
+    rows = ("d0/1/C1,ann,yes", "d0/1/L1,ann,yes", "d0/1/T1,ann,no", "d1/1/C1,ann,no")
+    path = table(tmp_path / "t.csv", *rows)
+    bring_labels(filled, "lea", ImportConfig((path,)), "crowd", SILENT)
+    assert [one.codes[0] for one in annotations.counted(filled, "lea")] == ["C1", "L1", "T1", "C1"]
+    bring_in(filled, "lea", [crowd_answer("corrected")], "ours")
+    found = list(annotations.counted(filled, "lea"))
+    assert [(one.codes[0], bool(one.findings)) for one in found] == [
+        ("L1", True), ("T1", False), ("C1", False), ("C1", False),
+    ]  # fmt: skip
+
+
+def test_rejects_are_kept_when_too_many_end_the_job(tmp_path: Path) -> None:
+    bad = Reject("log.jsonl", 3, 90, "turns", "E_TYPE", "text", "a list")
+    found: list[Rejects] = []
+
+    def job() -> None:
+        with rejects_into(tmp_path / "bad.jsonl") as rejects:
+            found.append(rejects)
+            for _ in range(SHOWN + 2):
+                rejects.add(bad)
+            raise TooManyBad("E_TOO_MANY_BAD", "so it is")
+
+    with pytest.raises(TooManyBad):
+        job()
+    (rejects,) = found
+    assert (len(rejects.first), rejects.codes) == (SHOWN, {"E_TYPE": SHOWN + 2})
+    rows = [json.loads(line) for line in (tmp_path / "bad.jsonl").read_text().splitlines()]
+    assert rows == [bad.as_json()] * (SHOWN + 2)
+    with pytest.raises(OutputRefused), rejects_into(tmp_path / "bad.jsonl"):
+        pass
+    with pytest.raises(ConfigError), rejects_into(tmp_path / "other.jsonl"):
+        raise ConfigError("E_OPTION", "something else went wrong")
+    assert not (tmp_path / "other.jsonl").exists()
 
 
 @pytest.fixture
@@ -172,7 +324,7 @@ def test_annotations_go_out_and_come_into_another_store(answered: Store, made: A
     with pytest.raises(NotAllowed):
         export_annotations(answered, "ann", tmp_path / "b.jsonl", "p")
     told = bring_labels(answered, "lea", ImportConfig((str(out),)), "other", SILENT)
-    assert (told.new, told.rejected) == (6, 0)
+    assert (told.new, told.rejects.codes.total()) == (6, 0)
 
 
 def test_a_dataset_straight_from_the_store(answered: Store, made: Any, tmp_path: Path) -> None:

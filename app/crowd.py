@@ -1,0 +1,102 @@
+"""``dialint label agreement|watch|quality``: what answers tell of the people who gave them.
+
+From files, or of the answers in a store, so that nobody has to export them first.
+"""
+
+from __future__ import annotations
+
+from app.acting import DEFAULT, Acting, OwnTaxonomy, from_files
+from app.saying import say, say_table
+from labeling.agreement.report import AgreementConfig
+from labeling.quality.report import QualityConfig
+from labeling.watch.watch import WatchConfig
+
+AGREEMENT, WATCH, QUALITY = AgreementConfig(), WatchConfig(), QualityConfig()
+
+
+def agreement(
+    *,
+    config: AgreementConfig = AGREEMENT,
+    project: str | None = None,
+    taxonomy: OwnTaxonomy = None,
+    acting: Acting = DEFAULT,
+) -> int:
+    """Say how far people agree: alpha, kappas, agreement on each label and the human ceiling.
+
+    Of a crowd table with --annotations, else of the store.
+
+    Parameters
+    ----------
+    project
+        Answers of this project only; of the store.
+    """
+    from labeling.agreement.report import rows, run
+
+    if from_files(project, config.annotations):
+        report = run(config)
+    else:
+        from detector.taxonomy import load
+        from labeling.quality.stored import tables_in
+
+        with acting.open() as (store, actor):
+            report = run(config, lambda: tables_in(store, actor, project, load(taxonomy)))
+    headings, *lines = rows(report)
+    say_table(headings, lines)
+    return 0
+
+
+def watch(
+    *,
+    config: WatchConfig = WATCH,
+    project: str | None = None,
+    taxonomy: OwnTaxonomy = None,
+    acting: Acting = DEFAULT,
+) -> int:
+    """Find workers who answer blindly, too fast, or from one another's sheet.
+
+    In a crowd table with --annotations, else in the store.
+
+    Parameters
+    ----------
+    project
+        Answers of this project only; of the store.
+    """
+    from labeling.watch.watch import rows, run
+
+    if from_files(project, config.annotations):
+        report = run(config)
+    else:
+        from detector.taxonomy import load
+        from labeling.quality.stored import work_in
+
+        with acting.open() as (store, actor):
+            report = run(config, lambda: work_in(store, actor, project, load(taxonomy)).crowd())
+    headings, *flags = rows(report)
+    if flags:
+        say_table(headings, flags)
+    say(f"{len(flags)} flags on {len(report['workers'])} workers")
+    return 0
+
+
+def quality(*, config: QualityConfig = QUALITY, project: str | None = None, acting: Acting = DEFAULT) -> int:
+    """Report on each labeler: accuracy, bias, speed, share of the work, cost, and what is suspicious.
+
+    From files, if --annotations and --dialogues are named, else of the store and its gold.
+
+    Parameters
+    ----------
+    project
+        Answers of this project only; of the store.
+    """
+    from labeling.quality.report import run
+    from labeling.quality.screen import show
+
+    if from_files(project, config.annotations, config.dialogues, config.gold):
+        report = run(config)
+    else:
+        from labeling.quality.stored import said_in
+
+        with acting.open() as (store, actor):
+            report = run(config, lambda: said_in(store, actor, project))
+    show(report)
+    return 0

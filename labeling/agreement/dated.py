@@ -1,0 +1,45 @@
+"""Answers about dialogues as crowd tables that know when each answer was given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from detector.records import Dialogue
+from labeling.annotation import Annotation, questions_in
+from labeling.consensus.gathering import ANYWHERE, Item, Known, gathered
+from labeling.truth.answers import Answers
+
+
+def dated(
+    annotations: Iterable[Annotation], dialogues: Mapping[str, Dialogue], of_dialogue: frozenset[str]
+) -> dict[str, Answers]:
+    """The crowd table of each code; of a person's several answers to a question the last counts, and its
+    time. Takes a stream, oldest first; `of_dialogue` are the codes of dialogue scope.
+
+    Raises:
+        KeyError: a dialogue that is not among `dialogues`.
+    """
+    times: dict[tuple[str, Item, str], float] = {}
+    known: dict[str, Known] = {}
+
+    def timed() -> Iterator[Annotation]:
+        for one in annotations:
+            if one.dialogue_id not in known:
+                known[one.dialogue_id] = Known.of(dialogues[one.dialogue_id], None)
+            if one.kind != "model":
+                at = float("nan") if one.at is None else one.at.timestamp()
+                for turn, code, _ in questions_in(one, known[one.dialogue_id].judged, of_dialogue):
+                    item = Item(one.dialogue_id, ANYWHERE if code in of_dialogue else turn)
+                    times[code, item, one.labeler] = at
+            yield one
+
+    found = gathered(timed(), known.__getitem__, of_dialogue)
+    tables = found.tables()
+    for code, table in tables.items():
+        said = found.codes[code].said.items()
+        at = [times[code, item, who] for item, votes in said for who in votes]  # as rows stand in the table
+        tables[code] = replace(table, at=np.array(at))
+    return tables

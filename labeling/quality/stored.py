@@ -1,0 +1,66 @@
+"""The answers in a store as the reports on people take them: of all whose work counts.
+
+Control tasks are work like any other here, and the best measure of it; truth is made without them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from detector.errors import ConfigError
+from detector.taxonomy import Taxonomy
+from labeling.agreement.dated import dated
+from labeling.annotation import Annotation
+from labeling.consensus.belief import whole
+from labeling.quality.gold import Gold
+from labeling.quality.workload import Workload, workload
+from labeling.store.annotations import counted
+from labeling.store.database.transactions import Store
+from labeling.store.dialogues import StoredDialogues
+from labeling.store.labels import all_gold
+from labeling.truth.answers import Answers
+
+
+def said_in(
+    store: Store, actor: str, project: str | None
+) -> tuple[Iterator[Annotation], StoredDialogues, Gold]:
+    """What was answered in a project or in the whole store, the dialogues, and what is known of them for
+    sure. Gold that good labelers contradict measures nobody.
+
+    Raises:
+        NotAllowed: the actor does not decide.
+    """
+    gold = {
+        (one.dialogue, one.turn, one.code): one.present
+        for one in all_gold(store, actor, retired=True)
+        if one.doubt is None
+    }
+    return counted(store, actor, project, controls=True), StoredDialogues(store), gold
+
+
+def work_in(store: Store, actor: str, project: str | None, taxonomy: Taxonomy) -> Workload:
+    """The work of all, in a project or in the whole store.
+
+    Raises:
+        NotAllowed: the actor does not review.
+        ConfigError: nobody has answered anything.
+    """
+    found = counted(store, actor, project, controls=True)
+    work = workload(found, StoredDialogues(store), whole(taxonomy))
+    if not work.answers.codes:
+        raise ConfigError("E_NO_RECORDS", f"no answers in {project or 'the store'} yet")
+    return work
+
+
+def tables_in(store: Store, actor: str, project: str | None, taxonomy: Taxonomy) -> dict[str, Answers]:
+    """The answers of a project or of the whole store by code, with their times; no control tasks, whose
+    items are chosen to be clear.
+
+    Raises:
+        NotAllowed: the actor does not review.
+        ConfigError: nobody has answered anything.
+    """
+    tables = dated(counted(store, actor, project), StoredDialogues(store), whole(taxonomy))
+    if not tables:
+        raise ConfigError("E_NO_RECORDS", f"no answers in {project or 'the store'} yet")
+    return tables

@@ -1,0 +1,99 @@
+"""Reports on people straight from the store, on both databases: what counts, when, and who may read it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from detector.errors import ConfigError
+from detector.taxonomy import load
+from labeling.agreement.report import AgreementConfig
+from labeling.agreement.report import run as agreement
+from labeling.annotation import Annotation
+from labeling.quality.report import QualityConfig
+from labeling.quality.report import run as quality
+from labeling.quality.stored import said_in, tables_in, work_in
+from labeling.store import annotations, dialogues, labels, leases, projects, tasks
+from labeling.store.crowd import exclusion
+from labeling.store.database.refusals import NotAllowed
+from labeling.store.database.transactions import Store
+from labeling.store.records import Gold, NewTask, Project
+from labeling.transfer.incoming import bring_in
+from labeling.watch.watch import WatchConfig
+from labeling.watch.watch import run as watch
+
+N = 24
+TAXONOMY = load()
+
+
+@pytest.fixture
+def answered(store: Store, made: Any) -> Store:
+    """ann and ben answer tasks of p, of which two are control tasks with gold; cem, who is banned, as well;
+    dot's answers come from elsewhere. ann is right in all, ben passes over what is there."""
+    names = [f"d{n}" for n in range(N)]
+    dialogues.add(store, "lea", [made.dialogue(name) for name in names])
+    projects.create(store, "lea", Project(id="p", codes=("C1",), overlap=3, control_share=0.5))
+    projects.create(store, "lea", Project(id="q", codes=("C1",)))
+    for name, present in (("d0", True), ("d1", False)):
+        known = Gold(dialogue=name, turn=1, code="C1", present=present, source="expert")
+        labels.set_gold(store, "eve", known)
+    new = [NewTask(dialogue=name, pool="control" if name in ("d0", "d1") else "main") for name in names]
+    tasks.add(store, "lea", "p", new)
+    for who in ("ann", "ben", "cem"):
+        while lease := leases.claim(store, who, "p"):
+            yes = who != "ben" and int(lease.dialogue[1:]) % 2 == 0
+            found = [made.finding()] if yes else []
+            annotations.submit(store, who, lease.task, lease.token, f"{who} {lease.task}", found, 9.0)
+    exclusion.ban(store, "lea", "cem", "guesses")
+    later = datetime.now(UTC) + timedelta(days=9)
+    came = [
+        Annotation(
+            id=name, dialogue_id=name, labeler="dot", kind="crowd", codes=("C1",),
+            findings=(made.finding(),), at=later,
+        )
+        for name in names[2:6]
+    ]  # fmt: skip
+    bring_in(store, "lea", came, "elsewhere")
+    return store
+
+
+def test_quality_has_control_tasks_and_the_gold_of_the_store(answered: Store) -> None:
+    report = quality(QualityConfig(), lambda: said_in(answered, "eve", "p"))
+    people = {each["name"]: each["overall"] for each in report["labelers"]}
+    assert set(people) == {"ann", "ben"}
+    n_controls = report["answers"] - 2 * (N - 2)
+    assert sum(each["accuracy"]["n"] for each in people.values()) == n_controls > 0
+    assert (report["gold"], report["inputs"]) == (2, [])
+    doubted = Gold(dialogue="d0", turn=1, code="C1", present=True, source="expert", doubt="contradicted")
+    labels.set_gold(answered, "eve", doubted)
+    assert quality(QualityConfig(), lambda: said_in(answered, "eve", None))["gold"] == 1
+    everybody = quality(QualityConfig(), lambda: said_in(answered, "eve", None))
+    assert {each["name"] for each in everybody["labelers"]} == {"ann", "ben", "dot"}
+    with pytest.raises(NotAllowed):
+        quality(QualityConfig(), lambda: said_in(answered, "rob", "p"))
+
+
+def test_the_watch_sees_times_and_sizes(answered: Store) -> None:
+    report = watch(WatchConfig(), lambda: work_in(answered, "rob", "p", TAXONOMY).crowd())
+    assert set(report["workers"]) == {"ann", "ben"}
+    assert report["workers"]["ann"]["median_seconds"] == pytest.approx(9)
+    assert report["workers"]["ann"]["timed"] == report["workers"]["ann"]["answers"] >= N - 2
+    with pytest.raises(NotAllowed):
+        watch(WatchConfig(), lambda: work_in(answered, "ann", "p", TAXONOMY).crowd())
+    with pytest.raises(ConfigError, match="no answers in q"):
+        watch(WatchConfig(), lambda: work_in(answered, "rob", "q", TAXONOMY).crowd())
+
+
+def test_agreement_knows_when_each_answer_was_given(answered: Store) -> None:
+    """ann and ben agree on the odd half of 22; four answers of dot come at another time."""
+    config = AgreementConfig(rounds=20)
+    figures = agreement(config, lambda: tables_in(answered, "rob", "p", TAXONOMY))["codes"]["C1"]
+    assert (figures["answers"], figures["tasks"], figures["labelers"]) == (44, 22, 2)
+    assert figures["specific_agreement"]["no"]["value"] == pytest.approx(22 / 33)
+    assert [period["answers"] for period in figures["periods"]] == [44]
+    whole = agreement(config, lambda: tables_in(answered, "rob", None, TAXONOMY))["codes"]["C1"]
+    assert [period["answers"] for period in whole["periods"]] == [44, 4]
+    with pytest.raises(ConfigError, match="no answers in q"):
+        agreement(config, lambda: tables_in(answered, "rob", "q", TAXONOMY))
