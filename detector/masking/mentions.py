@@ -9,7 +9,8 @@ from detector.masking.lexicon import COMMON_WORDS, GIVEN_NAMES, NAMES_TOO, NOT_N
 from detector.masking.spans import Found
 from detector.masking.view import View
 
-_WORD = re.compile(r"(?<![\w@.])[^\W\d_]+(?:['-][^\W\d_]+)*(?![\w@])")
+_WORD = re.compile(r"(?<![\w@.])[^\W\d_]+(?:['-](?!s(?!\w))[^\W\d_]+)*(?![\w@])")
+"""Without an 's at the end: Anna's parcel tells Anna's name."""
 _SENTENCE_START = re.compile(r"(?:^|[.!?\n])\W*$")
 
 

@@ -41,6 +41,15 @@ def test_later_mentions_of_a_name_are_masked() -> None:
     ]
 
 
+def test_a_possessive_tells_the_name_too() -> None:
+    assert texts(
+        "I am Anna Kowalska. Anna's parcel is late.", "Sorry, Anna’s parcel. Kowalska's? Ann's?"
+    ) == [
+        "I am [NAME_1]. [NAME_1]'s parcel is late.",
+        "Sorry, [NAME_1]’s parcel. [NAME_1]'s? Ann's?",
+    ]
+
+
 def test_a_name_that_is_a_word_does_not_swallow_the_word() -> None:
     masked = texts(
         "Hello", "My name is Will Young", "Will you hold, Will Young? Young people wait, so Will waits."

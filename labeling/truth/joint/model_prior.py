@@ -30,7 +30,7 @@ MAX_TRUST = 4.0
 """A model that tells shares of opinion, not of truth, deserves more than 1."""
 RIDGE = 10.0
 """How firmly trust is held near `TRUST`."""
-OWN_ITEMS = 10.0
+OWN_ITEMS = 3.0
 """Tasks that stand behind the model's own base rates."""
 STEPS = 3
 RAKINGS = 5
