@@ -61,3 +61,5 @@ OF_ALL = select(func.max(_numbers().subquery().c.id)), _counted()
 """The number that a page ends with, and what counts of the page; of all projects."""
 OF_PROJECT = select(func.max(_numbers().where(_THEIRS).subquery().c.id)), _counted().where(_THEIRS)
 """The same of one."""
+OF_THESE = _counted().where(_THEIRS, annotation_rows.c.id.in_(bindparam("ids", expanding=True)))
+"""Of the annotations of one project with these `ids` those that count."""
