@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
@@ -14,6 +15,11 @@ from labeling.adjudication.cases import AdjudicateConfig
 from labeling.consensus.asking import AskConfig
 from labeling.consensus.settle import SettleConfig
 from labeling.truth.aggregate import AggregateConfig
+
+if TYPE_CHECKING:
+    from detector.taxonomy import Taxonomy
+    from labeling.store.database.transactions import Store
+    from labeling.truth.overlap import Decision
 
 FILES, STORED = AggregateConfig(), SettleConfig()
 COUNT = AcceptConfig()
@@ -107,12 +113,29 @@ def ask(
     """End tasks that are sure enough, and ask for one answer more where they are not."""
     from detector.taxonomy import load
     from labeling.consensus.asking import ask as ask_again
-    from labeling.truth.overlap import Decision
 
     with acting.open() as (store, actor):
-        told = ask_again(store, actor, config, load(taxonomy))
-    say(
+        if config.follow:
+            _follow(store, actor, config, load(taxonomy))
+        else:
+            say(_decided(ask_again(store, actor, config, load(taxonomy))))
+    return 0
+
+
+def _follow(store: Store, actor: str, config: AskConfig, taxonomy: Taxonomy) -> None:
+    from app.stopping import until_stopped
+    from labeling.consensus.following import follow
+
+    with until_stopped() as rest:
+        for done in follow(store, actor, config, taxonomy, rest):
+            say(f"{'all tasks' if done.all else 'tasks with news'}: {_decided(done.told)}")
+    say("stopped; the same command goes on")
+
+
+def _decided(told: Mapping[Decision, int]) -> str:
+    from labeling.truth.overlap import Decision
+
+    return (
         f"{told[Decision.STOP]:,} tasks are sure, {told[Decision.ASK]:,} ask for one answer more, "
         f"{told[Decision.GIVE_UP]:,} are for experts"
     )
-    return 0

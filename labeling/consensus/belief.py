@@ -6,17 +6,16 @@ whole store; writes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from detector.errors import ConfigError
 from detector.taxonomy import Taxonomy
-from labeling.consensus.gathering import ANYWHERE, Gathered, Known, gathered
+from labeling.consensus.gathering import ANYWHERE, Gathered, Item, Known, gathered
 from labeling.store.annotations import counted
 from labeling.store.database.transactions import Store, Transaction
 from labeling.store.dialogues import content_of, verdict_on
 from labeling.store.labels import all_gold
-from labeling.store.records import Gold
 from labeling.truth.answers import Floats
 from labeling.truth.codes import posteriors
 
@@ -62,10 +61,9 @@ def believed(
         NotAllowed: the actor does not decide.
         ConfigError: nobody has answered anything.
     """
-    of_dialogue = whole(taxonomy)
-    gold = _gold(all_gold(store, actor, retired=True), of_dialogue)
+    known = Certainties.read(store, actor, taxonomy)
     found = answers_in(store, actor, project, taxonomy)
-    return [_certain(one, gold, of_dialogue) for one in beliefs(found, share_workers)]
+    return [known.instead_of(one) for one in beliefs(found, share_workers)]
 
 
 def answers_in(store: Store, actor: str, project: str | None, taxonomy: Taxonomy) -> Gathered:
@@ -75,9 +73,7 @@ def answers_in(store: Store, actor: str, project: str | None, taxonomy: Taxonomy
         NotAllowed: the actor does not review.
         ConfigError: nobody has answered anything.
     """
-    found = gathered(
-        counted(store, actor, project), lambda name: store.read(lambda t: _known(t, name)), whole(taxonomy)
-    )
+    found = gathered(counted(store, actor, project), known_in(store), whole(taxonomy))
     if not found.codes:
         raise ConfigError("E_NO_RECORDS", f"no answers in {project or 'the store'} yet")
     return found
@@ -86,6 +82,11 @@ def answers_in(store: Store, actor: str, project: str | None, taxonomy: Taxonomy
 def whole(taxonomy: Taxonomy) -> frozenset[str]:
     """Codes that are asked once a dialogue."""
     return frozenset(name for name, code in taxonomy.codes.items() if code.scope == "dialogue")
+
+
+def known_in(store: Store) -> Callable[[str], Known]:
+    """What the store knows of a dialogue, by name."""
+    return lambda name: store.read(lambda transaction: _known(transaction, name))
 
 
 def _known(transaction: Transaction, name: str) -> Known:
@@ -100,27 +101,45 @@ def beliefs(found: Gathered, share_workers: bool = False) -> Iterator[Belief]:
     models: dict[str, Floats] = {code: found.model(code) for code in tables}
     fitted = posteriors(tables, "joint", models, share_workers)
     for code, posterior in fitted.items():
-        answers = found.codes[code]
-        rows = zip(answers.said.items(), posterior.probabilities[:, 1], models[code][:, 1], strict=True)
-        for (item, votes), probability, model in rows:
-            turn, start, end = answers.place(item, found.known[item.dialogue].judged)
-            yield Belief(
-                item.dialogue, turn, code, float(probability), len(votes), sum(votes.values()),
-                None if model != model else float(model), False, start, end,
-            )  # fmt: skip
+        yield from told(found, code, found.codes[code].said, posterior.probabilities[:, 1], models[code])
 
 
-def _certain(one: Belief, gold: Mapping[tuple[str, int, str], bool], of_dialogue: frozenset[str]) -> Belief:
-    """The belief, or what is known for sure in its place."""
-    turn = ANYWHERE if one.code in of_dialogue else one.turn
-    present = gold.get((one.dialogue, turn, one.code))
-    return one if present is None else replace(one, probability=float(present), gold=True)
+def told(
+    found: Gathered, code: str, items: Iterable[Item], probabilities: Iterable[float], model: Floats
+) -> Iterator[Belief]:
+    """Beliefs of some items of a code; `model` as `Gathered.model` tells it of them."""
+    answers = found.codes[code]
+    for item, probability, said in zip(items, probabilities, model[:, 1], strict=True):
+        votes = answers.said[item]
+        turn, start, end = answers.place(item, found.known[item.dialogue].judged)
+        yield Belief(
+            item.dialogue, turn, code, float(probability), len(votes), sum(votes.values()),
+            None if said != said else float(said), False, start, end,
+        )  # fmt: skip
 
 
-def _gold(known: Iterable[Gold], of_dialogue: frozenset[str]) -> dict[tuple[str, int, str], bool]:
-    """Whether the error is there; a code of dialogue scope is, if it is in any turn."""
-    found: dict[tuple[str, int, str], bool] = {}
-    for one in known:
-        key = (one.dialogue, ANYWHERE if one.code in of_dialogue else one.turn, one.code)
-        found[key] = one.present or found.get(key, False)
-    return found
+@dataclass(frozen=True)
+class Certainties:
+    """What is known for sure: whether the error `code` is in a `turn` (or `ANYWHERE`) of a dialogue."""
+
+    present: Mapping[tuple[str, int, str], bool]
+    of_dialogue: frozenset[str]
+
+    @classmethod
+    def read(cls, store: Store, actor: str, taxonomy: Taxonomy) -> Certainties:
+        """All gold; a code of dialogue scope is there, if it is in any turn.
+
+        Raises:
+            NotAllowed: the actor does not decide.
+        """
+        of_dialogue, found = whole(taxonomy), dict[tuple[str, int, str], bool]()
+        for one in all_gold(store, actor, retired=True):
+            key = (one.dialogue, ANYWHERE if one.code in of_dialogue else one.turn, one.code)
+            found[key] = one.present or found.get(key, False)
+        return cls(found, of_dialogue)
+
+    def instead_of(self, one: Belief) -> Belief:
+        """The belief, or what is known for sure in its place."""
+        turn = ANYWHERE if one.code in self.of_dialogue else one.turn
+        present = self.present.get((one.dialogue, turn, one.code))
+        return one if present is None else replace(one, probability=float(present), gold=True)

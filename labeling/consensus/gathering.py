@@ -30,20 +30,26 @@ class Item(NamedTuple):
     dialogue: str
     turn: int
 
+    @property
+    def name(self) -> str:
+        """The name of the task in a code's crowd table."""
+        return f"{self.dialogue}/{self.turn}"
+
 
 @dataclass(frozen=True)
 class Known:
     """What must be known of a dialogue: the turns that can hold an error, and the model's
-    probabilities by turn and code, if it told them."""
+    probabilities by turn and code, if it told them, with its `release`."""
 
     judged: tuple[int, ...]
     probabilities: Mapping[int, Mapping[str, float]] | None
+    release: str | None = None
 
     @classmethod
     def of(cls, dialogue: Dialogue, verdict: Verdict | None) -> Known:
         """What `dialogue` and the verdict on it tell."""
         told = verdict.probabilities if verdict is not None and verdict.status == "scored" else None
-        return cls(judged_turns(dialogue), told)
+        return cls(judged_turns(dialogue), told, None if verdict is None else verdict.release)
 
     def probability(self, turn: int, code: str) -> float:
         """The model's, of a turn or, `ANYWHERE`, the highest of any; NaN where it is silent."""
@@ -70,7 +76,7 @@ class CodeAnswers:
         ]
         columns = np.array(rows, np.int32).reshape(-1, 3)
         task, worker, label = np.ascontiguousarray(columns.T)
-        names = tuple(f"{item.dialogue}/{item.turn}" for item in self.said)
+        names = tuple(item.name for item in self.said)
         return Answers(task, worker, label, names, tuple(workers), ANSWERS)
 
     def place(self, item: Item, judged: tuple[int, ...]) -> tuple[int, int | None, int | None]:
@@ -90,61 +96,73 @@ class CodeAnswers:
 class Gathered:
     """Answers by code, and all who gave any."""
 
-    codes: dict[str, CodeAnswers]
-    workers: dict[str, int]
-    known: dict[str, Known]
+    codes: dict[str, CodeAnswers] = field(default_factory=dict)
+    workers: dict[str, int] = field(default_factory=dict)
+    known: dict[str, Known] = field(default_factory=dict)
 
     def tables(self) -> dict[str, Answers]:
         """The crowd table of each code; all share the workers."""
         return {code: self.codes[code].table(self.workers) for code in sorted(self.codes)}
 
-    def model(self, code: str) -> Floats:
-        """The model's probabilities of no and yes, shape (items, 2), NaN where it is silent or seen."""
+    def model(self, code: str, items: Iterable[Item] | None = None) -> Floats:
+        """The model's probabilities of no and yes, shape (items, 2), NaN where it is silent or seen; of
+        all items of the code unless some are named."""
         answers = self.codes[code]
         yes = np.array(
             [
                 float("nan")
                 if item in answers.seen
                 else self.known[item.dialogue].probability(item.turn, code)
-                for item in answers.said
+                for item in (answers.said if items is None else items)
             ],
             float,
         )
         return np.column_stack([1.0 - yes, yes])
 
+    def take_in(
+        self, one: Annotation, known: Callable[[str], Known], of_dialogue: frozenset[str]
+    ) -> list[tuple[str, Item]]:
+        """Add an annotation, in the place of what this person answered before; the codes and items that it
+        is about. What a model said is passed over.
+
+        `known` is asked once for each dialogue. `of_dialogue` are the codes of dialogue scope.
+        """
+        if one.kind == "model":
+            return []
+        if one.dialogue_id not in self.known:
+            self.known[one.dialogue_id] = known(one.dialogue_id)
+        self.workers.setdefault(one.labeler, len(self.workers))
+        fresh = _spans(one, self.known[one.dialogue_id].judged, of_dialogue)
+        for (code, item), spans in fresh.items():
+            answers = self.codes.setdefault(code, CodeAnswers())
+            answers.said.setdefault(item, {})[one.labeler] = bool(spans)
+            if spans:
+                answers.spans.setdefault(item, {})[one.labeler] = spans
+            else:
+                answers.spans.get(item, {}).pop(one.labeler, None)
+            if one.seen_verdict:
+                answers.seen.add(item)
+        return list(fresh)
+
 
 def gathered(
     annotations: Iterable[Annotation], known: Callable[[str], Known], of_dialogue: frozenset[str]
 ) -> Gathered:
-    """All answers of people in `annotations`, oldest first; what a model said there is passed over.
-
-    `known` is asked once for each dialogue. `of_dialogue` are the codes of dialogue scope.
-    """
-    found = Gathered({}, {}, {})
+    """All answers of people in `annotations`, oldest first."""
+    found = Gathered()
     for one in annotations:
-        if one.kind == "model":
-            continue
-        if one.dialogue_id not in found.known:
-            found.known[one.dialogue_id] = known(one.dialogue_id)
-        _take_in(found, one, of_dialogue)
+        found.take_in(one, known, of_dialogue)
     return found
 
 
-def _take_in(found: Gathered, one: Annotation, of_dialogue: frozenset[str]) -> None:
-    found.workers.setdefault(one.labeler, len(found.workers))
-    judged = found.known[one.dialogue_id].judged
+def _spans(
+    one: Annotation, judged: tuple[int, ...], of_dialogue: frozenset[str]
+) -> dict[tuple[str, Item], list[tuple[int, int, int]]]:
+    """The questions that are answered, with the evidence (turn, start, end) where the answer is yes."""
     fresh: dict[tuple[str, Item], list[tuple[int, int, int]]] = {}
     for turn, code, findings in questions_in(one, judged, of_dialogue):
         if turn in judged:
             item = Item(one.dialogue_id, ANYWHERE if code in of_dialogue else turn)
             spans = fresh.setdefault((code, item), [])
             spans += [(finding.turn, finding.start, finding.end) for finding in findings]
-    for (code, item), spans in fresh.items():
-        answers = found.codes.setdefault(code, CodeAnswers())
-        answers.said.setdefault(item, {})[one.labeler] = bool(spans)
-        if spans:
-            answers.spans.setdefault(item, {})[one.labeler] = spans
-        else:
-            answers.spans.get(item, {}).pop(one.labeler, None)
-        if one.seen_verdict:
-            answers.seen.add(item)
+    return fresh

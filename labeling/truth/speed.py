@@ -77,9 +77,10 @@ def measured(answers: Answers, crowdkit: bool) -> dict[str, Any]:
         lambda: fitted(answers, None, Assumptions(300.0, "alike"))
     )
     found["joint, choosing them"], _ = _timed(lambda: chosen(answers))
-    running = Running(fit, answers)
-    rows = [(answers.tasks[n], f"new{n}", answers.labels[0]) for n in range(UPDATES)]
-    found["one new answer"] = _timed(lambda: [running.update([row]) for row in rows])[0] / UPDATES
+    found["running, from a fit"], running = _timed(lambda: Running(fit, answers))
+    rows = [(answers.tasks[n], f"new{n}", answers.labels[0]) for n in range(2 * UPDATES)]
+    found["one new answer"] = _timed(lambda: [running.update([row]) for row in rows[:UPDATES]])[0] / UPDATES
+    found[f"one of {UPDATES} at once"] = _timed(lambda: running.update(rows[UPDATES:]))[0] / UPDATES
     if crowdkit:
         found["crowd-kit dawid-skene"], theirs = _timed(lambda: crowdkit_dawid_skene(answers))
         found["times as fast"] = found["crowd-kit dawid-skene"] / found["dawid-skene"]

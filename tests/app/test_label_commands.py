@@ -7,6 +7,9 @@ import io
 import json
 import re
 import shutil
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -154,6 +157,34 @@ def test_the_whole_way(
     assert "open now" in dialint("label", "project", "open", "l")
 
 
+@pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT], ids=lambda one: one.name)
+def test_ask_follows_the_answers_until_it_is_told_to_stop(
+    dialint: Dialint, people: dict[str, str], tmp_path: Path, write_log: Callable[..., Path], signum: int
+) -> None:
+    dialint("import", "logs", write_log(8))
+    dialint("label", "project", "create", "l", "--codes", "C1", "--overlap", 1)
+    dialint("label", "plan", "--project", "l", "--n", 8)
+    command = ("label", "ask", "--project", "l", "--follow", "--every-s", "0.05", "--sure", "0.6")
+    with subprocess.Popen(
+        [sys.executable, "-m", "app.cli", *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        cwd=Path(__file__).parents[2],
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        begun = "all tasks: 0 tasks are sure, 0 ask for one answer more, 0 are for experts\n"
+        assert process.stdout.readline() == begun
+        answer(tmp_path, "l", {"ann": {"d0"}})
+        lines = [process.stdout.readline()]
+        while sum(int(number) for number in re.findall(r"(\d+) ask", " ".join(lines))) < 8:
+            lines.append(process.stdout.readline())
+            assert lines[-1], process.communicate()[1]
+        process.send_signal(signum)
+        out, error = process.communicate(timeout=60)
+    assert (process.returncode, error) == (0, "")
+    assert out.splitlines()[-1] == "stopped; the same command goes on"
+    answer(tmp_path, "l", {"ben": {"d0"}})
+    assert dialint(*command[:4], "--sure", "0.6").startswith("8 tasks are sure")
+
+
 def test_labels_come_into_the_store_or_a_file(
     dialint: Dialint, people: dict[str, str], tmp_path: Path, write_log: Callable[..., Path]
 ) -> None:
@@ -273,6 +304,8 @@ def test_accounts(dialint: Dialint, people: dict[str, str], tmp_path: Path, monk
         (("label", "aggregate", "--project", "p", "--everything"), "--everything"),
         (("label", "aggregate", "--annotations", "t.csv", "--project", "p"), "not by both"),
         (("label", "aggregate", "--project", "p", "--method", "mace"), "method is joint"),
+        (("label", "ask", "--project", "p", "--follow", "--every-s", "0"), "--every-s"),
+        (("label", "ask", "--project", "nothing", "--follow"), "no such project"),
         (("label", "status", "nothing"), "no such project"),
         (("label", "project", "create", "p", "--codes", "ZZ"), "ZZ"),
         (("label", "project", "create", "p", "--codes", "C1", "--overlap", "0"), "--overlap"),

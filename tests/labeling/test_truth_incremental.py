@@ -64,16 +64,52 @@ def test_new_tasks_begin_with_what_the_model_says() -> None:
     assert found["x"][0] > found["y"][0] + 0.05
 
 
+def test_a_second_answer_takes_the_place_of_the_first() -> None:
+    """To the same end as if it had never been given; while it stands it does count."""
+    crowd = simulated(PLAN)
+    late = np.arange(len(crowd.answers)) >= 7490
+    early, rows = crowd.answers.where(~late), names(crowd.answers.where(late))
+    fit = fitted(early, None, Assumptions(100.0, "alike"))
+    once, twice = Running(fit, early), Running(fit, early)
+    wrong = [(task, worker, "l0" if label != "l0" else "l1") for task, worker, label in rows]
+    twice.update(wrong)
+    twice.update(rows[:5])
+    twice.update(rows)
+    expected = once.update(rows)
+    assert all(np.abs(twice.probabilities(task) - p).max() < 0.005 for task, p in expected.items())
+    changed = Running(fit, early).update(wrong)
+    assert any(np.abs(changed[task] - p).max() > 0.05 for task, p in expected.items())
+
+
+def test_the_same_answer_again_changes_nothing() -> None:
+    crowd = simulated(PLAN)
+    running = Running(fitted(crowd.answers, None, Assumptions(100.0, "alike")), crowd.answers)
+    for _ in range(3):
+        found = running.update(names(crowd.answers)[:50])
+    again = running.update(names(crowd.answers)[:50])
+    assert all(again[task] == pytest.approx(found[task], abs=1e-4) for task in found)
+
+
+def test_the_model_may_take_back_what_it_said() -> None:
+    crowd = simulated(PLAN)
+    shares = np.full((1500, 3), 0.1)
+    shares[np.arange(1500), crowd.truth] = 0.8
+    running = Running(fitted(crowd.answers, shares, Assumptions(float("inf"), "alike")), crowd.answers)
+    silent, row = [float("nan")] * 3, [("x", "w1", "l0")]
+    never = running.update([("y", "w1", "l0")], {"y": silent})["y"]
+    said = running.update(row, {"x": (0.9, 0.05, 0.05)})["x"]
+    assert said[0] > never[0] + 0.05
+    assert running.update(row)["x"] == pytest.approx(said, abs=1e-3)
+    assert running.update(row, {"x": silent})["x"] == pytest.approx(never, abs=1e-3)
+
+
 def test_what_is_refused_leaves_no_trace() -> None:
     answers = from_rows([("t1", "a", "x"), ("t1", "b", "y"), ("t2", "a", "y")])
     running = Running(fitted(answers, None, Assumptions(float("inf"), "alike")), answers)
     before = running.probabilities("t1")
-    for rows in (
-        [("t1", "c", "x"), ("t1", "a", "x")],
-        [("t1", "c", "z")],
-        [("n", "c", "x"), ("n", "c", "y")],
-    ):
-        with pytest.raises(InputRefused, match="E_LABEL"):
-            running.update(rows)
+    with pytest.raises(InputRefused, match="E_LABEL"):
+        running.update([("t1", "c", "x"), ("new", "c", "z")])
     assert (running.probabilities("t1") == before).all()
+    with pytest.raises(KeyError):
+        running.probabilities("new")
     assert set(running.update([("t1", "c", "x")])) == {"t1"}

@@ -71,3 +71,5 @@ OF_PROJECT = select(func.max(_numbers().where(_THEIRS).subquery().c.id)), _count
 """The same of one."""
 WITH_CONTROLS = _counted("control"), _counted("control").where(_THEIRS)
 """What counts of a page of all projects and of one, if control tasks do."""
+OF_THESE = _counted().where(_THEIRS, annotation_rows.c.id.in_(bindparam("ids", expanding=True)))
+"""Of the annotations of one project with these `ids` those that count."""
