@@ -99,11 +99,12 @@ def test_a_correction_reopens_what_was_sure(filled: Store, made: Any) -> None:
     answer(filled, made, "ben", {"d1", "d2", "d3"})
     following = follower(filled)
     assert following.begin().told == {Decision.STOP: 12}
-    mine = next(one for one in annotations.own(filled, "ann") if one.dialogue_id == "d5")
+    mine = annotations.of_dialogue(filled, "rob", "d5")[0]
+    assert mine.labeler == "ann"
     annotations.correct(filled, "ann", int(mine.id), "changed", [made.finding()])
     assert following.step() == Round(False, Counter({Decision.ASK: 1}))
     assert wants(filled)["d5"] == 3
-    newest = next(one for one in annotations.own(filled, "ann") if one.dialogue_id == "d5")
+    newest = annotations.of_dialogue(filled, "rob", "d5")[-1]
     annotations.correct(filled, "ann", int(newest.id), "changed back")
     assert following.step().told[Decision.STOP] == 12
     assert wants(filled)["d5"] == 2
