@@ -16,7 +16,7 @@ from app.console.label import label_page
 from app.console.people import accounts_page
 from app.console.plain import inert
 from app.console.review import review_page
-from app.console.sign_in import must_change, password_page, sign_in_page, sign_out, signed_in
+from app.console.sign_in import password_page, sign_in_page, sign_out, signed_in
 from detector.errors import DialintError
 from labeling.store.database.transactions import Store
 from labeling.store.records import Account
@@ -57,12 +57,11 @@ def main() -> None:
 def _pages(account: Account) -> list[tuple[str, Callable[[Store, Account], None]]]:
     """What the account has in its navigation, first what it is for."""
     pages: list[tuple[str, Callable[[Store, Account], None]]] = []
-    if not must_change():
-        if may(account, "review"):
-            pages.append(("Review", review_page))
-        pages.append(("Label", label_page))
-        if may(account, "administer"):
-            pages.append(("Accounts", accounts_page))
+    if may(account, "review"):
+        pages.append(("Review", review_page))
+    pages.append(("Label", label_page))
+    if may(account, "administer"):
+        pages.append(("Accounts", accounts_page))
     return [*pages, ("Your account", password_page)]
 
 

@@ -19,6 +19,7 @@ from labeling.store.records import Account, NewTask, Project
 
 SCRIPT = app.console.main.__file__
 PASSWORD = "a long enough one"
+GIVEN = "once-for the first time"
 PEOPLE = {"ann": "labeler", "ben": "labeler", "rob": "reviewer", "ria": "reviewer", "lea": "lead"}
 HOSTILE = (
     "😀 <img src=x onerror=\"document.title='owned'\"> <script>document.title='owned'</script> "
@@ -56,9 +57,10 @@ def populate(place: str) -> None:
     """`d1` has one finding and the lower priority; `d2` two. `d3` and `hostile` are to be labeled blind."""
     upgrade(place)
     with Store.open(place) as store:
-        accounts.create_first(store, "ada", "once-for the first time")
+        accounts.create_first(store, "ada", GIVEN)
         for name, role in PEOPLE.items():
-            accounts.create(store, "ada", Account(id=name, role=role), PASSWORD)  # type: ignore[arg-type]
+            accounts.create(store, "ada", Account(id=name, role=role), GIVEN)  # type: ignore[arg-type]
+            accounts.choose_password(store, name, GIVEN, PASSWORD)
         found = [dialogue("d1"), dialogue("d2"), dialogue("d3"), dialogue("hostile", HOSTILE), dialogue("d5")]
         dialogues.add(store, "lea", found)
         said = [

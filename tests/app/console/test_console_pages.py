@@ -46,20 +46,34 @@ def test_too_many_wrong_passwords_have_to_wait(open_page: Open) -> None:
     assert page.labels == ["Sign in"]
 
 
-def test_a_one_time_password_opens_the_account_page_only(open_page: Open, store: Store) -> None:
-    once = "once-for the first time"
+def test_a_one_time_password_opens_nothing_but_the_choice_of_another(open_page: Open, store: Store) -> None:
+    once, own = "once-for the first time", "my very own word"
     page = open_page("ada", once)
     assert "Choose your own" in page.words
-    assert titles(page) == ["Your account"]
-    page.fill(
-        Password_now=once, New_password="once-again and again", New_password_again="once-again and again"
-    )
-    assert page.press("Change password").test.error
-    new = {"New_password": "my very own word", "New_password_again": "my very own word"}
-    page.fill(Password_now=once, **new).press("Change password")
+    assert page.labels == ["Change password", "Back"]
+    assert page.press("Back").labels == ["Sign in"]
+    page.fill(Name="ada", Password=once).press("Sign in")
+    for old, new, again, said in (
+        (once, once, once, "Choose another password"),
+        (once, "short", "short", "A password needs 12 characters"),
+        (once, own, "another long one", "The two new passwords differ"),
+        ("not the one", own, own, "The password now is wrong"),
+    ):
+        page.fill(Password_now=old, New_password=new, New_password_again=again).press("Change password")
+        assert said in page.test.error[0].value
+        assert titles(page) == ["Sign in"]
+    page.fill(Password_now=once, New_password=own, New_password_again=own).press("Change password")
     assert "Your password was changed." in page.words
     assert titles(page) == ["Review", "Label", "Accounts", "Your account"]
-    assert accounts.sign_in(store, "ada", "my very own word").role == "admin"
+    assert accounts.sign_in(store, "ada", own).role == "admin"
+
+
+def test_a_new_password_from_the_command_line_puts_the_old_owner_out(open_page: Open, store: Store) -> None:
+    page = open_page("rob")
+    accounts.set_password(store, "ada", "rob", "once-and not before")
+    page.press("Confirm")
+    assert page.labels == ["Sign in"]
+    assert "You were signed out." in page.words.replace("\\", "")
 
 
 def test_a_review_in_order_of_priority(open_page: Open, store: Store, saved: Saved) -> None:
