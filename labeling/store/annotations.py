@@ -17,16 +17,16 @@ from labeling.annotation import Annotation, Kind
 from labeling.store.crowd import counting
 from labeling.store.database.refusals import Conflict, NotAllowed, StoreRefused
 from labeling.store.database.schema import annotation_rows, leases, shares, verdicts
-from labeling.store.database.transactions import Store, Transaction, reading, writing
+from labeling.store.database.transactions import Store, Transaction, inside, reading, writing
 from labeling.store.database.upsert import adding
 from labeling.store.dialogues import MOST_PER_CALL
 from labeling.store.leases import holding
 from labeling.store.projects import existing
 from labeling.store.queue.settling import locked, settle
-from labeling.store.records import Account, Project
+from labeling.store.records import Account, Project, TaskView
 from labeling.store.rights import authorised, may
 from labeling.store.saving import known, lock_dialogue, save
-from labeling.store.tasks import annotation_of
+from labeling.store.tasks import annotation_of, view
 
 REVIEWING: tuple[Kind, ...] = ("reviewer", "expert", "appeal")
 
@@ -220,6 +220,19 @@ def own(transaction: Transaction, actor: str, n: int = 50) -> tuple[Annotation, 
     mine = select(annotation_rows).where(annotation_rows.c.labeler == actor)
     rows = transaction.run(mine.order_by(annotation_rows.c.id.desc()).limit(n))
     return tuple(annotation_of(row) for row in rows)
+
+
+@reading
+def last_in(transaction: Transaction, actor: str, project: str) -> tuple[TaskView, Annotation] | None:
+    """The actor's newest answer to a task of a project, and the task as blind as it was then, so that they
+    can take it back; none if they have answered none."""
+    authorised(transaction, actor, "label")
+    mine = (annotation_rows.c.labeler == actor, annotation_rows.c.project == project)
+    newest = select(annotation_rows).where(*mine).order_by(annotation_rows.c.id.desc()).limit(1)
+    row = transaction.run(newest).one_or_none()
+    return (
+        None if row is None else (inside(view)(transaction, actor, row.task, again=True), annotation_of(row))
+    )
 
 
 def counted(store: Store, actor: str, project: str | None = None) -> Iterator[Annotation]:

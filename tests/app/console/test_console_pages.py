@@ -143,6 +143,7 @@ def test_undo_is_a_correction(open_page: Open, saved: Saved) -> None:
     first, second = saved()
     assert second["supersedes"] == first["id"]
     assert [len(first["said"]), len(second["said"])] == [2, 1]
+    assert second["seconds"] >= first["seconds"]
     assert "Dialogue d1" in page.words.replace("\\", "")  # the task that was in hand is in hand again
 
 
@@ -208,6 +209,68 @@ def test_nothing_wrong_here_is_one_click(open_page: Open, saved: Saved) -> None:
     (row,) = saved()
     assert row["said"] == []
     assert page.desk("label").item.task != row["task"]
+
+
+def test_a_label_is_taken_back_blind(open_page: Open, store: Store, saved: Saved) -> None:
+    page = open_page("ann").press("Undo my last answer")
+    assert "You have no answer here to take back." in page.words.replace("\\", "")
+    page.press("No", 1).choose("Select words, or a whole turn", 1).choose("Error", "C1").press("Add finding")
+    page.press("Save and next")
+    other = leases.claim(store, "ben", "to label")
+    assert other is not None
+    annotations.submit(store, "ben", other.task, other.token, "his", [])
+    in_hand = page.desk("label").item.task
+    page.press("Undo my last answer")
+    words = page.words.replace("\\", "").replace("**", "")
+    assert "You are changing your last answer." in words
+    assert "C1 Question ignored: yes ✓" in words
+    assert "T1 Rude or blaming: no ✗" in words
+    assert "Read it all first." in words
+    for trace in ("model-7", "91 %", "ben", "d3"):
+        assert trace not in words
+    again = page.desk("label").item
+    assert (again.verdict, again.blind, again.dialogue.agent) == (None, True, None)
+    assert page.enabled("Save and next")
+    page.press("Remove").press("No", 0).press("Save and next")
+    first, _, second = saved()
+    assert (second["supersedes"], second["task"], second["labeler"]) == (first["id"], first["task"], "ann")
+    assert [len(first["said"]), len(second["said"])] == [1, 0]
+    assert (second["kind"], second["seen_verdict"]) == ("crowd", False)
+    assert page.desk("label").item.task == in_hand  # the task that was in hand is in hand again
+    page.press("Undo my last answer").press("Leave my answer as it was")
+    assert len(saved()) == 3
+
+
+def test_a_half_made_correction_is_found_again_after_a_reload(open_page: Open, saved: Saved) -> None:
+    open_page("ann").press("Nothing wrong here").press("Undo my last answer").press("Yes", 0)
+    again = open_page("ann").press("Undo my last answer")
+    assert "Your draft was found again." in again.words.replace("\\", "")
+    assert "yes, but mark where" in again.words
+    assert len(saved()) == 1
+
+
+def test_an_old_label_is_not_taken_back(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = open_page("ann").press("Nothing wrong here")
+    monkeypatch.setattr(work, "SITTING_S", -1.0)
+    assert "You have no answer here" in page.press("Undo my last answer").words.replace("\\", "")
+
+
+def test_a_correction_in_two_windows_is_saved_once(open_page: Open, saved: Saved) -> None:
+    first = open_page("ann").press("Nothing wrong here").press("Undo my last answer")
+    second = open_page("ann").press("Undo my last answer")
+    first.press("Save and next")
+    second.choose("Select words, or a whole turn", 1).choose("Error", "C1").press("Add finding")
+    assert "stored already" in second.press("Save and next").words
+    assert [row["said"] for row in saved()] == [[], []]
+
+
+def test_the_last_answer_on_the_last_item_can_be_taken_back(open_page: Open, saved: Saved) -> None:
+    page = open_page("ann")
+    for _ in range(3):
+        page.press("Nothing wrong here")
+    assert "Nothing is waiting for you in this project." in page.words.replace("\\", "")
+    page.press("Undo my last answer").press("Save and next")
+    assert [row["supersedes"] for row in saved()] == [None, None, None, 3]
 
 
 def test_a_draft_is_found_again_after_a_reload(open_page: Open, saved: Saved) -> None:

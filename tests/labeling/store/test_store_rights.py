@@ -26,6 +26,7 @@ OPERATIONS: dict[str, tuple[str, Callable[[Store, str, Any], object]]] = {
     "claim": ("labeler", lambda s, a, m: leases.claim(s, a, "p")),
     "list projects": ("labeler", lambda s, a, m: projects.listed(s, a)),
     "see a dialogue": ("reviewer", lambda s, a, m: dialogues.read(s, a, "d1")),
+    "see one's last answer": ("labeler", lambda s, a, m: annotations.last_in(s, a, "p")),
     "see a task": ("reviewer", lambda s, a, m: tasks.view(s, a, 1)),
     "see answers": ("reviewer", lambda s, a, m: annotations.of_dialogue(s, a, "d1")),
     "see counts": ("reviewer", lambda s, a, m: tasks.queue_counts(s, a, "p")),
