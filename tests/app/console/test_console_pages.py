@@ -18,7 +18,7 @@ from labeling.store.database.schema import leases as lease_rows
 from labeling.store.database.transactions import Store
 from labeling.store.records import Account
 
-PASSWORD = "a long enough one"
+PASSWORD, GIVEN = "a long enough one", "once-for the first time"
 Open = Callable[..., Any]
 Saved = Callable[[], list[dict[str, Any]]]
 
@@ -47,7 +47,7 @@ def test_too_many_wrong_passwords_have_to_wait(open_page: Open) -> None:
 
 
 def test_a_one_time_password_opens_nothing_but_the_choice_of_another(open_page: Open, store: Store) -> None:
-    once, own = "once-for the first time", "my very own word"
+    once, own = GIVEN, "my very own word"
     page = open_page("ada", once)
     assert "Choose your own" in page.words
     assert page.labels == ["Change password", "Back"]
@@ -74,6 +74,37 @@ def test_a_new_password_from_the_command_line_puts_the_old_owner_out(open_page: 
     page.press("Confirm")
     assert page.labels == ["Sign in"]
     assert "You were signed out." in page.words.replace("\\", "")
+
+
+@pytest.mark.parametrize("place", ["sqlite", "postgresql"], indirect=True)
+def test_a_walk_through_every_page(open_page: Open, store: Store, saved: Saved) -> None:
+    page = open_page("rob").press("Confirm").press("Reject", 1).press("Save and next")
+    page.press("Undo my last answer").press("Confirm", 1).press("Save and next").press("Skip…")
+    page.press("Skip this task")
+    assert "hostile" in page.words
+
+    page = open_page("ann").press("No", 1)
+    page.choose("Select words, or a whole turn", 1).choose("Error", "C1").press("Add finding")
+    page.press("Save and next").press("Nothing wrong here")
+    page.press("Undo my last answer").press("Yes", 0)
+    again = open_page("ann").press("Undo my last answer")  # reloaded in the middle of the correction
+    again.press("No", 0).press("Save and next")
+
+    page = open_page("ada", GIVEN)
+    own = {"New_password": PASSWORD, "New_password_again": PASSWORD}
+    page.fill(Password_now=GIVEN, **own).press("Change password")
+    page.go("Accounts").fill(Name="new").press("Make account")
+    assert "new  once-" in page.words
+    page.fill(Account="ben", What="Close (suspend)").press("Do it")
+    page.go("Your account").fill(Password_now=PASSWORD, New_password="x", New_password_again="y")
+    assert "differ" in page.press("Change password").test.error[0].value
+
+    assert {each.id: each.status for each in accounts.listed(store, "ada")} == {
+        **dict.fromkeys(("ada", "ann", "lea", "new", "ria", "rob"), "active"), "ben": "suspended",
+    }  # fmt: skip
+    assert [(row["labeler"], row["supersedes"], len(row["said"])) for row in saved()] == [
+        ("rob", None, 1), ("rob", 1, 2), ("ann", None, 1), ("ann", None, 0), ("ann", 4, 0),
+    ]  # fmt: skip
 
 
 def test_a_review_in_order_of_priority(open_page: Open, store: Store, saved: Saved) -> None:
