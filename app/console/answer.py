@@ -149,9 +149,15 @@ def remove(answer: Answer, place: int) -> Answer:
 
 
 def say(answer: Answer, code: str, present: bool) -> Answer:
-    """Say whether a code is there. No takes the places marked for it away."""
-    choices = tuple(choice for choice in answer.choices if present or choice.finding.code != code)
-    return answer.model_copy(update={"choices": choices, "said": {**answer.said, code: present}})
+    """Say whether a code is there. Yes holds for the places that the model marked for it, where it did; no
+    takes all of its places away."""
+    choices = []
+    for choice in answer.choices:
+        if choice.finding.code != code:
+            choices.append(choice)
+        elif present:
+            choices.append(choice.model_copy(update={"state": "kept"}))
+    return answer.model_copy(update={"choices": tuple(choices), "said": {**answer.said, code: present}})
 
 
 def sealed(answer: Answer) -> Answer:

@@ -10,7 +10,7 @@ from app.console.answer import Answer, say, unanswered
 from app.console.desk import Desk, open_desk, pressed, save, show_dialogue, step
 from app.console.ending import other_ways, save_button, undo_button
 from app.console.finding_form import finding_form, remove_button
-from app.console.plain import explained, inert, named
+from app.console.plain import explained, inert, named, source_of
 from app.console.work import Item
 from detector.taxonomy import Taxonomy, load
 from labeling.store.database.transactions import Store
@@ -58,11 +58,10 @@ def _show_code(at: Desk, item: Item, answer: Answer, code: str, taxonomy: Taxono
     known = taxonomy.codes.get(code)
     if known is not None:
         st.caption(inert(known.test))
-        with st.expander("Definition and examples"):
-            st.markdown(explained(known))
     for place, choice in enumerate(answer.choices):
-        if choice.finding.code == code:
-            st.text(f"Turn {choice.finding.turn}: “{choice.finding.quote}”")
+        if choice.finding.code == code and choice.state != "rejected":
+            by = "" if choice.proposed is None else f", {source_of(choice.proposed, item.verdict)}"
+            st.text(f"Turn {choice.finding.turn}{by}: “{choice.finding.quote}”")
             remove_button(at, item, place)
     with st.container(horizontal=True):
         for present, word in ((True, "Yes"), (False, "No")):
@@ -70,6 +69,9 @@ def _show_code(at: Desk, item: Item, answer: Answer, code: str, taxonomy: Taxono
                 word, key=f"say:{at.n_shown}:{code}:{word}", type=pressed(_says(answer, code) is present),
                 on_click=step, args=(at, item, partial(say, code=code, present=present)),
             )  # fmt: skip
+        if known is not None:
+            with st.popover("What it means"):
+                st.markdown(explained(known))
 
 
 def _says(answer: Answer, code: str) -> bool | None:

@@ -107,6 +107,14 @@ def test_yes_needs_a_place_and_no_takes_it_away() -> None:
     assert say(answer, "C1", False).findings == ()
 
 
+def test_yes_confirms_what_the_model_marked_and_no_takes_it_away() -> None:
+    answer = begun(verdict(finding(), finding("T1")), ["C1", "T1"], None)
+    assert unanswered(answer, ["C1", "T1"]) == ("C1", "T1")
+    answer = say(say(answer, "C1", True), "T1", False)
+    assert unanswered(answer, ["C1", "T1"]) == ()
+    assert [each.code for each in answer.findings] == ["C1"]
+
+
 def test_what_is_sent_again_is_equal() -> None:
     once = sealed(Answer(key="k", seconds=3.0))
     later = sealed(once.model_copy(update={"seconds": 9.0}))

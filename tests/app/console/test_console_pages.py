@@ -12,11 +12,11 @@ from app.console.answer import sealed
 from app.console.desk import save
 from app.console.session import FREE_TRIES
 from detector.records import Verdict
-from labeling.store import accounts, annotations, dialogues, drafts, leases
+from labeling.store import accounts, annotations, dialogues, drafts, leases, projects, tasks
 from labeling.store.database.refusals import NotAllowed
 from labeling.store.database.schema import leases as lease_rows
 from labeling.store.database.transactions import Store
-from labeling.store.records import Account
+from labeling.store.records import Account, NewTask, Project
 
 PASSWORD, GIVEN = "a long enough one", "once-for the first time"
 Open = Callable[..., Any]
@@ -61,7 +61,7 @@ def test_a_one_time_password_opens_nothing_but_the_choice_of_another(open_page: 
     ):
         page.fill(Password_now=old, New_password=new, New_password_again=again).press("Change password")
         assert said in page.test.error[0].value
-        assert titles(page) == ["Sign in"]
+        assert page.labels == ["Change password", "Back"]
     page.fill(Password_now=once, New_password=own, New_password_again=own).press("Change password")
     assert "Your password was changed." in page.words
     assert titles(page) == ["Review", "Label", "Accounts", "Your account"]
@@ -233,6 +233,19 @@ def test_a_label_is_blind_and_says_yes_and_no(open_page: Open, saved: Saved) -> 
     page.press("Save and next")
     (row,) = saved()
     assert (row["said"], row["seen_verdict"], row["kind"]) == ([(1, "C1", "S2", 0, 14)], False, "crowd")
+
+
+def test_a_prelabelled_project_shows_what_the_model_says(open_page: Open, store: Store, saved: Saved) -> None:
+    shown = Project(id="a shown one", codes=("C1", "T1"), prelabelled=True)
+    projects.create(store, "lea", shown)
+    tasks.add(store, "lea", "a shown one", [NewTask(dialogue="d2")])
+    page = open_page("ann").choose("Project", "a shown one")
+    assert "Turn 1, 91 % (model-7): “Anything else?”" in page.words
+    page.press("Yes", 0).press("No", 1).press("Save and next")
+    page.press("Undo my last answer")
+    assert "Turn 3" not in page.words, "what was said not to be there is not shown again"
+    page.press("Save and next")
+    assert [(row["said"], row["seen_verdict"]) for row in saved()] == [([(1, "C1", "S2", 0, 14)], True)] * 2
 
 
 def test_nothing_wrong_here_is_one_click(open_page: Open, saved: Saved) -> None:
