@@ -1,13 +1,10 @@
-"""Passwords that somebody else made: good for one sign-in, after which the account chooses its own."""
+"""Passwords that somebody else makes; the store takes one for no more than choosing another."""
 
 from __future__ import annotations
 
 import secrets
 
-ONCE = "once-"
-"""How such a password begins; nobody may choose one that does."""
-
 
 def one_time_password() -> str:
-    """A new one, 96 random bits."""
-    return ONCE + secrets.token_hex(12)
+    """A new one, 96 random bits; it says itself what it is."""
+    return "once-" + secrets.token_hex(12)

@@ -15,6 +15,7 @@ from pydantic import Field
 from detector.masking import mask_dialogue
 from detector.records import JUDGED_ROLES, Dialogue, Finding, Record, Severity, Verdict
 from detector.taxonomy import Code
+from labeling.annotation import Annotation
 
 State = Literal["open", "kept", "rejected"]
 
@@ -70,13 +71,12 @@ def begun(verdict: Verdict | None, codes: Sequence[str], turn: int | None) -> An
     return Answer(key=uuid4().hex, choices=_proposals(verdict, codes, turn))
 
 
-def resumed(
-    found: Sequence[Finding], verdict: Verdict | None, codes: Sequence[str], turn: int | None
-) -> Answer:
-    """An answer that was given, to be changed: model findings missing in `found` were rejected."""
-    rest = list(found)
+def resumed(given: Annotation, verdict: Verdict | None) -> Answer:
+    """An answer that was given, to be changed: model findings missing in it were rejected. The time it took
+    goes on."""
+    rest = list(given.findings)
     choices = []
-    for choice in _proposals(verdict, codes, turn):
+    for choice in _proposals(verdict, given.codes, given.turn):
         theirs = _same(choice.finding, rest)
         if theirs is None:
             choices.append(choice.model_copy(update={"state": "rejected"}))
@@ -84,7 +84,9 @@ def resumed(
             rest.remove(theirs)
             choices.append(choice.model_copy(update={"state": "kept", "finding": theirs}))
     own = (Choice(finding=finding, state="kept") for finding in rest)
-    return Answer(key=uuid4().hex, choices=(*choices, *own))
+    found = {finding.code for finding in given.findings}
+    said = {code: code in found for code in given.codes}
+    return Answer(key=uuid4().hex, choices=(*choices, *own), said=said, seconds=given.seconds or 0.0)
 
 
 def _proposals(verdict: Verdict | None, codes: Sequence[str], turn: int | None) -> tuple[Choice, ...]:
@@ -147,9 +149,15 @@ def remove(answer: Answer, place: int) -> Answer:
 
 
 def say(answer: Answer, code: str, present: bool) -> Answer:
-    """Say whether a code is there. No takes the places marked for it away."""
-    choices = tuple(choice for choice in answer.choices if present or choice.finding.code != code)
-    return answer.model_copy(update={"choices": choices, "said": {**answer.said, code: present}})
+    """Say whether a code is there. Yes holds for the places that the model marked for it, where it did; no
+    takes all of its places away."""
+    choices = []
+    for choice in answer.choices:
+        if choice.finding.code != code:
+            choices.append(choice)
+        elif present:
+            choices.append(choice.model_copy(update={"state": "kept"}))
+    return answer.model_copy(update={"choices": tuple(choices), "said": {**answer.said, code: present}})
 
 
 def sealed(answer: Answer) -> Answer:

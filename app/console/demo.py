@@ -7,11 +7,12 @@ next demo. Everything else is thrown away with the store.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import get_args
 
 from app.console.plain import judged_codes
+from app.passwords import one_time_password
 from detector.artifacts import fingerprint, sha256_file
 from detector.errors import OutputRefused
 from detector.records import Dialogue, Label, Verdict
@@ -44,16 +45,13 @@ INSTRUCTIONS = (
 )
 
 
-def make_demo(place: str, verdicts: Sequence[Verdict] | None = None) -> dict[str, str]:
+def make_demo(place: str, verdicts: Sequence[Verdict] | None = None) -> dict[AccountRole, str]:
     """Make the store at `place`; names and passwords of its accounts. `verdicts` of the sample are made
     if they are not given."""
     upgrade(place)
-    people = {role: secrets.token_hex(8) for role in get_args(AccountRole)}
+    people: dict[AccountRole, str] = {role: secrets.token_hex(8) for role in get_args(AccountRole)}
     with Store.open(place) as store:
-        accounts.create_first(store, "admin", people["admin"])
-        for role, password in people.items():
-            if role != "admin":
-                accounts.create(store, "admin", Account(id=role, role=role), password)
+        _make_accounts(store, people)
         found = sample()
         dialogues.add(store, "lead", found)
         judged = sample_verdicts() if verdicts is None else verdicts
@@ -61,6 +59,16 @@ def make_demo(place: str, verdicts: Sequence[Verdict] | None = None) -> dict[str
         _make_review(store, judged)
         _make_label(store, found)
     return people
+
+
+def _make_accounts(store: Store, people: Mapping[AccountRole, str]) -> None:
+    """One for each role, named like it, with the password as its own: nobody has to choose one in a demo."""
+    given = one_time_password()
+    accounts.create_first(store, "admin", given)
+    for role, password in people.items():
+        if role != "admin":
+            accounts.create(store, "admin", Account(id=role, role=role), given)
+        accounts.choose_password(store, role, given, password)
 
 
 def sample() -> list[Dialogue]:

@@ -1,4 +1,4 @@
-"""The desk: the item in hand on a page, and what both working pages do with it.
+"""The desk: the item in hand on a page, and what the clicks of both working pages do with it.
 
 Streamlit's session state holds a desk for each page. Whatever it holds can be lost: the store has the
 lease and the draft, and `open_next` finds them again.
@@ -21,30 +21,24 @@ from app.console.plain import inert
 from app.console.work import Clash, Item, Watch
 from detector.errors import DialintError
 from labeling.annotation import Annotation
+from labeling.store import projects
 from labeling.store.database.refusals import NotAllowed, StaleLease, StoreRefused
 from labeling.store.database.transactions import Store
-from labeling.store.records import Account, Project
-
-SKIP_REASONS = (
-    "Not in my language",
-    "The text is broken or cut off",
-    "I cannot decide",
-    "I know the people in it",
-)
+from labeling.store.records import Account, Project, Purpose
 
 
 @dataclass
 class Desk:
-    """What lies on one page's desk."""
+    """What lies on one page's desk. `blind`: nobody else's word of it is shown there."""
 
     store: Store
     account: Account
+    blind: bool
     project: str | None = None
     item: Item | None = None
     answer: Answer | None = None
     selected: Place | None = None
     clash: Clash | None = None
-    focus: int | None = None
     skipping: bool = False
     notices: list[tuple[str, str]] = field(default_factory=list)
     watch: Watch = field(default_factory=Watch)
@@ -60,7 +54,7 @@ class Desk:
     def lay(self, taken: tuple[Item, Answer, bool] | None) -> None:
         """Put an item on the desk, or nothing."""
         self.item, self.answer = (None, None) if taken is None else taken[:2]
-        self.selected = self.clash = self.focus = None
+        self.selected = self.clash = None
         self.skipping = False
         self.watch = Watch()
         self.renewed_s = time.monotonic()
@@ -72,12 +66,26 @@ class Desk:
             self.note("info", told)
 
 
-def desk(page: str, store: Store, account: Account) -> Desk:
-    """The desk of a page, for this account."""
+def open_desk(
+    page: str, store: Store, account: Account, purposes: tuple[Purpose, ...], *, blind: bool
+) -> Desk:
+    """The desk of a page for this account, with the next task of an open project on it if there is any; what
+    there was to say is said, and the project asked for where there are several."""
+    at = _desk(page, store, account, blind)
+    known = projects.listed(store, account.id)
+    _choose_project(at, [each for each, state in known if each.purpose in purposes and state == "open"])
+    if at.item is None and at.project is not None:
+        with refusals(at):
+            at.lay(work.take(at.store, at.account.id, at.project, blind=blind))
+    _say_notices(at)
+    return at
+
+
+def _desk(page: str, store: Store, account: Account, blind: bool) -> Desk:
     name = f"desk:{page}"
     kept = st.session_state.get(name)
     if not isinstance(kept, Desk) or kept.account.id != account.id or kept.store is not store:
-        kept = st.session_state[name] = Desk(store, account)
+        kept = st.session_state[name] = Desk(store, account, blind)
     kept.account = account
     return kept
 
@@ -106,11 +114,11 @@ def refusals(at: Desk) -> Iterator[None]:
         at.note("error", f"That was not saved. {failed.message}. Your draft is kept; please try again.")
 
 
-def acted(at: Desk, changed: Answer, item: Item) -> None:
-    """Take a new draft: time spent is added, the draft is kept in the store, the lease stays alive."""
+def step(at: Desk, item: Item, change: Callable[[Answer], Answer]) -> None:
+    """Change the draft: time spent is added, the draft is kept in the store, the lease stays alive."""
     if at.item is not item or at.answer is None:
         return  # a click on what is no longer on the desk: it was answered by the click before
-    at.answer = _timed(at, changed)
+    at.answer = _timed(at, change(at.answer))
     with refusals(at):
         work.keep(at.store, at.account.id, item, at.answer)
         if time.monotonic() - at.renewed_s > work.RENEW_S:
@@ -152,11 +160,14 @@ def leave(at: Desk, item: Item, reason: str | None = None) -> None:
         at.lay(None)
 
 
-def open_next(at: Desk, *, blind: bool) -> None:
-    """Take the next task, if none is on the desk."""
-    if at.item is None and at.project is not None:
-        with refusals(at):
-            at.lay(work.take(at.store, at.account.id, at.project, blind=blind))
+def take_back(at: Desk) -> None:
+    """Take one's last answer up again; the task on the desk stays one's own and comes back after."""
+    with refusals(at):
+        taken = work.take_back(at.store, at.account.id, at.project or "", blind=at.blind)
+        if taken is None:
+            at.note("info", "You have no answer here to take back.")
+        else:
+            at.lay(taken)
 
 
 def pressed(chosen: bool) -> Literal["primary", "secondary"]:
@@ -164,15 +175,13 @@ def pressed(chosen: bool) -> Literal["primary", "secondary"]:
     return "primary" if chosen else "secondary"
 
 
-def say_notices(at: Desk) -> None:
-    """What was noted since the last time, at the top of the page."""
+def _say_notices(at: Desk) -> None:
     for kind, text in at.notices:
         {"success": st.success, "info": st.info, "warning": st.warning, "error": st.error}[kind](inert(text))
     at.notices = []
 
 
-def choose_project(at: Desk, open_projects: list[Project]) -> None:
-    """The project to work in; asked only if there are several."""
+def _choose_project(at: Desk, open_projects: list[Project]) -> None:
     names = [project.id for project in open_projects]
     if at.project not in names:
         at.project = names[0] if names else None
@@ -188,8 +197,8 @@ def _change(at: Desk, names: list[str]) -> None:
     at.lay(None)
 
 
-def show_dialogue(at: Desk, page: str) -> None:
-    """The dialogue with its marks; words selected in it are noted on the desk."""
+def show_dialogue(at: Desk, page: str, focus: int | None = None) -> None:
+    """The dialogue with its marks, the turn `focus` in view; words selected in it are noted on the desk."""
     item, answer = at.item, at.answer
     assert item is not None
     assert answer is not None
@@ -201,20 +210,4 @@ def show_dialogue(at: Desk, page: str) -> None:
         if place is not None and at.item is item:
             at.selected = place
 
-    draw(drawn(item.dialogue, item.turn, marks_of(answer, at.selected), at.focus, at.n_shown), key, selected)
-
-
-def skip_button(at: Desk, item: Item, key: str) -> None:
-    """Skip, with a reason."""
-    st.button("Skip…", key=f"skip:{key}", shortcut="K", width="stretch", on_click=_ask_why, args=(at,))
-    if not at.skipping:
-        return
-    with st.container(border=True):
-        reason = st.selectbox("Why?", SKIP_REASONS, key=f"why:{key}")
-        more = st.text_input("More, if you like", key=f"more:{key}", max_chars=200).strip()
-        said = f"{reason}: {more}" if more else reason
-        st.button("Skip this task", key=f"skipped:{key}", on_click=leave, args=(at, item, said))
-
-
-def _ask_why(at: Desk) -> None:
-    at.skipping = not at.skipping
+    draw(drawn(item.dialogue, item.turn, marks_of(answer, at.selected), focus, at.n_shown), key, selected)

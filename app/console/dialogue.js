@@ -66,6 +66,10 @@ export default function (component) {
     const top = list.scrollTop;
     list.replaceChildren(...data.turns.map(turnOf));
     list.scrollTop = data.shown === before.shown ? top : 0;
+    if (data.shown !== before.shown) {
+      const page = list.closest('[data-testid="stMain"]'); // it stands where the last answer was saved
+      if (page) page.scrollTop = 0;
+    }
     if (data.focus !== null && (data.focus !== before.focus || data.shown !== before.shown)) {
       const turn = list.querySelector('[data-turn="' + Number(data.focus) + '"]');
       if (turn) list.scrollTop = turn.offsetTop - list.offsetTop - 60;

@@ -1,13 +1,14 @@
-"""Adding a finding: the words selected in the dialogue, or a whole turn, and what is wrong with them."""
+"""A person's own findings: words selected in the dialogue, or a whole turn, and what is wrong there."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import streamlit as st
 
-from app.console.answer import Place, add, marked, place_in
-from app.console.desk import Desk, acted
+from app.console.answer import Place, add, marked, place_in, remove
+from app.console.desk import Desk, step
 from app.console.plain import coverage, inert, named, severity_name
 from app.console.work import Item
 from detector.records import Severity
@@ -72,8 +73,16 @@ def _clear(at: Desk) -> None:
 def _add(
     at: Desk, item: Item, place: Place | None, code: str | None, severity: Severity | None, taxonomy: Taxonomy
 ) -> None:
-    if place is None or code is None or severity is None or at.answer is None:
+    if place is None or code is None or severity is None:
         return
     finding = marked(item.dialogue, place, taxonomy.codes[code], severity)
     at.selected = None
-    acted(at, add(at.answer, finding), item)
+    step(at, item, partial(add, finding=finding))
+
+
+def remove_button(at: Desk, item: Item, place: int) -> None:
+    """Take the finding at `place` away."""
+    st.button(
+        "Remove", key=f"remove:{at.n_shown}:{place}",
+        on_click=step, args=(at, item, partial(remove, place=place)),
+    )  # fmt: skip

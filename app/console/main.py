@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
@@ -16,14 +17,21 @@ from app.console.label import label_page
 from app.console.people import accounts_page
 from app.console.plain import inert
 from app.console.review import review_page
-from app.console.sign_in import must_change, password_page, sign_in_page, sign_out, signed_in
+from app.console.sign_in import password_page, sign_in_page, sign_out, signed_in
 from detector.errors import DialintError
 from labeling.store.database.transactions import Store
 from labeling.store.records import Account
-from labeling.store.rights import may
+from labeling.store.rights import Right, may
 
-# less empty space around a page than Streamlit leaves; no docstring, as Streamlit's magic would print it
-STYLE = "<style>.stMainBlockContainer { padding: 3.5rem 2rem 1rem; }</style>"
+STYLE = Path(__file__).with_name("page.css")
+# by title: who has it in their navigation, and what shows it; the first that one has is where one begins
+# (no docstrings here: Streamlit's magic would print them)
+PAGES: dict[str, tuple[Right, Callable[[Store, Account], None]]] = {
+    "Review": ("review", review_page),
+    "Label": ("label", label_page),
+    "Accounts": ("administer", accounts_page),
+    "Your account": ("label", password_page),
+}
 
 
 @st.cache_resource(show_spinner=False)
@@ -39,9 +47,10 @@ def main() -> None:
         store = open_store(os.environ.get("DIALINT_STORE", ""))
         account = signed_in(store)
         if account is None:
-            st.navigation([st.Page(partial(sign_in_page, store), title="Sign in", url_path="sign-in")]).run()
+            _show_sign_in(store)
             return
-        pages = [_page(store, account, title, show) for title, show in _pages(account)]
+        own = [(title, show) for title, (right, show) in PAGES.items() if may(account, right)]
+        pages = [_page(partial(show, store, account), title) for title, show in own]
         chosen = st.navigation(pages, position="top")
         st.html(STYLE)
         with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"):
@@ -54,22 +63,14 @@ def main() -> None:
         st.error(inert(f"{failed.message} ({failed.code})"))
 
 
-def _pages(account: Account) -> list[tuple[str, Callable[[Store, Account], None]]]:
-    """What the account has in its navigation, first what it is for."""
-    pages: list[tuple[str, Callable[[Store, Account], None]]] = []
-    if not must_change():
-        if may(account, "review"):
-            pages.append(("Review", review_page))
-        pages.append(("Label", label_page))
-        if may(account, "administer"):
-            pages.append(("Accounts", accounts_page))
-    return [*pages, ("Your account", password_page)]
+def _show_sign_in(store: Store) -> None:
+    """At the address of any page, so that a reload comes back to it."""
+    show = partial(sign_in_page, store)
+    st.navigation([_page(show, title) for title in ("Sign in", *PAGES)], position="hidden").run()
 
 
-def _page(
-    store: Store, account: Account, title: str, show: Callable[[Store, Account], None]
-) -> StreamlitPage:
-    return st.Page(partial(show, store, account), title=title, url_path=title.lower().replace(" ", "-"))
+def _page(show: Callable[[], None], title: str) -> StreamlitPage:
+    return st.Page(show, title=title, url_path=title.lower().replace(" ", "-"))
 
 
 if __name__ == "__main__":

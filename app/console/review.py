@@ -2,66 +2,55 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from app.console import work
-from app.console.answer import Choice, change, decide, remove
-from app.console.desk import (
-    Desk,
-    acted,
-    choose_project,
-    desk,
-    leave,
-    open_next,
-    pressed,
-    refusals,
-    save,
-    say_notices,
-    show_dialogue,
-    skip_button,
-)
-from app.console.finding_form import finding_form
+from app.console.answer import Answer, Choice, State, change, decide
+from app.console.desk import Desk, leave, open_desk, pressed, save, show_dialogue, step
+from app.console.ending import other_ways, save_button, undo_button
+from app.console.finding_form import finding_form, remove_button
 from app.console.plain import inert, named, severity_name, source_of, verdict_line
 from app.console.work import Clash, Item
-from detector.records import Finding, Severity
+from detector.records import Finding
 from detector.taxonomy import Taxonomy, load
 from labeling.annotation import Annotation
-from labeling.store import projects, tasks
+from labeling.store import tasks
 from labeling.store.database.transactions import Store
 from labeling.store.records import Account
 
 STATE_WORDS = {"open": "Not decided", "kept": "Confirmed ✓", "rejected": "Rejected ✗"}
+DECISIONS: tuple[tuple[str, State, str], ...] = (("Confirm", "kept", "Y"), ("Reject", "rejected", "N"))
 
 
 def review_page(store: Store, account: Account) -> None:
     """Show the page to `account`."""
-    at = desk("review", store, account)
-    known = projects.listed(store, account.id)
-    choose_project(at, [each for each, state in known if each.purpose == "review" and state == "open"])
-    open_next(at, blind=False)
-    say_notices(at)
+    at = open_desk("review", store, account, ("review",), blind=False)
     if at.project is None:
         st.info("There is no open review project. A lead makes one.")
     elif at.item is None or at.answer is None:
         st.info("Nothing is waiting for you in this queue.")
-        _undo_button(at)
+        undo_button(at)
     elif at.clash is not None:
         _show_clash(at, at.clash)
     else:
-        _show_item(at, at.item)
+        _show_item(at, at.item, at.answer)
 
 
-def _show_item(at: Desk, item: Item) -> None:
+def _show_item(at: Desk, item: Item, answer: Answer) -> None:
     taxonomy = load()
+    current = next(iter(answer.undecided), None)
+    focus = None if current is None else answer.choices[current].finding.turn
     dialogue, panel = st.columns([11, 9], gap="medium")
     with dialogue:
         st.caption(inert(_where(at, item)))
-        show_dialogue(at, "review")
+        show_dialogue(at, "review", focus)
     with panel:
-        _show_findings(at, item, taxonomy)
+        _show_findings(at, item, answer, current, taxonomy)
         with st.expander("Add a finding", expanded=at.selected is not None):
             finding_form(at, item, item.codes, taxonomy, with_model=True)
-        _show_end(at, item)
+        _show_end(at, item, answer)
 
 
 def _where(at: Desk, item: Item) -> str:
@@ -71,13 +60,9 @@ def _where(at: Desk, item: Item) -> str:
     return f"Dialogue {item.dialogue.id}; {queue['open']} more in the queue"
 
 
-def _show_findings(at: Desk, item: Item, taxonomy: Taxonomy) -> None:
-    answer = at.answer
-    assert answer is not None
+def _show_findings(at: Desk, item: Item, answer: Answer, current: int | None, taxonomy: Taxonomy) -> None:
     n_proposed = sum(choice.proposed is not None for choice in answer.choices)
     st.caption(inert(verdict_line(item.verdict, n_proposed)))
-    current = next(iter(answer.undecided), None)
-    at.focus = None if current is None else answer.choices[current].finding.turn
     for place, choice in enumerate(answer.choices):
         with st.container(border=True):
             _show_card(at, item, place, choice, taxonomy, is_current=place == current)
@@ -99,19 +84,14 @@ def _show_card(
         st.text(finding.reason)
     with st.container(horizontal=True):
         if choice.proposed is None:
-            st.button("Remove", key=f"remove:{key}", on_click=_remove, args=(at, item, place))
+            remove_button(at, item, place)
         else:
-            keys: tuple[str | None, str | None] = ("Y", "N") if is_current else (None, None)
-            st.button(
-                "Confirm", key=f"keep:{key}:{is_current}", shortcut=keys[0],
-                type=pressed(choice.state == "kept"),
-                on_click=_decide, args=(at, item, place, "kept", is_current),
-            )  # fmt: skip
-            st.button(
-                "Reject", key=f"reject:{key}:{is_current}", shortcut=keys[1],
-                type=pressed(choice.state == "rejected"),
-                on_click=_decide, args=(at, item, place, "rejected", is_current),
-            )  # fmt: skip
+            for word, state, letter in DECISIONS:
+                decided = partial(_decided, place=place, state=state, by_key=is_current)
+                st.button(
+                    word, key=f"{state}:{key}:{is_current}", shortcut=letter if is_current else None,
+                    type=pressed(choice.state == state), on_click=step, args=(at, item, decided),
+                )  # fmt: skip
         with st.popover("Change"):
             _change_form(at, item, place, finding, taxonomy, key)
 
@@ -128,70 +108,25 @@ def _change_form(at: Desk, item: Item, place: int, finding: Finding, taxonomy: T
         "Severity", levels, index=levels.index(usual), format_func=lambda each: severity_name(each, taxonomy),
         key=f"level:{key}:{code}",
     )  # fmt: skip
-    st.button(
-        "Confirm as changed", key=f"change:{key}", on_click=_change, args=(at, item, place, code, severity)
-    )
+    changed = partial(change, place=place, code=taxonomy.codes[code], severity=severity)
+    st.button("Confirm as changed", key=f"change:{key}", on_click=step, args=(at, item, changed))
 
 
-def _decide(at: Desk, item: Item, place: int, state: str, by_key: bool) -> None:
+def _decided(answer: Answer, place: int, state: State, by_key: bool) -> Answer:
     """A key speaks of the first open finding only: struck twice, before the page has followed, it must not
     turn round what was just decided."""
-    if at.answer is not None and at.item is item:
-        if by_key and at.answer.choices[place].state != "open":
-            return
-        acted(at, decide(at.answer, place, "kept" if state == "kept" else "rejected"), item)
+    settled = by_key and answer.choices[place].state != "open"
+    return answer if settled else decide(answer, place, state)
 
 
-def _change(at: Desk, item: Item, place: int, code: str, severity: Severity) -> None:
-    if at.answer is not None and at.item is item:
-        acted(at, change(at.answer, place, load().codes[code], severity), item)
-
-
-def _remove(at: Desk, item: Item, place: int) -> None:
-    if at.answer is not None and at.item is item:
-        acted(at, remove(at.answer, place), item)
-
-
-def _show_end(at: Desk, item: Item) -> None:
-    """Save, skip, undo."""
-    answer = at.answer
-    assert answer is not None
-    left = len(answer.undecided)
+def _show_end(at: Desk, item: Item, answer: Answer) -> None:
+    left, n = len(answer.undecided), len(answer.findings)
     if left:
         st.caption(f"Decide {left} more finding{'s' if left > 1 else ''}, then save.")
     else:
-        n = len(answer.findings)
         st.caption("You say: nothing wrong here." if n == 0 else f"You say: {n} error{'s' if n > 1 else ''}.")
-    st.button(
-        "Save and next", key=f"save:{at.n_shown}", type="primary", shortcut="S",
-        disabled=left > 0, width="stretch", on_click=save, args=(at, item),
-    )  # fmt: skip
-    if item.supersedes is not None:
-        st.button("Leave my answer as it was", key=f"leave:{at.n_shown}", on_click=leave, args=(at, item))
-        return
-    skip_button(at, item, f"{at.n_shown}")
-    _undo_button(at)
-
-
-def _undo_button(at: Desk) -> None:
-    st.button(
-        "Undo my last answer",
-        key="undo:review",
-        shortcut="U",
-        width="stretch",
-        on_click=_undo,
-        args=(at,),
-    )
-
-
-def _undo(at: Desk) -> None:
-    """Take one's last answer up again; the task on the desk stays one's own and comes back after."""
-    with refusals(at):
-        taken = work.take_back(at.store, at.account.id)
-        if taken is None:
-            at.note("info", "You have no answer here to undo.")
-        else:
-            at.lay(taken)
+    save_button(at, item, ready=not left)
+    other_ways(at, item)
 
 
 def _show_clash(at: Desk, clash: Clash) -> None:

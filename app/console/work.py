@@ -9,6 +9,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -19,11 +21,14 @@ from labeling.store import annotations as answers
 from labeling.store import dialogues, drafts, leases, tasks
 from labeling.store.database.refusals import Conflict, NotAllowed, StaleLease
 from labeling.store.database.transactions import Store
+from labeling.store.records import TaskView
 
 AWAY_S = 120.0
 """A pause between two clicks counts as work up to here: the rest was spent elsewhere."""
 RENEW_S = 60.0
 """A lease is renewed by the first click after this long."""
+SITTING_S = 3600.0
+"""For this long a blind answer can be taken back: what was answered long ago may have been talked about."""
 LOOKED_BACK = 20
 """Own answers among which the last review is looked for."""
 
@@ -87,36 +92,40 @@ def take(store: Store, actor: str, project: str, *, blind: bool) -> tuple[Item, 
     if lease is None:
         return None
     view = tasks.view(store, actor, lease.task)
-    item = Item(
-        dialogue=view.dialogue,
-        codes=view.codes,
-        turn=view.turn,
-        verdict=view.verdict,
-        instructions=view.instructions,
-        task=lease.task,
-        token=lease.token,
-        blind=blind,
-    )
+    item = _item(view, task=lease.task, token=lease.token, blind=blind)
     return (item, *_drafted(store, actor, item, begun(item.verdict, item.codes, item.turn)))
 
 
-def take_back(store: Store, actor: str) -> tuple[Item, Answer, bool] | None:
-    """The actor's last answer to an item with the verdict in sight, to be corrected; none if their last
-    answers have no such. A blind answer is not taken back here: the verdict would be shown."""
-    last = last_review(store, actor)
-    return None if last is None else correction(store, actor, last)
+def _item(view: TaskView, **held: Any) -> Item:
+    return Item(view.dialogue, view.codes, view.turn, view.verdict, view.instructions, **held)
 
 
-def last_review(store: Store, actor: str) -> Annotation | None:
-    """The actor's newest answer that was given with the verdict in sight."""
-    return next((own for own in answers.own(store, actor, LOOKED_BACK) if own.seen_verdict), None)
+def take_back(store: Store, actor: str, project: str, *, blind: bool) -> tuple[Item, Answer, bool] | None:
+    """The actor's last answer, to be corrected; none if there is none to take back. `blind`: the last one in
+    this project and of this sitting, seen as it was then; else the last with the verdict in sight."""
+    found = _last_blind(store, actor, project) if blind else _last_review(store, actor)
+    if found is None:
+        return None
+    item, last = found
+    return (item, *_drafted(store, actor, item, resumed(last, item.verdict)))
 
 
-def correction(store: Store, actor: str, last: Annotation) -> tuple[Item, Answer, bool]:
-    """An item to correct the answer `last` of the actor."""
-    dialogue, verdict = dialogues.read(store, actor, last.dialogue_id)
-    item = Item(dialogue, last.codes, last.turn, verdict, supersedes=int(last.id))
-    return (item, *_drafted(store, actor, item, resumed(last.findings, verdict, last.codes, last.turn)))
+def _last_blind(store: Store, actor: str, project: str) -> tuple[Item, Annotation] | None:
+    found = answers.last_in(store, actor, project)
+    if found is None:
+        return None
+    view, last = found
+    if last.at is None or (datetime.now(UTC) - last.at).total_seconds() > SITTING_S:
+        return None
+    return _item(view, supersedes=int(last.id), blind=True), last
+
+
+def _last_review(store: Store, actor: str) -> tuple[Item, Annotation] | None:
+    for last in answers.own(store, actor, LOOKED_BACK):
+        if last.seen_verdict:
+            dialogue, verdict = dialogues.read(store, actor, last.dialogue_id)
+            return Item(dialogue, last.codes, last.turn, verdict, supersedes=int(last.id)), last
+    return None
 
 
 def _drafted(store: Store, actor: str, item: Item, fresh: Answer) -> tuple[Answer, bool]:
@@ -152,6 +161,7 @@ def send(store: Store, actor: str, item: Item, answer: Answer) -> Annotation | C
 
     Raises:
         StaleLease: the lease was lost, and nobody has answered in its place that the actor may see.
+        Conflict: a blind answer was corrected before; there is nothing to compare it with.
     """
     assert answer.sent is not None, "seal it first"
     found, seconds = answer.sent.findings, answer.sent.seconds
@@ -163,6 +173,8 @@ def send(store: Store, actor: str, item: Item, answer: Answer) -> Annotation | C
             assert item.token is not None, "a task is held by a lease"
             saved = answers.submit(store, actor, item.task, item.token, answer.key, found, seconds)
     except Conflict as conflict:
+        if item.blind:
+            raise
         return Clash(item, conflict.theirs, found, seconds, answer.key)
     except StaleLease:
         theirs = _answered(store, actor, item)

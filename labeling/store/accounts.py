@@ -1,14 +1,19 @@
-"""Accounts: who signs in, with which role, skills and status. Passwords are kept as argon2id only."""
+"""Accounts: who signs in, with which role, skills and status. Passwords are kept as argon2id only.
+
+A password that its owner did not choose (of a new account, or given later) opens nothing: all it is good
+for is to choose another one. The mark of that stands before its hash. Commands ask for no password (see
+the right of an account, `rights`), so the mark binds whoever signs in, not them.
+"""
 
 from __future__ import annotations
 
 from functools import cache
 from typing import Any
 
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import bindparam, func, insert, select, update
 
 from labeling.store.database.audit import canonical
-from labeling.store.database.refusals import NotAllowed, StoreRefused
+from labeling.store.database.refusals import MustChoose, NotAllowed, StoreRefused
 from labeling.store.database.schema import accounts, annotation_rows, leases, tasks
 from labeling.store.database.transactions import Store, Transaction, reading, writing
 from labeling.store.leases import give_back
@@ -16,11 +21,16 @@ from labeling.store.records import Account, Status
 from labeling.store.rights import ROLES, account_of, authorised
 
 MIN_PASSWORD = 12
+GIVEN = "given:"
+"""Before the hash of a password that its owner did not choose."""
+CLOSED = ("suspended", "banned")
+
+_HASH = select(accounts.c.password_hash).where(accounts.c.id == bindparam("id"))
 
 
 @writing()
 def create_first(transaction: Transaction, name: str, password: str) -> Account:
-    """Make the first account, an admin. No account acts: there is none.
+    """Make the first account, an admin, with a password for one time. No account acts: there is none.
 
     Raises:
         StoreRefused: there are accounts.
@@ -34,7 +44,7 @@ def create_first(transaction: Transaction, name: str, password: str) -> Account:
 
 @writing()
 def create(transaction: Transaction, actor: str, account: Account, password: str | None = None) -> Account:
-    """Make an account; without a password nobody can sign in to it.
+    """Make an account, with a password for one time; without one nobody can sign in to it.
 
     Raises:
         NotAllowed: the actor is no admin.
@@ -51,7 +61,7 @@ def _insert(transaction: Transaction, actor: str, account: Account, password: st
     row = {
         **account.model_dump(),
         "skills": canonical(sorted(account.skills)),
-        "password_hash": None if password is None else _hashed(password),
+        "password_hash": None if password is None else GIVEN + _hashed(password),
         "created_ms": transaction.now_ms,
     }
     transaction.run(insert(accounts), row)
@@ -60,45 +70,89 @@ def _insert(transaction: Transaction, actor: str, account: Account, password: st
 
 @writing(repeatable=True)
 def set_password(transaction: Transaction, actor: str, name: str, password: str) -> None:
-    """Change one's own password, or as an admin anybody's.
+    """Give oneself, or as an admin anybody, a new password for one time.
 
     Raises:
         NotAllowed: somebody else's.
         StoreRefused: too short.
     """
     changeable(transaction, actor, name, own=True)
-    hashed = _hashed(password)
-    transaction.run(update(accounts).where(accounts.c.id == name).values(password_hash=hashed))
+    given = GIVEN + _hashed(password)
+    transaction.run(update(accounts).where(accounts.c.id == name).values(password_hash=given))
     transaction.log(actor, "account.password", name)
 
 
+def choose_password(store: Store, name: str, old: str, new: str) -> Account:
+    """Choose one's own password, which signs in from now on.
+
+    Raises:
+        NotAllowed: `old` is wrong, or the account is closed: as for `sign_in`.
+        StoreRefused: too short, or the same again.
+    """
+    account, hashed = _proven(store, name, old)
+    if new == old:
+        raise StoreRefused("E_PASSWORD", "choose another password than the one before")
+    chosen = _hashed(new)
+
+    def put(transaction: Transaction) -> None:
+        mine = (accounts.c.id == name, accounts.c.password_hash.in_((hashed, chosen)))
+        if not transaction.run(update(accounts).where(*mine).values(password_hash=chosen)).rowcount:
+            raise _refused()  # somebody has given another one in the meantime
+        transaction.log(name, "account.password", name)
+
+    store.write(put, repeatable=True)
+    return account
+
+
 def sign_in(store: Store, name: str, password: str) -> Account:
-    """The account, if the password is right and the account may be used.
+    """The account, if the password is right and its owner's own, and the account may be used.
 
     Raises:
         NotAllowed: the same message whether the name or the password is wrong, after the same time.
+        MustChoose: the password is right, and was for one time.
+    """
+    account, hashed = _proven(store, name, password)
+    if hashed.startswith(GIVEN):
+        raise MustChoose("E_PASSWORD_ONCE", "this password was for one time: choose your own")
+    return account
+
+
+@reading
+def signed_in(transaction: Transaction, name: str) -> Account | None:
+    """The account of somebody who signed in before, as it is now; none if they would have to do it again:
+    it was closed, or somebody has given it another password."""
+    account = account_of(transaction, name)
+    if account is None or account.status in CLOSED:
+        return None
+    hashed = transaction.run(_HASH, {"id": name}).scalar_one()
+    return None if hashed is None or hashed.startswith(GIVEN) else account
+
+
+def _proven(store: Store, name: str, password: str) -> tuple[Account, str]:
+    """The account and the marked hash of its password, if that is the password.
+
+    Raises:
+        NotAllowed: it is not, there is no such account, or it is closed.
     """
     from argon2 import PasswordHasher
     from argon2.exceptions import Argon2Error, InvalidHashError
 
-    found = store.read(lambda transaction: _with_hash(transaction, name))
-    account, hashed = found if found else (None, None)
+    account, hashed = store.read(lambda transaction: _with_hash(transaction, name))
     try:
-        PasswordHasher().verify(hashed or _nobody(), password)
-        right = hashed is not None
+        PasswordHasher().verify((hashed or _nobody()).removeprefix(GIVEN), password)
     except (Argon2Error, InvalidHashError):
-        right = False
-    if account is None or not right or account.status in ("suspended", "banned"):
-        raise NotAllowed("E_SIGN_IN", "the name or the password is wrong, or the account is closed")
-    return account
-
-
-def _with_hash(transaction: Transaction, name: str) -> tuple[Account, str | None] | None:
-    account = account_of(transaction, name)
-    if account is None:
-        return None
-    hashed = transaction.run(select(accounts.c.password_hash).where(accounts.c.id == name)).scalar_one()
+        raise _refused() from None
+    if account is None or hashed is None or account.status in CLOSED:
+        raise _refused()
     return account, hashed
+
+
+def _refused() -> NotAllowed:
+    return NotAllowed("E_SIGN_IN", "the name or the password is wrong, or the account is closed")
+
+
+def _with_hash(transaction: Transaction, name: str) -> tuple[Account | None, str | None]:
+    return account_of(transaction, name), transaction.run(_HASH, {"id": name}).scalar_one_or_none()
 
 
 @cache
@@ -136,7 +190,7 @@ def put_status(transaction: Transaction, actor: str, name: str, status: Status, 
     last = select(func.coalesce(func.max(annotation_rows.c.id), 0)).scalar_subquery()
     changed = update(accounts).where(accounts.c.id == name).values(status=status, since=last)
     transaction.run(changed)
-    if status in ("suspended", "banned"):
+    if status in CLOSED:
         held = select(leases.c.task).where(leases.c.account == name, leases.c.state == "held")
         rows = transaction.run(
             select(tasks).where(tasks.c.id.in_(held)).order_by(tasks.c.id).with_for_update()

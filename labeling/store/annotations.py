@@ -18,16 +18,17 @@ from labeling.annotation import Annotation, Kind
 from labeling.store.crowd import counting
 from labeling.store.database.refusals import Conflict, NotAllowed
 from labeling.store.database.schema import annotation_rows, leases, shares, verdicts
-from labeling.store.database.transactions import Store, Transaction, reading, writing
+from labeling.store.database.transactions import Store, Transaction, inside, reading, writing
 from labeling.store.database.upsert import adding
 from labeling.store.leases import holding
 from labeling.store.masked_view import originals, told, view_for
 from labeling.store.projects import existing
 from labeling.store.queue.settling import locked, settle
-from labeling.store.records import Account, Project
+from labeling.store.records import Account, Project, TaskView
 from labeling.store.rights import authorised, may
 from labeling.store.saving import known, lock_dialogue, save
 from labeling.store.tasks import annotation_of
+from labeling.store.tasks import view as task_view
 
 REVIEWING: tuple[Kind, ...] = ("reviewer", "expert", "appeal")
 
@@ -205,6 +206,19 @@ def _told(transaction: Transaction, account: Account, row: Row[Any]) -> Annotati
     answer = annotation_of(row)
     view = view_for(transaction, account, row.project, row.dialogue) if answer.findings else None
     return told(account, view, row.task, answer)
+
+
+@reading
+def last_in(transaction: Transaction, actor: str, project: str) -> tuple[TaskView, Annotation] | None:
+    """The actor's newest answer to a task of a project, and the task as blind as it was then, so that they
+    can take it back; none if they have answered none."""
+    account = authorised(transaction, actor, "label")
+    mine = (annotation_rows.c.labeler == actor, annotation_rows.c.project == project)
+    to_tasks = select(annotation_rows).where(*mine, annotation_rows.c.task.is_not(None))
+    row = transaction.run(to_tasks.order_by(annotation_rows.c.id.desc()).limit(1)).one_or_none()
+    if row is None:
+        return None
+    return inside(task_view)(transaction, actor, row.task, again=True), _told(transaction, account, row)
 
 
 def counted(

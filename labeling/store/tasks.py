@@ -131,20 +131,22 @@ def queue_counts(transaction: Transaction, actor: str, project: str) -> dict[Poo
 
 
 @reading
-def view(transaction: Transaction, actor: str, task: int) -> TaskView:
+def view(transaction: Transaction, actor: str, task: int, *, again: bool = False) -> TaskView:
     """What the actor may see of a task. Blind for whoever holds it: no answers of others, nothing of how
     it was drawn, no agent's name, no metadata, and a verdict only if the project is pre-labelled. Labelers
     see turns and nothing else of the dialogue, with personal data as placeholders, unless the project says
     otherwise. Reviewers who do not hold it see verdict and answers.
 
+    `again`: what they saw of it when they answered it.
+
     Raises:
-        NotAllowed: the actor neither holds the task nor reviews.
+        NotAllowed: the actor neither holds the task nor reviews; or has not answered it, to see it `again`.
     """
     account = authorised(transaction, actor, "label")
     row = transaction.run(select(tasks).where(tasks.c.id == task)).one_or_none()
     held = select(leases.c.state).where(leases.c.task == task, leases.c.account == actor)
-    holds = transaction.run(held).scalar_one_or_none() == "held"
-    if row is None or not (holds or may(account, "review")):
+    holds = transaction.run(held).scalar_one_or_none() == ("answered" if again else "held")
+    if row is None or not (holds or (may(account, "review") and not again)):
         raise NotAllowed("E_RIGHT", f"{actor} has no right to see this task, or there is none")
     project = existing(transaction, row.project)
     verdict = verdict_on(transaction, row.dialogue) if project.prelabelled or not holds else None

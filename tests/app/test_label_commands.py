@@ -22,7 +22,7 @@ from detector.errors import ConfigError, DialintError
 from detector.records import Finding, Verdict
 from detector.verdict_files import manifest_path, verdict_line
 from labeling.store import accounts, annotations, leases, projects
-from labeling.store.database.refusals import NotAllowed
+from labeling.store.database.refusals import MustChoose, NotAllowed
 from labeling.store.database.transactions import Store
 
 SAID = "Let me look into"
@@ -273,7 +273,10 @@ def test_appeals_need_a_blind_project(dialint: Dialint, people: dict[str, str]) 
 
 def test_accounts(dialint: Dialint, people: dict[str, str], tmp_path: Path, monkeypatch: Any) -> None:
     with Store.open(str(tmp_path / "store.sqlite")) as store:
-        assert accounts.sign_in(store, "ann", people["ann"]).role == "labeler"
+        with pytest.raises(MustChoose):
+            accounts.sign_in(store, "ann", people["ann"])
+        accounts.choose_password(store, "ann", people["ann"], "one of my own")
+        assert accounts.sign_in(store, "ann", "one of my own").role == "labeler"
     assert len(set(people.values())) == 5
     assert "ann: labeler, active, g" in dialint("label", "account", "list")
     dialint("label", "account", "status", "ann", "suspended")
@@ -289,7 +292,7 @@ def test_accounts(dialint: Dialint, people: dict[str, str], tmp_path: Path, monk
         dialint("label", "account", "create", "x", "--role", "labeler")
     new = dialint("label", "account", "password", "ben", "--as", "ada").split()[-1]
     with Store.open(str(tmp_path / "store.sqlite")) as store:
-        assert accounts.sign_in(store, "ben", new).id == "ben"
+        assert accounts.choose_password(store, "ben", new, "one of my own").id == "ben"
     monkeypatch.delenv("DIALINT_ACCOUNT")
     with pytest.raises(ConfigError, match="DIALINT_ACCOUNT"):
         dialint("label", "status")

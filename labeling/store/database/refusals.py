@@ -3,6 +3,7 @@
     UserError
     └── StoreRefused         the store says no
         ├── NotAllowed       the account lacks the right
+        │   └── MustChoose   its password was for one time
         ├── StaleLease       the lease ran out and the task may be in other hands
         ├── Conflict         somebody saved the same item first; holds both values
         └── StoreDamaged     what is stored is not what was written
@@ -24,6 +25,10 @@ class StoreRefused(UserError):
 
 class NotAllowed(StoreRefused):
     """The acting account lacks the right, or is not active."""
+
+
+class MustChoose(NotAllowed):
+    """The password is right, but somebody else made it: its owner chooses one before anything else."""
 
 
 class StaleLease(StoreRefused):

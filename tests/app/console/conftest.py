@@ -19,6 +19,7 @@ from labeling.store.records import Account, NewTask, Project
 
 SCRIPT = app.console.main.__file__
 PASSWORD = "a long enough one"
+GIVEN = "once-for the first time"
 PEOPLE = {"ann": "labeler", "ben": "labeler", "rob": "reviewer", "ria": "reviewer", "lea": "lead"}
 HOSTILE = (
     "😀 <img src=x onerror=\"document.title='owned'\"> <script>document.title='owned'</script> "
@@ -56,9 +57,10 @@ def populate(place: str) -> None:
     """`d1` has one finding and the lower priority; `d2` two. `d3` and `hostile` are to be labeled blind."""
     upgrade(place)
     with Store.open(place) as store:
-        accounts.create_first(store, "ada", "once-for the first time")
+        accounts.create_first(store, "ada", GIVEN)
         for name, role in PEOPLE.items():
-            accounts.create(store, "ada", Account(id=name, role=role), PASSWORD)  # type: ignore[arg-type]
+            accounts.create(store, "ada", Account(id=name, role=role), GIVEN)  # type: ignore[arg-type]
+            accounts.choose_password(store, name, GIVEN, PASSWORD)
         found = [dialogue("d1"), dialogue("d2"), dialogue("d3"), dialogue("hostile", HOSTILE), dialogue("d5")]
         dialogues.add(store, "lea", found)
         said = [
@@ -87,7 +89,13 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def place(template: Path, tmp_path: Path) -> str:
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The store: SQLite, unless a test is parametrized with ``postgresql``."""
+    if getattr(request, "param", "sqlite") == "postgresql":
+        url = str(request.getfixturevalue("postgres").new())
+        populate(url)
+        return url
+    template = request.getfixturevalue("template")
     path = tmp_path / "store.sqlite"
     path.write_bytes(template.read_bytes())
     return str(path)
@@ -112,9 +120,18 @@ class Page:
         assert not self.test.exception, self.test.exception
         return self
 
-    def fill(self, **texts: str) -> "Page":
-        for label, text in texts.items():
-            next(each for each in self.test.text_input if each.label == label.replace("_", " ")).input(text)
+    def go(self, title: str) -> "Page":
+        """Choose a page in the navigation."""
+        known = self.test._registered_pages.items()
+        self.test._page_hash = next(key for key, info in known if info["page_name"] == title)
+        self.test.run()
+        return self
+
+    def fill(self, **values: str) -> "Page":
+        """Type into the fields of a form, or choose in its boxes."""
+        for label, value in values.items():
+            fields = [*self.test.text_input, *self.test.selectbox]
+            next(each for each in fields if each.label == label.replace("_", " ")).set_value(value)
         return self
 
     def choose(self, label: str, value: Any, nth: int = 0) -> "Page":
@@ -134,17 +151,8 @@ class Page:
     def words(self) -> str:
         """All that can be read but for the dialogue itself."""
         kinds = (
-            "markdown",
-            "caption",
-            "text",
-            "info",
-            "success",
-            "warning",
-            "error",
-            "title",
-            "subheader",
-            "code",
-        )
+            "markdown", "caption", "text", "info", "success", "warning", "error", "title", "subheader", "code",
+        )  # fmt: skip
         return "\n".join(str(each.value) for kind in kinds for each in self.test.get(kind))
 
     def desk(self, name: str) -> Any:

@@ -26,6 +26,7 @@ from app.console.session import FREE_TRIES, WAIT_S, Sessions
 from app.console.work import AWAY_S, Watch
 from detector.records import Dialogue, Finding, Turn, Verdict
 from detector.taxonomy import load
+from labeling.annotation import Annotation
 
 CODES = load().codes
 
@@ -80,13 +81,18 @@ def test_a_changed_code_loses_the_reason_of_the_other() -> None:
 
 def test_an_answer_is_taken_up_as_it_was_given() -> None:
     said = verdict(finding(), finding("T1", 6, 9), finding("U2", 10, 12))
-    codes = ["C1", "T1", "U2", "C2"]
+    codes = ("C1", "T1", "U2", "C2")
     first = begun(said, codes, None)
     first = decide(change(decide(first, 0, "kept"), 1, CODES["C2"], "S3"), 2, "rejected")
     own = marked(dialogue(), Place(turn=4, start=2, end=10), CODES["T1"], "S2")
     first = add(first, own)
-    again = resumed(first.findings, said, codes, None)
+    given = Annotation(
+        id="7", dialogue_id="d", labeler="ann", kind="reviewer", codes=codes, findings=first.findings, seconds=61
+    )  # fmt: skip
+    again = resumed(given, said)
     assert again.findings == first.findings
+    assert again.said == {"C1": True, "T1": True, "U2": False, "C2": True}
+    assert again.seconds == 61.0
     assert [choice.state for choice in again.choices] == ["kept", "kept", "rejected", "kept"]
     assert again.key != first.key
 
@@ -99,6 +105,14 @@ def test_yes_needs_a_place_and_no_takes_it_away() -> None:
     answer = add(answer, finding())
     assert unanswered(answer, ["C1", "T1"]) == ()
     assert say(answer, "C1", False).findings == ()
+
+
+def test_yes_confirms_what_the_model_marked_and_no_takes_it_away() -> None:
+    answer = begun(verdict(finding(), finding("T1")), ["C1", "T1"], None)
+    assert unanswered(answer, ["C1", "T1"]) == ("C1", "T1")
+    answer = say(say(answer, "C1", True), "T1", False)
+    assert unanswered(answer, ["C1", "T1"]) == ()
+    assert [each.code for each in answer.findings] == ["C1"]
 
 
 def test_what_is_sent_again_is_equal() -> None:

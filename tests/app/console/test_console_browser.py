@@ -189,6 +189,13 @@ SELECT = """([turn, words]) => {
 }"""
 
 
+SCROLL = """by => {
+  const page = document.querySelector('[data-testid="stMain"]');
+  page.scrollTop += by;
+  return page.scrollTop;
+}"""
+
+
 def chosen(page: Any, label: str, option: str) -> None:
     """Choose in the last select box of that label; again if the page was drawn anew and shut it."""
     box = page.get_by_role("combobox", name=label).last
@@ -232,9 +239,14 @@ def test_both_pages(browser: Any, server: Server, store: Store, saved: Saved) ->
     signed_in(label, server.port, "ann")
     label.get_by_text("Read it all first.").wait_for()
     picture(label, "label")
+    settled(label)
+    assert label.evaluate(SCROLL, 9999) > 0
+    box = label.locator(".dialint-turns").bounding_box()
+    assert box["y"] > 0, "the dialogue stays in view beside the last button"
     button(label, "Nothing wrong here").click()
     label.get_by_text("Saved.").wait_for()
     label.locator("[data-turn='3']", has_text="owned").wait_for()
+    assert label.evaluate(SCROLL, 0) == 0, "the next dialogue is seen from its beginning"
     assert (
         label.evaluate("document.querySelectorAll('.dialint-turns :is(img, script, a, b, strong)').length")
         == 0
@@ -258,6 +270,9 @@ def test_both_pages(browser: Any, server: Server, store: Store, saved: Saved) ->
     assert "owned" not in label.title()
     label.set_viewport_size({"width": 420, "height": 800})
     picture(label, "label-narrow")
+    label.goto(f"http://127.0.0.1:{server.port}/accounts")  # signed out by that, and no page of theirs
+    button(label, "Sign in").wait_for()
+    assert label.get_by_text("Page not found").count() == 0
     page.set_viewport_size({"width": 420, "height": 800})
     picture(page, "review-narrow")
     page.close()

@@ -12,13 +12,13 @@ from app.console.answer import place_in, sealed
 from app.console.desk import save
 from app.console.session import FREE_TRIES
 from detector.records import Dialogue, Turn, Verdict
-from labeling.store import accounts, annotations, dialogues, drafts, leases, tasks
+from labeling.store import accounts, annotations, dialogues, drafts, leases, projects, tasks
 from labeling.store.database.refusals import NotAllowed
 from labeling.store.database.schema import leases as lease_rows
 from labeling.store.database.transactions import Store
-from labeling.store.records import Account, NewTask
+from labeling.store.records import Account, NewTask, Project
 
-PASSWORD = "a long enough one"
+PASSWORD, GIVEN = "a long enough one", "once-for the first time"
 Open = Callable[..., Any]
 Saved = Callable[[], list[dict[str, Any]]]
 
@@ -46,20 +46,65 @@ def test_too_many_wrong_passwords_have_to_wait(open_page: Open) -> None:
     assert page.labels == ["Sign in"]
 
 
-def test_a_one_time_password_opens_the_account_page_only(open_page: Open, store: Store) -> None:
-    once = "once-for the first time"
+def test_a_one_time_password_opens_nothing_but_the_choice_of_another(open_page: Open, store: Store) -> None:
+    once, own = GIVEN, "my very own word"
     page = open_page("ada", once)
     assert "Choose your own" in page.words
-    assert titles(page) == ["Your account"]
-    page.fill(
-        Password_now=once, New_password="once-again and again", New_password_again="once-again and again"
-    )
-    assert page.press("Change password").test.error
-    new = {"New_password": "my very own word", "New_password_again": "my very own word"}
-    page.fill(Password_now=once, **new).press("Change password")
+    assert page.labels == ["Change password", "Back"]
+    assert page.press("Back").labels == ["Sign in"]
+    page.fill(Name="ada", Password=once).press("Sign in")
+    for old, new, again, said in (
+        (once, once, once, "Choose another password"),
+        (once, "short", "short", "A password needs 12 characters"),
+        (once, own, "another long one", "The two new passwords differ"),
+        ("not the one", own, own, "The password now is wrong"),
+    ):
+        page.fill(Password_now=old, New_password=new, New_password_again=again).press("Change password")
+        assert said in page.test.error[0].value
+        assert page.labels == ["Change password", "Back"]
+    page.fill(Password_now=once, New_password=own, New_password_again=own).press("Change password")
     assert "Your password was changed." in page.words
     assert titles(page) == ["Review", "Label", "Accounts", "Your account"]
-    assert accounts.sign_in(store, "ada", "my very own word").role == "admin"
+    assert accounts.sign_in(store, "ada", own).role == "admin"
+
+
+def test_a_new_password_from_the_command_line_puts_the_old_owner_out(open_page: Open, store: Store) -> None:
+    page = open_page("rob")
+    accounts.set_password(store, "ada", "rob", "once-and not before")
+    page.press("Confirm")
+    assert page.labels == ["Sign in"]
+    assert "You were signed out." in page.words.replace("\\", "")
+
+
+@pytest.mark.parametrize("place", ["sqlite", "postgresql"], indirect=True)
+def test_a_walk_through_every_page(open_page: Open, store: Store, saved: Saved) -> None:
+    page = open_page("rob").press("Confirm").press("Reject", 1).press("Save and next")
+    page.press("Undo my last answer").press("Confirm", 1).press("Save and next").press("Skip…")
+    page.press("Skip this task")
+    assert "hostile" in page.words
+
+    page = open_page("ann").press("No", 1)
+    page.choose("Select words, or a whole turn", 1).choose("Error", "C1").press("Add finding")
+    page.press("Save and next").press("Nothing wrong here")
+    page.press("Undo my last answer").press("Yes", 0)
+    again = open_page("ann").press("Undo my last answer")  # reloaded in the middle of the correction
+    again.press("No", 0).press("Save and next")
+
+    page = open_page("ada", GIVEN)
+    own = {"New_password": PASSWORD, "New_password_again": PASSWORD}
+    page.fill(Password_now=GIVEN, **own).press("Change password")
+    page.go("Accounts").fill(Name="new").press("Make account")
+    assert "new  once-" in page.words
+    page.fill(Account="ben", What="Close (suspend)").press("Do it")
+    page.go("Your account").fill(Password_now=PASSWORD, New_password="x", New_password_again="y")
+    assert "differ" in page.press("Change password").test.error[0].value
+
+    assert {each.id: each.status for each in accounts.listed(store, "ada")} == {
+        **dict.fromkeys(("ada", "ann", "lea", "new", "ria", "rob"), "active"), "ben": "suspended",
+    }  # fmt: skip
+    assert [(row["labeler"], row["supersedes"], len(row["said"])) for row in saved()] == [
+        ("rob", None, 1), ("rob", 1, 2), ("ann", None, 1), ("ann", None, 0), ("ann", 4, 0),
+    ]  # fmt: skip
 
 
 def test_a_review_in_order_of_priority(open_page: Open, store: Store, saved: Saved) -> None:
@@ -129,6 +174,7 @@ def test_undo_is_a_correction(open_page: Open, saved: Saved) -> None:
     first, second = saved()
     assert second["supersedes"] == first["id"]
     assert [len(first["said"]), len(second["said"])] == [2, 1]
+    assert second["seconds"] >= first["seconds"]
     assert "Dialogue d1" in page.words.replace("\\", "")  # the task that was in hand is in hand again
 
 
@@ -212,11 +258,86 @@ def test_a_labeler_reads_and_marks_masked_text(open_page: Open, store: Store, sa
     assert turns[1].text[9:34] == "anna.k@example.com right?"
 
 
+def test_a_prelabelled_project_shows_what_the_model_says(open_page: Open, store: Store, saved: Saved) -> None:
+    shown = Project(id="a shown one", codes=("C1", "T1"), prelabelled=True)
+    projects.create(store, "lea", shown)
+    tasks.add(store, "lea", "a shown one", [NewTask(dialogue="d2")])
+    page = open_page("ann").choose("Project", "a shown one")
+    assert "Turn 1, 91 % (model-7): “Anything else?”" in page.words
+    page.press("Yes", 0).press("No", 1).press("Save and next")
+    page.press("Undo my last answer")
+    assert "Turn 3" not in page.words, "what was said not to be there is not shown again"
+    page.press("Save and next")
+    assert [(row["said"], row["seen_verdict"]) for row in saved()] == [([(1, "C1", "S2", 0, 14)], True)] * 2
+
+
 def test_nothing_wrong_here_is_one_click(open_page: Open, saved: Saved) -> None:
     page = open_page("ann").press("Nothing wrong here")
     (row,) = saved()
     assert row["said"] == []
     assert page.desk("label").item.task != row["task"]
+
+
+def test_a_label_is_taken_back_blind(open_page: Open, store: Store, saved: Saved) -> None:
+    page = open_page("ann").press("Undo my last answer")
+    assert "You have no answer here to take back." in page.words.replace("\\", "")
+    page.press("No", 1).choose("Select words, or a whole turn", 1).choose("Error", "C1").press("Add finding")
+    page.press("Save and next")
+    other = leases.claim(store, "ben", "to label")
+    assert other is not None
+    annotations.submit(store, "ben", other.task, other.token, "his", [])
+    in_hand = page.desk("label").item.task
+    page.press("Undo my last answer")
+    words = page.words.replace("\\", "").replace("**", "")
+    assert "You are changing your last answer." in words
+    assert "C1 Question ignored: yes ✓" in words
+    assert "T1 Rude or blaming: no ✗" in words
+    assert "Read it all first." in words
+    for trace in ("model-7", "91 %", "ben", "d3"):
+        assert trace not in words
+    again = page.desk("label").item
+    assert (again.verdict, again.blind, again.dialogue.agent) == (None, True, None)
+    assert page.enabled("Save and next")
+    page.press("Remove").press("No", 0).press("Save and next")
+    first, _, second = saved()
+    assert (second["supersedes"], second["task"], second["labeler"]) == (first["id"], first["task"], "ann")
+    assert [len(first["said"]), len(second["said"])] == [1, 0]
+    assert (second["kind"], second["seen_verdict"]) == ("crowd", False)
+    assert page.desk("label").item.task == in_hand  # the task that was in hand is in hand again
+    page.press("Undo my last answer").press("Leave my answer as it was")
+    assert len(saved()) == 3
+
+
+def test_a_half_made_correction_is_found_again_after_a_reload(open_page: Open, saved: Saved) -> None:
+    open_page("ann").press("Nothing wrong here").press("Undo my last answer").press("Yes", 0)
+    again = open_page("ann").press("Undo my last answer")
+    assert "Your draft was found again." in again.words.replace("\\", "")
+    assert "yes, but mark where" in again.words
+    assert len(saved()) == 1
+
+
+def test_an_old_label_is_not_taken_back(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = open_page("ann").press("Nothing wrong here")
+    monkeypatch.setattr(work, "SITTING_S", -1.0)
+    assert "You have no answer here" in page.press("Undo my last answer").words.replace("\\", "")
+
+
+def test_a_correction_in_two_windows_is_saved_once(open_page: Open, saved: Saved) -> None:
+    first = open_page("ann").press("Nothing wrong here").press("Undo my last answer")
+    second = open_page("ann").press("Undo my last answer")
+    first.press("Save and next")
+    second.choose("Select words, or a whole turn", 1).choose("Error", "C1").press("Add finding")
+    assert "stored already" in second.press("Save and next").words
+    assert [row["said"] for row in saved()] == [[], []]
+
+
+def test_the_last_answer_on_the_last_item_can_be_taken_back(open_page: Open, saved: Saved) -> None:
+    page = open_page("ann")
+    for _ in range(3):
+        page.press("Nothing wrong here")
+    assert "Nothing is waiting for you in this project." in page.words.replace("\\", "")
+    page.press("Undo my last answer").press("Save and next")
+    assert [row["supersedes"] for row in saved()] == [None, None, None, 3]
 
 
 def test_a_draft_is_found_again_after_a_reload(open_page: Open, saved: Saved) -> None:

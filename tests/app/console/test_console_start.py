@@ -43,7 +43,7 @@ def test_the_first_start_makes_an_admin_once(tmp_path: Path) -> None:
     assert password is not None
     assert prepare(place) is None
     with Store.open(place) as store:
-        assert accounts.sign_in(store, FIRST, password).role == "admin"
+        assert accounts.choose_password(store, FIRST, password, "one of my own").role == "admin"
 
 
 def test_options_that_cannot_be() -> None:

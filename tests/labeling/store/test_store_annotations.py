@@ -8,10 +8,11 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
-from labeling.store import annotations, dialogues, drafts, leases, projects, tasks
+from labeling.store import accounts, annotations, dialogues, drafts, labels, leases, projects, tasks
+from labeling.store.crowd import history
 from labeling.store.database.refusals import Conflict, NotAllowed, StoreRefused
 from labeling.store.database.transactions import Store
-from labeling.store.records import Lease, NewTask, Project
+from labeling.store.records import Gold, Lease, NewTask, Project
 
 
 def held(
@@ -87,6 +88,50 @@ def test_a_correction_is_a_new_row(store: Store, made: Any) -> None:
     assert conflict.value.theirs == (second,)
     with pytest.raises(NotAllowed):
         annotations.correct(store, "ben", int(second.id), "k4", [])
+
+
+def test_the_last_answer_is_seen_again_as_blind_as_it_was_given(store: Store, made: Any) -> None:
+    lease = held(store, made, overlap=2)
+    assert annotations.last_in(store, "ann", "p") is None, "held is not answered"
+    before = tasks.view(store, "ann", lease.task)
+    other = leases.claim(store, "rob", "p")
+    assert other is not None
+    for actor, one in (("rob", other), ("ann", lease)):
+        annotations.submit(store, actor, one.task, one.token, actor, [made.finding(probability=1.0)])
+    found = annotations.last_in(store, "ann", "p")
+    assert found == (before, annotations.own(store, "ann")[0])
+    seen = annotations.last_in(store, "rob", "p")
+    assert seen is not None
+    assert (seen[0].verdict, seen[0].answers, seen[0].dialogue.agent) == (None, (), None), "reviewers too"
+    corrected = annotations.correct(store, "ann", int(found[1].id), "k2", [])
+    assert annotations.last_in(store, "ann", "p") == (before, corrected)
+    assert annotations.last_in(store, "ann", "q") is None
+    for actor in ("ben", "ria"):  # who did not answer it
+        assert annotations.last_in(store, actor, "p") is None
+        with pytest.raises(NotAllowed):
+            tasks.view(store, actor, lease.task, again=True)
+    accounts.set_status(store, "lea", "ann", "suspended")
+    with pytest.raises(NotAllowed):
+        annotations.last_in(store, "ann", "p")
+
+
+def test_a_control_task_taken_back_looks_like_any_other(store: Store, made: Any) -> None:
+    projects.create(store, "lea", Project(id="p", codes=("C1",), control_share=1.0))
+    dialogues.add(store, "lea", [made.dialogue("d1"), made.dialogue("known")])
+    labels.set_gold(store, "eve", Gold(dialogue="known", turn=1, code="C1", present=True, source="expert"))
+    tasks.add(store, "lea", "p", [NewTask(dialogue="d1"), NewTask(dialogue="known", pool="control")])
+    lease = leases.claim(store, "ann", "p")
+    assert lease is not None
+    assert lease.dialogue == "known"
+    before = tasks.view(store, "ann", lease.task)
+    annotations.submit(store, "ann", lease.task, lease.token, "k")
+    found = annotations.last_in(store, "ann", "p")
+    assert found is not None
+    assert found[0] == before
+    assert not [word for word in ("known", "control", "gold") if word in found[0].model_dump_json()]
+    annotations.correct(store, "ann", int(found[1].id), "k2", [made.finding()])
+    (grade,) = store.read(lambda transaction: history.of_account(transaction, "ann", "control", n=9))
+    assert [one.said for one in grade.grades] == [True], "the newest answer is graded"
 
 
 @pytest.mark.parametrize("prelabelled", [False, True])

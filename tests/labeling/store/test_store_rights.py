@@ -9,7 +9,7 @@ from detector.errors import InputRefused
 from detector.records import Dialogue, Example, Label, Turn
 from labeling.store import accounts, annotations, appeals, dialogues, draws, labels, leases, projects, tasks
 from labeling.store.crowd import control, doubt, exclusion, rules, standing
-from labeling.store.database.refusals import NotAllowed, StoreRefused
+from labeling.store.database.refusals import MustChoose, NotAllowed, StoreRefused
 from labeling.store.database.transactions import Store, writing
 from labeling.store.records import Account, Gold, NewTask, Project
 from labeling.store.rights import ROLES
@@ -26,6 +26,7 @@ OPERATIONS: dict[str, tuple[str, Callable[[Store, str, Any], object]]] = {
     "claim": ("labeler", lambda s, a, m: leases.claim(s, a, "p")),
     "list projects": ("labeler", lambda s, a, m: projects.listed(s, a)),
     "see a dialogue": ("reviewer", lambda s, a, m: dialogues.read(s, a, "d1")),
+    "see one's last answer": ("labeler", lambda s, a, m: annotations.last_in(s, a, "p")),
     "see a task": ("reviewer", lambda s, a, m: tasks.view(s, a, 1)),
     "see answers": ("reviewer", lambda s, a, m: annotations.of_dialogue(s, a, "d1")),
     "see counts": ("reviewer", lambda s, a, m: tasks.queue_counts(s, a, "p")),
@@ -85,19 +86,65 @@ def test_who_may(filled: Store, made: Any, operation: str) -> None:
 def test_signing_in(store: Store) -> None:
     with pytest.raises(StoreRefused):
         accounts.create_first(store, "eva", "correct horse battery")
-    assert accounts.sign_in(store, "ada", "correct horse battery").role == "admin"
-    with pytest.raises(StoreRefused, match="E_PASSWORD"):
-        accounts.set_password(store, "ann", "ann", "short")
-    accounts.set_password(store, "ann", "ann", "a long enough one")
+    own = "a long enough one"
+    for name, given in (("ada", "correct horse battery"), ("ann", "given to ann")):
+        if name == "ann":
+            accounts.set_password(store, "ada", name, given)
+        accounts.choose_password(store, name, given, own)
+        assert accounts.sign_in(store, name, own).id == name
     with pytest.raises(NotAllowed):
-        accounts.set_password(store, "ann", "ben", "a long enough one")
+        accounts.set_password(store, "ann", "ben", "another long one")
     accounts.set_status(store, "lea", "ann", "suspended")
     said = set()
-    for name, password in (("ann", "a long enough one"), ("ada", "wrong"), ("nobody", "x"), ("ben", "")):
-        with pytest.raises(NotAllowed) as refused:
-            accounts.sign_in(store, name, password)
-        said.add(str(refused.value))
+    for name, password in (("ann", own), ("ada", "wrong"), ("nobody", "x"), ("nobody", ""), ("ben", "")):
+        for act in (accounts.sign_in, lambda *who: accounts.choose_password(*who, new="x" * 12)):
+            with pytest.raises(NotAllowed) as refused:
+                act(store, name, password)
+            said.add(str(refused.value))
     assert len(said) == 1, "the message tells nothing"
+
+
+def test_a_given_password_is_good_for_choosing_another_only(store: Store) -> None:
+    given = "given by the admin"
+    accounts.create(store, "ada", Account(id="new", role="lead"), given)
+    with pytest.raises(MustChoose):
+        accounts.sign_in(store, "new", given)
+    assert accounts.signed_in(store, "new") is None
+    for poor in (given, "short"):
+        with pytest.raises(StoreRefused, match="E_PASSWORD"):
+            accounts.choose_password(store, "new", given, poor)
+    assert accounts.listed(store, "new"), "the command line needs no password"
+    accounts.choose_password(store, "new", given, "one of my own")
+    assert accounts.sign_in(store, "new", "one of my own") == accounts.signed_in(store, "new")
+    with pytest.raises(NotAllowed):
+        accounts.sign_in(store, "new", given)
+    for actor in ("ada", "new"):  # lost, or made anew by oneself: given again, either way
+        accounts.set_password(store, actor, "new", given)
+        with pytest.raises(MustChoose):
+            accounts.sign_in(store, "new", given)
+        assert accounts.signed_in(store, "new") is None, "who is in is put out"
+    accounts.set_status(store, "ada", "new", "suspended")
+    with pytest.raises(NotAllowed) as refused:
+        accounts.choose_password(store, "new", given, "one of my own")
+    assert not isinstance(refused.value, MustChoose)
+
+
+def test_a_password_that_was_replaced_meanwhile_chooses_nothing(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accounts.set_password(store, "ada", "ann", "given to ann")
+    write = Store.write
+
+    def late(self: Store, work: Any, **options: Any) -> Any:
+        monkeypatch.undo()
+        accounts.set_password(store, "ada", "ann", "given once more")
+        return write(self, work, **options)
+
+    monkeypatch.setattr(Store, "write", late)
+    with pytest.raises(NotAllowed):
+        accounts.choose_password(store, "ann", "given to ann", "one of my own")
+    with pytest.raises(MustChoose):
+        accounts.sign_in(store, "ann", "given once more")
 
 
 def test_a_lead_makes_nobody_an_admin_and_nobody_frees_themselves(store: Store) -> None:

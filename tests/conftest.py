@@ -1,0 +1,100 @@
+"""A PostgreSQL server of our own, for all tests that need one: started once, in a folder that is thrown away."""
+
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+FULL = "DIALINT_CLAIMS" in os.environ
+"""The faults at full size, for figures: a commit then waits for the disk."""
+
+
+@dataclass
+class Postgres:
+    """A server of our own; `restart` and `kill` as often as a test likes."""
+
+    folder: Path
+    port: int
+    user: str | None
+    n: int = 0
+
+    def command(self, *command: str) -> None:
+        subprocess.run(
+            command, user=self.user, group=None, extra_groups=[] if self.user else None, cwd=self.folder,
+            env={**os.environ, "LC_ALL": "C"}, check=True, capture_output=True, timeout=60,
+        )  # fmt: skip
+
+    def start(self) -> None:
+        options = (
+            f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={self.folder} "
+            f"-c max_connections=120 -c fsync={'on' if FULL else 'off'}"  # off: nobody pulls the plug in a test
+        )
+        log = str(self.folder / "log")
+        give_up_s = time.monotonic() + 20
+        while True:  # after a kill the old server's other processes take a moment to end
+            try:
+                self.command(
+                    "pg_ctl", "-D", str(self.folder / "data"), "-l", log, "-w", "-o", options, "start"
+                )
+                return
+            except subprocess.CalledProcessError:
+                if time.monotonic() > give_up_s:
+                    raise RuntimeError((self.folder / "log").read_text()[-2000:]) from None
+                time.sleep(0.2)
+
+    def stop(self, mode: str) -> None:
+        self.command("pg_ctl", "-D", str(self.folder / "data"), "-m", mode, "-w", "stop")
+
+    def kill(self) -> None:
+        """Kill the server's first process; the others notice and end."""
+        os.kill(int((self.folder / "data/postmaster.pid").read_text().split()[0]), signal.SIGKILL)
+
+    def url(self, name: str) -> str:
+        return f"postgresql://postgres@127.0.0.1:{self.port}/{name}"
+
+    def new(self, template: str = "template1") -> str:
+        """URL of a fresh database, a copy of `template`."""
+        import psycopg
+
+        self.n += 1
+        name = f"t{self.n}"
+        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+        return self.url(name)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    if shutil.which("initdb") is None:
+        if os.environ.get("CI"):
+            pytest.fail("no initdb on the PATH: install PostgreSQL, CI tests both databases")
+        pytest.skip("no initdb on the PATH")
+    user = "postgres" if os.geteuid() == 0 else None
+    memory = None if FULL or not os.access("/dev/shm", os.W_OK) else "/dev/shm"
+    folder = Path(tempfile.mkdtemp(prefix="dialint-pg-", dir=memory))
+    if user:
+        os.chown(folder, pwd.getpwnam(user).pw_uid, -1)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        server = Postgres(folder, free.getsockname()[1], user)
+    try:
+        server.command(
+            "initdb", "-D", str(folder / "data"), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"
+        )
+        server.start()
+        yield server
+    finally:
+        try:
+            if (folder / "data/postmaster.pid").exists():
+                server.stop("immediate")
+        finally:
+            shutil.rmtree(folder)
