@@ -46,8 +46,8 @@ def rejecting(path: Path | None) -> Iterator[Rejects]:
             for code, n in rejects.codes.most_common():
                 say(f"rejected, {code}: {n}")
             for bad in rejects.first:
-                expected = f"{bad.code}, {bad.found}; expected {bad.expected}"
-                say(f"{bad.file}, line {bad.line}, {bad.path}: {expected}")
+                place = ", ".join(filter(None, (bad.file, f"line {bad.line}", bad.path)))
+                say(f"{place}: {bad.code}, {bad.found}; expected {bad.expected}")
             if path is None and (more := rejects.codes.total() - len(rejects.first)):
                 say(f"and {more} more; --rejects FILE keeps them all")
 

@@ -54,7 +54,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
             app([*arguments, "--store", str(path)], result_action="return_value")
 
     run("db", "upgrade")
-    run("label", "account", "create", "ada", "--role", "admin")
+    run("label", "account", "create", "ada", "--role", "admin", "--as", "ada")
     for name, role in (("lea", "lead"), ("eve", "expert"), ("ann", "labeler"), ("ben", "labeler")):
         run("label", "account", "create", name, "--role", role, "--skill", "g", "--as", "ada")
     lines = told.getvalue().splitlines()[1:]
