@@ -78,7 +78,7 @@ def run(config: DatasetConfig) -> dict[str, Any]:
         "kind": "labelled-examples",
         "config": _told(config, made.taxonomy),
         "codes": list(made.codes),
-        "versions": versions("dialint", "pyarrow", "pydantic", "datasketch"),
+        "versions": versions("dialint", "pyarrow", "pydantic"),
         "inputs": [described(path) for path in _inputs(config)],
         "groups": len(set(groups)),
         "outcomes": dict(sorted(outcomes.items())),

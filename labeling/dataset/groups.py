@@ -13,11 +13,13 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from detector.records import Dialogue
-from labeling.neighbours import KIN, Neighbours, shingles, united
+from labeling.neighbours import KIN, Shingles, links, shingled, united
 
 By = Literal["customer", "agent", "dialogue"]
 CUSTOMER_FIELDS = ("customer", "customer_id", "user_id", "requester_id")
 """Where `metadata` may name the customer."""
+BATCH = 500
+"""Texts that are hashed together."""
 
 
 def keys_of(dialogue: Dialogue, by: Sequence[By]) -> tuple[str, ...]:
@@ -46,20 +48,25 @@ class Grouping:
         self._by = tuple(by)
         self._near = near
         self._keys: list[tuple[str, ...]] = []
-        self._pairs: list[tuple[int, int]] = []
-        self._known = Neighbours() if near is not None else None
+        self._texts: list[str] = []
+        self._sets: list[Shingles] = []
 
     def add(self, dialogue: Dialogue) -> None:
         """Take a dialogue in."""
-        number = len(self._keys)
         self._keys.append(keys_of(dialogue, self._by))
-        if self._known is not None and self._near is not None:
-            found = shingles("\n".join(turn.text for turn in dialogue.turns))
-            self._pairs += [(number, other) for other, _ in self._known.add_near(found, self._near)]
+        if self._near is not None:
+            self._texts.append("\n".join([turn.text for turn in dialogue.turns]))
+            if len(self._texts) >= BATCH:
+                self._shingle()
 
     def groups(self) -> list[str]:
         """The name of each dialogue's group, in the order in which they came."""
-        return united(self._keys, self._pairs)
+        self._shingle()
+        return united(self._keys, links(self._sets, self._near) if self._near is not None else ())
+
+    def _shingle(self) -> None:
+        self._sets += shingled(self._texts)
+        self._texts = []
 
 
 def place_of(group: str, key: str) -> float:
