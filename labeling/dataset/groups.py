@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Literal
 
 from detector.records import Dialogue
@@ -71,10 +72,13 @@ class Grouping:
 
 def place_of(group: str, key: str) -> float:
     """Where a group stands, uniform in [0, 1) over keys."""
-    digest = hashlib.blake2b(
-        group.encode(), digest_size=8, key=hashlib.sha256(key.encode()).digest()
-    ).digest()
+    digest = hashlib.blake2b(group.encode(), digest_size=8, key=_secret(key)).digest()
     return int.from_bytes(digest) / 2**64
+
+
+@lru_cache(maxsize=8)
+def _secret(key: str) -> bytes:
+    return hashlib.sha256(key.encode()).digest()
 
 
 def side_of(group: str, key: str, shares: Sequence[tuple[str, float]]) -> str:

@@ -21,7 +21,7 @@ from detector.ingest.read import open_logs, read
 from detector.records import Dialogue, Example, Label, Verdict
 from detector.taxonomy import Taxonomy, load
 from detector.verdict_files import read_verdicts
-from labeling.annotation import Annotation, judged_turns
+from labeling.annotation import Annotation
 from labeling.dataset.groups import By
 from labeling.dataset.inputs import read_annotations, read_labels
 from labeling.dataset.opinions import Opinions
@@ -122,19 +122,19 @@ class Making:
             InputRefused: an annotation points out of it.
         """
         given = self.annotations[dialogue.id]
-        lengths = {turn.index: len(turn.text) for turn in dialogue.turns}
-        for annotation in given:
-            for found in annotation.findings:
-                if found.end > lengths.get(found.turn, 0):
-                    where = f"annotation {annotation.id} of dialogue {dialogue.id}"
-                    raise InputRefused("E_ANNOTATION", f"{where}: a finding outside the text of its turn")
+        said = [(annotation, finding) for annotation in given for finding in annotation.findings]
+        lengths = {turn.index: len(turn.text) for turn in dialogue.turns} if said else {}
+        for annotation, finding in said:
+            if finding.end > lengths.get(finding.turn, 0):
+                where = f"annotation {annotation.id} of dialogue {dialogue.id}"
+                raise InputRefused("E_ANNOTATION", f"{where}: a finding outside the text of its turn")
         return Opinions(dialogue, given, self.of_dialogue)
 
     def example(self, opinions: Opinions) -> Example | None:
         """The example of a dialogue, not yet in a split; none, and counted, if people were not asked of
         all of it."""
         dialogue = opinions.dialogue
-        if not judged_turns(dialogue):
+        if not opinions.judged:
             self.left_out["without an agent's turn"] += 1
             return None
         if not opinions.covered(self.codes):
@@ -164,10 +164,9 @@ class Making:
             InputRefused: one is of a turn that cannot hold an error.
         """
         places = {code: turn for turn, code in found if code in self.of_dialogue}
-        judged = judged_turns(opinions.dialogue)
         given = {}
         for label in self.labels.get(opinions.dialogue.id, ()):
-            if label.turn not in judged:
+            if label.turn not in opinions.judged:
                 raise InputRefused(
                     "E_LABEL", f"a label of a turn that dialogue {opinions.dialogue.id} has not"
                 )
