@@ -33,6 +33,8 @@ Numbers = NDArray[np.int64]
 
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+")
 _ASCII = "".join(chr(code).lower() if chr(code).isalnum() or code == ord("_") else " " for code in range(128))
+CHUNK = 1000
+"""Sets that are put in order together."""
 _ROUNDING = 1e-9
 
 
@@ -157,18 +159,28 @@ def _proposed(sets: Sequence[Shingles], at_least: float, labels: Numbers) -> Ite
 def _rarest(sets: Sequence[Shingles], sizes: Numbers, at_least: float) -> tuple[Shingles, Numbers, Numbers]:
     """Of each set the rarest shingles, as far as enough can follow and if another set may have them, too:
     the shingle, the number of its set, and how many of that set are no rarer. In order of the sets."""
-    codes = np.concatenate([np.empty(0, np.uint64), *sets])
-    owners = np.repeat(np.arange(len(sets)), sizes)
-    order, upper = _sorted(codes)
-    counts = np.diff(np.flatnonzero(_fresh(upper)), append=len(codes))
-    times = np.empty(len(codes), np.uint64)
-    times[order] = np.repeat(counts, counts)
-    low, high = np.uint64(len(codes).bit_length()), np.uint64(64 - len(sets).bit_length())
-    rarity = np.minimum(times, np.uint64(1) << high - low >> np.uint64(1))  # what room there is for it
-    order, _ = _sorted(owners.astype(np.uint64) << high | rarity << low)
-    rests = np.cumsum(sizes)[owners] - np.arange(len(codes))
-    taken = (rests >= at_least * sizes[owners] - _ROUNDING) & (times[order] > 1)
-    return codes[order[taken]], owners[taken], rests[taken]
+    times = _times(sets)
+    found = [(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.int64))]
+    for begin in range(0, len(sets), CHUNK):
+        codes = np.concatenate(sets[begin : begin + CHUNK])
+        own, times_here, times = sizes[begin : begin + CHUNK], times[: len(codes)], times[len(codes) :]
+        owners = np.repeat(np.arange(len(own)), own)
+        low = np.uint64(len(codes).bit_length())
+        order, _ = _sorted((owners.astype(np.uint64) << np.uint64(16) | times_here) << low)
+        rests = np.cumsum(own)[owners] - np.arange(len(codes))
+        taken = (rests >= at_least * own[owners] - _ROUNDING) & (times_here[order] > 1)
+        found.append((codes[order[taken]], owners[taken] + begin, rests[taken]))
+    codes, owners, rests = (np.concatenate(part) for part in zip(*found, strict=True))
+    return codes, owners, rests
+
+
+def _times(sets: Sequence[Shingles]) -> NDArray[np.uint16]:
+    """In how many sets each shingle of each set occurs, up to 65,535; some few are counted as one."""
+    order, upper = _sorted(np.concatenate([np.empty(0, np.uint64), *sets]))
+    counts = np.diff(np.flatnonzero(_fresh(upper)), append=len(order))
+    times = np.empty(len(order), np.uint16)
+    times[order] = np.repeat(np.minimum(counts, 65_535).astype(np.uint16), counts)
+    return times
 
 
 def _sorted(codes: Shingles) -> tuple[Numbers, Shingles]:
@@ -176,9 +188,12 @@ def _sorted(codes: Shingles) -> tuple[Numbers, Shingles]:
     are sorted along: sorting is ten times quicker than finding an order. Codes that only differ there
     count as equal, in order of their places."""
     low = np.uint64(len(codes).bit_length())
-    packed = np.sort(codes >> low << low | np.arange(len(codes), dtype=np.uint64))
+    packed = codes >> low << low
+    packed |= np.arange(len(codes), dtype=np.uint64)
+    packed.sort()
     upper = packed >> low
-    return (packed ^ upper << low).astype(np.int64), upper
+    packed &= (np.uint64(1) << low) - np.uint64(1)
+    return packed.view(np.int64), upper
 
 
 def _fresh(codes: Shingles) -> NDArray[np.bool_]:

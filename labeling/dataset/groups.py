@@ -19,7 +19,7 @@ from labeling.neighbours import KIN, Shingles, links, shingled, united
 By = Literal["customer", "agent", "dialogue"]
 CUSTOMER_FIELDS = ("customer", "customer_id", "user_id", "requester_id")
 """Where `metadata` may name the customer."""
-BATCH = 500
+BATCH = 50
 """Texts that are hashed together."""
 
 

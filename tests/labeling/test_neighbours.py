@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -111,10 +112,13 @@ BOUND = st.sampled_from([0.3, 0.5, 0.55, KIN, 2 / 3, 0.7, 0.8, 1.0])
 
 
 @settings(max_examples=400)
-@given(SETS, SPREAD, BOUND)
-def test_every_pair_is_found_and_no_other(sets: list[set[int]], spread: int, at_least: float) -> None:
+@given(SETS, SPREAD, BOUND, st.sampled_from([1, 3, neighbours.CHUNK]))
+def test_every_pair_is_found_and_no_other(
+    sets: list[set[int]], spread: int, at_least: float, chunk: int
+) -> None:
     known = hashed(sets, spread)
-    assert near_pairs(known, at_least) == every_pair(known, at_least)
+    with mock.patch.object(neighbours, "CHUNK", chunk):
+        assert near_pairs(known, at_least) == every_pair(known, at_least)
 
 
 def every_pair(sets: list[Shingles], at_least: float) -> list[tuple[int, int, float]]:
