@@ -131,7 +131,7 @@ def _lineage(example: Example, opinions: Opinions) -> bytes:
         | {"annotations": [voter.id for voter in opinions.voters(label.turn, label.code)]}
         for label in example.labels
     ]
-    labelers = {own.id: own.labeler for own in opinions.annotations if own.kind != "model"}
+    labelers = {own.id: own.labeler for own in opinions.people}
     row = {"dialogue_id": example.dialogue.id, "labels": labels, "labelers": labelers, "split": ""}
     return msgspec.json.encode(row) + b"\n"
 

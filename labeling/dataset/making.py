@@ -21,7 +21,7 @@ from detector.ingest.read import open_logs, read
 from detector.records import Dialogue, Example, Label, Verdict
 from detector.taxonomy import Taxonomy, load
 from detector.verdict_files import read_verdicts
-from labeling.annotation import Annotation
+from labeling.annotation import Annotation, judged_turns
 from labeling.dataset.groups import By
 from labeling.dataset.inputs import read_annotations, read_labels
 from labeling.dataset.opinions import Opinions
@@ -128,13 +128,14 @@ class Making:
             if finding.end > lengths.get(finding.turn, 0):
                 where = f"annotation {annotation.id} of dialogue {dialogue.id}"
                 raise InputRefused("E_ANNOTATION", f"{where}: a finding outside the text of its turn")
-        return Opinions(dialogue, given, self.of_dialogue)
+        people = [annotation for annotation in given if annotation.kind != "model"]
+        return Opinions(dialogue, people, self.of_dialogue)
 
     def example(self, opinions: Opinions) -> Example | None:
         """The example of a dialogue, not yet in a split; none, and counted, if people were not asked of
         all of it."""
         dialogue = opinions.dialogue
-        if not opinions.judged:
+        if not judged_turns(dialogue):
             self.left_out["without an agent's turn"] += 1
             return None
         if not opinions.covered(self.codes):
@@ -164,9 +165,11 @@ class Making:
             InputRefused: one is of a turn that cannot hold an error.
         """
         places = {code: turn for turn, code in found if code in self.of_dialogue}
+        labels = self.labels.get(opinions.dialogue.id, ())
+        judged = judged_turns(opinions.dialogue) if labels else ()
         given = {}
-        for label in self.labels.get(opinions.dialogue.id, ()):
-            if label.turn not in opinions.judged:
+        for label in labels:
+            if label.turn not in judged:
                 raise InputRefused(
                     "E_LABEL", f"a label of a turn that dialogue {opinions.dialogue.id} has not"
                 )
@@ -186,7 +189,7 @@ def _codes(
     if config.codes:
         wanted = {code.code for name in config.codes for code in taxonomy.select(name)}
     else:
-        wanted = {code for given in annotations.values() for own in given for code in own.codes}
+        wanted = set().union(*(own.codes for given in annotations.values() for own in given))
     if unknown := wanted - taxonomy.codes.keys():
         raise InputRefused(
             "E_ANNOTATION", f"code {min(unknown)[:20]!r} is not in taxonomy {taxonomy.version}"

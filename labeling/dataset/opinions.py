@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain
 
 from detector.records import Dialogue, Finding, Label
@@ -22,21 +21,11 @@ DECIDING = ("expert",)
 
 @dataclass(frozen=True)
 class Opinions:
-    """All annotations of one dialogue, in the order in which they were made."""
+    """All annotations of one dialogue that are people's, in the order in which they were made."""
 
     dialogue: Dialogue
-    annotations: Sequence[Annotation]
+    people: Sequence[Annotation]
     of_dialogue: frozenset[str]
-
-    @cached_property
-    def people(self) -> list[Annotation]:
-        """All annotations but a model's."""
-        return [annotation for annotation in self.annotations if annotation.kind != "model"]
-
-    @cached_property
-    def judged(self) -> tuple[int, ...]:
-        """Indices of the turns that can hold an error."""
-        return judged_turns(self.dialogue)
 
     def covered(self, codes: Collection[str]) -> bool:
         """Whether people were asked of every judged turn for every code."""
@@ -45,7 +34,8 @@ class Opinions:
             return True
         asked = {(annotation.turn, code) for annotation in self.people for code in annotation.codes}
         once = {code for _, code in asked} & self.of_dialogue
-        return all(code in once or all((turn, code) in asked for turn in self.judged) for code in missing)
+        turns = judged_turns(self.dialogue)
+        return all(code in once or all((turn, code) in asked for turn in turns) for code in missing)
 
     def found(self) -> list[tuple[int, str]]:
         """Turn and code of everything that some person found, in order; a code of dialogue scope once,
