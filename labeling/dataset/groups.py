@@ -14,13 +14,11 @@ from functools import lru_cache
 from typing import Literal
 
 from detector.records import Dialogue
-from labeling.neighbours import KIN, Shingles, links, shingled, united
+from labeling.neighbours import BATCH, KIN, Shingles, links, shingled, united
 
 By = Literal["customer", "agent", "dialogue"]
 CUSTOMER_FIELDS = ("customer", "customer_id", "user_id", "requester_id")
 """Where `metadata` may name the customer."""
-BATCH = 50
-"""Texts that are hashed together."""
 
 
 def keys_of(dialogue: Dialogue, by: Sequence[By]) -> tuple[str, ...]:
