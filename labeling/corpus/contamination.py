@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from cyclopts import Parameter
@@ -23,7 +23,7 @@ from detector.artifacts import write_json
 from detector.errors import ConfigError, InputRefused, TooManyBad
 from detector.records import Example
 from labeling.corpus.shards import read_shard
-from labeling.neighbours import NEAR, WIDTH, Neighbours, Shingles, distinct, ngrams, words
+from labeling.neighbours import NEAR, WIDTH, Shingles, distinct, near_pairs, ngrams, words
 
 KINDS = ("exact", "near", "runs")
 """The same words; a near-copy; long runs of words that occur somewhere in training."""
@@ -72,31 +72,50 @@ class _Text:
         return distinct(ngrams(self.words, WIDTH))
 
 
+class _Met(NamedTuple):
+    """A dialogue and which of `KINDS` hold for it; an exact copy is a near one, too."""
+
+    id: str
+    source: str
+    kinds: list[str]
+
+
 class _Training:
     """All that is remembered of the training dialogues; only hashes, no text."""
 
     def __init__(self, texts: Iterable[_Text], run_words: int) -> None:
         self.n = 0
         self._digests: set[bytes] = set()
-        self._known = Neighbours()
+        self._sets: list[Shingles] = []
         runs = [np.empty(0, np.uint64)]
         for text in texts:
             self.n += 1
             if text.digest in self._digests:
                 continue
             self._digests.add(text.digest)
-            self._known.add(text.shingles)
+            self._sets.append(text.shingles)
             runs.append(ngrams(text.words, run_words))
         self._runs = distinct(np.concatenate(runs))
 
-    def met(self, text: _Text, config: ContaminationConfig) -> list[str]:
-        """Which of `KINDS` hold for a dialogue; an exact copy is a near one, too."""
+    def met(self, texts: Iterable[_Text], config: ContaminationConfig) -> Iterator[_Met]:
+        """What holds for each dialogue, in order."""
+        named, sets = [], []
+        for text in texts:
+            named.append((text.id, text.source, self._kinds(text, config)))
+            sets.append(text.shingles)
+        parts = [0] * len(sets) + [1] * len(self._sets)
+        near = {earlier for _, earlier, _ in near_pairs([*sets, *self._sets], config.near, parts)}
+        for number, (name, source, kinds) in enumerate(named):
+            holds = {*kinds, "near"} if number in near else kinds
+            yield _Met(name, source, [kind for kind in KINDS if kind in holds])
+
+    def _kinds(self, text: _Text, config: ContaminationConfig) -> set[str]:
+        """Those that need no search."""
         runs = distinct(ngrams(text.words, config.run_words))
         places = np.minimum(np.searchsorted(self._runs, runs), len(self._runs) - 1)
         share = float((self._runs[places] == runs).mean()) if len(runs) and len(self._runs) else 0.0
-        near = bool(self._known.near(text.shingles, config.near))
-        found = {"exact": text.digest in self._digests, "near": near, "runs": share >= config.run_share}
-        return [kind for kind in KINDS if found[kind]]
+        found = {"exact": text.digest in self._digests, "runs": share >= config.run_share}
+        return {kind for kind, holds in found.items() if holds}
 
 
 def contamination(config: ContaminationConfig) -> None:
@@ -148,11 +167,10 @@ def measured(config: ContaminationConfig) -> dict[str, Any]:
 def _measured_file(path: Path, training: _Training, config: ContaminationConfig) -> dict[str, Any]:
     per_source: dict[str, Counter[str]] = defaultdict(Counter)
     found: dict[str, list[str]] = {}
-    for text in _read(path):
-        kinds = training.met(text, config)
-        per_source[text.source].update(["dialogues", *kinds, *(["any"] if kinds else [])])
+    for name, source, kinds in training.met(_read(path), config):
+        per_source[source].update(["dialogues", *kinds, *(["any"] if kinds else [])])
         if kinds:
-            found[text.id] = kinds
+            found[name] = kinds
     total = sum(per_source.values(), Counter[str]())
     if not total:
         raise InputRefused("E_EMPTY", f"{path}: holds no dialogue, so nothing can be said of it")

@@ -96,7 +96,7 @@ def run(config: DedupConfig) -> dict[str, Any]:
         "kind": "dialogue-shards",
         "config": {**asdict(config), "data": config.data.name, "out": config.out.name},
         "seed": config.seed,
-        "versions": versions("dialint", "pyarrow", "datasketch", "py3langid", "numpy"),
+        "versions": versions("dialint", "pyarrow", "py3langid", "numpy"),
         "filters": {"near": config.near, "kin": config.kin, **LIMITS},
         "sources": [_described_source(source, config.data, selection) for source in SOURCES],
         "files": files,

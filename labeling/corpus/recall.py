@@ -8,7 +8,7 @@ nothing and writes only what ``--out`` names.
 from __future__ import annotations
 
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +20,7 @@ from cyclopts import App, Parameter
 
 from detector.artifacts import rendered, write_json
 from labeling.corpus.sources import SOURCES, read_source
-from labeling.neighbours import KIN, NEAR, WIDTH, Neighbours, Shingles, near_pairs, shingles, words
+from labeling.neighbours import KIN, NEAR, WIDTH, Shingles, near_pairs, shingles, words
 
 LEVELS = (0.95, 0.9, 0.8, 0.7, 0.6)
 MIN_WORDS = 60
@@ -66,21 +66,23 @@ def planted(texts: Sequence[str], n: int, seed: int) -> list[dict[str, Any]]:
     the share taken for near-copies (right only from `NEAR` on); ``false`` counts pairs taken for
     near-copies whose word triples, compared as text, are less alike.
     """
-    known = Neighbours()
-    for text in texts:
-        known.add(shingles(text))
+    sets = [shingles(text) for text in texts]
     rng = Random(f"{seed}/planted")
     able = [number for number, text in enumerate(texts) if len(words(text)) >= MIN_WORDS]
     vocabulary = sorted({word for text in texts[:2000] for word in words(text)})
     rows = []
     for level in LEVELS:
         counts: Counter[str] = Counter()
-        likeness = []
-        for number in rng.sample(able, min(n, len(able))):
-            copy = edited(texts[number], level, vocabulary, rng)
-            likeness.append(exact_jaccard(texts[number], copy))
-            near = dict(known.near(shingles(copy), min(likeness[-1], NEAR)))
-            counts["found"] += number in near
+        chosen = rng.sample(able, min(n, len(able)))
+        copies = [edited(texts[number], level, vocabulary, rng) for number in chosen]
+        likeness = [exact_jaccard(texts[number], copy) for number, copy in zip(chosen, copies, strict=True)]
+        parts = [0] * len(copies) + [1] * len(sets)
+        found: dict[int, dict[int, float]] = defaultdict(dict)
+        for later, place, value in near_pairs([*map(shingles, copies), *sets], min(LEVELS), parts):
+            found[place][later - len(copies)] = value
+        for place, (number, copy) in enumerate(zip(chosen, copies, strict=True)):
+            near = found[place]
+            counts["found"] += near.get(number, 0.0) >= min(likeness[place], NEAR)
             counts["dropped"] += near.get(number, 0.0) >= NEAR
             taken = [other for other, value in near.items() if value >= NEAR]
             counts["taken"] += len(taken)

@@ -10,13 +10,14 @@ nothing: the text is that of the logs.
 
 from __future__ import annotations
 
-import json
 import time
 from collections import Counter
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from detector.artifacts import described, disk_errors, fingerprint, versions, write_manifest
 from detector.errors import ConfigError, OutputRefused
@@ -67,27 +68,32 @@ def run(config: DatasetConfig) -> dict[str, Any]:
     started = time.monotonic()
     with disk_errors(config.out):
         config.out.mkdir(parents=True, exist_ok=True)
-    with collection_paused():  # all that is held stays until the end, and is looked through in vain
-        made = Making.of(config)
-        grouping, outcomes = Grouping(config.by, config.near or None), Counter[str]()
-        with Spool.open() as spool:
-            _make(made, grouping, spool, outcomes)
-            groups = grouping.groups()
-            files = _write(config, groups, spool)
-    manifest = {
+    with collection_paused():  # of the many records that are held none is garbage before all are
+        manifest = _dataset(config)
+    manifest["seconds"] = round(time.monotonic() - started, 1)
+    write_manifest(config.out / MANIFEST, manifest)
+    return manifest
+
+
+def _dataset(config: DatasetConfig) -> dict[str, Any]:
+    """Write all files; what the manifest says of them."""
+    made = Making.of(config)
+    grouping, outcomes = Grouping(config.by, config.near or None), Counter[str]()
+    with Spool.open() as spool:
+        _make(made, grouping, spool, outcomes)
+        groups = grouping.groups()
+        files = _write(config, groups, spool)
+    return {
         "kind": "labelled-examples",
         "config": _told(config, made.taxonomy),
         "codes": list(made.codes),
-        "versions": versions("dialint", "pyarrow", "pydantic", "datasketch"),
+        "versions": versions("dialint", "pyarrow", "pydantic"),
         "inputs": [described(path) for path in _inputs(config)],
         "groups": len(set(groups)),
         "outcomes": dict(sorted(outcomes.items())),
         "left_out": dict(sorted(made.left_out.items())),
         "files": files,
-        "seconds": round(time.monotonic() - started, 1),
     }
-    write_manifest(config.out / MANIFEST, manifest)
-    return manifest
 
 
 def _told(config: DatasetConfig, taxonomy: Taxonomy) -> dict[str, Any]:
@@ -125,9 +131,9 @@ def _lineage(example: Example, opinions: Opinions) -> bytes:
         | {"annotations": [voter.id for voter in opinions.voters(label.turn, label.code)]}
         for label in example.labels
     ]
-    labelers = {own.id: own.labeler for own in opinions.annotations if own.kind != "model"}
+    labelers = {own.id: own.labeler for own in opinions.people}
     row = {"dialogue_id": example.dialogue.id, "labels": labels, "labelers": labelers, "split": ""}
-    return json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    return msgspec.json.encode(row) + b"\n"
 
 
 def _write(config: DatasetConfig, groups: list[str], spool: Spool) -> list[dict[str, Any]]:

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Literal
 
 from detector.records import Dialogue
-from labeling.neighbours import KIN, Neighbours, shingles, united
+from labeling.neighbours import BATCH, KIN, Shingles, links, shingled, united
 
 By = Literal["customer", "agent", "dialogue"]
 CUSTOMER_FIELDS = ("customer", "customer_id", "user_id", "requester_id")
@@ -46,28 +47,36 @@ class Grouping:
         self._by = tuple(by)
         self._near = near
         self._keys: list[tuple[str, ...]] = []
-        self._pairs: list[tuple[int, int]] = []
-        self._known = Neighbours() if near is not None else None
+        self._texts: list[str] = []
+        self._sets: list[Shingles] = []
 
     def add(self, dialogue: Dialogue) -> None:
         """Take a dialogue in."""
-        number = len(self._keys)
         self._keys.append(keys_of(dialogue, self._by))
-        if self._known is not None and self._near is not None:
-            found = shingles("\n".join(turn.text for turn in dialogue.turns))
-            self._pairs += [(number, other) for other, _ in self._known.add_near(found, self._near)]
+        if self._near is not None:
+            self._texts.append("\n".join([turn.text for turn in dialogue.turns]))
+            if len(self._texts) >= BATCH:
+                self._shingle()
 
     def groups(self) -> list[str]:
         """The name of each dialogue's group, in the order in which they came."""
-        return united(self._keys, self._pairs)
+        self._shingle()
+        return united(self._keys, links(self._sets, self._near) if self._near is not None else ())
+
+    def _shingle(self) -> None:
+        self._sets += shingled(self._texts)
+        self._texts = []
 
 
 def place_of(group: str, key: str) -> float:
     """Where a group stands, uniform in [0, 1) over keys."""
-    digest = hashlib.blake2b(
-        group.encode(), digest_size=8, key=hashlib.sha256(key.encode()).digest()
-    ).digest()
+    digest = hashlib.blake2b(group.encode(), digest_size=8, key=_secret(key)).digest()
     return int.from_bytes(digest) / 2**64
+
+
+@lru_cache(maxsize=8)
+def _secret(key: str) -> bytes:
+    return hashlib.sha256(key.encode()).digest()
 
 
 def side_of(group: str, key: str, shares: Sequence[tuple[str, float]]) -> str:

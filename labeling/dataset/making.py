@@ -122,13 +122,14 @@ class Making:
             InputRefused: an annotation points out of it.
         """
         given = self.annotations[dialogue.id]
-        lengths = {turn.index: len(turn.text) for turn in dialogue.turns}
-        for annotation in given:
-            for found in annotation.findings:
-                if found.end > lengths.get(found.turn, 0):
-                    where = f"annotation {annotation.id} of dialogue {dialogue.id}"
-                    raise InputRefused("E_ANNOTATION", f"{where}: a finding outside the text of its turn")
-        return Opinions(dialogue, given, self.of_dialogue)
+        said = [(annotation, finding) for annotation in given for finding in annotation.findings]
+        lengths = {turn.index: len(turn.text) for turn in dialogue.turns} if said else {}
+        for annotation, finding in said:
+            if finding.end > lengths.get(finding.turn, 0):
+                where = f"annotation {annotation.id} of dialogue {dialogue.id}"
+                raise InputRefused("E_ANNOTATION", f"{where}: a finding outside the text of its turn")
+        people = [annotation for annotation in given if annotation.kind != "model"]
+        return Opinions(dialogue, people, self.of_dialogue)
 
     def example(self, opinions: Opinions) -> Example | None:
         """The example of a dialogue, not yet in a split; none, and counted, if people were not asked of
@@ -164,9 +165,10 @@ class Making:
             InputRefused: one is of a turn that cannot hold an error.
         """
         places = {code: turn for turn, code in found if code in self.of_dialogue}
-        judged = judged_turns(opinions.dialogue)
+        labels = self.labels.get(opinions.dialogue.id, ())
+        judged = judged_turns(opinions.dialogue) if labels else ()
         given = {}
-        for label in self.labels.get(opinions.dialogue.id, ()):
+        for label in labels:
             if label.turn not in judged:
                 raise InputRefused(
                     "E_LABEL", f"a label of a turn that dialogue {opinions.dialogue.id} has not"
@@ -187,7 +189,7 @@ def _codes(
     if config.codes:
         wanted = {code.code for name in config.codes for code in taxonomy.select(name)}
     else:
-        wanted = {code for given in annotations.values() for own in given for code in own.codes}
+        wanted = set().union(*(own.codes for given in annotations.values() for own in given))
     if unknown := wanted - taxonomy.codes.keys():
         raise InputRefused(
             "E_ANNOTATION", f"code {min(unknown)[:20]!r} is not in taxonomy {taxonomy.version}"

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from detector.records import Dialogue, Finding, Label
 from labeling.annotation import Annotation, judged_turns
@@ -20,20 +21,18 @@ DECIDING = ("expert",)
 
 @dataclass(frozen=True)
 class Opinions:
-    """All annotations of one dialogue, in the order in which they were made."""
+    """All annotations of one dialogue that are people's, in the order in which they were made."""
 
     dialogue: Dialogue
-    annotations: Sequence[Annotation]
+    people: Sequence[Annotation]
     of_dialogue: frozenset[str]
 
     def covered(self, codes: Collection[str]) -> bool:
         """Whether people were asked of every judged turn for every code."""
-        people = [annotation for annotation in self.annotations if annotation.kind != "model"]
-        everywhere = {code for annotation in people if annotation.turn is None for code in annotation.codes}
-        missing = set(codes) - everywhere
+        missing = set(codes).difference(*(own.codes for own in self.people if own.turn is None))
         if not missing:
             return True
-        asked = {(annotation.turn, code) for annotation in people for code in annotation.codes}
+        asked = {(annotation.turn, code) for annotation in self.people for code in annotation.codes}
         once = {code for _, code in asked} & self.of_dialogue
         turns = judged_turns(self.dialogue)
         return all(code in once or all((turn, code) in asked for turn in turns) for code in missing)
@@ -41,10 +40,8 @@ class Opinions:
     def found(self) -> list[tuple[int, str]]:
         """Turn and code of everything that some person found, in order; a code of dialogue scope once,
         where most found it (the first of equals)."""
-        places: Counter[tuple[int, str]] = Counter()
-        for annotation in self.annotations:
-            if annotation.kind != "model":
-                places.update({(finding.turn, finding.code) for finding in annotation.findings})
+        each = ({(finding.turn, finding.code) for finding in own.findings} for own in self.people)
+        places = Counter(chain.from_iterable(each))
         best: dict[str, tuple[int, int]] = {}
         for (turn, code), count in places.items():
             if code in self.of_dialogue:
@@ -56,8 +53,8 @@ class Opinions:
         """Each person's last answer to a question, in order of time; of `kinds` only, if any."""
         last: dict[str, Annotation] = {}
         anywhere = code in self.of_dialogue
-        for annotation in self.annotations:
-            if annotation.kind == "model" or (kinds and annotation.kind not in kinds):
+        for annotation in self.people:
+            if kinds and annotation.kind not in kinds:
                 continue
             if code in annotation.codes and (anywhere or annotation.turn in (None, turn)):
                 last.pop(annotation.labeler, None)

@@ -71,7 +71,7 @@ def preferences(opinions: Opinions, verdict: Verdict) -> Iterator[Preference]:
             model[key] = finding
     decided = {
         (finding.turn, finding.code)
-        for annotation in opinions.annotations
+        for annotation in opinions.people
         if annotation.kind in DECIDERS
         for finding in annotation.findings
     }

@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from random import Random
+from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from labeling import neighbours
 from labeling.corpus.recall import edited, exact_jaccard, exhaustive, planted
-from labeling.neighbours import KIN, Neighbours, jaccard, near_pairs, ngrams, shingles, united, words
+from labeling.neighbours import (
+    KIN,
+    Shingles,
+    jaccard,
+    links,
+    near_pairs,
+    ngrams,
+    shingled,
+    shingles,
+    united,
+    words,
+)
 
 WORDS = [
     f"{a}{b}" for a in ("ba", "ko", "ru", "ti", "mo", "se", "fa") for b in ("lan", "mit", "ros", "dek", "pum")
@@ -64,10 +81,110 @@ def test_near_copies_are_found_and_strangers_are_not() -> None:
 
 
 def test_an_empty_dialogue_is_like_nothing() -> None:
-    known = Neighbours()
-    assert known.add_near(shingles(""), KIN) == []
-    assert known.add_near(shingles(""), KIN) == []
-    assert known.near(shingles("?!"), KIN) == []
+    assert near_pairs([shingles(""), shingles(""), shingles("?!")], KIN) == []
+    assert near_pairs([], KIN) == []
+    assert list(links([shingles(""), shingles("")], KIN)) == []
+
+
+@settings(deadline=None)
+@given(st.text(), st.text(st.sampled_from("aZé_0你ー -.\x1c\n\u2028"), max_size=30))
+def test_words_of_plain_text_are_those_of_any_text(anything: str, chosen: str) -> None:
+    """A letter that is not ASCII takes the other way through, and so do the words around it."""
+    for text in (anything, chosen):
+        assert words(text) == words(f"{text} ß")[:-1]
+
+
+@settings(deadline=None)
+@given(st.lists(st.text(st.sampled_from("abß. "), max_size=12), max_size=9))
+def test_many_texts_have_the_shingles_of_each(texts: list[str]) -> None:
+    with mock.patch.object(neighbours, "BATCH", 4):
+        many = shingled(texts)
+    for text, found in zip(texts, many, strict=True):
+        runs = {tuple(words(text)[n : n + 3]) for n in range(max(1, len(words(text)) - 2))} - {()}
+        assert len(found) == len(runs)
+        assert np.array_equal(found, shingles(text))
+
+
+def hashed(sets: list[set[int]], spread: int) -> list[Shingles]:
+    return [np.array(sorted({code * spread % 2**64 for code in found}), np.uint64) for found in sets]
+
+
+SETS = st.lists(st.sets(st.integers(0, 15), max_size=12), max_size=14)
+SPREAD = st.sampled_from([1, 0x9E3779B97F4A7C15])
+"""Spread by 1, all shingles look alike to the search, which may only cost it time."""
+BOUND = st.sampled_from([0.3, 0.5, 0.55, KIN, 2 / 3, 0.7, 0.8, 1.0])
+
+
+@settings(max_examples=400, deadline=None)
+@given(SETS, SPREAD, BOUND, st.sampled_from([1, 3, neighbours.CHUNK]))
+def test_every_pair_is_found_and_no_other(
+    sets: list[set[int]], spread: int, at_least: float, chunk: int
+) -> None:
+    known = hashed(sets, spread)
+    with mock.patch.object(neighbours, "CHUNK", chunk):
+        assert near_pairs(known, at_least) == every_pair(known, at_least)
+
+
+def every_pair(sets: list[Shingles], at_least: float) -> list[tuple[int, int, float]]:
+    return [
+        (later, earlier, value)
+        for later in range(len(sets))
+        for earlier in range(later)
+        if (value := jaccard(sets[later], sets[earlier])) >= at_least
+    ]
+
+
+@settings(max_examples=200, deadline=None)
+@given(SETS, SPREAD, BOUND, st.integers(0, 2**14))
+def test_parts_leave_out_the_pairs_within(
+    sets: list[set[int]], spread: int, at_least: float, drawn: int
+) -> None:
+    known, parts = hashed(sets, spread), [drawn >> place & 1 for place in range(len(sets))]
+    wanted = [pair for pair in every_pair(known, at_least) if parts[pair[0]] != parts[pair[1]]]
+    assert near_pairs(known, at_least, parts) == wanted
+
+
+@settings(max_examples=400, deadline=None)
+@given(SETS, SPREAD, BOUND)
+def test_links_join_what_all_pairs_join_and_are_no_more_than_needed(
+    sets: list[set[int]], spread: int, at_least: float
+) -> None:
+    known = hashed(sets, spread)
+    keys = [(f"{number:02}",) for number in range(len(known))]
+    pairs = {(later, earlier) for later, earlier, _ in every_pair(known, at_least)}
+    found = list(links(known, at_least))
+    groups = united(keys, found)
+    assert set(found) <= pairs
+    assert groups == united(keys, pairs)
+    assert len(found) == len(known) - len(set(groups))
+
+
+def sliding(n: int) -> list[str]:
+    said = talk(0, n + 100).split()
+    return [" ".join(said[start : start + 100]) for start in range(n)]
+
+
+@pytest.mark.parametrize(
+    "family",
+    [[f"{talk(0)} and goodbye {number}" for number in range(400)], sliding(400)],
+    ids=["copies of one", "a chain"],
+)
+def test_of_a_large_family_few_pairs_are_looked_at(
+    family: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All would be 79,800, in up to 399 rounds."""
+    rounds: list[int] = []
+    proposed = neighbours._proposed
+
+    def counted(sets: Sequence[Shingles], at_least: float, labels: Any) -> Iterator[Any]:
+        for keys in proposed(sets, at_least, labels):
+            rounds.append(len(np.unique(keys)))
+            yield keys
+
+    monkeypatch.setattr(neighbours, "_proposed", counted)
+    assert len(list(links(shingled(family), KIN))) == 399
+    assert len(rounds) < 30
+    assert sum(rounds) < 9_000
 
 
 def test_groups_join_through_keys_and_pairs_and_take_the_smallest_name() -> None:
