@@ -23,7 +23,8 @@ from detector.artifacts import write_json
 from detector.errors import ConfigError, InputRefused, TooManyBad
 from detector.records import Example
 from labeling.corpus.shards import read_shard
-from labeling.neighbours import NEAR, WIDTH, Shingles, distinct, near_pairs, ngrams, words
+from labeling.neighbours import NEAR, near_pairs
+from labeling.shingles import WIDTH, Shingles, distinct, ngrams, words
 
 KINDS = ("exact", "near", "runs")
 """The same words; a near-copy; long runs of words that occur somewhere in training."""

@@ -12,7 +12,7 @@ from collections import Counter
 
 from labeling.corpus.rude_words import RUDE, VILE
 from labeling.corpus.sources import CorpusDialogue
-from labeling.neighbours import words
+from labeling.shingles import words
 
 MIN_TURNS, MAX_TURNS = 2, 120
 MIN_WORDS, MAX_WORDS = 8, 8000

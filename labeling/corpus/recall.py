@@ -20,7 +20,8 @@ from cyclopts import App, Parameter
 
 from detector.artifacts import rendered, write_json
 from labeling.corpus.sources import SOURCES, read_source
-from labeling.neighbours import KIN, NEAR, WIDTH, Shingles, near_pairs, shingles, words
+from labeling.neighbours import KIN, NEAR, near_pairs
+from labeling.shingles import WIDTH, Shingles, shingles, words
 
 LEVELS = (0.95, 0.9, 0.8, 0.7, 0.6)
 MIN_WORDS = 60

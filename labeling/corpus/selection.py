@@ -14,7 +14,8 @@ from labeling.corpus.languages import language_of
 from labeling.corpus.quality import fault, rude_agent, rude_customer
 from labeling.corpus.sources import SOURCES, CorpusDialogue
 from labeling.inject.corpora import split_of
-from labeling.neighbours import near_pairs, shingles, united, words
+from labeling.neighbours import near_pairs, united
+from labeling.shingles import shingled, words
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ def _groups_and_copies(
         digest = hashlib.sha256(" ".join(words(dialogue.text)).encode()).digest()
         if first.setdefault(digest, place) != place:
             copies[place] = "exact"
-    pairs = near_pairs((shingles(dialogue.text) for dialogue in dialogues), kin)
+    pairs = near_pairs(shingled([dialogue.text for dialogue in dialogues]), kin)
     for later, earlier, value in pairs:  # in order of the later one, so the earlier is decided
         if value >= near and later not in copies and earlier not in copies:
             copies[later] = "near"

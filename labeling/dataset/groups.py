@@ -14,7 +14,8 @@ from functools import lru_cache
 from typing import Literal
 
 from detector.records import Dialogue
-from labeling.neighbours import BATCH, KIN, Shingles, links, shingled, united
+from labeling.neighbours import KIN, links, united
+from labeling.shingles import BATCH, Shingles, shingled
 
 By = Literal["customer", "agent", "dialogue"]
 CUSTOMER_FIELDS = ("customer", "customer_id", "user_id", "requester_id")

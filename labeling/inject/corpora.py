@@ -102,13 +102,13 @@ def read_all(data: Path, limit: int | None = None) -> dict[str, list[Clean]]:
     Raises:
         InputRefused: a corpus is missing.
     """
-    from labeling.neighbours import KIN, near_pairs, shingles, united
+    from labeling.neighbours import KIN, links, united
+    from labeling.shingles import shingled
 
     read_in = {corpus.name: list(read(corpus, data)) for corpus in CORPORA}
     cleans = [clean for rows in read_in.values() for clean in rows]
-    texts = ("\n".join(turn.text for turn in clean.draft.turns) for clean in cleans)
-    pairs = near_pairs((shingles(text) for text in texts), KIN)
-    groups = iter(united([(clean.group,) for clean in cleans], ((a, b) for a, b, _ in pairs)))
+    texts = ["\n".join(turn.text for turn in clean.draft.turns) for clean in cleans]
+    groups = iter(united([(clean.group,) for clean in cleans], links(shingled(texts), KIN)))
     return {
         name: [replace(clean, group=next(groups)) for clean in rows][:limit] for name, rows in read_in.items()
     }
