@@ -15,9 +15,12 @@ from sqlalchemy import Row, Select, bindparam, func, or_, select, tuple_, update
 from labeling.store.database.schema import dialogues, leases, shares, tasks
 from labeling.store.database.transactions import Transaction
 from labeling.store.database.upsert import adding
+from labeling.store.queue.settling import locked
 from labeling.store.records import Account, Pool, Project
 
 WRAP_MS = 60_000
+WAITS = 10
+"""Tasks in others' hands that one search waits for, at most."""
 TOUCHED = ("held", "answered", "skipped", "discarded")
 """States of a lease that keep a task from being given to the account again."""
 
@@ -77,11 +80,27 @@ def _search(
         given |= {"cursor_rank": after[0], "cursor_task": after[1]}
     question = _QUESTIONS[after is not None, account.agent is not None]
     row = transaction.run(_LOCKING[question], given).one_or_none()
+    if row is None and not transaction.on_sqlite:
+        row = _waited_for(transaction, question, given)
     if row is not None:
         first = row if transaction.on_sqlite else transaction.run(question, given).one_or_none() or row
         cursor = {"its_rank": first.rank, "before": first.id - 1}
         transaction.at_end(_CURSOR, {**_place(project, pool, account.id), **cursor})
     return row
+
+
+def _waited_for(transaction: Transaction, question: Select[Any], given: dict[str, Any]) -> Row[Any] | None:
+    """The first task, where all that are left are being claimed or answered at this moment: skipped as
+    locked they may be open still when those who hold the locks are done."""
+    for _ in range(WAITS):
+        first = transaction.run(question, given).one_or_none()
+        if first is None:
+            return None
+        locked(transaction, first.id)
+        row = transaction.run(_LOCKING[question], given).one_or_none()
+        if row is not None:
+            return row
+    return None
 
 
 def _question(*, cursor: bool, agent: bool) -> Select[Any]:
