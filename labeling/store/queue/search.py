@@ -8,6 +8,8 @@ the same moment, so a search without result starts over from the beginning, once
 
 from __future__ import annotations
 
+import time
+from random import uniform
 from typing import Any
 
 from sqlalchemy import Row, Select, bindparam, func, or_, select, tuple_, update
@@ -15,12 +17,11 @@ from sqlalchemy import Row, Select, bindparam, func, or_, select, tuple_, update
 from labeling.store.database.schema import dialogues, leases, shares, tasks
 from labeling.store.database.transactions import Transaction
 from labeling.store.database.upsert import adding
-from labeling.store.queue.settling import locked
 from labeling.store.records import Account, Pool, Project
 
 WRAP_MS = 60_000
-WAITS = 10
-"""Tasks in others' hands that one search waits for, at most."""
+WAITS, PAUSE_S = 4, (0.005, 0.05)
+"""How often a search looks again where all tasks are in others' hands for a moment, and how soon."""
 TOUCHED = ("held", "answered", "skipped", "discarded")
 """States of a lease that keep a task from being given to the account again."""
 
@@ -91,12 +92,11 @@ def _search(
 
 def _waited_for(transaction: Transaction, question: Select[Any], given: dict[str, Any]) -> Row[Any] | None:
     """The first task, where all that are left are being claimed or answered at this moment: skipped as
-    locked they may be open still when those who hold the locks are done."""
+    locked they may be open still when those who hold the locks are done. Waits without a lock of its own."""
     for _ in range(WAITS):
-        first = transaction.run(question, given).one_or_none()
-        if first is None:
+        if transaction.run(question, given).one_or_none() is None:
             return None
-        locked(transaction, first.id)
+        time.sleep(uniform(*PAUSE_S))
         row = transaction.run(_LOCKING[question], given).one_or_none()
         if row is not None:
             return row
