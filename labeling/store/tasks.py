@@ -14,6 +14,7 @@ from typing import Any, get_args
 from sqlalchemy import Row, insert, select
 
 from detector.records import Dialogue, Finding, Turn
+from detector.taxonomy import load
 from labeling.annotation import Annotation
 from labeling.store.database.audit import canonical
 from labeling.store.database.refusals import NotAllowed, StoreRefused
@@ -134,7 +135,7 @@ def queue_counts(transaction: Transaction, actor: str, project: str) -> dict[Poo
 def view(transaction: Transaction, actor: str, task: int, *, again: bool = False) -> TaskView:
     """What the actor may see of a task. Blind for whoever holds it: no answers of others, nothing of how
     it was drawn, no agent's name, no metadata, and a verdict only if the project is pre-labelled. Labelers
-    see turns and nothing else of the dialogue, with personal data as placeholders, unless the project says
+    see turns, of the rest what the codes need, and personal data as placeholders, unless the project says
     otherwise. Reviewers who do not hold it see verdict and answers.
 
     `again`: what they saw of it when they answered it.
@@ -154,7 +155,7 @@ def view(transaction: Transaction, actor: str, task: int, *, again: bool = False
     dialogue = content_of(transaction, row.dialogue) if view is None else view.dialogue
     assert dialogue is not None, "a foreign key"
     if holds:
-        dialogue = _blind(dialogue) if may(account, "review") else _bare(dialogue, alias(task))
+        dialogue = _blind(dialogue) if may(account, "review") else _bare(dialogue, alias(task), project)
     if verdict is not None:
         said = verdict.findings if view is None else view.shown(verdict.findings)
         verdict = verdict.model_copy(update={"dialogue_id": dialogue.id, "findings": said})
@@ -183,11 +184,18 @@ def _blind(dialogue: Dialogue) -> Dialogue:
     return dialogue.model_copy(update={"agent": None, "team": None, "metadata": {}, "turns": turns})
 
 
-def _bare(dialogue: Dialogue, name: str) -> Dialogue:
-    """Who said what, in order: all that a labeler needs. Whatever else is known of a dialogue, or is not,
-    may tell a control task from the others."""
-    turns = tuple(Turn(index=turn.index, role=turn.role, text=turn.text) for turn in dialogue.turns)
-    return Dialogue(id=name, turns=turns, masked=dialogue.masked)
+def _bare(dialogue: Dialogue, name: str, project: Project) -> Dialogue:
+    """Who said what, in order, and what the codes that are asked cannot be judged without: all that a labeler
+    needs. Whatever else is known of a dialogue, or is not, may tell a control task from the others."""
+    codes = load().codes
+    needs = {need for code in project.codes if code in codes for need in codes[code].needs}
+    turns = tuple(
+        Turn(index=turn.index, role=turn.role, text=turn.text, at=turn.at if "timestamps" in needs else None)
+        for turn in dialogue.turns
+    )
+    sources = dialogue.sources if "sources" in needs else ()
+    policy = dialogue.policy if "policy" in needs else None
+    return Dialogue(id=name, turns=turns, sources=sources, policy=policy, masked=dialogue.masked)
 
 
 def answers_to(transaction: Transaction, task: int) -> tuple[Annotation, ...]:

@@ -1,5 +1,6 @@
 """Labelers see personal data as placeholders; the store keeps the original's offsets; both ways agree."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -69,6 +70,34 @@ def test_a_labeler_sees_no_personal_data_and_a_reviewer_sees_the_original(store:
     assert other is not None
     assert tasks.view(store, "rob", other.task).dialogue.turns == TURNS
     assert tasks.view(store, "ria", lease.task).verdict == dialogues.read(store, "ria", "d1")[1]
+
+
+def test_labelers_get_what_their_codes_cannot_be_judged_without(store: Store) -> None:
+    at = datetime(2026, 11, 22, 9, 30, tzinfo=UTC)
+    turns = tuple(turn.model_copy(update={"at": at, "author": "a1"}) for turn in TURNS)
+    known = {
+        "policy": "refunds",
+        "language": "en",
+        "channel": "chat",
+        "team": "t1",
+        "metadata": {"order": "7"},
+    }
+    dialogues.add(store, "lea", [DIALOGUE.model_copy(update={"turns": turns, **known})])
+    for code in ("C1", "I1", "P1", "W1"):
+        projects.create(store, "lea", Project(id=code, codes=(code,)))
+        tasks.add(store, "lea", code, [NewTask(dialogue="d1")])
+        lease = leases.claim(store, "ann", code)
+        assert lease is not None
+        seen = tasks.view(store, "ann", lease.task).dialogue
+        wanted = {
+            "sources": ("[NAME_1] ordered a lamp.",) if code == "I1" else (),
+            "policy": "refunds" if code == "P1" else None,
+            "turns": tuple(
+                Turn(index=turn.index, role=turn.role, text=turn.text, at=at if code == "W1" else None)
+                for turn in seen.turns
+            ),
+        }
+        assert seen == Dialogue(id=f"task-{lease.task}", masked=True, **wanted)
 
 
 def test_what_a_labeler_sends_becomes_offsets_of_the_original(store: Store, made: Any) -> None:
