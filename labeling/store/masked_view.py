@@ -69,12 +69,11 @@ class MaskedView:
         return finding.model_copy(update={"start": start, "end": end, "quote": quote})
 
     def _about(self, words: Sequence[str]) -> dict[str, str]:
-        """Words about the dialogue and their masked form: who is named in it is known in them."""
+        """Words about the dialogue and their masked form: who is named in it is known in them. They are
+        masked as its sources are, of which one without a blank would be taken for an id."""
         if not words:
             return {}
-        sources = tuple(
-            f"{each} " for each in words
-        )  # masked like a source, and one without a blank is an id
+        sources = tuple(f"{each} " for each in words)
         told = self.stored.model_copy(update={"sources": (*sources, *self.stored.sources)})
         masked = mask_dialogue(told)[0].sources
         return {each: after.removesuffix(" ") for each, after in zip(words, masked, strict=False)}
