@@ -1,0 +1,1 @@
+"""How the judge learns: supervised, from preferences, and by reward."""

@@ -1,0 +1,1 @@
+"""What all stages of learning share: options, bases, adapters, checkpoints, watching, lineage."""

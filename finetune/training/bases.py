@@ -1,0 +1,219 @@
+"""Base models and adapters, loaded for learning: local files or a hub's name, safetensors, no remote code.
+
+A *model folder* is a Hugging Face folder, or one that a stage left behind: an adapter with ``base.json``,
+which names the base and the sha256 of its weights. Loading an adapter verifies its manifest first.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from detector.artifacts import fingerprint, read_manifest, sha256_file, verify_files
+from detector.errors import ConfigError, OutputRefused
+from finetune.training.options import Adapters
+
+if TYPE_CHECKING:
+    import torch
+    from peft import PeftModel
+    from transformers import PreTrainedModel
+
+ADAPTER = "adapter_model.safetensors"
+ADAPTER_CONFIG = "adapter_config.json"
+BASE_FILE = "base.json"
+MANIFEST = "MANIFEST.json"
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where weights come from: the base (folder or hub name, with the sha256 of its weights where it is a
+    folder), and the adapter on top of it, if any."""
+
+    base: str
+    revision: str | None
+    sha256: str
+    adapter: Path | None
+
+
+def source_of(model: str) -> Source:
+    """What `model` names: a folder of a base, a folder with an adapter, or a name on a hub.
+
+    Raises:
+        ConfigError: E_ADAPTER, an adapter that does not belong to its base, is damaged or unsafe.
+    """
+    folder = Path(model)
+    if (folder / ADAPTER_CONFIG).exists() or (folder / BASE_FILE).exists():
+        return _with_adapter(folder)
+    if not folder.is_dir():
+        return Source(model, None, "", None)
+    return Source(str(folder), None, weights_sha256(folder), None)
+
+
+def weights_sha256(folder: Path) -> str:
+    """One hash of all weights of a base's folder.
+
+    Raises:
+        ConfigError: E_BASE, it has none as safetensors.
+    """
+    files = sorted(folder.glob("*.safetensors"))
+    if not files:
+        raise ConfigError("E_BASE", f"{folder}: no *.safetensors")
+    if len(files) == 1:
+        return sha256_file(files[0])
+    return fingerprint([(file.name, sha256_file(file)) for file in files])
+
+
+def _with_adapter(folder: Path) -> Source:
+    """An adapter's folder, every byte vouched for before any is loaded."""
+    try:
+        verify_files(folder, read_manifest(folder / MANIFEST)["files"])
+        told = json.loads((folder / BASE_FILE).read_text())
+        base, revision, sha256 = str(told["base"]), told["revision"], str(told["sha256"])
+    except (OutputRefused, OSError, ValueError, KeyError, TypeError) as error:
+        raise ConfigError("E_ADAPTER", f"{folder}: {getattr(error, 'message', 'no complete adapter')}") from None
+    if sha256 and Path(base).is_dir() and weights_sha256(Path(base)) != sha256:
+        raise ConfigError("E_ADAPTER", f"{folder}: made for other weights than those in {base}")
+    refuse_unsafe(folder)
+    return Source(base, revision, sha256, folder)
+
+
+def refuse_unsafe(folder: Path) -> None:
+    """Look into an adapter's safetensors without loading a model.
+
+    Raises:
+        ConfigError: E_ADAPTER: pickle beside it, no safetensors, or weights that are no numbers.
+    """
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    for path in folder.rglob("*"):
+        if path.suffix in {".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt"}:
+            raise ConfigError("E_ADAPTER", f"{path}: may run code when it is read; only safetensors are loaded")
+    try:
+        weights = load_file(folder / ADAPTER)
+    except (OSError, SafetensorError):
+        raise ConfigError("E_ADAPTER", f"{folder / ADAPTER}: no safetensors") from None
+    for name, tensor in weights.items():
+        if not bool(tensor.isfinite().all()):
+            raise ConfigError("E_ADAPTER", f"{folder / ADAPTER}: {name} holds NaN or infinity")
+
+
+def load(
+    source: Source, adapters: Adapters, *, trainable: bool = True, kind: str = "CAUSAL_LM", device: str = "cpu"
+) -> Any:
+    """The model of `source`, with its adapter, or with a new one where it has none and one is wanted.
+
+    `kind` is peft's task type: CAUSAL_LM, or SEQ_CLS for one number a text (a reward).
+
+    Raises:
+        ConfigError: E_BASE or E_ADAPTER.
+    """
+    model = bare(source, adapters, kind, device)
+    if source.adapter is not None:
+        return _adapted(model, source.adapter, trainable)
+    if adapters.adapter == "none" or not trainable:
+        return model
+    return with_adapters(model, adapters, kind)
+
+
+def bare(source: Source, adapters: Adapters, kind: str = "CAUSAL_LM", device: str = "cpu") -> PreTrainedModel:
+    """The base alone, in fp32, or in 4 bits with bf16 for the rest.
+
+    Raises:
+        ConfigError: E_BASE, nothing there that loads.
+    """
+    import torch
+    from huggingface_hub.errors import StrictDataclassError
+    from safetensors import SafetensorError
+    from transformers import AutoModelForCausalLM, AutoModelForSequenceClassification
+
+    local = Path(source.base).is_dir()
+    loader: Any = AutoModelForSequenceClassification if kind == "SEQ_CLS" else AutoModelForCausalLM
+    more: dict[str, Any] = {"num_labels": 1} if kind == "SEQ_CLS" else {}
+    if adapters.quantise == "nf4":
+        more |= {"quantization_config": _nf4(kind), "device_map": {"": device}, "dtype": torch.bfloat16}
+    else:
+        more |= {"dtype": torch.float32}
+    try:
+        model, told = loader.from_pretrained(
+            source.base,
+            revision=source.revision,
+            local_files_only=local,
+            use_safetensors=True,
+            trust_remote_code=False,
+            output_loading_info=True,
+            **more,
+        )
+    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError, StrictDataclassError) as error:
+        raise ConfigError("E_BASE", f"{source.base}: no model that loads ({type(error).__name__})") from None
+    missing = [name for name in told["missing_keys"] if kind != "SEQ_CLS" or "score" not in name]
+    if missing or told["mismatched_keys"]:
+        raise ConfigError("E_BASE", f"{source.base}: weights are missing or do not fit config.json")
+    if adapters.quantise == "nf4":
+        keep_gradients(model)
+    loaded: PreTrainedModel = model if adapters.quantise == "nf4" else model.to(device)
+    return loaded
+
+
+def _nf4(kind: str) -> Any:
+    """4-bit normal floats with double quantisation and bf16 arithmetic.
+
+    Source: Dettmers et al. 2023, QLoRA.
+    """
+    import torch
+    from transformers import BitsAndBytesConfig
+
+    return BitsAndBytesConfig(
+        load_in_4bit=True,
+        bnb_4bit_quant_type="nf4",
+        bnb_4bit_use_double_quant=True,
+        bnb_4bit_compute_dtype=torch.bfloat16,
+        llm_int8_skip_modules=["score", "lm_head"] if kind == "SEQ_CLS" else ["lm_head"],
+    )
+
+
+def keep_gradients(model: torch.nn.Module) -> None:
+    """Keep bitsandbytes from repacking 4-bit weights for a kernel that has no gradient.
+
+    On CPUs with AVX512-BF16 any pass without gradients in evaluation mode repacks them, and training goes on
+    without an error and without the gradients of all layers below (bitsandbytes 0.50.2).
+    """
+    from bitsandbytes.nn import Linear4bit
+
+    for module in model.modules():
+        if isinstance(module, Linear4bit):
+            module.support_avx512bf16_for_cpu = False
+
+
+def with_adapters(model: Any, adapters: Adapters, kind: str | None) -> PeftModel:
+    """New adapters on a frozen model. `kind` None: a bare backbone."""
+    from peft import LoraConfig, get_peft_model
+
+    targets = adapters.targets[0] if adapters.targets == ("all-linear",) else list(adapters.targets)
+    shape = LoraConfig(
+        task_type=kind,
+        r=adapters.rank,
+        lora_alpha=adapters.alpha or 2 * adapters.rank,
+        target_modules=targets,
+        lora_dropout=adapters.adapter_dropout,
+        use_dora=adapters.dora,
+        use_rslora=adapters.rslora,
+        modules_to_save=["score"] if kind == "SEQ_CLS" else None,
+    )
+    try:
+        return get_peft_model(model, shape)
+    except ValueError as error:
+        raise ConfigError("E_OPTION", f"--targets: {str(error).partition('.')[0][:120]}") from None
+
+
+def _adapted(model: Any, folder: Path, trainable: bool) -> PeftModel:
+    from peft import PeftModel
+
+    try:
+        return PeftModel.from_pretrained(model, folder, is_trainable=trainable)
+    except (RuntimeError, ValueError, KeyError, TypeError) as error:
+        raise ConfigError(
+            "E_ADAPTER", f"{folder}: does not fit its base ({type(error).__name__}); wrong rank or shape?"
+        ) from None

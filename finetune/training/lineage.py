@@ -1,0 +1,88 @@
+"""Where trained weights come from: base, data, options, seed, versions and commit, in the folder's manifest."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+from detector.artifacts import described, fingerprint, read_manifest, sha256_file, versions, write_manifest
+from finetune.training.bases import MANIFEST, Source
+from finetune.training.options import NOT_OF_THE_JOB
+
+LIBRARIES = ("dialint", "torch", "transformers", "peft", "trl", "accelerate", "bitsandbytes", "tokenizers")
+
+
+def told_of(config: Any) -> dict[str, Any]:
+    """A config as JSON, nested option groups flattened, paths by their names."""
+    told: dict[str, Any] = {}
+    for field in fields(config):
+        value = getattr(config, field.name)
+        if is_dataclass(value):
+            told |= told_of(value)
+        elif isinstance(value, Path):
+            told[field.name] = value.name
+        else:
+            told[field.name] = list(value) if isinstance(value, tuple) else value
+    return told
+
+
+def job_of(config: Any, *inputs: Any) -> str:
+    """What a checkpoint belongs to: every option that changes a weight, and all inputs."""
+    told = {name: str(value) for name, value in told_of(config).items() if name not in NOT_OF_THE_JOB}
+    return fingerprint([told, *map(str, inputs)])
+
+
+def data_id(path: Path) -> str:
+    """What a data set is known by: its manifest's files for a folder, its bytes for a file."""
+    if path.is_dir():
+        files = read_manifest(path / "manifest.json")["files"]
+        return fingerprint([(file["name"], file["sha256"]) for file in files])
+    return sha256_file(path)
+
+
+def commit() -> str | None:
+    """The commit of the checkout that runs, with ``+`` if files were changed; None outside of one."""
+    here = Path(__file__).parent
+    try:
+        head = subprocess.run(
+            ["git", "rev-parse", "HEAD"], cwd=here, capture_output=True, text=True, check=True, timeout=10
+        ).stdout.strip()
+        dirty = subprocess.run(
+            ["git", "status", "--porcelain", "--untracked-files=no"],
+            cwd=here, capture_output=True, text=True, check=True, timeout=10,
+        ).stdout.strip()  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return head + ("+" if dirty else "")
+
+
+def seal(
+    folder: Path, kind: str, config: Any, source: Source, data: Mapping[str, str], figures: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Write the folder's manifest last: lineage, figures, and the sha256 of every file in it.
+
+    `data` names each input and its hash.
+    """
+    files = [
+        described(path)
+        for path in sorted(folder.iterdir())
+        if path.is_file() and path.name not in NOT_SEALED and not path.name.startswith(".")
+    ]
+    content = {
+        "kind": kind,
+        "config": told_of(config),
+        "base": {"name": source.base, "revision": source.revision, "sha256": source.sha256},
+        "data": dict(data),
+        "commit": commit(),
+        "versions": versions(*LIBRARIES),
+        "figures": dict(figures),
+        "files": files,
+    }
+    write_manifest(folder / MANIFEST, content)
+    return content
+
+
+NOT_SEALED = frozenset((MANIFEST, "mlflow.db", "mlflow_run"))
