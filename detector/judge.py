@@ -71,7 +71,11 @@ SCHEMA: dict[str, Any] = {
 
 
 def messages(
-    question: Question, code: Code, control: Iterable[str] = (), detail: Detail = "short", max_chars: int = 6000
+    question: Question,
+    code: Code,
+    control: Iterable[str] = (),
+    detail: Detail = "short",
+    max_chars: int = 6000,
 ) -> list[dict[str, str]]:
     """The chat that asks `question`; the dialogue's beginning is left out where it has over `max_chars`.
 
@@ -86,9 +90,7 @@ def messages(
 def _asked(code: Code, detail: Detail) -> str:
     if detail == "short":
         return f"{code.name.en}? {code.test}"
-    return (
-        f"{code.name.en}? {code.test}\n{code.definition}\nAn error: {code.example}\nNone: {code.counter_example}"
-    )
+    return f"{code.name.en}? {code.test}\n{code.definition}\nAn error: {code.example}\nNone: {code.counter_example}"
 
 
 def _last(lines: Sequence[str], max_chars: int) -> list[str]:

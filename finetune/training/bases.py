@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from detector.artifacts import fingerprint, read_manifest, sha256_file, verify_files
+from detector.artifacts import fingerprint, read_manifest, sha256_file, verify_files, write_json
 from detector.errors import ConfigError, OutputRefused
 from finetune.training.options import Adapters
 
@@ -72,7 +72,9 @@ def _with_adapter(folder: Path) -> Source:
         told = json.loads((folder / BASE_FILE).read_text())
         base, revision, sha256 = str(told["base"]), told["revision"], str(told["sha256"])
     except (OutputRefused, OSError, ValueError, KeyError, TypeError) as error:
-        raise ConfigError("E_ADAPTER", f"{folder}: {getattr(error, 'message', 'no complete adapter')}") from None
+        raise ConfigError(
+            "E_ADAPTER", f"{folder}: {getattr(error, 'message', 'no complete adapter')}"
+        ) from None
     if sha256 and Path(base).is_dir() and weights_sha256(Path(base)) != sha256:
         raise ConfigError("E_ADAPTER", f"{folder}: made for other weights than those in {base}")
     refuse_unsafe(folder)
@@ -90,7 +92,9 @@ def refuse_unsafe(folder: Path) -> None:
 
     for path in folder.rglob("*"):
         if path.suffix in {".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt"}:
-            raise ConfigError("E_ADAPTER", f"{path}: may run code when it is read; only safetensors are loaded")
+            raise ConfigError(
+                "E_ADAPTER", f"{path}: may run code when it is read; only safetensors are loaded"
+            )
     try:
         weights = load_file(folder / ADAPTER)
     except (OSError, SafetensorError):
@@ -101,7 +105,12 @@ def refuse_unsafe(folder: Path) -> None:
 
 
 def load(
-    source: Source, adapters: Adapters, *, trainable: bool = True, kind: str = "CAUSAL_LM", device: str = "cpu"
+    source: Source,
+    adapters: Adapters,
+    *,
+    trainable: bool = True,
+    kind: str = "CAUSAL_LM",
+    device: str = "cpu",
 ) -> Any:
     """The model of `source`, with its adapter, or with a new one where it has none and one is wanted.
 
@@ -217,3 +226,22 @@ def _adapted(model: Any, folder: Path, trainable: bool) -> PeftModel:
         raise ConfigError(
             "E_ADAPTER", f"{folder}: does not fit its base ({type(error).__name__}); wrong rank or shape?"
         ) from None
+
+
+def save(model: Any, folder: Path, source: Source) -> None:
+    """The adapter with the name of its base, or all weights. The caller seals the folder."""
+    if hasattr(model, "peft_config"):
+        model.save_pretrained(folder, selected_adapters=["default"], safe_serialization=True)
+        write_json(
+            folder / BASE_FILE, {"base": source.base, "revision": source.revision, "sha256": source.sha256}
+        )
+        (folder / "README.md").unlink(missing_ok=True)  # peft's own card
+    else:
+        model.save_pretrained(folder, safe_serialization=True)
+
+
+def tokenizer_folder(source: Source) -> str:
+    """Where the tokenizer is: with the adapter if it has one, else with the base."""
+    if source.adapter is not None and (source.adapter / "tokenizer.json").exists():
+        return str(source.adapter)
+    return source.base

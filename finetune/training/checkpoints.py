@@ -12,7 +12,14 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from detector.artifacts import described, disk_errors, fsync_folder, read_manifest, verify_files, write_manifest
+from detector.artifacts import (
+    described,
+    disk_errors,
+    fsync_folder,
+    read_manifest,
+    verify_files,
+    write_manifest,
+)
 from detector.errors import OutputRefused
 
 SEAL = "checkpoint.json"
@@ -55,10 +62,10 @@ def newest(out: Path, job: str) -> tuple[Path, int] | None:
     return None
 
 
-def keep_only(out: Path, kept: Path) -> None:
+def keep_only(out: Path, *kept: Path) -> None:
     """Remove all checkpoints but `kept`."""
     for folder in _folders(out):
-        if folder != kept:
+        if folder not in kept:
             shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -49,7 +49,9 @@ class Adapters:
         if not 0 <= self.adapter_dropout < 1:
             raise ConfigError("E_OPTION", "--adapter-dropout must lie between 0 and 1")
         if self.adapter == "none" and self.quantise != "none":
-            raise ConfigError("E_OPTION", "--quantise nf4 needs --adapter lora: 4-bit weights are not trained")
+            raise ConfigError(
+                "E_OPTION", "--quantise nf4 needs --adapter lora: 4-bit weights are not trained"
+            )
 
 
 @Parameter(name="*")

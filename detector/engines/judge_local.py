@@ -1,0 +1,124 @@
+"""The judge in this process with transformers: how strongly it believes in each verdict, and whole answers.
+
+A belief is read from one forward pass, without a word being written: the probabilities of the tokens in which
+the verdicts differ. An answer is written greedily behind the verdict that is believed most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+
+from detector.engines import packed
+from detector.engines.judge_prompt import JudgePrompt
+from detector.judge import OPENING, SAYS
+
+ROW_TOKENS = 8192
+"""Tokens of prompts that go through the model together."""
+MAX_ANSWER_TOKENS = 160
+
+
+class LocalJudge:
+    """A causal language model (with or without adapters) that answers questions."""
+
+    def __init__(self, model: Any, prompt: JudgePrompt, *, bf16: bool = False) -> None:
+        self.model = model
+        self.prompt = prompt
+        self._bf16 = bf16
+
+    @property
+    def device(self) -> torch.device:
+        return next(iter(self.model.parameters())).device
+
+    def beliefs(self, prompts: Sequence[Sequence[int]]) -> np.ndarray:
+        """Probabilities of the verdicts for each prompt, shape (prompts, verdicts), in the order of `SAYS`."""
+        shared, first = self.prompt.fork
+        rows = [[*ids, *shared] for ids in prompts]
+        found = np.zeros((len(rows), len(SAYS)))
+        with self._reading(packed.NAME):
+            for places in _rows([len(row) for row in rows]):
+                logits = self._last_logits([rows[place] for place in places])
+                found[places] = torch.softmax(logits[:, first], -1).cpu().numpy()
+        return found
+
+    def answers(
+        self, prompts: Sequence[Sequence[int]], verdicts: Sequence[int], max_tokens: int = MAX_ANSWER_TOKENS
+    ) -> list[str]:
+        """The text of each answer with the verdict that is forced on it, a place in `SAYS`."""
+        begun = [self.prompt.answer_ids(f'{OPENING}{said}"', ended=False)[:-1] for said in SAYS]
+        written: list[str] = [""] * len(prompts)
+        with self._reading("sdpa"):
+            for places in _rows([len(ids) for ids in prompts]):
+                rows = [[*prompts[place], *begun[verdicts[place]]] for place in places]
+                for place, ids in zip(places, self._written(rows, max_tokens), strict=True):
+                    written[place] = self._text([*begun[verdicts[place]], *ids])
+        return written
+
+    def _text(self, ids: Sequence[int]) -> str:
+        return str(self.prompt.tokenizer.decode(ids, skip_special_tokens=True))
+
+    @contextmanager
+    def _reading(self, attention: str) -> Iterator[None]:
+        """The model in evaluation, without gradients, with this attention; as it was afterwards."""
+        bare = self.model.get_base_model() if hasattr(self.model, "get_base_model") else self.model
+        training, before = self.model.training, bare.config._attn_implementation
+        self.model.eval()
+        bare.set_attn_implementation(attention)
+        kind = self.device.type
+        try:
+            with torch.no_grad(), torch.autocast(kind, torch.bfloat16, enabled=self._bf16):
+                yield
+        finally:
+            bare.set_attn_implementation(before)
+            self.model.train(training)
+
+    def _last_logits(self, rows: list[list[int]]) -> torch.Tensor:
+        """Logits behind the last token of each row, shape (rows, tokens of the vocabulary)."""
+        row = packed.pack(rows, 0).to(self.device)
+        last = row.bounds[1:] - 1
+        output = self.model(
+            input_ids=row.ids,
+            position_ids=row.positions,
+            cu_seq_lens_q=row.bounds,
+            logits_to_keep=last.to(self.device),
+            use_cache=False,
+        )
+        logits: torch.Tensor = output.logits[0].float()
+        return logits
+
+    def _written(self, rows: list[list[int]], max_tokens: int) -> list[list[int]]:
+        """What is written greedily behind each row."""
+        pad, end = self.prompt.tokenizer.pad_token_id, self.prompt.tokenizer.eos_token_id
+        size = max(map(len, rows))
+        ids = torch.tensor([[pad] * (size - len(row)) + row for row in rows], device=self.device)
+        mask = torch.tensor([[0] * (size - len(row)) + [1] * len(row) for row in rows], device=self.device)
+        output = self.model.generate(
+            input_ids=ids,
+            attention_mask=mask,
+            max_new_tokens=max_tokens,
+            do_sample=False,
+            eos_token_id=end,
+            pad_token_id=pad,
+            temperature=None,
+            top_p=None,
+            top_k=None,
+        )
+        return [row[: row.index(end)] if end in row else row for row in output[:, size:].tolist()]
+
+
+def _rows(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Places of rows that go through the model together, longest first."""
+    row: list[int] = []
+    tokens = 0
+    for place in sorted(range(len(lengths)), key=lambda place: -lengths[place]):
+        if row and tokens + lengths[place] > ROW_TOKENS:
+            yield row
+            row, tokens = [], 0
+        row.append(place)
+        tokens += lengths[place]
+    if row:
+        yield row

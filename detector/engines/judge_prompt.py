@@ -1,0 +1,106 @@
+"""A question as token ids: the base's own chat template around it, people's text unable to pose as one.
+
+The same ids are trained on, scored with and served. A base without a chat template gets a plain one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from detector.errors import ConfigError
+from detector.judge import OPENING, SAYS, Detail, Question, control_tokens, messages
+from detector.taxonomy import Code
+
+PLAIN_TEMPLATE = (
+    "{% for message in messages %}{{ message['content'] + '\\n' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ 'Answer: ' }}{% endif %}"
+)
+"""For bases that have no chat template: the words alone."""
+MIN_CHARS = 200
+
+
+@dataclass(frozen=True)
+class JudgePrompt:
+    """Writes questions for one tokenizer. `max_tokens` holds the prompt; what the dialogue began with is left
+    out where it does not fit."""
+
+    tokenizer: Any
+    control: tuple[str, ...]
+    detail: Detail = "short"
+    max_tokens: int = 1024
+    _fit: dict[str, float] = field(default_factory=lambda: {"chars_per_token": 3.0}, repr=False)
+
+    @classmethod
+    def of(cls, folder: Path | str, detail: Detail = "short", max_tokens: int = 1024) -> JudgePrompt:
+        """The writer for a model folder's tokenizer, or that of a name on a hub.
+
+        Raises:
+            ConfigError: E_BASE, no tokenizer that loads without code of its own.
+        """
+        from transformers import AutoTokenizer
+
+        local = Path(folder).is_dir()
+        try:
+            tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=local, trust_remote_code=False)
+            control = control_tokens(tokenizer.backend_tokenizer.to_str())
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ConfigError(
+                "E_BASE", f"{folder}: its tokenizer does not load ({type(error).__name__})"
+            ) from None
+        if not tokenizer.chat_template:
+            tokenizer.chat_template = PLAIN_TEMPLATE
+        if tokenizer.eos_token is None:
+            raise ConfigError("E_BASE", f"{folder}: its tokenizer has no token that ends an answer")
+        if tokenizer.pad_token is None:
+            tokenizer.pad_token = tokenizer.eos_token
+        return cls(tokenizer, control, detail, max_tokens)
+
+    def messages(self, question: Question, code: Code) -> list[dict[str, str]]:
+        """The chat that asks, cut so that it fits."""
+        return self._fitting(question, code)[0]
+
+    def ids(self, question: Question, code: Code) -> list[int]:
+        """The chat as token ids, up to where the answer begins."""
+        return self._fitting(question, code)[1]
+
+    def _fitting(self, question: Question, code: Code) -> tuple[list[dict[str, str]], list[int]]:
+        chars = int(self.max_tokens * 6)
+        while True:
+            chat = messages(question, code, self.control, self.detail, chars)
+            ids = self.of_chat(chat)
+            if len(ids) <= self.max_tokens or chars <= MIN_CHARS:
+                return chat, ids[-self.max_tokens :] if len(ids) > self.max_tokens else ids
+            written = min(chars, sum(len(message["content"]) for message in chat))
+            chars = max(MIN_CHARS, min(chars - 50, int(0.95 * written * self.max_tokens / len(ids))))
+
+    def of_chat(self, chat: Sequence[dict[str, str]]) -> list[int]:
+        """Token ids of messages, up to where the answer begins."""
+        text = self.tokenizer.apply_chat_template(list(chat), tokenize=False, add_generation_prompt=True)
+        return self.tokenizer(text, add_special_tokens=False)["input_ids"]  # type: ignore[no-any-return]
+
+    def answer_ids(self, text: str, *, ended: bool = True) -> list[int]:
+        """Token ids of an answer; people's words in it are neutral already. `ended`: with the token that ends
+        it."""
+        ids: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
+        return [*ids, self.tokenizer.eos_token_id] if ended else ids
+
+    @cached_property
+    def fork(self) -> tuple[list[int], list[int]]:
+        """The tokens with which every answer begins, and the first token in which the verdicts differ, one for
+        each of `SAYS`.
+
+        Raises:
+            ConfigError: E_BASE, this tokenizer does not tell the verdicts apart by one token.
+        """
+        begun = [self.answer_ids(f'{OPENING}{said}"', ended=False) for said in SAYS]
+        shared = 0
+        while len({tuple(ids[: shared + 1]) for ids in begun}) == 1:
+            shared += 1
+        first = [ids[shared] for ids in begun]
+        if len(set(first)) != len(SAYS):
+            raise ConfigError("E_BASE", "the tokenizer does not tell the judge's verdicts apart by one token")
+        return begun[0][:shared], first

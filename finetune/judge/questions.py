@@ -1,0 +1,196 @@
+"""What the judge is taught and asked: questions out of labelled dialogues, with the answer people gave.
+
+Every label is a question. Of what nobody labelled, hard ones (clean twins and look-alikes that
+`dialint data inject` names) and some at random are asked too: there the answer is no. What is known of the
+right answer stays with the question, for rewards and for the exam.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from detector.artifacts import read_manifest
+from detector.errors import ConfigError
+from detector.judge import Answer, Question, rounded
+from detector.masking import mask_dialogue
+from detector.records import JUDGED_ROLES, Dialogue, Example, Label, Severity
+from detector.taxonomy import Code, Taxonomy, load
+from eval.truth import made_for_pair, probes_of, read_examples, source_of
+
+LEAST = 0.1
+"""Weight of a label of which nobody can be sure."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Asking:
+    """What is asked of a data set."""
+
+    codes: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
+    """Codes to ask; none: all that the labels name."""
+    random_questions: float = 2.0
+    """Questions a dialogue, on average, of a turn and code that nobody labelled."""
+    limit: int | None = None
+    """Dialogues to take, at most."""
+    rewrites: bool = True
+    """Teach rewrites where the data have a clean twin of the turn."""
+    taxonomy: Path | None = None
+    """A taxonomy of your own."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question and what is known of its answer. `probability` that it is an error; `span` of the evidence
+    in the masked text of the turn; `code` is the taxonomy's entry; `rewrite` as it stands in the clean twin; `source` names the dialogue it
+    was made from; `weight` is that of its label."""
+
+    question: Question
+    code: Code
+    probability: float
+    text: str
+    span: tuple[int, int] | None
+    severity: Severity
+    rewrite: str | None
+    source: str
+    weight: float = 1.0
+
+    @property
+    def is_error(self) -> bool:
+        """Whether it is held to be one."""
+        return self.probability > 0.5
+
+
+def taught(asked: Asked) -> Answer:
+    """The answer that is taught: what people hold to be true, as sure as they are."""
+    probability = rounded(asked.probability)
+    if not asked.is_error:
+        return Answer(verdict="no_error", probability=probability)
+    start, end = asked.span or _outer(asked.text)
+    return Answer(
+        verdict="error",
+        probability=probability,
+        quote=asked.text[start:end],
+        severity=asked.severity,
+        rewrite=asked.rewrite,
+    )
+
+
+def read_asked(dataset: Path, split: str, asking: Asking, seed: int) -> list[Asked]:
+    """The questions of one split of a data set's folder, in the order of its dialogues.
+
+    Raises:
+        OutputRefused: the folder is not complete.
+        InputRefused: a file of it cannot be read.
+        ConfigError: E_CODE, unknown codes or none.
+    """
+    taxonomy = load(asking.taxonomy)
+    read_manifest(dataset / "manifest.json")
+    examples = list(_chosen(read_examples(_file(dataset, split)), asking.limit, seed))
+    codes = _codes(asking, taxonomy, examples, dataset)
+    twins = {example.pair: example for example in examples if example.pair and not made_for_pair(example)}
+    found: list[Asked] = []
+    for example in examples:
+        found.extend(_of_example(example, codes, taxonomy, asking, twins.get(example.pair or ""), seed))
+    return found
+
+
+def _file(dataset: Path, split: str) -> Path:
+    """The split's file, whichever format it is in."""
+    parquet = dataset / f"{split}.parquet"
+    return parquet if parquet.exists() else dataset / f"{split}.jsonl"
+
+
+def _chosen(examples: Iterable[Example], limit: int | None, seed: int) -> Iterator[Example]:
+    """At most `limit` source dialogues with all that was made of them, drawn by the seed."""
+    if limit is None:
+        yield from examples
+        return
+    held = list(examples)
+    sources = sorted({source_of(example) for example in held})
+    random.Random(seed).shuffle(sources)
+    kept = set(sources[:limit])
+    yield from (example for example in held if source_of(example) in kept)
+
+
+def _codes(asking: Asking, taxonomy: Taxonomy, examples: Sequence[Example], dataset: Path) -> tuple[str, ...]:
+    named = set(asking.codes) or set(read_manifest(dataset / "manifest.json").get("codes", ()))
+    named = named or {label.code for example in examples for label in example.labels}
+    if not named or named - taxonomy.codes.keys():
+        raise ConfigError(
+            "E_CODE", f"no codes to ask, or unknown ones: {sorted(named - taxonomy.codes.keys())}"
+        )
+    return tuple(code for code in taxonomy.codes if code in named)
+
+
+def _of_example(
+    example: Example,
+    codes: tuple[str, ...],
+    taxonomy: Taxonomy,
+    asking: Asking,
+    twin: Example | None,
+    seed: int,
+) -> Iterator[Asked]:
+    dialogue, texts = mask_dialogue(example.dialogue)
+    place_of = {turn.index: place for place, turn in enumerate(dialogue.turns)}
+    labels = {(label.turn, label.code): label for label in example.labels if label.code in codes}
+    hard = [(turn, code) for turn, code in probes_of(example) if code in codes and turn in place_of]
+    wanted = dict.fromkeys([*labels, *hard, *_at_random(example, codes, asking.random_questions, seed)])
+    for turn, code in wanted:
+        place = place_of[turn]
+        text, label = dialogue.turns[place].text, labels.get((turn, code))
+        if not text.strip():
+            continue
+        span = None
+        if label is not None and label.start is not None and label.end is not None:
+            span = texts[place].from_original(label.start, label.end)
+        yield Asked(
+            question=Question(dialogue=_until(dialogue, turn), turn=turn, code=code),
+            code=taxonomy.codes[code],
+            probability=label.probability if label is not None else 0.0,
+            text=text,
+            span=span if span and span[1] > span[0] else None,
+            severity=taxonomy.codes[code].severity,
+            rewrite=_rewrite(example, twin, label) if asking.rewrites else None,
+            source=source_of(example),
+            weight=_sureness(label),
+        )
+
+
+def _sureness(label: Label | None) -> float:
+    """How far a label is from a coin's toss, at least `LEAST`; what nobody found counts in full."""
+    return 1.0 if label is None else max(LEAST, abs(2 * label.probability - 1))
+
+
+def _at_random(example: Example, codes: tuple[str, ...], mean: float, seed: int) -> list[tuple[int, str]]:
+    """Turns and codes drawn without looking at the labels; `mean` of them on average."""
+    chance = random.Random(f"{seed}/{example.dialogue.id}")
+    turns = [turn.index for turn in example.dialogue.turns if turn.role in JUDGED_ROLES]
+    count = int(mean) + (chance.random() < mean - int(mean))
+    every = [(turn, code) for turn in turns for code in codes]
+    return chance.sample(every, min(count, len(every)))
+
+
+def _rewrite(example: Example, twin: Example | None, label: Label | None) -> str | None:
+    """The same turn of the clean twin, if it is the pair's own error and the turn differs."""
+    if twin is None or label is None or label not in made_for_pair(example):
+        return None
+    masked, _ = mask_dialogue(twin.dialogue)
+    clean = next((turn.text for turn in masked.turns if turn.index == label.turn), None)
+    own = next(turn.text for turn in example.dialogue.turns if turn.index == label.turn)
+    before = [turn.text for turn in example.dialogue.turns if turn.index < label.turn]
+    same = before == [turn.text for turn in twin.dialogue.turns if turn.index < label.turn]
+    return clean if clean and clean.strip() and clean != own and same else None
+
+
+def _until(dialogue: Dialogue, turn: int) -> Dialogue:
+    return dialogue.model_copy(update={"turns": tuple(own for own in dialogue.turns if own.index <= turn)})
+
+
+def _outer(text: str) -> tuple[int, int]:
+    return len(text) - len(text.lstrip()), len(text.rstrip())

@@ -1,0 +1,44 @@
+"""What a stage of the judge leaves behind: a model folder that the next stage, scoring and serving read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from detector.artifacts import disk_errors, write_json
+from detector.judge import PROMPT_VERSION
+from finetune.training import bases, checkpoints, lineage
+
+if TYPE_CHECKING:
+    from detector.engines.judge_prompt import JudgePrompt
+
+JUDGE = "judge.json"
+
+
+def save(
+    config: Any,
+    kind: str,
+    model: Any,
+    prompt: JudgePrompt,
+    source: bases.Source,
+    data: dict[str, str],
+    figures: dict[str, Any],
+) -> dict[str, Any]:
+    """Write the model, its tokenizer, how it is asked, and last the manifest; checkpoints go then."""
+    out: Path = config.out
+    with disk_errors(out):
+        bases.save(model, out, source)
+        prompt.tokenizer.save_pretrained(out)
+        told = {"prompt": PROMPT_VERSION, "detail": prompt.detail, "prompt_tokens": prompt.max_tokens}
+        write_json(out / JUDGE, told)
+    content = lineage.seal(out, kind, config, source, data, figures)
+    checkpoints.clear(out)
+    return content
+
+
+def asked_as(folder: Path) -> dict[str, Any]:
+    """How a judge's folder wants to be asked; nothing for a base."""
+    path = folder / JUDGE
+    told: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+    return told

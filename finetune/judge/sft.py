@@ -1,0 +1,167 @@
+"""Teaches the judge by example: chat answers under the schema, loss on the answer alone.
+
+    dialint train sft judge --dataset build/dataset --model finetune/small_decoder --out build/judge
+
+Reads the ``train`` and ``dev`` splits of a data set's folder and a base model (a folder, or a name on a hub).
+Writes a model folder: the adapter with ``base.json``, or all weights; the tokenizer, ``judge.json``,
+``metrics.jsonl`` and last the manifest. A stopped run goes on from its last complete checkpoint. trl's
+trainer does the work; questions stand end to end in one row and do not see each other, so no padding is
+computed, and an answer counts as much as its label is sure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cyclopts import Parameter
+
+from detector.errors import ConfigError, OutputRefused
+from detector.judge import Detail
+from finetune.judge.questions import Asked, Asking, read_asked
+from finetune.training.options import Adapters, Running
+
+if TYPE_CHECKING:
+    from detector.engines.judge_prompt import JudgePrompt
+    from finetune.training.trainers import Trained
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class SftJudgeConfig:
+    """What `dialint train sft judge` needs to know."""
+
+    dataset: Path
+    """Folder of `dialint export dataset` or `dialint data inject`."""
+    model: str
+    """Base model: a folder, one of an earlier stage, or a name on a hub."""
+    out: Path
+    """Folder for the judge."""
+    epochs: float = 1.0
+    """Passes over the questions."""
+    steps: int | None = None
+    """Steps in place of passes."""
+    questions: int = 16
+    """Questions in one forward pass."""
+    accumulate: int = 1
+    """Forward passes in one step."""
+    learning_rate: float = 2e-4
+    """Peak rate."""
+    warm_up: float = 0.05
+    """Share of steps in which the rate rises."""
+    prompt_tokens: int = 1024
+    """Tokens that a question may take."""
+    detail: Detail = "short"
+    """How much of a code's entry in the taxonomy the question tells."""
+    neftune: float = 0.0
+    """Noise on embeddings while learning (Jain et al. 2023, NEFTune); 5 is usual, 0 is none."""
+    packed: bool = True
+    """Questions end to end; false: padded, as trl does by itself."""
+    eval_steps: int = 200
+    """Steps between two looks at the dev split."""
+    patience: int = 5
+    """Looks without a better one after which training stops."""
+    dev_questions: int = 400
+    """Questions of the dev split that are looked at."""
+    asking: Asking = Asking()
+    adapters: Adapters = Adapters()
+    running: Running = Running()
+
+
+def sft_judge(config: SftJudgeConfig) -> None:
+    """Fine-tune a judge on labelled dialogues."""
+    run(config)
+
+
+def run(config: SftJudgeConfig) -> dict[str, Any]:
+    """Train; the manifest that was written.
+
+    Raises:
+        OutputRefused: `out` holds a finished judge, or a checkpoint of another job.
+        ConfigError: an option out of its range, a base that does not load, no questions.
+    """
+    import torch
+
+    from detector.engines.judge_prompt import JudgePrompt
+    from finetune.judge.result import save
+    from finetune.training import bases, lineage
+    from finetune.training.arguments import device_of
+
+    _refuse(config)
+    torch.set_num_threads(config.running.threads)
+    source = bases.source_of(config.model)
+    prompt = JudgePrompt.of(bases.tokenizer_folder(source), config.detail, config.prompt_tokens)
+    learn, check = (
+        read_asked(config.dataset, split, config.asking, config.running.seed) for split in ("train", "dev")
+    )
+    if not learn or not check:
+        raise ConfigError("E_EXAMPLE", f"{config.dataset}: train or dev holds no question")
+    data = {"dataset": lineage.data_id(config.dataset)}
+    job = lineage.job_of(config, data, source)
+    torch.manual_seed(config.running.seed)
+    model = bases.load(source, config.adapters, device=device_of(config.running))
+    trained = _train(config, model, prompt, learn, check, job)
+    return save(config, "judge", trained.model, prompt, source, data, trained.figures)
+
+
+def _refuse(config: SftJudgeConfig) -> None:
+    if (config.out / "MANIFEST.json").exists():
+        raise OutputRefused("E_EXISTS", f"{config.out}: holds a finished judge already; name another folder")
+    config.adapters.refuse()
+    config.running.refuse()
+    for name in ("epochs", "questions", "accumulate", "learning_rate", "eval_steps", "patience"):
+        if not getattr(config, name) > 0:
+            raise ConfigError("E_OPTION", f"--{name.replace('_', '-')} must be above 0")
+    if config.prompt_tokens < 64 or not 0 <= config.warm_up < 1 or config.neftune < 0:
+        raise ConfigError("E_OPTION", "--prompt-tokens, --warm-up or --neftune is out of range")
+
+
+def _train(
+    config: SftJudgeConfig,
+    model: Any,
+    prompt: JudgePrompt,
+    learn: Sequence[Asked],
+    check: Sequence[Asked],
+    job: str,
+) -> Trained:
+    from transformers import EarlyStoppingCallback
+    from trl import SFTConfig
+
+    from finetune.judge.sft_trainer import JudgeTrainer, rows_of
+    from finetune.training.arguments import low_precision, trainer_arguments
+    from finetune.training.trainers import carry_on
+
+    config.out.mkdir(parents=True, exist_ok=True)
+    arguments = trainer_arguments(
+        config.running,
+        config.out,
+        per_device_train_batch_size=config.questions,
+        gradient_accumulation_steps=config.accumulate,
+        num_train_epochs=config.epochs,
+        max_steps=config.steps or -1,
+        learning_rate=config.learning_rate,
+        warmup_steps=config.warm_up,
+        neftune_noise_alpha=config.neftune or None,
+        max_length=None,
+        dataset_kwargs={"skip_prepare_dataset": True},
+        eval_strategy="steps",
+        eval_steps=config.eval_steps,
+        save_strategy="steps",
+        save_steps=config.eval_steps,
+        load_best_model_at_end=True,
+        metric_for_best_model="log_loss",
+        greater_is_better=False,
+    )
+    trainer = JudgeTrainer.of(
+        model,
+        SFTConfig(**arguments),
+        prompt,
+        rows_of(learn, prompt),
+        check[: config.dev_questions],
+        packed=config.packed,
+        bf16=low_precision(config.running),
+    )
+    trainer.add_callback(EarlyStoppingCallback(early_stopping_patience=config.patience))
+    return carry_on(trainer, config.out, job, config.running)

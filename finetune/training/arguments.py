@@ -1,0 +1,67 @@
+"""Our options as those of a Hugging Face trainer: the one place where the two vocabularies meet."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from detector.errors import ConfigError
+from finetune.training.options import Optimizer, Running
+
+OPTIMIZERS: dict[Optimizer, str] = {
+    "adamw": "adamw_torch_fused",
+    "adamw-8bit": "adamw_bnb_8bit",
+    "paged-adamw-8bit": "paged_adamw_8bit",
+}
+
+
+def device_of(running: Running) -> str:
+    """The device that is meant.
+
+    Raises:
+        ConfigError: E_DEVICE, this machine has none such.
+    """
+    import torch
+
+    if running.device == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    if running.device != "cpu" and not torch.cuda.is_available():
+        raise ConfigError("E_DEVICE", f"--device {running.device}: this machine has no such device")
+    return running.device
+
+
+def low_precision(running: Running) -> bool:
+    """Whether arithmetic is in bf16."""
+    return running.precision == "bf16" or (running.precision == "auto" and device_of(running) != "cpu")
+
+
+def trainer_arguments(running: Running, out: Path, **stage: Any) -> dict[str, Any]:
+    """Arguments for the configuration of any trainer of trl; `stage` adds what the stage alone knows.
+
+    Saving is left to `Watching`, logging to every step, trackers to `finetune.metrics_log`.
+    """
+    shared: dict[str, Any] = {
+        "output_dir": str(out),
+        "seed": running.seed,
+        "data_seed": running.seed,
+        "use_cpu": device_of(running) == "cpu",
+        "bf16": low_precision(running),
+        "fp16": False,
+        "tf32": None,
+        "optim": OPTIMIZERS[running.optimizer],
+        "activation_checkpointing": running.gradient_checkpointing,
+        "max_grad_norm": 1.0,
+        "lr_scheduler_type": "cosine",
+        "logging_steps": 1,
+        "logging_nan_inf_filter": False,
+        "report_to": "none",
+        "disable_tqdm": True,
+        "save_strategy": "no",
+        "save_total_limit": None,
+        "include_num_input_tokens_seen": "all",
+        "remove_unused_columns": False,
+        "dataloader_pin_memory": False,
+    }
+    if running.gradient_checkpointing:
+        shared["activation_checkpointing_kwargs"] = {"use_reentrant": False}
+    return {**shared, **stage}

@@ -1,0 +1,59 @@
+"""Runs a trainer of the Hugging Face family to its end, from its last complete checkpoint."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from transformers import PrinterCallback
+from transformers.utils.logging import disable_progress_bar
+
+from finetune.training import checkpoints
+from finetune.training.options import Running
+from finetune.training.watching import Watching
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What came of it: the model with its best or last weights, and figures of the run."""
+
+    model: Any
+    figures: dict[str, Any]
+
+
+def carry_on(trainer: Any, out: Path, job: str, running: Running) -> Trained:
+    """Train from the newest complete checkpoint of this job, if there is one.
+
+    Raises:
+        OutputRefused: the checkpoint is of another job, or damaged.
+        SystemExit: 0, after SIGTERM: what was learnt is saved, and the same command goes on.
+    """
+    found = checkpoints.newest(out, job)
+    resume, log_bytes = (str(found[0]), found[1]) if found else (None, 0)
+    watching = Watching(out, job, running, log_bytes)
+    trainer.add_callback(watching)
+    trainer.remove_callback(PrinterCallback)
+    disable_progress_bar()
+    started = time.monotonic()
+    try:
+        trainer.train(resume_from_checkpoint=resume)
+    finally:
+        watching.close()
+    state = trainer.state
+    if watching.stopped and state.global_step < state.max_steps:
+        print(f"stopped at step {state.global_step} of {state.max_steps}; saved, the same command goes on",
+              file=sys.stderr)  # fmt: skip
+        sys.exit(0)
+    figures = {
+        "steps": state.global_step,
+        "tokens": int(state.num_input_tokens_seen or 0),
+        "seconds": round(time.monotonic() - started, 1),
+        "best_step": state.best_global_step,
+        "best": state.best_metric,
+        "last": {name: value for entry in state.log_history for name, value in entry.items()
+                 if name.startswith("eval_")},
+    }  # fmt: skip
+    return Trained(trainer.model, figures)

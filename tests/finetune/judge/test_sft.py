@@ -1,0 +1,147 @@
+"""The judge learns by example: the loss, its weights, resuming, and what is left behind."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+from torch.nn.functional import cross_entropy
+
+from detector.engines import packed
+from detector.engines.judge_prompt import JudgePrompt
+from detector.errors import ConfigError, OutputRefused
+from detector.judge import parsed, written
+from finetune.judge.questions import Asking, read_asked, taught
+from finetune.judge.sft import SftJudgeConfig, run
+from finetune.judge.sft_trainer import Collator, rows_of
+from finetune.training import bases
+from finetune.training.options import Adapters, Running
+
+
+@pytest.fixture(autouse=True)
+def _no_trackers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DIALINT_MIRRORS", "0")
+
+
+def config(tiny: Path, dataset: Path, out: Path, **more: object) -> SftJudgeConfig:
+    given = {
+        "questions": 4, "steps": 6, "eval_steps": 3, "learning_rate": 1e-2, "asking": Asking(random_questions=0.5),
+        "running": Running(threads=1, precision="fp32", device="cpu"), **more,
+    }  # fmt: skip
+    return SftJudgeConfig(dataset=dataset, model=str(tiny), out=out, **given)  # type: ignore[arg-type]
+
+
+def losses(out: Path) -> list[tuple[int, float]]:
+    rows = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
+    return [(row["step"], row["loss"]) for row in rows if "loss" in row]
+
+
+def test_questions_know_their_answers(dataset: Path) -> None:
+    asked = read_asked(dataset, "train", Asking(random_questions=0), 1)
+    assert len(asked) == 16
+    answers = [taught(item) for item in asked]
+    assert {answer.verdict for answer in answers} == {"error"}
+    assert {answer.probability for answer in answers} == {0.6, 0.98}
+    assert {answer.quote for answer in answers} == {"That is your own fault, yo"}
+    assert all(parsed(written(answer)) == answer for answer in answers)
+    assert sorted({round(item.weight, 6) for item in asked}) == [0.2, 1.0]
+
+
+def test_the_loss_is_the_weighted_mean_over_answers(tiny: Path, dataset: Path, tmp_path: Path) -> None:
+    """Packed, padded, and by hand, on the first batch."""
+    packed = run(config(tiny, dataset, tmp_path / "packed", steps=1))
+    padded = run(config(tiny, dataset, tmp_path / "padded", steps=1, packed=False))
+    assert packed["figures"]["steps"] == padded["figures"]["steps"] == 1
+    first, other = losses(tmp_path / "packed")[0][1], losses(tmp_path / "padded")[0][1]
+    assert first == pytest.approx(other, abs=1e-5)
+
+
+def test_weights_count(tiny: Path, dataset: Path) -> None:
+    prompt = JudgePrompt.of(tiny)
+    rows = rows_of(read_asked(dataset, "train", Asking(random_questions=0), 1)[:4], prompt)
+    batch = Collator(pad_token_id=0, padding_free=True)(rows)
+    model = bases.load(bases.source_of(str(tiny)), Adapters(adapter="none")).requires_grad_(False)
+    by_hand, count = 0.0, 0
+    for row in rows:
+        ids, labels = torch.tensor([row["input_ids"]]), torch.tensor(row["labels"][1:])
+        each = cross_entropy(model(input_ids=ids).logits[0, :-1], labels, reduction="none")
+        by_hand += row["weight"] * float(each.sum())
+        count += int((labels != -100).sum())
+    assert len({row["weight"] for row in rows}) == 2
+    labels, weights = batch["labels"][0, 1:], batch["token_weights"][0, 1:]
+    model.set_attn_implementation(packed.NAME)
+    places = (labels != -100).nonzero()[:, 0]
+    logits = model(
+        input_ids=batch["input_ids"], position_ids=batch["position_ids"], cu_seq_lens_q=batch["cu_seq_lens_q"],
+        logits_to_keep=places, use_cache=False,
+    ).logits[0]  # fmt: skip
+    each = cross_entropy(logits, labels[places], reduction="none")
+    assert float((each * weights[places]).sum()) == pytest.approx(by_hand, rel=1e-5)
+    assert len(places) == count
+
+
+def test_it_learns_and_says_where_it_comes_from(tiny: Path, dataset: Path, tmp_path: Path) -> None:
+    run(config(tiny, dataset, tmp_path / "full", steps=30, eval_steps=30, adapters=Adapters(adapter="none")))
+    told = losses(tmp_path / "full")
+    assert np.mean([loss for _, loss in told[-5:]]) < 0.5 * told[0][1]
+    assert bases.source_of(str(tmp_path / "full")).adapter is None
+    out = tmp_path / "judge"
+    manifest = run(config(tiny, dataset, out, adapters=Adapters(rank=8)))
+    assert manifest["base"]["sha256"] == bases.weights_sha256(tiny)
+    assert manifest["data"]["dataset"]
+    assert manifest["config"]["seed"] == 1
+    assert not list(out.glob("checkpoint-*"))
+    source = bases.source_of(str(out))
+    assert source.base == str(tiny)
+    assert bases.load(source, Adapters(), trainable=False).peft_config["default"].r == 8
+    with pytest.raises(OutputRefused, match="E_EXISTS"):
+        run(config(tiny, dataset, out))
+
+
+def test_a_stopped_run_goes_on_bit_for_bit(tiny: Path, dataset: Path, tmp_path: Path) -> None:
+    """Stopped by an error in the middle of an epoch, taken up from the checkpoint before it."""
+    running = Running(threads=1, precision="fp32", device="cpu", checkpoint_steps=2)
+    whole = config(tiny, dataset, tmp_path / "whole", steps=9, running=running)
+    run(whole)
+    from finetune.training import watching
+
+    stopped = config(tiny, dataset, tmp_path / "stopped", steps=9, running=running)
+    ended = watching.Watching.on_step_end
+
+    def breaks(self: watching.Watching, args: object, state: object, control: object, **kw: object) -> object:
+        if state.global_step == 5:  # type: ignore[attr-defined]
+            raise KeyboardInterrupt
+        return ended(self, args, state, control, **kw)  # type: ignore[arg-type]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(watching.Watching, "on_step_end", breaks)
+        with pytest.raises(KeyboardInterrupt):
+            run(stopped)
+    assert (tmp_path / "stopped" / "checkpoint-4").exists()
+    run(stopped)
+    assert losses(tmp_path / "stopped") == losses(tmp_path / "whole")
+    ours, theirs = (load_file(tmp_path / name / bases.ADAPTER) for name in ("stopped", "whole"))
+    assert ours.keys() == theirs.keys()
+    assert all(torch.equal(ours[name], theirs[name]) for name in ours)
+
+
+def test_other_options_do_not_take_up_a_checkpoint(tiny: Path, dataset: Path, tmp_path: Path) -> None:
+    (tmp_path / "checkpoint-3").mkdir()
+    from finetune.training import checkpoints
+
+    (tmp_path / "checkpoint-3" / "trainer_state.json").write_text("{}")
+    checkpoints.seal(tmp_path / "checkpoint-3", "another job", 0)
+    with pytest.raises(OutputRefused, match="E_OTHER_JOB"):
+        run(config(tiny, dataset, tmp_path))
+
+
+@pytest.mark.parametrize("more", [{"epochs": 0.0}, {"adapters": Adapters(rank=0)}, {"prompt_tokens": 3}])
+def test_what_cannot_be_is_refused(
+    tiny: Path, dataset: Path, tmp_path: Path, more: dict[str, object]
+) -> None:
+    with pytest.raises(ConfigError, match="E_OPTION"):
+        run(config(tiny, dataset, tmp_path, **more))
