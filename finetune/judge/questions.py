@@ -91,7 +91,7 @@ def read_asked(dataset: Path, split: str, asking: Asking, seed: int) -> list[Ask
     """
     taxonomy = load(asking.taxonomy)
     read_manifest(dataset / "manifest.json")
-    examples = list(_chosen(read_examples(_file(dataset, split)), asking.limit, seed))
+    examples = list(_chosen(read_examples(file_of(dataset, split)), asking.limit, seed))
     codes = _codes(asking, taxonomy, examples, dataset)
     twins = {example.pair: example for example in examples if example.pair and not made_for_pair(example)}
     found: list[Asked] = []
@@ -100,7 +100,7 @@ def read_asked(dataset: Path, split: str, asking: Asking, seed: int) -> list[Ask
     return found
 
 
-def _file(dataset: Path, split: str) -> Path:
+def file_of(dataset: Path, split: str) -> Path:
     """The split's file, whichever format it is in."""
     parquet = dataset / f"{split}.parquet"
     return parquet if parquet.exists() else dataset / f"{split}.jsonl"

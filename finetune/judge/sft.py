@@ -21,7 +21,7 @@ from cyclopts import Parameter
 from detector.errors import ConfigError, OutputRefused
 from detector.judge import Detail
 from finetune.judge.questions import Asked, Asking, read_asked
-from finetune.training.options import Adapters, Running
+from finetune.training.options import Adapters, Learning, Running
 
 if TYPE_CHECKING:
     from detector.engines.judge_prompt import JudgePrompt
@@ -39,18 +39,10 @@ class SftJudgeConfig:
     """Base model: a folder, one of an earlier stage, or a name on a hub."""
     out: Path
     """Folder for the judge."""
-    epochs: float = 1.0
-    """Passes over the questions."""
-    steps: int | None = None
-    """Steps in place of passes."""
     questions: int = 16
     """Questions in one forward pass."""
-    accumulate: int = 1
-    """Forward passes in one step."""
     learning_rate: float = 2e-4
     """Peak rate."""
-    warm_up: float = 0.05
-    """Share of steps in which the rate rises."""
     prompt_tokens: int = 1024
     """Tokens that a question may take."""
     detail: Detail = "short"
@@ -59,13 +51,10 @@ class SftJudgeConfig:
     """Noise on embeddings while learning (Jain et al. 2023, NEFTune); 5 is usual, 0 is none."""
     packed: bool = True
     """Questions end to end; false: padded, as trl does by itself."""
-    eval_steps: int = 200
-    """Steps between two looks at the dev split."""
-    patience: int = 5
-    """Looks without a better one after which training stops."""
     dev_questions: int = 400
     """Questions of the dev split that are looked at."""
     asking: Asking = Asking()
+    learning: Learning = Learning()
     adapters: Adapters = Adapters()
     running: Running = Running()
 
@@ -111,11 +100,11 @@ def _refuse(config: SftJudgeConfig) -> None:
         raise OutputRefused("E_EXISTS", f"{config.out}: holds a finished judge already; name another folder")
     config.adapters.refuse()
     config.running.refuse()
-    for name in ("epochs", "questions", "accumulate", "learning_rate", "eval_steps", "patience"):
-        if not getattr(config, name) > 0:
-            raise ConfigError("E_OPTION", f"--{name.replace('_', '-')} must be above 0")
-    if config.prompt_tokens < 64 or not 0 <= config.warm_up < 1 or config.neftune < 0:
-        raise ConfigError("E_OPTION", "--prompt-tokens, --warm-up or --neftune is out of range")
+    config.learning.refuse()
+    if config.questions < 1 or config.learning_rate <= 0:
+        raise ConfigError("E_OPTION", "--questions and --learning-rate must be above 0")
+    if config.prompt_tokens < 64 or config.neftune < 0:
+        raise ConfigError("E_OPTION", "--prompt-tokens or --neftune is out of range")
 
 
 def _train(
@@ -130,7 +119,7 @@ def _train(
     from trl import SFTConfig
 
     from finetune.judge.sft_trainer import JudgeTrainer, rows_of
-    from finetune.training.arguments import low_precision, trainer_arguments
+    from finetune.training.arguments import learning_arguments, low_precision, trainer_arguments
     from finetune.training.trainers import carry_on
 
     config.out.mkdir(parents=True, exist_ok=True)
@@ -138,21 +127,11 @@ def _train(
         config.running,
         config.out,
         per_device_train_batch_size=config.questions,
-        gradient_accumulation_steps=config.accumulate,
-        num_train_epochs=config.epochs,
-        max_steps=config.steps or -1,
         learning_rate=config.learning_rate,
-        warmup_steps=config.warm_up,
+        **learning_arguments(config.learning, "log_loss"),
         neftune_noise_alpha=config.neftune or None,
         max_length=None,
         dataset_kwargs={"skip_prepare_dataset": True},
-        eval_strategy="steps",
-        eval_steps=config.eval_steps,
-        save_strategy="steps",
-        save_steps=config.eval_steps,
-        load_best_model_at_end=True,
-        metric_for_best_model="log_loss",
-        greater_is_better=False,
     )
     trainer = JudgeTrainer.of(
         model,
@@ -163,5 +142,5 @@ def _train(
         packed=config.packed,
         bf16=low_precision(config.running),
     )
-    trainer.add_callback(EarlyStoppingCallback(early_stopping_patience=config.patience))
+    trainer.add_callback(EarlyStoppingCallback(early_stopping_patience=config.learning.patience))
     return carry_on(trainer, config.out, job, config.running)

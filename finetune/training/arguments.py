@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from detector.errors import ConfigError
-from finetune.training.options import Optimizer, Running
+from finetune.training.options import Learning, Optimizer, Running
 
 OPTIMIZERS: dict[Optimizer, str] = {
     "adamw": "adamw_torch_fused",
@@ -65,3 +65,20 @@ def trainer_arguments(running: Running, out: Path, **stage: Any) -> dict[str, An
     if running.gradient_checkpointing:
         shared["activation_checkpointing_kwargs"] = {"use_reentrant": False}
     return {**shared, **stage}
+
+
+def learning_arguments(learning: Learning, metric: str) -> dict[str, Any]:
+    """The schedule of a stage that looks at its dev split, where less of `metric` is better."""
+    return {
+        "gradient_accumulation_steps": learning.accumulate,
+        "num_train_epochs": learning.epochs,
+        "max_steps": learning.steps or -1,
+        "warmup_steps": learning.warm_up,
+        "eval_strategy": "steps",
+        "eval_steps": learning.eval_steps,
+        "save_strategy": "steps",
+        "save_steps": learning.eval_steps,
+        "load_best_model_at_end": True,
+        "metric_for_best_model": metric,
+        "greater_is_better": False,
+    }

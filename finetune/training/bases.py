@@ -7,7 +7,7 @@ which names the base and the sha256 of its weights. Loading an adapter verifies 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +35,10 @@ class Source:
     revision: str | None
     sha256: str
     adapter: Path | None
+
+    def alone(self) -> Source:
+        """The base without its adapter."""
+        return replace(self, adapter=None)
 
 
 def source_of(model: str) -> Source:

@@ -94,6 +94,37 @@ class Running:
             raise ConfigError("E_OPTION", "--checkpoint-minutes or --checkpoint-steps is out of range")
 
 
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Learning:
+    """How long a stage learns, and when it stops."""
+
+    epochs: float = 1.0
+    """Passes over the training split."""
+    steps: int | None = None
+    """Steps in place of passes."""
+    accumulate: int = 1
+    """Forward passes in one step."""
+    warm_up: float = 0.05
+    """Share of steps in which the rate rises; it falls as a cosine then."""
+    eval_steps: int = 200
+    """Steps between two looks at the dev split."""
+    patience: int = 5
+    """Looks without a better one after which training stops; the best weights are kept."""
+
+    def refuse(self) -> None:
+        """Say what cannot be.
+
+        Raises:
+            ConfigError: E_OPTION.
+        """
+        for name in ("epochs", "accumulate", "eval_steps", "patience"):
+            if not getattr(self, name) > 0:
+                raise ConfigError("E_OPTION", f"--{name.replace('_', '-')} must be above 0")
+        if not 0 <= self.warm_up < 1 or (self.steps is not None and self.steps < 1):
+            raise ConfigError("E_OPTION", "--warm-up or --steps is out of range")
+
+
 NOT_OF_THE_JOB = frozenset(
     ("out", "checkpoint_minutes", "checkpoint_steps", "threads", "dry_run", "price_per_hour", "watts")
 )

@@ -19,7 +19,7 @@ from finetune.judge.questions import Asking, read_asked, taught
 from finetune.judge.sft import SftJudgeConfig, run
 from finetune.judge.sft_trainer import Collator, rows_of
 from finetune.training import bases
-from finetune.training.options import Adapters, Running
+from finetune.training.options import Adapters, Learning, Running
 
 
 @pytest.fixture(autouse=True)
@@ -28,11 +28,14 @@ def _no_trackers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def config(tiny: Path, dataset: Path, out: Path, **more: object) -> SftJudgeConfig:
-    given = {
-        "questions": 4, "steps": 6, "eval_steps": 3, "learning_rate": 1e-2, "asking": Asking(random_questions=0.5),
+    given = {"steps": 6, "eval_steps": 3}
+    given |= {name: more.pop(name) for name in ("steps", "eval_steps", "epochs") if name in more}  # type: ignore[misc]
+    options = {
+        "questions": 4, "learning_rate": 1e-2, "asking": Asking(random_questions=0.5),
+        "learning": Learning(**given),
         "running": Running(threads=1, precision="fp32", device="cpu"), **more,
     }  # fmt: skip
-    return SftJudgeConfig(dataset=dataset, model=str(tiny), out=out, **given)  # type: ignore[arg-type]
+    return SftJudgeConfig(dataset=dataset, model=str(tiny), out=out, **options)  # type: ignore[arg-type]
 
 
 def losses(out: Path) -> list[tuple[int, float]]:

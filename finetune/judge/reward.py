@@ -1,0 +1,121 @@
+"""Teaches a reward model: which of two answers to one question people prefer.
+
+    dialint train reward --dataset build/dataset --model build/judge --out build/reward
+
+Reads the preferences and labels of a data set's folder. The model is a base with one number at the end of the
+answer, learnt with adapters from the judge's base (from its weights, where all of them were trained). Writes a
+model folder, whose manifest has accuracy and calibration on held-out pairs. It rewards nobody by itself:
+`dialint train ppo` and `dialint train grpo` ask it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cyclopts import Parameter
+
+from detector.errors import ConfigError, OutputRefused
+from detector.judge import Detail
+from finetune.judge.questions import Asking
+from finetune.training.options import Adapters, Learning, Running
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class RewardConfig:
+    """What `dialint train reward` needs to know."""
+
+    dataset: Path
+    """Folder of `dialint export dataset` or `dialint data inject`."""
+    model: str
+    """The judge that will be rewarded, or a base model."""
+    out: Path
+    """Folder for the reward model."""
+    pairs: int = 8
+    """Pairs in one forward pass."""
+    learning_rate: float = 1e-4
+    """Peak rate."""
+    prompt_tokens: int = 1024
+    """Tokens that a question may take."""
+    detail: Detail = "short"
+    """How much of a code's entry in the taxonomy the question tells."""
+    dev_pairs: int = 400
+    """Pairs of the dev split that are looked at."""
+    asking: Asking = Asking()
+    learning: Learning = Learning()
+    adapters: Adapters = Adapters()
+    running: Running = Running()
+
+
+def reward(config: RewardConfig) -> None:
+    """Learn which answers people prefer."""
+    run(config)
+
+
+def run(config: RewardConfig) -> dict[str, Any]:
+    """Train; the manifest that was written.
+
+    Raises:
+        OutputRefused: `out` holds a finished model, or a checkpoint of another job.
+        ConfigError: an option out of its range, a base that does not load, no pairs.
+    """
+    import torch
+    from transformers import EarlyStoppingCallback
+    from trl import RewardConfig as Arguments
+
+    from detector.engines.judge_prompt import JudgePrompt
+    from finetune.judge.pairs import read_pairs
+    from finetune.judge.result import save
+    from finetune.judge.reward_trainer import PairTrainer, figures_of, rows_of
+    from finetune.training import bases, lineage
+    from finetune.training.arguments import device_of, learning_arguments, trainer_arguments
+    from finetune.training.trainers import carry_on
+
+    _refuse(config)
+    torch.set_num_threads(config.running.threads)
+    source = bases.source_of(config.model).alone()
+    prompt = JudgePrompt.of(source.base, config.detail, config.prompt_tokens)
+    learn, check = (
+        read_pairs(config.dataset, split, config.asking, config.running.seed) for split in ("train", "dev")
+    )
+    if not learn or not check:
+        raise ConfigError("E_EXAMPLE", f"{config.dataset}: train or dev holds no pair")
+    data = {"dataset": lineage.data_id(config.dataset)}
+    job = lineage.job_of(config, data, source)
+    torch.manual_seed(config.running.seed)
+    model = bases.load(source, config.adapters, kind="SEQ_CLS", device=device_of(config.running))
+    model.config.pad_token_id = prompt.tokenizer.pad_token_id
+    arguments = trainer_arguments(
+        config.running,
+        config.out,
+        per_device_train_batch_size=config.pairs,
+        learning_rate=config.learning_rate,
+        **learning_arguments(config.learning, "log_loss"),
+        max_length=None,
+    )
+    held = rows_of(check, prompt)
+    trainer = PairTrainer.of(
+        model, Arguments(**arguments), prompt, rows_of(learn, prompt), held[: config.dev_pairs]
+    )
+    trainer.add_callback(EarlyStoppingCallback(early_stopping_patience=config.learning.patience))
+    config.out.mkdir(parents=True, exist_ok=True)
+    trained = carry_on(trainer, config.out, job, config.running)
+    by_origin = {
+        origin: figures_of(trained.model, rows, prompt.tokenizer.pad_token_id)
+        for origin in ("reviewer", "label")
+        if (rows := [row for row, pair in zip(held, check, strict=True) if pair.origin == origin])
+    }
+    figures = {**trained.figures, "pairs": len(learn), "held_out": by_origin}
+    return save(config, "reward", trained.model, prompt, source, data, figures)
+
+
+def _refuse(config: RewardConfig) -> None:
+    if (config.out / "MANIFEST.json").exists():
+        raise OutputRefused("E_EXISTS", f"{config.out}: holds a finished model already; name another folder")
+    config.adapters.refuse()
+    config.running.refuse()
+    config.learning.refuse()
+    if config.pairs < 1 or config.learning_rate <= 0:
+        raise ConfigError("E_OPTION", "--pairs and --learning-rate must be above 0")

@@ -1,0 +1,144 @@
+"""trl's reward trainer with pairs that are as sure as people agree, and a look at held-out pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from datasets import Dataset
+from torch.nn.functional import logsigmoid
+from trl import RewardConfig, RewardTrainer
+from trl.trainer.reward_trainer import DataCollatorForPreference
+
+from detector.engines.judge_prompt import JudgePrompt
+from eval.metrics import calibration_error
+from finetune.judge.pairs import Pair
+
+BATCH = 32
+
+
+def rows_of(pairs: Sequence[Pair], prompt: JudgePrompt) -> list[dict[str, Any]]:
+    """Token ids of both sides, the question before each, and how many agree."""
+    rows = []
+    for pair in pairs:
+        question = prompt.ids(pair.question, pair.code)
+        rows.append(
+            {
+                "chosen_ids": [*question, *prompt.answer_ids(pair.chosen)],
+                "rejected_ids": [*question, *prompt.answer_ids(pair.rejected)],
+                "agreement": pair.agreement,
+            }
+        )
+    return rows
+
+
+@dataclass
+class Collator(DataCollatorForPreference):  # type: ignore[misc]
+    """trl's, with each pair's agreement."""
+
+    def torch_call(self, examples: list[dict[str, Any]]) -> dict[str, Any]:
+        output: dict[str, Any] = super().torch_call(examples)
+        output["agreement"] = torch.tensor([example["agreement"] for example in examples])
+        return output
+
+
+class PairTrainer(RewardTrainer):  # type: ignore[misc]
+    """Learns which answer people prefer."""
+
+    prompt: JudgePrompt
+    check: list[dict[str, Any]]
+
+    @classmethod
+    def of(
+        cls,
+        model: Any,
+        arguments: RewardConfig,
+        prompt: JudgePrompt,
+        learn: list[dict[str, Any]],
+        check: list[dict[str, Any]],
+    ) -> PairTrainer:
+        """The trainer of `model` on the rows `learn`; it looks at `check`."""
+        pad = prompt.tokenizer.pad_token_id
+        trainer = cls(
+            model=model,
+            args=arguments,
+            train_dataset=Dataset.from_list(learn),
+            eval_dataset=Dataset.from_list(check[:1]),
+            processing_class=prompt.tokenizer,
+            data_collator=Collator(pad_token_id=pad),
+        )
+        trainer.prompt, trainer.check = prompt, check
+        return trainer
+
+    def compute_loss(
+        self, model: Any, inputs: dict[str, Any], return_outputs: bool = False, num_items_in_batch: Any = None
+    ) -> Any:
+        """Cross-entropy of "the first is preferred" against the share of people who say so.
+
+        Source: Bradley and Terry 1952; soft targets as in Mitchell 2023, "A note on DPO with noisy
+        preferences".
+        """
+        agreement = inputs.pop("agreement")
+        outputs = model(**inputs, use_cache=False)
+        first, second = torch.chunk(outputs.logits.squeeze(-1).float(), 2)
+        ahead = first - second
+        loss = -(agreement * logsigmoid(ahead) + (1 - agreement) * logsigmoid(-ahead)).mean()
+        mode = "train" if self.model.training else "eval"
+        self._metrics[mode]["accuracy"].append(float((ahead > 0).float().mean()))
+        self._metrics[mode]["margin"].append(float(ahead.detach().mean()))
+        return (loss, outputs) if return_outputs else loss
+
+    def evaluate(self, *_: Any, metric_key_prefix: str = "eval", **__: Any) -> dict[str, float]:
+        """Accuracy, log loss and calibration on held-out pairs."""
+        figures = figures_of(self.model, self.check, self.prompt.tokenizer.pad_token_id)
+        told = {f"{metric_key_prefix}_{name}": round(value, 6) for name, value in figures.items()}
+        self.log(told)
+        self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, told)
+        return told
+
+
+def figures_of(model: Any, rows: Sequence[dict[str, Any]], pad: int) -> dict[str, float]:
+    """Of pairs: accuracy, log loss against agreement, calibration error of "the first is preferred" seen from
+    both sides, and mean and spread of all scores."""
+    first = scores(model, [row["chosen_ids"] for row in rows], pad)
+    second = scores(model, [row["rejected_ids"] for row in rows], pad)
+    agreement = np.array([row["agreement"] for row in rows])
+    ahead = first - second
+    sure = 1 / (1 + np.exp(-ahead))
+    kept = np.clip(sure, 1e-6, 1 - 1e-6)
+    both = np.concatenate((sure, 1 - sure))
+    truth = np.concatenate((np.ones(len(sure), bool), np.zeros(len(sure), bool)))
+    return {
+        "accuracy": float((ahead > 0).mean()),
+        "log_loss": float(-(agreement * np.log(kept) + (1 - agreement) * np.log(1 - kept)).mean()),
+        "calibration_error": float(calibration_error(truth, both)),
+        "mean_agreement": float(agreement.mean()),
+        "mean_score": float(np.mean((first, second))),
+        "score_spread": float(np.std((first, second))),
+    }
+
+
+def scores(model: Any, rows: Sequence[Sequence[int]], pad: int) -> np.ndarray:
+    """The reward of each row of token ids, shape (rows,), without gradients."""
+    training = model.training
+    model.eval()
+    device = next(iter(model.parameters())).device
+    found = np.zeros(len(rows))
+    order = sorted(range(len(rows)), key=lambda place: len(rows[place]))
+    with torch.no_grad():
+        for start in range(0, len(rows), BATCH):
+            places = order[start : start + BATCH]
+            size = max(len(rows[place]) for place in places)
+            ids = [[*rows[place], *[pad] * (size - len(rows[place]))] for place in places]
+            mask = [[1] * len(rows[place]) + [0] * (size - len(rows[place])) for place in places]
+            output = model(
+                input_ids=torch.tensor(ids, device=device),
+                attention_mask=torch.tensor(mask, device=device),
+                use_cache=False,
+            )
+            found[places] = output.logits[:, 0].float().cpu().numpy()
+    model.train(training)
+    return found
