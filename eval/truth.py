@@ -115,7 +115,12 @@ def judge(detector: Detector, examples: Iterable[Example]) -> list[tuple[Example
 def source_of(example: Example) -> str:
     """The dialogue an example was made from: one source may stand in a set several times, with
     different errors, as their clean twin and as it was."""
-    return example.dialogue.id.partition("~")[0]
+    return source_name(example.dialogue.id)
+
+
+def source_name(dialogue_id: str) -> str:
+    """The id of the dialogue that a dialogue of this id was made from, or its own."""
+    return dialogue_id.partition("~")[0]
 
 
 def sources_of(results: Results) -> dict[str, int]:
