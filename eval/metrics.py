@@ -66,6 +66,12 @@ def pair_auc(errors: Floats, twins: Floats) -> float:
     return float(np.mean((errors > twins) + 0.5 * (errors == twins)))
 
 
+def span_f1(one: tuple[int, int], other: tuple[int, int]) -> float:
+    """F1 of the characters of two spans, each of at least one, ends exclusive."""
+    both = max(0, min(one[1], other[1]) - max(one[0], other[0]))
+    return 2 * both / (one[1] - one[0] + other[1] - other[0])
+
+
 def calibration_error(truth: Truth, probabilities: Floats, bins: int = 15) -> float:
     """Expected calibration error over bins of equal count: mean |frequency - mean probability|.
 

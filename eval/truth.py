@@ -15,8 +15,8 @@ from detector.detectors import Detector
 from detector.errors import ConfigError, InputRefused
 from detector.ingest.config import ReadConfig
 from detector.ingest.read import Counts, Loaded, open_logs, read
-from detector.records import Example, Finding, Label, Record, Verdict
-from eval.metrics import Floats, Truth
+from detector.records import Example, Label, Record, Verdict
+from eval.metrics import Floats, Truth, span_f1
 
 Kind = TypeVar("Kind", bound=Record)
 
@@ -115,7 +115,12 @@ def judge(detector: Detector, examples: Iterable[Example]) -> list[tuple[Example
 def source_of(example: Example) -> str:
     """The dialogue an example was made from: one source may stand in a set several times, with
     different errors, as their clean twin and as it was."""
-    return example.dialogue.id.partition("~")[0]
+    return source_name(example.dialogue.id)
+
+
+def source_name(dialogue_id: str) -> str:
+    """The id of the dialogue that a dialogue of this id was made from, or its own."""
+    return dialogue_id.partition("~")[0]
 
 
 def sources_of(results: Results) -> dict[str, int]:
@@ -147,7 +152,8 @@ def judged(results: Results, code: str, *, whole_dialogue: bool) -> Judged:
         for turn in labels.keys() & findings.keys():
             start, end = labels[turn].start, labels[turn].end
             if start is not None and end is not None:
-                overlap.append((_span_f1(start, end, findings[turn]), group))
+                found = findings[turn]
+                overlap.append((span_f1((start, end), (found.start, found.end)), group))
     truth, probabilities, flagged, groups, places, turns = zip(*rows, strict=True) if rows else [()] * 6
     return Judged(
         truth=np.array(truth, bool),
@@ -163,12 +169,6 @@ def judged(results: Results, code: str, *, whole_dialogue: bool) -> Judged:
 
 def _given(verdict: Verdict, code: str) -> dict[int, float]:
     return {turn: row.get(code, 0.0) for turn, row in (verdict.probabilities or {}).items()}
-
-
-def _span_f1(start: int, end: int, finding: Finding) -> float:
-    """F1 of the characters of two spans."""
-    both = max(0, min(end, finding.end) - max(start, finding.start))
-    return 2 * both / (end - start + finding.end - finding.start)
 
 
 def hard_pairs(results: Results, code: str, *, whole_dialogue: bool) -> Pairs:

@@ -9,6 +9,7 @@ arithmetic. Source: Efron and Tibshirani 1993, chapter 6 (bootstrap weights), ch
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,11 +54,18 @@ def ratio(above: Floats, below: Floats) -> Floats:
     return out
 
 
-def ranking(truth: Truth, scores: Floats, groups: NDArray[np.int64], counts: Counts) -> dict[str, Floats]:
+def ranking(
+    truth: Truth,
+    scores: Floats,
+    groups: NDArray[np.int64],
+    counts: Counts,
+    weights: Floats | None = None,
+) -> dict[str, Floats]:
     """Figures of the order of `scores`, shape (n,), each of shape (1 + rounds,), NaN without a positive:
 
     `average_precision`; `precision_at_recall_50`, the best at which half of the errors are found;
     `false_alarms_at_recall_50` for 100 clean rows; `recall_at_1_false_alarm` for 100 clean rows.
+    A row counts as `weights` say, shape (n,), above 0; without them as one.
     """
     names = (
         "average_precision",
@@ -69,11 +77,13 @@ def ranking(truth: Truth, scores: Floats, groups: NDArray[np.int64], counts: Cou
         return {name: np.full(len(counts), np.nan) for name in names}
     order = np.argsort(-scores, kind="stable")
     hits, ranked, groups = truth[order], scores[order], groups[order]
+    each = None if weights is None else weights[order]
     ends = np.flatnonzero(np.append(np.diff(ranked) != 0, True))
     with_hits = np.diff(np.cumsum(hits)[ends], prepend=0) > 0
     ends = ends[with_hits]  # only where an error is found can any of these figures change
     parts = [
-        _ranking(*_cumulated(hits, groups, ends, counts[rows])) for rows in _chunks(len(counts), len(hits))
+        _ranking(*_cumulated(hits, groups, ends, counts[rows], each))
+        for rows in _chunks(len(counts), len(hits))
     ]
     return {name: np.concatenate([part[place] for part in parts]) for place, name in enumerate(names)}
 
@@ -85,10 +95,10 @@ def _chunks(n_rows: int, n_columns: int) -> Iterator[slice]:
 
 
 def _cumulated(
-    hits: Truth, groups: NDArray[np.int64], ends: NDArray[np.int64], counts: Counts
+    hits: Truth, groups: NDArray[np.int64], ends: NDArray[np.int64], counts: Counts, each: Floats | None
 ) -> tuple[Floats, Floats, Floats]:
     """Errors found and rows flagged down to each of `ends`, shape (rounds, ends); clean rows in all."""
-    weights = counts[:, groups]
+    weights: NDArray[Any] = counts[:, groups] if each is None else counts[:, groups] * each
     starts = np.concatenate(([0], ends[:-1] + 1))
     flagged = np.cumsum(np.add.reduceat(weights, starts, axis=1), axis=1, dtype=float)
     if ends[-1] + 1 < len(hits):  # reduceat runs its last segment to the end of the row

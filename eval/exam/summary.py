@@ -19,7 +19,7 @@ def described(examined: Examined, results: Results) -> dict[str, Any]:
     macro: dict[str, Any] = {}
     for name in MACRO:
         for suffix, codes in (("", examined.present), ("_covered", covered)):
-            macro |= _figure(f"macro_{name}{suffix}", examined.macro(name, codes))
+            macro |= with_interval(f"macro_{name}{suffix}", examined.macro(name, codes))
     return {
         "dialogues": len(results),
         "source_dialogues": len(sources_of(results)),
@@ -33,7 +33,7 @@ def described(examined: Examined, results: Results) -> dict[str, Any]:
 
 def _whole(name: str, values: np.ndarray) -> dict[str, Any]:
     """A figure of the whole set; nothing judged is nothing flagged."""
-    figure = _figure(name, values)
+    figure = with_interval(name, values)
     return figure | {name: figure[name] or 0.0} if name.endswith("turns") else figure
 
 
@@ -47,11 +47,12 @@ def _row(examined: Examined, code: str) -> dict[str, Any]:
         "n_pairs": len(examined.pairs[code].errors),
     }
     for name, values in examined.codes[code].items():
-        row |= _figure(name, values)
+        row |= with_interval(name, values)
     return row
 
 
-def _figure(name: str, values: np.ndarray) -> dict[str, Any]:
+def with_interval(name: str, values: np.ndarray) -> dict[str, Any]:
+    """A figure under its name, and its 95 % interval under the name ``..._95``."""
     value, *bounds = shown(values)
     return {name: value, f"{name}_95": bounds}
 

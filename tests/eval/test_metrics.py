@@ -16,6 +16,7 @@ from eval.metrics import (
     pair_auc,
     precision_at_recall,
     recall_at_false_alarms,
+    span_f1,
 )
 
 TRUTH = np.array([1, 0, 1, 0, 0, 1], bool)
@@ -52,6 +53,14 @@ def test_pair_auc_counts_ties_as_halves() -> None:
     assert pair_auc(np.array([0.9, 0.5, 0.1]), np.array([0.1, 0.5, 0.9])) == pytest.approx(0.5)
     assert pair_auc(np.array([0.9]), np.array([0.1])) == 1.0
     assert math.isnan(pair_auc(np.array([]), np.array([])))
+
+
+def test_overlap_of_spans_by_hand() -> None:
+    """2 of 4 and of 6 characters in common."""
+    assert span_f1((2, 6), (4, 10)) == pytest.approx(2 * 2 / (4 + 6))
+    assert span_f1((4, 10), (2, 6)) == pytest.approx(2 * 2 / (4 + 6))
+    assert span_f1((0, 3), (0, 3)) == 1.0
+    assert span_f1((0, 3), (3, 5)) == 0.0
 
 
 def test_calibration_error_by_hand() -> None:

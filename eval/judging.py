@@ -1,0 +1,210 @@
+"""How good a judge is on held-out questions: figures of its answers against what people hold to be true.
+
+A question stands for `weight` like it, and is an error where people hold it to be one more probably than
+not; calibration is measured against their probability itself. Takes rows, asks no model. The figures that
+a judge could push up by a trick stand beside those that show the trick: how much it accuses, how much of
+a turn it quotes, how long it talks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field
+
+from detector.judge import Says
+from detector.records import Probability, Record
+from eval.exam.resampling import Counts, ranking, ratio, resamples, total
+from eval.exam.summary import shown, with_interval
+from eval.metrics import Floats, Truth
+from eval.truth import source_name
+
+BINS = 15
+MOST = 0.9
+"""Share of the answers that are no longer than `length_most`."""
+
+
+class Ruling(Record):
+    """A held-out question, what is known of it, and how the answer fared.
+
+    `truth` is the probability that it is an error. An answer that cannot be read has no `verdict` and no
+    `probability`: it accuses nobody, and counts as 0. `token_probability` is read off the verdict's token.
+    Of an error: `verbatim`, whether its quote stands in the turn, else it is no accusation; `overlap`, F1
+    of the quote's characters with the labelled evidence; `quoted`, its share of the turn. `length` of the
+    answer in characters or in tokens, the same in all rows.
+    """
+
+    dialogue: str
+    turn: Annotated[int, Field(ge=0)]
+    code: str
+    truth: Probability
+    weight: Annotated[float, Field(gt=0)] = 1.0
+    verdict: Says | None
+    probability: Probability | None
+    token_probability: Probability | None = None
+    verbatim: bool = False
+    overlap: Probability | None = None
+    quoted: Probability | None = None
+    length: Annotated[int, Field(ge=0)]
+
+    @property
+    def accuses(self) -> bool:
+        """Whether it makes a finding."""
+        return self.verdict == "error" and self.verbatim
+
+
+class _Weighed:
+    """Sums and means of rows in every round, each row with its weight. A round draws source dialogues,
+    all that was made of one together."""
+
+    def __init__(self, rulings: Sequence[Ruling], turns: Mapping[str, int], rounds: int, seed: int) -> None:
+        numbers: dict[str, int] = {}
+        for dialogue in sorted(turns):
+            numbers.setdefault(source_name(dialogue), len(numbers))
+        if missing := sorted({ruling.dialogue for ruling in rulings} - turns.keys()):
+            raise ValueError(f"{len(missing)} dialogues of unknown length, {missing[0]!r} first")
+        self.counts: Counts = resamples(len(numbers), rounds, seed)
+        self.weights = np.array([ruling.weight for ruling in rulings], float)
+        self.groups = np.array([numbers[source_name(ruling.dialogue)] for ruling in rulings], np.int64)
+        lengths = np.array(list(turns.values()), float)
+        of_turns = np.array([numbers[source_name(dialogue)] for dialogue in turns], np.int64)
+        self.turns = total(self.counts, lengths, of_turns)
+
+    def sum(self, values: Floats | Truth) -> Floats:
+        """Weighted sum of `values`, shape (n,), in every round, shape (1 + rounds,)."""
+        return total(self.counts, values * self.weights, self.groups)
+
+    def mean(self, values: Floats | Truth, among: Truth | None = None) -> Floats:
+        """Weighted mean of what is a number, of the rows `among`; NaN where there is none."""
+        known = ~np.isnan(values) & (True if among is None else among)
+        return ratio(self.sum(np.where(known, values, 0.0)), self.sum(known))
+
+    def quantile(self, values: Floats, share: float) -> Floats:
+        """The smallest of `values` that `share` of the weight does not exceed; NaN of nothing."""
+        order = np.argsort(values, kind="stable")
+        out = np.full(len(self.counts), np.nan)
+        for place, drawn in enumerate(self.counts):
+            reached = np.cumsum(drawn[self.groups[order]] * self.weights[order])
+            if len(reached) and reached[-1] > 0:
+                out[place] = values[order][np.searchsorted(reached, share * reached[-1])]
+        return out
+
+    def calibration(self, truth: Floats, stated: Floats, among: Truth) -> Floats:
+        """Expected calibration error, rows of one stated probability always in one bin: each value is a
+        bin of its own, or `BINS` bins of about equal weight where there are more values than that."""
+        levels, level = np.unique(stated[among], return_inverse=True)
+        weight = np.bincount(level, weights=self.weights[among], minlength=len(levels))
+        bins = np.arange(len(levels))
+        if len(levels) > BINS:
+            bins = (BINS * (np.cumsum(weight) - weight / 2) / weight.sum()).astype(np.int64)
+        row_bin = np.full(len(truth), -1)
+        row_bin[among] = bins[level]
+        gaps = [abs(self.sum(np.where(row_bin == b, truth - stated, 0.0))) for b in np.unique(bins)]
+        return ratio(np.sum(gaps, axis=0) if gaps else np.zeros(len(self.counts)), self.sum(among))
+
+
+def figures(
+    rulings: Sequence[Ruling], turns: Mapping[str, int], rounds: int = 1000, seed: int = 0
+) -> dict[str, Floats]:
+    """Figure to its values, shape (1 + rounds,): the sample's, then each round's; NaN where there is
+    nothing to measure. `turns` has the agent turns of every dialogue of the set, asked of or not.
+
+    `precision`, `recall`, `f1` of accusations, `false_accusations_per_100_turns`;
+    `average_precision`, `brier`, `calibration_error` of the stated probability, and each with `token_`;
+    `readable`, `accused` shares of questions, `verbatim` share of errors whose quote stands in the turn;
+    `quote_overlap` over right accusations with labelled evidence, `quoted` mean share of a turn quoted;
+    `length`, `length_median`, `length_most` of answers.
+
+    Raises:
+        ValueError: a ruling of a dialogue that `turns` has not.
+    """
+    weighed = _Weighed(rulings, turns, rounds, seed)
+    truth = np.array([ruling.truth for ruling in rulings], float)
+    stated = np.array([ruling.probability or 0.0 for ruling in rulings], float)
+    length = np.array([ruling.length for ruling in rulings], float)
+    return {
+        **_decided(weighed, rulings, truth > 0.5),
+        **_believed(weighed, truth, stated, ""),
+        **_believed(weighed, truth, _numbers([ruling.token_probability for ruling in rulings]), "token_"),
+        "length": weighed.mean(length),
+        "length_median": weighed.quantile(length, 0.5),
+        "length_most": weighed.quantile(length, MOST),
+    }
+
+
+def _decided(weighed: _Weighed, rulings: Sequence[Ruling], errors: Truth) -> dict[str, Floats]:
+    accused = np.array([ruling.accuses for ruling in rulings], bool)
+    named = np.array([ruling.verdict == "error" for ruling in rulings], bool)
+    found, flagged, hits = weighed.sum(errors), weighed.sum(accused), weighed.sum(accused & errors)
+    return {
+        "precision": ratio(hits, flagged),
+        "recall": ratio(hits, found),
+        "f1": np.where(found > 0, ratio(2 * hits, flagged + found), np.nan),
+        "false_accusations_per_100_turns": ratio(100 * (flagged - hits), weighed.turns),
+        "accused": weighed.mean(accused),
+        "readable": weighed.mean(np.array([ruling.verdict is not None for ruling in rulings], bool)),
+        "verbatim": weighed.mean(accused, named),
+        "quote_overlap": weighed.mean(_numbers([r.overlap for r in rulings]), accused & errors),
+        "quoted": weighed.mean(_numbers([r.quoted for r in rulings]), accused),
+    }
+
+
+def _believed(weighed: _Weighed, truth: Floats, stated: Floats, prefix: str) -> dict[str, Floats]:
+    """Figures of a probability; rows without one (NaN) are left out."""
+    among = ~np.isnan(stated)
+    ranked = ranking(
+        truth[among] > 0.5, stated[among], weighed.groups[among], weighed.counts, weighed.weights[among]
+    )
+    return {
+        f"{prefix}average_precision": ranked["average_precision"],
+        f"{prefix}brier": weighed.mean((stated - truth) ** 2),
+        f"{prefix}calibration_error": weighed.calibration(truth, stated, among),
+    }
+
+
+def described(
+    rulings: Sequence[Ruling], turns: Mapping[str, int], rounds: int = 1000, seed: int = 0
+) -> dict[str, Any]:
+    """The figures as a report holds them, each with its 95 % interval under the name ``..._95``, after
+    what they were made of."""
+    report: dict[str, Any] = {
+        "questions": len(rulings),
+        "errors": sum(ruling.truth > 0.5 for ruling in rulings),
+        "accusations": sum(ruling.accuses for ruling in rulings),
+        "source_dialogues": len({source_name(dialogue) for dialogue in turns}),
+        "agent_turns": sum(turns.values()),
+    }
+    for name, values in figures(rulings, turns, rounds, seed).items():
+        report |= with_interval(name, values)
+    return report
+
+
+def difference(
+    mine: Sequence[Ruling],
+    theirs: Sequence[Ruling],
+    turns: Mapping[str, int],
+    rounds: int = 1000,
+    seed: int = 0,
+) -> dict[str, dict[str, float | None]]:
+    """`mine` less `theirs`, paired: the same questions, and in every round the same dialogues drawn.
+
+    Raises:
+        ValueError: the two were not asked the same questions in the same order.
+    """
+    if [_asked(ruling) for ruling in mine] != [_asked(ruling) for ruling in theirs]:
+        raise ValueError("the two judges were not asked the same questions")
+    one, other = (figures(rulings, turns, rounds, seed) for rulings in (mine, theirs))
+    return {
+        name: dict(zip(("difference", "low", "high"), shown(one[name] - other[name]), strict=True))
+        for name in one
+    }
+
+
+def _asked(ruling: Ruling) -> tuple[Any, ...]:
+    return ruling.dialogue, ruling.turn, ruling.code, ruling.truth, ruling.weight
+
+
+def _numbers(values: Sequence[float | None]) -> Floats:
+    return np.array([np.nan if value is None else value for value in values], float)

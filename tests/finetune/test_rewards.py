@@ -1,0 +1,439 @@
+"""Each term of the judge's reward against answers computed by hand, and what no answer can change."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from detector.errors import ConfigError
+from detector.judge import GRID, SAYS, Answer, rounded, written
+from detector.records import Severity
+from finetune.judge.rewards import (
+    SEVERITIES,
+    Known,
+    Weights,
+    accuses,
+    belief,
+    brevity,
+    decision,
+    form,
+    kept_words,
+    quote,
+    reward,
+    rewrite,
+    rewrite_of,
+    severity,
+    silenced,
+    standardised,
+)
+
+TEXT = "Read the mail. You were told. Bye."
+SPAN = (15, 29)
+KNOWN = Known(probability=1.0, text=TEXT, span=SPAN, severity="S2")
+NO = Answer(verdict="no_error", probability=0.1)
+NEITHER = Answer(verdict="not_applicable", probability=0.1)
+RATIOS = st.floats(0.2, 50.0)
+SHARES = st.floats(0.0, 1.0)
+
+
+def error(found: str | None = TEXT[15:29], stated: float = 0.9, severity: Severity | None = "S2") -> Answer:
+    return Answer(verdict="error", probability=stated, quote=found, severity=severity)
+
+
+# belief
+
+
+def test_the_brier_score_by_hand() -> None:
+    assert belief(0.9, 1.0) == pytest.approx(-0.01)
+    assert belief(0.2, 0.7) == pytest.approx(-0.25)
+    assert belief(1.0, 0.0) == -1.0
+
+
+@given(SHARES, SHARES)
+def test_the_honest_probability_pays_most_over_hard_and_soft_truths(truth: float, stated: float) -> None:
+    def expected(says: float) -> float:
+        return truth * belief(says, 1.0) + (1 - truth) * belief(says, 0.0)
+
+    assert expected(truth) >= expected(stated)
+    assert belief(truth, truth) >= belief(stated, truth)
+    assert expected(truth) - expected(stated) == pytest.approx((truth - stated) ** 2, abs=1e-12)
+
+
+@given(SHARES)
+def test_of_the_taught_probabilities_the_nearest_pays_most(truth: float) -> None:
+    assert max(belief(place, truth) for place in GRID) == belief(rounded(truth), truth)
+
+
+# decision
+
+
+def test_the_decision_by_hand() -> None:
+    """At ratio 5 a miss costs 1/6, a false accusation 5/6; at probability 0.8 each of them on average."""
+    known = replace(KNOWN, probability=0.8)
+    assert decision(NO, known, 5.0) == pytest.approx(-0.8 / 6)
+    assert decision(error(), known, 5.0) == pytest.approx(-0.2 * 5 / 6)
+    assert decision(error("Never said."), known, 5.0) == pytest.approx(-(0.8 + 1.0) / 6)
+    assert decision(NEITHER, known, 5.0) == pytest.approx(-0.9 / 6)
+
+
+@given(SHARES, RATIOS)
+def test_accusing_pays_exactly_above_the_threshold(probability: float, ratio: float) -> None:
+    known, threshold = replace(KNOWN, probability=probability), Weights(ratio=ratio).threshold
+    gain = decision(error(), known, ratio) - decision(NO, known, ratio)
+    assert gain == pytest.approx(probability - threshold, abs=1e-12)
+
+
+@given(SHARES, RATIOS, st.sampled_from(SAYS), st.booleans())
+def test_a_decision_costs_at_most_one(probability: float, ratio: float, says: str, applies: bool) -> None:
+    known = replace(KNOWN, probability=probability, applies=applies)
+    assert -1.0 <= decision(error().model_copy(update={"verdict": says}), known, ratio) <= 0.0
+
+
+@pytest.mark.parametrize("ratio", [0.5, 1.0, 5.0, 20.0, 100.0])
+def test_no_ratio_makes_rewards_grow(ratio: float) -> None:
+    """Both verdicts over evenly spread probabilities: (ratio / 2 + 1 / 2) / (1 + ratio) / 2 = 1/4."""
+    spread = [replace(KNOWN, probability=place / 100) for place in range(101)]
+    costs = [decision(says, known, ratio) for known in spread for says in (NO, error())]
+    assert sum(costs) / len(costs) == pytest.approx(-0.25)
+
+
+@given(SHARES, RATIOS)
+def test_an_error_without_a_verbatim_quote_is_never_better_than_another_verdict(
+    probability: float, ratio: float
+) -> None:
+    known = replace(KNOWN, probability=probability)
+    for dead in (error(None), error(" "), error("you were told.")):
+        assert not accuses(dead, known)
+        assert decision(dead, known, ratio) <= min(
+            decision(error(), known, ratio), decision(NO, known, ratio)
+        )
+
+
+@given(SHARES, RATIOS, st.booleans())
+def test_not_applicable_is_no_way_around_an_answer(probability: float, ratio: float, applies: bool) -> None:
+    known = replace(KNOWN, probability=probability, applies=applies)
+    right, wrong = (NO, NEITHER) if applies else (NEITHER, NO)
+    gap = decision(right, known, ratio) - decision(wrong, known, ratio)
+    assert gap == pytest.approx(0.1 / (1 + ratio))
+
+
+# quote
+
+
+def test_a_quote_is_worth_its_overlap_less_what_lies_beside() -> None:
+    assert quote(error(), KNOWN) == 1.0
+    assert quote(error("You were"), KNOWN) == pytest.approx(2 * 8 / (8 + 14))
+    assert quote(error("mail. You were told."), KNOWN) == pytest.approx(2 * 14 / (20 + 14) - 6 / 34)
+    assert quote(error("You were told. Bye"), KNOWN) == pytest.approx(2 * 14 / (18 + 14) - 4 / 34)
+    assert quote(error("Read"), KNOWN) == 0.0
+    assert quote(error("Bye."), KNOWN) == 0.0
+    assert quote(error("You was told."), KNOWN) == 0.0
+    assert quote(NO, KNOWN) == 0.0
+
+
+def test_any_verbatim_quote_will_do_where_no_evidence_is_labelled() -> None:
+    known = replace(KNOWN, span=None)
+    assert quote(error("Bye."), known) == 1.0
+    assert quote(error("Bye!"), known) == 0.0
+
+
+def test_the_first_occurrence_is_the_one_that_a_finding_gets() -> None:
+    assert quote(error("no"), Known(probability=1.0, text="no, no", span=(4, 6))) == 0.0
+
+
+@given(st.integers(2, 200), st.data())
+def test_the_whole_turn_earns_nothing_where_the_evidence_is_short(length: int, data: st.DataObject) -> None:
+    text = "".join(chr(0x4E00 + place) for place in range(length))
+    start = data.draw(st.integers(0, length - 1))
+    end = data.draw(st.integers(start + 1, length))
+    known = Known(probability=1.0, text=text, span=(start, end))
+    whole, exact = quote(error(text), known), quote(error(text[start:end]), known)
+    assert exact == 1.0
+    assert (whole == 0.0) == ((end - start) / length <= 2**0.5 - 1 + 1e-12)
+    assert (whole == 1.0) == (end - start == length)
+
+
+@given(st.data())
+def test_every_quote_lies_between_nothing_and_the_evidence_itself(data: st.DataObject) -> None:
+    bounds = st.tuples(st.integers(0, 59), st.integers(1, 60)).filter(lambda b: b[0] < b[1])
+    span, (start, end) = data.draw(bounds), data.draw(bounds)
+    text = "".join(chr(0x4E00 + place) for place in range(60))
+    worth = quote(error(text[start:end]), Known(probability=1.0, text=text, span=span))
+    assert 0.0 <= worth <= 1.0
+    assert (worth == 1.0) == ((start, end) == span)
+    if start < span[0] and start + 1 < end:  # one needless letter less is never worse
+        assert worth <= quote(error(text[start + 1 : end]), Known(probability=1.0, text=text, span=span))
+
+
+# severity
+
+
+@pytest.mark.parametrize(
+    ("said", "right", "worth"),
+    [("S2", "S2", 1.0), ("S1", "S2", 0.5), ("S3", "S2", 0.5), ("S4", "S2", 0.0), ("S4", "S1", 0.0), (None, "S2", 0.0)],
+)  # fmt: skip
+def test_a_severity_is_worth_its_nearness(said: Severity | None, right: Severity, worth: float) -> None:
+    assert severity(error(severity=said), replace(KNOWN, severity=right)) == worth
+
+
+def test_a_severity_that_nobody_knows_is_not_judged() -> None:
+    assert [
+        severity(error(severity=said), replace(KNOWN, severity=None)) for said in (*SEVERITIES, None)
+    ] == [1.0] * 5
+
+
+# rewrite
+
+SCANNED = replace(KNOWN, before=0.9, threshold=0.6)
+
+
+def mended(rewrite: str | None) -> Answer:
+    return error().model_copy(update={"rewrite": rewrite})
+
+
+def test_a_silenced_scanner_was_heard_before() -> None:
+    assert silenced(0.9, 0.1, 0.6)
+    assert silenced(0.6, 0.59, 0.6)
+    assert not silenced(0.9, 0.6, 0.6)
+    assert not silenced(0.5, 0.1, 0.6)
+
+
+def test_a_rewrite_is_worth_the_scanners_silence() -> None:
+    good = mended("Please read the mail. Bye.")
+    assert rewrite_of(good, SCANNED) == "Please read the mail. Bye."
+    assert rewrite(good, SCANNED, 0.1) == 1.0
+    assert rewrite(good, SCANNED, 0.7) == 0.0
+
+
+@pytest.mark.parametrize(
+    "new",
+    [None, "", "  ", "\u200b", TEXT, f" {TEXT}\n", TEXT.replace(" ", "  "), TEXT.replace("m", "m\u200b"), "Sorry.", "bye"],
+    ids=["absent", "empty", "blank", "invisible", "same", "padded", "spaced", "hidden", "unrelated", "one word kept"],
+)  # fmt: skip
+def test_what_is_no_rewrite_is_worth_nothing_however_silent_the_scanner(new: str | None) -> None:
+    assert rewrite_of(mended(new), SCANNED) is None
+    assert rewrite(mended(new), SCANNED, 0.0) == 0.0
+
+
+def test_only_a_finding_that_the_scanner_saw_too_is_put_before_it_again() -> None:
+    good = mended("Please read the mail. Bye.")
+    assert rewrite_of(None, SCANNED) is None
+    assert rewrite_of(good.model_copy(update={"quote": "Nowhere"}), SCANNED) is None
+    assert rewrite_of(good.model_copy(update={"verdict": "no_error"}), SCANNED) is None
+    for unseen in (replace(SCANNED, before=None), replace(SCANNED, before=0.59)):
+        assert rewrite_of(good, unseen) is None
+        assert rewrite(good, unseen, None) == 1.0
+
+
+def test_a_scanner_that_did_not_answer_is_no_bad_rewrite() -> None:
+    with pytest.raises(ValueError, match="not put before the scanner"):
+        rewrite(mended("Please read the mail. Bye."), SCANNED, None)
+
+
+def test_kept_words_are_counted_as_often_as_they_stand() -> None:
+    assert kept_words("Read the mail, READ it", "read it") == pytest.approx(2 / 5)
+    assert kept_words("Read it", "Please read it again") == 1.0
+    assert kept_words("???", "Sorry") == 1.0
+    assert kept_words("Прочтите письмо", "прочтите письмо, пожалуйста") == 1.0
+
+
+# form and brevity
+
+
+@pytest.mark.parametrize(
+    ("answer", "thirds"),
+    [
+        (error(stated=0.9), 3.0),
+        (error(stated=0.3), 2.8),
+        (error("Nowhere"), 2.0),
+        (error(None), 2.0),
+        (NO, 3.0),
+        (NEITHER, 3.0),
+        (NO.model_copy(update={"probability": 0.9}), 2.6),
+        (NO.model_copy(update={"quote": "Bye."}), 2.0),
+        (NO.model_copy(update={"severity": "S1"}), 2.0),
+        (NO.model_copy(update={"rewrite": "Bye"}), 2.0),
+        (NO.model_copy(update={"reason": "nothing wrong"}), 3.0),
+    ],
+)
+def test_an_answer_agrees_with_itself(answer: Answer, thirds: float) -> None:
+    assert form(answer, written(answer), KNOWN, 0.5) == pytest.approx(thirds / 3)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"verdict": "no_error", "probability": 0.1}',
+        '{"probability":0.1,"verdict":"no_error"}',
+        '{"verdict":"error","verdict":"no_error","probability":0.1}',
+        '{"verdict":"no_error","probability":0.1,"quote":null}',
+        '{"verdict":"no_error","probability":0.1,"reason":""}',
+    ],
+)
+def test_an_answer_is_written_as_it_is_taught(text: str) -> None:
+    """Else the first verdict, whose probability is read off the model, need not be the one that counts."""
+    assert form(NO, text, KNOWN, 0.5) == pytest.approx(2 / 3)
+    assert form(NO, f" {written(NO)}\n", KNOWN, 0.5) == 1.0
+
+
+def test_brevity_by_hand() -> None:
+    long = NO.model_copy(update={"reason": "x" * 100})
+    size = len(written(long))
+    assert brevity(long, written(long), KNOWN, size) == 1.0
+    assert brevity(long, written(long), KNOWN, size // 2) == pytest.approx(
+        1 - (size - size // 2) / (size // 2)
+    )
+    assert brevity(long, written(long), KNOWN, 10) == 0.0
+    assert brevity(long, written(long), KNOWN, 100) == pytest.approx(1 - (size - 100) / 100)
+
+
+def test_quote_and_rewrite_are_free_up_to_the_turns_length() -> None:
+    bare = len(written(mended("")))
+    room = bare - len("You were told.")
+    assert brevity(mended(TEXT[:10]), written(mended(TEXT[:10])), KNOWN, room + len(',"rewrite":""')) == 1.0
+    longer = mended(TEXT + "x" * 30)
+    assert brevity(longer, written(longer), KNOWN, 100) == pytest.approx(1 - (room + 13 + 30 - 100) / 100)
+
+
+# the reward model's say
+
+
+def test_a_score_is_standardised_and_clipped() -> None:
+    assert standardised(2.0, 1.0, 2.0) == pytest.approx(1 / 6)
+    assert standardised(1e6, 1.0, 2.0) == 1.0
+    assert standardised(-1e6, 1.0, 2.0) == -1.0
+
+
+@pytest.mark.parametrize(
+    ("score", "spread"), [(float("nan"), 1.0), (float("inf"), 1.0), (0.0, 0.0), (0.0, float("nan"))]
+)
+def test_a_broken_reward_model_is_no_bad_answer(score: float, spread: float) -> None:
+    with pytest.raises(ValueError, match="finite"):
+        standardised(score, 0.0, spread)
+
+
+# the sum
+
+WORDS = st.sampled_from([None, "", "Bye.", TEXT, "You were told.", "Sorry, read the mail.", "x" * 400])
+ANSWERS = st.builds(
+    Answer,
+    verdict=st.sampled_from(SAYS),
+    probability=st.sampled_from((0.0, *GRID, 1.0)),
+    quote=WORDS,
+    severity=st.sampled_from((*SEVERITIES, None)),
+    reason=WORDS.map(lambda word: word or ""),
+    rewrite=WORDS,
+)
+KNOWNS = st.builds(
+    Known,
+    probability=SHARES,
+    text=st.just(TEXT),
+    span=st.sampled_from([None, SPAN, (0, len(TEXT))]),
+    severity=st.sampled_from((*SEVERITIES, None)),
+    applies=st.booleans(),
+    before=st.none() | SHARES,
+)
+WEIGHTS = st.builds(Weights, ratio=RATIOS, belief_weight=st.floats(0, 2), decision_weight=st.floats(0.1, 2))
+
+
+def test_the_sum_by_hand() -> None:
+    """A hit at ratio 1, believed 0.9, quoted by half, one severity off, not rewritten: a miss costs 1/2."""
+    answer = error("You were", severity="S3").model_copy(update={"reason": "r" * 200})
+    text = written(answer)
+    got = reward(text, SCANNED, Weights(ratio=1.0), preference=-0.5)
+    assert got.answer == answer
+    assert got.terms == pytest.approx(
+        {
+            "belief": -0.01,
+            "decision": 0.0,
+            "quote": -0.3 / 2 * (1 - 16 / 22),
+            "severity": -0.1 / 2 / 2,
+            "rewrite": -0.2 / 2,
+            "form": 0.0,
+            "brevity": -0.2 * (len(text) - 8 - 240) / 240,
+            "preference": -0.1,
+        }
+    )
+    assert got.total == pytest.approx(sum(got.terms.values()))
+
+
+@given(ANSWERS, KNOWNS, WEIGHTS, SHARES, st.none() | st.floats(-1, 1))
+def test_what_cannot_be_read_gets_less_than_all_that_can(
+    answer: Answer, known: Known, weights: Weights, after: float, preference: float | None
+) -> None:
+    got = reward(written(answer), known, weights, after, preference)
+    for broken in ("", "error", written(answer)[:-1], written(answer) + "}", '{"verdict":"error"}'):
+        worst = reward(broken, known, weights, after, preference)
+        assert worst.answer is None
+        assert worst.terms.keys() == got.terms.keys()
+        assert worst.total < got.total
+
+
+@given(ANSWERS, KNOWNS, WEIGHTS, SHARES)
+def test_every_term_of_an_answer_alone_is_a_cost(
+    answer: Answer, known: Known, weights: Weights, after: float
+) -> None:
+    got = reward(written(answer), known, weights, after)
+    assert all(value <= 1e-12 for value in got.terms.values())
+    assert got.total == pytest.approx(sum(got.terms.values()))
+
+
+@given(SHARES, RATIOS, st.sampled_from(SAYS), SHARES)
+def test_the_best_answer_is_honest_and_accuses_above_the_threshold(
+    truth: float, ratio: float, says: str, stated: float
+) -> None:
+    """With sound evidence, whatever else could have been said."""
+    weights, known = Weights(ratio=ratio), replace(KNOWN, probability=truth)
+    assume(abs(truth - weights.threshold) > 1e-9)
+    right = error(stated=truth) if truth > weights.threshold else NO.model_copy(update={"probability": truth})
+    other = (
+        error(stated=stated)
+        if says == "error"
+        else Answer.model_validate({"verdict": says, "probability": stated})
+    )
+    assert reward(written(right), known, weights).total >= reward(written(other), known, weights).total - 1e-9
+
+
+@given(SHARES, RATIOS, st.booleans())
+def test_whatever_was_decided_the_best_stated_probability_is_nearly_honest(
+    truth: float, ratio: float, accused: bool
+) -> None:
+    """The verdict is written first: a probability that suits it must not pay. Of form a third of 0.2 speaks
+    for agreement, against the slope of the Brier score: at most 0.2 / 3 / 2 off, and half a step."""
+    known, weights = replace(KNOWN, probability=truth), Weights(ratio=ratio)
+    steps = [step / 200 for step in range(201)]
+    said = [error(stated=step) if accused else NO.model_copy(update={"probability": step}) for step in steps]
+    worth = [reward(written(answer), known, weights).total for answer in said]
+    assert abs(steps[worth.index(max(worth))] - truth) <= 0.2 / 6 + 1 / 400 + 1e-9
+
+
+@given(SHARES, RATIOS, st.sampled_from(["You were", "told.", TEXT]))
+def test_poor_evidence_makes_accusing_dearer_never_cheaper(truth: float, ratio: float, found: str) -> None:
+    """At or below the threshold no quote makes an accusation pay."""
+    known, weights = replace(KNOWN, probability=truth), Weights(ratio=ratio)
+    assume(truth <= weights.threshold)
+    accused = reward(written(error(found, stated=truth)), known, weights).total
+    assert (
+        accused <= reward(written(NO.model_copy(update={"probability": truth})), known, weights).total + 1e-9
+    )
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"ratio": 0.0}, {"ratio": -1.0}, {"ratio": float("nan")}, {"ratio": float("inf")}, {"answer_chars": 0},
+        {"decision_weight": 0.0}, {"belief_weight": -0.1}, {"brevity_weight": float("nan")}, {"preference_weight": -1.0},
+        {"quote_share": -0.1}, {"quote_share": 0.8}, {"severity_share": float("nan")},
+    ],
+)  # fmt: skip
+def test_weights_that_cannot_be_are_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(ConfigError, match="E_OPTION"):
+        Weights(**wrong).refuse()  # type: ignore[arg-type]
+
+
+def test_the_weights_as_they_come_are_good() -> None:
+    Weights().refuse()
+    assert Weights(ratio=5.0).threshold == pytest.approx(5 / 6)
