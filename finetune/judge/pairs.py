@@ -18,7 +18,7 @@ from detector.masking import mask_dialogue
 from detector.records import Dialogue, Record, Severity
 from detector.taxonomy import Code, load
 from eval.truth import read_records
-from finetune.judge.questions import Asked, Asking, file_of, read_asked, taught
+from eval.questions import Asked, Asking, file_of, read_asked, taught
 
 Origin = Literal["reviewer", "label"]
 UNTOLD = 0.9

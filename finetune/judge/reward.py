@@ -18,7 +18,7 @@ from cyclopts import Parameter
 
 from detector.errors import ConfigError, OutputRefused
 from detector.judge import Detail
-from finetune.judge.questions import Asking
+from eval.questions import Asking
 from finetune.training.options import Adapters, Learning, Running
 
 

@@ -20,7 +20,7 @@ from cyclopts import Parameter
 
 from detector.errors import ConfigError, OutputRefused
 from detector.judge import Detail
-from finetune.judge.questions import Asked, Asking, read_asked
+from eval.questions import Asked, Asking, read_asked
 from finetune.training.options import Adapters, Learning, Running
 
 if TYPE_CHECKING:

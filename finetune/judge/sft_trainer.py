@@ -18,7 +18,7 @@ from detector.engines.judge_local import LocalJudge
 from detector.engines.judge_prompt import JudgePrompt
 from detector.judge import SAYS, written
 from eval.metrics import average_precision
-from finetune.judge.questions import Asked, taught
+from eval.questions import Asked, taught
 
 
 def rows_of(asked: Sequence[Asked], prompt: JudgePrompt) -> list[dict[str, Any]]:

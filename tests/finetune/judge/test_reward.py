@@ -12,7 +12,7 @@ import torch
 from detector.artifacts import described, write_manifest
 from detector.judge import parsed
 from finetune.judge.pairs import read_pairs
-from finetune.judge.questions import Asking
+from eval.questions import Asking
 from finetune.judge.reward import RewardConfig, run
 from finetune.judge.reward_trainer import figures_of, scores
 from finetune.training import bases

@@ -15,7 +15,7 @@ from detector.engines import packed
 from detector.engines.judge_prompt import JudgePrompt
 from detector.errors import ConfigError, OutputRefused
 from detector.judge import parsed, written
-from finetune.judge.questions import Asking, read_asked, taught
+from eval.questions import Asking, read_asked, taught
 from finetune.judge.sft import SftJudgeConfig, run
 from finetune.judge.sft_trainer import Collator, rows_of
 from finetune.training import bases

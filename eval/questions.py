@@ -34,7 +34,7 @@ class Asking:
 
     codes: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
     """Codes to ask; none: all that the labels name."""
-    random_questions: float = 2.0
+    random_questions: float = 1.0
     """Questions a dialogue, on average, of a turn and code that nobody labelled."""
     limit: int | None = None
     """Dialogues to take, at most."""
@@ -46,9 +46,10 @@ class Asking:
 
 @dataclass(frozen=True)
 class Asked:
-    """A question and what is known of its answer. `probability` that it is an error; `span` of the evidence
-    in the masked text of the turn; `code` is the taxonomy's entry; `rewrite` as it stands in the clean twin; `source` names the dialogue it
-    was made from; `weight` is that of its label."""
+    """A question and what is known of its answer: the taxonomy's entry of its `code`, the `probability` that
+    it is an error, the `span` of the evidence in the masked `text` of the turn, the turn as it stands in the
+    clean twin (`rewrite`). `source` names the dialogue it was made from; `weight` is how sure its label is;
+    it `stands_for` so many questions that were not asked."""
 
     question: Question
     code: Code
@@ -59,6 +60,7 @@ class Asked:
     rewrite: str | None
     source: str
     weight: float = 1.0
+    stands_for: float = 1.0
 
     @property
     def is_error(self) -> bool:
@@ -140,12 +142,11 @@ def _of_example(
     place_of = {turn.index: place for place, turn in enumerate(dialogue.turns)}
     labels = {(label.turn, label.code): label for label in example.labels if label.code in codes}
     hard = [(turn, code) for turn, code in probes_of(example) if code in codes and turn in place_of]
-    wanted = dict.fromkeys([*labels, *hard, *_at_random(example, codes, asking.random_questions, seed)])
-    for turn, code in wanted:
+    named = list(dict.fromkeys([*labels, *hard]))
+    drawn, stands_for = _at_random(dialogue, codes, set(named), asking.random_questions, seed)
+    for turn, code in (*named, *drawn):
         place = place_of[turn]
         text, label = dialogue.turns[place].text, labels.get((turn, code))
-        if not text.strip():
-            continue
         span = None
         if label is not None and label.start is not None and label.end is not None:
             span = texts[place].from_original(label.start, label.end)
@@ -159,6 +160,7 @@ def _of_example(
             rewrite=_rewrite(example, twin, label) if asking.rewrites else None,
             source=source_of(example),
             weight=_sureness(label),
+            stands_for=1.0 if (turn, code) in named else stands_for,
         )
 
 
@@ -167,13 +169,15 @@ def _sureness(label: Label | None) -> float:
     return 1.0 if label is None else max(LEAST, abs(2 * label.probability - 1))
 
 
-def _at_random(example: Example, codes: tuple[str, ...], mean: float, seed: int) -> list[tuple[int, str]]:
-    """Turns and codes drawn without looking at the labels; `mean` of them on average."""
-    chance = random.Random(f"{seed}/{example.dialogue.id}")
-    turns = [turn.index for turn in example.dialogue.turns if turn.role in JUDGED_ROLES]
-    count = int(mean) + (chance.random() < mean - int(mean))
-    every = [(turn, code) for turn in turns for code in codes]
-    return chance.sample(every, min(count, len(every)))
+def _at_random(
+    dialogue: Dialogue, codes: tuple[str, ...], named: set[tuple[int, str]], mean: float, seed: int
+) -> tuple[list[tuple[int, str]], float]:
+    """Turns and codes of which nothing is said, `mean` of them on average, and how many each stands for."""
+    chance = random.Random(f"{seed}/{dialogue.id}")
+    turns = [turn.index for turn in dialogue.turns if turn.role in JUDGED_ROLES and turn.text.strip()]
+    rest = [(turn, code) for turn in turns for code in codes if (turn, code) not in named]
+    count = min(len(rest), int(mean) + (chance.random() < mean - int(mean)))
+    return chance.sample(rest, count), len(rest) / min(mean, len(rest)) if rest and mean else 1.0
 
 
 def _rewrite(example: Example, twin: Example | None, label: Label | None) -> str | None:
