@@ -192,3 +192,20 @@ def verify_files(folder: Path, entries: list[dict[str, Any]]) -> None:
             raise OutputRefused("E_CHECKSUM", f"{path}: missing")
         if path.stat().st_size != entry["bytes"] or sha256_file(path) != entry["sha256"]:
             raise OutputRefused("E_CHECKSUM", f"{path}: its bytes are not those of the manifest")
+
+
+def verify_whole(folder: Path, entries: list[dict[str, Any]], beside: frozenset[str] = frozenset()) -> None:
+    """The same, and nothing else lies in `folder`: no link, and no file but those named and, by their first
+    part, those of `beside`.
+
+    Raises:
+        OutputRefused: a file is missing, its bytes differ, or it does not belong there; the message names it.
+    """
+    named = {str(entry["name"]) for entry in entries}
+    for path in sorted(folder.rglob("*")):
+        inside = path.relative_to(folder)
+        if path.is_symlink():
+            raise OutputRefused("E_CHECKSUM", f"{path}: a link; only files can be vouched for")
+        if not path.is_dir() and str(inside) not in named and inside.parts[0] not in beside:
+            raise OutputRefused("E_CHECKSUM", f"{path}: the manifest does not name it")
+    verify_files(folder, entries)

@@ -17,8 +17,8 @@ from detector.judge import Answer, Question, rounded, written
 from detector.masking import mask_dialogue
 from detector.records import Dialogue, Record, Severity
 from detector.taxonomy import Code, load
-from eval.truth import read_records
 from eval.questions import Asked, Asking, file_of, read_asked, taught
+from eval.truth import read_records
 
 Origin = Literal["reviewer", "label"]
 UNTOLD = 0.9

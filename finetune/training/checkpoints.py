@@ -17,7 +17,7 @@ from detector.artifacts import (
     disk_errors,
     fsync_folder,
     read_manifest,
-    verify_files,
+    verify_whole,
     write_manifest,
 )
 from detector.errors import OutputRefused
@@ -57,7 +57,7 @@ def newest(out: Path, job: str) -> tuple[Path, int] | None:
             raise OutputRefused(
                 "E_OTHER_JOB", f"{folder}: made with other options or other data; remove it to start anew"
             )
-        verify_files(folder, told["files"])
+        verify_whole(folder, told["files"], frozenset((SEAL,)))
         return folder, int(told["log_bytes"])
     return None
 

@@ -1,4 +1,4 @@
-"""Where trained weights come from: base, data, options, seed, versions and commit, in the folder's manifest."""
+"""Where trained weights come from: base, data, options, seed, versions, commit, in the folder's manifest."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from detector.artifacts import described, fingerprint, read_manifest, sha256_file, versions, write_manifest
-from finetune.training.bases import MANIFEST, Source
+from finetune.training.adapter_files import BESIDE, MANIFEST
+from finetune.training.bases import Source
 from finetune.training.options import NOT_OF_THE_JOB
 
 LIBRARIES = ("dialint", "torch", "transformers", "peft", "trl", "accelerate", "bitsandbytes", "tokenizers")
@@ -69,7 +70,7 @@ def seal(
     files = [
         described(path)
         for path in sorted(folder.iterdir())
-        if path.is_file() and path.name not in NOT_SEALED and not path.name.startswith(".")
+        if path.is_file() and path.name not in BESIDE and not path.name.startswith(".")
     ]
     content = {
         "kind": kind,
@@ -83,6 +84,3 @@ def seal(
     }
     write_manifest(folder / MANIFEST, content)
     return content
-
-
-NOT_SEALED = frozenset((MANIFEST, "mlflow.db", "mlflow_run"))

@@ -36,7 +36,7 @@ class Adapters:
     rslora: bool = False
     """Scale by alpha over the root of the rank (Kalajdzievski 2023, rsLoRA)."""
     quantise: Quantise = "none"
-    """nf4: the frozen base in 4 bits with double quantisation, bf16 arithmetic (Dettmers et al. 2023, QLoRA)."""
+    """nf4: the frozen base in 4 bits, double quantisation, bf16 arithmetic (Dettmers et al. 2023, QLoRA)."""
 
     def refuse(self) -> None:
         """Say what cannot be.

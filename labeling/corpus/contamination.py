@@ -21,10 +21,10 @@ from pydantic import ValidationError
 
 from detector.artifacts import write_json
 from detector.errors import ConfigError, InputRefused, TooManyBad
+from detector.likeness.neighbours import NEAR, near_pairs
+from detector.likeness.shingles import WIDTH, Shingles, distinct, ngrams, words
 from detector.records import Example
 from labeling.corpus.shards import read_shard
-from labeling.neighbours import NEAR, near_pairs
-from labeling.shingles import WIDTH, Shingles, distinct, ngrams, words
 
 KINDS = ("exact", "near", "runs")
 """The same words; a near-copy; long runs of words that occur somewhere in training."""

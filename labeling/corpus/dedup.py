@@ -19,12 +19,12 @@ from cyclopts import Parameter
 
 from detector.artifacts import disk_errors, sha256_file, versions, write_manifest
 from detector.errors import ConfigError, OutputRefused
+from detector.likeness.neighbours import KIN, NEAR
 from labeling.corpus.quality import LIMITS
 from labeling.corpus.selection import Kept, Selection, selected
 from labeling.corpus.shards import remove_shards, write_shards
 from labeling.corpus.sources import SOURCES, Source, read_source, source_path
 from labeling.inject.corpora import read_all
-from labeling.neighbours import KIN, NEAR
 
 MANIFEST = "manifest.json"
 SPLITS = ("train", "heldout", "measure")

@@ -19,9 +19,9 @@ import numpy as np
 from cyclopts import App, Parameter
 
 from detector.artifacts import rendered, write_json
+from detector.likeness.neighbours import KIN, NEAR, near_pairs
+from detector.likeness.shingles import WIDTH, Shingles, shingles, words
 from labeling.corpus.sources import SOURCES, read_source
-from labeling.neighbours import KIN, NEAR, near_pairs
-from labeling.shingles import WIDTH, Shingles, shingles, words
 
 LEVELS = (0.95, 0.9, 0.8, 0.7, 0.6)
 MIN_WORDS = 60

@@ -18,6 +18,7 @@ from detector.errors import ConfigError, InputRefused
 from detector.ingest.config import ReadConfig
 from detector.ingest.outcomes import Counts, Loaded
 from detector.ingest.read import open_logs, read
+from detector.likeness.neighbours import KIN
 from detector.records import Dialogue, Example, Label, Verdict
 from detector.taxonomy import Taxonomy, load
 from detector.verdict_files import read_verdicts
@@ -25,7 +26,6 @@ from labeling.annotation import Annotation, judged_turns
 from labeling.dataset.groups import By
 from labeling.dataset.inputs import read_annotations, read_labels
 from labeling.dataset.opinions import Opinions
-from labeling.neighbours import KIN
 
 SPLITS = ("train", "dev", "calibration", "test")
 

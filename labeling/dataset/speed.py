@@ -17,10 +17,10 @@ from random import Random
 from typing import Any, NamedTuple
 
 from detector.artifacts import described, write_manifest
+from detector.likeness.neighbours import KIN
 from detector.verdict_files import manifest_path
 from labeling.dataset.export import run
 from labeling.dataset.making import DatasetConfig
-from labeling.neighbours import KIN
 
 CODES = ("L1", "L2", "T1", "T2", "M2", "M3", "C1", "U2", "U3", "U5", "P1", "P4", "V2", "R1")
 TURNS = 10

@@ -102,8 +102,8 @@ def read_all(data: Path, limit: int | None = None) -> dict[str, list[Clean]]:
     Raises:
         InputRefused: a corpus is missing.
     """
-    from labeling.neighbours import KIN, links, united
-    from labeling.shingles import shingled
+    from detector.likeness.neighbours import KIN, links, united
+    from detector.likeness.shingles import shingled
 
     read_in = {corpus.name: list(read(corpus, data)) for corpus in CORPORA}
     cleans = [clean for rows in read_in.values() for clean in rows]

@@ -1,0 +1,183 @@
+"""Adapters from anywhere: looked at byte by byte before a number of theirs reaches a model.
+
+A folder's manifest says that nothing was changed, not who wrote it; so its content is looked at too: files
+that cannot run code, options that we use, names and shapes that fit the base, numbers that are numbers.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from detector.artifacts import read_manifest, verify_whole
+from detector.errors import ConfigError, OutputRefused
+
+ADAPTER = "adapter_model.safetensors"
+ADAPTER_CONFIG = "adapter_config.json"
+MANIFEST = "MANIFEST.json"
+BESIDE = frozenset((MANIFEST, "mlflow.db", "mlflow_run", "tensorboard"))
+"""What may lie in a sealed folder without being named: the trackers go on writing."""
+KINDS = frozenset((".json", ".jsonl", ".safetensors", ".txt", ".md", ".jinja"))
+"""Files that nothing runs when they are read."""
+USED = frozenset(
+    (
+        "r",
+        "lora_alpha",
+        "lora_dropout",
+        "target_modules",
+        "modules_to_save",
+        "use_dora",
+        "use_rslora",
+        "task_type",
+    )
+)
+"""peft's options that our stages set; every other one must be as peft has it by default."""
+TOLD = frozenset(("base_model_name_or_path", "revision", "auto_mapping", "peft_version", "inference_mode"))
+"""What peft notes down and loading does not use."""
+
+Shapes = dict[str, tuple[int, ...]]
+
+
+def refuse_unsealed(folder: Path) -> None:
+    """Every file is one that may be there, and its bytes are those of the manifest.
+
+    Raises:
+        ConfigError: E_ADAPTER.
+    """
+    for path in sorted(folder.rglob("*")):
+        unsafe = path.suffix not in KINDS and path.relative_to(folder).parts[0] not in BESIDE
+        if unsafe and not path.is_dir():
+            raise ConfigError(
+                "E_ADAPTER", f"{path}: no part of an adapter may be this; only safetensors are loaded"
+            )
+    try:
+        verify_whole(folder, read_manifest(folder / MANIFEST)["files"], BESIDE)
+    except OutputRefused as error:
+        raise ConfigError("E_ADAPTER", error.message) from None
+    except (OSError, KeyError, TypeError, AttributeError):
+        raise ConfigError("E_ADAPTER", f"{folder / MANIFEST}: names no files") from None
+
+
+def refuse_unfit(folder: Path, base: str, revision: str | None) -> None:
+    """The adapter is a LoRA of `base`, tensor by tensor; the base's own weights are not needed for that.
+
+    Raises:
+        ConfigError: E_ADAPTER; E_BASE where the base's config cannot be read.
+    """
+    options = _options(folder / ADAPTER_CONFIG)
+    path = folder / ADAPTER
+    stored = _stored(path)
+    wanted = _wanted(folder, options, base, revision)
+    for name in sorted(wanted.keys() | stored.keys()):
+        if stored.get(name) != wanted.get(name):
+            found, expected = (_told(shapes.get(name)) for shapes in (stored, wanted))
+            raise ConfigError(
+                "E_ADAPTER", f"{path}: {name[:150]} is {found}, the base and its rank want {expected}"
+            )
+    _refuse_no_numbers(path)
+
+
+def _told(shape: tuple[int, ...] | None) -> str:
+    return "absent" if shape is None else " x ".join(map(str, shape))
+
+
+def _options(path: Path) -> dict[str, Any]:
+    """The options of a LoRA that peft may be given."""
+    from peft import LoraConfig
+
+    try:
+        told = json.loads(path.read_bytes())
+        kind = told.pop("peft_type")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise ConfigError("E_ADAPTER", f"{path}: no options of an adapter") from None
+    usual = json.loads(json.dumps(asdict(LoraConfig()), default=list))
+    strange = [name for name in told.keys() - USED - TOLD if name not in usual or told[name] != usual[name]]
+    if kind != "LORA" or strange:
+        what = f"sets {min(strange)[:40]}" if strange else f"is of type {str(kind)[:20]}"
+        raise ConfigError("E_ADAPTER", f"{path}: {what}; adapters are LoRA with the options of dialint train")
+    used = {name: told[name] for name in told.keys() & USED}
+    if not _sound(**used):
+        raise ConfigError("E_ADAPTER", f"{path}: rank, scale, dropout or layers are none")
+    return used
+
+
+def _sound(
+    r: object = None,
+    lora_alpha: object = None,
+    lora_dropout: object = 0.0,
+    target_modules: object = None,
+    **_: object,
+) -> bool:
+    """Whether the numbers are such that they can be, and the layers a list of names and no pattern."""
+    numbers = all(
+        isinstance(value, kind) and not isinstance(value, bool) and math.isfinite(value)
+        for value, kind in ((r, int), (lora_alpha, int | float), (lora_dropout, int | float))
+    )
+    named = isinstance(target_modules, list) and all(isinstance(name, str) for name in target_modules)
+    return numbers and named and r > 0 and lora_alpha > 0 and 0 <= lora_dropout < 1  # type: ignore[operator]
+
+
+def _stored(path: Path) -> Shapes:
+    """Names and shapes of the stored tensors, read from the file's head alone."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="np") as file:
+            shapes = {name: file.get_slice(name) for name in file.offset_keys()}
+            integers = [
+                name for name, part in shapes.items() if part.get_dtype() not in ("F32", "F16", "BF16")
+            ]
+            found = {name: tuple(part.get_shape()) for name, part in shapes.items()}
+    except (OSError, SafetensorError):
+        raise ConfigError("E_ADAPTER", f"{path}: no safetensors") from None
+    if integers:
+        raise ConfigError(
+            "E_ADAPTER", f"{path}: {min(integers)[:150]} does not hold numbers of 16 or 32 bits"
+        )
+    return found
+
+
+def _wanted(folder: Path, options: dict[str, Any], base: str, revision: str | None) -> Shapes:
+    """Names and shapes that peft gives an adapter of these options on this base; nothing is allocated."""
+    import torch
+    import transformers
+    from peft import LoraConfig, get_peft_model
+    from peft.utils import get_peft_model_state_dict
+    from peft.utils.other import EMBEDDING_LAYER_NAMES
+
+    kinds = {
+        "CAUSAL_LM": "AutoModelForCausalLM",
+        "SEQ_CLS": "AutoModelForSequenceClassification",
+        None: "AutoModel",
+    }
+    task = options.get("task_type")
+    if task not in kinds:
+        raise ConfigError("E_ADAPTER", f"{folder}: for the task {str(task)[:20]}, which no stage has")
+    more = {"num_labels": 1} if task == "SEQ_CLS" else {}
+    try:
+        config = transformers.AutoConfig.from_pretrained(
+            base, revision=revision, local_files_only=Path(base).is_dir(), trust_remote_code=False, **more
+        )
+    except (OSError, ValueError, KeyError):
+        raise ConfigError("E_BASE", f"{base}: no config.json that can be read") from None
+    try:
+        with torch.device("meta"):
+            model = getattr(transformers, kinds[task]).from_config(config)
+            adapted = get_peft_model(model, LoraConfig(**options), low_cpu_mem_usage=True)
+    except (ValueError, TypeError, KeyError, RuntimeError, AttributeError, OverflowError) as error:
+        reason = f"peft makes no such adapter for {base} ({type(error).__name__})"
+        raise ConfigError("E_ADAPTER", f"{folder}: {reason}") from None
+    embedded = any(name in EMBEDDING_LAYER_NAMES for name in options["target_modules"])
+    state = get_peft_model_state_dict(adapted, save_embedding_layers=embedded)
+    return {name: tuple(tensor.shape) for name, tensor in state.items()}
+
+
+def _refuse_no_numbers(path: Path) -> None:
+    from safetensors.torch import load_file
+
+    for name, tensor in load_file(path).items():
+        if not bool(tensor.isfinite().all()):
+            raise ConfigError("E_ADAPTER", f"{path}: {name} holds NaN or infinity")
