@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from detector.artifacts import disk_errors, write_json
+from detector.errors import ConfigError
 from detector.judge import PROMPT_VERSION
 from finetune.training import bases, checkpoints, lineage
 
@@ -35,6 +36,23 @@ def save(
     content = lineage.seal(out, kind, config, source, data, figures)
     checkpoints.clear(out)
     return content
+
+
+def prompt_of(source: bases.Source) -> JudgePrompt:
+    """How a judge wants to be asked, with its own tokenizer.
+
+    Raises:
+        ConfigError: E_JUDGE, it was taught with other words than those of this version.
+    """
+    from detector.engines.judge_prompt import JudgePrompt
+
+    folder = source.adapter or Path(source.base)
+    told = asked_as(folder)
+    if told.get("prompt", PROMPT_VERSION) != PROMPT_VERSION:
+        raise ConfigError("E_JUDGE", f"{folder}: taught with {told['prompt']}, and this is {PROMPT_VERSION}")
+    return JudgePrompt.of(
+        bases.tokenizer_folder(source), told.get("detail", "short"), int(told.get("prompt_tokens", 1024))
+    )
 
 
 def asked_as(folder: Path) -> dict[str, Any]:

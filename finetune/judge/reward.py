@@ -2,15 +2,15 @@
 
     dialint train reward --dataset build/dataset --model build/judge --out build/reward
 
-Reads the preferences and labels of a data set's folder. The model is a base with one number at the end of the
-answer, learnt with adapters from the judge's base (from its weights, where all of them were trained). Writes a
-model folder, whose manifest has accuracy and calibration on held-out pairs. It rewards nobody by itself:
-`dialint train ppo` and `dialint train grpo` ask it.
+Reads the preferences and labels of a data set's folder. The model is a base with one number at the end of
+the answer, learnt with adapters from the judge's base (from its weights, where all of them were trained).
+Writes a model folder, whose manifest has accuracy and calibration on held-out pairs. It rewards nobody by
+itself: `dialint train ppo` and `dialint train grpo` ask it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -43,10 +43,10 @@ class RewardConfig:
     """How much of a code's entry in the taxonomy the question tells."""
     dev_pairs: int = 400
     """Pairs of the dev split that are looked at."""
-    asking: Asking = Asking()
-    learning: Learning = Learning()
-    adapters: Adapters = Adapters()
-    running: Running = Running()
+    asking: Asking = field(default_factory=Asking)
+    learning: Learning = field(default_factory=Learning)
+    adapters: Adapters = field(default_factory=Adapters)
+    running: Running = field(default_factory=Running)
 
 
 def reward(config: RewardConfig) -> None:

@@ -12,7 +12,7 @@ computed, and an answer counts as much as its label is sure.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,10 +53,10 @@ class SftJudgeConfig:
     """Questions end to end; false: padded, as trl does by itself."""
     dev_questions: int = 400
     """Questions of the dev split that are looked at."""
-    asking: Asking = Asking()
-    learning: Learning = Learning()
-    adapters: Adapters = Adapters()
-    running: Running = Running()
+    asking: Asking = field(default_factory=Asking)
+    learning: Learning = field(default_factory=Learning)
+    adapters: Adapters = field(default_factory=Adapters)
+    running: Running = field(default_factory=Running)
 
 
 def sft_judge(config: SftJudgeConfig) -> None:

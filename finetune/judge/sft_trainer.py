@@ -1,4 +1,4 @@
-"""trl's trainer with what the judge needs: rows without padding, weights of examples, looks at its verdicts."""
+"""trl's trainer with what the judge needs: no padding, weights of examples, looks at its verdicts."""
 
 from __future__ import annotations
 

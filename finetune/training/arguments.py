@@ -58,7 +58,6 @@ def trainer_arguments(running: Running, out: Path, **stage: Any) -> dict[str, An
         "disable_tqdm": True,
         "save_strategy": "no",
         "save_total_limit": None,
-        "include_num_input_tokens_seen": "all",
         "remove_unused_columns": False,
         "dataloader_pin_memory": False,
     }
@@ -70,6 +69,7 @@ def trainer_arguments(running: Running, out: Path, **stage: Any) -> dict[str, An
 def learning_arguments(learning: Learning, metric: str) -> dict[str, Any]:
     """The schedule of a stage that looks at its dev split, where less of `metric` is better."""
     return {
+        "include_num_input_tokens_seen": "all",
         "gradient_accumulation_steps": learning.accumulate,
         "num_train_epochs": learning.epochs,
         "max_steps": learning.steps or -1,

@@ -39,7 +39,8 @@ def job_of(config: Any, *inputs: Any) -> str:
 def data_id(path: Path) -> str:
     """What a data set is known by: its manifest's files for a folder, its bytes for a file."""
     if path.is_dir():
-        files = read_manifest(path / "manifest.json")["files"]
+        manifest = path / "manifest.json"
+        files = read_manifest(manifest if manifest.exists() else path / MANIFEST)["files"]
         return fingerprint([(file["name"], file["sha256"]) for file in files])
     return sha256_file(path)
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 import torch
+from rude_dialogues import written
 from transformers import Qwen3Config, Qwen3ForCausalLM
 
 from finetune.decoder import SMALL
-from rude_dialogues import written
 
 
 @pytest.fixture(scope="session")
@@ -23,7 +23,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shape = Qwen3Config(
         vocab_size=8192, hidden_size=32, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=1,
         head_dim=16, intermediate_size=64, max_position_embeddings=2048, tie_word_embeddings=True,
-        bos_token_id=1, eos_token_id=10, pad_token_id=0,
+        bos_token_id=1, eos_token_id=10, pad_token_id=0, initializer_range=0.2,
     )  # fmt: skip
     Qwen3ForCausalLM(shape).save_pretrained(folder)
     return folder

@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from rude_dialogues import example, written
 
 from detector.artifacts import described, write_manifest
 from detector.judge import parsed
-from finetune.judge.pairs import read_pairs
 from eval.questions import Asking
+from finetune.judge.pairs import read_pairs
 from finetune.judge.reward import RewardConfig, run
 from finetune.judge.reward_trainer import figures_of, scores
 from finetune.training import bases
 from finetune.training.options import Adapters, Learning, Running
-from rude_dialogues import example, written
 
 RUNNING = Running(threads=1, precision="fp32", device="cpu")
 

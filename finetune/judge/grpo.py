@@ -1,0 +1,191 @@
+"""Aligns the judge with what people hold to be true: group-relative rewards that can be verified.
+
+    dialint train grpo --dataset build/dataset --model build/judge --ratio 5 --out build/aligned
+
+Reads the ``train`` split of a data set's folder, a judge of `dialint train sft judge` and, if named, a
+reward model and a scanner's release. Several answers to each question are drawn from the judge; those that
+earn more than the others of their group (`finetune.judge.rewards`) become more probable, held near the judge
+that it was by their divergence. Groups whose answers all earn the same teach nothing and are counted. Writes
+a model folder as the judge's own. trl's trainers do the work: GRPO (Shao et al. 2024, DeepSeekMath) or RLOO
+(Ahmadian et al. 2024).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from cyclopts import Parameter
+
+from detector.errors import ConfigError, OutputRefused
+from eval.questions import Asked, Asking, read_asked
+from finetune.judge.rewards import Weights
+from finetune.training.options import Adapters, Running
+
+if TYPE_CHECKING:
+    from detector.engines.judge_prompt import JudgePrompt
+    from finetune.judge.rewarding import Rewarder
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class GrpoConfig:
+    """What `dialint train grpo` needs to know."""
+
+    dataset: Path
+    """Folder of `dialint export dataset` or `dialint data inject`."""
+    model: str
+    """The judge: a folder of `dialint train sft judge`, or a base that judges without being taught."""
+    out: Path
+    """Folder for the aligned judge."""
+    method: Literal["grpo", "rloo"] = "grpo"
+    """How rewards of a group become advantages."""
+    reward: Path | None = None
+    """Folder of a reward model, as one more term."""
+    scanner: Path | None = None
+    """Release of a scanner that rewrites must silence."""
+    steps: int = 200
+    """Steps."""
+    questions: int = 8
+    """Questions in one step."""
+    answers: int = 8
+    """Answers to each question: a group."""
+    answer_tokens: int = 128
+    """Tokens of an answer, at most."""
+    learning_rate: float = 2e-5
+    """Peak rate."""
+    kl: float = 0.04
+    """Weight of the divergence from the judge as it was."""
+    temperature: float = 1.0
+    """Temperature of the answers."""
+    vllm: bool = False
+    """Draw answers with vLLM in this process; on CUDA, where it is installed."""
+    weights: Weights = field(default_factory=Weights)
+    asking: Asking = field(default_factory=Asking)
+    adapters: Adapters = field(default_factory=Adapters)
+    running: Running = field(default_factory=Running)
+
+
+def grpo(config: GrpoConfig) -> None:
+    """Align a judge by rewards within groups of answers."""
+    run(config)
+
+
+def run(config: GrpoConfig) -> dict[str, Any]:
+    """Train; the manifest that was written.
+
+    Raises:
+        OutputRefused: `out` holds a finished judge, or a checkpoint of another job.
+        ConfigError: an option out of its range, a judge that does not load, no questions.
+    """
+    import torch
+
+    from finetune.judge.result import prompt_of, save
+    from finetune.training import bases, lineage
+    from finetune.training.arguments import device_of
+    from finetune.training.trainers import carry_on
+
+    _refuse(config)
+    torch.set_num_threads(config.running.threads)
+    source = bases.source_of(config.model)
+    prompt = prompt_of(source)
+    asked = read_asked(config.dataset, "train", config.asking, config.running.seed)
+    if not asked:
+        raise ConfigError("E_EXAMPLE", f"{config.dataset}: train holds no question")
+    named = {"dataset": config.dataset, "judge": source.adapter, "reward": config.reward}
+    data = {name: lineage.data_id(path) for name, path in named.items() if path is not None}
+    job = lineage.job_of(config, data, source)
+    torch.manual_seed(config.running.seed)
+    model = bases.load(source, config.adapters, device=device_of(config.running))
+    config.out.mkdir(parents=True, exist_ok=True)
+    trainer = _trainer(config, model, prompt, asked, rewarder_of(config, asked))
+    trained = carry_on(trainer, config.out, job, config.running)
+    return save(config, "judge", trained.model, prompt, source, data, trained.figures)
+
+
+def _refuse(config: GrpoConfig) -> None:
+    if (config.out / "MANIFEST.json").exists():
+        raise OutputRefused("E_EXISTS", f"{config.out}: holds a finished judge already; name another folder")
+    for group in (config.adapters, config.running, config.weights):
+        group.refuse()
+    if min(config.steps, config.questions, config.answer_tokens) < 1 or config.answers < 2:
+        raise ConfigError(
+            "E_OPTION", "--steps, --questions, --answer-tokens at least 1, --answers at least 2"
+        )
+    if config.learning_rate <= 0 or config.kl < 0 or config.temperature <= 0:
+        raise ConfigError("E_OPTION", "--learning-rate, --kl or --temperature is out of range")
+
+
+def rewarder_of(config: Any, asked: Sequence[Asked]) -> Rewarder:
+    """What rewards the answers to `asked`, as `config` names it: `weights`, `reward`, `scanner`."""
+    from detector.detectors import DetectorConfig
+    from detector.pipeline import load_detector
+    from finetune.judge.rewarding import Rewarder, RewardModel, Silence
+    from finetune.training.arguments import device_of
+
+    device = device_of(config.running)
+    preferring = RewardModel.of(config.reward, device) if config.reward is not None else None
+    silence = None
+    if config.scanner is not None:
+        chosen = DetectorConfig(release=config.scanner, device=device, threads=config.running.threads)
+        silence = Silence(load_detector(chosen))
+    return Rewarder(asked, config.weights, preferring, silence)
+
+
+def _trainer(
+    config: GrpoConfig, model: Any, prompt: JudgePrompt, asked: Sequence[Asked], rewarder: Rewarder
+) -> Any:
+    from datasets import Dataset
+    from trl import GRPOConfig, GRPOTrainer, RLOOConfig, RLOOTrainer
+
+    from finetune.training.arguments import trainer_arguments
+
+    arguments = trainer_arguments(
+        config.running,
+        config.out,
+        per_device_train_batch_size=config.questions * config.answers,
+        gradient_accumulation_steps=1,
+        num_generations=config.answers,
+        max_completion_length=config.answer_tokens,
+        max_steps=config.steps,
+        learning_rate=config.learning_rate,
+        warmup_steps=0,
+        beta=config.kl,
+        temperature=config.temperature,
+        use_vllm=config.vllm,
+    )
+    kinds: dict[str, tuple[Any, Any]] = {
+        "grpo": (GRPOConfig, GRPOTrainer),
+        "rloo": (RLOOConfig, RLOOTrainer),
+    }
+    options, trainer = kinds[config.method]
+    rows = [
+        {"prompt": prompt.messages(item.question, item.code), "place": place}
+        for place, item in enumerate(asked)
+    ]
+    return trainer(
+        model=model,
+        reward_funcs=reward_function(rewarder),
+        args=options(**arguments),
+        train_dataset=Dataset.from_list(rows),
+        processing_class=prompt.tokenizer,
+    )
+
+
+def reward_function(rewarder: Rewarder) -> Any:
+    """The rewarder as trl calls it; the mean of each term is logged."""
+
+    def verified(completions: list[Any], place: list[int], log_metric: Any = None, **_: Any) -> list[float]:
+        texts = [completion[0]["content"] for completion in completions]
+        found = rewarder.rewards(place, texts)
+        if log_metric is not None:
+            for name in found[0].terms:
+                log_metric(f"terms/{name}", sum(reward.terms[name] for reward in found) / len(found))
+            log_metric("readable", sum(reward.answer is not None for reward in found) / len(found))
+            accused = sum(reward.answer is not None and reward.answer.verdict == "error" for reward in found)
+            log_metric("accused", accused / len(found))
+        return [reward.total for reward in found]
+
+    return verified

@@ -1,0 +1,154 @@
+"""Rewards of answers to known questions: the verifiable ones, the scanner's silence, the reward model.
+
+`finetune.judge.rewards` says what an answer is worth; this asks the models that it needs to know of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from detector.artifacts import read_manifest
+from detector.errors import ConfigError
+from detector.judge import parsed
+from eval.questions import Asked
+from finetune.judge import rewards
+from finetune.judge.rewards import Known, Reward, Weights
+from finetune.training import bases
+from finetune.training.options import Adapters
+
+if TYPE_CHECKING:
+    from detector.engines.judge_prompt import JudgePrompt
+    from detector.pipeline import ReleaseDetector
+    from detector.records import Dialogue
+
+HEARD = 0.2
+"""Probability from which a scanner counts as not silent, where its release accuses nobody by itself."""
+
+
+class Preferring(Protocol):
+    """Says in [-1, 1] how much people would prefer an answer."""
+
+    def preferences(self, asked: Sequence[Asked], texts: Sequence[str]) -> list[float]: ...
+
+
+@dataclass(frozen=True)
+class RewardModel:
+    """A reward model, its scores standardised by held-out answers."""
+
+    model: Any
+    prompt: JudgePrompt
+    mean: float
+    spread: float
+
+    @classmethod
+    def of(cls, folder: Path, device: str = "cpu") -> RewardModel:
+        """The model of a folder of `dialint train reward`.
+
+        Raises:
+            ConfigError: E_ADAPTER, none or not whole.
+        """
+        from finetune.judge.result import prompt_of
+
+        source = bases.source_of(str(folder))
+        told = read_manifest(folder / bases.MANIFEST)
+        if told["kind"] != "reward":
+            raise ConfigError("E_ADAPTER", f"{folder}: no reward model, but a {told['kind']}")
+        model = bases.load(source, Adapters(adapter="none"), trainable=False, kind="SEQ_CLS", device=device)
+        prompt = prompt_of(source)
+        model.config.pad_token_id = prompt.tokenizer.pad_token_id
+        last = told["figures"]["held_out"]
+        figures = last.get("label") or last["reviewer"]
+        return cls(model.eval(), prompt, figures["mean_score"], max(figures["score_spread"], 1e-6))
+
+    def preferences(self, asked: Sequence[Asked], texts: Sequence[str]) -> list[float]:
+        """How much people would prefer each answer, in [-1, 1]."""
+        from finetune.judge.reward_trainer import scores
+
+        rows = [
+            [*self.prompt.ids(item.question, item.code), *self.prompt.answer_ids(text)]
+            for item, text in zip(asked, texts, strict=True)
+        ]
+        found = scores(self.model, rows, self.prompt.tokenizer.pad_token_id)
+        return [rewards.standardised(float(score), self.mean, self.spread) for score in found]
+
+
+@dataclass(frozen=True)
+class Silence:
+    """A scanner that hears an error, or does not."""
+
+    detector: ReleaseDetector
+
+    def probabilities(self, asked: Sequence[Asked], texts: Sequence[str | None]) -> list[float | None]:
+        """The scanner's probability of each question's code at its turn, the turn's text as given; None
+        where no text is given, or the scanner does not know the code."""
+        places = [place for place, text in enumerate(texts) if text is not None]
+        dialogues = [_with(asked[place], texts[place] or "") for place in places]
+        found: list[float | None] = [None] * len(asked)
+        for place, verdict in zip(
+            places, self.detector.verdicts(dialogues, all_probabilities=True), strict=True
+        ):
+            question = asked[place].question
+            found[place] = (verdict.probabilities or {}).get(question.turn, {}).get(question.code)
+        return found
+
+    def threshold(self, code: str) -> float:
+        """The probability from which the scanner accuses."""
+        how = self.detector.info.codes.get(code)
+        contract = how.scan.contract if how is not None and how.scan is not None else None
+        return contract.threshold if contract is not None else HEARD
+
+
+def _with(item: Asked, text: str) -> Dialogue:
+    """The question's dialogue with another text in its turn."""
+    dialogue = item.question.dialogue
+    turns = tuple(
+        turn.model_copy(update={"text": text}) if turn.index == item.question.turn else turn
+        for turn in dialogue.turns
+    )
+    return dialogue.model_copy(update={"turns": turns})
+
+
+@dataclass
+class Rewarder:
+    """Rewards answers to the questions `asked`, each named by its place."""
+
+    asked: Sequence[Asked]
+    weights: Weights
+    preferring: Preferring | None = None
+    silence: Silence | None = None
+    known: list[Known] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        before: list[float | None] = [None] * len(self.asked)
+        if self.silence is not None:
+            before = self.silence.probabilities(self.asked, [item.text for item in self.asked])
+        self.known = [self._known(item, heard) for item, heard in zip(self.asked, before, strict=True)]
+
+    def _known(self, item: Asked, before: float | None) -> Known:
+        return Known(
+            probability=item.probability,
+            text=item.text,
+            span=item.span,
+            severity=item.severity,
+            before=before,
+            threshold=self.silence.threshold(item.question.code) if self.silence is not None else 0.5,
+        )
+
+    def rewards(self, places: Sequence[int], texts: Sequence[str]) -> list[Reward]:
+        """The reward of each text as an answer to the question at its place."""
+        asked = [self.asked[place] for place in places]
+        known = [self.known[place] for place in places]
+        preferred: list[Any] = [None] * len(places)
+        if self.preferring is not None:
+            preferred = list(self.preferring.preferences(asked, texts))
+        after: list[float | None] = [None] * len(places)
+        if self.silence is not None:
+            new = [rewards.rewrite_of(parsed(text), own) for text, own in zip(texts, known, strict=True)]
+            after = self.silence.probabilities(asked, new)
+        return [
+            rewards.reward(text, own, self.weights, heard, liked)
+            for text, own, heard, liked in zip(texts, known, after, preferred, strict=True)
+        ]

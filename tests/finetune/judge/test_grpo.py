@@ -1,0 +1,104 @@
+"""GRPO and RLOO: what is rewarded becomes more probable, resuming is exact, groups are counted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from eval.questions import Asking, read_asked
+from finetune.judge import grpo
+from finetune.judge.grpo import GrpoConfig, run
+from finetune.judge.rewarding import Rewarder
+from finetune.judge.rewards import Weights
+from finetune.training import bases
+from finetune.training.options import Adapters, Running
+
+
+@pytest.fixture(autouse=True)
+def _no_trackers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DIALINT_MIRRORS", "0")
+
+
+def config(tiny: Path, dataset: Path, out: Path, **more: object) -> GrpoConfig:
+    running = Running(threads=1, precision="fp32", device="cpu", checkpoint_steps=1)
+    options = {"steps": 4, "questions": 2, "answers": 4, "answer_tokens": 6, "learning_rate": 1e-2, **more}
+    return GrpoConfig(
+        dataset=dataset, model=str(tiny), out=out, asking=Asking(random_questions=0), adapters=Adapters(rank=4),
+        running=running, **options,
+    )  # type: ignore[arg-type]  # fmt: skip
+
+
+def entries(out: Path) -> list[dict[str, float]]:
+    rows = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
+    return [row for row in rows if "reward" in row]
+
+
+@pytest.fixture
+def upward(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reward that random weights can earn: the share of tokens whose embedding points up in one dimension."""
+    up = (load_file(tiny / "model.safetensors")["model.embed_tokens.weight"][:, 0] > 0).tolist()
+
+    def rewarded(completion_ids: list[list[int]], **_: object) -> list[float]:
+        return [sum(up[token] for token in ids) / len(ids) for ids in completion_ids]
+
+    monkeypatch.setattr(grpo, "reward_function", lambda rewarder: rewarded)
+
+
+@pytest.mark.parametrize("method", ["grpo", "rloo"])
+def test_what_is_rewarded_becomes_more_probable(
+    tiny: Path, dataset: Path, tmp_path: Path, upward: None, method: str
+) -> None:
+    run(config(tiny, dataset, tmp_path, steps=12, method=method, answers=8, kl=0.0, learning_rate=3e-2))
+    rewards = [entry["reward"] for entry in entries(tmp_path)]
+    assert sum(rewards[-3:]) / 3 > sum(rewards[:3]) / 3 + 0.15
+
+
+def test_killed_between_rollout_and_update(tiny: Path, dataset: Path, tmp_path: Path, upward: None) -> None:
+    """F13: the same steps, no reward twice, the same weights."""
+    run(config(tiny, dataset, tmp_path / "whole"))
+    killed = config(tiny, dataset, tmp_path / "killed")
+    from trl import GRPOTrainer
+
+    learn = GRPOTrainer.compute_loss
+
+    def breaks(self: GRPOTrainer, *args: object, **kw: object) -> object:
+        if self.state.global_step == 2:
+            raise KeyboardInterrupt
+        return learn(self, *args, **kw)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(GRPOTrainer, "compute_loss", breaks)
+        with pytest.raises(KeyboardInterrupt):
+            run(killed)
+    assert len(entries(tmp_path / "killed")) == 2
+    run(killed)
+    strip = [{k: v for k, v in e.items() if k != "tokens_s"} for e in entries(tmp_path / "whole")]
+    assert [{k: v for k, v in e.items() if k != "tokens_s"} for e in entries(tmp_path / "killed")] == strip
+    ours, theirs = (load_file(tmp_path / name / bases.ADAPTER) for name in ("killed", "whole"))
+    assert ours.keys() == theirs.keys()
+    assert all(torch.equal(ours[name], theirs[name]) for name in ours)
+
+
+def test_rewards_name_their_terms_and_the_reference_stays(tiny: Path, dataset: Path, tmp_path: Path) -> None:
+    manifest = run(config(tiny, dataset, tmp_path, steps=2, weights=Weights(ratio=20.0)))
+    entry = entries(tmp_path)[0]
+    assert entry["terms/decision"] == pytest.approx(-1.0)  # random weights write nothing that can be read
+    assert entry["readable"] == 0.0
+    assert entry["frac_reward_zero_std"] == 1.0  # such groups teach nothing, and are counted
+    assert manifest["config"]["ratio"] == 20.0
+    assert manifest["base"]["sha256"] == bases.weights_sha256(tiny)
+    stored = load_file(tmp_path / bases.ADAPTER)
+    assert not [name for name in stored if "ref" in name.split(".")]
+
+
+def test_a_rewarder_knows_its_questions(dataset: Path) -> None:
+    asked = read_asked(dataset, "train", Asking(random_questions=0), 1)[:2]
+    rewarder = Rewarder(asked, Weights())
+    good = '{"verdict":"error","probability":0.98,"quote":"That is your own fault, yo","severity":"S2"}'
+    none = '{"verdict":"no_error","probability":0.02}'
+    first, second = rewarder.rewards([1, 1], [good, none])
+    assert first.total > second.total
