@@ -41,6 +41,9 @@ train.command("finetune.scan:scan", name="scan", help="Fine-tune a scanner on la
 train.command("finetune.pretrain:pretrain", name="pretrain", help="Pre-train a decoder on dialogues.")
 train.command("finetune.average:average", name="average", help="Average scanners of the same base.")
 train.command("finetune.pack:pack", name="pack", help="Make a release of a trained scanner.")
+train.command("finetune.judge.reward:reward", name="reward", help="Learn which answers people prefer.")
+train.command("finetune.judge.grpo:grpo", name="grpo", help="Align a judge by rewards that can be verified.")
+train.command("finetune.judge.prefer:prefer", name="prefer", help="Align a judge with preferences directly.")
 app.command(train)
 
 evaluation = App(name="eval", help="Measure quality and speed.")
@@ -48,6 +51,7 @@ evaluation.command("eval.run:run", name="run", help="Measure a release on labell
 evaluation.command(
     "eval.baselines.make:baseline", name="baseline", help="Train and calibrate a simple baseline."
 )
+evaluation.command("finetune.judge.exam:judge", name="judge", help="Measure a judge on held-out questions.")
 evaluation.command("eval.outcome:outcome", name="outcome", help="Compare quality with an outcome in the log.")
 evaluation.command("eval.reading:sample", name="sample", help="Draw findings at random for a person to read.")
 evaluation.command("eval.reading:tally", name="tally", help="Count what a person said of drawn findings.")

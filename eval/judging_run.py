@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,8 +44,3 @@ def _ruling(item: Asked, text: str, beliefs: np.ndarray) -> Ruling:
         quoted=(where[1] - where[0]) / len(item.text) if accuses and where is not None else None,
         length=len(text),
     )
-
-
-def agent_turns(asked: Sequence[Asked], whole: Mapping[str, int]) -> dict[str, int]:
-    """Agent turns of the dialogues that were asked of."""
-    return {item.question.dialogue.id: whole[item.question.dialogue.id] for item in asked}

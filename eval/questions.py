@@ -102,6 +102,17 @@ def read_asked(dataset: Path, split: str, asking: Asking, seed: int) -> list[Ask
     return found
 
 
+def agent_turns(dataset: Path, split: str, asking: Asking, seed: int) -> dict[str, int]:
+    """Judged turns of each dialogue that `read_asked` takes, asked of or not."""
+    examples = _chosen(read_examples(file_of(dataset, split)), asking.limit, seed)
+    return {
+        example.dialogue.id: sum(
+            turn.role in JUDGED_ROLES and bool(turn.text.strip()) for turn in example.dialogue.turns
+        )
+        for example in examples
+    }
+
+
 def file_of(dataset: Path, split: str) -> Path:
     """The split's file, whichever format it is in."""
     parquet = dataset / f"{split}.parquet"

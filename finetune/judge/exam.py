@@ -1,0 +1,144 @@
+"""The judge's exam: held-out questions that people answered, alone or against other judges.
+
+    dialint eval judge build/dataset --judge build/aligned --against build/judge --out report.json
+
+Reads one split of a data set's folder, labelled and unlabelled questions alike: those drawn at random stand for
+all that were not asked. Writes a table, and with ``--out`` the same as JSON, never with dialogue text. Trains
+and tunes nothing: nothing of the split may have been learnt from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from detector.artifacts import versions, write_json
+from detector.errors import ConfigError
+from eval.questions import Asking
+from finetune.training.options import Running
+
+SHOWN = (
+    "f1",
+    "precision",
+    "recall",
+    "false_accusations_per_100_turns",
+    "average_precision",
+    "token_average_precision",
+    "brier",
+    "calibration_error",
+    "token_calibration_error",
+    "quote_overlap",
+    "readable",
+    "accused",
+)
+"""Figures of the table; the JSON has all."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class ExamConfig:
+    """Who is examined, and on what."""
+
+    judge: str
+    """Folder of the judge."""
+    against: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
+    """Other judges, each compared with it question by question."""
+    split: str = "test"
+    """Split that is asked of."""
+    out: Path | None = None
+    """Report as JSON."""
+    rounds: int = 1000
+    """Bootstrap rounds for the intervals."""
+    asking: Asking = field(default_factory=Asking)
+    running: Running = field(default_factory=Running)
+
+
+def judge(dataset: Path, *, config: Annotated[ExamConfig, Parameter(name="*")]) -> None:
+    """Measure a judge on held-out questions, alone or against others."""
+    report = examine(dataset, config)
+    _show(report)
+    if config.out is not None:
+        write_json(config.out, report)
+
+
+def examine(dataset: Path, config: ExamConfig) -> dict[str, Any]:
+    """The report.
+
+    Raises:
+        ConfigError: an option out of its range, a judge that does not load, no questions.
+    """
+    import torch
+
+    from eval.judging import described, difference
+    from eval.judging_run import examined
+    from eval.questions import agent_turns, read_asked
+    from eval.run import refuse_no_folder
+    from finetune.training.lineage import data_id
+
+    config.running.refuse()
+    if config.rounds < 0:
+        raise ConfigError("E_OPTION", "--rounds must not be negative")
+    if config.out is not None:
+        refuse_no_folder(config.out)
+    torch.set_num_threads(config.running.threads)
+    asked = read_asked(dataset, config.split, config.asking, config.running.seed)
+    if not asked:
+        raise ConfigError("E_EXAMPLE", f"{dataset}: {config.split} holds no question")
+    turns = agent_turns(dataset, config.split, config.asking, config.running.seed)
+    rulings = {
+        name: examined(load(name, config.running), asked)
+        for name in dict.fromkeys((config.judge, *config.against))
+    }
+    mine = rulings[config.judge]
+    return {
+        "kind": "judges",
+        "dataset": data_id(dataset),
+        "split": config.split,
+        "rounds": config.rounds,
+        "versions": versions("dialint", "torch", "transformers", "peft"),
+        "judges": {name: described(own, turns, config.rounds) for name, own in rulings.items()},
+        "differences": {
+            name: difference(mine, rulings[name], turns, config.rounds) for name in config.against
+        },
+    }
+
+
+def load(folder: str, running: Running) -> Any:
+    """The judge of a folder, ready to answer.
+
+    Raises:
+        ConfigError: E_BASE, E_ADAPTER or E_JUDGE.
+    """
+    from detector.engines.judge_local import LocalJudge
+    from finetune.judge.result import prompt_of
+    from finetune.training import bases
+    from finetune.training.arguments import device_of, low_precision
+    from finetune.training.options import Adapters
+
+    source = bases.source_of(folder)
+    prompt = prompt_of(source)
+    model = bases.load(source, Adapters(adapter="none"), trainable=False, device=device_of(running))
+    return LocalJudge(model.eval(), prompt, bf16=low_precision(running))
+
+
+def _show(report: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=f"{report['split']}: figures with 95 % intervals by dialogue")
+    table.add_column("figure")
+    for name, own in report["judges"].items():
+        table.add_column(f"{Path(name).name} ({own['questions']} questions, {own['errors']} errors)")
+    for figure in SHOWN:
+        table.add_row(figure, *(_cell(own, figure) for own in report["judges"].values()))
+    Console().print(table)
+
+
+def _cell(own: dict[str, Any], figure: str) -> str:
+    value, (low, high) = own[figure], own[f"{figure}_95"]
+    if value is None:
+        return ""
+    return f"{value:.3f}" + (f" ({low:.3f} to {high:.3f})" if low is not None else "")

@@ -1,0 +1,152 @@
+"""Aligns the judge with preferences directly, without a reward model.
+
+    dialint train prefer --dataset build/dataset --model build/judge --out build/preferring
+
+Reads the pairs of a data set's folder (`finetune.judge.pairs`): what reviewers corrected, what labels say.
+Writes a model folder as the judge's own. trl's trainers do the work: DPO (Rafailov et al. 2023), whose pairs
+are as sure as people agree on average, or KTO (Ethayarajh et al. 2024), which takes each side of a pair by
+itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from cyclopts import Parameter
+
+from detector.errors import ConfigError, OutputRefused
+from eval.questions import Asking
+from finetune.training.options import Adapters, Running
+
+if TYPE_CHECKING:
+    from detector.engines.judge_prompt import JudgePrompt
+    from finetune.judge.pairs import Pair
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class PreferConfig:
+    """What `dialint train prefer` needs to know."""
+
+    dataset: Path
+    """Folder of `dialint export dataset` or `dialint data inject`."""
+    model: str
+    """The judge: a folder of `dialint train sft judge`."""
+    out: Path
+    """Folder for the aligned judge."""
+    method: Literal["dpo", "kto"] = "dpo"
+    """Pairs, or each side by itself."""
+    steps: int = 200
+    """Steps."""
+    pairs: int = 8
+    """Pairs in one step."""
+    learning_rate: float = 1e-5
+    """Peak rate."""
+    kl: float = 0.1
+    """How closely the judge is held to what it was."""
+    asking: Asking = field(default_factory=Asking)
+    adapters: Adapters = field(default_factory=Adapters)
+    running: Running = field(default_factory=Running)
+
+
+def prefer(config: PreferConfig) -> None:
+    """Align a judge with preferences."""
+    run(config)
+
+
+def run(config: PreferConfig) -> dict[str, Any]:
+    """Train; the manifest that was written.
+
+    Raises:
+        OutputRefused: `out` holds a finished judge, or a checkpoint of another job.
+        ConfigError: an option out of its range, a judge that does not load, no pairs.
+    """
+    import torch
+
+    from finetune.judge.pairs import read_pairs
+    from finetune.judge.result import prompt_of, save
+    from finetune.training import bases, lineage
+    from finetune.training.arguments import device_of
+    from finetune.training.trainers import carry_on
+
+    _refuse(config)
+    torch.set_num_threads(config.running.threads)
+    source = bases.source_of(config.model)
+    prompt = prompt_of(source)
+    pairs = read_pairs(config.dataset, "train", config.asking, config.running.seed)
+    if not pairs:
+        raise ConfigError("E_EXAMPLE", f"{config.dataset}: train holds no pair")
+    named = {"dataset": config.dataset, "judge": source.adapter}
+    data = {name: lineage.data_id(path) for name, path in named.items() if path is not None}
+    job = lineage.job_of(config, data, source)
+    torch.manual_seed(config.running.seed)
+    model = bases.load(source, config.adapters, device=device_of(config.running))
+    config.out.mkdir(parents=True, exist_ok=True)
+    trained = carry_on(_trainer(config, model, prompt, pairs), config.out, job, config.running)
+    return save(config, "judge", trained.model, prompt, source, data, trained.figures)
+
+
+def _refuse(config: PreferConfig) -> None:
+    if (config.out / "MANIFEST.json").exists():
+        raise OutputRefused("E_EXISTS", f"{config.out}: holds a finished judge already; name another folder")
+    config.adapters.refuse()
+    config.running.refuse()
+    if min(config.steps, config.pairs) < 1 or config.learning_rate <= 0 or config.kl <= 0:
+        raise ConfigError("E_OPTION", "--steps, --pairs, --learning-rate and --kl must be above 0")
+
+
+def _trainer(config: PreferConfig, model: Any, prompt: JudgePrompt, pairs: Sequence[Pair]) -> Any:
+    from datasets import Dataset
+    from trl import DPOConfig, DPOTrainer, KTOConfig, KTOTrainer
+
+    from finetune.training.arguments import trainer_arguments
+
+    arguments = trainer_arguments(
+        config.running,
+        config.out,
+        max_steps=config.steps,
+        learning_rate=config.learning_rate,
+        warmup_steps=0,
+        beta=config.kl,
+        max_length=None,
+    )
+    if config.method == "dpo":
+        unsure = 1 - sum(pair.agreement for pair in pairs) / len(pairs)
+        options = DPOConfig(
+            **arguments, per_device_train_batch_size=config.pairs, label_smoothing=min(unsure, 0.49)
+        )
+        kind, rows = DPOTrainer, paired(pairs, prompt)
+    else:
+        options = KTOConfig(**arguments, per_device_train_batch_size=2 * config.pairs)
+        kind, rows = KTOTrainer, apart(pairs, prompt)
+    return kind(
+        model=model, args=options, train_dataset=Dataset.from_list(rows), processing_class=prompt.tokenizer
+    )
+
+
+def paired(pairs: Sequence[Pair], prompt: JudgePrompt) -> list[dict[str, Any]]:
+    """Rows of two answers, the better first by name."""
+    return [
+        {
+            "prompt": prompt.messages(pair.question, pair.code),
+            "chosen": [{"role": "assistant", "content": pair.chosen}],
+            "rejected": [{"role": "assistant", "content": pair.rejected}],
+        }
+        for pair in pairs
+    ]
+
+
+def apart(pairs: Sequence[Pair], prompt: JudgePrompt) -> list[dict[str, Any]]:
+    """Rows of one answer, good or not."""
+    return [
+        {
+            "prompt": prompt.messages(pair.question, pair.code),
+            "completion": [{"role": "assistant", "content": text}],
+            "label": good,
+        }
+        for pair in pairs
+        for text, good in ((pair.chosen, True), (pair.rejected, False))
+    ]
