@@ -2,9 +2,9 @@
 
     dialint eval judge build/dataset --judge build/aligned --against build/judge --out report.json
 
-Reads one split of a data set's folder, labelled and unlabelled questions alike: those drawn at random stand for
-all that were not asked. Writes a table, and with ``--out`` the same as JSON, never with dialogue text. Trains
-and tunes nothing: nothing of the split may have been learnt from.
+Reads one split of a data set's folder, labelled and unlabelled questions alike: those drawn at random stand
+for all that were not asked. Writes a table, and with ``--out`` the same as JSON, never with dialogue text.
+Trains and tunes nothing: nothing of the split may have been learnt from.
 """
 
 from __future__ import annotations

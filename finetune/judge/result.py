@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from detector.artifacts import disk_errors, write_json
 from detector.errors import ConfigError
 from detector.judge import PROMPT_VERSION
+from finetune.judge.card import card
 from finetune.training import bases, checkpoints, lineage
 
 if TYPE_CHECKING:
@@ -31,9 +32,11 @@ def save(
     with disk_errors(out):
         bases.save(model, out, source)
         prompt.tokenizer.save_pretrained(out)
-        told = {"prompt": PROMPT_VERSION, "detail": prompt.detail, "prompt_tokens": prompt.max_tokens}
-        write_json(out / JUDGE, told)
-    content = lineage.seal(out, kind, config, source, data, figures)
+        asked = {"prompt": PROMPT_VERSION, "detail": prompt.detail, "prompt_tokens": prompt.max_tokens}
+        write_json(out / JUDGE, asked)
+        told = lineage.told(kind, config, source, data, figures)
+        (out / "README.md").write_text(card(out.name, kind, told))
+    content = lineage.seal(out, told)
     checkpoints.clear(out)
     return content
 

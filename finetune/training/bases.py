@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 BASE_FILE = "base.json"
+NF4_BLOCK = 64
+"""Weights that share a scale."""
 
 
 @dataclass(frozen=True)
@@ -119,8 +121,11 @@ def bare(source: Source, adapters: Adapters, kind: str = "CAUSAL_LM", device: st
     local = Path(source.base).is_dir()
     loader: Any = AutoModelForSequenceClassification if kind == "SEQ_CLS" else AutoModelForCausalLM
     more: dict[str, Any] = {"num_labels": 1} if kind == "SEQ_CLS" else {}
-    if adapters.quantise == "nf4":
-        more |= {"quantization_config": _nf4(kind), "device_map": {"": device}, "dtype": torch.bfloat16}
+    served = local and "quantization_config" in json.loads((Path(source.base) / "config.json").read_bytes())
+    if served:
+        more |= {"device_map": {"": device}}
+    elif adapters.quantise == "nf4":
+        more |= {"quantization_config": four_bits(kind), "device_map": {"": device}, "dtype": torch.bfloat16}
     else:
         more |= {"dtype": torch.float32}
     try:
@@ -138,13 +143,13 @@ def bare(source: Source, adapters: Adapters, kind: str = "CAUSAL_LM", device: st
     missing = [name for name in told["missing_keys"] if kind != "SEQ_CLS" or "score" not in name]
     if missing or told["mismatched_keys"]:
         raise ConfigError("E_BASE", f"{source.base}: weights are missing or do not fit config.json")
-    if adapters.quantise == "nf4":
-        keep_gradients(model)
-    loaded: PreTrainedModel = model if adapters.quantise == "nf4" else model.to(device)
+    if served or adapters.quantise == "nf4":
+        keep_gradients(model, served=served)
+    loaded: PreTrainedModel = model if served or adapters.quantise == "nf4" else model.to(device)
     return loaded
 
 
-def _nf4(kind: str) -> Any:
+def four_bits(kind: str) -> Any:
     """4-bit normal floats with double quantisation and bf16 arithmetic.
 
     Source: Dettmers et al. 2023, QLoRA.
@@ -161,16 +166,17 @@ def _nf4(kind: str) -> Any:
     )
 
 
-def keep_gradients(model: torch.nn.Module) -> None:
+def keep_gradients(model: torch.nn.Module, *, served: bool = False) -> None:
     """Keep bitsandbytes from repacking 4-bit weights for a kernel that has no gradient.
 
     On CPUs with AVX512-BF16 any pass without gradients in evaluation mode repacks them, and training goes on
-    without an error and without the gradients of all layers below (bitsandbytes 0.50.2).
+    without an error and without the gradients of all layers below (bitsandbytes 0.50.2). What is only
+    `served` may be repacked, but for layers whose width is no multiple of its blocks: there it fails.
     """
     from bitsandbytes.nn import Linear4bit
 
     for module in model.modules():
-        if isinstance(module, Linear4bit):
+        if isinstance(module, Linear4bit) and (not served or module.in_features % NF4_BLOCK):
             module.support_avx512bf16_for_cpu = False
 
 

@@ -61,19 +61,11 @@ def commit() -> str | None:
     return head + ("+" if dirty else "")
 
 
-def seal(
-    folder: Path, kind: str, config: Any, source: Source, data: Mapping[str, str], figures: Mapping[str, Any]
+def told(
+    kind: str, config: Any, source: Source, data: Mapping[str, str], figures: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Write the folder's manifest last: lineage, figures, and the sha256 of every file in it.
-
-    `data` names each input and its hash.
-    """
-    files = [
-        described(path)
-        for path in sorted(folder.iterdir())
-        if path.is_file() and path.name not in BESIDE and not path.name.startswith(".")
-    ]
-    content = {
+    """What a manifest says of trained weights. `data` names each input and its hash."""
+    return {
         "kind": kind,
         "config": told_of(config),
         "base": {"name": source.base, "revision": source.revision, "sha256": source.sha256},
@@ -81,7 +73,16 @@ def seal(
         "commit": commit(),
         "versions": versions(*LIBRARIES),
         "figures": dict(figures),
-        "files": files,
     }
-    write_manifest(folder / MANIFEST, content)
-    return content
+
+
+def seal(folder: Path, content: Mapping[str, Any]) -> dict[str, Any]:
+    """Write the folder's manifest last: `content`, and the sha256 of every file in it."""
+    files = [
+        described(path)
+        for path in sorted(folder.iterdir())
+        if path.is_file() and path.name not in BESIDE and not path.name.startswith(".")
+    ]
+    whole = {**content, "files": files}
+    write_manifest(folder / MANIFEST, whole)
+    return whole

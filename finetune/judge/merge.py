@@ -1,0 +1,96 @@
+"""Makes one model of a judge's base and its adapter, in the weights it will be served with.
+
+    dialint train merge --model build/aligned --out build/judge-1 --weights bf16
+
+Reads a model folder of any stage of the judge. Writes a folder that transformers and vLLM load without an
+adapter: weights in fp32, bf16, or in bitsandbytes' int8 or NF4; tokenizer, ``judge.json``, a model card and
+last the manifest: a candidate release of the judge. What it answers now is measured by `dialint eval judge`
+on this very folder.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from cyclopts import Parameter
+
+from detector.artifacts import read_manifest, sha256_file
+from detector.errors import OutputRefused
+from finetune.training.adapter_files import MANIFEST
+
+if TYPE_CHECKING:
+    from finetune.training.bases import Source
+
+Weights = Literal["fp32", "bf16", "int8", "nf4"]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class MergeConfig:
+    """What becomes one model."""
+
+    model: str
+    """Folder of a judge."""
+    out: Path
+    """Folder for the merged judge; must not hold one."""
+    weights: Weights = "bf16"
+    """How its weights are stored."""
+
+
+def merge(config: MergeConfig) -> None:
+    """Make one model of a judge's base and its adapter."""
+    run(config)
+
+
+def run(config: MergeConfig) -> dict[str, Any]:
+    """Merge; the manifest that was written.
+
+    Raises:
+        OutputRefused: `out` holds a model already.
+        ConfigError: E_BASE or E_ADAPTER, a judge that does not load.
+    """
+    from finetune.judge.result import prompt_of, save
+    from finetune.training import bases
+    from finetune.training.options import Adapters
+
+    if (config.out / MANIFEST).exists():
+        raise OutputRefused("E_EXISTS", f"{config.out}: holds a model already; name another folder")
+    source = bases.source_of(config.model)
+    prompt = prompt_of(source)
+    model = bases.load(source, Adapters(adapter="none"), trainable=False)
+    if source.adapter is not None:
+        model = model.merge_and_unload()
+    told = _told(source)
+    config.out.mkdir(parents=True, exist_ok=True)
+    return save(
+        config, "judge", _stored(model, config.weights), prompt, source, told["data"], told["figures"]
+    )
+
+
+def _told(source: Source) -> dict[str, Any]:
+    """What the judge's own manifest says of its data and figures, and its hash."""
+    folder = source.adapter or Path(source.base)
+    path = folder / MANIFEST
+    told = read_manifest(path) if path.exists() else {"data": {}, "figures": {}}
+    data = {**told["data"], "judge": sha256_file(path)} if path.exists() else {}
+    return {"data": data, "figures": told["figures"]}
+
+
+def _stored(model: Any, weights: Weights) -> Any:
+    """The model with its weights as they will be served."""
+    import torch
+
+    if weights in ("fp32", "bf16"):
+        return model.to(torch.float32 if weights == "fp32" else torch.bfloat16)
+    from transformers import AutoModelForCausalLM, BitsAndBytesConfig
+
+    from finetune.training.bases import four_bits
+
+    how = four_bits("CAUSAL_LM") if weights == "nf4" else BitsAndBytesConfig(load_in_8bit=True)
+    loader: Any = AutoModelForCausalLM
+    with tempfile.TemporaryDirectory() as folder:
+        model.to(torch.bfloat16).save_pretrained(folder)
+        return loader.from_pretrained(folder, quantization_config=how, local_files_only=True)

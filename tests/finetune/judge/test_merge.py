@@ -1,0 +1,43 @@
+"""A judge with its adapter merged says what it said before; in fewer bits nearly so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from eval.questions import Asking, read_asked
+from finetune.judge import merge, sft
+from finetune.judge.exam import load
+from finetune.training.options import Adapters, Learning, Running
+
+RUNNING = Running(threads=1, precision="fp32", device="cpu")
+
+
+@pytest.fixture(scope="module")
+def judge(tiny: Path, dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("judges") / "taught"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DIALINT_MIRRORS", "0")
+        sft.run(
+            sft.SftJudgeConfig(
+                dataset=dataset, model=str(tiny), out=out, questions=4, learning_rate=3e-2,
+                asking=Asking(random_questions=0), learning=Learning(steps=3, eval_steps=3),
+                adapters=Adapters(rank=4), running=RUNNING,
+            )
+        )  # fmt: skip
+    return out
+
+
+@pytest.mark.parametrize(("weights", "most"), [("fp32", 1e-5), ("bf16", 0.05), ("nf4", 0.5), ("int8", 0.2)])
+def test_a_merged_judge_says_the_same(
+    judge: Path, dataset: Path, tmp_path: Path, weights: merge.Weights, most: float
+) -> None:
+    manifest = merge.run(merge.MergeConfig(model=str(judge), out=tmp_path / "merged", weights=weights))
+    assert manifest["figures"]["steps"] == 3
+    assert "What it is not for" in (tmp_path / "merged" / "README.md").read_text()
+    asked = read_asked(dataset, "test", Asking(random_questions=1), 1)
+    one, other = (load(str(folder), RUNNING) for folder in (judge, tmp_path / "merged"))
+    prompts = [one.prompt.ids(item.question, item.code) for item in asked]
+    assert np.abs(one.beliefs(prompts) - other.beliefs(prompts)).max() <= most
