@@ -118,15 +118,14 @@ def reward(
     if answer is None:
         return Reward(_worst(weights, preference), None)
     hit = weights.decision_weight * known.probability / (1 + weights.ratio) if accuses(answer, known) else 0.0
-    lost = 1 - brevity(answer, text, known, weights.answer_chars)
     terms = {
         "belief": weights.belief_weight * belief(answer.probability, known.probability),
         "decision": weights.decision_weight * decision(answer, known, weights.ratio),
         "quote": -weights.quote_share * hit * (1 - quote(answer, known)),
         "severity": -weights.severity_share * hit * (1 - severity(answer, known)),
-        "rewrite": -weights.rewrite_share * hit * (1 - rewrite(answer, known, after)) if hit else 0.0,
+        "rewrite": -weights.rewrite_share * hit * (1 - rewrite(answer, known, after)),
         "form": -weights.form_weight * (1 - form(answer, text, known, weights.threshold)),
-        "brevity": -weights.brevity_weight * lost,
+        "brevity": -weights.brevity_weight * (1 - brevity(answer, text, known, weights.answer_chars)),
         "preference": weights.preference_weight * (preference or 0.0),
     }
     return Reward(terms, answer)
@@ -176,7 +175,7 @@ def quote(answer: Answer, known: Known) -> float:
     if found is None or known.span is None:
         return float(found is not None)
     start, end = known.span
-    beside = max(0, min(found[1], start) - found[0]) + max(0, found[1] - max(found[0], end))
+    beside = max(0, start - found[0]) + max(0, found[1] - end)
     return max(0.0, span_f1(found, known.span) - beside / len(known.text))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from detector.errors import ConfigError
@@ -86,7 +86,8 @@ def test_accusing_pays_exactly_above_the_threshold(probability: float, ratio: fl
     assert gain == pytest.approx(probability - threshold, abs=1e-12)
 
 
-@given(SHARES, RATIOS, st.sampled_from(SAYS), st.booleans())
+@given(SHARES, st.floats(0.01, 50.0), st.sampled_from(SAYS), st.booleans())
+@example(probability=1.0, ratio=0.01, says="not_applicable", applies=True)
 def test_a_decision_costs_at_most_one(probability: float, ratio: float, says: str, applies: bool) -> None:
     known = replace(KNOWN, probability=probability, applies=applies)
     assert -1.0 <= decision(error().model_copy(update={"verdict": says}), known, ratio) <= 0.0
@@ -223,6 +224,7 @@ def test_only_a_finding_that_the_scanner_saw_too_is_put_before_it_again() -> Non
     assert rewrite_of(None, SCANNED) is None
     assert rewrite_of(good.model_copy(update={"quote": "Nowhere"}), SCANNED) is None
     assert rewrite_of(good.model_copy(update={"verdict": "no_error"}), SCANNED) is None
+    assert rewrite_of(good, replace(SCANNED, before=0.6)) == good.rewrite
     for unseen in (replace(SCANNED, before=None), replace(SCANNED, before=0.59)):
         assert rewrite_of(good, unseen) is None
         assert rewrite(good, unseen, None) == 1.0
@@ -231,6 +233,12 @@ def test_only_a_finding_that_the_scanner_saw_too_is_put_before_it_again() -> Non
 def test_a_scanner_that_did_not_answer_is_no_bad_rewrite() -> None:
     with pytest.raises(ValueError, match="not put before the scanner"):
         rewrite(mended("Please read the mail. Bye."), SCANNED, None)
+
+
+def test_a_blank_is_no_rewrite_of_a_turn_without_words() -> None:
+    marks = replace(SCANNED, text="???", span=(0, 3))
+    assert rewrite_of(error("???").model_copy(update={"rewrite": " "}), marks) is None
+    assert rewrite_of(error("???").model_copy(update={"rewrite": "What do you mean?"}), marks) is not None
 
 
 def test_kept_words_are_counted_as_often_as_they_stand() -> None:
@@ -340,24 +348,41 @@ WEIGHTS = st.builds(Weights, ratio=RATIOS, belief_weight=st.floats(0, 2), decisi
 
 
 def test_the_sum_by_hand() -> None:
-    """A hit at ratio 1, believed 0.9, quoted by half, one severity off, not rewritten: a miss costs 1/2."""
+    """A hit at ratio 1, believed 0.9, quoted by half, one severity off, not rewritten: a miss costs 1/2, twice."""
     answer = error("You were", severity="S3").model_copy(update={"reason": "r" * 200})
     text = written(answer)
-    got = reward(text, SCANNED, Weights(ratio=1.0), preference=-0.5)
+    got = reward(text, SCANNED, Weights(ratio=1.0, decision_weight=2.0), preference=-0.5)
     assert got.answer == answer
     assert got.terms == pytest.approx(
         {
             "belief": -0.01,
             "decision": 0.0,
-            "quote": -0.3 / 2 * (1 - 16 / 22),
-            "severity": -0.1 / 2 / 2,
-            "rewrite": -0.2 / 2,
+            "quote": -2 * 0.3 / 2 * (1 - 16 / 22),
+            "severity": -2 * 0.1 / 2 / 2,
+            "rewrite": -2 * 0.2 / 2,
             "form": 0.0,
             "brevity": -0.2 * (len(text) - 8 - 240) / 240,
             "preference": -0.1,
         }
     )
     assert got.total == pytest.approx(sum(got.terms.values()))
+
+
+def test_what_cannot_be_read_by_hand() -> None:
+    weights = Weights(
+        belief_weight=1.5, decision_weight=2.0, form_weight=0.3, brevity_weight=0.4, preference_weight=0.5
+    )
+    terms = {
+        "belief": -1.5,
+        "decision": -2.0,
+        "quote": 0.0,
+        "severity": 0.0,
+        "rewrite": 0.0,
+        "form": -0.3,
+        "brevity": -0.4,
+    }
+    assert reward("no", KNOWN, weights).terms == {**terms, "preference": 0.0}
+    assert reward("no", KNOWN, weights, preference=0.9).terms == {**terms, "preference": -0.5}
 
 
 @given(ANSWERS, KNOWNS, WEIGHTS, SHARES, st.none() | st.floats(-1, 1))
