@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 from sklearn.metrics import average_precision_score
@@ -161,6 +161,7 @@ RULINGS = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(RULINGS, st.data())
 def test_a_weight_of_two_is_two_questions_and_order_says_nothing(
     rows: list[Ruling], data: st.DataObject
@@ -175,6 +176,7 @@ def test_a_weight_of_two_is_two_questions_and_order_says_nothing(
         assert values == pytest.approx(other[name], nan_ok=True), name
 
 
+@settings(deadline=None)
 @given(RULINGS)
 def test_figures_keep_their_bounds(rows: list[Ruling]) -> None:
     for name, values in figures(rows, TURNS, rounds=3).items():
