@@ -25,7 +25,7 @@ from eval.metrics import span_f1
 SLIP = 0.1
 """What the wrong one of the two verdicts that accuse nobody costs, in misses."""
 KEPT = 1 / 3
-"""Share of the turn's words that a rewrite must keep to be one."""
+"""Share of the words, of the turn or of a rewrite known to be good, that a rewrite must have to be one."""
 SEVERITIES: tuple[Severity, ...] = ("S1", "S2", "S3", "S4")
 SPREADS = 3.0
 """Standard deviations from the mean at which the reward model's say ends."""
@@ -81,13 +81,15 @@ class Weights:
 @dataclass(frozen=True, kw_only=True)
 class Known:
     """What is known of a question. `probability` that the turn is an error; `text` of the turn as the judge
-    was shown it; `span` of the evidence in it; whether the code `applies` at all; `before`, the scanner's
-    probability of the code at this turn, which is silent below `threshold`. None: not known, not judged."""
+    was shown it; `span` of the evidence in it; a `rewrite` that mends it; whether the code `applies` at all;
+    `before`, the scanner's probability of the code at this turn, which is silent below `threshold`.
+    None: not known, not judged."""
 
     probability: float
     text: str
     span: tuple[int, int] | None = None
     severity: Severity | None = None
+    rewrite: str | None = None
     applies: bool = True
     before: float | None = None
     threshold: float = 0.5
@@ -118,15 +120,14 @@ def reward(
     if answer is None:
         return Reward(_worst(weights, preference), None)
     hit = weights.decision_weight * known.probability / (1 + weights.ratio) if accuses(answer, known) else 0.0
-    lost = 1 - brevity(answer, text, known, weights.answer_chars)
     terms = {
         "belief": weights.belief_weight * belief(answer.probability, known.probability),
         "decision": weights.decision_weight * decision(answer, known, weights.ratio),
         "quote": -weights.quote_share * hit * (1 - quote(answer, known)),
         "severity": -weights.severity_share * hit * (1 - severity(answer, known)),
-        "rewrite": -weights.rewrite_share * hit * (1 - rewrite(answer, known, after)) if hit else 0.0,
+        "rewrite": -weights.rewrite_share * hit * (1 - rewrite(answer, known, after)),
         "form": -weights.form_weight * (1 - form(answer, text, known, weights.threshold)),
-        "brevity": -weights.brevity_weight * lost,
+        "brevity": -weights.brevity_weight * (1 - brevity(answer, text, known, weights.answer_chars)),
         "preference": weights.preference_weight * (preference or 0.0),
     }
     return Reward(terms, answer)
@@ -176,7 +177,7 @@ def quote(answer: Answer, known: Known) -> float:
     if found is None or known.span is None:
         return float(found is not None)
     start, end = known.span
-    beside = max(0, min(found[1], start) - found[0]) + max(0, found[1] - max(found[0], end))
+    beside = max(0, start - found[0]) + max(0, found[1] - end)
     return max(0.0, span_f1(found, known.span) - beside / len(known.text))
 
 
@@ -191,11 +192,13 @@ def severity(answer: Answer, known: Known) -> float:
 
 def rewrite_of(answer: Answer | None, known: Known) -> str | None:
     """The rewrite to put before the scanner: of a finding, where the scanner saw one too, not blank, not
-    the turn over again, and with at least `KEPT` of its words; else None."""
+    the turn over again, and with at least `KEPT` of the words of the turn, or of the rewrite that is known
+    (where the whole turn is the error, mending keeps none of it); else None."""
     if answer is None or not accuses(answer, known) or known.before is None or known.before < known.threshold:
         return None
     new, old = _plain(answer.rewrite or ""), _plain(known.text)
-    return answer.rewrite if new and new != old and kept_words(old, new) >= KEPT else None
+    kept = max(kept_words(old, new), kept_words(known.rewrite, new) if known.rewrite else 0.0)
+    return answer.rewrite if new and new != old and kept >= KEPT else None
 
 
 def _plain(text: str) -> str:

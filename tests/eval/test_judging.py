@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 from sklearn.metrics import average_precision_score
@@ -29,7 +29,7 @@ def ruling(
 
 ROWS = [
     ruling("a", 1.0, "error", 0.9, overlap=0.5, quoted=0.2, length=40),
-    ruling("a~1", 0.0, "error", 0.7, weight=2.0, quoted=0.8, length=20),
+    ruling("a~1", 0.0, "error", 0.7, weight=2.0, overlap=1.0, quoted=0.8, length=20),
     ruling("b", 0.6, "no_error", 0.3, length=10),
     ruling("b", 0.4, "not_applicable", 0.1, weight=3.0, length=10),
     ruling("c", 1.0, "error", 0.8, verbatim=False, length=30),
@@ -65,6 +65,13 @@ def test_beliefs_by_hand() -> None:
     assert found["calibration_error"] == pytest.approx(gaps / 9)
 
 
+def test_an_even_chance_is_no_error() -> None:
+    found = sample([ruling(truth=0.5)])
+    assert found["precision"] == 0.0
+    assert found["false_accusations_per_100_turns"] == pytest.approx(100 / 20)
+    assert np.isnan([found["recall"], found["f1"], found["average_precision"]]).all()
+
+
 def test_lengths_by_hand() -> None:
     """By weight: 10, 10, 10, 10, 20, 20, 30, 40, 100; nine tenths of 9 is 8.1: the last."""
     found = sample(ROWS)
@@ -92,6 +99,17 @@ def test_one_stated_probability_is_one_bin_whatever_the_order() -> None:
     """Half of what is stated as 0.5 is an error, so nothing is wrong; equal counts would cut it in bins."""
     rows = [ruling(truth=1.0, stated=0.5)] * 20 + [ruling(truth=0.0, stated=0.5)] * 20
     assert sample(rows)["calibration_error"] == pytest.approx(0.0)
+
+
+def test_few_stated_probabilities_are_bins_of_their_own() -> None:
+    """Fourteen values, each off by a tenth, up and down in turn: in a common bin they would cancel. One has
+    nearly all the weight."""
+    steps = [0.1 + 0.06 * step for step in range(14)]
+    rows = [
+        ruling(truth=p + (0.1 if n % 2 else -0.1), stated=p, weight=90.0 if not n else 1.0)
+        for n, p in enumerate(steps)
+    ]
+    assert sample(rows)["calibration_error"] == pytest.approx(0.1)
 
 
 def test_many_stated_probabilities_are_binned_by_equal_weight() -> None:
@@ -143,6 +161,7 @@ RULINGS = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(RULINGS, st.data())
 def test_a_weight_of_two_is_two_questions_and_order_says_nothing(
     rows: list[Ruling], data: st.DataObject
@@ -157,6 +176,7 @@ def test_a_weight_of_two_is_two_questions_and_order_says_nothing(
         assert values == pytest.approx(other[name], nan_ok=True), name
 
 
+@settings(deadline=None)
 @given(RULINGS)
 def test_figures_keep_their_bounds(rows: list[Ruling]) -> None:
     for name, values in figures(rows, TURNS, rounds=3).items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from detector.errors import ConfigError
@@ -86,7 +86,8 @@ def test_accusing_pays_exactly_above_the_threshold(probability: float, ratio: fl
     assert gain == pytest.approx(probability - threshold, abs=1e-12)
 
 
-@given(SHARES, RATIOS, st.sampled_from(SAYS), st.booleans())
+@given(SHARES, st.floats(0.01, 50.0), st.sampled_from(SAYS), st.booleans())
+@example(probability=1.0, ratio=0.01, says="not_applicable", applies=True)
 def test_a_decision_costs_at_most_one(probability: float, ratio: float, says: str, applies: bool) -> None:
     known = replace(KNOWN, probability=probability, applies=applies)
     assert -1.0 <= decision(error().model_copy(update={"verdict": says}), known, ratio) <= 0.0
@@ -144,6 +145,7 @@ def test_the_first_occurrence_is_the_one_that_a_finding_gets() -> None:
     assert quote(error("no"), Known(probability=1.0, text="no, no", span=(4, 6))) == 0.0
 
 
+@settings(deadline=None)
 @given(st.integers(2, 200), st.data())
 def test_the_whole_turn_earns_nothing_where_the_evidence_is_short(length: int, data: st.DataObject) -> None:
     text = "".join(chr(0x4E00 + place) for place in range(length))
@@ -156,6 +158,7 @@ def test_the_whole_turn_earns_nothing_where_the_evidence_is_short(length: int, d
     assert (whole == 1.0) == (end - start == length)
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_every_quote_lies_between_nothing_and_the_evidence_itself(data: st.DataObject) -> None:
     bounds = st.tuples(st.integers(0, 59), st.integers(1, 60)).filter(lambda b: b[0] < b[1])
@@ -223,6 +226,7 @@ def test_only_a_finding_that_the_scanner_saw_too_is_put_before_it_again() -> Non
     assert rewrite_of(None, SCANNED) is None
     assert rewrite_of(good.model_copy(update={"quote": "Nowhere"}), SCANNED) is None
     assert rewrite_of(good.model_copy(update={"verdict": "no_error"}), SCANNED) is None
+    assert rewrite_of(good, replace(SCANNED, before=0.6)) == good.rewrite
     for unseen in (replace(SCANNED, before=None), replace(SCANNED, before=0.59)):
         assert rewrite_of(good, unseen) is None
         assert rewrite(good, unseen, None) == 1.0
@@ -231,6 +235,21 @@ def test_only_a_finding_that_the_scanner_saw_too_is_put_before_it_again() -> Non
 def test_a_scanner_that_did_not_answer_is_no_bad_rewrite() -> None:
     with pytest.raises(ValueError, match="not put before the scanner"):
         rewrite(mended("Please read the mail. Bye."), SCANNED, None)
+
+
+def test_a_rewrite_may_keep_nothing_where_a_good_one_does_not_either() -> None:
+    """Of 65 taught rewrites of errors made in clean dialogues 19 keep less than a third of the turn."""
+    good, known = "Your parcel arrives on Monday.", replace(SCANNED, rewrite="Your parcel arrives today.")
+    assert rewrite_of(mended(good), SCANNED) is None
+    assert rewrite_of(mended(good), known) == good
+    assert rewrite_of(mended("Please read the mail. Bye."), known) is not None
+    assert rewrite_of(mended("Sorry."), known) is None
+
+
+def test_a_blank_is_no_rewrite_of_a_turn_without_words() -> None:
+    marks = replace(SCANNED, text="???", span=(0, 3))
+    assert rewrite_of(error("???").model_copy(update={"rewrite": " "}), marks) is None
+    assert rewrite_of(error("???").model_copy(update={"rewrite": "What do you mean?"}), marks) is not None
 
 
 def test_kept_words_are_counted_as_often_as_they_stand() -> None:
@@ -340,18 +359,18 @@ WEIGHTS = st.builds(Weights, ratio=RATIOS, belief_weight=st.floats(0, 2), decisi
 
 
 def test_the_sum_by_hand() -> None:
-    """A hit at ratio 1, believed 0.9, quoted by half, one severity off, not rewritten: a miss costs 1/2."""
+    """A hit at ratio 1, believed 0.9, quoted by half, one severity off, not rewritten: a miss costs 1/2, twice."""
     answer = error("You were", severity="S3").model_copy(update={"reason": "r" * 200})
     text = written(answer)
-    got = reward(text, SCANNED, Weights(ratio=1.0), preference=-0.5)
+    got = reward(text, SCANNED, Weights(ratio=1.0, decision_weight=2.0), preference=-0.5)
     assert got.answer == answer
     assert got.terms == pytest.approx(
         {
             "belief": -0.01,
             "decision": 0.0,
-            "quote": -0.3 / 2 * (1 - 16 / 22),
-            "severity": -0.1 / 2 / 2,
-            "rewrite": -0.2 / 2,
+            "quote": -2 * 0.3 / 2 * (1 - 16 / 22),
+            "severity": -2 * 0.1 / 2 / 2,
+            "rewrite": -2 * 0.2 / 2,
             "form": 0.0,
             "brevity": -0.2 * (len(text) - 8 - 240) / 240,
             "preference": -0.1,
@@ -360,6 +379,24 @@ def test_the_sum_by_hand() -> None:
     assert got.total == pytest.approx(sum(got.terms.values()))
 
 
+def test_what_cannot_be_read_by_hand() -> None:
+    weights = Weights(
+        belief_weight=1.5, decision_weight=2.0, form_weight=0.3, brevity_weight=0.4, preference_weight=0.5
+    )
+    terms = {
+        "belief": -1.5,
+        "decision": -2.0,
+        "quote": 0.0,
+        "severity": 0.0,
+        "rewrite": 0.0,
+        "form": -0.3,
+        "brevity": -0.4,
+    }
+    assert reward("no", KNOWN, weights).terms == {**terms, "preference": 0.0}
+    assert reward("no", KNOWN, weights, preference=0.9).terms == {**terms, "preference": -0.5}
+
+
+@settings(deadline=None)
 @given(ANSWERS, KNOWNS, WEIGHTS, SHARES, st.none() | st.floats(-1, 1))
 def test_what_cannot_be_read_gets_less_than_all_that_can(
     answer: Answer, known: Known, weights: Weights, after: float, preference: float | None
@@ -397,6 +434,7 @@ def test_the_best_answer_is_honest_and_accuses_above_the_threshold(
     assert reward(written(right), known, weights).total >= reward(written(other), known, weights).total - 1e-9
 
 
+@settings(deadline=None)
 @given(SHARES, RATIOS, st.booleans())
 def test_whatever_was_decided_the_best_stated_probability_is_nearly_honest(
     truth: float, ratio: float, accused: bool
@@ -410,6 +448,7 @@ def test_whatever_was_decided_the_best_stated_probability_is_nearly_honest(
     assert abs(steps[worth.index(max(worth))] - truth) <= 0.2 / 6 + 1 / 400 + 1e-9
 
 
+@settings(deadline=None)
 @given(SHARES, RATIOS, st.sampled_from(["You were", "told.", TEXT]))
 def test_poor_evidence_makes_accusing_dearer_never_cheaper(truth: float, ratio: float, found: str) -> None:
     """At or below the threshold no quote makes an accusation pay."""
