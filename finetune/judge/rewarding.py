@@ -133,6 +133,7 @@ class Rewarder:
             text=item.text,
             span=item.span,
             severity=item.severity,
+            rewrite=item.rewrite,
             before=before,
             threshold=self.silence.threshold(item.question.code) if self.silence is not None else 0.5,
         )
@@ -147,8 +148,12 @@ class Rewarder:
         after: list[float | None] = [None] * len(places)
         if self.silence is not None:
             new = [rewards.rewrite_of(parsed(text), own) for text, own in zip(texts, known, strict=True)]
-            after = self.silence.probabilities(asked, new)
+            heard = self.silence.probabilities(asked, new)
+            after = [  # what the scanner cannot judge has not silenced it
+                1.0 if text is not None and found is None else found
+                for text, found in zip(new, heard, strict=True)
+            ]
         return [
-            rewards.reward(text, own, self.weights, heard, liked)
-            for text, own, heard, liked in zip(texts, known, after, preferred, strict=True)
+            rewards.reward(text, own, self.weights, left, liked)
+            for text, own, left, liked in zip(texts, known, after, preferred, strict=True)
         ]
