@@ -41,6 +41,7 @@ train.command("finetune.scan:scan", name="scan", help="Fine-tune a scanner on la
 train.command("finetune.pretrain:pretrain", name="pretrain", help="Pre-train a decoder on dialogues.")
 train.command("finetune.average:average", name="average", help="Average scanners of the same base.")
 train.command("finetune.pack:pack", name="pack", help="Make a release of a trained scanner.")
+train.command("finetune.screening.screen:screen", name="screen", help="Leave out what must not be learned.")
 app.command(train)
 
 evaluation = App(name="eval", help="Measure quality and speed.")
