@@ -42,6 +42,7 @@ train.command("finetune.pretrain:pretrain", name="pretrain", help="Pre-train a d
 train.command("finetune.average:average", name="average", help="Average scanners of the same base.")
 train.command("finetune.pack:pack", name="pack", help="Make a release of a trained scanner.")
 train.command("finetune.screening.screen:screen", name="screen", help="Leave out what must not be learned.")
+train.command("finetune.search.search:search", name="search", help="Find the options a stage is best under.")
 app.command(train)
 
 evaluation = App(name="eval", help="Measure quality and speed.")

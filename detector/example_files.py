@@ -67,16 +67,17 @@ def _read_parquet(path: Path) -> Iterator[Example]:
     import pyarrow as pa
     from pyarrow import parquet
 
-    number = 0
+    done = 0
     try:
         with parquet.ParquetFile(path) as file:
             for batch in file.iter_batches(BATCH_ROWS):
-                for number, row in enumerate(batch.to_pylist(), number + 1):
+                for row in batch.to_pylist():
                     yield _example(row)
+                    done += 1
     except (pa.ArrowException, OSError):
         raise InputRefused("E_EXAMPLE", f"{path}: not a readable table") from None
     except (KeyError, TypeError, ValueError):
-        raise InputRefused("E_EXAMPLE", f"{path}, row {number}: no valid example") from None
+        raise InputRefused("E_EXAMPLE", f"{path}, row {done + 1}: no valid example") from None
 
 
 def _example(row: dict[str, Any]) -> Example:

@@ -104,7 +104,8 @@ def _sums(found: Screened, code: str, n: int) -> tuple[Floats, Floats]:
     given, probability = (values.astype(float) for values in found.column(code))
     expected = np.minimum(probability * (given.sum() / max(probability.sum(), 1e-9)), 1.0)
     example = np.arange(len(given)) if code in found.whole else found.turns.example
-    return np.bincount(example, given, n), np.bincount(example, expected, n)
+    given, expected = (np.asarray(np.bincount(example, part, n), float) for part in (given, expected))
+    return given, expected
 
 
 def _leanings(
