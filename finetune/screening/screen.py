@@ -88,21 +88,29 @@ def run(config: ScreenConfig) -> dict[str, Any]:
     found = [*copies, *contradictions(examples, sets, whole, dataset.made), *wrong]
     leaning = list(leanings(labels, examples, dataset.asked()))
     dropped = {each.dialogue_id for each in found} if config.suspects == "drop" else set()
-    files = _write(dataset, config.out, dropped, found, leaning)
     told = {
-        "config": {"suspects": config.suspects, "seed": config.seed},
-        "suspects": dict(sorted(Counter(each.why for each in found).items())),
-        "examples": len(examples),
-        "dropped": sum(example.dialogue.id in dropped for example in examples),
+        **_counted(config, examples, found, dropped),
         "codes": joints,
         "not_looked_at": [code for code in codes if code not in joints],
         "leanings": [row.model_dump() for row in leaning if abs(row.deviation) >= LOUD],
-        "versions": versions("dialint", "scikit-learn", "numpy"),
-        "seconds": round(time.monotonic() - started, 1),
     }
+    files = _write(dataset, config.out, dropped, found, leaning)
+    told["seconds"] = round(time.monotonic() - started, 1)
     manifest = {**dataset.manifest, "files": files, "screened_from": dataset.sha256, "screening": told}
     write_manifest(config.out / MANIFEST, manifest)
     return manifest
+
+
+def _counted(
+    config: ScreenConfig, examples: Sequence[Example], found: Sequence[Suspect], dropped: Set[str]
+) -> dict[str, Any]:
+    return {
+        "config": {"suspects": config.suspects, "seed": config.seed},
+        "versions": versions("dialint", "scikit-learn", "numpy"),
+        "suspects": dict(sorted(Counter(each.why for each in found).items())),
+        "examples": len(examples),
+        "dropped": sum(example.dialogue.id in dropped for example in examples),
+    }
 
 
 def _write(
