@@ -45,6 +45,8 @@ train.command("finetune.judge.reward:reward", name="reward", help="Learn which a
 train.command("finetune.judge.grpo:grpo", name="grpo", help="Align a judge by rewards that can be verified.")
 train.command("finetune.judge.merge:merge", name="merge", help="Make one model of a judge and its adapter.")
 train.command("finetune.judge.prefer:prefer", name="prefer", help="Align a judge with preferences directly.")
+train.command("finetune.screening.screen:screen", name="screen", help="Leave out what must not be learned.")
+train.command("finetune.search.search:search", name="search", help="Find the options a stage is best under.")
 app.command(train)
 
 evaluation = App(name="eval", help="Measure quality and speed.")

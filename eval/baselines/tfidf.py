@@ -117,7 +117,7 @@ def train(examples: Iterable[Example], folder: Path, seed: int = 0) -> None:
     if not codes:
         raise ConfigError("E_EXAMPLE", f"no code has {MIN_ERRORS} errors or more to learn from")
     counts = features(rows)
-    idf = [_idf(block) for block in counts]
+    idf = [idf_of(block) for block in counts]
     table = weighted(counts, idf)
     del counts
     weights, offsets = [], []
@@ -132,7 +132,7 @@ def train(examples: Iterable[Example], folder: Path, seed: int = 0) -> None:
     np.savez_compressed(folder / WEIGHTS, **arrays)
 
 
-def _idf(block: Any) -> Floats:
+def idf_of(block: Any) -> Floats:
     """Smoothed inverse document frequency of each bucket. Source: scikit-learn's ``TfidfTransformer``."""
     found = np.bincount(block.indices, minlength=block.shape[1])
     return np.asarray(np.log((1.0 + block.shape[0]) / (1.0 + found)) + 1.0, np.float32)

@@ -1,0 +1,116 @@
+"""What a light model says of each turn that learned from other dialogues only.
+
+TF-IDF and logistic regression as in the baseline of that name, several times, each time without one part of
+the dialogues. Near-copies and examples of one source stay together, so that no model learned from a copy.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from detector.errors import ConfigError
+from detector.records import Example
+from eval.baselines.tfidf import (
+    CHUNK,
+    KEEP_ONE_IN,
+    MIN_ERRORS,
+    PASSES,
+    Unit,
+    features,
+    idf_of,
+    units,
+    weighted,
+)
+from eval.metrics import Floats, Truth
+from eval.truth import Places
+from finetune.screening.turns import Turns
+
+FOLDS = 4
+PENALTY = 1e-5
+"""Weight of the squared coefficients; the baseline's finds a fifth fewer flips here (2026-11-22)."""
+
+
+def folds_of(groups: Sequence[str], seed: int) -> Places:
+    """The part, 0 to `FOLDS` - 1, of each dialogue: one for all of a group."""
+    drawn = (hashlib.sha256(f"{seed}/{group}".encode()).digest() for group in groups)
+    return np.array([int.from_bytes(digest[:8]) % FOLDS for digest in drawn], np.int64)
+
+
+def learnable(turns: Turns, folds: Places) -> tuple[str, ...]:
+    """The codes of which errors and others enough are left to learn from whichever part is left out."""
+    errors, rest = turns.labels > 0.5, [folds[turns.example] != fold for fold in range(FOLDS)]
+    least = np.array([[errors[rows].sum(axis=0), (~errors[rows]).sum(axis=0)] for rows in rest]).min(
+        axis=(0, 1)
+    )
+    return tuple(code for code, n in zip(turns.codes, least, strict=True) if n >= MIN_ERRORS)
+
+
+def out_of_fold(examples: Sequence[Example], turns: Turns, folds: Places, seed: int) -> Floats:
+    """Probability of each code at each turn by a model that learned from the other parts; shape (n, codes).
+
+    `folds` of shape (examples,). Learned from are all turns with a label or made to look like an error, and
+    one in `KEEP_ONE_IN` of the others, so that probabilities are too high by about that.
+    """
+    kept = turns.labels.any(axis=1) | turns.probe
+    kept |= np.random.default_rng(seed).random(len(kept)) < 1 / KEEP_ONE_IN
+    fold = folds[turns.example]
+    counts = _stacked([features(rows) for rows in _chunks(_units(examples, kept))])
+    idf = [idf_of(block) for block in counts]
+    table = weighted(counts, idf)
+    del counts
+    models = [
+        _learned(table[fold[kept] != part], turns.labels[kept][fold[kept] != part], seed)
+        for part in range(FOLDS)
+    ]
+    del table
+    found, start = np.empty_like(turns.labels), 0
+    for rows in _chunks(_units(examples, np.ones(len(kept), bool))):
+        block = weighted(features(rows), idf)
+        for part, (weights, offsets) in enumerate(models):
+            here = np.flatnonzero(fold[start : start + len(rows)] == part)
+            found[start + here] = 1 / (1 + np.exp(-np.clip(block[here] @ weights.T + offsets, -30, 30)))
+        start += len(rows)
+    return found
+
+
+def _learned(table: Any, labels: Floats, seed: int) -> tuple[Floats, Floats]:
+    """Weights (codes, buckets) and offsets (codes,). A soft label is learned from both sides, each with its
+    share."""
+    try:
+        from sklearn.linear_model import SGDClassifier
+    except ImportError:
+        raise ConfigError("E_EXTRA", "screening needs scikit-learn: pip install 'dialint[train]'") from None
+
+    weights, offsets = [], []
+    for given in labels.T:
+        soft = np.flatnonzero((given > 0) & (given < 1))
+        rows = np.concatenate([np.arange(len(given)), soft])
+        truth = np.concatenate([given > 0, np.zeros(len(soft), bool)])
+        share = np.concatenate([np.where(given > 0, given, 1.0), 1 - given[soft]])
+        model = SGDClassifier(loss="log_loss", alpha=PENALTY, max_iter=PASSES, tol=None, random_state=seed)
+        model.fit(table[rows] if len(soft) else table, truth, sample_weight=share)
+        weights.append(model.coef_[0].astype(np.float32))
+        offsets.append(float(model.intercept_[0]))
+    return np.array(weights), np.array(offsets)
+
+
+def _units(examples: Sequence[Example], wanted: Truth) -> Iterator[Unit]:
+    rows = (unit for example in examples for unit in units(example.dialogue).values())
+    return (unit for unit, want in zip(rows, wanted, strict=True) if want)
+
+
+def _chunks(rows: Iterator[Unit]) -> Iterator[list[Unit]]:
+    while chunk := list(islice(rows, CHUNK)):
+        yield chunk
+
+
+def _stacked(parts: Sequence[Sequence[Any]]) -> list[Any]:
+    """The same blocks of all parts under one another."""
+    from scipy import sparse
+
+    return [sparse.vstack(blocks, format="csr") for blocks in zip(*parts, strict=True)]

@@ -1,0 +1,167 @@
+"""``python -m finetune.screening.study EXAMPLES [SOURCES]``: how many flipped labels the screening finds.
+
+Takes the training dialogues made of so many sources (default 4,000) of a folder of ``dialint data inject``,
+whose labels are known, flips some and screens what comes out. At random: a share of the labels is taken
+away, as many false ones are put on turns without one. By aim: of ten labelers, each with a tenth of the
+sources, one never finds a certain code. Shows precision and recall of suspected labels beside what drawing
+at random would give, and how far the labeler's leaning stands out.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence, Set
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from detector.artifacts import described, write_manifest
+from detector.records import Example, Label
+from detector.taxonomy import load as load_taxonomy
+from eval.baselines.scored import judged_turns
+from eval.truth import read_examples, source_of
+from finetune.screening.screen import ScreenConfig, run
+from finetune.screening.suspects import Suspect
+
+RATES = (0.0, 0.05, 0.1)
+AIMED = ("V2", "T1", "C1")
+LABELERS = 10
+
+Key = tuple[str, int, str]
+"""Dialogue, turn, code."""
+
+
+def keys(examples: Sequence[Example]) -> set[Key]:
+    """Every label."""
+    return {(each.dialogue.id, label.turn, label.code) for each in examples for label in each.labels}
+
+
+def flipped(examples: Sequence[Example], rate: float, rng: Random) -> list[Example]:
+    """A share of the labels away, as many false ones of the same codes in dialogues that have none."""
+    there = sorted(keys(examples))
+    gone = rng.sample(there, round(rate * len(there)))
+    taken = {(name, code) for name, _, code in there}
+    spots = [
+        (each.dialogue.id, each.dialogue.turns[n].index)
+        for each in examples
+        for n in judged_turns(each.dialogue)
+    ]
+    false: set[Key] = set()
+    for _, _, code in gone:
+        name, turn = rng.choice(spots)
+        while (name, code) in taken:
+            name, turn = rng.choice(spots)
+        taken.add((name, code))
+        false.add((name, turn, code))
+    return changed(examples, set(gone), false)
+
+
+def changed(examples: Sequence[Example], gone: Set[Key], false: Set[Key]) -> list[Example]:
+    """The examples without the labels `gone` and with those of `false`."""
+    more: dict[str, list[Label]] = {}
+    for name, turn, code in sorted(false):
+        label = Label(dialogue_id=name, turn=turn, code=code, probability=1.0, method="study")
+        more.setdefault(name, []).append(label)
+    kept = [
+        [label for label in each.labels if (each.dialogue.id, label.turn, label.code) not in gone]
+        for each in examples
+    ]
+    return [
+        each.model_copy(update={"labels": tuple(own + more.get(each.dialogue.id, []))})
+        for each, own in zip(examples, kept, strict=True)
+    ]
+
+
+def labeler_of(example: Example) -> str:
+    """Who labelled an example: one for all that was made of a source."""
+    return f"w{Random(source_of(example)).randrange(LABELERS)}"
+
+
+def aimed(examples: Sequence[Example], code: str) -> list[Example]:
+    """Labeler w0 never finds `code`."""
+    own = [each for each in examples if labeler_of(each) == "w0"]
+    return changed(examples, {key for key in keys(own) if key[2] == code}, set())
+
+
+def screened(examples: Sequence[Example], folder: Path) -> tuple[list[Suspect], list[dict[str, Any]], int]:
+    """What the screening says of the examples: suspects, leanings, and how many dialogues it leaves out."""
+    said, out = folder / "given", folder / "out"
+    said.mkdir(parents=True)
+    lines = [example.model_dump_json(exclude_defaults=True) + "\n" for example in examples]
+    (said / "train.jsonl").write_text("".join(lines))
+    asked = [
+        {"dialogue_id": each.dialogue.id, "labelers": {"a": labeler_of(each)}, "split": "train"}
+        for each in examples
+    ]
+    (said / "lineage.jsonl").write_text("".join(json.dumps(row) + "\n" for row in asked))
+    files = [described(said / name, len(examples)) for name in ("train.jsonl", "lineage.jsonl")]
+    write_manifest(said / "manifest.json", {"kind": "injected-examples", "files": files})
+    manifest = run(ScreenConfig(dataset=said, out=out))
+    found = [Suspect.model_validate_json(line) for line in (out / "suspects.jsonl").read_bytes().splitlines()]
+    leanings = [json.loads(line) for line in (out / "labelers.jsonl").read_bytes().splitlines()]
+    return found, leanings, int(manifest["screening"]["dropped"])
+
+
+def figures(
+    true: set[Key], given: set[Key], n_others: int, found: Sequence[Suspect], whole: set[str]
+) -> Iterator[str]:
+    """Precision and recall of suspected labels by kind of flip, and what chance would give; `n_others` is the
+    number of turns and codes without a label."""
+    for name, flips, n in (
+        ("false error", given - true, len(given)),
+        ("missed error", true - given, n_others),
+    ):
+        held = [
+            each
+            for each in found
+            if each.why == "label" and ((each.given or 0) > 0.5) == (name == "false error")
+        ]
+        wanted = {_spot(key, whole) for key in flips}
+        right = {spot for each in held if (spot := (each.dialogue_id, each.turn, each.code)) in wanted}
+        yield (
+            f"{name}: {len(flips)} flipped, {len(held)} suspected, {len(right)} of them flipped: precision "
+            f"{len(right) / max(1, len(held)):.3f} (chance {len(flips) / max(1, n):.4f}), "
+            f"recall {len(right) / max(1, len(wanted)):.3f}"
+        )
+
+
+def _spot(key: Key, whole: set[str]) -> tuple[str, int | None, str]:
+    return (key[0], None if key[2] in whole else key[1], key[2])
+
+
+def _sample(folder: Path, n_sources: int) -> list[Example]:
+    examples = list(read_examples(folder / "train.jsonl"))
+    sources = sorted({source_of(each) for each in examples})
+    wanted = set(Random(0).sample(sources, min(n_sources, len(sources))))
+    return [each for each in examples if source_of(each) in wanted]
+
+
+def _loudest(leanings: Sequence[dict[str, Any]], code: str) -> str:
+    own = next((row["deviation"] for row in leanings if (row["labeler"], row["code"]) == ("w0", code)), None)
+    others = [abs(row["deviation"]) for row in leanings if (row["labeler"], row["code"]) != ("w0", code)]
+    return f"deviation of the labeler {own}, of the loudest other {max(others, default=0.0)}"
+
+
+def main() -> None:
+    """Measure on the folder that the first argument names."""
+    examples = _sample(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 4000)
+    true = keys(examples)
+    whole = {name for name, code in load_taxonomy().codes.items() if code.scope == "dialogue"}
+    attacks = [(f"{rate:.0%} at random", "", flipped(examples, rate, Random(1))) for rate in RATES]
+    attacks += [(f"w0 never finds {code}", code, aimed(examples, code)) for code in AIMED]
+    n_turns = sum(len(judged_turns(each.dialogue)) for each in examples)
+    n_codes = len({code for _, _, code in true})
+    for name, code, attacked in attacks:
+        with tempfile.TemporaryDirectory() as folder:
+            found, leanings, dropped = screened(attacked, Path(folder))
+        given = keys(attacked)
+        print(f"{name}: {len(examples)} dialogues, {len(given)} labels, {dropped} dialogues left out")
+        for line in figures(true, given, n_turns * n_codes - len(given), found, whole):
+            print(f"  {line}")
+        print(f"  {_loudest(leanings, code)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Search over the options of a stage of learning."""

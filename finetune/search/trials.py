@@ -1,0 +1,95 @@
+"""Trials in Optuna's database: chosen one after another, cut off, taken up again.
+
+Runs nothing and knows no stage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from detector.artifacts import fingerprint
+from detector.errors import ConfigError, OutputRefused
+
+if TYPE_CHECKING:
+    from optuna import Study
+    from optuna.distributions import BaseDistribution
+
+Chosen = dict[str, Any]
+"""Option and value."""
+Ended = tuple[int, Chosen, float | None]
+"""Number, choice and value."""
+
+
+@contextmanager
+def opened(path: Path, told: Mapping[str, Any]) -> Iterator[Study]:
+    """The study of a file, made or taken up. `told` is all that makes it this search.
+
+    Raises:
+        OutputRefused: E_OTHER_JOB, it is of another job.
+        ConfigError: E_EXTRA, Optuna is not installed.
+    """
+    try:
+        import optuna
+    except ImportError:
+        raise ConfigError("E_EXTRA", "searching needs Optuna: pip install 'dialint[train]'") from None
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    storage = optuna.storages.RDBStorage(f"sqlite:///{path.resolve()}")
+    try:
+        study = optuna.create_study(
+            storage=storage,
+            study_name="search",
+            direction="maximize" if told["direction"] == "maximise" else "minimize",
+            load_if_exists=True,
+        )
+        job = fingerprint(told)
+        if study.user_attrs.get("job", job) != job:
+            raise OutputRefused("E_OTHER_JOB", f"{path}: a search with other options; name another folder")
+        study.set_user_attr("job", job)
+        yield study
+    finally:
+        storage.remove_session()
+        storage.engine.dispose()
+
+
+def next_trial(
+    study: Study, space: Mapping[str, BaseDistribution], at_most: int, seed: int
+) -> tuple[int, Chosen] | None:
+    """The trial that was cut off, else a new one, none after `at_most`: its number and what is chosen.
+
+    The seed of each choice follows from how many came before, so that a search that was killed chooses what
+    it would have chosen.
+    """
+    from optuna.samplers import TPESampler
+    from optuna.trial import TrialState
+
+    begun = 0
+    for known in study.get_trials(deepcopy=False):
+        whole = known.params.keys() == space.keys()
+        if known.state == TrialState.RUNNING and whole:
+            return known.number, dict(known.params)
+        if known.state == TrialState.RUNNING:
+            study.tell(known.number, state=TrialState.FAIL)  # killed while it was being chosen: never was
+        begun += whole
+    if begun >= at_most:
+        return None
+    study.sampler = TPESampler(seed=(seed * 1_000_003 + begun) % 2**32)
+    trial = study.ask(dict(space))
+    return trial.number, dict(trial.params)
+
+
+def tell(study: Study, number: int, value: float | None) -> None:
+    """A trial has ended, without a number if it is none."""
+    from optuna.trial import TrialState
+
+    study.tell(number, value, TrialState.FAIL if value is None else TrialState.COMPLETE)
+
+
+def ended(study: Study, space: Mapping[str, BaseDistribution]) -> Iterator[Ended]:
+    """The trials that were run, in order; none has a value if it did not end with a number."""
+    for known in study.get_trials(deepcopy=False):
+        if known.params.keys() == space.keys():
+            yield known.number, dict(known.params), known.values[0] if known.values else None
