@@ -24,7 +24,7 @@ from detector.errors import ConfigError, DialogueFailed, OutputRefused
 from detector.masking import mask_dialogue
 from detector.pipeline import ReleaseDetector, load_detector
 from detector.records import Example, Verdict
-from detector.release import SCALE, WEIGHTS, Base, ReleaseInfo, seal
+from detector.release import WEIGHTS, Base, ReleaseInfo, seal
 from detector.render import RenderConfig
 from detector.scanner import Array, Scanner
 from detector.taxonomy import load as load_taxonomy
@@ -57,6 +57,8 @@ class PackConfig:
     """Where the base came from."""
     base_licence: str = "Apache-2.0"
     """Licence of the base model."""
+    weights: Literal["bf16", "int8", "nf4"] = "bf16"
+    """How the backbone's matrices are stored: 16, 8 or 4 bits a weight. Token embeddings are always int8."""
     per_100: float = 0.15
     """False accusations on 100 clean turns that no single code may pass."""
     per_100_dialogues: float = 0.5
@@ -89,7 +91,7 @@ def _make(config: PackConfig, folder: Path) -> None:
         raise ConfigError("E_EXAMPLE", f"{config.examples}: not the examples {config.scanner} was trained on")
     for name in ("config.json", "tokenizer.json"):
         shutil.copyfile(config.scanner / name, folder / name)
-    _compress(config.scanner / WEIGHTS, folder / WEIGHTS, training["base_sha256"])
+    _compress(config, folder / WEIGHTS, training["base_sha256"])
     info = _bare(config, training)
     seal(folder, info)
     detector = load_detector(DetectorConfig(release=folder), unfinished=True)
@@ -135,19 +137,15 @@ def _only(info: ReleaseInfo, result: tuple[Example, Verdict]) -> tuple[Example, 
     return example, verdict.model_copy(update=kept)
 
 
-def _compress(source: Path, target: Path, base_sha256: str) -> None:
-    """Embedding matrices as int8 with a scale for each row, backbone in bf16, heads in fp32."""
-    import torch
+def _compress(config: PackConfig, target: Path, base_sha256: str) -> None:
+    """The scanner's weights in the form that is served."""
     from safetensors.torch import load_file, save_file
 
-    packed: dict[str, torch.Tensor] = {}
-    for name, tensor in load_file(source).items():
-        if "word_embeddings" in name or "embed_tokens" in name:
-            scale = tensor.abs().amax(dim=1).clamp_min(1e-8) / 127
-            packed[name] = (tensor / scale[:, None]).round().to(torch.int8)
-            packed[name + SCALE] = scale
-        else:
-            packed[name] = tensor.to(torch.bfloat16) if name.startswith("backbone.") else tensor
+    from detector.engines.stored import stored
+
+    packed = {}
+    for name, weight in load_file(config.scanner / WEIGHTS).items():
+        packed |= stored(name, weight, config.weights)
     save_file(packed, target, metadata={"base_sha256": base_sha256})  # one entry: several have no fixed order
 
 
@@ -167,7 +165,8 @@ def _bare(config: PackConfig, training: dict[str, Any]) -> ReleaseInfo:
         dialogue_codes=tuple(c for c in training["codes"] if taxonomy.codes[c].scope == "dialogue"),
         codes={},
         render=RenderConfig.model_validate(training["render"]),
-        training={k: training[k] for k in ("examples", "config", "seconds", "versions")},
+        training={k: training[k] for k in ("examples", "config", "seconds", "versions")}
+        | {"weights": config.weights},
         report={},
     )
 

@@ -14,6 +14,7 @@ from transformers.initialization import no_init_weights
 from detector.engines import packed
 from detector.engines.faithful import BROKEN, refuse_unfaithful
 from detector.engines.scan_model import EVIDENCE_WEIGHT, ScanModel, backbone_from_config
+from detector.engines.stored import restored
 from detector.errors import ConfigError, ReleaseRefused
 from detector.release import SCALE, Release
 from detector.render import Rendered, tokenizer_of
@@ -153,7 +154,7 @@ def load(release: Release, precision: Precision, row_tokens: int, device: str) -
     """
     _device(device)
     shapes = _shapes(release)
-    tensors = {name: _tensor(release, name) for name in release.tensors if not name.endswith(SCALE)}
+    tensors = {name: restored(release, name) for name in release.tensors if not name.endswith(SCALE)}
     for name in sorted(shapes.keys() | tensors.keys()):
         if name not in tensors or name not in shapes or tensors[name].shape != shapes[name]:
             raise ReleaseRefused(
@@ -194,22 +195,3 @@ def _empty(release: Release) -> ScanModel:
     backbone = backbone_from_config(release.config)
     evidence = EVIDENCE_WEIGHT in release.tensors
     return ScanModel(backbone, len(info.head_codes), info.render.history, evidence)
-
-
-_TYPES = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "I8": torch.int8}
-
-
-def _tensor(release: Release, name: str) -> torch.Tensor:
-    """One tensor in fp32; int8 rows are multiplied by their scale."""
-    kind, shape, data = release.tensors[name]
-    if kind not in _TYPES:
-        raise ReleaseRefused("E_RELEASE", f"{release.folder}: {name} has the type {kind}")
-    tensor = torch.frombuffer(bytearray(data), dtype=_TYPES[kind]).reshape(shape).float()
-    if kind == "I8":
-        if name + SCALE not in release.tensors:
-            raise ReleaseRefused("E_RELEASE", f"{release.folder}: {name} has no scale")
-        scale = _tensor(release, name + SCALE)
-        if scale.shape != tensor.shape[:1]:
-            raise ReleaseRefused("E_RELEASE", f"{release.folder}: {name} has not one scale a row")
-        tensor = tensor * scale[:, None]
-    return tensor
