@@ -40,6 +40,8 @@ train = App(name="train", help="Fine-tune models.")
 train.command("finetune.scan:scan", name="scan", help="Fine-tune a scanner on labelled examples.")
 train.command("finetune.pretrain:pretrain", name="pretrain", help="Pre-train a decoder on dialogues.")
 train.command("finetune.average:average", name="average", help="Average scanners of the same base.")
+train.command("finetune.distill:distill", name="distill", help="Teach a small scanner what a large one says.")
+train.command("finetune.prune:prune", name="prune", help="Take out a scanner's least useful heads or layers.")
 train.command("finetune.pack:pack", name="pack", help="Make a release of a trained scanner.")
 app.command(train)
 

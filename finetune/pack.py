@@ -35,6 +35,8 @@ from finetune.card import model_card
 from finetune.examples import examples_id
 
 CHECK_OF = {"M2": "unfilled_placeholder", "M3": "same_text_again"}
+TOLD = ("examples", "config", "seconds", "versions", "teacher", "dialogues", "pruned_from")
+"""What a release says of its training."""
 REPORTED = ("test_seen", "test_unseen", "test_domain", "clean_star", "clean_multiwoz")
 
 
@@ -44,7 +46,7 @@ class PackConfig:
     """What becomes a release, and what it must keep."""
 
     scanner: Path
-    """Folder of `dialint train scan`."""
+    """Folder of a trained scanner, also a distilled or pruned one."""
     examples: Path
     """Folder of `dialint data inject`, the one it was trained on."""
     out: Path
@@ -87,7 +89,7 @@ def pack(config: PackConfig) -> None:
 def _make(config: PackConfig, folder: Path) -> None:
     """Everything of a release in `folder`, sealed last."""
     training = read_manifest(config.scanner / "training.json")
-    if training["examples"] != examples_id(config.examples):
+    if training["examples"] not in (None, examples_id(config.examples)):  # None: nothing labelled taught it
         raise ConfigError("E_EXAMPLE", f"{config.examples}: not the examples {config.scanner} was trained on")
     for name in ("config.json", "tokenizer.json"):
         shutil.copyfile(config.scanner / name, folder / name)
@@ -165,8 +167,7 @@ def _bare(config: PackConfig, training: dict[str, Any]) -> ReleaseInfo:
         dialogue_codes=tuple(c for c in training["codes"] if taxonomy.codes[c].scope == "dialogue"),
         codes={},
         render=RenderConfig.model_validate(training["render"]),
-        training={k: training[k] for k in ("examples", "config", "seconds", "versions")}
-        | {"weights": config.weights},
+        training={k: training[k] for k in TOLD if k in training} | {"weights": config.weights},
         report={},
     )
 
