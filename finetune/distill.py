@@ -153,7 +153,8 @@ def _people(config: DistillConfig) -> tuple[Teacher, Trained]:
         student = anew(student, config.running.seed)
     model = student.model.requires_grad_(True).to(device_of(config.running.device))
     if config.running.gradient_checkpointing:
-        model.backbone.gradient_checkpointing_enable()  # type: ignore[no-untyped-call]
+        renamed = getattr(model.backbone, "activation_checkpointing_enable", None)  # transformers from 5.2x on
+        (renamed or model.backbone.gradient_checkpointing_enable)()
     return teacher, replace(student, model=model)
 
 

@@ -145,7 +145,7 @@ def _compress(config: PackConfig, target: Path, base_sha256: str) -> None:
 
     from detector.engines.stored import stored
 
-    packed = {}
+    packed: dict[str, Any] = {}
     for name, weight in load_file(config.scanner / WEIGHTS).items():
         packed |= stored(name, weight, config.weights)
     save_file(packed, target, metadata={"base_sha256": base_sha256})  # one entry: several have no fixed order

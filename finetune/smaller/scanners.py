@@ -103,8 +103,14 @@ def _of_training(folder: Path) -> Trained:
 
 
 def dialogue_codes_of(codes: tuple[str, ...]) -> tuple[str, ...]:
-    """Those that are read at a dialogue's end."""
+    """Those that are read at a dialogue's end.
+
+    Raises:
+        ConfigError: E_CODE, the taxonomy has not all of them.
+    """
     known = load_taxonomy().codes
+    if not known.keys() >= set(codes):
+        raise ConfigError("E_CODE", f"codes that the taxonomy has not: {sorted(set(codes) - known.keys())}")
     return tuple(code for code in codes if known[code].scope == "dialogue")
 
 

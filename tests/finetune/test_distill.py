@@ -26,6 +26,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 
 from detector.artifacts import described, read_manifest, write_manifest
 from detector.detectors import DetectorConfig
+from detector.engines.heads import HEADS
 from detector.engines.scan_model import backbone_from_config
 from detector.errors import ConfigError, DialintError, InputRefused, OutputRefused
 from detector.pipeline import load_detector
@@ -33,13 +34,14 @@ from detector.records import Dialogue, Example, Label, Turn
 from detector.release import Release
 from detector.render import Rendered, Renderer, Slot
 from detector.scanner import TurnScores
+from finetune.average import AverageConfig, average
 from finetune.distill import DistillConfig, distill
 from finetune.pack import PackConfig, pack
 from finetune.smaller import loop
 from finetune.smaller.alignment import soft_targets
-from finetune.smaller.cuts import spread
+from finetune.smaller.cuts import drop_heads, spread
 from finetune.smaller.lessons import lesson_of
-from finetune.smaller.scanners import read_scanner
+from finetune.smaller.scanners import read_scanner, with_backbone, write_scanner
 from finetune.smaller.soft_loss import soft_loss
 from finetune.smaller.students import anew
 from finetune.smaller.teachers import ScannerTeacher, read_answers
@@ -81,6 +83,16 @@ def teacher(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return log_of(tmp_path_factory.mktemp("log") / "log.jsonl", [dialogue(i) for i in range(60)])
+
+
+def pruned(teacher: Path, folder: Path, config: DistillConfig) -> Path:
+    """The teacher without its first head, as `dialint train prune` would leave it."""
+    whole = read_scanner(teacher)
+    shape, weights = drop_heads(whole.shape, whole.backbone(), {(0, 0)})
+    folder.mkdir()
+    smaller = replace(whole, shape=shape, model=with_backbone(whole.model, shape, weights))
+    write_scanner(folder, smaller, config, {"seconds": 1, "versions": {}})
+    return folder
 
 
 def backbone(folder: Path, words: list[str], **pattern: str) -> Path:
@@ -260,6 +272,39 @@ def test_random_weights_are_those_of_the_seed(config: DistillConfig, base: Path)
     )
     assert all(torch.equal(mine[name], same[name]) for name in mine)
     assert not torch.equal(mine["turn_head.weight"], theirs["turn_head.weight"])
+
+
+def test_a_pruned_scanner_recovers(config: DistillConfig, tmp_path: Path) -> None:
+    base = pruned(config.teacher, tmp_path / "pruned", config)
+    distill(replace(config, base=base, layers=None))
+    student = read_scanner(config.out)
+    assert student.shape[HEADS] == [3, 4]
+    before = load_file(base / "model.safetensors")
+    assert any(not torch.equal(before[name], weight) for name, weight in student.model.state_dict().items())
+    assert alike(config.teacher, config.out) > 0.9
+    judge = answers(
+        tmp_path / "a.jsonl", [{"dialogue_id": "d1", "turn": 1, "code": "T1", "probability": 0.5}]
+    )
+    with pytest.raises(ConfigError, match="other codes"):
+        distill(replace(config, teacher=judge, base=base, layers=None, out=tmp_path / "none"))
+
+
+def test_scanners_of_other_shapes_are_not_averaged(config: DistillConfig, tmp_path: Path) -> None:
+    distill(replace(config, layers=2, epochs=0.01))
+    other = pruned(config.teacher, tmp_path / "pruned", config)
+    with pytest.raises(ConfigError, match="another shape"):
+        average(config.out, other, config=AverageConfig(tmp_path / "mean"))
+
+
+def test_activations_computed_twice_change_nothing(config: DistillConfig) -> None:
+    distill(replace(config, epochs=0.3))
+    again = replace(config.running, gradient_checkpointing=True)
+    distill(replace(config, epochs=0.3, out=config.out.with_name("again"), running=again))
+    mine, theirs = (
+        load_file(config.out.with_name(name) / "model.safetensors") for name in ("student", "again")
+    )
+    for name in mine:
+        torch.testing.assert_close(mine[name], theirs[name])
 
 
 def answers(path: Path, lines: list[dict[str, object]]) -> Path:
