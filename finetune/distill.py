@@ -153,7 +153,9 @@ def _people(config: DistillConfig) -> tuple[Teacher, Trained]:
         student = anew(student, config.running.seed)
     model = student.model.requires_grad_(True).to(device_of(config.running.device))
     if config.running.gradient_checkpointing:
-        renamed = getattr(model.backbone, "activation_checkpointing_enable", None)  # transformers from 5.2x on
+        renamed = getattr(
+            model.backbone, "activation_checkpointing_enable", None
+        )  # transformers from 5.2x on
         (renamed or model.backbone.gradient_checkpointing_enable)()
     return teacher, replace(student, model=model)
 
@@ -175,15 +177,21 @@ def _run(config: DistillConfig, teacher: Teacher, student: Trained) -> Distillat
     job = job_of(config, lesson.logs, teacher.sha256, student.sha256, beside)
     told = f"{len(lesson.dialogues)} dialogues to learn, {sum(lesson.sizes)} tokens"
     print(f"{told}, and {len(lesson.labelled)} labelled windows", flush=True)
-    return Distillation(config, student, teacher, renderer, precision, lesson, job)
+    run = Distillation(config, student, teacher, renderer, precision, lesson, job)
+    if not run.steps():
+        raise ConfigError("E_OPTION", "--tokens or --epochs leaves nothing to learn from")
+    return run
 
 
 def _estimate(run: Distillation) -> None:
     """Say what it would take; a few steps are computed and thrown away."""
+    from finetune.smaller.loop import labelled_rows
+
     steps = run.steps()
+    beside = labelled_rows(run.lesson.labelled, run.config.running.seed, run.config.row_tokens)
     started = time.monotonic()
     for row in steps[:TIMED_STEPS]:
-        run.loss(row, ()).backward()  # type: ignore[no-untyped-call]
+        run.loss(row, beside[0] if beside else ()).backward()  # type: ignore[no-untyped-call]
     seconds = (time.monotonic() - started) / len(steps[:TIMED_STEPS]) * len(steps)
     n = sum(weight.numel() for weight in run.student.model.parameters())
     print(f"{n:,} parameters, {16 * n / 1e6:,.0f} MB for weights, gradients and moments, beside activations")

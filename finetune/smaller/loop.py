@@ -14,11 +14,11 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from detector.errors import ConfigError
 from detector.records import JUDGED_ROLES, Dialogue
 from finetune.examples import Target
 from finetune.metrics_log import MetricsLog
@@ -27,8 +27,8 @@ from finetune.smaller.alignment import soft_targets
 from finetune.smaller.lessons import Lesson
 from finetune.smaller.scanners import Trained
 from finetune.smaller.soft_loss import mean_loss, soft_loss
+from finetune.smaller.states import resume, save
 from finetune.smaller.teachers import Teacher
-from finetune.training import checkpoints
 
 if TYPE_CHECKING:
     import torch
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from detector.render import Renderer
     from finetune.distill import DistillConfig
 
-STATE = "state.pt"
 LOG_STEPS = 10
 
 
@@ -131,7 +130,11 @@ def labelled_rows(labelled: Sequence[Target], seed: int, row_tokens: int) -> lis
 
 
 def distill_steps(run: Distillation) -> dict[str, Any] | None:
-    """Teach the student from its last checkpoint to the end: its figures, or None if a signal stopped it."""
+    """Teach the student from its last checkpoint to the end: its figures, or None if a signal stopped it.
+
+    Raises:
+        ConfigError: E_DIVERGED, the loss became no number.
+    """
     import torch
 
     config, model = run.config, run.student.model
@@ -139,26 +142,28 @@ def distill_steps(run: Distillation) -> dict[str, Any] | None:
     optimizer = _optimizer(config, model)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, _warm_then_cosine(len(steps)))
     parts = {"model": model, "optimizer": optimizer, "schedule": schedule}
-    first, log_bytes = _resumed(config.out, run.job, parts)
+    first, log_bytes = resume(config.out, run.job, parts)
     labelled = labelled_rows(run.lesson.labelled, config.running.seed, config.row_tokens)
     saved = time.monotonic()
     with _heard() as told, MetricsLog(config.out, log_bytes) as log, Progress(len(steps), first) as progress:
         for step in range(first, len(steps)):
             model.train()
             loss = run.loss(steps[step], labelled[step % len(labelled)] if labelled else ())
+            cost = float(loss.detach())
+            if not math.isfinite(cost):
+                raise ConfigError("E_DIVERGED", f"step {step}: the loss became no number; lower the rates")
             loss.backward()  # type: ignore[no-untyped-call]
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
             schedule.step()
             optimizer.zero_grad()
             size = sum(run.lesson.sizes[place] for _, place in steps[step])
-            progress.advance(size, f"loss {float(loss.detach()):.3f}")
+            progress.advance(size, f"loss {cost:.3f}")
             if step % LOG_STEPS == 0:
-                entry = {"step": step, "of": len(steps), "loss": float(loss.detach())}
-                log.write({**entry, "tokens_s": progress.tokens_s})
+                log.write({"step": step, "of": len(steps), "loss": cost, "tokens_s": progress.tokens_s})
             if told or _due(config, step + 1, saved):
                 saved = time.monotonic()
-                _checkpoint(config.out, run.job, step + 1, log.size, parts)
+                save(config.out, run.job, step + 1, log.size, parts)
             if told and step + 1 < len(steps):
                 return None
         figures = {"heldout_loss": _heldout(run)}
@@ -221,31 +226,3 @@ def _warm_then_cosine(steps: int) -> Any:
         return 0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * (step - warm) / max(1, steps - warm)))
 
     return rate
-
-
-def _checkpoint(out: Path, job: str, step: int, log_bytes: int, parts: dict[str, Any]) -> None:
-    import torch
-
-    from detector.artifacts import disk_errors
-
-    folder = out / f"checkpoint-{step}"
-    with disk_errors(folder):
-        folder.mkdir(exist_ok=True)
-        states = {name: part.state_dict() for name, part in parts.items()}
-        torch.save({"step": step, **states}, folder / STATE)
-    checkpoints.seal(folder, job, log_bytes)
-    checkpoints.keep_only(out, folder)
-
-
-def _resumed(out: Path, job: str, parts: dict[str, Any]) -> tuple[int, int]:
-    """Brings `parts` back to the newest checkpoint: its step, and the bytes of the log so far."""
-    import torch
-
-    found = checkpoints.newest(out, job)
-    if found is None:
-        return 0, 0
-    folder, log_bytes = found
-    state = torch.load(folder / STATE, weights_only=True, map_location="cpu")
-    for name, part in parts.items():
-        part.load_state_dict(state[name])
-    return int(state["step"]), log_bytes

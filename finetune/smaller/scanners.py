@@ -68,6 +68,15 @@ def read_scanner(folder: Path) -> Trained:
     return _of_release(folder) if (folder / MANIFEST).exists() else _of_training(folder)
 
 
+def is_scanner(folder: Path) -> bool:
+    """Whether a training left a scanner there; pre-training leaves a ``training.json`` too."""
+    try:
+        told = json.loads((folder / TRAINING).read_text())
+    except (OSError, ValueError):
+        return False
+    return isinstance(told, dict) and told.get("kind") == "scanner"
+
+
 def _of_release(folder: Path) -> Trained:
     from detector.engines import local
 
@@ -85,7 +94,7 @@ def _of_training(folder: Path) -> Trained:
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
-    if not (folder / TRAINING).is_file():
+    if not is_scanner(folder):
         raise ConfigError("E_SCANNER", f"{folder}: neither a release nor the folder of a trained scanner")
     told = read_manifest(folder / TRAINING)
     try:

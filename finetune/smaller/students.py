@@ -10,10 +10,16 @@ from typing import TYPE_CHECKING
 from detector.artifacts import sha256_file
 from detector.errors import ConfigError
 from detector.release import WEIGHTS
-from finetune.average import TRAINING
 from finetune.scan import render_of
 from finetune.smaller.cuts import Shape, Weights, keep_layers, spread
-from finetune.smaller.scanners import BACKBONE, Trained, dialogue_codes_of, read_scanner, with_backbone
+from finetune.smaller.scanners import (
+    BACKBONE,
+    Trained,
+    dialogue_codes_of,
+    is_scanner,
+    read_scanner,
+    with_backbone,
+)
 
 if TYPE_CHECKING:
     from detector.engines.scan_model import ScanModel
@@ -37,7 +43,7 @@ def student_of(
     Raises:
         ConfigError: nothing to start from, a base that does not load, or a scanner of other codes.
     """
-    if base is not None and not (base / TRAINING).exists():
+    if base is not None and not is_scanner(base):
         student = _of_backbone(base, codes, context_tokens)
     elif base is not None:
         student = read_scanner(base)

@@ -112,6 +112,7 @@ def backbone(folder: Path, words: list[str], **pattern: str) -> Path:
         "hidden_dropout_prob": 0.1,
     }
     (folder / "config.json").write_text(json.dumps(shape))
+    (folder / "training.json").write_text('{"kind": "decoder"}')  # as pre-training leaves it
     torch.manual_seed(1)
     save_file(backbone_from_config(shape).state_dict(), folder / "model.safetensors")
     return folder
@@ -235,7 +236,7 @@ def alike(teacher: Path, student: Path) -> float:
 
 def test_a_smaller_student_learns_to_speak_like_its_teacher(config: DistillConfig) -> None:
     taught = replace(config, epochs=9, from_scratch=True)
-    distill(replace(taught, out=config.out.with_name("new"), epochs=0.01))
+    distill(replace(taught, out=config.out.with_name("new"), epochs=0.02))
     distill(taught)
     assert alike(config.teacher, config.out) > 0.8
     assert abs(alike(config.teacher, config.out.with_name("new"))) < 0.5
@@ -252,7 +253,7 @@ def test_a_smaller_student_learns_to_speak_like_its_teacher(config: DistillConfi
 
 def test_a_student_of_other_tokens_learns_too(config: DistillConfig, letters: Path) -> None:
     other = replace(config, base=letters, layers=None, context_tokens=120, epochs=3, prefix_share=0.0)
-    distill(replace(other, out=config.out.with_name("new"), epochs=0.01))
+    distill(replace(other, out=config.out.with_name("new"), epochs=0.02))
     distill(other)
     assert last(config.out)["heldout_loss"] < last(config.out.with_name("new"))["heldout_loss"]
     assert alike(config.teacher, config.out) > 0.1
@@ -262,7 +263,7 @@ def test_a_student_of_other_tokens_learns_too(config: DistillConfig, letters: Pa
 
 
 def test_random_weights_are_those_of_the_seed(config: DistillConfig, base: Path) -> None:
-    scratch = replace(config, base=base, layers=1, from_scratch=True, epochs=0.01, context_tokens=120)
+    scratch = replace(config, base=base, layers=1, from_scratch=True, epochs=0.02, context_tokens=120)
     distill(scratch)
     distill(replace(scratch, out=config.out.with_name("same")))
     other = replace(scratch, out=config.out.with_name("other"), running=replace(config.running, seed=2))
@@ -290,7 +291,7 @@ def test_a_pruned_scanner_recovers(config: DistillConfig, tmp_path: Path) -> Non
 
 
 def test_scanners_of_other_shapes_are_not_averaged(config: DistillConfig, tmp_path: Path) -> None:
-    distill(replace(config, layers=2, epochs=0.01))
+    distill(replace(config, layers=2, epochs=0.02))
     other = pruned(config.teacher, tmp_path / "pruned", config)
     with pytest.raises(ConfigError, match="another shape"):
         average(config.out, other, config=AverageConfig(tmp_path / "mean"))
@@ -390,6 +391,8 @@ def test_what_cannot_be_is_refused_before_any_work(config: DistillConfig, base: 
         distill(replace(config, layers=3))
     with pytest.raises(ConfigError, match="--temperature"):
         distill(replace(config, temperature=0))
+    with pytest.raises(ConfigError, match="leaves nothing to learn"):
+        distill(replace(config, tokens=5))
     with pytest.raises(ConfigError, match="no such file"):
         distill(replace(config, teacher=tmp_path / "nothing"))
     with pytest.raises(ConfigError, match="neither a release nor"):
@@ -555,6 +558,15 @@ def test_half_a_checkpoint_does_not_count(quick: DistillConfig, monkeypatch: pyt
     distill(again)
     mine, theirs = load_file(quick.out / "model.safetensors"), load_file(again.out / "model.safetensors")
     assert all(torch.equal(mine[name], theirs[name]) for name in mine)
+
+
+def test_a_loss_that_is_no_number_ends_the_run(
+    config: DistillConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "soft_loss", lambda *_: torch.tensor(float("nan"), requires_grad=True))
+    with pytest.raises(ConfigError, match="no number"):
+        distill(config)
+    assert not (config.out / "training.json").exists()
 
 
 def test_sigterm_saves_and_says_how_to_go_on(
