@@ -1,7 +1,7 @@
 """A release on disk: a folder whose every byte is vouched for before any of it is loaded.
 
 `MANIFEST.json` names each file with its sha256; `release.json` says what the release is and may claim;
-weights are safetensors only. Matrices may be stored as int8 with one scale a row. No remote code.
+weights are safetensors only (`detector/engines/stored.py` says in which forms). No remote code.
 """
 
 from __future__ import annotations

@@ -52,6 +52,8 @@ def average(*scanners: Path, config: Annotated[AverageConfig, Parameter(name="*"
         other = [name for name in SAME if training[name] != told[0][name]]
         if other:
             raise ConfigError("E_OTHER_BASE", f"{folder}: another {', '.join(other)} than {scanners[0]}")
+    if len({sha256_file(folder / "config.json") for folder in scanners}) > 1:
+        raise ConfigError("E_OTHER_BASE", f"{scanners[0]}: of another shape than the others; was one pruned?")
     with disk_errors(config.out):
         config.out.mkdir(parents=True, exist_ok=True)
     _write_mean([folder / WEIGHTS for folder in scanners], config.out / WEIGHTS)

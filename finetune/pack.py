@@ -24,7 +24,7 @@ from detector.errors import ConfigError, DialogueFailed, OutputRefused
 from detector.masking import mask_dialogue
 from detector.pipeline import ReleaseDetector, load_detector
 from detector.records import Example, Verdict
-from detector.release import SCALE, WEIGHTS, Base, ReleaseInfo, seal
+from detector.release import WEIGHTS, Base, ReleaseInfo, seal
 from detector.render import RenderConfig
 from detector.scanner import Array, Scanner
 from detector.taxonomy import load as load_taxonomy
@@ -35,6 +35,8 @@ from finetune.card import model_card
 from finetune.examples import examples_id
 
 CHECK_OF = {"M2": "unfilled_placeholder", "M3": "same_text_again"}
+TOLD = ("examples", "config", "seconds", "versions", "teacher", "dialogues", "pruned_from")
+"""What a release says of its training."""
 REPORTED = ("test_seen", "test_unseen", "test_domain", "clean_star", "clean_multiwoz")
 
 
@@ -44,7 +46,7 @@ class PackConfig:
     """What becomes a release, and what it must keep."""
 
     scanner: Path
-    """Folder of `dialint train scan`."""
+    """Folder of a trained scanner, also a distilled or pruned one."""
     examples: Path
     """Folder of `dialint data inject`, the one it was trained on."""
     out: Path
@@ -57,6 +59,8 @@ class PackConfig:
     """Where the base came from."""
     base_licence: str = "Apache-2.0"
     """Licence of the base model."""
+    weights: Literal["bf16", "int8", "nf4"] = "bf16"
+    """How the backbone's matrices are stored: 16, 8 or 4 bits a weight. Token embeddings are always int8."""
     per_100: float = 0.15
     """False accusations on 100 clean turns that no single code may pass."""
     per_100_dialogues: float = 0.5
@@ -85,11 +89,11 @@ def pack(config: PackConfig) -> None:
 def _make(config: PackConfig, folder: Path) -> None:
     """Everything of a release in `folder`, sealed last."""
     training = read_manifest(config.scanner / "training.json")
-    if training["examples"] != examples_id(config.examples):
+    if training["examples"] not in (None, examples_id(config.examples)):  # None: nothing labelled taught it
         raise ConfigError("E_EXAMPLE", f"{config.examples}: not the examples {config.scanner} was trained on")
     for name in ("config.json", "tokenizer.json"):
         shutil.copyfile(config.scanner / name, folder / name)
-    _compress(config.scanner / WEIGHTS, folder / WEIGHTS, training["base_sha256"])
+    _compress(config, folder / WEIGHTS, training["base_sha256"])
     info = _bare(config, training)
     seal(folder, info)
     detector = load_detector(DetectorConfig(release=folder), unfinished=True)
@@ -135,19 +139,15 @@ def _only(info: ReleaseInfo, result: tuple[Example, Verdict]) -> tuple[Example, 
     return example, verdict.model_copy(update=kept)
 
 
-def _compress(source: Path, target: Path, base_sha256: str) -> None:
-    """Embedding matrices as int8 with a scale for each row, backbone in bf16, heads in fp32."""
-    import torch
+def _compress(config: PackConfig, target: Path, base_sha256: str) -> None:
+    """The scanner's weights in the form that is served."""
     from safetensors.torch import load_file, save_file
 
-    packed: dict[str, torch.Tensor] = {}
-    for name, tensor in load_file(source).items():
-        if "word_embeddings" in name or "embed_tokens" in name:
-            scale = tensor.abs().amax(dim=1).clamp_min(1e-8) / 127
-            packed[name] = (tensor / scale[:, None]).round().to(torch.int8)
-            packed[name + SCALE] = scale
-        else:
-            packed[name] = tensor.to(torch.bfloat16) if name.startswith("backbone.") else tensor
+    from detector.engines.stored import stored
+
+    packed: dict[str, Any] = {}
+    for name, weight in load_file(config.scanner / WEIGHTS).items():
+        packed |= stored(name, weight, config.weights)
     save_file(packed, target, metadata={"base_sha256": base_sha256})  # one entry: several have no fixed order
 
 
@@ -167,7 +167,7 @@ def _bare(config: PackConfig, training: dict[str, Any]) -> ReleaseInfo:
         dialogue_codes=tuple(c for c in training["codes"] if taxonomy.codes[c].scope == "dialogue"),
         codes={},
         render=RenderConfig.model_validate(training["render"]),
-        training={k: training[k] for k in ("examples", "config", "seconds", "versions")},
+        training={k: training[k] for k in TOLD if k in training} | {"weights": config.weights},
         report={},
     )
 

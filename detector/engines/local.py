@@ -14,6 +14,7 @@ from transformers.initialization import no_init_weights
 from detector.engines import packed
 from detector.engines.faithful import BROKEN, refuse_unfaithful
 from detector.engines.scan_model import EVIDENCE_WEIGHT, ScanModel, backbone_from_config
+from detector.engines.stored import restored
 from detector.errors import ConfigError, ReleaseRefused
 from detector.release import SCALE, Release
 from detector.render import Rendered, tokenizer_of
@@ -28,8 +29,8 @@ class LocalEngine:
     def __init__(
         self, model: ScanModel, precision: Precision = "auto", row_tokens: int = 4096, device: str = "auto"
     ) -> None:
-        self.device = torch.device(_device(device))
-        self.precision = _precision(precision, self.device)
+        self.device = torch.device(device_of(device))
+        self.precision = precision_of(precision, self.device)
         self.row_tokens = row_tokens
         self.model = model.eval().requires_grad_(False).to(self.device)
         self._shares_prefix = self.model.causal
@@ -121,7 +122,12 @@ def read_heads(
     return results
 
 
-def _device(wanted: str) -> str:
+def device_of(wanted: str) -> str:
+    """The device that `wanted` means here.
+
+    Raises:
+        ConfigError: no such device.
+    """
     if wanted == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
     known = re.fullmatch(r"cpu|cuda(?::([0-9]{1,3}))?", wanted)
@@ -132,7 +138,7 @@ def _device(wanted: str) -> str:
     return wanted
 
 
-def _precision(wanted: Precision, device: torch.device) -> Literal["fp32", "bf16"]:
+def precision_of(wanted: Precision, device: torch.device) -> Literal["fp32", "bf16"]:
     """bf16 where the hardware computes it, fp32 elsewhere. fp32 rows differ by about 1e-6 with their
     neighbours, bf16 rows not at all (measured 2026-11-20 on a CPU with AVX512-BF16)."""
     if wanted != "auto":
@@ -151,9 +157,9 @@ def load(release: Release, precision: Precision, row_tokens: int, device: str) -
             does not compute what the backbone does by itself.
         ConfigError: no such device.
     """
-    _device(device)
+    device_of(device)
     shapes = _shapes(release)
-    tensors = {name: _tensor(release, name) for name in release.tensors if not name.endswith(SCALE)}
+    tensors = {name: restored(release, name) for name in release.tensors if not name.endswith(SCALE)}
     for name in sorted(shapes.keys() | tensors.keys()):
         if name not in tensors or name not in shapes or tensors[name].shape != shapes[name]:
             raise ReleaseRefused(
@@ -194,22 +200,3 @@ def _empty(release: Release) -> ScanModel:
     backbone = backbone_from_config(release.config)
     evidence = EVIDENCE_WEIGHT in release.tensors
     return ScanModel(backbone, len(info.head_codes), info.render.history, evidence)
-
-
-_TYPES = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "I8": torch.int8}
-
-
-def _tensor(release: Release, name: str) -> torch.Tensor:
-    """One tensor in fp32; int8 rows are multiplied by their scale."""
-    kind, shape, data = release.tensors[name]
-    if kind not in _TYPES:
-        raise ReleaseRefused("E_RELEASE", f"{release.folder}: {name} has the type {kind}")
-    tensor = torch.frombuffer(bytearray(data), dtype=_TYPES[kind]).reshape(shape).float()
-    if kind == "I8":
-        if name + SCALE not in release.tensors:
-            raise ReleaseRefused("E_RELEASE", f"{release.folder}: {name} has no scale")
-        scale = _tensor(release, name + SCALE)
-        if scale.shape != tensor.shape[:1]:
-            raise ReleaseRefused("E_RELEASE", f"{release.folder}: {name} has not one scale a row")
-        tensor = tensor * scale[:, None]
-    return tensor

@@ -14,6 +14,7 @@ from torch import nn
 from transformers import AutoConfig, AutoModel, PretrainedConfig, PreTrainedModel
 
 from detector.engines import packed
+from detector.engines.heads import HEADS, shrink
 from detector.history import KINDS
 
 EVIDENCE_WEIGHT = "evidence_weight"
@@ -89,13 +90,15 @@ class ScanModel(nn.Module):
 
 def backbone_from_config(config: dict[str, Any]) -> PreTrainedModel:
     """An uninitialised backbone of the given shape in fp32, with packed attention, whatever type its weights
-    were saved in. Never runs remote code."""
+    were saved in, and heads where some were pruned. Never runs remote code."""
     kind = config["model_type"]
     shape: PretrainedConfig = AutoConfig.for_model(
-        kind, **{k: v for k, v in config.items() if k != "model_type"}
+        kind, **{k: v for k, v in config.items() if k not in ("model_type", HEADS)}
     )
     extra = {"add_pooling_layer": False} if kind in {"bert", "roberta", "xlm-roberta"} else {}
     model: PreTrainedModel = AutoModel.from_config(  # type: ignore[no-untyped-call]
         shape, attn_implementation=packed.NAME, dtype=torch.float32, trust_remote_code=False, **extra
     )
+    if HEADS in config:
+        shrink(model, config[HEADS])
     return model

@@ -1,0 +1,220 @@
+"""Teaches a small scanner what a large one, or a judge, says of dialogues that nobody labelled.
+
+    dialint train distill --teacher build/release --dialogues logs/*.jsonl --layers 3 --out build/small
+    dialint train distill --teacher answers.jsonl --dialogues log.jsonl --base models/minilm --out build/small
+
+The teacher is a release, the folder of a trained scanner, or a file of a judge's answers, one JSON object a
+line: ``{"dialogue_id": "d1", "turn": 3, "code": "C1", "probability": 0.8}``. Logs are whatever is scored too,
+masked in the same way. Writes a folder like that of the scan's training, for `dialint train pack`; a stopped
+run goes on from its last checkpoint. What the student is worth, only an exam says.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from detector.artifacts import disk_errors, sha256_file, versions
+from detector.errors import ConfigError, OutputRefused
+from detector.ingest.config import ReadConfig
+from finetune.average import TRAINING
+from finetune.training.lineage import LIBRARIES, commit, job_of
+from finetune.training.options import Running
+
+if TYPE_CHECKING:
+    from finetune.scan import ScanConfig
+    from finetune.smaller.loop import Distillation
+    from finetune.smaller.scanners import Trained
+    from finetune.smaller.teachers import Teacher
+
+TIMED_STEPS = 3
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class DistillConfig:
+    """What `dialint train distill` needs to know."""
+
+    teacher: Path
+    """A release, the folder of a trained scanner, or a JSONL file of a judge's answers."""
+    dialogues: Annotated[tuple[str, ...], Parameter(consume_multiple=True)]
+    """Logs to learn from; nobody needs to have labelled them."""
+    out: Path
+    """Folder for the student."""
+    base: Path | None = None
+    """What the student starts from: a backbone's folder, or that of a scanner, pruned ones too."""
+    layers: int | None = None
+    """Keep so many layers of the base, evenly spread; without a base, of the teacher itself."""
+    from_scratch: bool = False
+    """Random weights of that shape."""
+    examples: Path | None = None
+    """Examples of `dialint data inject` to learn beside; their exam's dialogues are left out of the logs."""
+    label_weight: float = 1.0
+    """Weight of the examples' labels beside what the teacher says."""
+    temperature: float = 2.0
+    """What logits are divided by before they are compared; higher shows more of what is unlikely."""
+    span_weight: float = 0.5
+    """Weight of the evidence loss beside the turn loss."""
+    prefix_share: float = 0.25
+    """Share of dialogues that are learnt as they stood in the middle."""
+    epochs: float = 1.0
+    """Passes over the dialogues."""
+    tokens: int | None = None
+    """Tokens to learn from, at most, whatever the passes."""
+    row_tokens: int = 4096
+    """Tokens in one training step."""
+    context_tokens: int = 500
+    """Tokens that a new student sees at once; a scanner keeps its own."""
+    learning_rate: float = 2e-4
+    """Peak rate of the backbone."""
+    head_learning_rate: float = 2e-3
+    """Peak rate of the heads."""
+    read: Annotated[ReadConfig, Parameter(name="*")] = field(default_factory=ReadConfig)
+    """How logs are read."""
+    running: Running = field(default_factory=Running)
+    """How it runs."""
+
+    def labels(self) -> ScanConfig:
+        """How labelled examples are learnt beside."""
+        from finetune.scan import ScanConfig
+
+        examples, base = self.examples or Path(), self.base or Path()
+        return ScanConfig(examples, base, self.out, span_weight=self.span_weight)
+
+
+def distill(config: DistillConfig) -> None:
+    """Teach a small scanner what a teacher says of unlabelled dialogues."""
+    import torch
+
+    from detector.engines.faithful import refuse_unfaithful
+
+    _refuse(config)
+    torch.set_num_threads(config.running.threads)
+    started = time.monotonic()
+    teacher, student = _people(config)
+    refuse_unfaithful(student.model, student.render.context_tokens)
+    run = _run(config, teacher, student)
+    if config.running.dry_run:
+        _estimate(run)
+        return
+    with disk_errors(config.out):
+        config.out.mkdir(parents=True, exist_ok=True)
+    from finetune.smaller.loop import distill_steps
+
+    figures = distill_steps(run)
+    if figures is None:
+        print(f"{config.out}: stopped and saved; the same command goes on", file=sys.stderr)
+        return
+    _write(run, figures, time.monotonic() - started)
+
+
+def _refuse(config: DistillConfig) -> None:
+    """
+    Raises:
+        ConfigError: an option out of its range, or something is missing.
+        OutputRefused: `out` holds a scanner already.
+    """
+    if (config.out / TRAINING).exists():
+        raise OutputRefused("E_EXISTS", f"{config.out}: holds a trained scanner already; name another folder")
+    config.running.refuse()
+    above = ("temperature", "epochs", "row_tokens", "context_tokens", "learning_rate", "head_learning_rate")
+    for name in above:
+        if not getattr(config, name) > 0:
+            raise ConfigError("E_OPTION", f"--{name.replace('_', '-')} must be above 0")
+    for name in ("label_weight", "span_weight", "prefix_share"):
+        if not getattr(config, name) >= 0:
+            raise ConfigError("E_OPTION", f"--{name.replace('_', '-')} must not be negative")
+    if not config.teacher.exists():
+        raise ConfigError("E_OPTION", f"--teacher {config.teacher}: there is no such file or folder")
+
+
+def _people(config: DistillConfig) -> tuple[Teacher, Trained]:
+    """Teacher and student, the student on its device."""
+    from detector.engines.local import device_of
+    from finetune.smaller.scanners import read_scanner
+    from finetune.smaller.students import anew, student_of
+    from finetune.smaller.teachers import ScannerTeacher, read_answers
+
+    teacher: Teacher
+    cut_from = None
+    if config.teacher.is_dir():
+        cut_from = read_scanner(config.teacher)
+        scanner = cut_from.scanner(config.row_tokens, config.running.precision, config.running.device)
+        teacher = ScannerTeacher(cut_from, scanner)
+    else:
+        teacher = read_answers(config.teacher, sha256_file(config.teacher))
+    student = student_of(config.base, cut_from, teacher.codes, config.context_tokens, config.layers)
+    if config.from_scratch:
+        student = anew(student, config.running.seed)
+    model = student.model.requires_grad_(True).to(device_of(config.running.device))
+    if config.running.gradient_checkpointing:
+        renamed = getattr(
+            model.backbone, "activation_checkpointing_enable", None
+        )  # transformers from 5.2x on
+        (renamed or model.backbone.gradient_checkpointing_enable)()
+    return teacher, replace(student, model=model)
+
+
+def _run(config: DistillConfig, teacher: Teacher, student: Trained) -> Distillation:
+    """Everything that a step needs."""
+    import torch
+
+    from detector.engines.local import device_of, precision_of
+    from detector.render import Renderer
+    from finetune.examples import examples_id
+    from finetune.smaller.lessons import lesson_of
+    from finetune.smaller.loop import Distillation
+
+    renderer = Renderer(student.render, student.tokenizer)
+    lesson = lesson_of(config, teacher, student, renderer)
+    precision = precision_of(config.running.precision, torch.device(device_of(config.running.device)))
+    beside = examples_id(config.examples) if config.examples else ""
+    job = job_of(config, lesson.logs, teacher.sha256, student.sha256, beside)
+    told = f"{len(lesson.dialogues)} dialogues to learn, {sum(lesson.sizes)} tokens"
+    print(f"{told}, and {len(lesson.labelled)} labelled windows", flush=True)
+    run = Distillation(config, student, teacher, renderer, precision, lesson, job)
+    if not run.steps():
+        raise ConfigError("E_OPTION", "--tokens or --epochs leaves nothing to learn from")
+    return run
+
+
+def _estimate(run: Distillation) -> None:
+    """Say what it would take; a few steps are computed and thrown away."""
+    from finetune.smaller.loop import labelled_rows
+
+    steps = run.steps()
+    beside = labelled_rows(run.lesson.labelled, run.config.running.seed, run.config.row_tokens)
+    started = time.monotonic()
+    for row in steps[:TIMED_STEPS]:
+        run.loss(row, beside[0] if beside else ()).backward()  # type: ignore[no-untyped-call]
+    seconds = (time.monotonic() - started) / len(steps[:TIMED_STEPS]) * len(steps)
+    n = sum(weight.numel() for weight in run.student.model.parameters())
+    print(f"{n:,} parameters, {16 * n / 1e6:,.0f} MB for weights, gradients and moments, beside activations")
+    print(f"{len(steps)} steps, about {seconds / 60:.0f} minutes; nothing was trained")
+
+
+def _write(run: Distillation, figures: dict[str, Any], seconds: float) -> None:
+    """The student's folder, its manifest last; checkpoints go."""
+    from finetune.examples import examples_id
+    from finetune.smaller.scanners import write_scanner
+    from finetune.smaller.teachers import ScannerTeacher
+    from finetune.training import checkpoints
+
+    config, teacher = run.config, run.teacher
+    taught_by = teacher.trained.examples if isinstance(teacher, ScannerTeacher) else None
+    scanner = replace(run.student, examples=examples_id(config.examples) if config.examples else taught_by)
+    told = {
+        "teacher": {"name": config.teacher.name, "sha256": teacher.sha256},
+        "dialogues": run.lesson.logs,
+        "seconds": round(seconds),
+        "figures": figures,
+        "commit": commit(),
+        "versions": versions(*LIBRARIES),
+    }
+    write_scanner(config.out, scanner, config, told)
+    checkpoints.clear(config.out)

@@ -1,0 +1,170 @@
+"""Takes heads or layers out of a scanner, the least useful first, and makes its weights really smaller.
+
+    dialint train prune --scanner build/scanner --examples build/examples --layers 2 --out build/pruned
+    dialint train prune --scanner build/scanner --examples build/examples --heads 0.25 --out build/pruned
+
+How useful one is, the loss on a sample of ``dev.jsonl`` says when it is gone. Writes a folder like that of
+the scan's training, for `dialint train pack`. Teaches nothing: `dialint train distill --base build/pruned`
+does, with the whole scanner as the teacher.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cyclopts import Parameter
+
+from detector.artifacts import disk_errors, read_manifest, sha256_file, versions
+from detector.errors import ConfigError, OutputRefused
+from detector.release import WEIGHTS
+from finetune.average import TRAINING
+from finetune.training.lineage import LIBRARIES, commit
+
+if TYPE_CHECKING:
+    from finetune.examples import Target
+    from finetune.smaller.pruning import Measure
+    from finetune.smaller.scanners import Trained
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class PruneConfig:
+    """What `dialint train prune` needs to know."""
+
+    scanner: Path
+    """Folder of a trained scanner."""
+    examples: Path
+    """Folder of `dialint data inject`; its dev.jsonl is measured on."""
+    out: Path
+    """Folder for what is left."""
+    heads: float = 0.0
+    """Share of all attention heads to take out; every layer keeps one."""
+    layers: int = 0
+    """Layers to take out."""
+    sample: int = 100
+    """Windows that the loss is measured on."""
+    seed: int = 1
+    """Seed of the sample."""
+    row_tokens: int = 4096
+    """Tokens that go through the model together."""
+    device: str = "auto"
+    """cpu, cuda or cuda:N; auto takes a GPU if there is one."""
+    threads: int = 2
+    """CPU threads."""
+
+
+def prune(config: PruneConfig) -> None:
+    """Take the least useful heads or layers out of a scanner."""
+    import torch
+
+    from detector.engines.faithful import refuse_unfaithful
+    from finetune.smaller.pruning import without_heads, without_layers
+    from finetune.smaller.scanners import read_scanner, write_scanner
+
+    _refuse(config)
+    torch.set_num_threads(config.threads)
+    started = time.monotonic()
+    whole = read_scanner(config.scanner)
+    n_heads = _counted(config, whole)
+    check = _check(config, whole)
+    loss = _measure(config, check)
+    smaller = without_layers(whole, config.layers, loss, _tell)
+    if n_heads:
+        smaller = without_heads(smaller, n_heads, loss, _tell)
+    refuse_unfaithful(smaller.model, smaller.render.context_tokens)
+    figures = {
+        "before": _figures(config, whole, check, loss),
+        "after": _figures(config, smaller, check, loss),
+    }
+    for when, row in figures.items():
+        _tell(f"{when}: {row['parameters']:,} parameters, loss {row['loss']}, macro AP {row['ap']['macro']}")
+    with disk_errors(config.out):
+        config.out.mkdir(parents=True, exist_ok=True)
+    write_scanner(config.out, smaller, config, _told(config, figures, time.monotonic() - started))
+
+
+def _refuse(config: PruneConfig) -> None:
+    """
+    Raises:
+        ConfigError: an option out of its range.
+        OutputRefused: `out` holds a scanner already.
+    """
+    if (config.out / TRAINING).exists():
+        raise OutputRefused("E_EXISTS", f"{config.out}: holds a trained scanner already; name another folder")
+    if not 0 <= config.heads < 1 or config.layers < 0 or not (config.heads or config.layers):
+        raise ConfigError("E_OPTION", "say what to take out: --heads, a share under 1, or --layers, a number")
+    if min(config.sample, config.threads, config.row_tokens) < 1:
+        raise ConfigError("E_OPTION", "--sample, --threads and --row-tokens must be at least 1")
+
+
+def _counted(config: PruneConfig, scanner: Trained) -> int:
+    """Heads to take out.
+
+    Raises:
+        ConfigError: E_HEADS, its attention is not built for that; E_OPTION, no layer would be left.
+    """
+    from finetune.smaller.cuts import heads_of
+
+    if config.layers >= scanner.shape["num_hidden_layers"]:
+        raise ConfigError("E_OPTION", f"--layers {config.layers}: no layer would be left")
+    return round(config.heads * sum(heads_of(scanner.shape))) if config.heads else 0
+
+
+def _check(config: PruneConfig, scanner: Trained) -> list[Target]:
+    """The windows of dev, shuffled; the first of them are the sample."""
+    from detector.render import Renderer
+    from eval.truth import read_examples
+    from finetune.examples import targets
+
+    renderer = Renderer(scanner.render, scanner.tokenizer)
+    read = read_examples(config.examples / "dev.jsonl")
+    found = list(targets(read, renderer, scanner.codes, scanner.dialogue_codes))
+    if not found:
+        raise ConfigError("E_EXAMPLE", f"{config.examples}/dev.jsonl: holds no dialogue to measure on")
+    random.Random(config.seed).shuffle(found)
+    return found
+
+
+def _measure(config: PruneConfig, check: Sequence[Target]) -> Measure:
+    import torch
+
+    from detector.engines.local import device_of, precision_of
+    from finetune.smaller.pruning import Measure
+
+    device = device_of(config.device)
+    precision = precision_of("auto", torch.device(device))
+    return Measure(check[: config.sample], precision, config.row_tokens, device)
+
+
+def _figures(config: PruneConfig, scanner: Trained, check: Sequence[Target], loss: Measure) -> dict[str, Any]:
+    """Size, loss on the sample, and average precision on the rest of dev, which chose nothing."""
+    from finetune.looks import look
+
+    rest = check[config.sample :] or check
+    return {
+        "parameters": sum(weight.numel() for weight in scanner.model.parameters()),
+        "loss": round(loss(scanner), 4),
+        "ap": look(scanner.model, rest, scanner.codes, config.row_tokens)["ap"],
+    }
+
+
+def _told(config: PruneConfig, figures: dict[str, Any], seconds: float) -> dict[str, Any]:
+    """What the folder says of how it came about, beside what was said of the scanner's training."""
+    training = read_manifest(config.scanner / TRAINING)
+    return {
+        "pruned_from": {"sha256": sha256_file(config.scanner / WEIGHTS), "config": training["config"]},
+        "figures": figures,
+        "seconds": round(seconds),
+        "commit": commit(),
+        "versions": versions(*LIBRARIES),
+    }
+
+
+def _tell(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
