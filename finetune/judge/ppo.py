@@ -142,7 +142,9 @@ def align(
     team = join(device.partition(":")[0])
     tokenizer = _tokenizer(source)
     prompts = prompts_of(tokenizer, chats)
-    longest = max((len(prompt.ids) for prompt in prompts), default=0) + method.max_new_tokens
+    if not prompts:
+        raise ConfigError("E_DATASET", f"{config.dataset}: no questions to ask")
+    longest = max(len(prompt.ids) for prompt in prompts) + method.max_new_tokens
     policy = _policy(config, source, tokenizer, device, longest)
     bf16 = running.precision == "bf16" or (running.precision == "auto" and device.startswith("cuda"))
     setting = Setting(

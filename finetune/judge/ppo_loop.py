@@ -236,7 +236,8 @@ def _optimizer(policy: Policy, setting: Setting) -> torch.optim.Optimizer:
     ]
     if setting.optimizer == "adamw":
         return torch.optim.AdamW(groups, lr=0.0, eps=1e-5, weight_decay=0.0, fused=True)
-    name = "AdamW8bit" if setting.optimizer == "adamw-8bit" else "PagedAdamW8bit"
+    paged = setting.optimizer == "paged-adamw-8bit" and policy.model.device.type == "cuda"
+    name = "PagedAdamW8bit" if paged else "AdamW8bit"  # main memory needs no paging
     kind: Any = getattr(import_module("bitsandbytes.optim"), name)
     made: torch.optim.Optimizer = kind(groups, lr=0.0, eps=1e-5, weight_decay=0.0)
     return made

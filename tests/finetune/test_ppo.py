@@ -285,9 +285,9 @@ def in_child(work: Callable[[], Any]) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-def finish(folder: Path) -> None:
+def finish(folder: Path, team: Team | None = None) -> None:
     """Train from where the folder stands; the weights at the end are kept if it is the end."""
-    run = run_of(folder, adapter=True, **QUICK)
+    run = run_of(folder, adapter=True, team=team, **QUICK)
     state = ppo_steps(run)
     if state.step == QUICK["steps"]:
         save_file({**run.policy.state(), "kl": torch.tensor(state.kl_weight)}, folder / "final.safetensors")
@@ -329,33 +329,56 @@ def kills(root: Path) -> None:
     (root / "told.json").write_text(json.dumps(told))
 
 
-def run_self(*arguments: str, **environment: str) -> subprocess.Popen[bytes]:
-    root = Path(__file__).parents[2]
-    known = {
-        **os.environ,
-        "PYTHONPATH": str(root),
-        "DIALINT_MIRRORS": "0",
-        "OMP_NUM_THREADS": "1",
-        **environment,
-    }
-    return subprocess.Popen(
-        [sys.executable, __file__, *arguments], cwd=root, env=known, stderr=subprocess.PIPE
-    )
+def team_of_two(root: Path) -> None:
+    """Two processes of one team, from beginning to end."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": "2"}
+    for rank in range(2):
+        os.environ["RANK"] = str(rank)
+        if os.fork() == 0:
+            code = 1
+            try:
+                finish(root / f"rank {rank}", join("cpu"))
+                code = 0
+            finally:
+                os._exit(code)
+    assert [os.wait()[1] for _ in range(2)] == [0, 0]
 
 
-def test_killed_anywhere_it_goes_on_bit_for_bit(tmp_path: Path) -> None:
-    process = run_self("kills", str(tmp_path))
-    _, errors = process.communicate(timeout=300)
-    assert process.returncode == 0, errors.decode()[-2000:]
-    told = json.loads((tmp_path / "told.json").read_text())
-    wanted = (tmp_path / "whole/final.safetensors").read_bytes()
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folders of all cases, each trained by processes of its own."""
+    root, here = tmp_path_factory.mktemp("played"), Path(__file__).parents[2]
+    known = {**os.environ, "PYTHONPATH": str(here), "DIALINT_MIRRORS": "0", "OMP_NUM_THREADS": "1"}
+    ended = subprocess.run([sys.executable, __file__, str(root)], cwd=here, env=known, stderr=subprocess.PIPE)
+    assert ended.returncode == 0, ended.stderr.decode()[-2000:]
+    return root
+
+
+def test_killed_anywhere_it_goes_on_bit_for_bit(played: Path) -> None:
+    told = json.loads((played / "told.json").read_text())
+    wanted = (played / "whole/final.safetensors").read_bytes()
     assert sum(name.startswith("line") for name in told) == 30
     for name, (first, stopped_at, second) in told.items():
         assert (first, stopped_at) == ((0, "2") if name == "terminated" else (-signal.SIGKILL, None)), name
         assert second == 0, name
-        assert (tmp_path / name / "final.safetensors").read_bytes() == wanted, name
-        assert entries(tmp_path / name) == entries(tmp_path / "whole"), name
-    assert [entry["step"] for entry in entries(tmp_path / "whole")] == [1, 2, 3]
+        assert (played / name / "final.safetensors").read_bytes() == wanted, name
+        assert entries(played / name) == entries(played / "whole"), name
+    assert [entry["step"] for entry in entries(played / "whole")] == [1, 2, 3]
+
+
+def test_two_processes_learn_what_one_does(played: Path) -> None:
+    alone = load_file(played / "whole/final.safetensors")
+    for rank in range(2):
+        together = load_file(played / f"rank {rank}/final.safetensors")
+        assert all(torch.allclose(alone[name], together[name], atol=1e-4) for name in alone)
+    assert not (played / "rank 1/metrics.jsonl").exists()
+    for one, other in zip(entries(played / "whole"), entries(played / "rank 0"), strict=True):
+        assert one["reward"] == pytest.approx(other["reward"], abs=1e-4)
+        assert one["policy_loss"] == pytest.approx(other["policy_loss"], abs=1e-4)
+        assert one["tokens"] == other["tokens"]
 
 
 def test_a_checkpoint_of_another_job_or_with_a_changed_bit_is_refused(tmp_path: Path) -> None:
@@ -372,37 +395,7 @@ def test_a_checkpoint_of_another_job_or_with_a_changed_bit_is_refused(tmp_path: 
         ppo_steps(run_of(tmp_path, **QUICK))
 
 
-def test_two_processes_learn_what_one_does(tmp_path: Path) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    where = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": "2"}
-    workers = [run_self("team", str(tmp_path), RANK=str(rank), **where) for rank in range(2)]
-    for worker in workers:
-        _, errors = worker.communicate(timeout=120)
-        assert worker.returncode == 0, errors.decode()[-2000:]
-    finish(tmp_path / "alone")
-    assert not (tmp_path / "second/metrics.jsonl").exists()
-    alone = load_file(tmp_path / "alone/final.safetensors")
-    for rank in ("first", "second"):
-        together = load_file(tmp_path / rank / "final.safetensors")
-        assert all(torch.allclose(alone[name], together[name], atol=1e-4) for name in alone)
-    for one, other in zip(entries(tmp_path / "alone"), entries(tmp_path / "first"), strict=True):
-        assert one["reward"] == pytest.approx(other["reward"], abs=1e-4)
-        assert one["clip_share"] == pytest.approx(other["clip_share"], abs=0.05)
-        assert one["policy_loss"] == pytest.approx(other["policy_loss"], abs=1e-4)
-        assert one["tokens"] == other["tokens"]
-
-
-def work_in_team(root: Path) -> None:
-    team = join("cpu")
-    folder = root / ("second" if team.rank else "first")
-    run = run_of(folder, adapter=True, team=team, **QUICK)
-    state = ppo_steps(run)
-    save_file({**run.policy.state(), "kl": torch.tensor(state.kl_weight)}, folder / "final.safetensors")
-    torch.distributed.destroy_process_group()
-
-
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    {"kills": kills, "team": work_in_team}[sys.argv[1]](Path(sys.argv[2]))
+    kills(Path(sys.argv[1]))
+    team_of_two(Path(sys.argv[1]))
