@@ -10,23 +10,21 @@ from human preferences; Huang et al. 2024, The N+ implementation details of RLHF
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cyclopts import Parameter
 
-from detector.artifacts import write_json
-from detector.errors import ConfigError, OutputRefused
+from detector.errors import ConfigError
 from finetune.training.options import Adapters, Running
 
 if TYPE_CHECKING:
-    from finetune.judge.policy import Policy, Prompt
+    from finetune.judge.policy import Prompt
     from finetune.judge.rollouts import Reward
-    from finetune.training.bases import Source
+    from finetune.training.processes import Team
 
 
 @Parameter(name="*")
@@ -36,11 +34,11 @@ class Method:
 
     steps: int = 100
     """Rounds of drawing and learning."""
-    prompts_per_step: int = 16
+    questions: int = 16
     """Questions a round."""
     answers: int = 4
     """Answers drawn for each question."""
-    max_new_tokens: int = 128
+    answer_tokens: int = 128
     """Longest answer."""
     epochs: int = 2
     """Passes over a round's answers."""
@@ -67,7 +65,7 @@ class Method:
     kl_target: float | None = None
     """Nats an answer that the penalty is steered to (Ziegler et al. 2019); none: it stays as it is."""
     unfinished: float = 1.0
-    """What an answer loses that has not ended within --max-new-tokens."""
+    """What an answer loses that has not ended within --answer-tokens."""
 
     def refuse(self) -> None:
         """Say what cannot be.
@@ -75,7 +73,7 @@ class Method:
         Raises:
             ConfigError: E_OPTION.
         """
-        for name in ("steps", "prompts_per_step", "answers", "max_new_tokens", "epochs", "minibatch"):
+        for name in ("steps", "questions", "answers", "answer_tokens", "epochs", "minibatch"):
             if getattr(self, name) < 1:
                 raise ConfigError("E_OPTION", f"--{name.replace('_', '-')} must be at least 1")
         for name in ("learning_rate", "value_learning_rate", "clip", "value_clip"):
@@ -111,130 +109,52 @@ class PpoConfig:
 
 def align(
     config: PpoConfig,
-    source: Source,
-    chats: Sequence[tuple[list[dict[str, str]], Any]],
-    rewards: Mapping[str, Reward],
-    data: Mapping[str, str],
-) -> None:
-    """Train `source` on `chats`, each with what rewards want to know about it, and write the result to
-    ``config.out``. `data` names each input and its hash.
+    model: Any,
+    tokenizer: Any,
+    prompts: Sequence[Prompt],
+    reward: Reward,
+    job: str,
+    team: Team,
+) -> dict[str, Any]:
+    """Train `model` in place, from the last checkpoint of `job` in ``config.out`` if there is one; figures of
+    the run. The caller saves the model.
 
     Raises:
-        OutputRefused: the folder holds a result, or another job's checkpoint.
-        ConfigError: options or a model that cannot be.
+        OutputRefused: the checkpoint is of another job, or damaged.
+        ConfigError: the model has no positions for so long prompts; a reward or a gradient is no number.
+        SystemExit: 0, after SIGTERM, when all is saved and the same command goes on; and in a process that
+            does not lead its team, whose part is done.
     """
-    import torch
-
-    from finetune.judge.ppo_loop import Run, Setting, ppo_steps
-    from finetune.training import checkpoints
-    from finetune.training.bases import MANIFEST
-    from finetune.training.lineage import job_of, seal
-    from finetune.training.processes import join
-
-    for group in (config.method, config.adapters, config.running):
-        group.refuse()
-    if (config.out / MANIFEST).exists():
-        checkpoints.clear(config.out)  # a run that was killed after its last word may have left them
-        raise OutputRefused("E_EXISTS", f"{config.out}: holds a trained judge already; name another folder")
-    running, method = config.running, config.method
-    torch.set_num_threads(running.threads)
-    device = _device(running.device)
-    team = join(device.partition(":")[0])
-    tokenizer = _tokenizer(source)
-    prompts = prompts_of(tokenizer, chats)
-    if not prompts:
-        raise ConfigError("E_DATASET", f"{config.dataset}: no questions to ask")
-    longest = max(len(prompt.ids) for prompt in prompts) + method.max_new_tokens
-    policy = _policy(config, source, tokenizer, device, longest)
-    bf16 = running.precision == "bf16" or (running.precision == "auto" and device.startswith("cuda"))
-    setting = Setting(
-        job_of(config, source.sha256, *sorted(data.items())),
-        method,
-        running.seed,
-        running.optimizer,
-        bf16,
-        60 * running.checkpoint_minutes,
-        running.checkpoint_steps,
-    )
-    config.out.mkdir(parents=True, exist_ok=True)
-    state = ppo_steps(Run(policy, prompts, rewards, setting, config.out, team))
-    if not team.leads:
-        return
-    if state.step < method.steps:
-        print(f"stopped after step {state.step} of {method.steps}; the same command goes on", file=sys.stderr)
-        return
-    _save(config.out, source, policy.model, tokenizer)
-    seal(config.out, "ppo", config, source, data, {"steps": state.step, "tokens": state.tokens})
-    checkpoints.clear(config.out)
-
-
-def prompts_of(tokenizer: Any, chats: Sequence[tuple[list[dict[str, str]], Any]]) -> list[Prompt]:
-    """The chats' tokens, up to where the answer begins."""
-    from finetune.judge.policy import Prompt
-
-    prompts = []
-    for messages, about in chats:
-        ids = tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_dict=False)
-        prompts.append(Prompt(tuple(ids), about))
-    return prompts
-
-
-def _tokenizer(source: Source) -> Any:
-    from transformers import AutoTokenizer
-
-    local = Path(source.base).is_dir()
-    try:
-        found = AutoTokenizer.from_pretrained(
-            source.base, revision=source.revision, local_files_only=local, trust_remote_code=False
-        )
-    except (OSError, ValueError, KeyError) as error:
-        raise ConfigError(
-            "E_BASE", f"{source.base}: no tokenizer that loads ({type(error).__name__})"
-        ) from None
-    if not found.chat_template or found.eos_token_id is None:
-        raise ConfigError("E_BASE", f"{source.base}: its tokenizer has no chat template or no end of turn")
-    return found
-
-
-def _policy(config: PpoConfig, source: Source, tokenizer: Any, device: str, longest: int) -> Policy:
-    """The model of `source` with its adapter or a new one, ready for `longest` tokens."""
-    import torch
-
     from finetune.judge.policy import Policy
-    from finetune.judge.token_scores import pack_if_faithful
-    from finetune.training.bases import load
+    from finetune.judge.ppo_loop import Run, Setting, ppo_steps
+    from finetune.judge.token_scores import inner, pack_if_faithful
 
-    torch.manual_seed(config.running.seed)  # a new adapter's weights
-    model = load(source, config.adapters, device=device)
-    pack_if_faithful(model, longest)
+    method, running = config.method, config.running
+    own = inner(model).config._attn_implementation
+    pack_if_faithful(model, max(len(prompt.ids) for prompt in prompts) + method.answer_tokens)
     ends = model.generation_config.eos_token_id or []
     stop_ids = {tokenizer.eos_token_id, *(ends if isinstance(ends, list) else [ends])}
 
     def decode(ids: Sequence[int]) -> str:
         return str(tokenizer.decode(ids, skip_special_tokens=True))
 
-    return Policy(model, decode, stop_ids, config.running.gradient_checkpointing)
-
-
-def _device(wanted: str) -> str:
-    """The device that is meant by an option; one GPU for each process of a launcher."""
-    import torch
-
-    if wanted != "auto":
-        return wanted
-    return f"cuda:{os.environ.get('LOCAL_RANK', '0')}" if torch.cuda.is_available() else "cpu"
-
-
-def _save(folder: Path, source: Source, model: Any, tokenizer: Any) -> None:
-    """An adapter with the base it belongs to, or whole weights with their tokenizer."""
-    from finetune.judge.token_scores import inner
-    from finetune.training.bases import BASE_FILE
-
-    inner(model).set_attn_implementation("sdpa")
-    if not hasattr(model, "peft_config"):
-        model.save_pretrained(folder)
-        tokenizer.save_pretrained(folder)
-        return
-    model.save_pretrained(folder, save_embedding_layers=False)
-    base = str(Path(source.base).resolve()) if Path(source.base).is_dir() else source.base
-    write_json(folder / BASE_FILE, {"base": base, "revision": source.revision, "sha256": source.sha256})
+    setting = Setting(
+        job,
+        method,
+        running.seed,
+        running.optimizer,
+        running.precision == "bf16" or (running.precision == "auto" and model.device.type == "cuda"),
+        60 * running.checkpoint_minutes,
+        running.checkpoint_steps,
+    )
+    policy = Policy(model, decode, stop_ids, running.gradient_checkpointing)
+    state = ppo_steps(Run(policy, prompts, reward, setting, config.out, team))
+    if state.step < method.steps and team.leads:
+        print(
+            f"stopped at step {state.step} of {method.steps}; saved, the same command goes on",
+            file=sys.stderr,
+        )
+    if state.step < method.steps or not team.leads:
+        sys.exit(0)
+    inner(model).set_attn_implementation(own)
+    return asdict(state)

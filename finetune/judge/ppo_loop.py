@@ -3,17 +3,16 @@
 Everything random follows from the seed and the step's number, and checkpoints stand between steps only. So a
 run that was killed, wherever it was, takes its last checkpoint and is the run that was never stopped: bit for
 bit on CPU in fp32. Several processes share a step's answers and add up their gradients: they learn what one
-alone does, but for rounding. What an answer is worth is the business of `rewards`.
+alone does, but for rounding. What an answer is worth is the business of the reward.
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,9 +27,10 @@ from finetune.judge.rollouts import Batch, Reward, batch_of, roll_out
 from finetune.metrics_log import MetricsLog
 from finetune.progress import Progress
 from finetune.training import checkpoints
+from finetune.training.optimizers import optimizer_of, set_rates
 from finetune.training.options import Optimizer
 from finetune.training.processes import Team
-from finetune.training.stopping import Stopping
+from finetune.training.stopping import until_told
 
 if TYPE_CHECKING:
     from finetune.judge.ppo import Method
@@ -54,11 +54,13 @@ class Setting:
 
 @dataclass
 class State:
-    """How far a run is, beside its weights: steps, the KL penalty's weight, and tokens of all answers."""
+    """How far a run is, beside its weights: steps, the KL penalty's weight, tokens of all answers, and what the
+    last step's figures were."""
 
     step: int = 0
     kl_weight: float = 0.0
     tokens: int = 0
+    last: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -68,7 +70,7 @@ class Run:
 
     policy: Policy
     prompts: Sequence[Prompt]
-    rewards: Mapping[str, Reward]
+    reward: Reward
     setting: Setting
     folder: Path
     team: Team = field(default_factory=Team)
@@ -78,7 +80,9 @@ class Run:
 
     def __post_init__(self) -> None:
         self.state.kl_weight = self.setting.method.kl
-        self.optimizer = _optimizer(self.policy, self.setting)
+        groups = (self.policy.learning.values(), self.policy.value.parameters())
+        device = self.policy.model.device.type
+        self.optimizer = optimizer_of(self.setting.optimizer, groups, device, weight_decay=0.0)
 
     @property
     def due(self) -> bool:
@@ -96,21 +100,19 @@ class Run:
 def ppo_steps(run: Run) -> State:
     """Train the policy from the folder's last checkpoint to the end, or until SIGTERM, which saves.
 
-    An answer's reward is the sum of all `run.rewards`; each is logged by its name.
-
     Raises:
         OutputRefused: the checkpoint belongs to another job, or was changed.
-        ConfigError: E_REWARD or E_DIVERGED: a reward or a gradient became no number.
+        ConfigError: E_REWARD or E_DIVERGED: a reward or a gradient is no number.
     """
     kept, steps = _resume(run), run.setting.method.steps
     with ExitStack() as stack:
-        stopping = stack.enter_context(Stopping())
+        told = stack.enter_context(until_told())
         log = stack.enter_context(MetricsLog(run.folder, kept)) if run.team.leads else None
         progress = stack.enter_context(Progress(steps, run.state.step))
-        while run.state.step < steps and not run.team.any(stopping.wanted):
+        while run.state.step < steps and not run.team.any(told()):
             entry = _step(run)
-            told = f"reward {entry['reward']['total']:.3f}, KL {entry['kl']['answer']:.2f}"
-            progress.advance(entry["tokens"], told)
+            shown = f"reward {entry['reward']['total']:.3f}, KL {entry['kl']['answer']:.2f}"
+            progress.advance(entry["tokens"], shown)
             if log is not None:
                 log.write({**entry, "tokens_s": round(progress.tokens_s), "left_s": round(progress.left_s)})
                 if run.due:
@@ -125,17 +127,17 @@ def _step(run: Run) -> dict[str, Any]:
     method, state = run.setting.method, run.state
     with run.autocast():
         rollouts = roll_out(
-            run.policy, run.prompts, run.rewards, method, run.team, run.setting.seed, state.step
+            run.policy, run.prompts, run.reward, method, run.team, run.setting.seed, state.step
         )
     batch = batch_of(rollouts, method, state.kl_weight)
     learnt = _learn(run, batch)
     kl = float(kl_k1(batch.logprobs, batch.reference).sum()) / len(rollouts)
     state.step += 1
     state.tokens += sum(batch.lengths)
-    entry = {"step": state.step, "of": method.steps, **_figures(batch, kl, state.kl_weight), **learnt}
+    state.last = {**_figures(batch, kl, state.kl_weight), **learnt}
     if method.kl_target is not None:
         state.kl_weight = adapted(state.kl_weight, kl, method.kl_target)
-    return entry
+    return {"step": state.step, "of": method.steps, **state.last}
 
 
 def _figures(batch: Batch, kl: float, kl_weight: float) -> dict[str, Any]:
@@ -156,9 +158,8 @@ def _figures(batch: Batch, kl: float, kl_weight: float) -> dict[str, Any]:
 def _learn(run: Run, batch: Batch) -> dict[str, float]:
     """All passes over a step's answers; means over the tokens that were learnt from."""
     method = run.setting.method
-    rate = 1 - run.state.step / method.steps
-    for group in run.optimizer.param_groups:
-        group["lr"] = group["peak"] * rate
+    peaks = (method.learning_rate, method.value_learning_rate)
+    set_rates(run.optimizer, peaks, 1 - run.state.step / method.steps)
     sums: dict[str, float] = {}
     for places in minibatches(len(batch.rollouts), method, run.setting.seed, run.state.step):
         tokens = sum(batch.lengths[place] for place in places)
@@ -225,22 +226,6 @@ def _tokens_of(lengths: Sequence[int], places: Sequence[int]) -> torch.Tensor:
     """Where the tokens of these answers stand among those of all."""
     ends = np.cumsum(lengths)
     return torch.cat([torch.arange(ends[place] - lengths[place], ends[place]) for place in places])
-
-
-def _optimizer(policy: Policy, setting: Setting) -> torch.optim.Optimizer:
-    """AdamW of the kind asked for; the policy's weights and the value head are groups of their own."""
-    method = setting.method
-    groups = [
-        {"params": list(policy.learning.values()), "peak": method.learning_rate},
-        {"params": list(policy.value.parameters()), "peak": method.value_learning_rate},
-    ]
-    if setting.optimizer == "adamw":
-        return torch.optim.AdamW(groups, lr=0.0, eps=1e-5, weight_decay=0.0, fused=True)
-    paged = setting.optimizer == "paged-adamw-8bit" and policy.model.device.type == "cuda"
-    name = "PagedAdamW8bit" if paged else "AdamW8bit"  # main memory needs no paging
-    kind: Any = getattr(import_module("bitsandbytes.optim"), name)
-    made: torch.optim.Optimizer = kind(groups, lr=0.0, eps=1e-5, weight_decay=0.0)
-    return made
 
 
 def _checkpoint(run: Run, log_bytes: int) -> None:

@@ -6,6 +6,7 @@ work. Nothing here learns.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -22,13 +23,14 @@ from finetune.training.processes import Team
 if TYPE_CHECKING:
     from finetune.judge.ppo import Method
 
-Reward = Callable[[Sequence[Prompt], Sequence[str]], torch.Tensor]
-"""What answers are worth, shape (answers,); an answer and its prompt have the same place."""
+Reward = Callable[[Sequence[Prompt], Sequence[str]], Sequence[Mapping[str, float]]]
+"""What each answer is worth: the sum of its terms, each named. An answer and its prompt have the same place;
+all answers have the same terms."""
 
 
 @dataclass(frozen=True)
 class Rollout:
-    """An answer as it was drawn: its prompt's place, its tokens, what each reward gave, and of each token, on
+    """An answer as it was drawn: its prompt's place, its tokens, what it is worth, and of each token, on
     the CPU with shape (tokens,), the log-probability under policy and reference and the expected reward."""
 
     place: int
@@ -70,7 +72,7 @@ def asked(n_prompts: int, per_step: int, seed: int, step: int) -> list[int]:
 def roll_out(
     policy: Policy,
     prompts: Sequence[Prompt],
-    rewards: Mapping[str, Reward],
+    reward: Reward,
     method: Method,
     team: Team,
     seed: int,
@@ -78,36 +80,36 @@ def roll_out(
 ) -> list[Rollout]:
     """A step's answers: this process draws, rewards and scores those of its share of the prompts, and gets
     everybody's."""
-    places = asked(len(prompts), method.prompts_per_step, seed, step)
+    places = asked(len(prompts), method.questions, seed, step)
     generator = torch.Generator().manual_seed(seed * 1_000_003 + step)
-    draws(team.start(len(places)), method.answers, method.max_new_tokens, generator)  # of the ranks before
+    draws(team.start(len(places)), method.answers, method.answer_tokens, generator)  # of the ranks before
     mine = team.share(places)
     groups = sample(
         policy.model,
         [prompts[place].ids for place in mine],
         method.answers,
-        max_new_tokens=method.max_new_tokens,
+        max_new_tokens=method.answer_tokens,
         temperature=1.0,
         stop_ids=policy.stop_ids,
         generator=generator,
     )
     answers = [answer.ids for group in groups for answer in group]
     of = [place for place in mine for _ in range(method.answers)]
-    made = _judged(policy, prompts, rewards, method, of, answers) if answers else []
+    made = _judged(policy, prompts, reward, method, of, answers) if answers else []
     return team.gathered(made)
 
 
 def _judged(
     policy: Policy,
     prompts: Sequence[Prompt],
-    rewards: Mapping[str, Reward],
+    reward: Reward,
     method: Method,
     of: Sequence[int],
     answers: Sequence[tuple[int, ...]],
 ) -> list[Rollout]:
     """Answers to the prompts at the places `of` with their rewards and scores."""
     to = [prompts[place] for place in of]
-    worth = _worth(policy, to, answers, rewards, method.unfinished)
+    worth = _worth(policy, to, answers, reward, method.unfinished)
     now = _opinion(policy, to, answers, method.minibatch)
     with policy.as_found():
         before = _opinion(policy, to, answers, method.minibatch)
@@ -124,22 +126,23 @@ def _worth(
     policy: Policy,
     to: Sequence[Prompt],
     answers: Sequence[tuple[int, ...]],
-    rewards: Mapping[str, Reward],
+    reward: Reward,
     unfinished: float,
 ) -> list[dict[str, float]]:
-    """What each reward gives each answer, and what it costs not to have ended.
+    """The terms of each answer's reward, with what it costs not to have ended.
 
     Raises:
-        ConfigError: E_REWARD, one gave no number.
+        ConfigError: E_REWARD, one is no number.
     """
     ended = [ids[-1] in policy.stop_ids for ids in answers]
     texts = [policy.decode(ids[:-1] if done else ids) for ids, done in zip(answers, ended, strict=True)]
-    terms = {name: reward(to, texts).float().cpu() for name, reward in rewards.items()}
-    for name, term in terms.items():
-        if term.shape != (len(texts),) or not bool(term.isfinite().all()):
-            raise ConfigError("E_REWARD", f"{name} does not give a finite number for each answer")
-    terms["unfinished"] = torch.tensor([0.0 if done else -unfinished for done in ended])
-    return [{name: float(term[row]) for name, term in terms.items()} for row in range(len(texts))]
+    terms = [dict(one) for one in reward(to, texts)]
+    for name in sorted({name for one in terms for name in one}):
+        if not all(math.isfinite(one.get(name, math.nan)) for one in terms):
+            raise ConfigError("E_REWARD", f"the reward's term {name} is no finite number for each answer")
+    return [
+        {**one, "unfinished": 0.0 if done else -unfinished} for one, done in zip(terms, ended, strict=True)
+    ]
 
 
 @torch.no_grad()

@@ -9,8 +9,8 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Sequence
+from itertools import count, pairwise
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -35,18 +35,22 @@ from finetune.training.processes import Team, join
 
 STOP, WANTED = 2, 7
 PROMPTS = [Prompt((5, 6 + place), place) for place in range(6)]
-QUICK = {"steps": 3, "prompts_per_step": 3, "answers": 2, "max_new_tokens": 5, "epochs": 2, "minibatch": 3,
+QUICK = {"steps": 3, "questions": 3, "answers": 2, "answer_tokens": 5, "epochs": 2, "minibatch": 3,
          "learning_rate": 1e-2, "kl_target": 1.0}  # fmt: skip
 
 
-def share(_: Sequence[Prompt], texts: Sequence[str]) -> torch.Tensor:
+def share(_: Sequence[Prompt], texts: Sequence[str]) -> list[dict[str, float]]:
     """The share of one token in each answer."""
-    return torch.tensor([text.split().count(str(WANTED)) / max(1, len(text.split())) for text in texts])
+    return [{"share": text.split().count(str(WANTED)) / max(1, len(text.split()))} for text in texts]
 
 
-def by_prompt(to: Sequence[Prompt], _: Sequence[str]) -> torch.Tensor:
+def by_prompt(to: Sequence[Prompt], _: Sequence[str]) -> list[dict[str, float]]:
     """What nobody can change: every other prompt is worth 1."""
-    return torch.tensor([float(prompt.about % 2) for prompt in to])
+    return [{"prompt": float(prompt.about % 2)} for prompt in to]
+
+
+def both(to: Sequence[Prompt], texts: Sequence[str]) -> list[dict[str, float]]:
+    return [one | other for one, other in zip(share(to, texts), by_prompt(to, texts), strict=True)]
 
 
 def policy_of(adapter: bool = False, checkpointing: bool = False) -> Policy:
@@ -62,12 +66,12 @@ def policy_of(adapter: bool = False, checkpointing: bool = False) -> Policy:
 
 
 def run_of(
-    folder: Path, *, adapter: bool = False, rewards: Mapping[str, Reward] | None = None, team: Team | None = None,
+    folder: Path, *, adapter: bool = False, reward: Reward = share, team: Team | None = None,
     seed: int = 1, **method: Any,
 ) -> Run:  # fmt: skip
     folder.mkdir(exist_ok=True)
     setting = Setting("job", Method(**method), seed, checkpoint_steps=1)
-    return Run(policy_of(adapter), PROMPTS, rewards or {"share": share}, setting, folder, team or Team())
+    return Run(policy_of(adapter), PROMPTS, reward, setting, folder, team or Team())
 
 
 def entries(folder: Path) -> list[dict[str, Any]]:
@@ -83,7 +87,7 @@ def _no_mirrors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DIALINT_MIRRORS", "0")
 
 
-LEARNS = {"steps": 14, "prompts_per_step": 6, "answers": 4, "max_new_tokens": 8, "unfinished": 0.0,
+LEARNS = {"steps": 14, "questions": 6, "answers": 4, "answer_tokens": 8, "unfinished": 0.0,
           "learning_rate": 1e-2}  # fmt: skip
 
 
@@ -117,8 +121,8 @@ def test_the_penalty_is_steered_to_its_target(tmp_path: Path) -> None:
 
 def test_the_head_learns_to_foretell_what_depends_on_the_prompt(tmp_path: Path) -> None:
     """One token an answer: the head reads the prompt's last token itself."""
-    told = {**LEARNS, "learning_rate": 1e-4, "value_learning_rate": 0.1, "max_new_tokens": 1, "kl": 0.0}
-    ppo_steps(run_of(tmp_path, rewards={"prompt": by_prompt}, **told))
+    told = {**LEARNS, "learning_rate": 1e-4, "value_learning_rate": 0.1, "answer_tokens": 1, "kl": 0.0}
+    ppo_steps(run_of(tmp_path, reward=by_prompt, **told))
     explained = [entry["explained_variance"] for entry in entries(tmp_path)]
     assert explained[0] == pytest.approx(0.0)
     assert explained[-1] > 0.6
@@ -126,16 +130,14 @@ def test_the_head_learns_to_foretell_what_depends_on_the_prompt(tmp_path: Path) 
 
 def test_figures_are_those_of_the_answers(tmp_path: Path) -> None:
     """The first step by hand: no KL yet, rewards add up, an answer that did not end is worth less."""
-    run = run_of(
-        tmp_path, rewards={"share": share, "prompt": by_prompt}, **{**QUICK, "steps": 1, "unfinished": 2.0}
-    )
-    drawn = rollouts.roll_out(run.policy, PROMPTS, run.rewards, run.setting.method, Team(), 1, 0)
+    run = run_of(tmp_path, reward=both, **{**QUICK, "steps": 1, "unfinished": 2.0})
+    drawn = rollouts.roll_out(run.policy, PROMPTS, run.reward, run.setting.method, Team(), 1, 0)
     ppo_steps(run)
     (entry,) = entries(tmp_path)
     ended = [rollout.ids[-1] == STOP for rollout in drawn]
     assert 0 < sum(ended) < len(ended)
     texts = [" ".join(str(token) for token in rollout.ids if token != STOP) for rollout in drawn]
-    shares = share([], texts).mean().item()
+    shares = sum(one["share"] for one in share([], texts)) / len(texts)
     prompts = sum(rollout.place % 2 for rollout in drawn) / len(drawn)
     missing = -2.0 * ended.count(False) / len(ended)
     assert entry["reward"] == pytest.approx(
@@ -207,10 +209,12 @@ def test_minibatches_hold_every_answer_once_a_pass_those_of_a_prompt_together() 
         )
 
 
-@pytest.mark.parametrize("wrong", [[0.0], [float("nan")] * 6])
-def test_a_reward_that_is_no_number_for_each_answer_is_refused(tmp_path: Path, wrong: list[float]) -> None:
-    run = run_of(tmp_path, rewards={"odd": lambda *_: torch.tensor(wrong)}, **QUICK)
-    with pytest.raises(ConfigError, match="E_REWARD: odd"):
+@pytest.mark.parametrize("wrong", [{}, {"odd": float("nan")}], ids=["missing", "nan"])
+def test_a_reward_that_is_no_number_for_each_answer_is_refused(
+    tmp_path: Path, wrong: dict[str, float]
+) -> None:
+    run = run_of(tmp_path, reward=lambda to, _: [{"odd": 1.0}] * (len(to) - 1) + [wrong], **QUICK)
+    with pytest.raises(ConfigError, match="E_REWARD: the reward's term odd"):
         ppo_steps(run)
 
 
@@ -238,10 +242,10 @@ def kill() -> None:
 
 def at_call(module: Any, name: str, number: int, act: Callable[[], None]) -> None:
     """Let something happen before the `number`-th call of a module's function."""
-    real, calls = getattr(module, name), iter(range(1, number))
+    real, calls = getattr(module, name), count(1)
 
     def called(*given: Any, **named: Any) -> Any:
-        if next(calls, None) is None:
+        if next(calls) == number:
             act()
         return real(*given, **named)
 
@@ -298,15 +302,15 @@ def kills(root: Path) -> None:
     """Every case in a folder of its own: killed, then gone on with. Forks: nothing may have trained before."""
     lines = root / "lines"
 
-    def count() -> None:
+    def undisturbed() -> None:
         found = at_line(0)
         finish(root / "whole")
         lines.write_text(str(found()[0]))
 
     run = run_of(root / "warm", adapter=True, **QUICK)  # what is imported late comes with the children then
-    rollouts.roll_out(run.policy, PROMPTS, run.rewards, run.setting.method, Team(), 1, 0)
+    rollouts.roll_out(run.policy, PROMPTS, run.reward, run.setting.method, Team(), 1, 0)
     with Progress(1):
-        assert in_child(count) == 0
+        assert in_child(undisturbed) == 0
     n_lines = int(lines.read_text())
     cases: dict[str, Callable[[], Any]] = {
         "rollout": lambda: at_call(rollouts, "_worth", 2, kill),
