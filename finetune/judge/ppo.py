@@ -1,0 +1,160 @@
+"""PPO: the judge answers questions, is rewarded, and learns to answer so that rewards rise, near what it was.
+
+A loop of our own, since trl has none any more. This module knows options, files and the model; the walk of a
+step stands in `finetune.judge.ppo_loop`. Reads a model folder, a dataset of questions and a reward model's
+folder; writes an adapter (or whole weights), ``metrics.jsonl`` and last ``MANIFEST.json``.
+
+Source: Schulman et al. 2017, Proximal policy optimization; Ziegler et al. 2019, Fine-tuning language models
+from human preferences; Huang et al. 2024, The N+ implementation details of RLHF with PPO.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cyclopts import Parameter
+
+from detector.errors import ConfigError
+from finetune.training.options import Adapters, Running
+
+if TYPE_CHECKING:
+    from finetune.judge.policy import Prompt
+    from finetune.judge.rollouts import Reward
+    from finetune.training.processes import Team
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Method:
+    """How PPO goes about it. Every option changes weights."""
+
+    steps: int = 100
+    """Rounds of drawing and learning."""
+    questions: int = 16
+    """Questions a round."""
+    answers: int = 4
+    """Answers drawn for each question."""
+    answer_tokens: int = 128
+    """Longest answer."""
+    epochs: int = 2
+    """Passes over a round's answers."""
+    minibatch: int = 16
+    """Answers learnt from at once."""
+    learning_rate: float = 1e-5
+    """Rate of the policy, falling to 0 in a line."""
+    value_learning_rate: float = 1e-3
+    """Rate of the head that foretells rewards, falling alike."""
+    value_weight: float = 0.1
+    """Weight of the value loss beside the policy's."""
+    value_reach: float = 0.1
+    """Share of the value loss's gradient that goes on into the policy's own weights."""
+    clip: float = 0.2
+    """How far an answer token's probability may move in a round, as a share."""
+    value_clip: float = 0.2
+    """How far a foretold reward may move in a round."""
+    gamma: float = 1.0
+    """Discount of later rewards, a token."""
+    lam: float = 0.95
+    """Lambda of the advantage estimate."""
+    kl: float = 0.05
+    """Penalty for each nat between the policy and what it was; where it starts with --kl-target."""
+    kl_target: float | None = None
+    """Nats an answer that the penalty is steered to (Ziegler et al. 2019); none: it stays as it is."""
+    unfinished: float = 1.0
+    """What an answer loses that has not ended within --answer-tokens."""
+
+    def refuse(self) -> None:
+        """Say what cannot be.
+
+        Raises:
+            ConfigError: E_OPTION.
+        """
+        for name in ("steps", "questions", "answers", "answer_tokens", "epochs", "minibatch"):
+            if getattr(self, name) < 1:
+                raise ConfigError("E_OPTION", f"--{name.replace('_', '-')} must be at least 1")
+        for name in ("learning_rate", "value_learning_rate", "clip", "value_clip"):
+            if not getattr(self, name) > 0:
+                raise ConfigError("E_OPTION", f"--{name.replace('_', '-')} must be above 0")
+        for name in ("value_reach", "gamma", "lam"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ConfigError("E_OPTION", f"--{name.replace('_', '-')} must lie between 0 and 1")
+        for name in ("kl", "value_weight", "unfinished"):
+            if not getattr(self, name) >= 0:
+                raise ConfigError("E_OPTION", f"--{name.replace('_', '-')} must not be negative")
+        if self.kl_target is not None and not self.kl_target > 0:
+            raise ConfigError("E_OPTION", "--kl-target must be above 0")
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class PpoConfig:
+    """Align the judge with rewards by PPO."""
+
+    model: str
+    """The judge to start from: a folder with an adapter or a base, or a base's name."""
+    dataset: Path
+    """Folder of the dataset whose training questions are asked."""
+    out: Path
+    """Folder of the aligned judge; a run that was stopped goes on in it."""
+    reward: Path | None = None
+    """Folder of a reward model."""
+    method: Method = field(default_factory=Method)
+    adapters: Adapters = field(default_factory=Adapters)
+    running: Running = field(default_factory=Running)
+
+
+def align(
+    config: PpoConfig,
+    model: Any,
+    tokenizer: Any,
+    prompts: Sequence[Prompt],
+    reward: Reward,
+    job: str,
+    team: Team,
+) -> dict[str, Any]:
+    """Train `model` in place, from the last checkpoint of `job` in ``config.out`` if there is one; figures of
+    the run. The caller saves the model.
+
+    Raises:
+        OutputRefused: the checkpoint is of another job, or damaged.
+        ConfigError: the model has no positions for so long prompts; a reward or a gradient is no number.
+        SystemExit: 0, after SIGTERM, when all is saved and the same command goes on; and in a process that
+            does not lead its team, whose part is done.
+    """
+    from finetune.judge.policy import Policy
+    from finetune.judge.ppo_loop import Run, Setting, ppo_steps
+    from finetune.judge.token_scores import inner, pack_if_faithful
+
+    method, running = config.method, config.running
+    own = inner(model).config._attn_implementation
+    pack_if_faithful(model, max(len(prompt.ids) for prompt in prompts) + method.answer_tokens)
+    ends = model.generation_config.eos_token_id or []
+    stop_ids = {tokenizer.eos_token_id, *(ends if isinstance(ends, list) else [ends])}
+
+    def decode(ids: Sequence[int]) -> str:
+        return str(tokenizer.decode(ids, skip_special_tokens=True))
+
+    setting = Setting(
+        job,
+        method,
+        running.seed,
+        running.optimizer,
+        running.precision == "bf16" or (running.precision == "auto" and model.device.type == "cuda"),
+        60 * running.checkpoint_minutes,
+        running.checkpoint_steps,
+    )
+    policy = Policy(model, decode, stop_ids, running.gradient_checkpointing)
+    state = ppo_steps(Run(policy, prompts, reward, setting, config.out, team))
+    if state.step < method.steps and team.leads:
+        print(
+            f"stopped at step {state.step} of {method.steps}; saved, the same command goes on",
+            file=sys.stderr,
+        )
+    if state.step < method.steps or not team.leads:
+        sys.exit(0)
+    inner(model).set_attn_implementation(own)
+    return asdict(state)

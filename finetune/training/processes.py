@@ -1,0 +1,77 @@
+"""Several processes that train one model: what each found is shared, what each learnt is added up.
+
+Started by ``accelerate launch`` or ``torchrun``, which name rank and size; alone, nothing here costs a thing.
+Every process holds the whole model: models that do not fit are FSDP's and ZeRO's business, not this one's.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    import torch
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Team:
+    """The processes that train together, this one being number `rank` of `size`."""
+
+    rank: int = 0
+    size: int = 1
+
+    @property
+    def leads(self) -> bool:
+        """Whether this process writes the files."""
+        return self.rank == 0
+
+    def share(self, items: Sequence[T]) -> Sequence[T]:
+        """This process's part of `items`, in order; the parts differ by one item at most."""
+        return items[self.start(len(items)) : len(items) * (self.rank + 1) // self.size]
+
+    def start(self, n_items: int) -> int:
+        """Where this process's share begins."""
+        return n_items * self.rank // self.size
+
+    def gathered(self, items: list[T]) -> list[T]:
+        """Everybody's items, in order of rank; tensors among them must lie on the CPU."""
+        if self.size == 1:
+            return items
+        from torch.distributed import all_gather_object
+
+        everybodys: list[list[T]] = [[] for _ in range(self.size)]
+        all_gather_object(everybodys, items)
+        return [item for theirs in everybodys for item in theirs]
+
+    def any(self, mine: bool) -> bool:
+        """Whether it is so for anybody."""
+        return any(self.gathered([mine]))
+
+    def add_gradients(self, parameters: Iterable[torch.nn.Parameter]) -> None:
+        """Each gradient becomes the sum of everybody's; none at all counts as 0."""
+        if self.size == 1:
+            return
+        import torch
+
+        learning = list(parameters)
+        found = [torch.zeros_like(p) if p.grad is None else p.grad for p in learning]
+        together = torch.cat([gradient.flatten() for gradient in found])
+        torch.distributed.all_reduce(together)
+        for p, gradient in zip(learning, torch.split(together, [p.numel() for p in learning]), strict=True):
+            p.grad = gradient.view_as(p)
+
+
+def join(device: str) -> Team:
+    """The team that the launcher's environment names; `device` is cpu or cuda, for how they talk."""
+    size = int(os.environ.get("WORLD_SIZE", "1"))
+    if size == 1:
+        return Team()
+    import torch
+
+    if not torch.distributed.is_initialized():
+        torch.distributed.init_process_group("cpu:gloo,cuda:nccl" if device == "cuda" else "gloo")
+    return Team(torch.distributed.get_rank(), size)
