@@ -44,6 +44,7 @@ train.command("finetune.distill:distill", name="distill", help="Teach a small sc
 train.command("finetune.prune:prune", name="prune", help="Take out a scanner's least useful heads or layers.")
 train.command("finetune.pack:pack", name="pack", help="Make a release of a trained scanner.")
 train.command("finetune.judge.reward:reward", name="reward", help="Learn which answers people prefer.")
+train.command("finetune.judge.ppo:ppo", name="ppo", help="Align a judge by PPO with a reward model.")
 train.command("finetune.judge.grpo:grpo", name="grpo", help="Align a judge by rewards that can be verified.")
 train.command("finetune.judge.merge:merge", name="merge", help="Make one model of a judge and its adapter.")
 train.command("finetune.judge.prefer:prefer", name="prefer", help="Align a judge with preferences directly.")

@@ -83,6 +83,7 @@ def run(config: GrpoConfig) -> dict[str, Any]:
     import torch
 
     from finetune.judge.result import prompt_of, save
+    from finetune.judge.rewarding import rewarder_of
     from finetune.training import bases, lineage
     from finetune.training.arguments import device_of
     from finetune.training.trainers import carry_on
@@ -116,22 +117,6 @@ def _refuse(config: GrpoConfig) -> None:
         )
     if config.learning_rate <= 0 or config.kl < 0 or config.temperature <= 0:
         raise ConfigError("E_OPTION", "--learning-rate, --kl or --temperature is out of range")
-
-
-def rewarder_of(config: Any, asked: Sequence[Asked]) -> Rewarder:
-    """What rewards the answers to `asked`, as `config` names it: `weights`, `reward`, `scanner`."""
-    from detector.detectors import DetectorConfig
-    from detector.pipeline import load_detector
-    from finetune.judge.rewarding import Rewarder, RewardModel, Silence
-    from finetune.training.arguments import device_of
-
-    device = device_of(config.running)
-    preferring = RewardModel.of(config.reward, device) if config.reward is not None else None
-    silence = None
-    if config.scanner is not None:
-        chosen = DetectorConfig(release=config.scanner, device=device, threads=config.running.threads)
-        silence = Silence(load_detector(chosen))
-    return Rewarder(asked, config.weights, preferring, silence)
 
 
 def _trainer(

@@ -1,5 +1,7 @@
 """PPO: the judge answers questions, is rewarded, and learns to answer so that rewards rise, near what it was.
 
+    dialint train ppo --dataset build/dataset --model build/judge --reward build/reward --out build/aligned
+
 A loop of our own, since trl has none any more. This module knows options, files and the model; the walk of a
 step stands in `finetune.judge.ppo_loop`. Reads a model folder, a dataset of questions and a reward model's
 folder; writes an adapter (or whole weights), ``metrics.jsonl`` and last ``MANIFEST.json``.
@@ -18,12 +20,15 @@ from typing import TYPE_CHECKING, Any
 
 from cyclopts import Parameter
 
-from detector.errors import ConfigError
+from detector.errors import ConfigError, OutputRefused
+from eval.questions import Asking, read_asked
+from finetune.judge.rewards import Weights
 from finetune.training.options import Adapters, Running
 
 if TYPE_CHECKING:
     from finetune.judge.policy import Prompt
-    from finetune.judge.rollouts import Reward
+    from finetune.judge.rewards import Reward
+    from finetune.judge.rollouts import Reward as Rewarding
     from finetune.training.processes import Team
 
 
@@ -101,10 +106,79 @@ class PpoConfig:
     out: Path
     """Folder of the aligned judge; a run that was stopped goes on in it."""
     reward: Path | None = None
-    """Folder of a reward model."""
+    """Folder of a reward model; without one, rewards that can be verified."""
+    verifiable: float = 0.0
+    """Weight of the rewards that can be verified, beside the reward model's."""
+    scanner: Path | None = None
+    """Release of a scanner that rewrites must silence."""
+    weights: Weights = field(default_factory=Weights)
+    asking: Asking = field(default_factory=Asking)
     method: Method = field(default_factory=Method)
     adapters: Adapters = field(default_factory=Adapters)
     running: Running = field(default_factory=Running)
+
+
+def ppo(config: PpoConfig) -> None:
+    """Align a judge by PPO."""
+    run(config)
+
+
+def run(config: PpoConfig) -> dict[str, Any]:
+    """Train; the manifest that was written.
+
+    Raises:
+        OutputRefused: `out` holds a finished judge, or a checkpoint of another job.
+        ConfigError: an option out of its range, a judge that does not load, no questions.
+    """
+    import torch
+
+    from finetune.judge.policy import Prompt
+    from finetune.judge.result import prompt_of, save
+    from finetune.judge.rewarding import rewarder_of
+    from finetune.training import bases, lineage
+    from finetune.training.arguments import device_of
+    from finetune.training.processes import join
+
+    _refuse(config)
+    torch.set_num_threads(config.running.threads)
+    source = bases.source_of(config.model)
+    prompt = prompt_of(source)
+    asked = read_asked(config.dataset, "train", config.asking, config.running.seed)
+    if not asked:
+        raise ConfigError("E_EXAMPLE", f"{config.dataset}: train holds no question")
+    named = {"dataset": config.dataset, "judge": source.adapter, "reward": config.reward}
+    data = {name: lineage.data_id(path) for name, path in named.items() if path is not None}
+    job = lineage.job_of(config, data, source)
+    device = device_of(config.running)
+    torch.manual_seed(config.running.seed)
+    model = bases.load(source, config.adapters, device=device)
+    config.out.mkdir(parents=True, exist_ok=True)
+    rewarder = rewarder_of(config, asked)
+
+    def reward(prompts: Sequence[Prompt], texts: Sequence[str]) -> list[dict[str, float]]:
+        return [_worth(config, own) for own in rewarder.rewards([one.about for one in prompts], texts)]
+
+    prompts = [Prompt(tuple(prompt.ids(item.question, item.code)), place) for place, item in enumerate(asked)]
+    figures = align(config, model, prompt.tokenizer, prompts, reward, job, join(device))
+    return save(config, "judge", model, prompt, source, data, figures)
+
+
+def _worth(config: PpoConfig, reward: Reward) -> dict[str, float]:
+    """What an answer earns, by term: what people would say of it, and what can be verified."""
+    preferred = reward.terms["preference"]
+    if config.reward is None:
+        return {"verifiable": reward.total}
+    verifiable = config.verifiable * (reward.total - preferred)
+    return {"preference": preferred / config.weights.preference_weight, "verifiable": verifiable}
+
+
+def _refuse(config: PpoConfig) -> None:
+    if (config.out / "MANIFEST.json").exists():
+        raise OutputRefused("E_EXISTS", f"{config.out}: holds a finished judge already; name another folder")
+    for group in (config.method, config.adapters, config.running, config.weights):
+        group.refuse()
+    if config.verifiable < 0 or (config.reward is not None and config.weights.preference_weight <= 0):
+        raise ConfigError("E_OPTION", "--verifiable must not be negative, --preference-weight be above 0")
 
 
 def align(
@@ -112,7 +186,7 @@ def align(
     model: Any,
     tokenizer: Any,
     prompts: Sequence[Prompt],
-    reward: Reward,
+    reward: Rewarding,
     job: str,
     team: Team,
 ) -> dict[str, Any]:

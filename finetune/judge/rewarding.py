@@ -157,3 +157,18 @@ class Rewarder:
             rewards.reward(text, own, self.weights, left, liked)
             for text, own, left, liked in zip(texts, known, after, preferred, strict=True)
         ]
+
+
+def rewarder_of(config: Any, asked: Sequence[Asked]) -> Rewarder:
+    """What rewards the answers to `asked`, as `config` names it: `weights`, `reward`, `scanner`."""
+    from detector.detectors import DetectorConfig
+    from detector.pipeline import load_detector
+    from finetune.training.arguments import device_of
+
+    device = device_of(config.running)
+    preferring = RewardModel.of(config.reward, device) if config.reward is not None else None
+    silence = None
+    if config.scanner is not None:
+        chosen = DetectorConfig(release=config.scanner, device=device, threads=config.running.threads)
+        silence = Silence(load_detector(chosen))
+    return Rewarder(asked, config.weights, preferring, silence)

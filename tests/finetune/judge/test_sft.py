@@ -18,7 +18,7 @@ from detector.judge import parsed, written
 from eval.questions import Asking, read_asked, taught
 from finetune.judge.sft import SftJudgeConfig, run
 from finetune.judge.sft_trainer import Collator, rows_of
-from finetune.training import bases
+from finetune.training import adapter_files, bases
 from finetune.training.options import Adapters, Learning, Running
 
 
@@ -127,7 +127,7 @@ def test_a_stopped_run_goes_on_bit_for_bit(tiny: Path, dataset: Path, tmp_path: 
     assert (tmp_path / "stopped" / "checkpoint-4").exists()
     run(stopped)
     assert losses(tmp_path / "stopped") == losses(tmp_path / "whole")
-    ours, theirs = (load_file(tmp_path / name / bases.ADAPTER) for name in ("stopped", "whole"))
+    ours, theirs = (load_file(tmp_path / name / adapter_files.ADAPTER) for name in ("stopped", "whole"))
     assert ours.keys() == theirs.keys()
     assert all(torch.equal(ours[name], theirs[name]) for name in ours)
 
