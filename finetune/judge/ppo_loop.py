@@ -54,8 +54,8 @@ class Setting:
 
 @dataclass
 class State:
-    """How far a run is, beside its weights: steps, the KL penalty's weight, tokens of all answers, and what the
-    last step's figures were."""
+    """How far a run is, beside its weights: steps, the KL penalty's weight, tokens of all answers, and the
+    figures of the last step."""
 
     step: int = 0
     kl_weight: float = 0.0

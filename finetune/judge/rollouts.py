@@ -17,7 +17,7 @@ import torch
 from detector.errors import ConfigError
 from finetune.judge.policy import Opinion, Policy, Prompt
 from finetune.judge.ppo_math import gae, kl_k1, token_rewards, whitened
-from finetune.judge.sampling import draws, sample
+from finetune.judge.sampling import sample, seeds
 from finetune.training.processes import Team
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def roll_out(
     everybody's."""
     places = asked(len(prompts), method.questions, seed, step)
     generator = torch.Generator().manual_seed(seed * 1_000_003 + step)
-    draws(team.start(len(places)), method.answers, method.answer_tokens, generator)  # of the ranks before
+    seeds(team.start(len(places)), method.answers, method.answer_tokens, generator)  # of the ranks before
     mine = team.share(places)
     groups = sample(
         policy.model,
