@@ -84,15 +84,16 @@ def roll_out(
     generator = torch.Generator().manual_seed(seed * 1_000_003 + step)
     seeds(team.start(len(places)), method.answers, method.answer_tokens, generator)  # of the ranks before
     mine = team.share(places)
-    groups = sample(
-        policy.model,
-        [prompts[place].ids for place in mine],
-        method.answers,
-        max_new_tokens=method.answer_tokens,
-        temperature=1.0,
-        stop_ids=policy.stop_ids,
-        generator=generator,
-    )
+    with policy.autocast():
+        groups = sample(
+            policy.model,
+            [prompts[place].ids for place in mine],
+            method.answers,
+            max_new_tokens=method.answer_tokens,
+            temperature=1.0,
+            stop_ids=policy.stop_ids,
+            generator=generator,
+        )
     answers = [answer.ids for group in groups for answer in group]
     of = [place for place in mine for _ in range(method.answers)]
     made = _judged(policy, prompts, reward, method, of, answers) if answers else []

@@ -171,7 +171,7 @@ def _uniform(seeds: torch.Tensor, n: int) -> torch.Tensor:
 
 def _shifted(bits: torch.Tensor, places: int) -> torch.Tensor:
     """To the right, zeros coming in."""
-    return (bits >> places) & (2 ** (64 - places) - 1)
+    return (bits >> places) & ((1 << (64 - places)) - 1)
 
 
 def _positions(mask: torch.Tensor) -> torch.Tensor:
