@@ -39,12 +39,18 @@ class Opinion:
 
 class Policy:
     """`model` is a causal language model with or without adapters; what is trainable of it learns. `decode`
-    turns an answer's tokens into text, `stop_ids` end one."""
+    turns an answer's tokens into text, `stop_ids` end one. With `bf16` its arithmetic is autocast."""
 
     def __init__(
-        self, model: Any, decode: Decode, stop_ids: Collection[int], checkpointing: bool = False
+        self,
+        model: Any,
+        decode: Decode,
+        stop_ids: Collection[int],
+        checkpointing: bool = False,
+        bf16: bool = False,
     ) -> None:
         self.model, self.decode, self.stop_ids = model, decode, frozenset(stop_ids)
+        self.bf16 = bf16
         self.value = nn.Linear(inner(model).get_output_embeddings().weight.shape[1], 1).to(model.device)
         nn.init.zeros_(self.value.weight)
         nn.init.zeros_(self.value.bias)
@@ -61,12 +67,16 @@ class Policy:
         self, prompts: Sequence[Prompt], answers: Sequence[Sequence[int]], reach: float = 0.0
     ) -> Opinion:
         """Scores of the answers' tokens; the share `reach` of the values' gradient goes on into the model."""
-        scores = score_tokens(self.model, [prompt.ids for prompt in prompts], answers)
+        with self.autocast():
+            scores = score_tokens(self.model, [prompt.ids for prompt in prompts], answers)
         states = scores.states.float()
         states = states.detach() if reach == 0 else reach * states + (1 - reach) * states.detach()
-        with torch.autocast(states.device.type, enabled=False):
-            values = self.value(states)[:, 0]
-        return Opinion(scores.logprobs, scores.entropies, values)
+        return Opinion(scores.logprobs, scores.entropies, self.value(states)[:, 0])
+
+    def autocast(self) -> torch.autocast:
+        """The policy's precision. To be entered for one call and left: autocast remembers the casts of weights
+        as long as it lasts, also when the reference has taken their place."""
+        return torch.autocast(self.model.device.type, torch.bfloat16, enabled=self.bf16)
 
     @contextmanager
     def as_found(self) -> Iterator[None]:

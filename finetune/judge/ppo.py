@@ -217,11 +217,11 @@ def align(
         method,
         running.seed,
         running.optimizer,
-        running.precision == "bf16" or (running.precision == "auto" and model.device.type == "cuda"),
         60 * running.checkpoint_minutes,
         running.checkpoint_steps,
     )
-    policy = Policy(model, decode, stop_ids, running.gradient_checkpointing)
+    bf16 = running.precision == "bf16" or (running.precision == "auto" and model.device.type == "cuda")
+    policy = Policy(model, decode, stop_ids, running.gradient_checkpointing, bf16)
     state = ppo_steps(Run(policy, prompts, reward, setting, config.out, team))
     if state.step < method.steps and team.leads:
         print(

@@ -47,15 +47,14 @@ class Setting:
     method: Method
     seed: int
     optimizer: Optimizer = "adamw"
-    bf16: bool = False
     checkpoint_s: float = 300.0
     checkpoint_steps: int | None = None
 
 
 @dataclass
 class State:
-    """How far a run is, beside its weights: steps, the KL penalty's weight, tokens of all answers, and what the
-    last step's figures were."""
+    """How far a run is, beside its weights: steps, the KL penalty's weight, tokens of all answers, and the
+    figures of the last step."""
 
     step: int = 0
     kl_weight: float = 0.0
@@ -92,10 +91,6 @@ class Run:
             return self.state.step - self.saved_step >= steps
         return time.monotonic() - self.saved_at >= self.setting.checkpoint_s
 
-    def autocast(self) -> torch.autocast:
-        """The precision of the run."""
-        return torch.autocast(self.policy.model.device.type, torch.bfloat16, enabled=self.setting.bf16)
-
 
 def ppo_steps(run: Run) -> State:
     """Train the policy from the folder's last checkpoint to the end, or until SIGTERM, which saves.
@@ -125,10 +120,7 @@ def ppo_steps(run: Run) -> State:
 def _step(run: Run) -> dict[str, Any]:
     """One round; its figures."""
     method, state = run.setting.method, run.state
-    with run.autocast():
-        rollouts = roll_out(
-            run.policy, run.prompts, run.reward, method, run.team, run.setting.seed, state.step
-        )
+    rollouts = roll_out(run.policy, run.prompts, run.reward, method, run.team, run.setting.seed, state.step)
     batch = batch_of(rollouts, method, state.kl_weight)
     learnt = _learn(run, batch)
     kl = float(kl_k1(batch.logprobs, batch.reference).sum()) / len(rollouts)
@@ -192,12 +184,11 @@ def _pass(run: Run, batch: Batch, places: Sequence[int], n_tokens: int) -> dict[
     old, expected, advantages, returns = (
         part[tokens].to(device) for part in (batch.logprobs, batch.values, batch.advantages, batch.returns)
     )
-    with run.autocast():
-        now = run.policy.opinion(
-            [run.prompts[rollout.place] for rollout in rollouts],
-            [rollout.ids for rollout in rollouts],
-            method.value_reach,
-        )
+    now = run.policy.opinion(
+        [run.prompts[rollout.place] for rollout in rollouts],
+        [rollout.ids for rollout in rollouts],
+        method.value_reach,
+    )
     losses, clipped = policy_loss(now.logprobs, old, advantages, method.clip)
     errors = value_loss(now.values, expected, returns, method.value_clip)
     loss = (losses.sum() + method.value_weight * errors.sum()) / n_tokens

@@ -17,7 +17,7 @@ import torch
 from detector.errors import ConfigError
 from finetune.judge.policy import Opinion, Policy, Prompt
 from finetune.judge.ppo_math import gae, kl_k1, token_rewards, whitened
-from finetune.judge.sampling import draws, sample
+from finetune.judge.sampling import sample, seeds
 from finetune.training.processes import Team
 
 if TYPE_CHECKING:
@@ -82,17 +82,18 @@ def roll_out(
     everybody's."""
     places = asked(len(prompts), method.questions, seed, step)
     generator = torch.Generator().manual_seed(seed * 1_000_003 + step)
-    draws(team.start(len(places)), method.answers, method.answer_tokens, generator)  # of the ranks before
+    seeds(team.start(len(places)), method.answers, method.answer_tokens, generator)  # of the ranks before
     mine = team.share(places)
-    groups = sample(
-        policy.model,
-        [prompts[place].ids for place in mine],
-        method.answers,
-        max_new_tokens=method.answer_tokens,
-        temperature=1.0,
-        stop_ids=policy.stop_ids,
-        generator=generator,
-    )
+    with policy.autocast():
+        groups = sample(
+            policy.model,
+            [prompts[place].ids for place in mine],
+            method.answers,
+            max_new_tokens=method.answer_tokens,
+            temperature=1.0,
+            stop_ids=policy.stop_ids,
+            generator=generator,
+        )
     answers = [answer.ids for group in groups for answer in group]
     of = [place for place in mine for _ in range(method.answers)]
     made = _judged(policy, prompts, reward, method, of, answers) if answers else []

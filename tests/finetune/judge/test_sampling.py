@@ -11,7 +11,7 @@ from transformers import GPTNeoXConfig, GPTNeoXForCausalLM, LlamaConfig, LlamaFo
 
 from detector.engines import packed
 from finetune.decoder.model import fresh, shape_of
-from finetune.judge.sampling import Sampled, sample
+from finetune.judge.sampling import Sampled, _drawn, _uniform, sample
 from finetune.judge.token_scores import inner, score_tokens
 
 VOCABULARY = 60
@@ -141,11 +141,25 @@ def test_draws_have_the_frequencies_of_the_model() -> None:
 
 
 def test_a_token_without_probability_is_never_drawn() -> None:
-    from finetune.judge.sampling import _drawn
+    logprobs = torch.tensor([[float("-inf"), 0.5, float("-inf"), 0.5]]).log_softmax(-1).repeat(50, 1)
+    assert set(_drawn(logprobs, 1.0, torch.arange(50)).tolist()) == {1, 3}
 
-    logprobs = torch.tensor([[float("-inf"), 0.5, float("-inf"), 0.5]]).log_softmax(-1).repeat(3, 1)
-    chance = torch.tensor([0.0, 0.5, 1 - 2**-53], dtype=torch.float64)
-    assert _drawn(logprobs, 1.0, chance).tolist() == [1, 3, 3]
+
+def test_rounding_decides_next_to_nothing() -> None:
+    """A vocabulary of real size and logits that drift apart: along cumulated probabilities, whose thousands of
+    borders all move, some 5 of these 300 draws would change."""
+    logits = torch.randn(300, 8192, generator=torch.Generator().manual_seed(0))
+    other = logits + 2e-5 * torch.linspace(-1, 1, 8192)
+    drawn = (_drawn(some.log_softmax(-1), 1.0, torch.arange(300)) for some in (logits, other))
+    assert torch.equal(*drawn)
+
+
+def test_uniform_numbers_are_those_of_splitmix() -> None:
+    """The published stream of seed 1234567, and the largest of all numbers."""
+    known = [6457827717110365317, 3203168211198807973, 9817491932198370423]
+    wanted = [((number >> 12) + 0.5) / 2**52 for number in known]
+    assert _uniform(torch.tensor([1234567]), 3)[0].tolist() == wanted
+    assert (2**52 - 0.5) / 2**52 < 1
 
 
 def test_the_model_comes_back_as_it_was(model: Any) -> None:
