@@ -1,0 +1,100 @@
+"""Files of examples, which labeling writes and training and the exam read: JSONL or Parquet by ending."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+from detector.errors import ConfigError, InputRefused
+from detector.records import Dialogue, Example, Label, Record, Turn
+
+Kind = TypeVar("Kind", bound=Record)
+
+ENDINGS = (".jsonl", ".parquet")
+BATCH_ROWS = 2048
+TEXTS = ("language", "channel", "agent", "team", "policy")
+"""Columns of Parquet that are a dialogue's texts of the same names."""
+
+
+def set_at(folder: Path, name: str) -> Path | None:
+    """The file of the set of that name in a folder of examples, if there is one."""
+    return next((path for end in ENDINGS if (path := folder / f"{name}{end}").is_file()), None)
+
+
+def needed_set(folder: Path, name: str) -> Path:
+    """The file of the set of that name.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    path = set_at(folder, name)
+    if path is None:
+        raise ConfigError("E_EXAMPLE", f"{folder}: holds no set {name} ({' or '.join(ENDINGS)})")
+    return path
+
+
+def read_examples(path: Path) -> Iterator[Example]:
+    """Every example of a file, in order.
+
+    Raises:
+        InputRefused: the file cannot be read or holds something else.
+    """
+    return _read_parquet(path) if path.suffix == ".parquet" else read_records(path, Example, "E_EXAMPLE")
+
+
+def read_records(path: Path, kind: type[Kind], code: str) -> Iterator[Kind]:
+    """Every record of a JSONL file.
+
+    Raises:
+        InputRefused: the file cannot be read or holds something else; the error has `code`.
+    """
+    try:
+        with open(path, "rb") as file:
+            for number, line in enumerate(file, 1):
+                try:
+                    yield kind.model_validate_json(line)
+                except ValueError:
+                    what = kind.__name__.lower()
+                    raise InputRefused(code, f"{path}, line {number}: no valid {what}") from None
+    except OSError as error:
+        raise InputRefused(code, f"{path}: {error.strerror}") from None
+
+
+def _read_parquet(path: Path) -> Iterator[Example]:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    done = 0
+    try:
+        with parquet.ParquetFile(path) as file:
+            for batch in file.iter_batches(BATCH_ROWS):
+                for row in batch.to_pylist():
+                    yield _example(row)
+                    done += 1
+    except (pa.ArrowException, OSError):
+        raise InputRefused("E_EXAMPLE", f"{path}: not a readable table") from None
+    except (KeyError, TypeError, ValueError):
+        raise InputRefused("E_EXAMPLE", f"{path}, row {done + 1}: no valid example") from None
+
+
+def _example(row: dict[str, Any]) -> Example:
+    labels = tuple(Label(**label) for label in row["labels"])
+    return Example(dialogue=_dialogue(row), labels=labels, split=row["split"], pair=row["pair"])
+
+
+def _dialogue(row: dict[str, Any]) -> Dialogue:
+    turns = tuple(
+        Turn(**{**turn, "at": datetime.fromisoformat(turn["at"]) if turn["at"] else None})
+        for turn in row["turns"]
+    )
+    return Dialogue(
+        id=row["dialogue_id"],
+        turns=turns,
+        sources=tuple(row["sources"]),
+        masked=row["masked"],
+        metadata=json.loads(row["metadata"]) if row["metadata"] else {},
+        **{name: row[name] for name in TEXTS},
+    )
