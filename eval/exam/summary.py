@@ -19,13 +19,13 @@ def described(examined: Examined, results: Results) -> dict[str, Any]:
     macro: dict[str, Any] = {}
     for name in MACRO:
         for suffix, codes in (("", examined.present), ("_covered", covered)):
-            macro |= _figure(f"macro_{name}{suffix}", examined.macro(name, codes))
+            macro |= figure(f"macro_{name}{suffix}", examined.macro(name, codes))
     return {
         "dialogues": len(results),
         "source_dialogues": len(sources_of(results)),
         "failed": len(results) - len(scored),
         "judged_turns": sum(len(verdict.probabilities or {}) for verdict in scored),
-        **{key: value for figure in whole.values() for key, value in figure.items()},
+        **{key: value for row in whole.values() for key, value in row.items()},
         **macro,
         "codes": {code: _row(examined, code) for code in examined.codes},
     }
@@ -33,8 +33,8 @@ def described(examined: Examined, results: Results) -> dict[str, Any]:
 
 def _whole(name: str, values: np.ndarray) -> dict[str, Any]:
     """A figure of the whole set; nothing judged is nothing flagged."""
-    figure = _figure(name, values)
-    return figure | {name: figure[name] or 0.0} if name.endswith("turns") else figure
+    found = figure(name, values)
+    return found | {name: found[name] or 0.0} if name.endswith("turns") else found
 
 
 def _row(examined: Examined, code: str) -> dict[str, Any]:
@@ -47,11 +47,12 @@ def _row(examined: Examined, code: str) -> dict[str, Any]:
         "n_pairs": len(examined.pairs[code].errors),
     }
     for name, values in examined.codes[code].items():
-        row |= _figure(name, values)
+        row |= figure(name, values)
     return row
 
 
-def _figure(name: str, values: np.ndarray) -> dict[str, Any]:
+def figure(name: str, values: np.ndarray) -> dict[str, Any]:
+    """A figure and, under the name ``..._95``, its interval, from its values of shape (1 + rounds,)."""
     value, *bounds = shown(values)
     return {name: value, f"{name}_95": bounds}
 
