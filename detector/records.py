@@ -127,3 +127,8 @@ class Example(Record):
     labels: tuple[Label, ...] = ()
     split: str
     pair: str | None = None
+
+    @property
+    def errors(self) -> tuple[Label, ...]:
+        """The labels that are more likely true than not: what counts as an error where only yes and no do."""
+        return tuple(label for label in self.labels if label.probability > 0.5)

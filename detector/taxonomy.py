@@ -73,11 +73,13 @@ class Code(Record):
 
 
 class Category(Record):
-    """A group of codes."""
+    """A group of codes. Of an `exclusive` one exactly one code holds of every judged turn: it is one
+    question with several answers, where else every code is a question of yes and no."""
 
     code: Annotated[str, Field(pattern=r"^[A-Z]$")]
     name: Names
     codes: Annotated[tuple[Code, ...], Field(min_length=1)]
+    exclusive: bool = False
 
 
 class Taxonomy(Record):
@@ -96,6 +98,8 @@ class Taxonomy(Record):
             if category.code in seen:
                 raise ValueError(f"category {category.code} stands twice")
             seen.add(category.code)
+            if category.exclusive and any(code.scope == "dialogue" for code in category.codes):
+                raise ValueError(f"category {category.code}: exclusive codes are of turns, not of dialogues")
             for code in category.codes:
                 if code.code in seen:
                     raise ValueError(f"code {code.code} stands twice")
@@ -110,6 +114,14 @@ class Taxonomy(Record):
     def codes(self) -> dict[str, Code]:
         """Every code by its name, in file order."""
         return {code.code: code for category in self.categories for code in category.codes}
+
+    def rivals(self, code: str) -> tuple[str, ...]:
+        """The codes of which exactly one holds, `code` among them; none if it excludes no other."""
+        for category in self.categories:
+            names = tuple(each.code for each in category.codes)
+            if category.exclusive and code in names:
+                return names
+        return ()
 
     @cached_property
     def _levels(self) -> dict[str, SeverityLevel]:

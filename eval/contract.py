@@ -27,7 +27,7 @@ GRID = np.arange(20.0, -20.0, -0.05)
 
 
 def fit(
-    truth: Truth,
+    truth: Floats | Truth,
     scores: Floats,
     per_100: float,
     confidence: float = 0.9,
@@ -35,10 +35,13 @@ def fit(
 ) -> Scan:
     """Calibration and contract of one code from its scores on a labelled split, shape (n,).
 
+    `truth` is 0 or 1, or the probability of an error: the curve then foretells that probability, and
+    for the contract an error is what is more likely one than not.
     `per_100` is the rate of false accusations on 100 clean units that may not be passed. Without any
     threshold that keeps it, the contract is None: the code may not be flagged, only suggested.
     """
     slope, offset = platt(truth, scores)
+    truth = truth > 0.5
     kept = threshold(truth, scores, per_100, confidence)
     even = (np.log(MIN_PROBABILITY / (1 - MIN_PROBABILITY)) - offset) / slope
     kept = None if kept is None else max(kept, float(even))
@@ -58,29 +61,32 @@ def fit(
 
 def distinct(
     scores: Sequence[Mapping[int, float]], examples: Sequence[Example], code: str, *, whole_dialogue: bool
-) -> tuple[Truth, Floats]:
-    """Truth and score of each distinct unit, shape (n,), from each example's scores by turn.
+) -> tuple[Floats, Floats]:
+    """Probability of an error and score of each distinct unit, shape (n,), from each example's scores by
+    turn.
 
     The same clean turn stands in a set several times, in twins and rounds: it counts once, with its
     highest score, or the bound would rest on copies.
     """
-    seen: dict[tuple[object, ...], tuple[bool, float]] = {}
+    seen: dict[tuple[object, ...], float] = {}
     for place, (turns, example) in enumerate(zip(scores, examples, strict=True)):
-        labelled = {label.turn for label in example.labels if label.code == code}
+        labelled = {label.turn: label.probability for label in example.labels if label.code == code}
         text = {turn.index: turn.text for turn in example.dialogue.turns}
-        units = [(turn in labelled, text[turn], score) for turn, score in turns.items()]
+        units = [(labelled.get(turn, 0.0), text[turn], score) for turn, score in turns.items()]
         if whole_dialogue:
-            units = [(bool(labelled), "", max(turns.values()))] if turns else []
+            units = [(max(labelled.values(), default=0.0), "", max(turns.values()))] if turns else []
         for error, words, score in units:
-            key = (place, words) if error else (source_of(example), words)
-            seen[key] = (error, max(score, seen[key][1] if key in seen else score))
-    return np.array([error for error, _ in seen.values()], bool), np.array([s for _, s in seen.values()])
+            key = (error, place if error else source_of(example), words)
+            seen[key] = max(score, seen.get(key, score))
+    return np.array([key[0] for key in seen], float), np.array(list(seen.values()))
 
 
-def platt(truth: Truth, scores: Floats, rounds: int = 100) -> tuple[float, float]:
-    """Slope and offset of the logistic curve of greatest likelihood, with Platt's smoothed targets."""
-    positives, negatives = int(truth.sum()), int((~truth).sum())
-    target = np.where(truth, (positives + 1.0) / (positives + 2.0), 1.0 / (negatives + 2.0))
+def platt(truth: Floats | Truth, scores: Floats, rounds: int = 100) -> tuple[float, float]:
+    """Slope and offset of the logistic curve of greatest likelihood, with Platt's smoothed targets; where
+    truth is a probability, they are mixed in that proportion."""
+    positives = float(truth.sum())
+    negatives = len(truth) - positives
+    target = truth * (positives + 1.0) / (positives + 2.0) + (1 - truth) / (negatives + 2.0)
     design = np.column_stack((scores.astype(float), np.ones(len(scores))))
     weights = np.array([1.0, 0.0])
     for _ in range(rounds):

@@ -85,3 +85,18 @@ def calibration_error(truth: Truth, probabilities: Floats, bins: int = 15) -> fl
     groups = [group for group in np.array_split(order, bins) if len(group)]
     gaps = [abs(truth[g].mean() - probabilities[g].mean()) * len(g) for g in groups]
     return float(sum(gaps) / len(truth))
+
+
+def divergence(one: Floats, other: Floats) -> Floats:
+    """Jensen-Shannon divergence of distributions in rows of shape (n, k), in bits, 0 to 1, shape (n,).
+
+    Source: Lin 1991, equation 4.1 with equal weights.
+    """
+    middle = (one + other) / 2
+    return (_relative(one, middle) + _relative(other, middle)) / 2
+
+
+def _relative(above: Floats, below: Floats) -> Floats:
+    """Kullback-Leibler divergence of rows, in bits; `below` is above 0 wherever `above` is."""
+    shares = np.where(above > 0, above, 1.0)
+    return np.asarray((above * np.log2(shares / np.where(above > 0, below, 1.0))).sum(axis=1), float)

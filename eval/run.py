@@ -23,6 +23,7 @@ from detector.errors import ConfigError
 from detector.records import Example, Verdict
 from eval.exam.comparison import difference
 from eval.exam.curves import curves
+from eval.exam.exclusive import exclusive
 from eval.exam.figures import examine
 from eval.exam.resampling import resamples
 from eval.exam.slices import slices
@@ -124,7 +125,9 @@ def refuse_no_folder(out: Path, option: str = "--out") -> None:
 def measure(detector: Detector, results: Sequence[tuple[Example, Verdict]], rounds: int) -> dict[str, Any]:
     """Counts, flagged share, and a row of figures for each code that occurs or is covered."""
     scored = [(example, verdict) for example, verdict in results if verdict.status == "scored"]
-    return described(examine(detector, scored, resamples(len(sources_of(scored)), rounds)), results)
+    counts = resamples(len(sources_of(scored)), rounds)
+    content = described(examine(detector, scored, counts), results)
+    return {**content, "exclusive": exclusive(detector.taxonomy, scored, counts)}
 
 
 def compare(
@@ -141,6 +144,7 @@ def compare(
     mine = examine(detector, scored, counts)
     mistakes = worst(scored, mine.rows)
     content = described(mine, results)
+    content["exclusive"] = exclusive(detector.taxonomy, scored, counts)
     content["curves"] = {code: curves(mine.rows[code]) for code in mine.present}
     content["slices"] = slices(scored, mine.rows, counts[: SLICE_ROUNDS + 1])
     content["worst"] = [placed(mistake, scored) for mistake in mistakes]
@@ -151,16 +155,17 @@ def compare(
             for place, (mine_, their_) in enumerate(zip(results, theirs[name], strict=True))
             if mine_[1].status == their_[1].status == "scored"
         ]
-        again, draws = mine, counts
+        again, draws, kept = mine, counts, [results[place] for place in both]
         if len(both) < len(scored):
-            kept = [results[place] for place in both]
             draws = resamples(len(sources_of(kept)), rounds)
             again = examine(detector, kept, draws)
-        their = examine(other, [theirs[name][place] for place in both], draws)
+        found = [theirs[name][place] for place in both]
+        their = examine(other, found, draws)
         content["against"][name] = {
             "release": other.release,
             "fingerprint": other.fingerprint,
             "figures": described(their, theirs[name]),
+            "exclusive": exclusive(other.taxonomy, found, draws, rival=kept),
             "difference": difference(again, their),
             "curves": {code: curves(their.rows[code]) for code in their.present},
         }
@@ -170,10 +175,12 @@ def compare(
 def _show(report: Mapping[str, Any]) -> None:
     from rich.console import Console
 
-    from eval.report.tables import against, figures
+    from eval.report.tables import against, exclusives, figures
 
     console = Console(width=None if sys.stdout.isatty() else PIPE_WIDTH)
     for name, content in report.items():
         console.print(figures(name, content))
+        if content["exclusive"]:
+            console.print(exclusives(name, content))
         if content["against"]:
             console.print(against(name, content))

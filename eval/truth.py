@@ -6,19 +6,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from detector.detectors import Detector
-from detector.errors import ConfigError, InputRefused
+from detector.errors import ConfigError
+from detector.example_files import read_examples as read_examples
+from detector.example_files import read_records
 from detector.ingest.config import ReadConfig
 from detector.ingest.read import Counts, Loaded, open_logs, read
-from detector.records import Example, Label, Record, Verdict
+from detector.records import Example, Label, Verdict
 from eval.metrics import Floats, Truth, span_f1
-
-Kind = TypeVar("Kind", bound=Record)
 
 CHUNK = 256
 Results: TypeAlias = Sequence[tuple[Example, Verdict]]
@@ -53,33 +53,6 @@ class Pairs:
     errors: Floats
     twins: Floats
     dialogue: Places
-
-
-def read_records(path: Path, kind: type[Kind], code: str) -> Iterator[Kind]:
-    """Every record of a JSONL file.
-
-    Raises:
-        InputRefused: the file cannot be read or holds something else; the error has `code`.
-    """
-    try:
-        with open(path, "rb") as file:
-            for number, line in enumerate(file, 1):
-                try:
-                    yield kind.model_validate_json(line)
-                except ValueError:
-                    what = kind.__name__.lower()
-                    raise InputRefused(code, f"{path}, line {number}: no valid {what}") from None
-    except OSError as error:
-        raise InputRefused(code, f"{path}: {error.strerror}") from None
-
-
-def read_examples(path: Path) -> Iterator[Example]:
-    """Every example of a JSONL file.
-
-    Raises:
-        InputRefused: the file cannot be read or holds something else.
-    """
-    return read_records(path, Example, "E_EXAMPLE")
 
 
 def labelled(log: Path, labels: Path) -> Iterator[Example]:
@@ -132,13 +105,14 @@ def sources_of(results: Results) -> dict[str, int]:
 
 
 def judged(results: Results, code: str, *, whole_dialogue: bool) -> Judged:
-    """The arrays of one code. Failed verdicts count as probability 0 and not flagged."""
+    """The arrays of one code: true is what is more likely than not. Failed verdicts count as probability 0
+    and not flagged."""
     numbers = sources_of(results)
     rows: list[tuple[bool, float, bool, int, int, int]] = []
     overlap: list[tuple[float, int]] = []
     for place, (example, verdict) in enumerate(results):
         group = numbers[source_of(example)]
-        labels = {label.turn: label for label in example.labels if label.code == code}
+        labels = {label.turn: label for label in example.errors if label.code == code}
         findings = {finding.turn: finding for finding in verdict.findings if finding.code == code}
         given = _given(verdict, code)
         if whole_dialogue:

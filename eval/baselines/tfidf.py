@@ -144,7 +144,7 @@ def _rows(examples: Iterable[Example], random: Random) -> tuple[list[Unit], list
     labels: list[frozenset[str]] = []
     for example in examples:
         of_turn: dict[int, set[str]] = {}
-        for label in example.labels:
+        for label in example.errors:
             of_turn.setdefault(label.turn, set()).add(label.code)
         probes = example.dialogue.metadata.get("probes")
         twins = {

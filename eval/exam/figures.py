@@ -115,7 +115,7 @@ def of_turns(results: Results, counts: Counts, whole_dialogue: frozenset[str]) -
     wrong = np.zeros(len(results))
     for place, (example, verdict) in enumerate(results):
         true = {
-            (None if label.code in whole_dialogue else label.turn, label.code) for label in example.labels
+            (None if label.code in whole_dialogue else label.turn, label.code) for label in example.errors
         }
         found = [(None if f.code in whole_dialogue else f.turn, f.code) for f in verdict.findings]
         wrong[place] = sum(finding not in true for finding in found)

@@ -25,7 +25,7 @@ def described(examined: Examined, results: Results) -> dict[str, Any]:
         "source_dialogues": len(sources_of(results)),
         "failed": len(results) - len(scored),
         "judged_turns": sum(len(verdict.probabilities or {}) for verdict in scored),
-        **{key: value for figure in whole.values() for key, value in figure.items()},
+        **{key: value for row in whole.values() for key, value in row.items()},
         **macro,
         "codes": {code: _row(examined, code) for code in examined.codes},
     }

@@ -57,7 +57,7 @@ def _mistake(kind: Kind, code: str, row: Judged, place: int, results: Results) -
 
 
 def _marks(example: Example, verdict: Verdict) -> list[Finding | Label]:
-    return [*verdict.findings, *example.labels]
+    return [*verdict.findings, *example.errors]
 
 
 def _distinct(mistakes: list[Mistake], results: Results, limit: int) -> list[Mistake]:

@@ -49,6 +49,45 @@ def figures(name: str, content: dict[str, Any]) -> Table:
     return shown
 
 
+def exclusives(name: str, content: dict[str, Any]) -> Table:
+    """A row for each category whose codes exclude one another, and for each other detector's."""
+    from rich.table import Table
+
+    shown = Table(box=None, padding=(0, 2, 0, 0), title=f"{name}: codes that exclude one another")
+    columns = (
+        "category",
+        "turns",
+        "accuracy",
+        "95 %",
+        "divergence",
+        "95 %",
+        "less its accuracy",
+        "divergence",
+    )
+    for column in (*columns, "F1"):
+        shown.add_column(column, justify="left" if column in ("category", "F1") else "right")
+    rows = list(content["exclusive"].items())
+    for other, told in content["against"].items():
+        rows += [(f"{category} of {other}", row) for category, row in told["exclusive"].items()]
+    for category, row in rows:
+        cells = []
+        for key in ("accuracy", "divergence"):
+            low, high = row[f"{key}_95"]
+            cells += [shown_number(row[key]), "" if low is None else f"{low:.3f}-{high:.3f}"]
+        each = "  ".join(f"{code} {shown_number(row[f'f1_{code}'])}" for code in coded(row))
+        for key in ("accuracy", "divergence"):
+            value, low, high = row.get(f"{key}_difference", (None, None, None))
+            cells.append(f"{signed(value)} ({signed(low)} to {signed(high)})" if value is not None else "")
+        shown.add_row(category, str(row["turns"]), *cells, each)
+    shown.caption = "divergence: Jensen-Shannon, bits   F1: of each code as the most probable one"
+    return shown
+
+
+def coded(row: dict[str, Any]) -> list[str]:
+    """The codes of a row of `exclusives`, in order."""
+    return [key[3:] for key in row if key.startswith("f1_") and not key.endswith(("_95", "_difference"))]
+
+
 def against(name: str, content: dict[str, Any]) -> Table:
     """A row for each detector it was compared with."""
     from rich.table import Table

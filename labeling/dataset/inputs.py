@@ -16,10 +16,13 @@ from detector.errors import InputRefused
 from detector.ingest.outcomes import BadRecord
 from detector.ingest.sources import open_logs
 from detector.records import Label, Record
+from detector.taxonomy import Taxonomy
 from labeling.annotation import Annotation
 from labeling.platforms.framing import framing_of, placed_rows
 
 Kind = TypeVar("Kind", bound=Record)
+ROUNDED = 0.01
+"""How far probabilities may be from a sum of 1, as those rounded for people are."""
 YES = ("probability_yes", "probability:yes", "p_yes", "yes")
 """What a table may call the probability of a yes; the probabilities may also be one object."""
 
@@ -39,9 +42,10 @@ def read_annotations(path: Path) -> Iterator[Annotation]:
         raise InputRefused("E_ANNOTATION", f"{path}: {error.strerror}") from None
 
 
-def read_labels(path: Path) -> Iterator[Label]:
-    """The labels of a file: `Label` records, or a table of tasks called dialogue/turn/code with the
-    probability of a yes (CSV, Parquet or JSONL).
+def read_labels(path: Path, taxonomy: Taxonomy) -> Iterator[Label]:
+    """The labels of a file: `Label` records, or a table (CSV, Parquet or JSONL) of tasks called
+    dialogue/turn/code with the probability of a yes, or dialogue/turn with that of each of the codes
+    that exclude one another; one that names a label and no probability is certain of it.
 
     Raises:
         InputRefused: E_LABEL with the line; whatever makes the file unreadable.
@@ -51,7 +55,9 @@ def read_labels(path: Path) -> Iterator[Label]:
         where = f"{path}, line {line}"
         if isinstance(row, BadRecord):
             raise InputRefused("E_LABEL", f"{where}: {row.code}, expected {row.expected}")
-        if "task" in row:
+        if codes := _rivals(row, taxonomy):
+            yield from _of_turn(row, codes, where)
+        elif "task" in row:
             yield _of_task(row, where)
         else:
             yield _record(Label, json.dumps(row, default=str).encode(), where, "E_LABEL")
@@ -63,6 +69,46 @@ def _record(kind: type[Kind], line: bytes, where: str, code: str) -> Kind:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         raise InputRefused(code, f"{where}: no valid {kind.__name__.lower()} ({first['msg']})") from None
+
+
+def _rivals(row: dict[str, Any], taxonomy: Taxonomy) -> tuple[str, ...]:
+    """The codes of which a row of a table names one as the winner."""
+    return taxonomy.rivals(str(row.get("label"))) if "task" in row else ()
+
+
+def _of_turn(row: dict[str, Any], codes: tuple[str, ...], where: str) -> Iterator[Label]:
+    """A label of each of `codes`, those of probability 0 as well: people's shares must not stand for them."""
+    dialogue, _, turn = str(row["task"]).rpartition("/")
+    try:
+        if not dialogue:
+            raise ValueError("a turn of no dialogue")
+        for code, probability in _distribution(row, codes).items():
+            yield Label(
+                dialogue_id=dialogue,
+                turn=int(turn),
+                code=code,
+                probability=probability,
+                method=str(row.get("method") or "aggregated"),
+                n_labelers=int(row.get("n_labelers") or 0),
+            )
+    except (ValueError, TypeError, OverflowError):
+        expected = f"a task called dialogue/turn and probabilities of {', '.join(codes)}, together 1"
+        raise InputRefused("E_LABEL", f"{where}: expected {expected}") from None
+
+
+def _distribution(row: dict[str, Any], codes: tuple[str, ...]) -> dict[str, float]:
+    """Raises ValueError where the row does not hold one."""
+    start = "probability:"
+    given = row.get("probabilities") or {n[len(start) :]: p for n, p in row.items() if n.startswith(start)}
+    if not given and {"probability", "worker"}.isdisjoint(row):
+        given = {row["label"]: 1.0}
+    if not isinstance(given, dict) or set(given) - set(codes):
+        raise ValueError("other codes than these")
+    found = {code: float(given.get(code) or 0.0) for code in codes}
+    whole = sum(found.values())
+    if not abs(whole - 1.0) <= ROUNDED:
+        raise ValueError("not a distribution")
+    return {code: probability / whole for code, probability in found.items()}
 
 
 def _of_task(row: dict[str, Any], where: str) -> Label:

@@ -91,7 +91,7 @@ class Making:
             for annotation in read_annotations(path):
                 annotations.setdefault(annotation.dialogue_id, []).append(annotation)
         labels: dict[str, list[Label]] = {}
-        for label in read_labels(config.labels) if config.labels else ():
+        for label in read_labels(config.labels, taxonomy) if config.labels else ():
             labels.setdefault(label.dialogue_id, []).append(label)
         verdicts = read_verdicts(config.verdicts) if config.verdicts else ()
         made = cls(

@@ -1,4 +1,5 @@
-"""Examples and preference pairs as Parquet, zstd, one row each; readable with `datasets`.
+"""Examples and preference pairs as Parquet, zstd, one row each; readable with `datasets`, and by
+`detector.example_files`.
 
 Turns and labels are nested columns, open-ended fields (metadata) are JSON text. Says nothing of splits.
 """
@@ -6,16 +7,14 @@ Turns and labels are nested columns, open-ended fields (metadata) are JSON text.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
-from datetime import datetime
-from pathlib import Path
+from collections.abc import Callable, Iterable
 from typing import Any, BinaryIO, NamedTuple
 
+from detector.example_files import TEXTS
 from detector.records import Dialogue, Example, Label, Record, Turn
 from labeling.dataset.preferences import Judgement, Preference
 
 BATCH_ROWS = 2048
-_TEXTS = ("language", "channel", "agent", "team", "policy")
 
 
 class Table(NamedTuple):
@@ -62,21 +61,11 @@ def preference_table() -> Table:
     )
 
 
-def read_examples(path: Path) -> Iterator[Example]:
-    """The examples of a file written here, in order."""
-    from pyarrow import parquet
-
-    for batch in parquet.ParquetFile(path).iter_batches(BATCH_ROWS):
-        for row in batch.to_pylist():
-            labels = tuple(Label(**label) for label in row["labels"])
-            yield Example(dialogue=_dialogue(row), labels=labels, split=row["split"], pair=row["pair"])
-
-
 def _schema(fields: list[Any]) -> Any:
     import pyarrow as pa
 
     turn = pa.struct([(name, _kind(name)) for name in Turn.model_fields])
-    named = [(name, pa.string()) for name in ("dialogue_id", *_TEXTS, "metadata")]
+    named = [(name, pa.string()) for name in ("dialogue_id", *TEXTS, "metadata")]
     more = [("turns", pa.list_(turn)), ("sources", pa.list_(pa.string())), ("masked", pa.bool_())]
     return pa.schema([*named, *more, *fields])
 
@@ -95,7 +84,7 @@ def _said(dialogue: Dialogue) -> dict[str, Any]:
         | {"at": turn.at.isoformat() if turn.at else None}
         for turn in dialogue.turns
     ]
-    texts = {name: getattr(dialogue, name) for name in _TEXTS}
+    texts = {name: getattr(dialogue, name) for name in TEXTS}
     metadata = json.dumps(dialogue.metadata, ensure_ascii=False) if dialogue.metadata else None
     more = {
         "metadata": metadata,
@@ -116,18 +105,3 @@ def _preference(pair: Preference) -> dict[str, Any]:
         name: getattr(pair, name) for name in ("turn", "code", "outcome", "annotation", "release", "split")
     }
     return {**_said(pair.dialogue), **named, "chosen": dict(pair.chosen), "rejected": dict(pair.rejected)}
-
-
-def _dialogue(row: dict[str, Any]) -> Dialogue:
-    turns = tuple(
-        Turn(**{**turn, "at": datetime.fromisoformat(turn["at"]) if turn["at"] else None})
-        for turn in row["turns"]
-    )
-    return Dialogue(
-        id=row["dialogue_id"],
-        turns=turns,
-        sources=tuple(row["sources"]),
-        masked=row["masked"],
-        metadata=json.loads(row["metadata"]) if row["metadata"] else {},
-        **{name: row[name] for name in _TEXTS},
-    )

@@ -2,8 +2,9 @@
 
 Source: Toloka/crowd-kit, README. A task is ``dialogue/turn/code``, its label yes or no; further columns
 `seconds` and `at` are kept; `code` repeats the task's, for aggregation code by code. A code of dialogue
-scope is one task, of the last agent turn. No span and no reason survives this shape: the evidence of a
-yes is the whole turn.
+scope is one task, of the last agent turn. Codes that exclude one another may be one task,
+``dialogue/turn``, with the code for its label: a yes to this one and a no to the others. No span and no
+reason survives this shape: the evidence of a yes is the whole turn.
 """
 
 from __future__ import annotations
@@ -35,11 +36,21 @@ def task_of(name: object, path: str, reading: Reading) -> tuple[Shown, int, str]
     Raises:
         BadRecord: E_LABEL or E_TYPE.
     """
-    parts = text(name, path).rsplit("/", 2)
-    if len(parts) != 3 or not parts[0]:
-        raise unknown(path, str(name), "a task called dialogue/turn/code")
-    shown = reading.known.shown(parts[0], path)
-    return shown, shown.asked(whole(parts[1], path), path), reading.known.code(parts[2], path)
+    turn, _, code = text(name, path).rpartition("/")
+    return *turn_of(turn, path, reading, "a task called dialogue/turn/code"), reading.known.code(code, path)
+
+
+def turn_of(name: str, path: str, reading: Reading, expected: str) -> tuple[Shown, int]:
+    """Dialogue and turn that ``dialogue/turn`` says.
+
+    Raises:
+        BadRecord: E_LABEL or E_TYPE, it is not what was `expected`.
+    """
+    dialogue, _, turn = name.rpartition("/")
+    if not dialogue:
+        raise unknown(path, name, expected)
+    shown = reading.known.shown(dialogue, path)
+    return shown, shown.asked(whole(turn, path), path)
 
 
 def is_yes(value: object, path: str) -> bool:
@@ -55,16 +66,21 @@ def is_yes(value: object, path: str) -> bool:
 
 
 def _read(row: Row, reading: Reading) -> Answers:
-    shown, turn, code = task_of(row.get("task"), "task", reading)
-    yes = is_yes(row.get("label"), "label")
+    codes = reading.known.rivals(row.get("label"))
+    if codes:
+        shown, turn = turn_of(text(row.get("task"), "task"), "task", reading, "a task called dialogue/turn")
+        found = [row.get("label")]
+    else:
+        shown, turn, code = task_of(row.get("task"), "task", reading)
+        codes, found = (code,), [code] if is_yes(row.get("label"), "label") else []
     yield answer(
         "crowd",
         shown,
         labeler=reading.known.labeler(text(row.get("worker"), "worker"), "worker"),
         kind=reading.kind,
-        codes=(code,),
+        codes=codes,
         turn=turn,
-        findings=tuple(turnwise.marked([code] if yes else [], shown, turn, reading, "label")),
+        findings=tuple(turnwise.marked(found, shown, turn, reading, "label")),
         seconds=seconds(row.get("seconds"), "seconds"),
         at=moment(row.get("at"), "at"),
     )

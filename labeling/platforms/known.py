@@ -164,6 +164,10 @@ class Known:
             raise unknown(path, name, "a code of the taxonomy; --name LABEL=CODE says which it is")
         return code
 
+    def rivals(self, label: object) -> tuple[str, ...]:
+        """The codes of which a label names one and thereby excludes the others; none if it does not."""
+        return self.taxonomy.rivals(self.names.get(label, label)) if isinstance(label, str) else ()
+
     def codes(self, value: object, path: str, found: Iterable[str] = ()) -> tuple[str, ...]:
         """The codes asked, each once: those of the record, else `asked`; with those that were found.
 

@@ -8,6 +8,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from own_taxonomy import CODES, write_taxonomy
 
 from detector.errors import ConfigError
 from detector.records import Finding, Severity
@@ -258,3 +259,19 @@ def test_unlike_anything_is_refused_without_a_guess(name: str) -> None:
 def test_file_says_the_same_to_other_yaml_readers() -> None:
     raw = yaml.safe_load(PACKAGED.read_text(encoding="utf-8"))
     assert Taxonomy.model_validate(raw, strict=False) == load()
+
+
+def test_codes_of_an_exclusive_category_are_rivals(tmp_path: Path) -> None:
+    taxonomy = load(write_taxonomy(tmp_path))
+    assert taxonomy.rivals("K2") == CODES
+    assert taxonomy.rivals("Z9") == ()
+    assert load().rivals("T1") == ()
+
+
+def test_of_a_dialogue_no_code_excludes_another(tmp_path: Path) -> None:
+    path = own_file(tmp_path, "scope: turn", "scope: dialogue")
+    assert load(path).codes["K1"].scope == "dialogue"
+    path.write_text(path.read_text().replace("  codes:", "  exclusive: true\n  codes:", 1))
+    load.cache_clear()
+    with pytest.raises(ConfigError, match="exclusive codes are of turns"):
+        load(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Iterator
+from functools import cache, partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -12,16 +13,18 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from own_taxonomy import write_taxonomy
 
 from detector.artifacts import described, read_manifest, verify_files, write_manifest
 from detector.errors import ConfigError, InputRefused, OutputRefused
+from detector.example_files import read_examples
 from detector.records import Example, Label
+from detector.taxonomy import Taxonomy, load
 from labeling.annotation import Annotation
 from labeling.dataset import speed
 from labeling.dataset.export import MANIFEST, run
 from labeling.dataset.inputs import read_annotations, read_labels
 from labeling.dataset.making import SPLITS, DatasetConfig
-from labeling.dataset.parquet import read_examples
 from labeling.dataset.preferences import Preference
 
 WORDS = ["kettle", "ladder", "carpet", "lantern", "mirror", "saddle", "hammer", "basket", "violin", "anchor", "pillow", "bucket"]  # fmt: skip
@@ -188,6 +191,74 @@ def test_aggregated_labels_replace_shares(tmp_path: Path) -> None:
     )
     out, _ = house.run("csv", labels=tmp_path / "t.csv")
     assert labels(out) == {("d", 1, "C1"): (0.8, "aggregated", 2, 0, 10)}
+
+
+def cups(name: str, labeler: str, turn: int, code: str) -> dict[str, Any]:
+    """An answer that names one of three codes which exclude one another."""
+    found = finding(code, turn, 0, 5, severity="S3")
+    return annotation(name, "d", labeler, found, codes=["K1", "K2", "K3"], turn=turn)
+
+
+@pytest.fixture
+def of_turns(tmp_path: Path) -> House:
+    said = [
+        cups("a1", "w1", 1, "K1"),
+        cups("a2", "w2", 1, "K2"),
+        cups("a3", "w1", 3, "K3"),
+        cups("a4", "w2", 3, "K3"),
+    ]
+    return House(tmp_path, [dialogue("d", SAYS)], said)
+
+
+def test_labels_of_codes_that_exclude_one_another_stand_together(of_turns: House) -> None:
+    folder = of_turns.folder
+    own: dict[str, Any] = {"taxonomy": write_taxonomy(folder)}
+    table = [
+        {"task": "d/1", "label": "K2", "n_labelers": 2, "probabilities": {"K1": 0.25, "K2": 0.75, "K3": 0.0}},
+        {"task": "d/3", "label": "K3", "probability:K1": 0.1, "probability:K2": 0.1, "probability:K3": 0.8},
+    ]
+    out, _ = of_turns.run(labels=lines(folder / "labels.jsonl", table), **own)
+    assert {key: label[:3] for key, label in labels(out).items()} == {
+        ("d", 1, "K1"): (0.25, "aggregated", 2),
+        ("d", 1, "K2"): (0.75, "aggregated", 2),
+        ("d", 3, "K1"): (0.1, "aggregated", 0),
+        ("d", 3, "K2"): (0.1, "aggregated", 0),
+        ("d", 3, "K3"): (0.8, "aggregated", 0),
+    }
+    (folder / "winners.csv").write_text("task,label\nd/1,K2\nd/3,K3\n")
+    out, _ = of_turns.run("hard", labels=folder / "winners.csv", **own)
+    assert {key: label[0] for key, label in labels(out).items()} == {("d", 1, "K2"): 1.0, ("d", 3, "K3"): 1.0}
+    out, _ = of_turns.run("people", **own)
+    assert labels(out)["d", 1, "K1"][:2] == (0.5, "people:share")
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"task": "d/1", "label": "K1", "probability": 0.9},
+        {"task": "d/1", "label": "K1", "worker": "w"},
+        {"task": "d/1", "label": "K1", "probabilities": {"K1": 0.9}},
+        {"task": "d/1", "label": "K1", "probabilities": {"K1": 0.9, "C1": 0.1}},
+        {"task": "d/1", "label": "K1", "probabilities": {"K1": 1.5, "K2": -0.5}},
+        {"task": "d/1", "label": "K1", "probabilities": [1.0]},
+        {"task": "d/1", "label": "K9"},
+        {"task": "1", "label": "K1"},
+    ],
+    ids=[
+        "of the winner only",
+        "an answer",
+        "no whole",
+        "another code",
+        "below 0",
+        "a list",
+        "unknown",
+        "no turn",
+    ],
+)
+def test_what_is_no_distribution_over_them_is_refused(of_turns: House, row: dict[str, Any]) -> None:
+    path = lines(of_turns.folder / "labels.jsonl", [row])
+    with pytest.raises(InputRefused, match="E_LABEL"):
+        of_turns.run(labels=path, taxonomy=write_taxonomy(of_turns.folder))
 
 
 def test_an_aggregated_label_of_the_dialogue_moves_to_where_people_found_it(tmp_path: Path) -> None:
@@ -445,7 +516,14 @@ STARTS = [
     b'{"dialogue_id":"d","turn":1,"code":"C1","probability":0.5,"method":"m"}',
     b'{"task":"d/1/C1","probabilities":{"yes":0.5}}',
     b"task,label,probability,probability:yes\nd/1/C1,yes,0.8,0.8\n",
+    b'{"task":"d/1","label":"K2","probabilities":{"K1":0.4,"K2":0.6}}',
 ]
+
+
+@cache
+def exclusive() -> Taxonomy:
+    with tempfile.TemporaryDirectory() as folder:
+        return load(write_taxonomy(Path(folder)))
 
 
 @settings(max_examples=150, deadline=None)
@@ -456,7 +534,7 @@ def test_no_bytes_of_ours_are_more_than_refused(start: bytes, at: int, cut: int,
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "file"
         path.write_bytes(start[:at] + put + start[at + cut :])
-        for reader in (read_annotations, read_labels):
+        for reader in (read_annotations, partial(read_labels, taxonomy=exclusive())):
             try:
                 assert all(isinstance(record, Annotation | Label) for record in reader(path))
             except InputRefused:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from own_taxonomy import write_taxonomy
 
 from detector.artifacts import read_manifest, verify_files
 from detector.errors import ConfigError, InputRefused, OutputRefused, TooManyBad
@@ -416,3 +417,22 @@ def test_a_damaged_parquet_file_is_refused(tmp_path: Path) -> None:
             taken(path, damaged)
         except InputRefused as error:
             assert error.code in ("E_PARQUET", "E_FORMAT", "E_NO_RECORDS")
+
+
+def test_a_crowd_table_of_codes_that_exclude_one_another(tmp_path: Path) -> None:
+    """The label is the code: a yes to it, a no to the others; yes and no are still answers to one code."""
+    knows = known(names={"lukewarm": "K2"}, asked=())
+    knows.taxonomy = load(write_taxonomy(tmp_path))
+    content = "task,worker,label\nd1/1,w1,K1\nd1/1,w2,lukewarm\nd1/3/K3,w1,no\nd1/0,w1,K1\nd1/1/K1,w3,K1\nd1/1,w4,K9\n"
+    annotations, rejects, _ = taken(tmp_path / "crowd.csv", content, knows)
+    assert [(a.labeler, a.turn, a.codes, [f.code for f in a.findings]) for a in annotations] == [
+        ("w1", 1, ("K1", "K2", "K3"), ["K1"]),
+        ("w2", 1, ("K1", "K2", "K3"), ["K2"]),
+        ("w1", 3, ("K3",), []),
+    ]
+    assert annotations[0].findings[0].quote == "It arrived yesterday."
+    assert [(r.line, r.code, r.path) for r in rejects] == [
+        (5, "E_LABEL", "task"),  # a customer's turn
+        (6, "E_LABEL", "task"),  # one code asked, and the answer is a code
+        (7, "E_LABEL", "task"),  # no code, and the answer is none that is known
+    ]
