@@ -85,7 +85,7 @@ def run(config: GrpoConfig) -> dict[str, Any]:
     from finetune.judge.result import prompt_of, save
     from finetune.judge.rewarding import rewarder_of
     from finetune.training import bases, lineage
-    from finetune.training.arguments import device_of
+    from finetune.training.arguments import loading_device
     from finetune.training.trainers import carry_on
 
     _refuse(config)
@@ -99,11 +99,11 @@ def run(config: GrpoConfig) -> dict[str, Any]:
     data = {name: lineage.data_id(path) for name, path in named.items() if path is not None}
     job = lineage.job_of(config, data, source)
     torch.manual_seed(config.running.seed)
-    model = bases.load(source, config.adapters, device=device_of(config.running))
+    model = bases.load(source, config.adapters, device=loading_device(config.running))
     config.out.mkdir(parents=True, exist_ok=True)
     trainer = _trainer(config, model, prompt, asked, rewarder_of(config, asked))
     trained = carry_on(trainer, config.out, job, config.running)
-    return save(config, "judge", trained.model, prompt, source, data, trained.figures)
+    return save(config, "judge", trained.model, prompt, source, data, trained.figures, trained.weights)
 
 
 def _refuse(config: GrpoConfig) -> None:

@@ -26,11 +26,17 @@ def save(
     source: bases.Source,
     data: dict[str, str],
     figures: dict[str, Any],
+    weights: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Write the model, its tokenizer, how it is asked, and last the manifest; checkpoints go then."""
+    """Write the model, its tokenizer, how it is asked, and last the manifest; checkpoints go then. Of several
+    processes the first one does; the others get no manifest. `weights` as `bases.save` takes them."""
+    from accelerate import PartialState
+
+    if not PartialState().is_main_process:
+        return {}
     out: Path = config.out
     with disk_errors(out):
-        bases.save(model, out, source)
+        bases.save(model, out, source, weights)
         prompt.tokenizer.save_pretrained(out)
         asked = {"prompt": PROMPT_VERSION, "detail": prompt.detail, "prompt_tokens": prompt.max_tokens}
         write_json(out / JUDGE, asked)

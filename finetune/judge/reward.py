@@ -70,7 +70,7 @@ def run(config: RewardConfig) -> dict[str, Any]:
     from finetune.judge.result import save
     from finetune.judge.reward_trainer import PairTrainer, figures_of, rows_of
     from finetune.training import bases, lineage
-    from finetune.training.arguments import device_of, learning_arguments, trainer_arguments
+    from finetune.training.arguments import learning_arguments, loading_device, trainer_arguments
     from finetune.training.trainers import carry_on
 
     _refuse(config)
@@ -85,7 +85,7 @@ def run(config: RewardConfig) -> dict[str, Any]:
     data = {"dataset": lineage.data_id(config.dataset)}
     job = lineage.job_of(config, data, source)
     torch.manual_seed(config.running.seed)
-    model = bases.load(source, config.adapters, kind="SEQ_CLS", device=device_of(config.running))
+    model = bases.load(source, config.adapters, kind="SEQ_CLS", device=loading_device(config.running))
     model.config.pad_token_id = prompt.tokenizer.pad_token_id
     arguments = trainer_arguments(
         config.running,
@@ -108,7 +108,7 @@ def run(config: RewardConfig) -> dict[str, Any]:
         if (rows := [row for row, pair in zip(held, check, strict=True) if pair.origin == origin])
     }
     figures = {**trained.figures, "pairs": len(learn), "held_out": by_origin}
-    return save(config, "reward", trained.model, prompt, source, data, figures)
+    return save(config, "reward", trained.model, prompt, source, data, figures, trained.weights)
 
 
 def _refuse(config: RewardConfig) -> None:

@@ -76,7 +76,7 @@ def run(config: SftJudgeConfig) -> dict[str, Any]:
     from detector.engines.judge_prompt import JudgePrompt
     from finetune.judge.result import save
     from finetune.training import bases, lineage
-    from finetune.training.arguments import device_of
+    from finetune.training.arguments import loading_device
 
     _refuse(config)
     torch.set_num_threads(config.running.threads)
@@ -90,9 +90,9 @@ def run(config: SftJudgeConfig) -> dict[str, Any]:
     data = {"dataset": lineage.data_id(config.dataset)}
     job = lineage.job_of(config, data, source)
     torch.manual_seed(config.running.seed)
-    model = bases.load(source, config.adapters, device=device_of(config.running))
+    model = bases.load(source, config.adapters, device=loading_device(config.running))
     trained = _train(config, model, prompt, learn, check, job)
-    return save(config, "judge", trained.model, prompt, source, data, trained.figures)
+    return save(config, "judge", trained.model, prompt, source, data, trained.figures, trained.weights)
 
 
 def _refuse(config: SftJudgeConfig) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ OPTIMIZERS: dict[Optimizer, str] = {
 
 
 def device_of(running: Running) -> str:
-    """The device that is meant.
+    """The device that is meant; one GPU for each process of a launcher.
 
     Raises:
         ConfigError: E_DEVICE, this machine has none such.
@@ -24,10 +25,19 @@ def device_of(running: Running) -> str:
     import torch
 
     if running.device == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
+        own = f"cuda:{os.environ['LOCAL_RANK']}" if "LOCAL_RANK" in os.environ else "cuda"
+        return own if torch.cuda.is_available() else "cpu"
     if running.device != "cpu" and not torch.cuda.is_available():
         raise ConfigError("E_DEVICE", f"--device {running.device}: this machine has no such device")
     return running.device
+
+
+def loading_device(running: Running) -> str:
+    """Where a model is loaded to: main memory where it will be cut up among processes, else the device."""
+    cut_up = ("ACCELERATE_USE_FSDP", "ACCELERATE_USE_DEEPSPEED")
+    if any(os.environ.get(name, "").lower() == "true" for name in cut_up):
+        return "cpu"
+    return device_of(running)
 
 
 def low_precision(running: Running) -> bool:
@@ -60,6 +70,7 @@ def trainer_arguments(running: Running, out: Path, **stage: Any) -> dict[str, An
         "save_total_limit": None,
         "remove_unused_columns": False,
         "dataloader_pin_memory": False,
+        "ddp_find_unused_parameters": False,
     }
     if running.gradient_checkpointing:
         shared["activation_checkpointing_kwargs"] = {"use_reentrant": False}

@@ -212,16 +212,19 @@ def _adapted(model: Any, folder: Path, trainable: bool) -> PeftModel:
         ) from None
 
 
-def save(model: Any, folder: Path, source: Source) -> None:
-    """The adapter with the name of its base, or all weights. The caller seals the folder."""
+def save(model: Any, folder: Path, source: Source, weights: dict[str, Any] | None = None) -> None:
+    """The adapter with the name of its base, or all weights, those in `weights` where the model does not hold
+    them itself. The caller seals the folder."""
     if hasattr(model, "peft_config"):
-        model.save_pretrained(folder, selected_adapters=["default"], safe_serialization=True)
+        model.save_pretrained(
+            folder, selected_adapters=["default"], safe_serialization=True, state_dict=weights
+        )
         write_json(
             folder / BASE_FILE, {"base": source.base, "revision": source.revision, "sha256": source.sha256}
         )
         (folder / "README.md").unlink(missing_ok=True)  # peft's own card
     else:
-        model.save_pretrained(folder, safe_serialization=True)
+        model.save_pretrained(folder, safe_serialization=True, state_dict=weights)
 
 
 def tokenizer_folder(source: Source) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -31,9 +32,10 @@ def told_of(config: Any) -> dict[str, Any]:
 
 
 def job_of(config: Any, *inputs: Any) -> str:
-    """What a checkpoint belongs to: every option that changes a weight, and all inputs."""
+    """What a checkpoint belongs to: every option that changes a weight, all inputs, and how many processes
+    share a step."""
     told = {name: str(value) for name, value in told_of(config).items() if name not in NOT_OF_THE_JOB}
-    return fingerprint([told, *map(str, inputs)])
+    return fingerprint([told, *map(str, inputs), os.environ.get("WORLD_SIZE", "1")])
 
 
 def data_id(path: Path) -> str:

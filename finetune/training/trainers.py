@@ -1,4 +1,7 @@
-"""Runs a trainer of the Hugging Face family to its end, from its last complete checkpoint."""
+"""Runs a trainer of the Hugging Face family to its end, from its last complete checkpoint.
+
+Also as one of several processes, started by ``accelerate launch`` or ``torchrun``.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from accelerate import PartialState
 from transformers import PrinterCallback
 from transformers.utils.logging import disable_progress_bar
 
@@ -18,10 +22,12 @@ from finetune.training.watching import Watching
 
 @dataclass(frozen=True)
 class Trained:
-    """What came of it: the model with its best or last weights, and figures of the run."""
+    """What came of it: the model with its best or last weights, and figures of the run. `weights` are the
+    model's where no process holds all of it."""
 
     model: Any
     figures: dict[str, Any]
+    weights: dict[str, Any] | None = None
 
 
 def carry_on(trainer: Any, out: Path, job: str, running: Running) -> Trained:
@@ -31,7 +37,9 @@ def carry_on(trainer: Any, out: Path, job: str, running: Running) -> Trained:
         OutputRefused: the checkpoint is of another job, or damaged.
         SystemExit: 0, after SIGTERM: what was learnt is saved, and the same command goes on.
     """
-    found = checkpoints.newest(out, job)
+    processes = PartialState()
+    with processes.main_process_first():  # it removes what is not complete
+        found = checkpoints.newest(out, job)
     resume, log_bytes = (str(found[0]), found[1]) if found else (None, 0)
     watching = Watching(out, job, running, log_bytes)
     trainer.add_callback(watching)
@@ -43,11 +51,14 @@ def carry_on(trainer: Any, out: Path, job: str, running: Running) -> Trained:
     finally:
         watching.close()
     state = trainer.state
+    processes.wait_for_everyone()  # before the first one clears away what others may still read
     if watching.stopped and state.global_step < state.max_steps:
-        print(f"stopped at step {state.global_step} of {state.max_steps}; saved, the same command goes on",
-              file=sys.stderr)  # fmt: skip
+        if processes.is_main_process:
+            told = f"stopped at step {state.global_step} of {state.max_steps}"
+            print(f"{told}; saved, the same command goes on", file=sys.stderr)
         sys.exit(0)
     figures = {
+        "processes": processes.num_processes,
         "steps": state.global_step,
         "tokens": int(state.num_input_tokens_seen or 0),
         "seconds": round(time.monotonic() - started, 1),
@@ -56,4 +67,6 @@ def carry_on(trainer: Any, out: Path, job: str, running: Running) -> Trained:
         "last": {name: value for entry in state.log_history for name, value in entry.items()
                  if name.startswith("eval_")},
     }  # fmt: skip
-    return Trained(trainer.model, figures)
+    sharded = trainer.is_fsdp_enabled or trainer.is_deepspeed_enabled
+    weights = trainer.accelerator.get_state_dict(trainer.model_wrapped) if sharded else None
+    return Trained(trainer.model, figures, weights)

@@ -1,7 +1,8 @@
 """One callback for every trainer of the Hugging Face family: figures, progress, checkpoints, signals.
 
 Writes ``metrics.jsonl``, shows progress, seals each checkpoint and keeps the newest (and the best, where one
-is looked for), and on SIGTERM lets the step end, saves, and stops.
+is looked for), and on SIGTERM lets the step end, saves, and stops. Of several processes the first one alone
+writes, and all save and stop at the same step.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from accelerate import PartialState
+from accelerate.utils import gather_object
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from finetune.metrics_log import MetricsLog
@@ -27,7 +30,8 @@ class Watching(TrainerCallback):  # type: ignore[misc]
     def __init__(self, out: Path, job: str, running: Running, log_bytes: int = 0) -> None:
         self.out, self.job, self.running = out, job, running
         self.stopped = False
-        self._log = MetricsLog(out, log_bytes)
+        self._processes = PartialState()
+        self._log = MetricsLog(out, log_bytes) if self._processes.is_main_process else None
         self._progress: Progress | None = None
         self._saved = time.monotonic()
         self._tokens = 0
@@ -37,8 +41,9 @@ class Watching(TrainerCallback):  # type: ignore[misc]
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
-        self._progress = Progress(state.max_steps, state.global_step)
-        self._progress.__enter__()
+        if self._log is not None:
+            self._progress = Progress(state.max_steps, state.global_step)
+            self._progress.__enter__()
         self._tokens = int(state.num_input_tokens_seen or 0)
         self._handler = signal.signal(signal.SIGTERM, self._terminated)
 
@@ -49,11 +54,15 @@ class Watching(TrainerCallback):  # type: ignore[misc]
 
     def close(self) -> None:
         """Give the signal and the screen back."""
+        if self._handler is not None:
+            signal.signal(signal.SIGTERM, self._handler)
+            self._handler = None
         if self._progress is not None:
             self._progress.__exit__(None, None, None)
             self._progress = None
-            signal.signal(signal.SIGTERM, self._handler)
+        if self._log is not None:
             self._log.close()
+            self._log = None
 
     def _terminated(self, number: int, frame: FrameType | None) -> None:
         self.stopped = True
@@ -68,11 +77,19 @@ class Watching(TrainerCallback):  # type: ignore[misc]
         due = time.monotonic() - self._saved >= 60 * self.running.checkpoint_minutes
         if self.running.checkpoint_steps is not None:
             due = state.global_step % self.running.checkpoint_steps == 0
+        due, self.stopped = self._agreed(due, self.stopped)
         if due or self.stopped:
             control.should_save = True
         if self.stopped:
             control.should_training_stop = True
         return control
+
+    def _agreed(self, due: bool, stopped: bool) -> tuple[bool, bool]:
+        """Whether to save, by the clock of the first process, and whether any has been told to stop."""
+        if self._processes.num_processes == 1:
+            return due, stopped
+        all_of_them = gather_object([(due, stopped)])
+        return all_of_them[0][0], any(stopped for _, stopped in all_of_them)
 
     def on_log(
         self,
@@ -83,7 +100,9 @@ class Watching(TrainerCallback):  # type: ignore[misc]
         **_: Any,
     ) -> None:
         figures = {name: value for name, value in (logs or {}).items() if isinstance(value, int | float)}
-        if not figures or "train_loss" in figures:  # the trainer's own summary at the end
+        if (
+            self._log is None or not figures or "train_loss" in figures
+        ):  # the trainer's own summary at the end
             return
         if "loss" in figures:
             self._shown = f"loss {figures['loss']:.4f}"
@@ -94,11 +113,14 @@ class Watching(TrainerCallback):  # type: ignore[misc]
     def on_save(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
+        self._processes.wait_for_everyone()  # each writes the state of its own random numbers
+        self._saved = time.monotonic()
+        if self._log is None:
+            return
         folder = self.out / f"checkpoint-{state.global_step}"
         checkpoints.seal(folder, self.job, self._log.size)
         best = state.best_model_checkpoint
         checkpoints.keep_only(self.out, folder, *([Path(best)] if best else []))
-        self._saved = time.monotonic()
 
 
 CLOCKS = frozenset(

@@ -1,0 +1,55 @@
+"""One process of several that teach a judge: terminated after two steps, then going on to the end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+from eval.questions import Asking
+from finetune.judge.sft import SftJudgeConfig, run
+from finetune.training.options import Adapters, Learning, Running
+from finetune.training.watching import Watching
+
+STOPS_AT = 2
+
+
+def config(tiny: Path, dataset: Path, out: Path, questions: int) -> SftJudgeConfig:
+    """What the processes run with `questions` each, and one process with all of them."""
+    return SftJudgeConfig(
+        dataset=dataset, model=str(tiny), out=out, questions=questions, learning_rate=1e-3,
+        asking=Asking(random_questions=0.5), learning=Learning(steps=4, eval_steps=3),
+        adapters=Adapters(rank=4),
+        running=Running(threads=1, precision="fp32", device="cpu", checkpoint_minutes=60),
+    )  # fmt: skip
+
+
+def terminated_once() -> None:
+    """The second process gets SIGTERM in its second step, the first one none."""
+    ended = Watching.on_step_end
+
+    def on_step_end(self: Watching, args: Any, state: Any, control: Any, **more: Any) -> Any:
+        if os.environ["RANK"] == "1" and state.global_step == STOPS_AT:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return ended(self, args, state, control, **more)
+
+    Watching.on_step_end = on_step_end  # type: ignore[method-assign]
+
+
+def main(tiny: str, dataset: str, out: str) -> None:
+    """Stop, say how far it came, go on."""
+    own = config(Path(tiny), Path(dataset), Path(out), questions=4)
+    terminated_once()
+    try:
+        run(own)
+    except SystemExit as left:
+        assert left.code == 0
+        print("stopped", sorted(path.name for path in Path(out).glob("checkpoint-*")), flush=True)
+    manifest = run(own)
+    print("manifest", sorted(manifest), flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
