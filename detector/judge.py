@@ -88,9 +88,10 @@ def messages(
 
 
 def _asked(code: Code, detail: Detail) -> str:
+    short = f"{code.name.en}? {code.test}"
     if detail == "short":
-        return f"{code.name.en}? {code.test}"
-    return f"{code.name.en}? {code.test}\n{code.definition}\nAn error: {code.example}\nNone: {code.counter_example}"
+        return short
+    return f"{short}\n{code.definition}\nAn error: {code.example}\nNone: {code.counter_example}"
 
 
 def _last(lines: Sequence[str], max_chars: int) -> list[str]:

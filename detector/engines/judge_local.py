@@ -35,7 +35,7 @@ class LocalJudge:
         return next(iter(self.model.parameters())).device
 
     def beliefs(self, prompts: Sequence[Sequence[int]]) -> np.ndarray:
-        """Probabilities of the verdicts for each prompt, shape (prompts, verdicts), in the order of `SAYS`."""
+        """What it believes of each prompt, shape (prompts, verdicts), in the order of `SAYS`."""
         shared, first = self.prompt.fork
         rows = [[*ids, *shared] for ids in prompts]
         found = np.zeros((len(rows), len(SAYS)))

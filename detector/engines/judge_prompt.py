@@ -90,8 +90,8 @@ class JudgePrompt:
 
     @cached_property
     def fork(self) -> tuple[list[int], list[int]]:
-        """The tokens with which every answer begins, and the first token in which the verdicts differ, one for
-        each of `SAYS`.
+        """The tokens with which every answer begins, and the first in which the verdicts differ, one for each
+        of `SAYS`.
 
         Raises:
             ConfigError: E_BASE, this tokenizer does not tell the verdicts apart by one token.

@@ -32,7 +32,7 @@ def card(name: str, kind: str, content: Mapping[str, Any]) -> str:
             "",
             "Held-out figures come from `dialint eval judge`; what stands here was seen while it learnt.\n",
             "## What it is not for\n",
-            "- Nobody's pay or standing may follow from its answers alone: they are for reviewers to confirm.",
+            "- Nobody's pay may follow from its answers alone: they are for reviewers to confirm.",
             "- It knows no policies, prices or facts; it judges what stands in the dialogue.",
             "- It was taught one way of asking (`judge.json`); asked otherwise its answers mean nothing.\n",
         )
