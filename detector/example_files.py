@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
 from detector.errors import ConfigError, InputRefused
-from detector.records import Dialogue, Example, Label, Record, Turn
+from detector.records import Dialogue, Example, Judgement, Label, Preference, Record, Turn
 
 Kind = TypeVar("Kind", bound=Record)
 
@@ -42,7 +42,9 @@ def read_examples(path: Path) -> Iterator[Example]:
     Raises:
         InputRefused: the file cannot be read or holds something else.
     """
-    return _read_parquet(path) if path.suffix == ".parquet" else read_records(path, Example, "E_EXAMPLE")
+    if path.suffix == ".parquet":
+        return _read_parquet(path, _example, "E_EXAMPLE")
+    return read_records(path, Example, "E_EXAMPLE")
 
 
 def read_records(path: Path, kind: type[Kind], code: str) -> Iterator[Kind]:
@@ -63,7 +65,18 @@ def read_records(path: Path, kind: type[Kind], code: str) -> Iterator[Kind]:
         raise InputRefused(code, f"{path}: {error.strerror}") from None
 
 
-def _read_parquet(path: Path) -> Iterator[Example]:
+def read_preferences(path: Path) -> Iterator[Preference]:
+    """Every preference of a file, in order.
+
+    Raises:
+        InputRefused: the file cannot be read or holds something else.
+    """
+    if path.suffix == ".parquet":
+        return _read_parquet(path, _preference, "E_PREFERENCE")
+    return read_records(path, Preference, "E_PREFERENCE")
+
+
+def _read_parquet(path: Path, made: Callable[[dict[str, Any]], Kind], code: str) -> Iterator[Kind]:
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -72,17 +85,27 @@ def _read_parquet(path: Path) -> Iterator[Example]:
         with parquet.ParquetFile(path) as file:
             for batch in file.iter_batches(BATCH_ROWS):
                 for row in batch.to_pylist():
-                    yield _example(row)
+                    yield made(row)
                     done += 1
     except (pa.ArrowException, OSError):
-        raise InputRefused("E_EXAMPLE", f"{path}: not a readable table") from None
+        raise InputRefused(code, f"{path}: not a readable table") from None
     except (KeyError, TypeError, ValueError):
-        raise InputRefused("E_EXAMPLE", f"{path}, row {done + 1}: no valid example") from None
+        raise InputRefused(code, f"{path}, row {done + 1}: no valid record") from None
 
 
 def _example(row: dict[str, Any]) -> Example:
     labels = tuple(Label(**label) for label in row["labels"])
     return Example(dialogue=_dialogue(row), labels=labels, split=row["split"], pair=row["pair"])
+
+
+def _preference(row: dict[str, Any]) -> Preference:
+    names = ("turn", "code", "outcome", "annotation", "release", "split")
+    return Preference(
+        dialogue=_dialogue(row),
+        chosen=Judgement(**row["chosen"]),
+        rejected=Judgement(**row["rejected"]),
+        **{name: row[name] for name in names},
+    )
 
 
 def _dialogue(row: dict[str, Any]) -> Dialogue:

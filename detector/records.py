@@ -132,3 +132,28 @@ class Example(Record):
     def errors(self) -> tuple[Label, ...]:
         """The labels that are more likely true than not: what counts as an error where only yes and no do."""
         return tuple(label for label in self.labels if label.probability > 0.5)
+
+
+class Judgement(Record):
+    """An answer to one question, in the judge's own shape."""
+
+    verdict: Literal["error", "no_error"]
+    quote: str | None = None
+    severity: Severity | None = None
+    reason: str = ""
+    rewrite: str | None = None
+
+
+class Preference(Record):
+    """`chosen` over `rejected` for one turn and code. `dialogue` ends with that turn. `annotation` is
+    the id of the person's answer, `release` the model that was corrected."""
+
+    dialogue: Dialogue
+    turn: Annotated[int, Field(ge=0)]
+    code: str
+    chosen: Judgement
+    rejected: Judgement
+    outcome: Literal["overturned", "amended", "missed"]
+    annotation: str
+    release: str
+    split: str

@@ -15,13 +15,14 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from detector.artifacts import read_manifest
-from detector.errors import ConfigError
+from detector.artifacts import read_manifest, verify_files
+from detector.errors import ConfigError, OutputRefused
+from detector.example_files import needed_set, read_examples
 from detector.judge import Answer, Question, rounded
 from detector.masking import mask_dialogue
 from detector.records import JUDGED_ROLES, Dialogue, Example, Label, Severity
 from detector.taxonomy import Code, Taxonomy, load
-from eval.truth import made_for_pair, probes_of, read_examples, source_of
+from eval.truth import made_for_pair, probes_of, source_of
 
 LEAST = 0.1
 """Weight of a label of which nobody can be sure."""
@@ -87,13 +88,12 @@ def read_asked(dataset: Path, split: str, asking: Asking, seed: int) -> list[Ask
     """The questions of one split of a data set's folder, in the order of its dialogues.
 
     Raises:
-        OutputRefused: the folder is not complete.
+        OutputRefused: the folder is not complete, or the split's file was changed.
         InputRefused: a file of it cannot be read.
         ConfigError: E_CODE, unknown codes or none.
     """
     taxonomy = load(asking.taxonomy)
-    read_manifest(dataset / "manifest.json")
-    examples = list(_chosen(read_examples(file_of(dataset, split)), asking.limit, seed))
+    examples = list(_chosen(read_examples(verified(dataset, split)), asking.limit, seed))
     codes = _codes(asking, taxonomy, examples, dataset)
     twins = {example.pair: example for example in examples if example.pair and not made_for_pair(example)}
     found: list[Asked] = []
@@ -104,7 +104,7 @@ def read_asked(dataset: Path, split: str, asking: Asking, seed: int) -> list[Ask
 
 def agent_turns(dataset: Path, split: str, asking: Asking, seed: int) -> dict[str, int]:
     """Judged turns of each dialogue that `read_asked` takes, asked of or not."""
-    examples = _chosen(read_examples(file_of(dataset, split)), asking.limit, seed)
+    examples = _chosen(read_examples(verified(dataset, split)), asking.limit, seed)
     return {
         example.dialogue.id: sum(
             turn.role in JUDGED_ROLES and bool(turn.text.strip()) for turn in example.dialogue.turns
@@ -113,10 +113,20 @@ def agent_turns(dataset: Path, split: str, asking: Asking, seed: int) -> dict[st
     }
 
 
-def file_of(dataset: Path, split: str) -> Path:
-    """The split's file, whichever format it is in."""
-    parquet = dataset / f"{split}.parquet"
-    return parquet if parquet.exists() else dataset / f"{split}.jsonl"
+def verified(dataset: Path, name: str) -> Path:
+    """The file of a set, its bytes those of the folder's manifest.
+
+    Raises:
+        ConfigError: E_EXAMPLE, there is no such set.
+        OutputRefused: the folder is not complete, or the file was changed.
+    """
+    path = needed_set(dataset, name)
+    files = read_manifest(dataset / "manifest.json")["files"]
+    entries = [entry for entry in files if entry["name"] == path.name]
+    if not entries:
+        raise OutputRefused("E_CHECKSUM", f"{path}: the manifest does not name it")
+    verify_files(dataset, entries)
+    return path
 
 
 def _chosen(examples: Iterable[Example], limit: int | None, seed: int) -> Iterator[Example]:

@@ -30,6 +30,7 @@ from detector.ingest.config import ReadConfig
 from detector.ingest.outcomes import Counts, Loaded
 from detector.ingest.read import open_logs, read
 from detector.records import Example, Label
+from detector.taxonomy import load
 from labeling.annotation import judged_turns
 from labeling.dataset.inputs import read_labels
 from labeling.simulated_work import Plan, fill
@@ -155,7 +156,7 @@ def _read(config: CrowdConfig) -> Iterator[Example]:
 def _of_log(config: CrowdConfig) -> Iterator[Example]:
     assert config.labels is not None, "named where --examples is not"
     labels: dict[str, list[Label]] = {}
-    for label in read_labels(config.labels):
+    for label in read_labels(config.labels, load()):
         labels.setdefault(label.dialogue_id, []).append(label)
     for item in read(open_logs([str(config.dialogues)]), ReadConfig(), Counts()):
         if isinstance(item, Loaded):

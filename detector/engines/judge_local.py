@@ -32,7 +32,9 @@ class LocalJudge:
 
     @property
     def device(self) -> torch.device:
-        return next(iter(self.model.parameters())).device
+        """Where the model is."""
+        device: torch.device = next(iter(self.model.parameters())).device
+        return device
 
     def beliefs(self, prompts: Sequence[Sequence[int]]) -> np.ndarray:
         """What it believes of each prompt, shape (prompts, verdicts), in the order of `SAYS`."""

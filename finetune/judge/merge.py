@@ -85,11 +85,11 @@ def _stored(model: Any, weights: Weights) -> Any:
 
     if weights in ("fp32", "bf16"):
         return model.to(torch.float32 if weights == "fp32" else torch.bfloat16)
-    from transformers import AutoModelForCausalLM, BitsAndBytesConfig
+    from transformers import AutoModelForCausalLM
 
-    from finetune.training.bases import four_bits
+    from finetune.training.bases import eight_bits, four_bits
 
-    how = four_bits("CAUSAL_LM") if weights == "nf4" else BitsAndBytesConfig(load_in_8bit=True)
+    how = four_bits("CAUSAL_LM") if weights == "nf4" else eight_bits()
     loader: Any = AutoModelForCausalLM
     with tempfile.TemporaryDirectory() as folder:
         model.to(torch.bfloat16).save_pretrained(folder)

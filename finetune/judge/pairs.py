@@ -13,41 +13,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from detector.example_files import read_preferences, set_at
 from detector.judge import Answer, Question, rounded, written
 from detector.masking import mask_dialogue
-from detector.records import Dialogue, Record, Severity
+from detector.records import Judgement, Preference
 from detector.taxonomy import Code, load
-from eval.questions import Asked, Asking, file_of, read_asked, taught
-from eval.truth import read_records
+from eval.questions import Asked, Asking, read_asked, taught, verified
 
 Origin = Literal["reviewer", "label"]
 UNTOLD = 0.9
 """Agreement where only the one who decided is known."""
 LEAST_AGREEMENT = 0.5
-
-
-class Judgement(Record):
-    """One side of a preference, as ``dialint export dataset`` writes it."""
-
-    verdict: Literal["error", "no_error"]
-    quote: str | None = None
-    severity: Severity | None = None
-    reason: str = ""
-    rewrite: str | None = None
-
-
-class Preference(Record):
-    """A row of a data set's preferences."""
-
-    dialogue: Dialogue
-    turn: int
-    code: str
-    chosen: Judgement
-    rejected: Judgement
-    outcome: str
-    annotation: str
-    release: str
-    split: str
 
 
 @dataclass(frozen=True)
@@ -78,11 +54,11 @@ def read_pairs(dataset: Path, split: str, asking: Asking, seed: int) -> list[Pai
 def _of_reviewers(
     dataset: Path, split: str, asking: Asking, known: dict[tuple[str, int, str], float]
 ) -> Iterator[Pair]:
-    path = file_of(dataset, "preferences")
-    if not path.exists():
+    if set_at(dataset, "preferences") is None:
         return
+    path = verified(dataset, "preferences")
     codes = load(asking.taxonomy).codes
-    for row in read_records(path, Preference, "E_PREFERENCE"):
+    for row in read_preferences(path):
         if row.split != split or row.code not in codes or (asking.codes and row.code not in asking.codes):
             continue
         dialogue, _ = mask_dialogue(row.dialogue)

@@ -96,7 +96,7 @@ class PairTrainer(RewardTrainer):  # type: ignore[misc]
         figures = figures_of(self.model, self.check, self.prompt.tokenizer.pad_token_id)
         told = {f"{metric_key_prefix}_{name}": round(value, 6) for name, value in figures.items()}
         self.log(told)
-        self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, told)
+        self.control: Any = self.callback_handler.on_evaluate(self.args, self.state, self.control, told)
         return told
 
 

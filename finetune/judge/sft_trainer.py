@@ -119,5 +119,5 @@ class JudgeTrainer(SFTTrainer):  # type: ignore[misc]
             figures["ap"] = float(average_precision(truth > 0.5, beliefs))
         told = {f"{metric_key_prefix}_{name}": round(value, 6) for name, value in figures.items()}
         self.log(told)
-        self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, told)
+        self.control: Any = self.callback_handler.on_evaluate(self.args, self.state, self.control, told)
         return told

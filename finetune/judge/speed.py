@@ -141,7 +141,7 @@ class _Clock:
 
         ended = self.ended
 
-        class Ends(TrainerCallback):  # type: ignore[misc]
+        class Ends(TrainerCallback):
             def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
                 ended.append(time.perf_counter())
 

@@ -16,10 +16,10 @@ import numpy as np
 from pydantic import Field
 
 from detector.errors import ConfigError, DialogueFailed
+from detector.example_files import read_records
 from detector.records import Dialogue, Probability, Record
 from detector.scanner import Scanner, TurnScores
 from detector.taxonomy import load as load_taxonomy
-from eval.truth import read_records
 from finetune.smaller.scanners import Trained
 
 SUREST = 1e-4

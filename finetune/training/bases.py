@@ -157,13 +157,20 @@ def four_bits(kind: str) -> Any:
     import torch
     from transformers import BitsAndBytesConfig
 
-    return BitsAndBytesConfig(
+    return BitsAndBytesConfig(  # type: ignore[no-untyped-call]
         load_in_4bit=True,
         bnb_4bit_quant_type="nf4",
         bnb_4bit_use_double_quant=True,
         bnb_4bit_compute_dtype=torch.bfloat16,
         llm_int8_skip_modules=["score", "lm_head"] if kind == "SEQ_CLS" else ["lm_head"],
     )
+
+
+def eight_bits() -> Any:
+    """Whole numbers of 8 bits with outliers apart. Source: Dettmers et al. 2022, LLM.int8()."""
+    from transformers import BitsAndBytesConfig
+
+    return BitsAndBytesConfig(load_in_8bit=True)  # type: ignore[no-untyped-call]
 
 
 def keep_gradients(model: torch.nn.Module, *, served: bool = False) -> None:

@@ -44,7 +44,7 @@ def carry_on(trainer: Any, out: Path, job: str, running: Running) -> Trained:
     watching = Watching(out, job, running, log_bytes)
     trainer.add_callback(watching)
     trainer.remove_callback(PrinterCallback)
-    disable_progress_bar()
+    disable_progress_bar()  # type: ignore[no-untyped-call]
     started = time.monotonic()
     try:
         trainer.train(resume_from_checkpoint=resume)

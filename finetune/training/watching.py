@@ -24,7 +24,7 @@ from finetune.training import checkpoints
 from finetune.training.options import Running
 
 
-class Watching(TrainerCallback):  # type: ignore[misc]
+class Watching(TrainerCallback):
     """Watches one run in `out`, which belongs to `job`; `log_bytes` of an older log stay."""
 
     def __init__(self, out: Path, job: str, running: Running, log_bytes: int = 0) -> None:

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, BinaryIO, NamedTuple
 
 from detector.example_files import TEXTS
-from detector.records import Dialogue, Example, Label, Record, Turn
-from labeling.dataset.preferences import Judgement, Preference
+from detector.records import Dialogue, Example, Judgement, Label, Preference, Record, Turn
 
 BATCH_ROWS = 2048
 

@@ -9,40 +9,13 @@ the pair as a prompt is left to training.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import Field
-
-from detector.records import Dialogue, Finding, Record, Severity, Verdict
+from detector.records import Dialogue, Finding, Judgement, Preference, Verdict
 from labeling.annotation import Annotation
 from labeling.dataset.opinions import Opinions
 
 DECIDERS = ("reviewer", "expert")
-
-
-class Judgement(Record):
-    """An answer to one question, in the judge's own shape."""
-
-    verdict: Literal["error", "no_error"]
-    quote: str | None = None
-    severity: Severity | None = None
-    reason: str = ""
-    rewrite: str | None = None
-
-
-class Preference(Record):
-    """`chosen` over `rejected` for one turn and code. `dialogue` ends with that turn. `annotation` is
-    the id of the person's answer, `release` the model that was corrected."""
-
-    dialogue: Dialogue
-    turn: Annotated[int, Field(ge=0)]
-    code: str
-    chosen: Judgement
-    rejected: Judgement
-    outcome: Literal["overturned", "amended", "missed"]
-    annotation: str
-    release: str
-    split: str
 
 
 NOTHING = Judgement(verdict="no_error")

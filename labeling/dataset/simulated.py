@@ -1,10 +1,10 @@
 """``python -m labeling.dataset.simulated``: examples whose labels are what a made-up crowd would say of them.
 
-Reads a folder of `dialint data inject`, whose labels are true; writes a data set's folder in which every label
-of ``train``, ``dev`` and ``calibration`` is the posterior of some simulated labelers, each with a sensitivity
-and a specificity of their own, of what was injected, of its look-alikes and of some turns at random. ``test``
-and ``test_unseen`` keep the truth. For studies of learning from people where there are none: no figure from
-here is a claim about people.
+Reads a folder of `dialint data inject`, whose labels are true; writes a data set's folder in which every
+label of ``train``, ``dev`` and ``calibration`` is the posterior of some simulated labelers, each with a
+sensitivity and a specificity of their own, of what was injected, of its look-alikes and of some turns at
+random. ``test`` and ``test_unseen`` keep the truth. For studies of learning from people where there are none:
+no figure from here is a claim about people. (`labeling.simulated_crowd` fills a store instead.)
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Annotated
 import cyclopts
 from cyclopts import Parameter
 
-from detector.artifacts import atomic_file, described, read_manifest, write_manifest
+from detector.artifacts import atomic_file, described, fingerprint, read_manifest, write_manifest
 from detector.records import Example, Label
 from labeling.annotation import judged_turns
 
@@ -73,10 +73,8 @@ def make(config: SimulatedConfig) -> None:
         files.append(described(config.out / f"{name}.jsonl", rows))
     told = {"labelers": config.labelers, "crowd": config.crowd, "seed": config.seed}
     content = {"kind": "labelled-examples", "codes": list(config.codes), "simulated_crowd": told}
-    write_manifest(
-        config.out / "manifest.json",
-        {**content, "of": known["seal"] if "seal" in known else "", "files": files},
-    )
+    of = [file["sha256"] for file in known["files"]]
+    write_manifest(config.out / "manifest.json", {**content, "of": fingerprint(of), "files": files})
 
 
 def _people(config: SimulatedConfig) -> list[tuple[float, float]]:
@@ -151,7 +149,7 @@ def _asked(config: SimulatedConfig, example: Example, people: Sequence[tuple[flo
 
 
 def _posterior(votes: Sequence[tuple[tuple[float, float], bool]]) -> float:
-    """Probability of an error by Bayes' rule, everybody's skill known: the best that any aggregation can do."""
+    """Probability of an error by Bayes' rule, everybody's skill known: no aggregation can do better."""
     odds = math.log(RATE / (1 - RATE))
     for (sensitivity, specificity), yes in votes:
         odds += (

@@ -17,15 +17,14 @@ from own_taxonomy import write_taxonomy
 
 from detector.artifacts import described, read_manifest, verify_files, write_manifest
 from detector.errors import ConfigError, InputRefused, OutputRefused
-from detector.example_files import read_examples
-from detector.records import Example, Label
+from detector.example_files import read_examples, read_preferences
+from detector.records import Example, Label, Preference
 from detector.taxonomy import Taxonomy, load
 from labeling.annotation import Annotation
 from labeling.dataset import speed
 from labeling.dataset.export import MANIFEST, run
 from labeling.dataset.inputs import read_annotations, read_labels
 from labeling.dataset.making import SPLITS, DatasetConfig
-from labeling.dataset.preferences import Preference
 
 WORDS = ["kettle", "ladder", "carpet", "lantern", "mirror", "saddle", "hammer", "basket", "violin", "anchor", "pillow", "bucket"]  # fmt: skip
 SAYS = ["Where is my order?", "It arrived yesterday I think.", "It did not arrive.", "Have a nice day!"]
@@ -450,6 +449,10 @@ def test_parquet_holds_the_same_examples_and_pairs(tmp_path: Path) -> None:
     packed, manifest = house.run("packed", verdicts=verdicts, format="parquet")
     found = [example for split in SPLITS for example in read_examples(packed / f"{split}.parquet")]
     assert found == list(examples(plain))
+    preferences = [
+        list(read_preferences(set_)) for set_ in (plain / "preferences.jsonl", packed / "preferences.parquet")
+    ]
+    assert preferences[0] == preferences[1]
     (row,) = pq.read_table(packed / "preferences.parquet").to_pylist()
     assert (row["dialogue_id"], row["outcome"], row["chosen"]["verdict"], row["rejected"]["quote"]) == (
         "d",
