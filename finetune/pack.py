@@ -44,7 +44,7 @@ class PackConfig:
     """What becomes a release, and what it must keep."""
 
     scanner: Path
-    """Folder of `dialint train scan`."""
+    """Folder of `dialint train sft scan`."""
     examples: Path
     """Folder of `dialint data inject`, the one it was trained on."""
     out: Path

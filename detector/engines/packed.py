@@ -92,7 +92,7 @@ def attention(
     attention weights is not applied, in training neither.
 
     Raises:
-        NotPacked: the model has a bias or a sink, or is no decoder and looks no further than a window is long.
+        NotPacked: the model has a bias or a sink, or is no decoder and looks less far than a window goes.
     """
     bounds: list[int] = cu_seq_lens_q.tolist()
     prefix = bounds[0]
