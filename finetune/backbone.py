@@ -101,8 +101,15 @@ def network(config: ScanConfig, ground: Ground, n_codes: int, device: str) -> Sc
         model.backbone = quantised(model.backbone, device)
     _adapt(config, ground, model)
     if config.running.gradient_checkpointing:
-        model.backbone.gradient_checkpointing_enable({"use_reentrant": False})  # type: ignore[no-untyped-call]
+        _recompute(model.backbone)
     return model.to(device)
+
+
+def _recompute(backbone: Any) -> None:
+    """Have activations computed twice rather than kept; transformers 5.23 gave this another name."""
+    name = "activation_checkpointing_enable"
+    enable = getattr(backbone, name if hasattr(backbone, name) else "gradient_checkpointing_enable")
+    enable({"use_reentrant": False})
 
 
 def learnt(model: torch.nn.Module) -> dict[str, torch.nn.Parameter]:

@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 
 def look(
-    model: ScanModel, check: Sequence[Target], codes: Sequence[str], row_tokens: int, precision: Precision
+    model: ScanModel,
+    check: Sequence[Target],
+    codes: Sequence[str],
+    row_tokens: int,
+    precision: Precision = "auto",
 ) -> dict[str, dict[str, float]]:
     """Average precision of each code on the windows, and the share of pairs with the error above."""
     from detector.engines.local import LocalEngine

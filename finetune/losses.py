@@ -44,16 +44,17 @@ def counts_of(step: Sequence[Target]) -> Counts:
 
 
 def scan_loss(
-    config: ScanConfig, model: ScanModel, row: Sequence[Target], of: Counts, low: bool = False
+    config: ScanConfig, model: ScanModel, row: Sequence[Target], of: Counts | None = None, low: bool = False
 ) -> torch.Tensor:
-    """One row's part of its step's loss: the mean cross-entropy of a slot, summed over codes, plus the
-    weighted mean of an evidence token, plus the weighted mean of what a pair says: the error above its twin.
-    `low`: the backbone computes in bf16."""
+    """The mean cross-entropy of a slot, summed over codes, plus the weighted mean of an evidence token, plus
+    the weighted mean of what a pair says: the error above its twin. Where a step has several rows, `of` has
+    its counts, and this is the row's part. `low`: the backbone computes in bf16."""
     import torch
     from torch.nn.functional import softplus
 
     from detector.engines.local import head_places, row_of
 
+    of = of or counts_of(row)
     windows = [target.window for target in row]
     device = model.turn_head.weight.device
     packed = row_of(windows).to(device)

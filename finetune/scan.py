@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 CHECKED = ("dev", "dev_unseen")
 """Sets that are looked at while learning: families of training, and families that only choose."""
-ABOVE_0 = ("epochs", "row_tokens", "accumulate", "look_steps", "learning_rate", "head_learning_rate")
+ABOVE_0 = ("epochs", "row_tokens", "accumulate", "eval_steps", "learning_rate", "head_learning_rate")
 NOT_NEGATIVE = ("span_weight", "pair_weight", "error_weight", "focal", "prefix_share", "neftune")
 
 ALL_WEIGHTS = Adapters(adapter="none")
@@ -93,7 +93,7 @@ class ScanConfig:
     labels whose probabilities near one half are not to be trusted."""
     neftune: float = 0.0
     """Noise on embeddings while learning (Jain et al. 2023), usually 5; 0 is none."""
-    look_steps: int = 200
+    eval_steps: int = 200
     """Steps between two looks at dev."""
     patience: int | None = None
     """Looks without a better one, by macro average precision on dev, after which learning stops, and the best

@@ -141,7 +141,7 @@ def _advance(run: Run, log: MetricsLog, progress: Progress) -> None:
     if state.step % LOG_STEPS == 0 or state.step == 1:
         told = {"tokens_s": round(progress.tokens_s), "left_s": round(progress.left_s)}
         log.write({"step": state.step, "of": len(run.steps), "loss": state.loss, **told})
-    if state.step % run.config.look_steps == 0:
+    if state.step % run.config.eval_steps == 0:
         found = run.looked(CHECKED_OFTEN)
         log.write({"step": state.step, **found})
         if run.config.patience is not None:

@@ -12,7 +12,14 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from detector.artifacts import described, disk_errors, fsync_folder, read_manifest, verify_files, write_manifest
+from detector.artifacts import (
+    described,
+    disk_errors,
+    fsync_folder,
+    read_manifest,
+    verify_files,
+    write_manifest,
+)
 from detector.errors import OutputRefused
 
 SEAL = "checkpoint.json"

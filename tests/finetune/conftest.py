@@ -42,25 +42,30 @@ def example(number: int, chance: random.Random, split: str) -> Example:
     return Example(dialogue=Dialogue(id=str(number), turns=tuple(turns)), labels=tuple(labels), split=split)
 
 
+def write_examples(folder: Path, sizes: dict[str, int]) -> Path:
+    """A folder as `dialint data inject` leaves it, with so many dialogues in each set."""
+    folder.mkdir()
+    chance = random.Random(0)
+    for name, size in sizes.items():
+        lines = [example(i, chance, name).model_dump_json() + "\n" for i in range(size)]
+        (folder / f"{name}.jsonl").write_text("".join(lines))
+    write_manifest(
+        folder / "manifest.json",
+        {"sources": [{"name": "random", "rows": 1, "licence": "none", "trains": True}],
+         "files": [described(folder / f"{name}.jsonl") for name in sizes],
+         "families": [{"name": "T1.planted", "code": "T1", "use": "exam"}]},
+    )  # fmt: skip
+    return folder
+
+
 @pytest.fixture(scope="session")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Examples and a base model of random weights."""
     root = tmp_path_factory.mktemp("teach")
-    examples, base = root / "examples", root / "base"
-    examples.mkdir()
-    base.mkdir()
-    chance = random.Random(0)
     sizes = {"train": 240, "dev": 30, "calibration": 150, "dev_unseen": 40, "test_seen": 30, "test_unseen": 30,
              "test_domain": 10, "clean_star": 10, "clean_multiwoz": 10}  # fmt: skip
-    for name, size in sizes.items():
-        lines = [example(i, chance, name).model_dump_json() + "\n" for i in range(size)]
-        (examples / f"{name}.jsonl").write_text("".join(lines))
-    write_manifest(
-        examples / "manifest.json",
-        {"sources": [{"name": "random", "rows": 1, "licence": "none", "trains": True}],
-         "files": [described(examples / f"{name}.jsonl") for name in sizes],
-         "families": [{"name": "T1.planted", "code": "T1", "use": "exam"}]},
-    )  # fmt: skip
+    examples, base = write_examples(root / "examples", sizes), root / "base"
+    base.mkdir()
     tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(WORDS)}, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     (base / "tokenizer.json").write_text(tokenizer.to_str())
@@ -69,3 +74,9 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     torch.manual_seed(0)
     save_file(backbone_from_config(shape).state_dict(), base / "model.safetensors")
     return examples, base
+
+
+@pytest.fixture(scope="session")
+def few(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Examples for tests that teach many times."""
+    return write_examples(tmp_path_factory.mktemp("few") / "examples", {"train": 24, "dev": 6})
