@@ -80,3 +80,10 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 def few(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Examples for tests that teach many times."""
     return write_examples(tmp_path_factory.mktemp("few") / "examples", {"train": 24, "dev": 6})
+
+
+@pytest.fixture(scope="session")
+def some(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Examples for tests that go as far as a release."""
+    sizes = {"train": 120, "dev": 12, "calibration": 60, "dev_unseen": 12, "test_seen": 10}
+    return write_examples(tmp_path_factory.mktemp("some") / "examples", sizes)

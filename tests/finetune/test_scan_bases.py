@@ -68,9 +68,9 @@ def write_base(folder: Path, shape: dict[str, Any]) -> Path:
 
 
 @pytest.fixture
-def config(folders: tuple[Path, Path], tmp_path: Path) -> ScanConfig:
+def config(some: Path, tmp_path: Path) -> ScanConfig:
     return ScanConfig(
-        folders[0], tmp_path / "base", tmp_path / "out", row_tokens=400, context_tokens=100, epochs=2,
+        some, tmp_path / "base", tmp_path / "out", row_tokens=400, context_tokens=100, epochs=3,
         learning_rate=1e-2, head_learning_rate=3e-2, prefix_share=0.0, running=Running(threads=1, precision="fp32"),
     )  # fmt: skip
 

@@ -81,7 +81,7 @@ def come_of_it(folder: Path) -> tuple[list[dict[str, Any]], str]:
 
 @pytest.mark.parametrize(
     ("options", "kills"),
-    [(PLAIN, 20), (ALL_THAT_IS_RANDOM, 20), (SMALL_STATES, 5)],
+    [(PLAIN, 10), (ALL_THAT_IS_RANDOM, 10), (SMALL_STATES, 5)],
     ids=["all weights", "all that is random", "4 bits"],
 )
 def test_f11_killed_at_random_steps(
