@@ -65,7 +65,8 @@ class State:
 
 @dataclass
 class Run:
-    """A scanner on its way. `best` holds the best weights where learning may stop early."""
+    """A scanner on its way. `best` holds the best weights where learning may stop early, `found` the last
+    look's figures."""
 
     config: ScanConfig
     model: ScanModel
@@ -73,6 +74,7 @@ class Run:
     precision: Any
     state: State = field(default_factory=State)
     best: dict[str, torch.Tensor] = field(default_factory=dict)
+    found: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         rows, together = list(_rows(self.config, self.lesson.learn)), self.config.accumulate
@@ -126,7 +128,8 @@ def teach(run: Run, cost: Cost) -> bool:
                 return False
         if run.best:
             take_up(run.model, run.best)
-        log.write({"step": state.best_step if run.best else state.step, **run.looked(None)})
+        run.found = run.looked(None)
+        log.write({"step": state.best_step if run.best else state.step, **run.found})
     return True
 
 

@@ -107,7 +107,9 @@ def test_without_the_guard_it_would(wide: ScanConfig, monkeypatch: pytest.Monkey
     ],
     ids=["4 bits", "4 bits, dora", "dora", "two layers"],
 )
-def test_adapters_are_merged_into_the_exact_weights(config: ScanConfig, adapters: Adapters) -> None:
+def test_adapters_are_merged_into_the_exact_weights(
+    config: ScanConfig, adapters: Adapters, capsys: pytest.CaptureFixture[str]
+) -> None:
     scan.scan(replace(config, adapters=adapters, epochs=3))
     base, made = load_file(config.base / "model.safetensors"), load_file(config.out / "model.safetensors")
     moved = {name for name, w in base.items() if not torch.equal(w, made[f"backbone.{name}"])}
@@ -117,8 +119,13 @@ def test_adapters_are_merged_into_the_exact_weights(config: ScanConfig, adapters
         wanted = {name for name in wanted if any(name.endswith(end) for end in named)}
     assert moved == wanted
     assert {weight.dtype for weight in made.values()} == {torch.float32}
-    last = logged(config.out)[-1]
-    assert ("merged" in last) == (adapters.quantise == "nf4")
+    before, last = logged(config.out)[-2:]
+    told = capsys.readouterr().out.splitlines()[-1]
+    if adapters.quantise == "none":
+        assert "merged" not in last
+        return
+    beside, within = (look["dev"]["ap"]["macro"] for look in (before, last["merged"]))
+    assert told.endswith(f"on dev: {beside} beside 4 bits, {within} merged into the exact weights")
 
 
 def test_merging_after_4_bits_serves_what_was_learnt(config: ScanConfig) -> None:
