@@ -37,7 +37,9 @@ data.command(
 app.command(data)
 
 train = App(name="train", help="Fine-tune models.")
-train.command("finetune.scan:scan", name="scan", help="Fine-tune a scanner on labelled examples.")
+sft = App(name="sft", help="Teach by labelled examples.")
+sft.command("finetune.scan:scan", name="scan", help="Fine-tune a scanner on labelled examples.")
+train.command(sft)
 train.command("finetune.pretrain:pretrain", name="pretrain", help="Pre-train a decoder on dialogues.")
 train.command("finetune.average:average", name="average", help="Average scanners of the same base.")
 train.command("finetune.distill:distill", name="distill", help="Teach a small scanner what a large one says.")

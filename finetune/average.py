@@ -44,7 +44,7 @@ def average(*scanners: Path, config: Annotated[AverageConfig, Parameter(name="*"
         OutputRefused: `out` holds a scanner already.
     """
     if len(scanners) < 2:
-        raise ConfigError("E_OPTION", "name at least two folders of dialint train scan")
+        raise ConfigError("E_OPTION", "name at least two folders of dialint train sft scan")
     if (config.out / TRAINING).exists():
         raise OutputRefused("E_EXISTS", f"{config.out}: holds a trained scanner already; name another folder")
     told = [_told(folder) for folder in scanners]
@@ -70,7 +70,7 @@ def _told(folder: Path) -> dict[str, Any]:
     """
     told = read_manifest(folder / TRAINING)
     if told.get("kind") != "scanner" or not all((folder / name).is_file() for name in FILES):
-        raise ConfigError("E_SCANNER", f"{folder}: no folder of dialint train scan, or not all of it")
+        raise ConfigError("E_SCANNER", f"{folder}: no folder of dialint train sft scan, or not all of it")
     return told
 
 

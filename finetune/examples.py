@@ -7,6 +7,7 @@ serves; nothing here knows how the labels were made.
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -61,6 +62,31 @@ def targets(
         for window in windows:
             target = _target(window, labels, column, frozenset(dialogue_codes))
             yield _paired(target, example, column, dialogue_codes) if example.pair else target
+
+
+def with_prefixes(
+    examples: Iterable[Example],
+    share: float,
+    seed: int,
+    renderer: Renderer,
+    codes: Sequence[str],
+    dialogue_codes: Sequence[str],
+) -> Iterator[Target]:
+    """The windows of every example whole, and a share of them also as they stood after one of their turns:
+    that of the error or of its counterpart in a pair, any other else."""
+    for example in examples:
+        yield from targets([example], renderer, codes, dialogue_codes)
+        chance = random.Random(f"{seed}/{example.pair or example.dialogue.id}")
+        if chance.random() >= share:
+            continue
+        made, _ = made_in(example) if example.pair else (-1, "")
+        judged = [turn.index for turn in example.dialogue.turns if turn.role in ("agent", "bot")]
+        if not judged:
+            continue
+        cut = prefix_of(example, made if made >= 0 else chance.choice(judged))
+        for target in targets([cut], renderer, codes, dialogue_codes):
+            pair = f"{target.pair}~cut" if target.pair and target.rival and target.rival[0] >= 0 else ""
+            yield replace(target, dialogue=None, pair=pair, rival=target.rival if pair else None)
 
 
 def _paired(

@@ -11,24 +11,28 @@ from eval.metrics import average_precision, pair_auc
 from finetune.examples import Target
 
 if TYPE_CHECKING:
+    from detector.engines.local import Precision
     from detector.engines.scan_model import ScanModel
     from detector.scanner import WindowScores
 
 
 def look(
-    model: ScanModel, check: Sequence[Target], codes: Sequence[str], row_tokens: int
+    model: ScanModel,
+    check: Sequence[Target],
+    codes: Sequence[str],
+    row_tokens: int,
+    precision: Precision = "auto",
 ) -> dict[str, dict[str, float]]:
     """Average precision of each code on the windows, and the share of pairs with the error above."""
     from detector.engines.local import LocalEngine
 
     learnt = [weight for weight in model.parameters() if weight.requires_grad]
-    results = LocalEngine(model, row_tokens=row_tokens, device="cpu").scan(
-        [target.window for target in check]
-    )
+    device = str(model.turn_head.weight.device)
+    results = LocalEngine(model, precision, row_tokens, device).scan([target.window for target in check])
     for weight in learnt:
         weight.requires_grad_(True)
     ended = [(r, t) for r, t in zip(results, check, strict=True) if t.dialogue is not None]
-    precision, pairs = {}, {}
+    ranked, pairs = {}, {}
     for column, code in enumerate(codes):
         truth = np.concatenate([target.turns[:, column] for target in check]) > 0.5
         scores = np.concatenate([result.slots[:, column] for result in results])
@@ -36,12 +40,12 @@ def look(
             truth = np.array([t.dialogue[column] > 0.5 for _, t in ended if t.dialogue is not None], bool)
             scores = np.array([r.dialogue[column] for r, _ in ended if r.dialogue is not None])
         if truth.any():
-            precision[code] = round(average_precision(truth, scores), 3)
+            ranked[code] = round(average_precision(truth, scores), 3)
         errors, twins = _sides(check, results, column)
         if len(errors):
             pairs[code] = round(pair_auc(errors, twins), 3)
     return {name: {"macro": round(float(np.mean(list(rows.values()))), 3), **rows}
-            for name, rows in (("ap", precision), ("pairs", pairs)) if rows}  # fmt: skip
+            for name, rows in (("ap", ranked), ("pairs", pairs)) if rows}  # fmt: skip
 
 
 def _sides(

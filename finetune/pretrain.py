@@ -6,7 +6,7 @@
 Reads the Parquet shards of a corpus folder. Writes a folder that transformers loads: ``config.json``,
 ``model.safetensors``, the tokenizer's files, ``training.json``, ``README.md`` (a model card) and
 ``metrics.jsonl``. A stopped run goes on from its last checkpoint. It does not teach verdicts: that is
-`dialint train scan`.
+`dialint train sft scan`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
-"""The loop that teaches a scanner: rows of windows, a schedule, checkpoints, a log.
+"""The loop that teaches a scanner: steps of rows of windows, a schedule, looks, checkpoints, a log.
 
-Knows targets and a model; what they are made of stands in `finetune.scan` and `finetune.examples`.
+Everything random follows from the seed and the step's number, so a run that goes on from a checkpoint is
+the run that was never stopped: bit for bit on CPU in fp32. Knows targets and a model; what they are made
+of stands in `finetune.scan` and `finetune.examples`.
 """
 
 from __future__ import annotations
@@ -9,86 +11,185 @@ import math
 import random
 import time
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from detector.artifacts import fingerprint
-from detector.errors import OutputRefused
-from finetune.examples import Target, examples_id
+from detector.artifacts import atomic_file
+from detector.errors import ConfigError
+from finetune.backbone import learnt, take_up
+from finetune.examples import Target
 from finetune.looks import look
-from finetune.losses import scan_loss
+from finetune.losses import counts_of, scan_loss
 from finetune.metrics_log import MetricsLog
 from finetune.progress import Progress
+from finetune.training.checkpoints import keep_only, newest, seal
+from finetune.training.cost import Cost
+from finetune.training.optimizers import optimizer_of, set_rates, warm_then_cosine
+from finetune.training.stopping import until_told
 
 if TYPE_CHECKING:
+    import torch
+
     from detector.engines.scan_model import ScanModel
     from finetune.scan import ScanConfig
 
-CHECKPOINT = "checkpoint.pt"
+STATE = "state.pt"
+LOG_STEPS = 50
 CHECKED_OFTEN = 500
 """Windows of each set that are looked at while learning goes on; all at the end."""
 
 
-def teach(
-    config: ScanConfig,
-    model: ScanModel,
-    learn: list[Target],
-    check: dict[str, list[Target]],
-    codes: list[str],
-) -> None:
-    """Teach `model` in place, from the last checkpoint in `config.out` if there is one.
+@dataclass(frozen=True)
+class Lesson:
+    """Windows to learn from and to look at, the codes of their columns, and the job that a checkpoint
+    belongs to."""
 
-    Learns the windows of `learn`; every few minutes and at the end the average precision of each code
-    on the sets of `check`, and how often an error is above its twin, go to ``metrics.jsonl``.
+    learn: Sequence[Target]
+    check: dict[str, list[Target]]
+    codes: list[str]
+    job: str
+
+
+@dataclass
+class State:
+    """How far a run is, beside its weights. `loss` is a running mean, `best` the best macro average precision
+    of ``dev`` so far, `bad` the number of looks since, `seconds` the time of all its processes."""
+
+    step: int = 0
+    loss: float = 0.0
+    best: float = -math.inf
+    best_step: int = 0
+    bad: int = 0
+    seconds: float = 0.0
+
+
+@dataclass
+class Run:
+    """A scanner on its way. `best` holds the best weights where learning may stop early, `found` the last
+    look's figures."""
+
+    config: ScanConfig
+    model: ScanModel
+    lesson: Lesson
+    precision: Any
+    state: State = field(default_factory=State)
+    best: dict[str, torch.Tensor] = field(default_factory=dict)
+    found: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        rows, together = list(_rows(self.config, self.lesson.learn)), self.config.accumulate
+        self.steps = [rows[start : start + together] for start in range(0, len(rows), together)]
+        weights = learnt(self.model)
+        groups = [
+            [weight for name, weight in weights.items() if name.startswith("backbone.") is backbone]
+            for backbone in (True, False)
+        ]
+        device = str(self.model.turn_head.weight.device)
+        self.optimizer = optimizer_of(self.config.running.optimizer, groups, device)
+
+    @property
+    def ended(self) -> bool:
+        """Whether all steps are done, or nothing got better for too long."""
+        patience = self.config.patience
+        return self.state.step >= len(self.steps) or (patience is not None and self.state.bad >= patience)
+
+    def looked(self, at_most: int | None) -> dict[str, Any]:
+        """Figures of the sets that are looked at, and of no more than so many windows of each."""
+        model, codes, row_tokens = self.model, self.lesson.codes, self.config.row_tokens
+        found = {
+            name: look(model, some[:at_most], codes, row_tokens, self.precision)
+            for name, some in self.lesson.check.items()
+        }
+        model.train()
+        return found
+
+
+def teach(run: Run, cost: Cost) -> bool:
+    """Teach `run.model` in place from the last checkpoint of its folder; the best weights are in it then, if
+    learning may stop early. False: SIGTERM ended it before that, and a checkpoint holds all.
+
+    Losses, the average precision of each code on the sets that are looked at, and how often an error is above
+    its twin, go to ``metrics.jsonl``.
     """
+    log_bytes, state = _resume(run), run.state
+    saved = time.monotonic()
+    run.model.train()
+    with (
+        until_told() as told,
+        MetricsLog(run.config.out, log_bytes) as log,
+        Progress(len(run.steps), state.step, cost, state.seconds) as progress,
+    ):
+        while not run.ended:
+            _advance(run, log, progress)
+            if told() or _due(run, saved):
+                _checkpoint(run, log.size)
+                saved = time.monotonic()
+            if told():
+                return False
+        if run.best:
+            take_up(run.model, run.best)
+        run.found = run.looked(None)
+        log.write({"step": state.best_step if run.best else state.step, **run.found})
+    return True
+
+
+def _advance(run: Run, log: MetricsLog, progress: Progress) -> None:
+    """One step, with all that is written of it."""
+    state = run.state
+    loss, tokens = learn_step(run, state.step)
+    state.step += 1
+    state.loss = 0.98 * state.loss + 0.02 * loss if state.step > 1 else loss
+    progress.advance(tokens, f"loss {state.loss:.3f}")
+    state.seconds = progress.seconds
+    if state.step % LOG_STEPS == 0 or state.step == 1:
+        told = {"tokens_s": round(progress.tokens_s), "left_s": round(progress.left_s)}
+        log.write({"step": state.step, "of": len(run.steps), "loss": state.loss, **told})
+    if state.step % run.config.eval_steps == 0:
+        found = run.looked(CHECKED_OFTEN)
+        log.write({"step": state.step, **found})
+        if run.config.patience is not None:
+            _compare(run, found)
+
+
+def _compare(run: Run, found: dict[str, Any]) -> None:
+    """Keep the weights if they are the best so far.
+
+    Raises:
+        ConfigError: E_EXAMPLE, ``dev`` has no error to be measured by.
+    """
+    reached = found.get("dev", {}).get("ap", {}).get("macro")
+    if reached is None:
+        raise ConfigError("E_EXAMPLE", "--patience needs a dev.jsonl with errors in its first windows")
+    state = run.state
+    state.bad += 1
+    if reached > state.best:
+        state.best, state.best_step, state.bad = reached, state.step, 0
+        run.best = {name: weight.detach().clone() for name, weight in learnt(run.model).items()}
+
+
+def learn_step(run: Run, step: int) -> tuple[float, int]:
+    """The optimizer's step number `step`: its loss, and the tokens it learnt from."""
     import torch
 
-    heads = [p for name, p in model.named_parameters() if not name.startswith("backbone.")]
-    optimizer = torch.optim.AdamW(
-        [
-            {
-                "params": [p for p in model.backbone.parameters() if p.requires_grad],
-                "lr": config.learning_rate,
-            },
-            {"params": heads, "lr": config.head_learning_rate},
-        ],
-        weight_decay=0.01,
-        fused=True,
-    )
-    rows = list(_rows(config, learn))
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, _warm_then_cosine(len(rows)))
-    checkpoint = config.out / CHECKPOINT
-    job = _job(config)
-    parts = {"model": model, "optimizer": optimizer, "schedule": schedule}
-    first, log_bytes = _resume(checkpoint, job, **parts)
-    saved, running = time.time(), 0.0
-
-    def looked(at_most: int | None) -> dict[str, Any]:
-        return {name: look(model, some[:at_most], codes, config.row_tokens) for name, some in check.items()}
-
-    model.train()
-    with MetricsLog(config.out, log_bytes) as log, Progress(len(rows), first) as progress:
-        for step in range(first, len(rows)):
-            loss = scan_loss(config, model, [learn[place] for place in rows[step]])
-            loss.backward()  # type: ignore[no-untyped-call]
-            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-            optimizer.step()
-            schedule.step()
-            optimizer.zero_grad()
-            running = float(loss.detach()) if not running else 0.98 * running + 0.02 * float(loss.detach())
-            progress.advance(sum(len(learn[place].window) for place in rows[step]), f"loss {running:.3f}")
-            if step % 50 == 0:
-                log.write({"step": step, "of": len(rows), "loss": running, "tokens_s": progress.tokens_s})
-            if time.time() - saved > 60 * config.checkpoint_minutes:
-                saved = time.time()
-                _checkpoint(checkpoint, job, step + 1, log.size, **parts)
-                log.write({"step": step, **looked(CHECKED_OFTEN)})
-                model.train()
-        log.write({"step": len(rows), **looked(None)})
+    config, model = run.config, run.model
+    torch.manual_seed(config.running.seed * 1_000_003 + step)  # dropout of adapters, noise
+    rows = [[run.lesson.learn[place] for place in row] for row in run.steps[step]]
+    counts = counts_of([target for row in rows for target in row])
+    total = 0.0
+    for row in rows:
+        loss = scan_loss(config, model, row, counts, run.precision == "bf16")
+        loss.backward()  # type: ignore[no-untyped-call]
+        total += float(loss.detach())
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    peaks = (config.learning_rate, config.head_learning_rate)
+    set_rates(run.optimizer, peaks, warm_then_cosine(step, len(run.steps)))
+    run.optimizer.step()
+    run.optimizer.zero_grad()
+    return total, sum(len(target.window) for row in rows for target in row)
 
 
 def _rows(config: ScanConfig, learn: Sequence[Target]) -> Iterator[list[int]]:
-    """Places of windows for each step, all passes, shuffled anew in each; an error and its twin together."""
+    """Places of windows for each row, all passes, shuffled anew in each; an error and its twin together."""
     by_pair: dict[str, list[int]] = {}
     for place, target in enumerate(learn):
         by_pair.setdefault(target.pair or f"#{place}", []).append(place)
@@ -98,7 +199,7 @@ def _rows(config: ScanConfig, learn: Sequence[Target]) -> Iterator[list[int]]:
     room = config.row_tokens
     for epoch in range(math.ceil(config.epochs)):
         groups = list(by_pair.values())
-        random.Random(config.seed * 1000 + epoch).shuffle(groups)
+        random.Random(config.running.seed * 1000 + epoch).shuffle(groups)
         for group in groups:
             size = sum(len(learn[place].window) for place in group)
             windows, left = windows - len(group), left - size
@@ -113,50 +214,46 @@ def _rows(config: ScanConfig, learn: Sequence[Target]) -> Iterator[list[int]]:
         yield row
 
 
-def _warm_then_cosine(steps: int) -> Any:
-    warm = max(1, min(200, steps // 20))
-
-    def rate(step: int) -> float:
-        if step < warm:
-            return (step + 1) / warm
-        return 0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * (step - warm) / max(1, steps - warm)))
-
-    return rate
+def _due(run: Run, saved: float) -> bool:
+    """Whether it is time for a checkpoint, the last one having been made at `saved`."""
+    steps = run.config.running.checkpoint_steps
+    if steps is not None:
+        return run.state.step % steps == 0
+    return time.monotonic() - saved >= 60 * run.config.running.checkpoint_minutes
 
 
-def _job(config: ScanConfig) -> str:
-    """What a checkpoint belongs to: every option that changes a weight, and the examples."""
-    told = {
-        key: str(value) for key, value in vars(config).items() if key not in ("out", "checkpoint_minutes")
-    }
-    return fingerprint([told, examples_id(config.examples)])
-
-
-def _checkpoint(path: Path, job: str, step: int, log_bytes: int, **parts: Any) -> None:
-    """The state of all `parts` after `step` steps, and how long the log was."""
+def _checkpoint(run: Run, log_bytes: int) -> None:
+    """All that a run needs to go on, sealed; frozen weights are not in it, the base has them."""
     import torch
 
-    temporary = path.with_suffix(".tmp")
-    states = {name: part.state_dict() for name, part in parts.items()}
-    torch.save({"job": job, "step": step, "log_bytes": log_bytes, **states}, temporary)
-    temporary.replace(path)
+    folder = run.config.out / f"checkpoint-{run.state.step}"
+    folder.mkdir(exist_ok=True)
+    held = {
+        "state": asdict(run.state),
+        "learnt": {name: weight.detach() for name, weight in learnt(run.model).items()},
+        "best": run.best,
+        "optimizer": run.optimizer.state_dict(),
+    }
+    with atomic_file(folder / STATE) as file:
+        torch.save(held, file)
+    seal(folder, run.lesson.job, log_bytes)
+    keep_only(run.config.out, folder)
 
 
-def _resume(path: Path, job: str, **parts: Any) -> tuple[int, int]:
-    """Brings `parts` back to the checkpoint: its step, and the bytes of the log so far; zeros without one.
+def _resume(run: Run) -> int:
+    """Take up the newest checkpoint of the run's folder; how long the log was then, 0 without one.
 
     Raises:
-        OutputRefused: the checkpoint was made with other options or examples.
+        OutputRefused: it was made with other options or examples, or changed since.
     """
     import torch
 
-    if not path.exists():
-        return 0, 0
-    state = torch.load(path, weights_only=True)
-    if state["job"] != job:
-        raise OutputRefused(
-            "E_OTHER_JOB", f"{path}: made with other options or examples; remove it to start anew"
-        )
-    for name, part in parts.items():
-        part.load_state_dict(state[name])
-    return int(state["step"]), int(state["log_bytes"])
+    found = newest(run.config.out, run.lesson.job)
+    if found is None:
+        return 0
+    folder, log_bytes = found
+    held = torch.load(folder / STATE, weights_only=True, map_location="cpu")
+    take_up(run.model, held["learnt"])
+    run.optimizer.load_state_dict(held["optimizer"])
+    run.state, run.best = State(**held["state"]), held["best"]
+    return log_bytes

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from detector.artifacts import atomic_file, write_json
 from detector.errors import ConfigError
 from detector.records import Role
-from detector.render import RenderConfig, visible_text
+from detector.render import RenderConfig, tokenizer_of, visible_text
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -105,3 +105,14 @@ def decoder_render(context_tokens: int) -> RenderConfig:
         slot=SLOT,
         dialogue_slot=DIALOGUE_SLOT,
     )
+
+
+def marked(tokenizer_json: str) -> str:
+    """A base's ``tokenizer.json`` with our marks for roles and slots as new tokens after all of its own."""
+    from tokenizers import AddedToken
+
+    tokenizer = tokenizer_of(tokenizer_json)
+    marks = (*ROLES.values(), SLOT, DIALOGUE_SLOT)
+    tokenizer.add_special_tokens([AddedToken(mark, special=True, normalized=False) for mark in marks])
+    written: str = tokenizer.to_str()
+    return written

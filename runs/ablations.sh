@@ -28,7 +28,7 @@ examples() {
 teach() {
     local name=$1 examples=$2 base=$3 && shift 3
     [ -e "$work/ablations/$name/training.json" ] ||
-        dialint train scan --examples "$examples" --base "$base" --out "$work/ablations/$name" --seed 1 \
+        dialint train sft scan --examples "$examples" --base "$base" --out "$work/ablations/$name" --seed 1 \
             --tokens "$tokens" --checkpoint-minutes 60 "$@"
 }
 

@@ -92,7 +92,7 @@ teach() {
     local name=$1 labels=$2 seed=$3 base=$4 && shift 4
     local to=$name.$labels.$seed
     [ -e "$work/scanners/$to/training.json" ] ||
-        dialint train scan --examples "$work/data/$labels" "${own[@]}" --base "$base" --seed "$seed" \
+        dialint train sft scan --examples "$work/data/$labels" "${own[@]}" --base "$base" --seed "$seed" \
             --out "$work/scanners/$to" --prefix-share 0 --row-tokens 2048 --threads 1 "$@"
     [ -e "$work/releases/$to/MANIFEST.json" ] ||
         dialint train pack --scanner "$work/scanners/$to" --examples "$work/data/$labels" "${own[@]}" \

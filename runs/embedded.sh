@@ -42,7 +42,7 @@ dialint() { "$python" -m app.cli "$@"; }
 [ -e "$work/examples/manifest.json" ] ||
     dialint data inject --data "$DIALINT_DATA" --out "$work/examples" --seed 0 --rounds 2
 [ -e "$work/scanner/training.json" ] ||
-    dialint train scan --examples "$work/examples" --base "$work/minilm" --out "$work/scanner" --seed 1 --epochs 0.85
+    dialint train sft scan --examples "$work/examples" --base "$work/minilm" --out "$work/scanner" --seed 1 --epochs 0.85
 [ -e "$work/release/MANIFEST.json" ] ||
     dialint train pack --scanner "$work/scanner" --examples "$work/examples" --out "$work/release" --name embedded-3
 dialint verify "$work/release"

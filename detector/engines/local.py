@@ -123,10 +123,10 @@ def read_heads(
 
 
 def device_of(wanted: str) -> str:
-    """The device that `wanted` means here.
+    """The device that `wanted` names; auto is a GPU where there is one.
 
     Raises:
-        ConfigError: no such device.
+        ConfigError: E_DEVICE, no such device.
     """
     if wanted == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"

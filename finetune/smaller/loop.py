@@ -89,7 +89,7 @@ class Distillation:
         if labelled:
             from finetune.losses import scan_loss
 
-            loss = loss + config.label_weight * scan_loss(config.labels(), model, labelled)
+            loss = loss + config.label_weight * scan_loss(config.labels(), model, labelled, low=self.precision == "bf16")
         return loss
 
     def _cut(self, epoch: int, dialogue: Dialogue) -> tuple[Dialogue, bool]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from detector.artifacts import sha256_file
 from detector.errors import ConfigError
 from detector.release import WEIGHTS
-from finetune.scan import render_of
+from finetune.backbone import written
 from finetune.smaller.cuts import Shape, Weights, keep_layers, spread
 from finetune.smaller.scanners import (
     BACKBONE,
@@ -82,7 +82,9 @@ def _of_backbone(base: Path, codes: tuple[str, ...], context_tokens: int) -> Tra
     from detector.engines.scan_model import ScanModel, backbone_from_config
 
     shape, weights, tokenizer = _read(base)
-    render = render_of(tokenizer, context_tokens, history=True)
+    marked, render = written(tokenizer, shape.get("bos_token_id"), context_tokens, history=True)
+    if marked != tokenizer:
+        raise ConfigError("E_BASE", f"{base}: its tokenizer lacks our marks; dialint train sft scan adds them")
     torch.manual_seed(0)
     model = ScanModel(backbone_from_config(shape), len(codes), render.history, evidence=True)
     wanted = model.backbone.state_dict()

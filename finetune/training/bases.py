@@ -7,7 +7,9 @@ which names the base and the sha256 of its weights. Loading an adapter verifies 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -187,8 +189,37 @@ def keep_gradients(model: torch.nn.Module, *, served: bool = False) -> None:
             module.support_avx512bf16_for_cpu = False
 
 
-def with_adapters(model: Any, adapters: Adapters, kind: str | None) -> PeftModel:
-    """New adapters on a frozen model. `kind` None: a bare backbone."""
+def quantised(model: Any, device: str) -> Any:
+    """A model in memory with its linear layers in 4 bits on `device`, as `bare` loads them; all else stays.
+
+    Raises:
+        ConfigError: E_EXTRA, bitsandbytes is not there.
+    """
+    import torch
+
+    try:
+        nn: Any = import_module("bitsandbytes.nn")
+    except ImportError:
+        raise ConfigError(
+            "E_EXTRA", "--quantise nf4 needs bitsandbytes: pip install 'dialint[train]'"
+        ) from None
+    for parent in list(model.modules()):
+        for name, layer in list(parent.named_children()):
+            if type(layer) is not torch.nn.Linear:
+                continue
+            with torch.device("meta"):
+                small = nn.Linear4bit(layer.in_features, layer.out_features, compute_dtype=torch.bfloat16)
+            small.weight = nn.Params4bit(layer.weight.data, quant_type="nf4", module=small).to(device)
+            small.bias = layer.bias
+            setattr(parent, name, small)
+    model.is_loaded_in_4bit = True  # how peft knows
+    keep_gradients(model)
+    return model.to(device)
+
+
+def with_adapters(model: Any, adapters: Adapters, kind: str | None, rows: Sequence[int] = ()) -> PeftModel:
+    """New adapters on a frozen model. `kind` None: a bare backbone. `rows` of its embeddings are learnt
+    too."""
     from peft import LoraConfig, get_peft_model
 
     targets = adapters.targets[0] if adapters.targets == ("all-linear",) else list(adapters.targets)
@@ -201,6 +232,7 @@ def with_adapters(model: Any, adapters: Adapters, kind: str | None) -> PeftModel
         use_dora=adapters.dora,
         use_rslora=adapters.rslora,
         modules_to_save=["score"] if kind == "SEQ_CLS" else None,
+        trainable_token_indices=list(rows) or None,
     )
     try:
         return get_peft_model(model, shape)

@@ -22,7 +22,7 @@ class Adapters:
     """What is trained of a base: all weights, or adapters beside frozen ones."""
 
     adapter: Literal["none", "lora"] = "lora"
-    """Train low-rank adapters, or all weights."""
+    """Train low-rank adapters, or all weights (a scanner, unless an option of adapters is given)."""
     rank: int = 16
     """Rank of the adapters."""
     alpha: int | None = None
@@ -64,7 +64,7 @@ class Running:
     device: str = "auto"
     """cpu, cuda or cuda:N; auto takes a GPU if there is one."""
     precision: Literal["auto", "fp32", "bf16"] = "auto"
-    """bf16: autocast over fp32 weights; auto takes it on CUDA only."""
+    """bf16: autocast over fp32 weights; auto takes it on CUDA, for a scanner on all hardware that has it."""
     optimizer: Optimizer = "adamw"
     """adamw, or bitsandbytes' AdamW with 8-bit states, paged to main memory where it is short."""
     gradient_checkpointing: bool = False

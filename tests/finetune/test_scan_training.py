@@ -12,15 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import tiny
 import torch
-from safetensors.torch import load_file, save_file
-from tokenizers import Tokenizer, models, pre_tokenizers
+from safetensors.torch import load_file
 
-import finetune.teach
 from detector.artifacts import described, write_manifest
 from detector.detectors import DetectorConfig
-from detector.engines.scan_model import backbone_from_config
 from detector.errors import ConfigError, OutputRefused, ReleaseRefused
 from detector.pipeline import load_detector
 from detector.records import Dialogue, Example, Label, Turn
@@ -29,67 +25,17 @@ from eval.truth import read_examples
 from finetune.average import AverageConfig, average
 from finetune.pack import PackConfig, pack
 from finetune.scan import ScanConfig, scan
+from finetune.training.options import Adapters, Running
 
-PLANTED = {"T1": "rude", "V2": "pin", "R1": "bye"}
-CONTROL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[unused1]", "[unused2]", "[unused3]"]
-WORDS = [*CONTROL, *(f"w{i}" for i in range(50)), *PLANTED.values()]
-
-
-def example(number: int, chance: random.Random, split: str) -> Example:
-    turns, labels = [], []
-    for index in range(6):
-        words = [f"w{chance.randrange(12)}" for _ in range(chance.randint(3, 8))]
-        code = chance.choice(["T1", "V2"]) if index % 2 and chance.random() < 0.6 else None
-        code = "R1" if index == 5 and chance.random() < 0.4 else code
-        if code is not None:
-            words[-1] = PLANTED[code]
-        text = " ".join(words)
-        turns.append(Turn(index=index, role="agent" if index % 2 else "customer", text=text))
-        if code is not None:
-            start = text.index(PLANTED[code])
-            labels.append(
-                Label(
-                    dialogue_id=str(number), turn=index, code=code, probability=1.0, method="inject:planted",
-                    start=start, end=start + len(PLANTED[code]),
-                )
-            )  # fmt: skip
-    return Example(dialogue=Dialogue(id=str(number), turns=tuple(turns)), labels=tuple(labels), split=split)
-
-
-@pytest.fixture(scope="module")
-def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Examples and a base model of random weights."""
-    root = tmp_path_factory.mktemp("teach")
-    examples, base = root / "examples", root / "base"
-    examples.mkdir()
-    base.mkdir()
-    chance = random.Random(0)
-    sizes = {"train": 240, "dev": 30, "calibration": 150, "dev_unseen": 40, "test_seen": 30, "test_unseen": 30,
-             "test_domain": 10, "clean_star": 10, "clean_multiwoz": 10}  # fmt: skip
-    for name, size in sizes.items():
-        lines = [example(i, chance, name).model_dump_json() + "\n" for i in range(size)]
-        (examples / f"{name}.jsonl").write_text("".join(lines))
-    write_manifest(
-        examples / "manifest.json",
-        {"sources": [{"name": "random", "rows": 1, "licence": "none", "trains": True}],
-         "files": [described(examples / f"{name}.jsonl") for name in sizes],
-         "families": [{"name": "T1.planted", "code": "T1", "use": "exam"}]},
-    )  # fmt: skip
-    tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(WORDS)}, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    (base / "tokenizer.json").write_text(tokenizer.to_str())
-    shape = {**tiny.ENCODER, "vocab_size": len(WORDS)}
-    (base / "config.json").write_text(json.dumps(shape))
-    torch.manual_seed(0)
-    save_file(backbone_from_config(shape).state_dict(), base / "model.safetensors")
-    return examples, base
+PLANTED = ("T1", "V2", "R1")
 
 
 @pytest.fixture(scope="module")
 def config(folders: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> ScanConfig:
     return ScanConfig(
         examples=folders[0], base=folders[1], out=tmp_path_factory.mktemp("taught") / "scanner", epochs=7,
-        row_tokens=200, context_tokens=100, learning_rate=4e-3, head_learning_rate=2e-2, prefix_share=0.0, threads=1,
+        row_tokens=200, context_tokens=100, learning_rate=4e-3, head_learning_rate=2e-2, prefix_share=0.0,
+        running=Running(threads=1, precision="fp32"),
     )  # fmt: skip
 
 
@@ -109,7 +55,7 @@ def test_it_learns_what_was_planted(taught: Path) -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        {"adapter": "lora", "rank": 2},
+        {"adapters": Adapters(rank=2)},
         {"from_scratch": True, "history": False},
         {"focal": 2.0, "error_weight": 3.0},
     ],
@@ -133,7 +79,7 @@ def test_a_budget_of_tokens_ends_the_training(config: ScanConfig, tmp_path: Path
 
 
 def test_adapters_leave_the_embeddings_as_they_were(config: ScanConfig, tmp_path: Path) -> None:
-    other = replace(config, out=tmp_path / "scanner", epochs=0.2, adapter="lora", rank=2)
+    other = replace(config, out=tmp_path / "scanner", epochs=0.2, adapters=Adapters(rank=2))
     scan(other)
     base, made = load_file(config.base / "model.safetensors"), load_file(other.out / "model.safetensors")
     assert torch.equal(
@@ -188,30 +134,6 @@ def test_a_trained_folder_is_not_overwritten(config: ScanConfig, taught: Path) -
         scan(config)
 
 
-def test_a_killed_run_goes_on_bit_for_bit(
-    config: ScanConfig, taught: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    again = replace(config, out=tmp_path / "scanner", checkpoint_minutes=0)
-    steps = iter(range(20))
-    loss = finetune.teach.scan_loss
-
-    def dies(*args: object) -> torch.Tensor:
-        if next(steps, None) is None:
-            raise KeyboardInterrupt
-        return loss(*args)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(finetune.teach, "scan_loss", dies)
-    with pytest.raises(KeyboardInterrupt):
-        scan(again)
-    monkeypatch.undo()
-    assert not (again.out / "training.json").exists()
-    with pytest.raises(OutputRefused, match="other options"):
-        scan(replace(again, seed=9))
-    scan(replace(again, checkpoint_minutes=5))
-    first, second = load_file(taught / "model.safetensors"), load_file(again.out / "model.safetensors")
-    assert all(torch.equal(first[name], second[name]) for name in first)
-
-
 def test_it_becomes_a_release_that_finds_them(config: ScanConfig, taught: Path, tmp_path: Path) -> None:
     packed = PackConfig(
         scanner=taught,
@@ -251,7 +173,7 @@ def test_a_release_is_not_made_of_other_examples(config: ScanConfig, taught: Pat
 
 
 def test_an_average_is_the_mean_of_its_branches(config: ScanConfig, taught: Path, tmp_path: Path) -> None:
-    scan(replace(config, out=tmp_path / "second", seed=2, epochs=0.2))
+    scan(replace(config, out=tmp_path / "second", running=replace(config.running, seed=2), epochs=0.2))
     average(taught, tmp_path / "second", config=AverageConfig(tmp_path / "mean"))
     one, other, mean = (
         load_file(folder / "model.safetensors") for folder in (taught, tmp_path / "second", tmp_path / "mean")

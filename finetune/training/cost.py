@@ -1,0 +1,69 @@
+"""What a training costs in money and energy: an estimate from its seconds, and where its power is from."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from dataclasses import dataclass
+from typing import Any
+
+from finetune.training.options import Running
+
+WATTS_A_CORE = 10.0
+"""A guess where nothing says more: servers' processors are sold at 3 to 10 W a core, memory comes on top."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Price of an hour in any currency, and power; `source` says where `watts` is from."""
+
+    price_per_hour: float
+    watts: float
+    source: str
+
+    def price(self, seconds: float) -> float:
+        """What so many seconds cost."""
+        return self.price_per_hour * seconds / 3600
+
+    def watt_hours(self, seconds: float) -> float:
+        """The energy of so many seconds."""
+        return self.watts * seconds / 3600
+
+    def told(self, seconds: float) -> str:
+        """Both for a person; the price only where one is known."""
+        energy = f"{self.watt_hours(seconds):,.1f} Wh"
+        return f"{energy}, cost {self.price(seconds):,.2f}" if self.price_per_hour else energy
+
+    def figures(self, seconds: float) -> dict[str, Any]:
+        """Both for a manifest."""
+        return {
+            "price": round(self.price(seconds), 4),
+            "watt_hours": round(self.watt_hours(seconds), 2),
+            "watts": self.watts,
+            "watts_from": self.source,
+        }
+
+
+def cost_of(running: Running, device: str) -> Cost:
+    """The cost of training on `device`: power as given, else the GPU's limit, else a guess by threads."""
+    if running.watts is not None:
+        return Cost(running.price_per_hour, running.watts, "given")
+    limit = _limit(device) if device.startswith("cuda") else None
+    if limit is not None:
+        return Cost(running.price_per_hour, limit, "the GPU's power limit, by nvidia-smi")
+    guess = WATTS_A_CORE * running.threads
+    return Cost(running.price_per_hour, guess, f"guessed, {WATTS_A_CORE:g} W a thread")
+
+
+def _limit(device: str) -> float | None:
+    """The most power that the GPU may take, in watts; None where nobody says. What it takes at the moment
+    says nothing of what it will take while it learns."""
+    if shutil.which("nvidia-smi") is None:
+        return None
+    place = device.partition(":")[2] or "0"
+    command = ["nvidia-smi", f"--id={place}", "--query-gpu=power.limit", "--format=csv,noheader,nounits"]
+    try:
+        said = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout
+        return float(said.strip())
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return None

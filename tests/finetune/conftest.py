@@ -1,0 +1,89 @@
+"""Examples with planted words for errors, and a tiny encoder of random weights: what teaching is tested with."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+import tiny
+import torch
+from safetensors.torch import save_file
+from tokenizers import Tokenizer, models, pre_tokenizers
+
+from detector.artifacts import described, write_manifest
+from detector.engines.scan_model import backbone_from_config
+from detector.records import Dialogue, Example, Label, Turn
+
+PLANTED = {"T1": "rude", "V2": "pin", "R1": "bye"}
+CONTROL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[unused1]", "[unused2]", "[unused3]"]
+WORDS = [*CONTROL, *(f"w{i}" for i in range(50)), *PLANTED.values()]
+
+
+def example(number: int, chance: random.Random, split: str) -> Example:
+    turns, labels = [], []
+    for index in range(6):
+        words = [f"w{chance.randrange(12)}" for _ in range(chance.randint(3, 8))]
+        code = chance.choice(["T1", "V2"]) if index % 2 and chance.random() < 0.6 else None
+        code = "R1" if index == 5 and chance.random() < 0.4 else code
+        if code is not None:
+            words[-1] = PLANTED[code]
+        text = " ".join(words)
+        turns.append(Turn(index=index, role="agent" if index % 2 else "customer", text=text))
+        if code is not None:
+            start = text.index(PLANTED[code])
+            labels.append(
+                Label(
+                    dialogue_id=str(number), turn=index, code=code, probability=1.0, method="inject:planted",
+                    start=start, end=start + len(PLANTED[code]),
+                )
+            )  # fmt: skip
+    return Example(dialogue=Dialogue(id=str(number), turns=tuple(turns)), labels=tuple(labels), split=split)
+
+
+def write_examples(folder: Path, sizes: dict[str, int]) -> Path:
+    """A folder as `dialint data inject` leaves it, with so many dialogues in each set."""
+    folder.mkdir()
+    chance = random.Random(0)
+    for name, size in sizes.items():
+        lines = [example(i, chance, name).model_dump_json() + "\n" for i in range(size)]
+        (folder / f"{name}.jsonl").write_text("".join(lines))
+    write_manifest(
+        folder / "manifest.json",
+        {"sources": [{"name": "random", "rows": 1, "licence": "none", "trains": True}],
+         "files": [described(folder / f"{name}.jsonl") for name in sizes],
+         "families": [{"name": "T1.planted", "code": "T1", "use": "exam"}]},
+    )  # fmt: skip
+    return folder
+
+
+@pytest.fixture(scope="session")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Examples and a base model of random weights."""
+    root = tmp_path_factory.mktemp("teach")
+    sizes = {"train": 240, "dev": 30, "calibration": 150, "dev_unseen": 40, "test_seen": 30, "test_unseen": 30,
+             "test_domain": 10, "clean_star": 10, "clean_multiwoz": 10}  # fmt: skip
+    examples, base = write_examples(root / "examples", sizes), root / "base"
+    base.mkdir()
+    tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(WORDS)}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    (base / "tokenizer.json").write_text(tokenizer.to_str())
+    shape = {**tiny.ENCODER, "vocab_size": len(WORDS)}
+    (base / "config.json").write_text(json.dumps(shape))
+    torch.manual_seed(0)
+    save_file(backbone_from_config(shape).state_dict(), base / "model.safetensors")
+    return examples, base
+
+
+@pytest.fixture(scope="session")
+def few(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Examples for tests that teach many times."""
+    return write_examples(tmp_path_factory.mktemp("few") / "examples", {"train": 24, "dev": 6})
+
+
+@pytest.fixture(scope="session")
+def some(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Examples for tests that go as far as a release."""
+    sizes = {"train": 120, "dev": 12, "calibration": 60, "dev_unseen": 12, "test_seen": 10}
+    return write_examples(tmp_path_factory.mktemp("some") / "examples", sizes)
