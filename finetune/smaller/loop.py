@@ -89,7 +89,8 @@ class Distillation:
         if labelled:
             from finetune.losses import scan_loss
 
-            loss = loss + config.label_weight * scan_loss(config.labels(), model, labelled, low=self.precision == "bf16")
+            low = self.precision == "bf16"
+            loss = loss + config.label_weight * scan_loss(config.labels(), model, labelled, low=low)
         return loss
 
     def _cut(self, epoch: int, dialogue: Dialogue) -> tuple[Dialogue, bool]:

@@ -84,7 +84,7 @@ def _of_backbone(base: Path, codes: tuple[str, ...], context_tokens: int) -> Tra
     shape, weights, tokenizer = _read(base)
     marked, render = written(tokenizer, shape.get("bos_token_id"), context_tokens, history=True)
     if marked != tokenizer:
-        raise ConfigError("E_BASE", f"{base}: its tokenizer lacks our marks; dialint train sft scan adds them")
+        raise ConfigError("E_BASE", f"{base}: its tokenizer lacks our marks; train sft scan adds them")
     torch.manual_seed(0)
     model = ScanModel(backbone_from_config(shape), len(codes), render.history, evidence=True)
     wanted = model.backbone.state_dict()
