@@ -13,8 +13,10 @@ from human preferences; Huang et al. 2024, The N+ implementation details of RLHF
 from __future__ import annotations
 
 import sys
+import tempfile
+import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +25,8 @@ from cyclopts import Parameter
 from detector.errors import ConfigError, OutputRefused
 from eval.questions import Asking, read_asked
 from finetune.judge.rewards import Weights
+from finetune.training.cost import Cost, cost_of
+from finetune.training.estimate import MEASURED, Work, memory, sizes_of, told
 from finetune.training.options import Adapters, Running
 
 if TYPE_CHECKING:
@@ -152,15 +156,42 @@ def run(config: PpoConfig) -> dict[str, Any]:
     device = device_of(config.running)
     torch.manual_seed(config.running.seed)
     model = bases.load(source, config.adapters, device=device)
-    config.out.mkdir(parents=True, exist_ok=True)
     rewarder = rewarder_of(config, asked)
 
     def reward(prompts: Sequence[Prompt], texts: Sequence[str]) -> list[dict[str, float]]:
         return [_worth(config, own) for own in rewarder.rewards([one.about for one in prompts], texts)]
 
     prompts = [Prompt(tuple(prompt.ids(item.question, item.code)), place) for place, item in enumerate(asked)]
+    if config.running.dry_run:
+        with tempfile.TemporaryDirectory() as folder:
+            few = replace(config, out=Path(folder), method=replace(config.method, steps=MEASURED))
+            started = time.monotonic()
+            align(few, model, prompt.tokenizer, prompts, reward, job, join(device))
+        seconds = (time.monotonic() - started) / MEASURED
+        print(_plan(config, model, prompts, seconds, cost_of(config.running, device)))
+        return {}
+    config.out.mkdir(parents=True, exist_ok=True)
     figures = align(config, model, prompt.tokenizer, prompts, reward, job, join(device))
     return save(config, "judge", model, prompt, source, data, figures)
+
+
+def _plan(config: PpoConfig, model: Any, prompts: Sequence[Prompt], seconds: float, cost: Cost) -> str:
+    """What the run would take, from the seconds of a step."""
+    method, shape = config.method, model.config.get_text_config()
+    window = max(len(prompt.ids) for prompt in prompts) + method.answer_tokens
+    work = Work(
+        tokens=window * method.minibatch,
+        window=window,
+        hidden=shape.hidden_size,
+        layers=shape.num_hidden_layers,
+        heads=shape.num_attention_heads,
+        value_bytes=4,
+        checkpointing=config.running.gradient_checkpointing,
+    )
+    sizes = sizes_of(model)
+    taken = memory(sizes, config.running.optimizer, work)
+    tokens_s = window * method.questions * method.answers / seconds
+    return told(sizes, taken, method.steps, seconds, tokens_s, cost)
 
 
 def _worth(config: PpoConfig, reward: Reward) -> dict[str, float]:

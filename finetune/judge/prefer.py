@@ -86,7 +86,7 @@ def run(config: PreferConfig) -> dict[str, Any]:
     model = bases.load(source, config.adapters, device=device_of(config.running))
     config.out.mkdir(parents=True, exist_ok=True)
     trained = carry_on(_trainer(config, model, prompt, pairs), config.out, job, config.running)
-    return save(config, "judge", trained.model, prompt, source, data, trained.figures)
+    return save(config, "judge", trained.model, prompt, source, data, trained.figures, trained.weights)
 
 
 def _refuse(config: PreferConfig) -> None:

@@ -16,7 +16,9 @@ from transformers import PrinterCallback
 from transformers.utils.logging import disable_progress_bar
 
 from finetune.training import checkpoints
+from finetune.training.cost import cost_of
 from finetune.training.options import Running
+from finetune.training.plan import plan
 from finetune.training.watching import Watching
 
 
@@ -35,8 +37,14 @@ def carry_on(trainer: Any, out: Path, job: str, running: Running) -> Trained:
 
     Raises:
         OutputRefused: the checkpoint is of another job, or damaged.
-        SystemExit: 0, after SIGTERM: what was learnt is saved, and the same command goes on.
+        SystemExit: 0, after SIGTERM: what was learnt is saved, and the same command goes on; or after what it
+            would take was said, where no more is wanted.
     """
+    if running.dry_run:
+        print(plan(trainer, running))
+        if out.is_dir() and not any(out.iterdir()):
+            out.rmdir()  # the trainer's own doing
+        sys.exit(0)
     processes = PartialState()
     with processes.main_process_first():  # it removes what is not complete
         found = checkpoints.newest(out, job)
@@ -57,11 +65,13 @@ def carry_on(trainer: Any, out: Path, job: str, running: Running) -> Trained:
             told = f"stopped at step {state.global_step} of {state.max_steps}"
             print(f"{told}; saved, the same command goes on", file=sys.stderr)
         sys.exit(0)
+    seconds = time.monotonic() - started
     figures = {
         "processes": processes.num_processes,
         "steps": state.global_step,
         "tokens": int(state.num_input_tokens_seen or 0),
-        "seconds": round(time.monotonic() - started, 1),
+        "seconds": round(seconds, 1),
+        "cost": cost_of(running, trainer.args.device.type).figures(seconds),
         "best_step": state.best_global_step,
         "best": state.best_metric,
         "last": {name: value for entry in state.log_history for name, value in entry.items()

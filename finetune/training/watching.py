@@ -21,6 +21,7 @@ from transformers import TrainerCallback, TrainerControl, TrainerState, Training
 from finetune.metrics_log import MetricsLog
 from finetune.progress import Progress
 from finetune.training import checkpoints
+from finetune.training.cost import cost_of
 from finetune.training.options import Running
 
 
@@ -42,7 +43,9 @@ class Watching(TrainerCallback):
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
         if self._log is not None:
-            self._progress = Progress(state.max_steps, state.global_step)
+            self._progress = Progress(
+                state.max_steps, state.global_step, cost_of(self.running, args.device.type)
+            )
             self._progress.__enter__()
         self._tokens = int(state.num_input_tokens_seen or 0)
         self._handler = signal.signal(signal.SIGTERM, self._terminated)

@@ -1,0 +1,62 @@
+"""What a trainer of the Hugging Face family would take: some of its steps are run, and forgotten."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from finetune.training.cost import cost_of
+from finetune.training.estimate import Work, measured, memory, sizes_of, told
+from finetune.training.options import Running
+
+
+def plan(trainer: Any, running: Running) -> str:
+    """The estimate for a person; the model learns nothing of it."""
+    model, arguments = trainer.model, trainer.args
+    lengths = [_tokens(batch) for batch, _ in zip(trainer.get_train_dataloader(), range(8), strict=False)]
+    batches = iter(trainer.get_train_dataloader())
+    per_step = max(1, arguments.gradient_accumulation_steps)
+    model.train()
+    trainer.current_gradient_accumulation_steps = per_step  # what its own loop would say
+
+    def step(_: int) -> int:
+        nonlocal batches
+        tokens = 0
+        for _ in range(per_step):
+            batch = next(batches, None)
+            if batch is None:
+                batches = iter(trainer.get_train_dataloader())
+                batch = next(batches)
+            tokens += _tokens(batch)
+            trainer.training_step(model, batch, None)
+        model.zero_grad()
+        return tokens
+
+    seconds, tokens_s = measured(step)
+    shape = model.config.get_text_config()
+    work = Work(
+        tokens=max(lengths),
+        window=max(1, max(lengths) // max(1, arguments.per_device_train_batch_size)),
+        hidden=shape.hidden_size,
+        layers=shape.num_hidden_layers,
+        heads=shape.num_attention_heads,
+        value_bytes=2 if arguments.bf16 else 4,
+        checkpointing=running.gradient_checkpointing,
+    )
+    sizes = sizes_of(model)
+    taken = memory(sizes, running.optimizer, work)
+    device = "cuda" if next(model.parameters()).is_cuda else "cpu"
+    return told(sizes, taken, _steps(trainer, per_step), seconds, tokens_s, cost_of(running, device))
+
+
+def _steps(trainer: Any, per_step: int) -> int:
+    if trainer.args.max_steps > 0:
+        return int(trainer.args.max_steps)
+    return math.ceil(float(trainer.args.num_train_epochs) * len(trainer.get_train_dataloader()) / per_step)
+
+
+def _tokens(batch: Any) -> int:
+    """Token ids in a batch; rows that are no tokens yet (prompts to be answered) count as one each."""
+    if isinstance(batch, dict):
+        return max(1, sum(int(part.numel()) for name, part in batch.items() if name.endswith("input_ids")))
+    return len(batch)
