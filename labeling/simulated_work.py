@@ -19,7 +19,8 @@ from detector.errors import ConfigError
 from detector.records import Dialogue, Example, Verdict
 from detector.taxonomy import Code, load
 from labeling.simulated_people import LABELERS, REVIEWERS, Person, Truth
-from labeling.store import accounts, annotations, dialogues, leases, projects, tasks
+from labeling.store import accounts, dialogues, leases, projects, tasks
+from labeling.store.annotations import submit
 from labeling.store.database.transactions import Store
 from labeling.store.dialogues import MOST_PER_CALL
 from labeling.store.records import Account, AccountRole, NewTask, Project
@@ -131,7 +132,7 @@ def _answers(store: Store, project: Project, people: Sequence[Person], work: Wor
                 continue
             dialogue, truth = work.truths[lease.dialogue]
             seen = work.verdicts[lease.dialogue] if project.prelabelled else None
-            annotations.submit(
+            submit(
                 store,
                 one.name,
                 lease.task,

@@ -27,13 +27,13 @@ mkdir -p "$work"
 if [ "$base" = finetune/small_decoder ]; then
     sft=(--steps "${SFT_STEPS:-150}" --learning-rate 1e-3 --prompt-tokens 512 --eval-steps 50)
     reward=(--steps "${REWARD_STEPS:-80}" --learning-rate 5e-4 --prompt-tokens 512 --eval-steps 40)
-    align=(--steps "${ALIGN_STEPS:-25}" --learning-rate 1e-4 --answers 4)
-    questions=${QUESTIONS:-4} tokens=64 shared=(--rank 32)
+    align=(--steps "${ALIGN_STEPS:-25}" --learning-rate 1e-4 --questions 4 --answers 4 --answer-tokens 64)
+    shared=(--rank 32)
 else
     sft=(--steps "${SFT_STEPS:-1000}" --learning-rate 2e-4 --prompt-tokens 2048 --detail full)
     reward=(--steps "${REWARD_STEPS:-500}" --learning-rate 1e-4 --prompt-tokens 2048 --detail full)
-    align=(--steps "${ALIGN_STEPS:-300}" --learning-rate 1e-5 --answers 8)
-    questions=${QUESTIONS:-16} tokens=192 shared=(--rank 16 --gradient-checkpointing)
+    align=(--steps "${ALIGN_STEPS:-300}" --learning-rate 1e-5 --questions 16 --answers 8 --answer-tokens 192)
+    shared=(--rank 16 --gradient-checkpointing)
 fi
 shared+=(--seed "$seed" --quantise "$quantise")
 
@@ -76,10 +76,10 @@ data=(--dataset "$work/screened")
     dialint train reward "${data[@]}" --model "$work/sft" --out "$work/reward" "${reward[@]}" "${shared[@]}"
 [ -e "$work/ppo/MANIFEST.json" ] ||
     dialint train ppo "${data[@]}" --model "$work/sft" --reward "$work/reward" --out "$work/ppo" \
-        --prompts-per-step "$questions" --max-new-tokens "$tokens" "${align[@]}" "${shared[@]}"
+        "${align[@]}" "${shared[@]}"
 [ -e "$work/grpo/MANIFEST.json" ] ||
     dialint train grpo "${data[@]}" --model "$work/sft" --reward "$work/reward" --out "$work/grpo" \
-        --questions "$questions" --answer-tokens "$tokens" --ratio "$ratio" "${align[@]}" "${shared[@]}"
+        --ratio "$ratio" "${align[@]}" "${shared[@]}"
 [ -e "$work/candidate/MANIFEST.json" ] ||
     dialint train merge --model "$work/grpo" --out "$work/candidate"
 [ -e "$work/report.json" ] ||
