@@ -19,7 +19,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from cyclopts import App, Parameter
 
@@ -29,14 +29,14 @@ from detector.errors import ConfigError, InputRefused, OutputRefused
 from detector.ingest.config import ReadConfig
 from detector.ingest.outcomes import Counts, Loaded
 from detector.ingest.read import open_logs, read
-from detector.records import Example, Label
-from detector.taxonomy import load
+from detector.records import Example, Label, Record
 from labeling.annotation import judged_turns
-from labeling.dataset.inputs import read_labels
 from labeling.simulated_work import Plan, fill
 from labeling.store import accounts
 from labeling.store.database.transactions import Store
 from labeling.store.database.upgrade import upgrade
+
+Kind = TypeVar("Kind", bound=Record)
 
 ADMIN = "simulated-admin"
 STORE = "store.sqlite"
@@ -142,13 +142,18 @@ def _read(config: CrowdConfig) -> Iterator[Example]:
         yield from _of_log(config)
         return
     path = config.examples / "train.jsonl" if config.examples.is_dir() else config.examples
+    yield from _records(path, Example)
+
+
+def _records(path: Path, kind: type[Kind]) -> Iterator[Kind]:
     try:
         with open(path, "rb") as file:
             for number, line in enumerate(file, 1):
                 try:
-                    yield Example.model_validate_json(line)
+                    yield kind.model_validate_json(line)
                 except ValueError:
-                    raise InputRefused("E_EXAMPLE", f"{path}, line {number}: no valid example") from None
+                    what = f"no valid {kind.__name__.lower()}"
+                    raise InputRefused("E_EXAMPLE", f"{path}, line {number}: {what}") from None
     except OSError as error:
         raise InputRefused("E_EXAMPLE", f"{path}: {error.strerror}") from None
 
@@ -156,7 +161,7 @@ def _read(config: CrowdConfig) -> Iterator[Example]:
 def _of_log(config: CrowdConfig) -> Iterator[Example]:
     assert config.labels is not None, "named where --examples is not"
     labels: dict[str, list[Label]] = {}
-    for label in read_labels(config.labels, load()):
+    for label in _records(config.labels, Label):
         labels.setdefault(label.dialogue_id, []).append(label)
     for item in read(open_logs([str(config.dialogues)]), ReadConfig(), Counts()):
         if isinstance(item, Loaded):

@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# From what people said to a judge that learnt from it, with no hand work: the label store becomes a dataset,
+# the judge learns by example, a reward model learns which answers people prefer, PPO and GRPO align the judge,
+# and all sit the exam on dialogues that no step has seen. The last one, in one piece, is the candidate.
+#
+#   DIALINT_ACCOUNT=lea runs/train.sh STORE [WORK_FOLDER]      a label store: a SQLite file or postgresql://...
+#   DIALINT_DATA=path/to/data runs/train.sh "" [WORK_FOLDER]   SIMULATED people answer about made errors
+#   runs/train.sh "" [WORK_FOLDER]                             SIMULATED people answer about the sample
+#   BASE=Qwen/Qwen3-4B-Instruct-2507 QUANTISE=nf4 runs/train.sh STORE WORK_FOLDER        on a GPU
+#
+# Under 30 minutes on two idle cores with the small decoder. Leaves WORK_FOLDER/{dataset,screened,sft,reward,
+# ppo,grpo,candidate} and report.json. A stopped run goes on where it was: finished steps are kept, training
+# resumes from its last checkpoint. In STORE it writes labels (`label aggregate`) and nothing else.
+set -euo pipefail
+store=${1:-}
+work=${2:-build/train}
+python=${PYTHON:-.venv/bin/python}
+base=${BASE:-finetune/small_decoder}
+quantise=${QUANTISE:-none}    # nf4: the frozen base in 4 bits
+seed=${SEED:-1}
+ratio=${RATIO:-5}             # so many misses are as bad as one false accusation
+dialogues=${DIALOGUES:-600}   # of a simulated store
+dialint() { "$python" -m app.cli "$@"; }
+mkdir -p "$work"
+
+# How much of everything: for the small decoder what a laptop has done over a coffee, for others what a GPU has.
+if [ "$base" = finetune/small_decoder ]; then
+    sft=(--steps "${SFT_STEPS:-150}" --learning-rate 1e-3 --prompt-tokens 512 --eval-steps 50)
+    reward=(--steps "${REWARD_STEPS:-80}" --learning-rate 5e-4 --prompt-tokens 512 --eval-steps 40)
+    align=(--steps "${ALIGN_STEPS:-25}" --learning-rate 1e-4 --questions 4 --answers 4 --answer-tokens 64)
+    shared=(--rank 32)
+else
+    sft=(--steps "${SFT_STEPS:-1000}" --learning-rate 2e-4 --prompt-tokens 2048 --detail full)
+    reward=(--steps "${REWARD_STEPS:-500}" --learning-rate 1e-4 --prompt-tokens 2048 --detail full)
+    align=(--steps "${ALIGN_STEPS:-300}" --learning-rate 1e-5 --questions 16 --answers 8 --answer-tokens 192)
+    shared=(--rank 16 --gradient-checkpointing)
+fi
+shared+=(--seed "$seed" --quantise "$quantise")
+
+if [ -n "$store" ]; then
+    : "${DIALINT_ACCOUNT:?set DIALINT_ACCOUNT to the account that acts in the store, a lead}"
+else
+    echo "no store named: people are SIMULATED, what comes of it is a rehearsal and not to be served" >&2
+    if [ -n "${DIALINT_DATA:-}" ]; then
+        [ -e "$work/examples/manifest.json" ] ||
+            dialint data inject --data "$DIALINT_DATA" --out "$work/examples" --seed "$seed" --rounds 1 \
+                --limit 400
+        known=(--examples "$work/examples" --limit "$dialogues")
+    else
+        known=(--dialogues app/sample/dialogues.jsonl --labels app/sample/labels.jsonl)
+    fi
+    [ -e "$work/crowd/manifest.json" ] ||
+        "$python" -m labeling.simulated_crowd "${known[@]}" --out "$work/crowd" --seed "$seed"
+    store=$work/crowd/store.sqlite
+    export DIALINT_ACCOUNT=simulated-admin
+fi
+
+# The secret of the splits: what is held out is so in every run of this folder, or of DIALINT_SPLIT_KEY.
+if [ -z "${DIALINT_SPLIT_KEY:-}" ]; then
+    [ -s "$work/split.key" ] ||
+        (umask 077 && "$python" -c 'import secrets; print(secrets.token_hex())' > "$work/split.key")
+    DIALINT_SPLIT_KEY=$(cat "$work/split.key")
+fi
+export DIALINT_SPLIT_KEY
+
+[ -e "$work/dataset/manifest.json" ] || {
+    dialint label aggregate --everything --store "$store"
+    dialint export dataset --out "$work/dataset" --store "$store" --shares 0.6 0.1 0.1 0.2
+}
+[ -e "$work/screened/manifest.json" ] ||
+    dialint train screen --dataset "$work/dataset" --out "$work/screened"
+data=(--dataset "$work/screened")
+[ -e "$work/sft/MANIFEST.json" ] ||
+    dialint train sft judge "${data[@]}" --model "$base" --out "$work/sft" "${sft[@]}" "${shared[@]}"
+[ -e "$work/reward/MANIFEST.json" ] ||
+    dialint train reward "${data[@]}" --model "$work/sft" --out "$work/reward" "${reward[@]}" "${shared[@]}"
+[ -e "$work/ppo/MANIFEST.json" ] ||
+    dialint train ppo "${data[@]}" --model "$work/sft" --reward "$work/reward" --out "$work/ppo" \
+        "${align[@]}" "${shared[@]}"
+[ -e "$work/grpo/MANIFEST.json" ] ||
+    dialint train grpo "${data[@]}" --model "$work/sft" --reward "$work/reward" --out "$work/grpo" \
+        --ratio "$ratio" "${align[@]}" "${shared[@]}"
+[ -e "$work/candidate/MANIFEST.json" ] ||
+    dialint train merge --model "$work/grpo" --out "$work/candidate"
+[ -e "$work/report.json" ] ||
+    dialint eval judge "$work/screened" --split test --seed "$seed" --out "$work/report.json" \
+        --judge "$work/candidate" --against "$work/grpo" "$work/ppo" "$work/sft"

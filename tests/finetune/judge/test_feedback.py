@@ -1,0 +1,90 @@
+"""The whole way in miniature: people answer, and what they said becomes an aligned judge that sits its exam."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rude_dialogues import example
+
+from detector.engines.judge_local import LocalJudge
+from detector.records import Dialogue, Finding, Verdict
+from detector.taxonomy import load
+from eval.judging import described
+from eval.judging_run import examined
+from eval.questions import Asking, read_asked
+from finetune.judge import grpo, reward, sft
+from finetune.judge.result import prompt_of
+from finetune.training import bases
+from finetune.training.options import Adapters, Learning, Running
+from labeling.consensus.settle import SettleConfig, settle
+from labeling.dataset.making import DatasetConfig
+from labeling.simulated_work import Plan, fill
+from labeling.store import accounts
+from labeling.store.database.transactions import Store
+from labeling.store.database.upgrade import upgrade
+from labeling.transfer.outgoing import export_dataset
+
+RUNNING = Running(threads=1, precision="fp32", device="cpu")
+ADAPTERS = Adapters(rank=4)
+ASKING = Asking(random_questions=0.5)
+
+
+class Suspicious:
+    """A detector that accuses every last turn of T1."""
+
+    release, fingerprint, taxonomy, codes = "simulated-0", "f", load(), ("T1",)
+
+    def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
+        finding = Finding(
+            code="T1", turn=3, severity="S2", probability=0.8, quote="That is", start=0, end=7, reason="r"
+        )
+        return [
+            Verdict(
+                dialogue_id=one.id, release=self.release, taxonomy="1.0.0", status="scored", quality=72.0,
+                findings=(finding,), probabilities={1: {"T1": 0.1}, 3: {"T1": 0.8}},
+            )
+            for one in dialogues
+        ]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data set of a store that simulated people have worked on."""
+    folder = tmp_path_factory.mktemp("store")
+    place = str(folder / "store.sqlite")
+    upgrade(place)
+    made = [example(f"d{place}", "train", place % 2 == 0) for place in range(32)]
+    with Store.open(place) as store:
+        accounts.create_first(store, "ada", "correct horse battery")
+        fill(store, "ada", made, Suspicious(), Plan(labelers=4, overlap=3, reviewed=1.0))
+        settle(store, "ada", SettleConfig(), load())
+        config = DatasetConfig(out=folder / "dataset", key="k", shares=(0.5, 0.25, 0.0, 0.25), near=0.0)
+        manifest = export_dataset(store, "ada", config, None)
+    assert manifest["outcomes"]["overturned"] > 5
+    return folder / "dataset"
+
+
+def test_from_answers_to_an_aligned_judge(
+    said: Path, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DIALINT_MIRRORS", "0")
+    judge, model, aligned = (tmp_path / name for name in ("sft", "reward", "grpo"))
+    shared: dict[str, Any] = {"dataset": said, "asking": ASKING, "adapters": ADAPTERS, "running": RUNNING}
+    learning = Learning(steps=4, eval_steps=4)
+    sft.run(sft.SftJudgeConfig(model=str(tiny), out=judge, questions=4, learning=learning, **shared))
+    told = reward.run(reward.RewardConfig(model=str(judge), out=model, pairs=4, learning=learning, **shared))
+    assert set(told["figures"]["held_out"]) == {"reviewer", "label"}
+    few: dict[str, Any] = {"steps": 2, "questions": 2, "answers": 4, "answer_tokens": 6}
+    made = grpo.run(grpo.GrpoConfig(model=str(judge), reward=model, out=aligned, **few, **shared))
+    assert set(made["data"]) == {"dataset", "judge", "reward"}
+    source = bases.source_of(str(aligned))  # every byte vouched for
+    assert source.base == str(tiny)
+    model = bases.load(source, Adapters(adapter="none"), trainable=False).eval()
+    asked = read_asked(said, "test", ASKING, 1)
+    rulings = examined(LocalJudge(model, prompt_of(source)), asked)
+    figures = described(rulings, {item.question.dialogue.id: 2 for item in asked}, 20)
+    assert figures["questions"] == len(asked) > figures["errors"] > 0
+    assert 0 < figures["token_brier"] < 1
