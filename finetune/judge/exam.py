@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -53,7 +53,19 @@ class ExamConfig:
     rounds: int = 1000
     """Bootstrap rounds for the intervals."""
     asking: Asking = field(default_factory=Asking)
-    running: Running = field(default_factory=Running)
+    seed: int = 1
+    """Seed of the questions that are drawn."""
+    device: str = "auto"
+    """cpu, cuda or cuda:N; auto takes a GPU if there is one."""
+    precision: Literal["auto", "fp32", "bf16"] = "auto"
+    """Arithmetic of the judges; auto takes bf16 on CUDA only."""
+    threads: int = 2
+    """CPU threads."""
+
+    @property
+    def running(self) -> Running:
+        """How the judges run."""
+        return Running(seed=self.seed, device=self.device, precision=self.precision, threads=self.threads)
 
 
 def judge(dataset: Path, *, config: Annotated[ExamConfig, Parameter(name="*")]) -> None:
@@ -83,11 +95,11 @@ def examine(dataset: Path, config: ExamConfig) -> dict[str, Any]:
         raise ConfigError("E_OPTION", "--rounds must not be negative")
     if config.out is not None:
         refuse_no_folder(config.out)
-    torch.set_num_threads(config.running.threads)
-    asked = read_asked(dataset, config.split, config.asking, config.running.seed)
+    torch.set_num_threads(config.threads)
+    asked = read_asked(dataset, config.split, config.asking, config.seed)
     if not asked:
         raise ConfigError("E_EXAMPLE", f"{dataset}: {config.split} holds no question")
-    turns = agent_turns(dataset, config.split, config.asking, config.running.seed)
+    turns = agent_turns(dataset, config.split, config.asking, config.seed)
     rulings = {
         name: examined(load(name, config.running), asked)
         for name in dict.fromkeys((config.judge, *config.against))

@@ -88,7 +88,8 @@ class Running:
         Raises:
             ConfigError: E_OPTION.
         """
-        if self.seed < 0 or self.threads < 1 or self.price_per_hour < 0 or (self.watts or 1) <= 0:
+        without_power = self.watts is not None and self.watts <= 0
+        if self.seed < 0 or self.threads < 1 or self.price_per_hour < 0 or without_power:
             raise ConfigError("E_OPTION", "--seed, --threads, --price-per-hour or --watts is out of range")
         if self.checkpoint_minutes < 0 or (self.checkpoint_steps is not None and self.checkpoint_steps < 1):
             raise ConfigError("E_OPTION", "--checkpoint-minutes or --checkpoint-steps is out of range")

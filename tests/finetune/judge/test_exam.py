@@ -1,0 +1,69 @@
+"""A judge's exam: what it answers becomes rows, rows become figures, and two judges are compared."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from detector.errors import ConfigError, OutputRefused
+from detector.judge import OPENING, SAYS
+from eval.judging_run import examined
+from eval.questions import Asking, agent_turns, read_asked
+from finetune.judge.exam import ExamConfig, judge, load
+from finetune.training.options import Running
+
+
+def test_every_question_gets_a_ruling(tiny: Path, dataset: Path) -> None:
+    asked = read_asked(dataset, "test", Asking(random_questions=1), 1)
+    rulings = examined(load(str(tiny), Running(precision="fp32", device="cpu", threads=1)), asked)
+    assert [(r.dialogue, r.turn, r.code) for r in rulings] == [
+        (a.question.dialogue.id, a.question.turn, a.question.code) for a in asked
+    ]
+    assert all(ruling.token_probability is not None for ruling in rulings)
+    assert not any(ruling.accuses for ruling in rulings)  # random weights end no answer
+
+
+def test_questions_drawn_at_random_stand_for_the_others(dataset: Path) -> None:
+    asking = Asking(random_questions=1)
+    asked = read_asked(dataset, "test", asking, 1)
+    turns = agent_turns(dataset, "test", asking, 1)
+    assert sum(item.stands_for for item in asked) == sum(
+        turns.values()
+    )  # one code: every turn is one question
+    assert {item.stands_for for item in asked if item.is_error} == {1.0}
+
+
+def test_a_verdict_is_forced_and_the_rest_is_written(tiny: Path, dataset: Path) -> None:
+    one = load(str(tiny), Running(precision="fp32", device="cpu", threads=1))
+    asked = read_asked(dataset, "test", Asking(random_questions=0), 1)[:3]
+    prompts = [one.prompt.ids(item.question, item.code) for item in asked]
+    texts = one.answers(prompts, [0, 1, 2], max_tokens=3)
+    for text, said in zip(texts, SAYS, strict=True):
+        assert text.startswith(OPENING + said[:3])
+    beliefs = one.beliefs(prompts)
+    assert beliefs.sum(1) == pytest.approx([1.0] * 3)
+    alone = one.beliefs(prompts[:1])
+    assert alone[0] == pytest.approx(beliefs[0], abs=1e-6)  # whoever else is asked
+
+
+def test_the_command_compares_two_judges(tiny: Path, dataset: Path, tmp_path: Path) -> None:
+    out = tmp_path / "report.json"
+    config = ExamConfig(judge=str(tiny), against=(str(tiny),), out=out, rounds=20, threads=1, device="cpu")
+    judge(dataset, config=config)
+    report = json.loads(out.read_text())
+    assert set(report["differences"][str(tiny)]["f1"]) == {"difference", "low", "high"}
+    assert report["judges"][str(tiny)]["errors"] == 4
+
+
+def test_what_was_changed_is_not_examined(tiny: Path, dataset: Path, tmp_path: Path) -> None:
+    changed = tmp_path / "changed"
+    changed.mkdir()
+    for path in dataset.iterdir():
+        (changed / path.name).write_bytes(path.read_bytes())
+    (changed / "test.jsonl").write_text((dataset / "dev.jsonl").read_text())
+    with pytest.raises(OutputRefused, match="E_CHECKSUM"):
+        judge(changed, config=ExamConfig(judge=str(tiny), threads=1))
+    with pytest.raises(ConfigError, match="E_EXAMPLE"):
+        judge(dataset, config=ExamConfig(judge=str(tiny), split="nowhere", threads=1))
