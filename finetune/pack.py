@@ -228,8 +228,12 @@ def _check(code: str, examples: list[Example]) -> Check | None:
 def _earning(
     config: PackConfig, detector: ReleaseDetector, info: ReleaseInfo, calibrated: dict[str, CodeRelease]
 ) -> dict[str, CodeRelease]:
-    """The codes that find enough in families they were never shown, and may flag at all; of codes that
-    exclude one another all or none, for their probabilities are one distribution."""
+    """The codes that find enough in families they were never shown, and may flag at all; codes that
+    exclude one another all or none, also where none may flag: their probabilities are one distribution.
+
+    Raises:
+        ConfigError: none does.
+    """
     name = "dev_unseen" if set_at(config.examples, "dev_unseen") else "dev"
     examples = list(read_examples(needed_set(config.examples, name)))
     judge_with = detector.under(info.model_copy(update={"codes": calibrated}))
@@ -239,6 +243,11 @@ def _earning(
         reached = figures[code]["average_precision"] or 0.0
         may_flag = how.check is not None or (how.scan is not None and how.scan.contract is not None)
         print(f"{code}: average precision {reached} on {name}", flush=True)
-        if may_flag and reached >= config.min_average_precision:
-            kept.update((code, *detector.taxonomy.rivals(code)))
+        rivals = detector.taxonomy.rivals(code)
+        if (may_flag or rivals) and reached >= config.min_average_precision:
+            kept.update((code, *rivals))
+    if not kept:
+        raise ConfigError(
+            "E_RELEASE", f"{config.scanner}: no code finds enough and may flag; nothing is made"
+        )
     return {code: how for code, how in calibrated.items() if code in kept}
