@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
 import torch
 
 from detector.engines import packed
+from detector.engines.faithful import unfaithful
 from detector.engines.judge_prompt import JudgePrompt
 from detector.judge import OPENING, SAYS
 
@@ -29,6 +31,14 @@ class LocalJudge:
         self.model = model
         self.prompt = prompt
         self._bf16 = bf16
+        self._own = "sdpa" if self._bare._supports_sdpa else "eager"
+        longest = prompt.max_tokens + len(prompt.fork[0])
+        self._packed = unfaithful(self._bare.base_model, longest) is None
+
+    @property
+    def _bare(self) -> Any:
+        """The language model inside adapters, or the model itself."""
+        return self.model.get_base_model() if hasattr(self.model, "get_base_model") else self.model
 
     @property
     def device(self) -> torch.device:
@@ -41,9 +51,10 @@ class LocalJudge:
         shared, first = self.prompt.fork
         rows = [[*ids, *shared] for ids in prompts]
         found = np.zeros((len(rows), len(SAYS)))
-        with self._reading(packed.NAME):
+        last_logits = self._last_packed if self._packed else self._last_padded
+        with self._reading(packed.NAME if self._packed else self._own):
             for places in _rows([len(row) for row in rows]):
-                logits = self._last_logits([rows[place] for place in places])
+                logits = last_logits([rows[place] for place in places])
                 found[places] = torch.softmax(logits[:, first], -1).cpu().numpy()
         return found
 
@@ -53,7 +64,7 @@ class LocalJudge:
         """The text of each answer with the verdict that is forced on it, a place in `SAYS`."""
         begun = [self.prompt.answer_ids(f'{OPENING}{said}"', ended=False)[:-1] for said in SAYS]
         written: list[str] = [""] * len(prompts)
-        with self._reading("sdpa"):
+        with self._reading(self._own):
             for places in _rows([len(ids) for ids in prompts]):
                 rows = [[*prompts[place], *begun[verdicts[place]]] for place in places]
                 for place, ids in zip(places, self._written(rows, max_tokens), strict=True):
@@ -66,7 +77,7 @@ class LocalJudge:
     @contextmanager
     def _reading(self, attention: str) -> Iterator[None]:
         """The model in evaluation, without gradients, with this attention; as it was afterwards."""
-        bare = self.model.get_base_model() if hasattr(self.model, "get_base_model") else self.model
+        bare = self._bare
         training, before = self.model.training, bare.config._attn_implementation
         self.model.eval()
         bare.set_attn_implementation(attention)
@@ -78,7 +89,7 @@ class LocalJudge:
             bare.set_attn_implementation(before)
             self.model.train(training)
 
-    def _last_logits(self, rows: list[list[int]]) -> torch.Tensor:
+    def _last_packed(self, rows: list[list[int]]) -> torch.Tensor:
         """Logits behind the last token of each row, shape (rows, tokens of the vocabulary)."""
         row = packed.pack(rows, 0).to(self.device)
         last = row.bounds[1:] - 1
@@ -92,24 +103,44 @@ class LocalJudge:
         logits: torch.Tensor = output.logits[0].float()
         return logits
 
+    def _last_padded(self, rows: list[list[int]]) -> torch.Tensor:
+        """The same where attention is not packed."""
+        ids, mask = self._padded(rows)
+        output = self.model(
+            input_ids=ids,
+            attention_mask=mask,
+            position_ids=(mask.cumsum(-1) - 1).clamp(min=0),
+            logits_to_keep=1,
+            use_cache=False,
+        )
+        logits: torch.Tensor = output.logits[:, -1].float()
+        return logits
+
+    def _padded(self, rows: list[list[int]]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Ids and mask of rows that end together, each of shape (rows, tokens)."""
+        size, pad = max(map(len, rows)), self.prompt.tokenizer.pad_token_id
+        ids = [[pad] * (size - len(row)) + row for row in rows]
+        mask = [[0] * (size - len(row)) + [1] * len(row) for row in rows]
+        return torch.tensor(ids, device=self.device), torch.tensor(mask, device=self.device)
+
     def _written(self, rows: list[list[int]], max_tokens: int) -> list[list[int]]:
-        """What is written greedily behind each row."""
-        pad, end = self.prompt.tokenizer.pad_token_id, self.prompt.tokenizer.eos_token_id
-        size = max(map(len, rows))
-        ids = torch.tensor([[pad] * (size - len(row)) + row for row in rows], device=self.device)
-        mask = torch.tensor([[0] * (size - len(row)) + [1] * len(row) for row in rows], device=self.device)
+        """What is written greedily behind each row, up to any token with which the base ends an answer."""
+        ends = self.model.generation_config.eos_token_id
+        stops = {self.prompt.tokenizer.eos_token_id, *(ends if isinstance(ends, list) else [ends])} - {None}
+        ids, mask = self._padded(rows)
         output = self.model.generate(
             input_ids=ids,
             attention_mask=mask,
             max_new_tokens=max_tokens,
             do_sample=False,
-            eos_token_id=end,
-            pad_token_id=pad,
+            eos_token_id=sorted(stops),
+            pad_token_id=self.prompt.tokenizer.pad_token_id,
             temperature=None,
             top_p=None,
             top_k=None,
         )
-        return [row[: row.index(end)] if end in row else row for row in output[:, size:].tolist()]
+        written = output[:, ids.shape[1] :].tolist()
+        return [list(takewhile(lambda token: token not in stops, row)) for row in written]
 
 
 def _rows(lengths: Sequence[int]) -> Iterator[list[int]]:

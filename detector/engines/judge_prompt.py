@@ -6,17 +6,20 @@ The same ids are trained on, scored with and served. A base without a chat templ
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from jinja2 import TemplateError
+
 from detector.errors import ConfigError
-from detector.judge import OPENING, SAYS, Detail, Question, control_tokens, messages
+from detector.judge import OPENING, SAYS, SYSTEM, Detail, Question, control_tokens, messages, neutral
 from detector.taxonomy import Code
 
 PLAIN_TEMPLATE = (
-    "{% for message in messages %}{{ message['content'] + '\\n' }}{% endfor %}"
+    "{{ bos_token }}{% for message in messages %}{{ message['content'] + '\\n' }}{% endfor %}"
     "{% if add_generation_prompt %}{{ 'Answer: ' }}{% endif %}"
 )
 """For bases that have no chat template: the words alone."""
@@ -71,21 +74,44 @@ class JudgePrompt:
         chars = int(self.max_tokens * 6)
         while True:
             chat = messages(question, code, self.control, self.detail, chars)
+            if not self.tells_system:
+                chat = _folded(chat)
             ids = self.of_chat(chat)
             if len(ids) <= self.max_tokens or chars <= MIN_CHARS:
                 return chat, ids[-self.max_tokens :] if len(ids) > self.max_tokens else ids
             written = min(chars, sum(len(message["content"]) for message in chat))
             chars = max(MIN_CHARS, min(chars - 50, int(0.95 * written * self.max_tokens / len(ids))))
 
+    @cached_property
+    def tells_system(self) -> bool:
+        """Whether the chat template shows a system message: some refuse it, some leave it out.
+
+        Raises:
+            ConfigError: E_BASE, the template takes no question at all.
+        """
+        chat = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": "?"}]
+        with suppress(TemplateError):
+            return SYSTEM in self._text(chat)
+        try:
+            self._text(_folded(chat))
+        except TemplateError:
+            raise ConfigError("E_BASE", "the base's chat template takes no question of a user") from None
+        return False
+
     def of_chat(self, chat: Sequence[dict[str, str]]) -> list[int]:
         """Token ids of messages, up to where the answer begins."""
-        text = self.tokenizer.apply_chat_template(list(chat), tokenize=False, add_generation_prompt=True)
-        return self.tokenizer(text, add_special_tokens=False)["input_ids"]  # type: ignore[no-any-return]
+        return self.tokenizer(self._text(chat), add_special_tokens=False)["input_ids"]  # type: ignore[no-any-return]
+
+    def _text(self, chat: Sequence[dict[str, str]]) -> str:
+        return str(self.tokenizer.apply_chat_template(list(chat), tokenize=False, add_generation_prompt=True))
+
+    def answer(self, text: str) -> str:
+        """An answer as it is taught: a quote in it cannot pose as control either."""
+        return neutral(text, self.control)
 
     def answer_ids(self, text: str, *, ended: bool = True) -> list[int]:
-        """Token ids of an answer; people's words in it are neutral already. `ended`: with the token that ends
-        it."""
-        ids: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
+        """Token ids of an answer. `ended`: with the token that ends it."""
+        ids: list[int] = self.tokenizer(self.answer(text), add_special_tokens=False)["input_ids"]
         return [*ids, self.tokenizer.eos_token_id] if ended else ids
 
     @cached_property
@@ -104,3 +130,8 @@ class JudgePrompt:
         if len(set(first)) != len(SAYS):
             raise ConfigError("E_BASE", "the tokenizer does not tell the judge's verdicts apart by one token")
         return begun[0][:shared], first
+
+
+def _folded(chat: Sequence[dict[str, str]]) -> list[dict[str, str]]:
+    """System and user in one message."""
+    return [{"role": "user", "content": "\n\n".join(message["content"] for message in chat)}]

@@ -132,8 +132,8 @@ def paired(pairs: Sequence[Pair], prompt: JudgePrompt) -> list[dict[str, Any]]:
     return [
         {
             "prompt": prompt.messages(pair.question, pair.code),
-            "chosen": [{"role": "assistant", "content": pair.chosen}],
-            "rejected": [{"role": "assistant", "content": pair.rejected}],
+            "chosen": [{"role": "assistant", "content": prompt.answer(pair.chosen)}],
+            "rejected": [{"role": "assistant", "content": prompt.answer(pair.rejected)}],
         }
         for pair in pairs
     ]
@@ -144,7 +144,7 @@ def apart(pairs: Sequence[Pair], prompt: JudgePrompt) -> list[dict[str, Any]]:
     return [
         {
             "prompt": prompt.messages(pair.question, pair.code),
-            "completion": [{"role": "assistant", "content": text}],
+            "completion": [{"role": "assistant", "content": prompt.answer(text)}],
             "label": good,
         }
         for pair in pairs

@@ -13,12 +13,12 @@ from torch.nn.functional import cross_entropy
 from trl import SFTConfig, SFTTrainer
 from trl.trainer.sft_trainer import DataCollatorForLanguageModeling
 
-from detector.engines import packed as packed_attention
 from detector.engines.judge_local import LocalJudge
 from detector.engines.judge_prompt import JudgePrompt
 from detector.judge import SAYS, written
 from eval.metrics import average_precision
 from eval.questions import Asked, taught
+from finetune.judge.token_scores import pack_if_faithful
 
 
 def rows_of(asked: Sequence[Asked], prompt: JudgePrompt) -> list[dict[str, Any]]:
@@ -65,9 +65,9 @@ class JudgeTrainer(SFTTrainer):  # type: ignore[misc]
         packed: bool,
         bf16: bool,
     ) -> JudgeTrainer:
-        """The trainer of `model` on `rows`; `packed` lays the questions of a batch end to end."""
-        bare = model.get_base_model() if hasattr(model, "get_base_model") else model
-        bare.set_attn_implementation(packed_attention.NAME if packed else "sdpa")
+        """The trainer of `model` on `rows`; `packed` lays the questions of a batch end to end, where the
+        model's attention can be packed."""
+        packed = packed and pack_if_faithful(model, max(len(row["input_ids"]) for row in rows))
         trainer = cls(
             model=model,
             args=arguments,

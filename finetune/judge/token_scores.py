@@ -7,6 +7,7 @@ any other is given a padded batch. Runs under the caller's autocast; probabiliti
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,8 +17,8 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from detector.engines import packed
+from detector.engines.faithful import unfaithful
 from detector.errors import ConfigError
-from finetune.decoder.model import prepare
 
 
 @dataclass(frozen=True)
@@ -126,8 +127,9 @@ def _padded(prompts: Sequence[Sequence[int]], answers: Sequence[Sequence[int]]) 
     return _Pass(list(range(len(answers))), {"input_ids": ids, "attention_mask": mask}, None, rows, columns)
 
 
-def pack_if_faithful(model: Any, longest: int) -> None:
-    """Take packed attention where it computes what the model does by itself, for up to `longest` tokens.
+def pack_if_faithful(model: Any, longest: int) -> bool:
+    """Take packed attention where it computes what the model does by itself, for up to `longest` tokens;
+    whether it does. Where not, one line says why.
 
     Raises:
         ConfigError: the model has positions for fewer tokens.
@@ -138,11 +140,12 @@ def pack_if_faithful(model: Any, longest: int) -> None:
         raise ConfigError(
             "E_BASE", f"{longest} tokens with the answer, but the base has positions for {table}"
         )
-    own = bare.config._attn_implementation
-    try:
-        prepare(bare, "packed", longest)
-    except ConfigError:
-        bare.set_attn_implementation(own)
+    why = unfaithful(bare.base_model, longest)
+    if why is None:
+        bare.set_attn_implementation(packed.NAME)
+    else:
+        print(f"{why}; questions are padded", file=sys.stderr)
+    return why is None
 
 
 def inner(model: Any) -> Any:
