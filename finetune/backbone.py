@@ -179,7 +179,7 @@ def _load(backbone: PreTrainedModel, folder: Path) -> None:
         for file in sorted(folder.glob("*.safetensors")):
             with safe_open(file, "pt") as part:
                 for name in part.keys():  # noqa: SIM118  not a mapping
-                    own = name.removeprefix(inside)
+                    own = name.removeprefix("backbone.").removeprefix(inside)  # of a scanner, a model
                     if own in wanted:
                         wanted.pop(own).copy_(part.get_tensor(name))
     except (OSError, SafetensorError, RuntimeError) as error:

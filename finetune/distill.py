@@ -23,6 +23,8 @@ from detector.artifacts import disk_errors, sha256_file, versions
 from detector.errors import ConfigError, OutputRefused
 from detector.ingest.config import ReadConfig
 from finetune.average import TRAINING
+from finetune.training.cost import cost_of
+from finetune.training.estimate import Work, measured, memory, sizes_of, told
 from finetune.training.lineage import LIBRARIES, commit, job_of
 from finetune.training.options import Running
 
@@ -31,8 +33,6 @@ if TYPE_CHECKING:
     from finetune.smaller.loop import Distillation
     from finetune.smaller.scanners import Trained
     from finetune.smaller.teachers import Teacher
-
-TIMED_STEPS = 3
 
 
 @Parameter(name="*")
@@ -100,7 +100,7 @@ def distill(config: DistillConfig) -> None:
     refuse_unfaithful(student.model, student.render.context_tokens)
     run = _run(config, teacher, student)
     if config.running.dry_run:
-        _estimate(run)
+        print(_estimate(run))
         return
     with disk_errors(config.out):
         config.out.mkdir(parents=True, exist_ok=True)
@@ -175,27 +175,40 @@ def _run(config: DistillConfig, teacher: Teacher, student: Trained) -> Distillat
     precision = precision_of(config.running.precision, torch.device(device_of(config.running.device)))
     beside = examples_id(config.examples) if config.examples else ""
     job = job_of(config, lesson.logs, teacher.sha256, student.sha256, beside)
-    told = f"{len(lesson.dialogues)} dialogues to learn, {sum(lesson.sizes)} tokens"
-    print(f"{told}, and {len(lesson.labelled)} labelled windows", flush=True)
+    learnt = f"{len(lesson.dialogues)} dialogues to learn, {sum(lesson.sizes)} tokens"
+    print(f"{learnt}, and {len(lesson.labelled)} labelled windows", flush=True)
     run = Distillation(config, student, teacher, renderer, precision, lesson, job)
     if not run.steps():
         raise ConfigError("E_OPTION", "--tokens or --epochs leaves nothing to learn from")
     return run
 
 
-def _estimate(run: Distillation) -> None:
-    """Say what it would take; a few steps are computed and thrown away."""
+def _estimate(run: Distillation) -> str:
+    """What it would take; a few steps are computed and thrown away."""
     from finetune.smaller.loop import labelled_rows
 
-    steps = run.steps()
-    beside = labelled_rows(run.lesson.labelled, run.config.running.seed, run.config.row_tokens)
-    started = time.monotonic()
-    for row in steps[:TIMED_STEPS]:
+    steps, config, shape = run.steps(), run.config, run.student.model.backbone.config
+    beside = labelled_rows(run.lesson.labelled, config.running.seed, config.row_tokens)
+
+    def step(number: int) -> int:
+        row = steps[number % len(steps)]
         run.loss(row, beside[0] if beside else ()).backward()  # type: ignore[no-untyped-call]
-    seconds = (time.monotonic() - started) / len(steps[:TIMED_STEPS]) * len(steps)
-    n = sum(weight.numel() for weight in run.student.model.parameters())
-    print(f"{n:,} parameters, {16 * n / 1e6:,.0f} MB for weights, gradients and moments, beside activations")
-    print(f"{len(steps)} steps, about {seconds / 60:.0f} minutes; nothing was trained")
+        return sum(run.lesson.sizes[place] for _, place in row)
+
+    work = Work(
+        tokens=config.row_tokens,
+        window=run.student.render.context_tokens,
+        hidden=shape.hidden_size,
+        layers=shape.num_hidden_layers,
+        heads=shape.num_attention_heads,
+        value_bytes=2 if run.precision == "bf16" else 4,
+        checkpointing=config.running.gradient_checkpointing,
+    )
+    sizes = sizes_of(run.student.model)
+    seconds, tokens_s = measured(step)
+    device = next(run.student.model.parameters()).device.type
+    taken = memory(sizes, config.running.optimizer, work)
+    return told(sizes, taken, len(steps), seconds, tokens_s, cost_of(config.running, device))
 
 
 def _write(run: Distillation, figures: dict[str, Any], seconds: float) -> None:
@@ -208,7 +221,7 @@ def _write(run: Distillation, figures: dict[str, Any], seconds: float) -> None:
     config, teacher = run.config, run.teacher
     taught_by = teacher.trained.examples if isinstance(teacher, ScannerTeacher) else None
     scanner = replace(run.student, examples=examples_id(config.examples) if config.examples else taught_by)
-    told = {
+    lineage = {
         "teacher": {"name": config.teacher.name, "sha256": teacher.sha256},
         "dialogues": run.lesson.logs,
         "seconds": round(seconds),
@@ -216,5 +229,5 @@ def _write(run: Distillation, figures: dict[str, Any], seconds: float) -> None:
         "commit": commit(),
         "versions": versions(*LIBRARIES),
     }
-    write_scanner(config.out, scanner, config, told)
+    write_scanner(config.out, scanner, config, lineage)
     checkpoints.clear(config.out)

@@ -250,6 +250,7 @@ def align(
         running.optimizer,
         60 * running.checkpoint_minutes,
         running.checkpoint_steps,
+        cost_of(running, model.device.type),
     )
     bf16 = running.precision == "bf16" or (running.precision == "auto" and model.device.type == "cuda")
     policy = Policy(model, decode, stop_ids, running.gradient_checkpointing, bf16)

@@ -27,6 +27,7 @@ from finetune.judge.rollouts import Batch, Reward, batch_of, roll_out
 from finetune.metrics_log import MetricsLog
 from finetune.progress import Progress
 from finetune.training import checkpoints
+from finetune.training.cost import Cost
 from finetune.training.optimizers import optimizer_of, set_rates
 from finetune.training.options import Optimizer
 from finetune.training.processes import Team
@@ -41,7 +42,7 @@ MAX_NORM = 1.0
 
 @dataclass(frozen=True)
 class Setting:
-    """What the loop needs to know; all but `job` and when checkpoints are written changes weights."""
+    """What the loop needs to know; all but `job`, `cost` and when checkpoints are written changes weights."""
 
     job: str
     method: Method
@@ -49,6 +50,7 @@ class Setting:
     optimizer: Optimizer = "adamw"
     checkpoint_s: float = 300.0
     checkpoint_steps: int | None = None
+    cost: Cost | None = None
 
 
 @dataclass
@@ -103,7 +105,7 @@ def ppo_steps(run: Run) -> State:
     with ExitStack() as stack:
         told = stack.enter_context(until_told())
         log = stack.enter_context(MetricsLog(run.folder, kept)) if run.team.leads else None
-        progress = stack.enter_context(Progress(steps, run.state.step))
+        progress = stack.enter_context(Progress(steps, run.state.step, run.setting.cost))
         while run.state.step < steps and not run.team.any(told()):
             entry = _step(run)
             shown = f"reward {entry['reward']['total']:.3f}, KL {entry['kl']['answer']:.2f}"

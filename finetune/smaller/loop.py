@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import math
 import random
-import signal
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +27,9 @@ from finetune.smaller.scanners import Trained
 from finetune.smaller.soft_loss import mean_loss, soft_loss
 from finetune.smaller.states import resume, save
 from finetune.smaller.teachers import Teacher
+from finetune.training.cost import cost_of
+from finetune.training.optimizers import optimizer_of, set_rates, warm_then_cosine
+from finetune.training.stopping import until_told
 
 if TYPE_CHECKING:
     import torch
@@ -140,13 +141,21 @@ def distill_steps(run: Distillation) -> dict[str, Any] | None:
 
     config, model = run.config, run.student.model
     steps = run.steps()
-    optimizer = _optimizer(config, model)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, _warm_then_cosine(len(steps)))
-    parts = {"model": model, "optimizer": optimizer, "schedule": schedule}
+    backbone = list(model.backbone.parameters())
+    heads = [weight for name, weight in model.named_parameters() if not name.startswith("backbone.")]
+    device = backbone[0].device.type
+    optimizer = optimizer_of(config.running.optimizer, (backbone, heads), device)
+    peaks = (config.learning_rate, config.head_learning_rate)
+    parts = {"model": model, "optimizer": optimizer}
     first, log_bytes = resume(config.out, run.job, parts)
     labelled = labelled_rows(run.lesson.labelled, config.running.seed, config.row_tokens)
     saved = time.monotonic()
-    with _heard() as told, MetricsLog(config.out, log_bytes) as log, Progress(len(steps), first) as progress:
+    cost_of_it = cost_of(config.running, device)
+    with (
+        until_told() as told,
+        MetricsLog(config.out, log_bytes) as log,
+        Progress(len(steps), first, cost_of_it) as progress,
+    ):
         for step in range(first, len(steps)):
             model.train()
             loss = run.loss(steps[step], labelled[step % len(labelled)] if labelled else ())
@@ -155,19 +164,19 @@ def distill_steps(run: Distillation) -> dict[str, Any] | None:
                 raise ConfigError("E_DIVERGED", f"step {step}: the loss became no number; lower the rates")
             loss.backward()  # type: ignore[no-untyped-call]
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            set_rates(optimizer, peaks, warm_then_cosine(step, len(steps)))
             optimizer.step()
-            schedule.step()
             optimizer.zero_grad()
             size = sum(run.lesson.sizes[place] for _, place in steps[step])
             progress.advance(size, f"loss {cost:.3f}")
             if step % LOG_STEPS == 0:
                 log.write({"step": step, "of": len(steps), "loss": cost, "tokens_s": progress.tokens_s})
-            if told or _due(config, step + 1, saved):
+            if told() or _due(config, step + 1, saved):
                 saved = time.monotonic()
                 save(config.out, run.job, step + 1, log.size, parts)
-            if told and step + 1 < len(steps):
+            if told() and step + 1 < len(steps):
                 return None
-        figures = {"heldout_loss": _heldout(run)}
+        figures = {"heldout_loss": _heldout(run), "cost": cost_of_it.figures(progress.seconds)}
         log.write({"step": len(steps), **figures})
     return figures
 
@@ -187,43 +196,3 @@ def _due(config: DistillConfig, step: int, saved: float) -> bool:
     if config.running.checkpoint_steps is not None:
         return step % config.running.checkpoint_steps == 0
     return time.monotonic() - saved > 60 * config.running.checkpoint_minutes
-
-
-@contextmanager
-def _heard() -> Iterator[list[int]]:
-    """SIGTERM is written down and interrupts nothing."""
-    told: list[int] = []
-    earlier = signal.signal(signal.SIGTERM, lambda number, _: told.append(number))
-    try:
-        yield told
-    finally:
-        signal.signal(signal.SIGTERM, earlier)
-
-
-def _optimizer(config: DistillConfig, model: torch.nn.Module) -> Any:
-    """AdamW, heads at a rate of their own."""
-    import torch
-
-    backbone = [p for name, p in model.named_parameters() if name.startswith("backbone.")]
-    heads = [p for name, p in model.named_parameters() if not name.startswith("backbone.")]
-    groups = [
-        {"params": backbone, "lr": config.learning_rate},
-        {"params": heads, "lr": config.head_learning_rate},
-    ]
-    if config.running.optimizer == "adamw":
-        return torch.optim.AdamW(groups, weight_decay=0.01, fused=True)
-    from bitsandbytes.optim.adamw import AdamW8bit, PagedAdamW8bit
-
-    kind: Any = AdamW8bit if config.running.optimizer == "adamw-8bit" else PagedAdamW8bit
-    return kind(groups, weight_decay=0.01)
-
-
-def _warm_then_cosine(steps: int) -> Any:
-    warm = max(1, min(200, steps // 20))
-
-    def rate(step: int) -> float:
-        if step < warm:
-            return (step + 1) / warm
-        return 0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * (step - warm) / max(1, steps - warm)))
-
-    return rate
