@@ -20,6 +20,7 @@ quantise=${QUANTISE:-none}    # nf4: the frozen base in 4 bits
 seed=${SEED:-1}
 ratio=${RATIO:-5}             # so many misses are as bad as one false accusation
 dialogues=${DIALOGUES:-600}   # of a simulated store
+threads=${THREADS:-2}         # 1 where others use the machine: two that wait for each other are far slower
 dialint() { "$python" -m app.cli "$@"; }
 mkdir -p "$work"
 
@@ -35,7 +36,7 @@ else
     align=(--steps "${ALIGN_STEPS:-300}" --learning-rate 1e-5 --questions 16 --answers 8 --answer-tokens 192)
     shared=(--rank 16 --gradient-checkpointing)
 fi
-shared+=(--seed "$seed" --quantise "$quantise")
+shared+=(--seed "$seed" --threads "$threads" --quantise "$quantise")
 
 if [ -n "$store" ]; then
     : "${DIALINT_ACCOUNT:?set DIALINT_ACCOUNT to the account that acts in the store, a lead}"
@@ -83,5 +84,5 @@ data=(--dataset "$work/screened")
 [ -e "$work/candidate/MANIFEST.json" ] ||
     dialint train merge --model "$work/grpo" --out "$work/candidate"
 [ -e "$work/report.json" ] ||
-    dialint eval judge "$work/screened" --split test --seed "$seed" --out "$work/report.json" \
-        --judge "$work/candidate" --against "$work/grpo" "$work/ppo" "$work/sft"
+    dialint eval judge "$work/screened" --split test --seed "$seed" --threads "$threads" \
+        --judge "$work/candidate" --against "$work/grpo" "$work/ppo" "$work/sft" --out "$work/report.json"
