@@ -58,7 +58,7 @@ def trainer_arguments(running: Running, out: Path, **stage: Any) -> dict[str, An
         "bf16": low_precision(running),
         "fp16": False,
         "tf32": None,
-        "optim": OPTIMIZERS[running.optimizer],
+        "optim": _optimizer(running),
         "activation_checkpointing": running.gradient_checkpointing,
         "max_grad_norm": 1.0,
         "lr_scheduler_type": "cosine",
@@ -75,6 +75,12 @@ def trainer_arguments(running: Running, out: Path, **stage: Any) -> dict[str, An
     if running.gradient_checkpointing:
         shared["activation_checkpointing_kwargs"] = {"use_reentrant": False}
     return {**shared, **stage}
+
+
+def _optimizer(running: Running) -> str:
+    """The optimizer's other name. Pages are CUDA's: on a CPU paged is the same as not."""
+    paged = running.optimizer == "paged-adamw-8bit"
+    return OPTIMIZERS["adamw-8bit" if paged and device_of(running) == "cpu" else running.optimizer]
 
 
 def learning_arguments(learning: Learning, metric: str) -> dict[str, Any]:

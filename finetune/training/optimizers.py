@@ -32,7 +32,7 @@ def optimizer_of(
         library: Any = import_module("bitsandbytes.optim")
     except ImportError:
         raise ConfigError(
-            "E_EXTRA", f"--optimizer {wanted} needs bitsandbytes: pip install 'dialint[train]'"
+            "E_EXTRA", f"--optimizer {wanted} needs bitsandbytes: pip install 'dialint[quantise]'"
         ) from None
     paged = wanted == "paged-adamw-8bit" and device.startswith("cuda")
     optimizer: torch.optim.Optimizer = (library.PagedAdamW8bit if paged else library.AdamW8bit)(

@@ -6,6 +6,7 @@ A stage's own options (its rate, its length) stand in its own config: what fits 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
@@ -52,6 +53,8 @@ class Adapters:
             raise ConfigError(
                 "E_OPTION", "--quantise nf4 needs --adapter lora: 4-bit weights are not trained"
             )
+        if self.quantise == "nf4":
+            refuse_without("bitsandbytes", "quantise", "--quantise nf4")
 
 
 @Parameter(name="*")
@@ -93,6 +96,8 @@ class Running:
             raise ConfigError("E_OPTION", "--seed, --threads, --price-per-hour or --watts is out of range")
         if self.checkpoint_minutes < 0 or (self.checkpoint_steps is not None and self.checkpoint_steps < 1):
             raise ConfigError("E_OPTION", "--checkpoint-minutes or --checkpoint-steps is out of range")
+        if self.optimizer != "adamw":
+            refuse_without("bitsandbytes", "quantise", f"--optimizer {self.optimizer}")
 
 
 @Parameter(name="*")
@@ -130,3 +135,13 @@ NOT_OF_THE_JOB = frozenset(
     ("out", "checkpoint_minutes", "checkpoint_steps", "threads", "dry_run", "price_per_hour", "watts")
 )
 """Options that change no weight: a run may go on with others."""
+
+
+def refuse_without(library: str, extra: str, option: str) -> None:
+    """An option may need a library that is not always there.
+
+    Raises:
+        ConfigError: E_EXTRA.
+    """
+    if find_spec(library) is None:
+        raise ConfigError("E_EXTRA", f"{option} needs {library}: pip install 'dialint[{extra}]'")

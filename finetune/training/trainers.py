@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
 from accelerate import PartialState
 from transformers import PrinterCallback
 from transformers.utils.logging import disable_progress_bar
@@ -49,6 +50,7 @@ def carry_on(trainer: Any, out: Path, job: str, running: Running) -> Trained:
     with processes.main_process_first():  # it removes what is not complete
         found = checkpoints.newest(out, job)
     resume, log_bytes = (str(found[0]), found[1]) if found else (None, 0)
+    _widen(trainer)
     watching = Watching(out, job, running, log_bytes)
     trainer.add_callback(watching)
     trainer.remove_callback(PrinterCallback)
@@ -80,3 +82,13 @@ def carry_on(trainer: Any, out: Path, job: str, running: Running) -> Trained:
     sharded = trainer.is_fsdp_enabled or trainer.is_deepspeed_enabled
     weights = trainer.accelerator.get_state_dict(trainer.model_wrapped) if sharded else None
     return Trained(trainer.model, figures, weights)
+
+
+def _widen(trainer: Any) -> None:
+    """Adapters of a 4-bit base in fp32 again: trl rounds them to bf16, in which small steps vanish, and from
+    a checkpoint they come back in fp32. FSDP wants them as they are: of one type with the base."""
+    if trainer.is_fsdp_enabled:
+        return
+    for weight in trainer.model.parameters():
+        if weight.requires_grad and weight.dtype == torch.bfloat16:
+            weight.data = weight.data.float()

@@ -1,0 +1,136 @@
+"""QLoRA of the judge on a CPU: a frozen base in NF4, adapters that learn, and states of 8 bits."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from bitsandbytes.functional import has_avx512bf16
+from safetensors.torch import load_file
+from transformers import AutoTokenizer, Qwen3Config, Qwen3ForCausalLM
+
+from detector.errors import ConfigError
+from eval.questions import Asking
+from finetune.decoder import SMALL
+from finetune.judge.sft import SftJudgeConfig, run
+from finetune.training import adapter_files, bases, options, watching
+from finetune.training.options import Adapters, Learning, Optimizer, Running
+
+
+@pytest.fixture(autouse=True)
+def _no_trackers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DIALINT_MIRRORS", "0")
+
+
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A decoder whose layers are whole blocks of NF4 wide."""
+    folder = tmp_path_factory.mktemp("wide")
+    AutoTokenizer.from_pretrained(SMALL).save_pretrained(folder)
+    torch.manual_seed(0)
+    shape = Qwen3Config(
+        vocab_size=8192, hidden_size=64, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=1,
+        head_dim=32, intermediate_size=128, max_position_embeddings=1024, tie_word_embeddings=True,
+        bos_token_id=1, eos_token_id=10, pad_token_id=0, initializer_range=0.2,
+    )  # fmt: skip
+    Qwen3ForCausalLM(shape).save_pretrained(folder)
+    return folder
+
+
+def config(
+    wide: Path, dataset: Path, out: Path, steps: int, optimizer: Optimizer = "adamw"
+) -> SftJudgeConfig:
+    return SftJudgeConfig(
+        dataset=dataset, model=str(wide), out=out, questions=4, learning_rate=1e-2, dev_questions=4,
+        asking=Asking(random_questions=0.5), learning=Learning(steps=steps, eval_steps=2, patience=99),
+        adapters=Adapters(rank=64, quantise="nf4"),
+        running=Running(threads=1, precision="fp32", device="cpu", optimizer=optimizer, checkpoint_steps=2),
+    )  # fmt: skip
+
+
+def losses(out: Path) -> list[float]:
+    rows = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
+    return [row["loss"] for row in rows if "loss" in row]
+
+
+def test_it_learns_is_taken_up_again_and_loads(
+    wide: Path, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, stopped = tmp_path / "whole", tmp_path / "stopped"
+    run(config(wide, dataset, whole, 8))
+    assert np.mean(losses(whole)[-3:]) < 0.8 * losses(whole)[0]
+    ended = watching.Watching.on_step_end
+
+    def breaks(self: watching.Watching, args: object, state: object, control: object, **kw: object) -> object:
+        if state.global_step == 5:  # type: ignore[attr-defined]
+            raise KeyboardInterrupt
+        return ended(self, args, state, control, **kw)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(watching.Watching, "on_step_end", breaks)
+        with pytest.raises(KeyboardInterrupt):
+            run(config(wide, dataset, stopped, 8))
+    run(config(wide, dataset, stopped, 8))
+    assert losses(stopped) == losses(whole)
+    ours, theirs = (load_file(folder / adapter_files.ADAPTER) for folder in (stopped, whole))
+    assert ours.keys() == theirs.keys()
+    assert all(torch.equal(ours[name], theirs[name]) for name in ours)
+    loaded = bases.load(bases.source_of(str(whole)), Adapters(quantise="nf4"), trainable=False)
+    kinds = {type(module).__name__ for module in loaded.modules()}
+    assert "Linear4bit" in kinds
+    learnt = loaded.state_dict()["base_model.model.model.layers.0.self_attn.q_proj.lora_B.default.weight"]
+    assert torch.equal(
+        learnt.float(), theirs["base_model.model.model.layers.0.self_attn.q_proj.lora_B.weight"].float()
+    )
+
+
+def gradients(model: Any) -> dict[str, torch.Tensor]:
+    """Of all adapters, from one pass over some tokens."""
+    ids = torch.arange(40)[None]
+    model.zero_grad()
+    model.train()(input_ids=ids, labels=ids).loss.backward()
+    return {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
+
+
+@pytest.mark.skipif(not has_avx512bf16(), reason="needs AVX512-BF16: only its kernel has no gradient")
+@pytest.mark.filterwarnings("ignore:bitsandbytes..gemv_4bit:UserWarning")
+@pytest.mark.parametrize("guard", [True, False])
+def test_only_the_guard_keeps_gradients_beyond_a_look(
+    wide: Path, monkeypatch: pytest.MonkeyPatch, guard: bool
+) -> None:
+    if not guard:
+        monkeypatch.setattr(bases, "keep_gradients", lambda model, **_: None)
+    torch.manual_seed(0)
+    model = bases.load(bases.source_of(str(wide)), Adapters(rank=4, quantise="nf4"))
+    before = gradients(model)
+    with torch.no_grad():
+        model.eval()(input_ids=torch.arange(5)[None])
+    after = gradients(model)
+    off = {
+        name: float((after[name] - part).norm() / part.norm().clamp_min(1e-9))
+        for name, part in before.items()
+    }
+    first = off["base_model.model.model.layers.0.self_attn.v_proj.lora_B.default.weight"]
+    if guard:
+        assert max(off.values()) == 0
+    else:
+        assert first > 0.1
+
+
+@pytest.mark.parametrize("optimizer", ["adamw-8bit", "paged-adamw-8bit"])
+def test_states_of_eight_bits_take_steps(
+    wide: Path, dataset: Path, tmp_path: Path, optimizer: Optimizer
+) -> None:
+    run(config(wide, dataset, tmp_path / "judge", 3, optimizer))
+    assert losses(tmp_path / "judge")[-1] < losses(tmp_path / "judge")[0]
+
+
+def test_what_needs_bitsandbytes_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(options, "find_spec", lambda name: None)
+    for group in (Adapters(quantise="nf4"), Running(optimizer="adamw-8bit")):
+        with pytest.raises(ConfigError, match=r"needs bitsandbytes: pip install 'dialint\[quantise\]'"):
+            group.refuse()
