@@ -97,7 +97,7 @@ def test_a_crowd_of_another_taxonomy_goes_the_whole_way(
     assert {label.code for label in labels} == set(CODES)
     assert any(0.2 < label.probability < 0.8 for label in labels)
 
-    dialint("train", "scan", "--examples", data, "--base", write_base(tmp_path / "base"), "--out", scanner,
+    dialint("train", "sft", "scan", "--examples", data, "--base", write_base(tmp_path / "base"), "--out", scanner,
             "--adapter", "lora", "--rank", 4, "--epochs", 12, "--row-tokens", 200, "--context-tokens", 100,
             "--learning-rate", 2e-2, "--head-learning-rate", 2e-2, "--prefix-share", 0, "--threads", 1, *own)  # fmt: skip
     dialint("train", "pack", "--scanner", scanner, "--examples", data, "--out", release, "--name", "cups.1",

@@ -130,7 +130,7 @@ def test_the_head_learns_to_foretell_what_depends_on_the_prompt(tmp_path: Path) 
 
 def test_figures_are_those_of_the_answers(tmp_path: Path) -> None:
     """The first step by hand: no KL yet, rewards add up, an answer that did not end is worth less."""
-    run = run_of(tmp_path, reward=both, **{**QUICK, "steps": 1, "unfinished": 2.0})
+    run = run_of(tmp_path, reward=both, **{**LEARNS, "steps": 1, "unfinished": 2.0})
     drawn = rollouts.roll_out(run.policy, PROMPTS, run.reward, run.setting.method, Team(), 1, 0)
     ppo_steps(run)
     (entry,) = entries(tmp_path)
@@ -146,7 +146,7 @@ def test_figures_are_those_of_the_answers(tmp_path: Path) -> None:
     )  # fmt: skip
     assert entry["kl"] == {"answer": 0.0, "token_k3": 0.0, "weight": 0.05}
     assert entry["tokens"] == sum(len(rollout.ids) for rollout in drawn)
-    assert entry["answer_tokens"] == pytest.approx(entry["tokens"] / 6)
+    assert entry["answer_tokens"] == pytest.approx(entry["tokens"] / 24)
 
 
 @pytest.mark.parametrize("bf16", [False, True], ids=["fp32", "bf16"])
