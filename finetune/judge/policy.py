@@ -74,13 +74,8 @@ class Policy:
         return Opinion(scores.logprobs, scores.entropies, self.value(states)[:, 0])
 
     def autocast(self) -> torch.autocast:
-<<<<<<< HEAD
         """The policy's precision. To be entered for one call and left: autocast remembers casts of weights as
         long as it lasts, also when the reference has taken their place."""
-=======
-        """The policy's precision. To be entered for one call and left: autocast remembers casts of weights
-        as long as it lasts, also when the reference has taken their place."""
->>>>>>> h5
         return torch.autocast(self.model.device.type, torch.bfloat16, enabled=self.bf16)
 
     @contextmanager
