@@ -98,8 +98,8 @@ def test_a_crowd_of_another_taxonomy_goes_the_whole_way(
     assert any(0.2 < label.probability < 0.8 for label in labels)
 
     dialint("train", "sft", "scan", "--examples", data, "--base", write_base(tmp_path / "base"), "--out", scanner,
-            "--adapter", "lora", "--rank", 4, "--epochs", 12, "--row-tokens", 200, "--context-tokens", 100,
-            "--learning-rate", 2e-2, "--head-learning-rate", 2e-2, "--prefix-share", 0, "--threads", 1, *own)  # fmt: skip
+            "--adapter", "lora", "--rank", 4, "--epochs", 30, "--row-tokens", 200, "--context-tokens", 100,
+            "--learning-rate", 5e-3, "--head-learning-rate", 2e-2, "--prefix-share", 0, "--threads", 1, *own)  # fmt: skip
     dialint("train", "pack", "--scanner", scanner, "--examples", data, "--out", release, "--name", "cups.1",
             "--min-average-precision", 0, "--rounds", 5, *own)  # fmt: skip
     info = Release(release).info
