@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from detector.release import ReleaseInfo
-from detector.taxonomy import load as load_taxonomy
+from detector.taxonomy import Taxonomy
 
 SETS = {
     "test_seen": "dialogues never trained on, error families of training",
@@ -14,35 +15,40 @@ SETS = {
     "test_domain": "a corpus never trained on (SGD), error families of the exam",
     "clean_star": "real STAR dialogues never trained on, nothing injected",
     "clean_multiwoz": "real MultiWOZ dialogues never trained on, nothing injected",
+    "test": "dialogues never trained on, labelled by people",
 }
+INJECTED = (
+    "Errors are injected, not natural: read them as what the detector does on errors of these kinds, not as "
+    "rates of your agents. "
+)
+FIGURES = (
+    "AP: average precision. FA@R50: false alarms per 100 clean turns where half of the errors are found. "
+    "Precision and recall: at the release's threshold. Pair AUC: error against its clean twin of the same "
+    "form.\n"
+)
+LIMITS = (
+    "- Dialogues whose agent repeats himself without cause, or speaks of a PIN or password, were left "
+    "out of all these sets: the figures of V2 say nothing of such dialogues.\n"
+    "- English only; capital letters are invisible to its base model.\n"
+)
 
 
-def model_card(info: ReleaseInfo, examples: dict[str, Any]) -> str:
-    """Markdown: what it is, data and licences, figures with 95 % intervals, what it cannot do."""
-    taxonomy = load_taxonomy()
+def model_card(info: ReleaseInfo, taxonomy: Taxonomy, examples: dict[str, Any]) -> str:
+    """Markdown: what it is, data and licences, figures with 95 % intervals, what it cannot do.
+
+    `examples` is the manifest of what it was trained on.
+    """
     left = [code for code in taxonomy.codes if code not in info.codes]
     parts = [
         f"# {info.id}\n\nA scanner of support dialogues, fine-tuned from {info.base.name} "
         f"({info.base.licence}; {info.base.revision}; weights sha256 `{info.base.sha256}`). "
-        f"Taxonomy {taxonomy.version}. English.\n",
-        "## What it covers\n\n" + "\n".join(_coverage(info, code) for code in info.codes) + "\n",
-        "**Not covered by this release:** "
-        + " ".join(left)
-        + ". Their absence from a verdict says nothing.\n",
-        "## Data\n\nErrors were injected into real dialogues; no text of these corpora ships.\n\n"
-        + "\n".join(
-            f"- {source['name']}: {source['rows']} dialogues, {source['licence']}"
-            + ("" if source["trains"] else ", measured on only, never trained on")
-            for source in examples["sources"]
-        )
-        + "\n",
-        "Families held out of training: "
-        + ", ".join(family["name"] for family in examples["families"] if family["use"] == "exam")
-        + ".\n",
-        "## Figures\n\nErrors are injected, not natural: read them as what the detector does on errors of "
-        "these kinds, not as rates of your agents. AP: average precision. FA@R50: false alarms per 100 "
-        "clean turns where half of the errors are found. Precision and recall: at the release's threshold. "
-        "Pair AUC: error against its clean twin of the same form.\n",
+        f"Taxonomy {taxonomy.version}.{' English.' if 'families' in examples else ''}\n",
+        "## What it covers\n\n" + "\n".join(_coverage(info, taxonomy, code) for code in info.codes) + "\n",
+        f"**Not covered by this release:** {' '.join(left)}. Their absence from a verdict says nothing.\n"
+        if left
+        else "",
+        "## Data\n\n" + (_injected(examples) if "families" in examples else _labelled(examples)),
+        f"## Figures\n\n{INJECTED if 'families' in examples else ''}{FIGURES}",
         *(_figures(name, info.report[name]) for name in SETS if name in info.report),
         _left_out(info.report.get("left_out")),
         "## What it can't do\n\n"
@@ -51,17 +57,35 @@ def model_card(info: ReleaseInfo, examples: dict[str, Any]) -> str:
         "- It reads at most "
         f"{info.render.context_tokens} tokens at once and leaves system messages out; longer dialogues are "
         "cut into overlapping windows.\n"
-        "- It knows neither your policies nor your sources.\n"
-        "- Dialogues whose agent repeats himself without cause, or speaks of a PIN or password, were left "
-        "out of all these sets: the figures of V2 say nothing of such dialogues.\n"
-        "- English only; capital letters are invisible to its base model.\n",
+        "- It knows neither your policies nor your sources.\n" + (LIMITS if "families" in examples else ""),
     ]
     return "\n".join(part for part in parts if part)
 
 
-def _coverage(info: ReleaseInfo, code: str) -> str:
+def _injected(examples: dict[str, Any]) -> str:
+    """Where made errors are from."""
+    sources = [
+        f"- {source['name']}: {source['rows']} dialogues, {source['licence']}"
+        + ("" if source["trains"] else ", measured on only, never trained on")
+        for source in examples["sources"]
+    ]
+    held_out = ", ".join(family["name"] for family in examples["families"] if family["use"] == "exam")
+    return (
+        "Errors were injected into real dialogues; no text of these corpora ships.\n\n"
+        + "\n".join(sources)
+        + f"\n\nFamilies held out of training: {held_out}.\n"
+    )
+
+
+def _labelled(examples: dict[str, Any]) -> str:
+    """How many dialogues that people labelled are in each set."""
+    sets = [f"- {Path(file['name']).stem}: {file['rows']}" for file in examples["files"] if "rows" in file]
+    return "\n".join(["Labelled by people, rows of each file; no text of them ships.\n", *sets]) + "\n"
+
+
+def _coverage(info: ReleaseInfo, taxonomy: Taxonomy, code: str) -> str:
     how = info.codes[code]
-    words = [f"- **{code}** {load_taxonomy().codes[code].name.en}:"]
+    words = [f"- **{code}** {taxonomy.codes[code].name.en}:"]
     if how.check is not None:
         words.append(f"exact check `{how.check.name}` (right in {how.check.precision:.0%} of its hits)")
     if how.scan is not None and how.scan.contract is not None:

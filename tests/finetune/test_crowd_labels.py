@@ -1,0 +1,159 @@
+"""A crowd's answers in another taxonomy, through the commands alone: from a crowd table to the exam.
+
+The words are random; one planted word a turn decides what most people answer. A test of the way, not of
+quality.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import tiny
+import torch
+from own_taxonomy import CODES, write_taxonomy
+from safetensors.torch import save_file
+from tokenizers import Tokenizer, models, pre_tokenizers
+
+from app.cli import app
+from detector.engines.scan_model import backbone_from_config
+from detector.example_files import read_examples
+from detector.records import Label
+from detector.release import Release
+from detector.taxonomy import load
+
+PLANTED = dict(zip(CODES, ("fine", "hmm", "what"), strict=True))
+CONTROL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[unused1]", "[unused2]", "[unused3]"]
+WORDS = [*CONTROL, *(f"w{i}" for i in range(20)), *PLANTED.values()]
+PEOPLE = 7
+
+
+@pytest.fixture
+def dialint(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """A command in this process; what it printed."""
+
+    def command(*words: object) -> str:
+        with pytest.raises(SystemExit) as done:
+            app([str(word) for word in words])
+        assert not done.value.code
+        return capsys.readouterr().out
+
+    return command
+
+
+def write_crowd(folder: Path, n_dialogues: int) -> None:
+    """``log.jsonl`` and ``answers.csv``: four in five people answer what the planted word says."""
+    chance = random.Random(0)
+    with open(folder / "log.jsonl", "w") as log, open(folder / "answers.csv", "w", newline="") as table:
+        answers = csv.writer(table)
+        answers.writerow(["task", "worker", "label"])
+        for number in range(n_dialogues):
+            turns = []
+            for index in range(6):
+                code = chance.choice(CODES)
+                words = [f"w{chance.randrange(20)}" for _ in range(4)]
+                role = "bot" if index % 2 else "customer"
+                turns.append(
+                    {"role": role, "text": " ".join([*words, PLANTED[code]] if index % 2 else words)}
+                )
+                for worker in range(PEOPLE) if index % 2 else ():
+                    said = code if chance.random() < 0.8 else chance.choice(CODES)
+                    answers.writerow([f"room/{number}/{index}", f"p{worker}", said])
+            log.write(json.dumps({"dialogue_id": f"room/{number}", "turns": turns}) + "\n")
+
+
+def write_base(folder: Path) -> Path:
+    folder.mkdir()
+    tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(WORDS)}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    (folder / "tokenizer.json").write_text(tokenizer.to_str())
+    shape = {**tiny.ENCODER, "vocab_size": len(WORDS)}
+    (folder / "config.json").write_text(json.dumps(shape))
+    torch.manual_seed(0)
+    save_file(backbone_from_config(shape).state_dict(), folder / "model.safetensors")
+    return folder
+
+
+def test_a_crowd_of_another_taxonomy_goes_the_whole_way(
+    dialint: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DIALINT_MIRRORS", "0")
+    write_crowd(tmp_path, 80)
+    own = ("--taxonomy", write_taxonomy(tmp_path))
+    log, answers = tmp_path / "log.jsonl", tmp_path / "answers.csv"
+    said, joint, data = tmp_path / "said.jsonl", tmp_path / "joint.csv", tmp_path / "data"
+    scanner, release, report = tmp_path / "scanner", tmp_path / "release", tmp_path / "report.json"
+    parts = ("--key", "k", "--near", "0", "--shares", "0.6", "0.1", "0.1", "0.2")
+
+    dialint("import", "labels", "--labels", answers, "--dialogues", log, "--out", said, *own)
+    dialint("label", "aggregate", "--annotations", answers, "--out", joint, "--soft", "answers")
+    dialint("export", "dataset", "--dialogues", log, "--annotations", said, "--labels", joint, "--out", data,
+            "--by", "dialogue", "--format", "parquet", *parts, *own)  # fmt: skip
+    labels = [label for example in read_examples(data / "train.parquet") for label in example.labels]
+    assert {label.code for label in labels} == set(CODES)
+    assert any(0.2 < label.probability < 0.8 for label in labels)
+
+    dialint("train", "scan", "--examples", data, "--base", write_base(tmp_path / "base"), "--out", scanner,
+            "--adapter", "lora", "--rank", 4, "--epochs", 12, "--row-tokens", 200, "--context-tokens", 100,
+            "--learning-rate", 2e-2, "--head-learning-rate", 2e-2, "--prefix-share", 0, "--threads", 1, *own)  # fmt: skip
+    dialint("train", "pack", "--scanner", scanner, "--examples", data, "--out", release, "--name", "cups.1",
+            "--min-average-precision", 0, "--rounds", 5, *own)  # fmt: skip
+    info = Release(release).info
+    assert (info.taxonomy, tuple(info.codes)) == ("own-1", CODES)
+    assert "exclusive" in info.report["test"]
+    assert "Labelled by people" in (release / "MODEL_CARD.md").read_text()
+
+    shown = dialint(
+        "eval", "run", data / "test.parquet", "--release", release, "--rounds", 20, "--out", report, *own
+    )
+    assert "codes that exclude one another" in shown
+    row = json.loads(report.read_text())["sets"]["test"]["exclusive"]["K"]
+    assert row["turns"] == 3 * len(list(read_examples(data / "test.parquet")))
+    assert row["accuracy"] > 0.7
+    assert row["divergence"] < 0.1
+
+
+def test_the_store_gives_the_same_examples_as_the_files(
+    dialint: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_crowd(tmp_path, 12)
+    own = ("--taxonomy", write_taxonomy(tmp_path))
+    log, answers, said = tmp_path / "log.jsonl", tmp_path / "answers.csv", tmp_path / "said.jsonl"
+    parts = ("--key", "k", "--near", "0", "--by", "dialogue")
+    dialint("import", "labels", "--labels", answers, "--dialogues", log, "--out", said, *own)
+    dialint(
+        "export",
+        "dataset",
+        "--dialogues",
+        log,
+        "--annotations",
+        said,
+        "--out",
+        tmp_path / "files",
+        *parts,
+        *own,
+    )
+
+    monkeypatch.setenv("DIALINT_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("DIALINT_ACCOUNT", "lead")
+    dialint("db", "upgrade")
+    dialint("label", "account", "create", "lead", "--role", "admin")
+    dialint("import", "logs", log)
+    dialint("label", "project", "create", "cups", "--codes", "K", *own)
+    dialint("import", "labels", "--labels", answers, "--project", "cups", "--labelers", "*", *own)
+    dialint("export", "dataset", "--project", "cups", "--out", tmp_path / "stored", *parts, *own)
+
+    def labels(folder: Path) -> dict[str, tuple[Label, ...]]:
+        return {e.dialogue.id: e.labels for e in read_examples(folder / "train.jsonl")}
+
+    assert len(labels(tmp_path / "files")) > 5
+    assert labels(tmp_path / "stored") == labels(tmp_path / "files")
+
+
+def test_the_taxonomy_of_the_run_names_the_answers_of_the_corpus() -> None:
+    taxonomy = load(Path(__file__).parents[2] / "runs/dbdc3.yaml")
+    assert [taxonomy.codes[code].name.en[-3:] for code in taxonomy.rivals("B1")] == ["(O)", "(T)", "(X)"]
