@@ -22,6 +22,7 @@ from detector.judge import OPENING, SAYS
 ROW_TOKENS = 8192
 """Tokens of prompts that go through the model together."""
 MAX_ANSWER_TOKENS = 160
+SHORT_ANSWER_TOKENS = 32
 
 
 class LocalJudge:
@@ -61,14 +62,19 @@ class LocalJudge:
     def answers(
         self, prompts: Sequence[Sequence[int]], verdicts: Sequence[int], max_tokens: int = MAX_ANSWER_TOKENS
     ) -> list[str]:
-        """The text of each answer with the verdict that is forced on it, a place in `SAYS`."""
-        begun = [self.prompt.answer_ids(f'{OPENING}{said}"', ended=False)[:-1] for said in SAYS]
+        """The text of each answer with the verdict that is forced on it, a place in `SAYS`. Only an error
+        has evidence to write; the others get `SHORT_ANSWER_TOKENS` at most."""
         written: list[str] = [""] * len(prompts)
-        with self._reading(self._own):
-            for places in _rows([len(ids) for ids in prompts]):
-                rows = [[*prompts[place], *begun[verdicts[place]]] for place in places]
-                for place, ids in zip(places, self._written(rows, max_tokens), strict=True):
-                    written[place] = self._text([*begun[verdicts[place]], *ids])
+        with self._reading("sdpa"):
+            for verdict, said in enumerate(SAYS):
+                begun = self.prompt.answer_ids(f'{OPENING}{said}"', ended=False)[:-1]
+                asked = [place for place, own in enumerate(verdicts) if own == verdict]
+                most = max_tokens if said == "error" else min(max_tokens, SHORT_ANSWER_TOKENS)
+                for row in _rows([len(prompts[place]) for place in asked]):
+                    places = [asked[place] for place in row]
+                    answers = self._written([[*prompts[place], *begun] for place in places], most)
+                    for place, ids in zip(places, answers, strict=True):
+                        written[place] = self._text([*begun, *ids])
         return written
 
     def _text(self, ids: Sequence[int]) -> str:
