@@ -28,8 +28,9 @@ def card(name: str, kind: str, content: Mapping[str, Any]) -> str:
             f"- commit: `{content['commit'] or 'unknown'}`",
             "- options, seed and versions of libraries: `MANIFEST.json`\n",
             "## Figures\n",
-            *_figures(content["figures"]),
+            *_figures({name: part for name, part in content["figures"].items() if name != "private"}),
             "",
+            *_privacy(content["figures"].get("private")),
             "Held-out figures come from `dialint eval judge`; what stands here was seen while it learnt.\n",
             "## What it is not for\n",
             "- Nobody's pay may follow from its answers alone: they are for reviewers to confirm.",
@@ -37,6 +38,17 @@ def card(name: str, kind: str, content: Mapping[str, Any]) -> str:
             "- It was taught one way of asking (`judge.json`); asked otherwise its answers mean nothing.\n",
         )
     )
+
+
+def _privacy(private: Mapping[str, Any] | None) -> list[str]:
+    if private is None:
+        return []
+    return [
+        "## Privacy\n",
+        f"Fine-tuned with differential privacy: epsilon {private['epsilon']:g}, delta {private['delta']:g}, "
+        f"for each of {private['dialogues']} dialogues of the train split with all that was made of it, its "
+        "labels taken as given. Not for the dev split, nor for what earlier or later stages learnt.\n",
+    ]
 
 
 def _figures(figures: Mapping[str, Any], above: str = "") -> list[str]:

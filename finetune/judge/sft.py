@@ -6,11 +6,13 @@ Reads the ``train`` and ``dev`` splits of a data set's folder and a base model (
 Writes a model folder: the adapter with ``base.json``, or all weights; the tokenizer, ``judge.json``,
 ``metrics.jsonl`` and last the manifest. A stopped run goes on from its last complete checkpoint. trl's
 trainer does the work; questions stand end to end in one row and do not see each other, so no padding is
-computed, and an answer counts as much as its label is sure.
+computed, and an answer counts as much as its label is sure. With ``--private-epsilon`` a loop of our own
+learns instead (`finetune.judge.private`).
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +23,7 @@ from cyclopts import Parameter
 from detector.errors import ConfigError, OutputRefused
 from detector.judge import Detail
 from eval.questions import Asked, Asking, read_asked
-from finetune.training.options import Adapters, Learning, Running
+from finetune.training.options import Adapters, Learning, Running, refuse_without
 
 if TYPE_CHECKING:
     from detector.engines.judge_prompt import JudgePrompt
@@ -53,6 +55,10 @@ class SftJudgeConfig:
     """Questions end to end; false: padded, as trl does by itself."""
     dev_questions: int = 400
     """Questions of the dev split that are looked at."""
+    private_epsilon: float | None = None
+    """Learn with differential privacy: what any one dialogue may change, as epsilon."""
+    private_delta: float = 1e-5
+    """The delta of that promise; must be far below one over the dialogues."""
     asking: Asking = field(default_factory=Asking)
     learning: Learning = field(default_factory=Learning)
     adapters: Adapters = field(default_factory=Adapters)
@@ -74,6 +80,7 @@ def run(config: SftJudgeConfig) -> dict[str, Any]:
     import torch
 
     from detector.engines.judge_prompt import JudgePrompt
+    from finetune.judge.private import learn_privately
     from finetune.judge.result import save
     from finetune.training import bases, lineage
     from finetune.training.arguments import loading_device
@@ -91,7 +98,8 @@ def run(config: SftJudgeConfig) -> dict[str, Any]:
     job = lineage.job_of(config, data, source)
     torch.manual_seed(config.running.seed)
     model = bases.load(source, config.adapters, device=loading_device(config.running))
-    trained = _train(config, model, prompt, learn, check, job)
+    teach = _train if config.private_epsilon is None else learn_privately
+    trained = teach(config, model, prompt, learn, check[: config.dev_questions], job)
     return save(config, "judge", trained.model, prompt, source, data, trained.figures, trained.weights)
 
 
@@ -105,6 +113,18 @@ def _refuse(config: SftJudgeConfig) -> None:
         raise ConfigError("E_OPTION", "--questions and --learning-rate must be above 0")
     if config.prompt_tokens < 64 or config.neftune < 0:
         raise ConfigError("E_OPTION", "--prompt-tokens or --neftune is out of range")
+    if config.private_epsilon is not None:
+        _refuse_private(config, config.private_epsilon)
+
+
+def _refuse_private(config: SftJudgeConfig, epsilon: float) -> None:
+    if epsilon <= 0 or not 0 < config.private_delta < 1:
+        raise ConfigError("E_OPTION", "--private-epsilon or --private-delta is out of range")
+    if config.neftune or config.adapters.adapter_dropout:
+        raise ConfigError("E_OPTION", "--private-epsilon goes without --neftune and --adapter-dropout")
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise ConfigError("E_OPTION", "--private-epsilon learns in one process")
+    refuse_without("opacus", "private", "--private-epsilon")
 
 
 def _train(
@@ -138,7 +158,7 @@ def _train(
         SFTConfig(**arguments),
         prompt,
         rows_of(learn, prompt),
-        check[: config.dev_questions],
+        check,
         packed=config.packed,
         bf16=low_precision(config.running),
     )

@@ -105,19 +105,25 @@ class JudgeTrainer(SFTTrainer):  # type: ignore[misc]
         return (loss, outputs) if return_outputs else loss
 
     def evaluate(self, *_: Any, metric_key_prefix: str = "eval", **__: Any) -> dict[str, float]:
-        """What the judge believes of the dev questions: log loss against what people hold to be true, and
-        average precision where there is an error."""
-        prompts = [self.judge.prompt.ids(item.question, item.code) for item in self.check]
-        beliefs = self.judge.beliefs(prompts)[:, SAYS.index("error")]
-        truth = np.array([item.probability for item in self.check])
-        kept = np.clip(beliefs, 1e-6, 1 - 1e-6)
-        figures = {
-            "log_loss": float(-(truth * np.log(kept) + (1 - truth) * np.log(1 - kept)).mean()),
-            "brier": float(((beliefs - truth) ** 2).mean()),
-        }
-        if (truth > 0.5).any():
-            figures["ap"] = float(average_precision(truth > 0.5, beliefs))
+        """A look at the dev questions."""
+        figures = seen(self.judge, self.check)
         told = {f"{metric_key_prefix}_{name}": round(value, 6) for name, value in figures.items()}
         self.log(told)
         self.control: Any = self.callback_handler.on_evaluate(self.args, self.state, self.control, told)
         return told
+
+
+def seen(judge: LocalJudge, check: Sequence[Asked]) -> dict[str, float]:
+    """What the judge believes of questions: log loss and Brier score against what people hold to be true, and
+    average precision where there is an error."""
+    prompts = [judge.prompt.ids(item.question, item.code) for item in check]
+    beliefs = judge.beliefs(prompts)[:, SAYS.index("error")]
+    truth = np.array([item.probability for item in check])
+    kept = np.clip(beliefs, 1e-6, 1 - 1e-6)
+    figures = {
+        "log_loss": float(-(truth * np.log(kept) + (1 - truth) * np.log(1 - kept)).mean()),
+        "brier": float(((beliefs - truth) ** 2).mean()),
+    }
+    if (truth > 0.5).any():
+        figures["ap"] = float(average_precision(truth > 0.5, beliefs))
+    return figures

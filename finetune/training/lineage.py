@@ -14,7 +14,17 @@ from finetune.training.adapter_files import BESIDE, MANIFEST
 from finetune.training.bases import Source
 from finetune.training.options import NOT_OF_THE_JOB
 
-LIBRARIES = ("dialint", "torch", "transformers", "peft", "trl", "accelerate", "bitsandbytes", "tokenizers")
+LIBRARIES = (
+    "dialint",
+    "torch",
+    "transformers",
+    "peft",
+    "trl",
+    "accelerate",
+    "bitsandbytes",
+    "opacus",
+    "tokenizers",
+)
 
 
 def told_of(config: Any) -> dict[str, Any]:

@@ -1,0 +1,131 @@
+"""A judge that learns with differential privacy: what one dialogue may do, what is said of it, and resuming."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from detector.engines.judge_prompt import JudgePrompt
+from detector.errors import ConfigError
+from eval.questions import Asking, read_asked
+from finetune.judge import private
+from finetune.judge.sft import SftJudgeConfig, run
+from finetune.judge.sft_trainer import rows_of
+from finetune.training import adapter_files, bases
+from finetune.training.options import Adapters, Learning, Running
+from finetune.training.privacy import CLIP, set_noisy_gradient
+
+pytest.importorskip("opacus", reason="needs the extra: private")
+
+
+@pytest.fixture
+def config(tiny: Path, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SftJudgeConfig:
+    monkeypatch.setenv("DIALINT_MIRRORS", "0")
+    return SftJudgeConfig(
+        dataset=dataset, model=str(tiny), out=tmp_path / "judge", questions=4, learning_rate=1e-2,
+        asking=Asking(random_questions=0.5), learning=Learning(steps=6, eval_steps=3), adapters=Adapters(rank=4),
+        running=Running(threads=1, precision="fp32", device="cpu", checkpoint_steps=2),
+        private_epsilon=4.0, private_delta=1e-3,
+    )  # fmt: skip
+
+
+def weights(out: Path) -> dict[str, torch.Tensor]:
+    return dict(load_file(out / adapter_files.ADAPTER))
+
+
+def test_it_says_what_it_promises_and_nothing_of_what_it_saw(config: SftJudgeConfig) -> None:
+    figures = run(config)["figures"]
+    told = figures["private"]
+    assert 3.8 < told["epsilon"] <= 4.0
+    assert (told["delta"], told["dialogues"], told["clip"]) == (1e-3, 27, 1.0)
+    assert told["noise"] > 0.5
+    assert "epsilon 3.9" in (card := (config.out / "README.md").read_text())
+    assert "delta 0.001" in card
+    entries = [json.loads(line) for line in (config.out / "metrics.jsonl").read_text().splitlines()]
+    assert [entry["step"] for entry in entries] == [3, 6]
+    assert all(entry.keys() == {"step", "of", "eval"} for entry in entries)
+    assert bases.load(bases.source_of(str(config.out)), Adapters(), trainable=False).peft_config
+    again = replace(config, out=config.out.with_name("again"))
+    run(again)
+    first, other = weights(config.out), weights(again.out)
+    assert any(not torch.equal(first[name], other[name]) for name in first)  # the seed tells no noise
+
+
+def test_a_stopped_run_goes_on_bit_for_bit(config: SftJudgeConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(secrets, "randbits", lambda bits: 7)
+    monkeypatch.setattr(private, "noise_for", lambda *_: 0.5)
+    whole = replace(config, out=config.out.with_name("whole"))
+    run(whole)
+    calls, taken = [], private.drawn
+
+    def breaks(*given: object) -> list[int]:
+        calls.append(1)
+        if len(calls) == 6:
+            raise KeyboardInterrupt
+        return taken(*given)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(private, "drawn", breaks)
+        with pytest.raises(KeyboardInterrupt):
+            run(config)
+    monkeypatch.setattr(secrets, "randbits", lambda bits: 8)  # the checkpoint brings the first one back
+    run(config)
+    ours, theirs = weights(config.out), weights(whole.out)
+    assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
+    assert not list(config.out.glob("checkpoint-*"))
+
+
+def test_without_noise_it_learns(config: SftJudgeConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(private, "noise_for", lambda *_: 0.0)
+    monkeypatch.setattr(private, "spent", lambda *_: 1e9)
+    before = losses_of(config, config.model)
+    run(replace(config, questions=8, learning=Learning(steps=10, eval_steps=10)))
+    assert losses_of(config, str(config.out)) < 0.8 * before
+
+
+def losses_of(config: SftJudgeConfig, model: str) -> float:
+    rows = rows_of(read_asked(config.dataset, "train", config.asking, 1)[:8], JudgePrompt.of(config.model))
+    with torch.no_grad():
+        return float(
+            private.loss_of(bases.load(bases.source_of(model), Adapters(adapter="none")), rows, False)
+        )
+
+
+def test_a_dialogue_changes_a_step_by_no_more_than_its_share(config: SftJudgeConfig) -> None:
+    """Also one whose loss is a thousand times too large."""
+    torch.manual_seed(0)
+    model = bases.load(bases.source_of(config.model), config.adapters)
+    asked = read_asked(config.dataset, "train", config.asking, 1)
+    owned = private._by_dialogue(asked, JudgePrompt.of(config.model))[:3]
+    assert max(map(len, owned)) > 1
+    learning = [p for p in model.parameters() if p.requires_grad]
+
+    def gradient(rows: list[list[dict[str, object]]], by: float) -> torch.Tensor:
+        losses = [lambda rows=rows: by * private.loss_of(model, rows, False) for rows in rows]
+        set_noisy_gradient(learning, losses, 0.0, 2.0, torch.Generator())
+        return torch.cat([p.grad.flatten() for p in learning])
+
+    for by in (1000.0, 1e-3):
+        changed = float((gradient(owned, by) - gradient(owned[:2], by)).norm())
+        assert 0 < changed <= CLIP / 2.0 + 1e-5
+        assert (changed > 0.49) == (by > 1e-2)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"private_epsilon": 0.0},
+        {"private_delta": 1 / 27},
+        {"neftune": 5.0},
+        {"adapters": Adapters(adapter_dropout=0.1)},
+    ],
+)
+def test_what_cannot_be_promised_is_refused(config: SftJudgeConfig, more: dict[str, object]) -> None:
+    with pytest.raises(ConfigError, match="E_OPTION"):
+        run(replace(config, **more))  # type: ignore[arg-type]
