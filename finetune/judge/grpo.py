@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from cyclopts import Parameter
 
-from detector.errors import ConfigError, OutputRefused
+from detector.errors import ConfigError
 from eval.questions import Asked, Asking, read_asked
+from finetune.judge.beginning import begin, refuse_begun, some
 from finetune.judge.rewards import Weights
 from finetune.training.options import Adapters, Running
 
@@ -80,37 +81,22 @@ def run(config: GrpoConfig) -> dict[str, Any]:
         OutputRefused: `out` holds a finished judge, or a checkpoint of another job.
         ConfigError: an option out of its range, a judge that does not load, no questions.
     """
-    import torch
-
-    from finetune.judge.result import prompt_of, save
     from finetune.judge.rewarding import rewarder_of
-    from finetune.training import bases, lineage
-    from finetune.training.arguments import loading_device
     from finetune.training.trainers import carry_on
 
     _refuse(config)
-    torch.set_num_threads(config.running.threads)
-    source = bases.source_of(config.model)
-    prompt = prompt_of(source)
-    asked = read_asked(config.dataset, "train", config.asking, config.running.seed)
-    if not asked:
-        raise ConfigError("E_EXAMPLE", f"{config.dataset}: train holds no question")
-    named = {"dataset": config.dataset, "judge": source.adapter, "reward": config.reward}
-    data = {name: lineage.data_id(path) for name, path in named.items() if path is not None}
-    job = lineage.job_of(config, data, source)
-    torch.manual_seed(config.running.seed)
-    model = bases.load(source, config.adapters, device=loading_device(config.running))
-    config.out.mkdir(parents=True, exist_ok=True)
-    trainer = _trainer(config, model, prompt, asked, rewarder_of(config, asked))
-    trained = carry_on(trainer, config.out, job, config.running)
-    return save(config, "judge", trained.model, prompt, source, data, trained.figures, trained.weights)
+    begun = begin(config, reward=config.reward)
+    asked = some(
+        read_asked(config.dataset, "train", config.asking, config.running.seed), "question in train", config
+    )
+    trainer = _trainer(config, begun.model(), begun.prompt, asked, rewarder_of(config, asked))
+    trained = carry_on(trainer, config.out, begun.job, config.running)
+    return begun.save("judge", trained.model, trained.figures, trained.weights)
 
 
 def _refuse(config: GrpoConfig) -> None:
-    if (config.out / "MANIFEST.json").exists():
-        raise OutputRefused("E_EXISTS", f"{config.out}: holds a finished judge already; name another folder")
-    for group in (config.adapters, config.running, config.weights):
-        group.refuse()
+    refuse_begun(config)
+    config.weights.refuse()
     if min(config.steps, config.questions, config.answer_tokens) < 1 or config.answers < 2:
         raise ConfigError(
             "E_OPTION", "--steps, --questions, --answer-tokens at least 1, --answers at least 2"

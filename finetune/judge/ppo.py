@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING, Any
 
 from cyclopts import Parameter
 
-from detector.errors import ConfigError, OutputRefused
+from detector.errors import ConfigError
 from eval.questions import Asking, read_asked
+from finetune.judge.beginning import begin, refuse_begun, some
 from finetune.judge.rewards import Weights
 from finetune.training.cost import Cost, cost_of
 from finetune.training.estimate import MEASURED, Work, memory, sizes_of, told
@@ -134,29 +135,18 @@ def run(config: PpoConfig) -> dict[str, Any]:
         OutputRefused: `out` holds a finished judge, or a checkpoint of another job.
         ConfigError: an option out of its range, a judge that does not load, no questions.
     """
-    import torch
-
     from finetune.judge.policy import Prompt
-    from finetune.judge.result import prompt_of, save
     from finetune.judge.rewarding import rewarder_of
-    from finetune.training import bases, lineage
     from finetune.training.arguments import device_of
     from finetune.training.processes import join
 
     _refuse(config)
-    torch.set_num_threads(config.running.threads)
-    source = bases.source_of(config.model)
-    prompt = prompt_of(source)
-    asked = read_asked(config.dataset, "train", config.asking, config.running.seed)
-    if not asked:
-        raise ConfigError("E_EXAMPLE", f"{config.dataset}: train holds no question")
-    named = {"dataset": config.dataset, "judge": source.adapter, "reward": config.reward}
-    data = {name: lineage.data_id(path) for name, path in named.items() if path is not None}
-    job = lineage.job_of(config, data, source)
-    device = device_of(config.running)
-    torch.manual_seed(config.running.seed)
-    model = bases.load(source, config.adapters, device=device)
-    rewarder = rewarder_of(config, asked)
+    begun = begin(config, reward=config.reward)
+    asked = some(
+        read_asked(config.dataset, "train", config.asking, config.running.seed), "question in train", config
+    )
+    prompt, device, rewarder = begun.prompt, device_of(config.running), rewarder_of(config, asked)
+    team, model = join(device), begun.model()
 
     def reward(prompts: Sequence[Prompt], texts: Sequence[str]) -> list[dict[str, float]]:
         return [_worth(config, own) for own in rewarder.rewards([one.about for one in prompts], texts)]
@@ -166,13 +156,13 @@ def run(config: PpoConfig) -> dict[str, Any]:
         with tempfile.TemporaryDirectory() as folder:
             few = replace(config, out=Path(folder), method=replace(config.method, steps=MEASURED))
             started = time.monotonic()
-            align(few, model, prompt.tokenizer, prompts, reward, job, join(device))
+            align(few, model, prompt.tokenizer, prompts, reward, begun.job, team)
         seconds = (time.monotonic() - started) / MEASURED
         print(_plan(config, model, prompts, seconds, cost_of(config.running, device)))
         return {}
     config.out.mkdir(parents=True, exist_ok=True)
-    figures = align(config, model, prompt.tokenizer, prompts, reward, job, join(device))
-    return save(config, "judge", model, prompt, source, data, figures)
+    figures = align(config, model, prompt.tokenizer, prompts, reward, begun.job, team)
+    return begun.save("judge", model, figures)
 
 
 def _plan(config: PpoConfig, model: Any, prompts: Sequence[Prompt], seconds: float, cost: Cost) -> str:
@@ -204,10 +194,9 @@ def _worth(config: PpoConfig, reward: Reward) -> dict[str, float]:
 
 
 def _refuse(config: PpoConfig) -> None:
-    if (config.out / "MANIFEST.json").exists():
-        raise OutputRefused("E_EXISTS", f"{config.out}: holds a finished judge already; name another folder")
-    for group in (config.method, config.adapters, config.running, config.weights):
-        group.refuse()
+    refuse_begun(config)
+    config.method.refuse()
+    config.weights.refuse()
     if config.verifiable < 0 or (config.reward is not None and config.weights.preference_weight <= 0):
         raise ConfigError("E_OPTION", "--verifiable must not be negative, --preference-weight be above 0")
 

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from cyclopts import Parameter
 
-from detector.errors import ConfigError, OutputRefused
+from detector.errors import ConfigError
 from eval.questions import Asking
+from finetune.judge.beginning import begin, refuse_begun, some
 from finetune.training.options import Adapters, Running
 
 if TYPE_CHECKING:
@@ -64,36 +65,21 @@ def run(config: PreferConfig) -> dict[str, Any]:
         OutputRefused: `out` holds a finished judge, or a checkpoint of another job.
         ConfigError: an option out of its range, a judge that does not load, no pairs.
     """
-    import torch
-
     from finetune.judge.pairs import read_pairs
-    from finetune.judge.result import prompt_of, save
-    from finetune.training import bases, lineage
-    from finetune.training.arguments import device_of
     from finetune.training.trainers import carry_on
 
     _refuse(config)
-    torch.set_num_threads(config.running.threads)
-    source = bases.source_of(config.model)
-    prompt = prompt_of(source)
-    pairs = read_pairs(config.dataset, "train", config.asking, config.running.seed)
-    if not pairs:
-        raise ConfigError("E_EXAMPLE", f"{config.dataset}: train holds no pair")
-    named = {"dataset": config.dataset, "judge": source.adapter}
-    data = {name: lineage.data_id(path) for name, path in named.items() if path is not None}
-    job = lineage.job_of(config, data, source)
-    torch.manual_seed(config.running.seed)
-    model = bases.load(source, config.adapters, device=device_of(config.running))
-    config.out.mkdir(parents=True, exist_ok=True)
-    trained = carry_on(_trainer(config, model, prompt, pairs), config.out, job, config.running)
-    return save(config, "judge", trained.model, prompt, source, data, trained.figures, trained.weights)
+    begun = begin(config)
+    pairs = some(
+        read_pairs(config.dataset, "train", config.asking, config.running.seed), "pair in train", config
+    )
+    trainer = _trainer(config, begun.model(), begun.prompt, pairs)
+    trained = carry_on(trainer, config.out, begun.job, config.running)
+    return begun.save("judge", trained.model, trained.figures, trained.weights)
 
 
 def _refuse(config: PreferConfig) -> None:
-    if (config.out / "MANIFEST.json").exists():
-        raise OutputRefused("E_EXISTS", f"{config.out}: holds a finished judge already; name another folder")
-    config.adapters.refuse()
-    config.running.refuse()
+    refuse_begun(config)
     if min(config.steps, config.pairs) < 1 or config.learning_rate <= 0 or config.kl <= 0:
         raise ConfigError("E_OPTION", "--steps, --pairs, --learning-rate and --kl must be above 0")
 

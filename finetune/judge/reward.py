@@ -16,9 +16,10 @@ from typing import Any
 
 from cyclopts import Parameter
 
-from detector.errors import ConfigError, OutputRefused
+from detector.errors import ConfigError
 from detector.judge import Detail
 from eval.questions import Asking
+from finetune.judge.beginning import begin, refuse_begun, some
 from finetune.training.options import Adapters, Learning, Running
 
 
@@ -61,31 +62,23 @@ def run(config: RewardConfig) -> dict[str, Any]:
         OutputRefused: `out` holds a finished model, or a checkpoint of another job.
         ConfigError: an option out of its range, a base that does not load, no pairs.
     """
-    import torch
     from transformers import EarlyStoppingCallback
     from trl import RewardConfig as Arguments
 
-    from detector.engines.judge_prompt import JudgePrompt
     from finetune.judge.pairs import read_pairs
-    from finetune.judge.result import save
     from finetune.judge.reward_trainer import PairTrainer, figures_of, rows_of
-    from finetune.training import bases, lineage
-    from finetune.training.arguments import learning_arguments, loading_device, trainer_arguments
+    from finetune.training.arguments import learning_arguments, trainer_arguments
     from finetune.training.trainers import carry_on
 
     _refuse(config)
-    torch.set_num_threads(config.running.threads)
-    source = bases.source_of(config.model).alone()
-    prompt = JudgePrompt.of(source.base, config.detail, config.prompt_tokens)
+    begun = begin(config, "SEQ_CLS")
     learn, check = (
-        read_pairs(config.dataset, split, config.asking, config.running.seed) for split in ("train", "dev")
+        some(
+            read_pairs(config.dataset, split, config.asking, config.running.seed), f"pair in {split}", config
+        )
+        for split in ("train", "dev")
     )
-    if not learn or not check:
-        raise ConfigError("E_EXAMPLE", f"{config.dataset}: train or dev holds no pair")
-    data = {"dataset": lineage.data_id(config.dataset)}
-    job = lineage.job_of(config, data, source)
-    torch.manual_seed(config.running.seed)
-    model = bases.load(source, config.adapters, kind="SEQ_CLS", device=loading_device(config.running))
+    model, prompt = begun.model(), begun.prompt
     model.config.pad_token_id = prompt.tokenizer.pad_token_id
     arguments = trainer_arguments(
         config.running,
@@ -101,21 +94,18 @@ def run(config: RewardConfig) -> dict[str, Any]:
     )
     trainer.add_callback(EarlyStoppingCallback(early_stopping_patience=config.learning.patience))
     config.out.mkdir(parents=True, exist_ok=True)
-    trained = carry_on(trainer, config.out, job, config.running)
+    trained = carry_on(trainer, config.out, begun.job, config.running)
     by_origin = {
         origin: figures_of(trained.model, rows, prompt.tokenizer.pad_token_id)
         for origin in ("reviewer", "label")
         if (rows := [row for row, pair in zip(held, check, strict=True) if pair.origin == origin])
     }
     figures = {**trained.figures, "pairs": len(learn), "held_out": by_origin}
-    return save(config, "reward", trained.model, prompt, source, data, figures, trained.weights)
+    return begun.save("reward", trained.model, figures, trained.weights)
 
 
 def _refuse(config: RewardConfig) -> None:
-    if (config.out / "MANIFEST.json").exists():
-        raise OutputRefused("E_EXISTS", f"{config.out}: holds a finished model already; name another folder")
-    config.adapters.refuse()
-    config.running.refuse()
+    refuse_begun(config)
     config.learning.refuse()
     if config.pairs < 1 or config.learning_rate <= 0:
         raise ConfigError("E_OPTION", "--pairs and --learning-rate must be above 0")

@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 from cyclopts import Parameter
 
-from detector.errors import ConfigError, OutputRefused
+from detector.errors import ConfigError
 from detector.judge import Detail
 from eval.questions import Asked, Asking, read_asked
+from finetune.judge.beginning import begin, refuse_begun, some
 from finetune.training.options import Adapters, Learning, Running, refuse_without
 
 if TYPE_CHECKING:
@@ -77,37 +78,25 @@ def run(config: SftJudgeConfig) -> dict[str, Any]:
         OutputRefused: `out` holds a finished judge, or a checkpoint of another job.
         ConfigError: an option out of its range, a base that does not load, no questions.
     """
-    import torch
-
-    from detector.engines.judge_prompt import JudgePrompt
     from finetune.judge.private import learn_privately
-    from finetune.judge.result import save
-    from finetune.training import bases, lineage
-    from finetune.training.arguments import loading_device
 
     _refuse(config)
-    torch.set_num_threads(config.running.threads)
-    source = bases.source_of(config.model)
-    prompt = JudgePrompt.of(bases.tokenizer_folder(source), config.detail, config.prompt_tokens)
+    begun = begin(config)
     learn, check = (
-        read_asked(config.dataset, split, config.asking, config.running.seed) for split in ("train", "dev")
+        some(
+            read_asked(config.dataset, split, config.asking, config.running.seed),
+            f"question in {split}",
+            config,
+        )
+        for split in ("train", "dev")
     )
-    if not learn or not check:
-        raise ConfigError("E_EXAMPLE", f"{config.dataset}: train or dev holds no question")
-    data = {"dataset": lineage.data_id(config.dataset)}
-    job = lineage.job_of(config, data, source)
-    torch.manual_seed(config.running.seed)
-    model = bases.load(source, config.adapters, device=loading_device(config.running))
     teach = _train if config.private_epsilon is None else learn_privately
-    trained = teach(config, model, prompt, learn, check[: config.dev_questions], job)
-    return save(config, "judge", trained.model, prompt, source, data, trained.figures, trained.weights)
+    trained = teach(config, begun.model(), begun.prompt, learn, check[: config.dev_questions], begun.job)
+    return begun.save("judge", trained.model, trained.figures, trained.weights)
 
 
 def _refuse(config: SftJudgeConfig) -> None:
-    if (config.out / "MANIFEST.json").exists():
-        raise OutputRefused("E_EXISTS", f"{config.out}: holds a finished judge already; name another folder")
-    config.adapters.refuse()
-    config.running.refuse()
+    refuse_begun(config)
     config.learning.refuse()
     if config.questions < 1 or config.learning_rate <= 0:
         raise ConfigError("E_OPTION", "--questions and --learning-rate must be above 0")

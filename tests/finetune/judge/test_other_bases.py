@@ -72,7 +72,9 @@ def test_it_is_taught_merged_and_examined_unchanged(
     merge.run(merge.MergeConfig(model=str(taught), out=merged, weights="fp32"))
     report = exam.examine(
         dataset,
-        exam.ExamConfig(judge=str(merged), against=(str(taught),), rounds=2, asking=asking, running=RUNNING),
+        exam.ExamConfig(
+            judge=str(merged), against=(str(taught),), rounds=2, asking=asking, device="cpu", threads=1
+        ),
     )
     mine, other = report["judges"].values()
     assert mine["questions"] == other["questions"] > 0
