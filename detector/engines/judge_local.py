@@ -65,7 +65,7 @@ class LocalJudge:
         """The text of each answer with the verdict that is forced on it, a place in `SAYS`. Only an error
         has evidence to write; the others get `SHORT_ANSWER_TOKENS` at most."""
         written: list[str] = [""] * len(prompts)
-        with self._reading("sdpa"):
+        with self._reading(self._own):
             for verdict, said in enumerate(SAYS):
                 begun = self.prompt.answer_ids(f'{OPENING}{said}"', ended=False)[:-1]
                 asked = [place for place, own in enumerate(verdicts) if own == verdict]

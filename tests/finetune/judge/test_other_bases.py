@@ -11,7 +11,7 @@ import pytest
 import torch
 from other_bases import CONTROL
 
-from detector.engines import packed
+from detector.engines import judge_local
 from detector.engines.judge_local import LocalJudge
 from detector.engines.judge_prompt import JudgePrompt
 from detector.errors import ConfigError
@@ -19,7 +19,7 @@ from detector.judge import SYSTEM, Question
 from detector.records import Dialogue, Turn
 from detector.taxonomy import load as load_taxonomy
 from eval.questions import Asking, read_asked
-from finetune.judge import exam, merge, sft
+from finetune.judge import exam, merge, sft, token_scores
 from finetune.judge.token_scores import pack_if_faithful
 from finetune.training import bases
 from finetune.training.options import Adapters, Learning, Running
@@ -68,7 +68,7 @@ def test_it_is_taught_merged_and_examined_unchanged(
     told = [loss for loss in losses if loss is not None]
     assert np.mean(told[-2:]) < 0.8 * told[0]
     said = capsys.readouterr().err
-    assert ("padded" in said) == (kind_of(base) == "gemma3_text")
+    assert "padded" not in said
     merge.run(merge.MergeConfig(model=str(taught), out=merged, weights="fp32"))
     report = exam.examine(
         dataset,
@@ -129,19 +129,26 @@ def test_a_template_that_takes_no_question_is_refused(base: Path) -> None:
 @pytest.mark.parametrize("weights", ["bf16", "int8", "nf4"])
 def test_weights_that_round_are_packed_too(base: Path, tmp_path: Path, weights: merge.Weights) -> None:
     merge.run(merge.MergeConfig(model=str(base), out=tmp_path / "merged", weights=weights))
-    assert exam.load(str(tmp_path / "merged"), RUNNING)._packed == (kind_of(base) != "gemma3_text")
+    assert exam.load(str(tmp_path / "merged"), RUNNING)._packed
 
 
-@pytest.mark.parametrize(("longest", "attention"), [(32, packed.NAME), (33, "sdpa")])
-def test_a_window_that_is_long_enough_is_packed(
-    tmp_path: Path, longest: int, attention: str, capsys: pytest.CaptureFixture[str]
+def test_what_cannot_be_packed_is_padded(
+    base: Path, dataset: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    base = other_bases.written(tmp_path, "gemma3_text")
+    """No shape that is known here: so one that says so."""
+    asked = read_asked(dataset, "test", Asking(random_questions=0.5), 1)
+    whole = exam.load(str(base), RUNNING)
+    prompts = [whole.prompt.ids(item.question, item.code) for item in asked]
+    for room in (token_scores, judge_local):
+        monkeypatch.setattr(room, "unfaithful", lambda *_: "it is strange")
+    alone = exam.load(str(base), RUNNING)
+    assert (whole._packed, alone._packed) == (True, False)
+    assert alone.beliefs(prompts) == pytest.approx(whole.beliefs(prompts), abs=1e-5)
     model = bases.load(bases.source_of(str(base)), Adapters(rank=4)).train()
-    assert pack_if_faithful(model, longest) == (attention == packed.NAME)
-    assert model.get_base_model().config._attn_implementation == attention
+    assert not pack_if_faithful(model, 40)
+    assert model.get_base_model().config._attn_implementation == "sdpa"
     assert model.training
-    assert ("sliding window of 32" in capsys.readouterr().err) == (attention == "sdpa")
+    assert "it is strange; questions are padded" in capsys.readouterr().err
 
 
 def test_an_answer_ends_where_the_base_ends_its_own(base: Path) -> None:

@@ -85,7 +85,7 @@ def test_without_noise_it_learns(config: SftJudgeConfig, monkeypatch: pytest.Mon
     monkeypatch.setattr(private, "noise_for", lambda *_: 0.0)
     monkeypatch.setattr(private, "spent", lambda *_: 1e9)
     before = losses_of(config, config.model)
-    run(replace(config, questions=8, learning=Learning(steps=10, eval_steps=10)))
+    run(replace(config, questions=8, learning=Learning(steps=20, eval_steps=20)))
     assert losses_of(config, str(config.out)) < 0.8 * before
 
 
