@@ -58,9 +58,7 @@ class Policy:
         self._found = {name: p.detach().clone() for name, p in self.learning.items()}
         _without_dropout(model)
         if checkpointing:
-            bare = inner(model)  # older versions of transformers know the second name only
-            enable = getattr(bare, "activation_checkpointing_enable", bare.gradient_checkpointing_enable)
-            enable({"use_reentrant": False})
+            compute_twice(model)
         model.train(checkpointing)  # transformers computes activations twice in training mode only
 
     def opinion(
@@ -103,6 +101,13 @@ class Policy:
                 p.copy_(state[name])
             for name, p in self.value.named_parameters():
                 p.copy_(state[f"value.{name}"])
+
+
+def compute_twice(model: Any) -> None:
+    """Activations of `model`, in training mode, are computed again rather than kept."""
+    bare = inner(model)  # older versions of transformers know the second name only
+    enable = getattr(bare, "activation_checkpointing_enable", bare.gradient_checkpointing_enable)
+    enable({"use_reentrant": False})
 
 
 def _without_dropout(model: Any) -> None:

@@ -27,6 +27,7 @@ from detector.engines.judge_local import LocalJudge
 from detector.engines.judge_prompt import JudgePrompt
 from detector.errors import ConfigError
 from eval.questions import Asked
+from finetune.judge.policy import compute_twice
 from finetune.judge.sft_trainer import rows_of, seen
 from finetune.judge.token_scores import inner, pack_if_faithful, score_tokens
 from finetune.metrics_log import MetricsLog
@@ -144,7 +145,7 @@ class _Run:
         self.optimizer = optimizer_of(config.running.optimizer, [group], model.device.type, 0.0)
         self.chance = torch.Generator().manual_seed(secrets.randbits(63))
         if config.running.gradient_checkpointing:
-            inner(model).gradient_checkpointing_enable({"use_reentrant": False})
+            compute_twice(model)
 
     def to_the_end(self, check: Sequence[Asked]) -> dict[str, float]:
         """All steps that are left; figures of the dev split after the last one."""
