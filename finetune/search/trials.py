@@ -34,7 +34,7 @@ def opened(path: Path, told: Mapping[str, Any]) -> Iterator[Study]:
     try:
         import optuna
     except ImportError:
-        raise ConfigError("E_EXTRA", "searching needs Optuna: pip install 'dialint[train]'") from None
+        raise ConfigError("E_EXTRA", "searching needs Optuna: pip install 'dialint[search]'") from None
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     storage = optuna.storages.RDBStorage(f"sqlite:///{path.resolve()}")

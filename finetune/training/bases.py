@@ -201,7 +201,7 @@ def quantised(model: Any, device: str) -> Any:
         nn: Any = import_module("bitsandbytes.nn")
     except ImportError:
         raise ConfigError(
-            "E_EXTRA", "--quantise nf4 needs bitsandbytes: pip install 'dialint[train]'"
+            "E_EXTRA", "--quantise nf4 needs bitsandbytes: pip install 'dialint[quantise]'"
         ) from None
     for parent in list(model.modules()):
         for name, layer in list(parent.named_children()):

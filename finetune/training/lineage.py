@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from detector.artifacts import described, fingerprint, read_manifest, sha256_file, versions, write_manifest
+from detector.errors import ConfigError
 from finetune.training.adapter_files import BESIDE, MANIFEST
 from finetune.training.bases import Source
 from finetune.training.options import NOT_OF_THE_JOB
@@ -49,7 +50,14 @@ def job_of(config: Any, *inputs: Any) -> str:
 
 
 def data_id(path: Path) -> str:
-    """What a data set is known by: its manifest's files for a folder, its bytes for a file."""
+    """What a data set is known by: its manifest's files for a folder, its bytes for a file.
+
+    Raises:
+        ConfigError: E_OPTION, there is no such file or folder.
+        OutputRefused: a folder without its manifest.
+    """
+    if not path.exists():
+        raise ConfigError("E_OPTION", f"{path}: there is no such file or folder")
     if path.is_dir():
         manifest = path / "manifest.json"
         files = read_manifest(manifest if manifest.exists() else path / MANIFEST)["files"]
