@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,6 @@ class JudgePrompt:
     control: tuple[str, ...]
     detail: Detail = "short"
     max_tokens: int = 1024
-    _fit: dict[str, float] = field(default_factory=lambda: {"chars_per_token": 3.0}, repr=False)
 
     @classmethod
     def of(cls, folder: Path | str, detail: Detail = "short", max_tokens: int = 1024) -> JudgePrompt:
