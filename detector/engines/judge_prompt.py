@@ -62,7 +62,11 @@ class JudgePrompt:
         return cls(tokenizer, control, detail, max_tokens)
 
     def messages(self, question: Question, code: Code) -> list[dict[str, str]]:
-        """The chat that asks, cut so that it fits."""
+        """The chat that asks, cut so that it fits.
+
+        Raises:
+            ConfigError: E_OPTION, `max_tokens` does not hold the question itself.
+        """
         return self._fitting(question, code)[0]
 
     def ids(self, question: Question, code: Code) -> list[int]:
@@ -76,8 +80,10 @@ class JudgePrompt:
             if not self.tells_system:
                 chat = _folded(chat)
             ids = self.of_chat(chat)
-            if len(ids) <= self.max_tokens or chars <= MIN_CHARS:
-                return chat, ids[-self.max_tokens :] if len(ids) > self.max_tokens else ids
+            if len(ids) <= self.max_tokens:
+                return chat, ids
+            if chars <= MIN_CHARS:
+                raise ConfigError("E_OPTION", f"{self.max_tokens} tokens do not hold a question: {len(ids)}")
             written = min(chars, sum(len(message["content"]) for message in chat))
             chars = max(MIN_CHARS, min(chars - 50, int(0.95 * written * self.max_tokens / len(ids))))
 

@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-from detector.errors import ConfigError
 from finetune.training.options import Learning, Optimizer, Running
 
 OPTIMIZERS: dict[Optimizer, str] = {
@@ -22,14 +21,12 @@ def device_of(running: Running) -> str:
     Raises:
         ConfigError: E_DEVICE, this machine has none such.
     """
-    import torch
+    from detector.engines import local
 
-    if running.device == "auto":
-        own = f"cuda:{os.environ['LOCAL_RANK']}" if "LOCAL_RANK" in os.environ else "cuda"
-        return own if torch.cuda.is_available() else "cpu"
-    if running.device != "cpu" and not torch.cuda.is_available():
-        raise ConfigError("E_DEVICE", f"--device {running.device}: this machine has no such device")
-    return running.device
+    device = local.device_of(running.device)
+    if running.device == "auto" and device == "cuda" and "LOCAL_RANK" in os.environ:
+        return f"cuda:{os.environ['LOCAL_RANK']}"
+    return device
 
 
 def loading_device(running: Running) -> str:

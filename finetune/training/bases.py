@@ -55,6 +55,8 @@ def source_of(model: str) -> Source:
         return _with_adapter(folder)
     if not folder.is_dir():
         return Source(model, None, "", None)
+    if (folder / MANIFEST).exists():  # all weights, as a stage left them
+        refuse_unsealed(folder)
     return Source(str(folder), None, weights_sha256(folder), None)
 
 

@@ -13,7 +13,8 @@ from finetune.training.options import Running
 def plan(trainer: Any, running: Running) -> str:
     """The estimate for a person; the model learns nothing of it."""
     model, arguments = trainer.model, trainer.args
-    lengths = [_tokens(batch) for batch, _ in zip(trainer.get_train_dataloader(), range(8), strict=False)]
+    first = zip(trainer.get_train_dataloader(), range(8), strict=False)
+    lengths = [_tokens(trainer, batch) for batch, _ in first]
     batches = iter(trainer.get_train_dataloader())
     per_step = max(1, arguments.gradient_accumulation_steps)
     model.train()
@@ -27,7 +28,7 @@ def plan(trainer: Any, running: Running) -> str:
             if batch is None:
                 batches = iter(trainer.get_train_dataloader())
                 batch = next(batches)
-            tokens += _tokens(batch)
+            tokens += _tokens(trainer, batch)
             trainer.training_step(model, batch, None)
         model.zero_grad()
         return tokens
@@ -55,8 +56,10 @@ def _steps(trainer: Any, per_step: int) -> int:
     return math.ceil(float(trainer.args.num_train_epochs) * len(trainer.get_train_dataloader()) / per_step)
 
 
-def _tokens(batch: Any) -> int:
-    """Token ids in a batch; rows that are no tokens yet (prompts to be answered) count as one each."""
+def _tokens(trainer: Any, batch: Any) -> int:
+    """Tokens of a batch; of prompts that are still to be answered with the longest answer each."""
     if isinstance(batch, dict):
         return max(1, sum(int(part.numel()) for name, part in batch.items() if name.endswith("input_ids")))
-    return len(batch)
+    written = trainer.processing_class.apply_chat_template([row["prompt"] for row in batch], tokenize=False)
+    prompts = trainer.processing_class(written, add_special_tokens=False)["input_ids"]
+    return sum(len(ids) + int(trainer.args.max_completion_length) for ids in prompts)
