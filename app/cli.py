@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import logging
 import os
 import sys
+import warnings
 from importlib.metadata import version
 from pathlib import Path
 
@@ -84,6 +86,8 @@ def main() -> None:
 
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a screen that cannot show a letter is no defect
+    if not os.environ.get("DIALINT_DEBUG"):
+        _hush()
     try:
         sys.exit(app())
     except DialintError as error:
@@ -107,6 +111,17 @@ def main() -> None:
             file=sys.stderr,
         )
         sys.exit(3)
+
+
+def _hush() -> None:
+    """Say nothing that libraries tell each other's developers; what concerns the user raises an error."""
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    if not sys.stderr.isatty():
+        os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "ERROR")
+    for library in ("alembic", "bitsandbytes"):
+        logging.getLogger(library).setLevel(logging.ERROR)
+    warnings.filterwarnings("ignore", category=FutureWarning)
 
 
 if __name__ == "__main__":

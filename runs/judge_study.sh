@@ -12,6 +12,7 @@ examples=${1:?name a folder of dialint data inject}
 work=${2:-build/study}
 python=${PYTHON:-.venv/bin/python}
 seeds=${SEEDS:-1 2 3}
+threads=(--threads "${THREADS:-1}") # bf16 on one core is as fast as on two
 codes=(M2 V2 C1 R1 T1)
 export DIALINT_MIRRORS=${DIALINT_MIRRORS:-0}
 dialint() { "$python" -m app.cli "$@"; }
@@ -22,11 +23,11 @@ mkdir -p "$work"
 data=(--dataset "$work/crowd" --random-questions 0.5 --rewrites=false)
 [ -e "$work/sft/MANIFEST.json" ] ||
     dialint train sft judge "${data[@]}" --model finetune/small_decoder --out "$work/sft" --adapter none \
-        --questions 24 --learning-rate 1e-3 --prompt-tokens 320 --epochs 2 --eval-steps 100 --precision bf16
+        --questions 24 --learning-rate 1e-3 --prompt-tokens 320 --epochs 2 --eval-steps 100 --precision bf16 "${threads[@]}"
 [ -e "$work/reward/MANIFEST.json" ] ||
     dialint train reward "${data[@]}" --model "$work/sft" --out "$work/reward" --adapter lora --rank 32 \
-        --steps 400 --pairs 12 --learning-rate 5e-4 --prompt-tokens 320 --eval-steps 100
-align=(--model "$work/sft" --rank 32 --steps "${STEPS:-100}" --questions 6 --answers 6 --answer-tokens 64)
+        --steps 400 --pairs 12 --learning-rate 5e-4 --prompt-tokens 320 --eval-steps 100 "${threads[@]}"
+align=("${threads[@]}" --model "$work/sft" --rank 32 --steps "${STEPS:-100}" --questions 6 --answers 6 --answer-tokens 64)
 for seed in $seeds; do
     [ -e "$work/ppo.$seed/MANIFEST.json" ] ||
         dialint train ppo "${data[@]}" "${align[@]}" --reward "$work/reward" --seed "$seed" \
@@ -40,7 +41,7 @@ for seed in $seeds; do
     [ -e "$work/more.$seed/MANIFEST.json" ] ||
         dialint train sft judge "${data[@]}" --model "$work/sft" --out "$work/more.$seed" --rank 32 \
             --steps "$((3 * ${STEPS:-100}))" --questions 24 --learning-rate 2e-4 --prompt-tokens 320 \
-            --eval-steps 100 --patience 100 --seed "$seed" --precision bf16
+            --eval-steps 100 --patience 100 --seed "$seed" --precision bf16 "${threads[@]}"
 done
 for split in test test_unseen; do
     for seed in $seeds; do
@@ -48,6 +49,6 @@ for split in test test_unseen; do
         for ratio in 1 5 20; do own+=("$work/grpo-$ratio.$seed"); done
         [ -e "$work/$split.$seed.json" ] ||
             dialint eval judge "$work/crowd" --split "$split" --random-questions 3 --seed "$seed" \
-                --judge "$work/sft" --against "${own[@]}" --out "$work/$split.$seed.json"
+                "${threads[@]}" --judge "$work/sft" --against "${own[@]}" --out "$work/$split.$seed.json"
     done
 done

@@ -5,9 +5,9 @@
 Reads the ``train`` split of a data set's folder, a judge of `dialint train sft judge` and, if named, a
 reward model and a scanner's release. Several answers to each question are drawn from the judge; those that
 earn more than the others of their group (`finetune.judge.rewards`) become more probable, held near the judge
-that it was by their divergence. Groups whose answers all earn the same teach nothing and are counted. Writes
-a model folder as the judge's own. trl's trainers do the work: GRPO (Shao et al. 2024, DeepSeekMath) or RLOO
-(Ahmadian et al. 2024).
+that it was by their divergence. Groups whose answers all earn the same teach
+nothing: they are left out and counted. Writes a model folder as the judge's own. trl's trainers do the work:
+GRPO (Shao et al. 2024, DeepSeekMath) or RLOO (Ahmadian et al. 2024).
 """
 
 from __future__ import annotations
@@ -109,8 +109,9 @@ def _trainer(
     config: GrpoConfig, model: Any, prompt: JudgePrompt, asked: Sequence[Asked], rewarder: Rewarder
 ) -> Any:
     from datasets import Dataset
-    from trl import GRPOConfig, GRPOTrainer, RLOOConfig, RLOOTrainer
+    from trl import GRPOConfig, RLOOConfig, RLOOTrainer
 
+    from finetune.judge.grpo_trainer import VariedGroups
     from finetune.training.arguments import trainer_arguments
 
     arguments = trainer_arguments(
@@ -128,7 +129,7 @@ def _trainer(
         use_vllm=config.vllm,
     )
     kinds: dict[str, tuple[Any, Any]] = {
-        "grpo": (GRPOConfig, GRPOTrainer),
+        "grpo": (GRPOConfig, VariedGroups),
         "rloo": (RLOOConfig, RLOOTrainer),
     }
     options, trainer = kinds[config.method]

@@ -21,12 +21,20 @@ from finetune.training.options import Adapters
 
 if TYPE_CHECKING:
     import torch
-    from peft import PeftModel
+    from peft import LoraConfig, PeftModel
     from transformers import PreTrainedModel
 
 BASE_FILE = "base.json"
 NF4_BLOCK = 64
 """Weights that share a scale."""
+SHAPE = {
+    "rank": "r",
+    "alpha": "lora_alpha",
+    "adapter_dropout": "lora_dropout",
+    "dora": "use_dora",
+    "rslora": "use_rslora",
+}
+"""Our options of an adapter's shape, and what peft calls them."""
 
 
 @dataclass(frozen=True)
@@ -101,8 +109,10 @@ def load(
     `kind` is peft's task type: CAUSAL_LM, or SEQ_CLS for one number a text (a reward).
 
     Raises:
-        ConfigError: E_BASE or E_ADAPTER.
+        ConfigError: E_BASE or E_ADAPTER; E_OPTION, another adapter is wanted than the one that is there.
     """
+    if source.adapter is not None and trainable:
+        _refuse_other_shape(source.adapter, adapters)
     model = bare(source, adapters, kind, device)
     if source.adapter is not None:
         return _adapted(model, source.adapter, trainable)
@@ -222,10 +232,19 @@ def quantised(model: Any, device: str) -> Any:
 def with_adapters(model: Any, adapters: Adapters, kind: str | None, rows: Sequence[int] = ()) -> PeftModel:
     """New adapters on a frozen model. `kind` None: a bare backbone. `rows` of its embeddings are learnt
     too."""
-    from peft import LoraConfig, get_peft_model
+    from peft import get_peft_model
+
+    try:
+        return get_peft_model(model, _shape(adapters, kind, rows))
+    except ValueError as error:
+        raise ConfigError("E_OPTION", f"--targets: {str(error).partition('.')[0][:120]}") from None
+
+
+def _shape(adapters: Adapters, kind: str | None = None, rows: Sequence[int] = ()) -> LoraConfig:
+    from peft import LoraConfig
 
     targets = adapters.targets[0] if adapters.targets == ("all-linear",) else list(adapters.targets)
-    shape = LoraConfig(
+    return LoraConfig(
         task_type=kind,
         r=adapters.rank,
         lora_alpha=adapters.alpha or 2 * adapters.rank,
@@ -236,10 +255,27 @@ def with_adapters(model: Any, adapters: Adapters, kind: str | None, rows: Sequen
         modules_to_save=["score"] if kind == "SEQ_CLS" else None,
         trainable_token_indices=list(rows) or None,
     )
-    try:
-        return get_peft_model(model, shape)
-    except ValueError as error:
-        raise ConfigError("E_OPTION", f"--targets: {str(error).partition('.')[0][:120]}") from None
+
+
+def _refuse_other_shape(folder: Path, adapters: Adapters) -> None:
+    """An adapter that is there is learnt on as it is: options that ask for another one are refused."""
+    from peft import LoraConfig
+
+    there, wanted, default = LoraConfig.from_pretrained(str(folder)), _shape(adapters), _shape(Adapters())
+    other = [
+        name
+        for name, theirs in SHAPE.items()
+        if getattr(wanted, theirs) not in (getattr(default, theirs), getattr(there, theirs))
+    ]
+    if adapters.targets != Adapters().targets and set(adapters.targets) != set(there.target_modules or ()):
+        other.append("targets")
+    if adapters.adapter == "none":
+        other.append("adapter")
+    if other:
+        told = ", ".join(f"--{name.replace('_', '-')}" for name in other)
+        raise ConfigError(
+            "E_OPTION", f"{folder} has an adapter of another shape: leave out {told}, or merge it"
+        )
 
 
 def _adapted(model: Any, folder: Path, trainable: bool) -> PeftModel:

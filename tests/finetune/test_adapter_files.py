@@ -127,6 +127,28 @@ def test_what_our_stages_leave_behind_is_loaded(base: Path, tmp_path: Path, give
     assert all(torch.equal(stored[name], loaded[name]) for name in several)
 
 
+@pytest.mark.parametrize(
+    ("asked", "names"),
+    [
+        ({"rank": 3}, ["--rank", "--alpha"]),
+        ({"rslora": True, "adapter_dropout": 0.1}, ["--adapter-dropout", "--rslora"]),
+        ({"targets": ("q_proj",)}, ["--targets"]),
+        ({"adapter": "none"}, ["--adapter"]),
+    ],
+)
+def test_an_adapter_is_not_silently_of_another_shape(
+    base: Path, tmp_path: Path, asked: dict[str, Any], names: list[str]
+) -> None:
+    folder = make_adapter(base, tmp_path / "made")
+    source = bases.source_of(str(folder))
+    with pytest.raises(ConfigError) as caught:
+        bases.load(source, Adapters(**asked))
+    assert caught.value.code == "E_OPTION"
+    assert f"leave out {', '.join(names)}, " in caught.value.message
+    rank = json.loads((folder / ADAPTER_CONFIG).read_text())["r"]
+    bases.load(source, Adapters(rank=rank))
+
+
 def test_what_trackers_go_on_writing_is_no_stranger(adapter: Path) -> None:
     (adapter / "mlflow.db").write_bytes(b"x")
     (adapter / "tensorboard").mkdir()

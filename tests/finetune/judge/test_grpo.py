@@ -12,6 +12,7 @@ from safetensors.torch import load_file
 from eval.questions import Asking, read_asked
 from finetune.judge import grpo
 from finetune.judge.grpo import GrpoConfig, run
+from finetune.judge.grpo_trainer import VariedGroups
 from finetune.judge.rewarding import Rewarder
 from finetune.judge.rewards import Weights
 from finetune.training import adapter_files, bases
@@ -69,6 +70,39 @@ def test_what_is_rewarded_becomes_more_probable(
     )
     rewards = [entry["reward"] for entry in entries(tmp_path)]
     assert sum(rewards[-3:]) / 3 > sum(rewards[:3]) / 3 + 0.1
+
+
+def test_groups_that_earn_the_same_are_left_out(
+    tiny: Path, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two groups the one whose answers differ is learnt from, and it alone counts."""
+    seen: list[dict[str, torch.Tensor]] = []
+    learn = VariedGroups.compute_loss
+
+    def spy(self: VariedGroups, model: object, inputs: dict[str, torch.Tensor], **more: object) -> object:
+        seen.append(inputs)
+        return learn(self, model, inputs, **more)
+
+    def rewarded(completions: list[object], **_: object) -> list[float]:
+        return [0.3] * 4 + [0.0, 0.1, 0.2, 0.3]
+
+    monkeypatch.setattr(grpo, "reward_function", lambda rewarder: rewarded)
+    monkeypatch.setattr(VariedGroups, "compute_loss", spy)
+    run(config(tiny, dataset, tmp_path, steps=1))
+    learnt = seen[0]["completion_mask"].sum(dim=1) > 0  # in the order in which trl shuffled them
+    assert learnt.tolist() == (seen[0]["advantages"].abs() > 1e-3).tolist()
+    assert int(learnt.sum()) == 4
+    assert seen[0]["num_items_in_batch"] == seen[0]["completion_mask"].sum()
+    assert entries(tmp_path)[0]["frac_reward_zero_std"] == 0.5
+
+
+def test_a_step_without_any_difference_changes_nothing(
+    tiny: Path, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(grpo, "reward_function", lambda rewarder: lambda **given: [0.1] * 8)
+    run(config(tiny, dataset, tmp_path, steps=2, kl=1.0))
+    stored = load_file(tmp_path / adapter_files.ADAPTER)
+    assert all(not weight.any() for name, weight in stored.items() if "lora_B" in name)
 
 
 def test_killed_between_rollout_and_update(tiny: Path, dataset: Path, tmp_path: Path, upward: None) -> None:
