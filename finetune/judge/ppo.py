@@ -3,7 +3,7 @@
     dialint train ppo --dataset build/dataset --model build/judge --reward build/reward --out build/aligned
 
 A loop of our own, since trl has none any more. This module knows options, files and the model; the walk of a
-step stands in `finetune.judge.ppo_loop`. Reads a model folder, a dataset of questions and a reward model's
+step stands in `finetune.policy.ppo_loop`. Reads a model folder, a dataset of questions and a reward model's
 folder; writes an adapter (or whole weights), ``metrics.jsonl`` and last ``MANIFEST.json``.
 
 Source: Schulman et al. 2017, Proximal policy optimization; Ziegler et al. 2019, Fine-tuning language models
@@ -31,9 +31,9 @@ from finetune.training.estimate import MEASURED, Work, memory, sizes_of, told
 from finetune.training.options import Adapters, Running
 
 if TYPE_CHECKING:
-    from finetune.judge.policy import Prompt
     from finetune.judge.rewards import Reward
-    from finetune.judge.rollouts import Reward as Rewarding
+    from finetune.policy.policy import Prompt
+    from finetune.policy.rollouts import Reward as Rewarding
     from finetune.training.processes import Team
 
 
@@ -135,8 +135,8 @@ def run(config: PpoConfig) -> dict[str, Any]:
         OutputRefused: `out` holds a finished judge, or a checkpoint of another job.
         ConfigError: an option out of its range, a judge that does not load, no questions.
     """
-    from finetune.judge.policy import Prompt
     from finetune.judge.rewarding import rewarder_of
+    from finetune.policy.policy import Prompt
     from finetune.training.arguments import device_of
     from finetune.training.processes import join
 
@@ -219,9 +219,9 @@ def align(
         SystemExit: 0, after SIGTERM, when all is saved and the same command goes on; and in a process that
             does not lead its team, whose part is done.
     """
-    from finetune.judge.policy import Policy
-    from finetune.judge.ppo_loop import Run, Setting, ppo_steps
-    from finetune.judge.token_scores import inner, pack_if_faithful
+    from finetune.policy.policy import Policy
+    from finetune.policy.ppo_loop import Run, Setting, ppo_steps
+    from finetune.policy.token_scores import inner, pack_if_faithful
 
     method, running = config.method, config.running
     own = inner(model).config._attn_implementation

@@ -27,10 +27,10 @@ from detector.engines.judge_local import LocalJudge
 from detector.engines.judge_prompt import JudgePrompt
 from detector.errors import ConfigError
 from eval.questions import Asked
-from finetune.judge.policy import compute_twice
 from finetune.judge.sft_trainer import rows_of, seen
-from finetune.judge.token_scores import inner, pack_if_faithful, score_tokens
 from finetune.metrics_log import MetricsLog
+from finetune.policy.policy import compute_twice
+from finetune.policy.token_scores import inner, pack_if_faithful, score_tokens
 from finetune.progress import Progress
 from finetune.training import checkpoints
 from finetune.training.arguments import low_precision

@@ -18,7 +18,7 @@ from detector.engines.judge_prompt import JudgePrompt
 from detector.judge import SAYS, written
 from eval.metrics import average_precision
 from eval.questions import Asked, taught
-from finetune.judge.token_scores import pack_if_faithful
+from finetune.policy.token_scores import pack_if_faithful
 
 
 def rows_of(asked: Sequence[Asked], prompt: JudgePrompt) -> list[dict[str, Any]]:

@@ -19,8 +19,9 @@ from detector.judge import SYSTEM, Question
 from detector.records import Dialogue, Turn
 from detector.taxonomy import load as load_taxonomy
 from eval.questions import Asking, read_asked
-from finetune.judge import exam, merge, sft, token_scores
-from finetune.judge.token_scores import pack_if_faithful
+from finetune.judge import exam, merge, sft
+from finetune.policy import token_scores
+from finetune.policy.token_scores import pack_if_faithful
 from finetune.training import bases
 from finetune.training.options import Adapters, Learning, Running
 

@@ -94,7 +94,9 @@ def losses_of(config: SftJudgeConfig, model: str) -> float:
     rows = rows_of(read_asked(config.dataset, "train", config.asking, 1)[:8], JudgePrompt.of(config.model))
     with torch.no_grad():
         return float(
-            private.loss_of(bases.load(bases.source_of(model), Adapters(adapter="none")), rows, False)
+            private.loss_of(
+                bases.load(bases.source_of(model), Adapters(adapter="none"), trainable=False), rows, False
+            )
         )
 
 

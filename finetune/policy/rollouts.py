@@ -15,9 +15,9 @@ import numpy as np
 import torch
 
 from detector.errors import ConfigError
-from finetune.judge.policy import Opinion, Policy, Prompt
-from finetune.judge.ppo_math import gae, kl_k1, token_rewards, whitened
-from finetune.judge.sampling import sample, seeds
+from finetune.policy.policy import Opinion, Policy, Prompt
+from finetune.policy.ppo_math import gae, kl_k1, token_rewards, whitened
+from finetune.policy.sampling import sample, seeds
 from finetune.training.processes import Team
 
 if TYPE_CHECKING:

@@ -21,10 +21,10 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from detector.errors import ConfigError
-from finetune.judge.policy import Policy, Prompt
-from finetune.judge.ppo_math import adapted, explained_variance, kl_k1, kl_k3, policy_loss, value_loss
-from finetune.judge.rollouts import Batch, Reward, batch_of, roll_out
 from finetune.metrics_log import MetricsLog
+from finetune.policy.policy import Policy, Prompt
+from finetune.policy.ppo_math import adapted, explained_variance, kl_k1, kl_k3, policy_loss, value_loss
+from finetune.policy.rollouts import Batch, Reward, batch_of, roll_out
 from finetune.progress import Progress
 from finetune.training import checkpoints
 from finetune.training.cost import Cost

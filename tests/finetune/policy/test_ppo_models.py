@@ -16,10 +16,10 @@ from transformers import AutoTokenizer
 
 from detector.errors import ConfigError, OutputRefused
 from finetune.decoder.model import fresh, shape_of
-from finetune.judge import ppo_loop
-from finetune.judge.policy import Prompt
 from finetune.judge.ppo import Method, PpoConfig, align
-from finetune.judge.token_scores import inner
+from finetune.policy import ppo_loop
+from finetune.policy.policy import Prompt
+from finetune.policy.token_scores import inner
 from finetune.tokenizer import SMALLEST, learn, save
 from finetune.training.bases import load, source_of
 from finetune.training.lineage import job_of

@@ -22,13 +22,13 @@ from safetensors.torch import load_file, save_file
 
 from detector.errors import ConfigError, OutputRefused
 from finetune.decoder.model import fresh, shape_of
-from finetune.judge import ppo_loop, rollouts
-from finetune.judge.policy import Policy, Prompt
 from finetune.judge.ppo import Method
-from finetune.judge.ppo_loop import Run, Setting, minibatches, ppo_steps
-from finetune.judge.ppo_math import adapted
-from finetune.judge.rollouts import Reward, asked
-from finetune.judge.token_scores import pack_if_faithful
+from finetune.policy import ppo_loop, rollouts
+from finetune.policy.policy import Policy, Prompt
+from finetune.policy.ppo_loop import Run, Setting, minibatches, ppo_steps
+from finetune.policy.ppo_math import adapted
+from finetune.policy.rollouts import Reward, asked
+from finetune.policy.token_scores import pack_if_faithful
 from finetune.progress import Progress
 from finetune.training import checkpoints
 from finetune.training.processes import Team, join

@@ -1,4 +1,4 @@
-"""A judge that learns by reward: a language model, what it was before, a head that foretells rewards.
+"""A policy that learns by reward: a language model, what it was before, a head that foretells rewards.
 
 The reference is the model as the stage found it: a copy of the weights that learn, be they an old adapter's,
 a new one's or all, that changes places with them where it is asked.
@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from finetune.judge.token_scores import inner, score_tokens
+from finetune.policy.token_scores import inner, score_tokens
 
 Decode = Callable[[Sequence[int]], str]
 

@@ -1,0 +1,1 @@
+"""A decoder as a policy: drawing answers, scoring their tokens, PPO. Knows token ids and rewards only."""
