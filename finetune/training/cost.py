@@ -1,9 +1,11 @@
-"""What a training costs in money and energy: an estimate from its seconds, and where its power is from."""
+"""What a training costs in money, energy and memory; energy is an estimate that says where its power is from."""
 
 from __future__ import annotations
 
+import resource
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,12 +37,13 @@ class Cost:
         return f"{energy}, cost {self.price(seconds):,.2f}" if self.price_per_hour else energy
 
     def figures(self, seconds: float) -> dict[str, Any]:
-        """Both for a manifest."""
+        """Both for a manifest, and the most memory that this process has taken so far."""
         return {
             "price": round(self.price(seconds), 4),
             "watt_hours": round(self.watt_hours(seconds), 2),
             "watts": self.watts,
             "watts_from": self.source,
+            "peak_memory_mb": round(peak_memory() / 1e6),
         }
 
 
@@ -53,6 +56,16 @@ def cost_of(running: Running, device: str) -> Cost:
         return Cost(running.price_per_hour, limit, "the GPU's power limit, by nvidia-smi")
     guess = WATTS_A_CORE * running.threads
     return Cost(running.price_per_hour, guess, f"guessed, {WATTS_A_CORE:g} W a thread")
+
+
+def peak_memory() -> int:
+    """Bytes: of the GPU where there is one, else of this process with all its libraries."""
+    import torch
+
+    if torch.cuda.is_available():
+        return torch.cuda.max_memory_allocated()
+    unit = 1 if sys.platform == "darwin" else 1024
+    return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def _limit(device: str) -> float | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from finetune.progress import Progress
-from finetune.training.cost import Cost, cost_of
+from finetune.training.cost import Cost, cost_of, peak_memory
 from finetune.training.options import Running
 
 
@@ -17,7 +17,14 @@ def test_half_an_hour_costs_half_of_the_hour() -> None:
     assert cost.price(1800) == 1.5
     assert cost.watt_hours(1800) == 50.0
     assert cost.told(1800) == "50.0 Wh, cost 1.50"
-    assert cost.figures(1800) == {"price": 1.5, "watt_hours": 50.0, "watts": 100.0, "watts_from": "given"}
+    figures = cost.figures(1800)
+    assert figures.pop("peak_memory_mb") >= 1
+    assert figures == {"price": 1.5, "watt_hours": 50.0, "watts": 100.0, "watts_from": "given"}
+
+
+def test_peak_memory_is_in_bytes() -> None:
+    taken = bytearray(os.urandom(1)) * (300 * 10**6)
+    assert len(taken) < peak_memory() < os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def test_without_a_price_only_energy_is_told() -> None:

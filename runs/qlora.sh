@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Is a 4-bit base as good to learn on as an exact one? LoRA on the small decoder in fp32, and on the same base in
+# NF4 (QLoRA), arithmetic in fp32 beside the 4-bit weights: a judge from SIMULATED labelers and a scanner from
+# made errors, the same examples in the same order, compared on dev. Peak memory and seconds stand in the "cost"
+# of each MANIFEST.json and training.json.
+#
+#   runs/qlora.sh EXAMPLES [WORK_FOLDER]       EXAMPLES: a folder of `dialint data inject`
+#
+# Half an hour of one core; finished steps are kept.
+set -euo pipefail
+examples=${1:?name a folder of dialint data inject}
+work=${2:-build/qlora}
+python=${PYTHON:-.venv/bin/python}
+seeds=${SEEDS:-1 2}
+codes=(M2 V2 C1 R1 T1)
+export DIALINT_MIRRORS=${DIALINT_MIRRORS:-0}
+dialint() { "$python" -m app.cli "$@"; }
+mkdir -p "$work"
+
+[ -e "$work/crowd/manifest.json" ] ||
+    "$python" -m labeling.dataset.simulated --examples "$examples" --out "$work/crowd" --codes "${codes[@]}"
+shared=(--rank 32 --threads 1 --precision fp32)
+for seed in $seeds; do
+    for bits in none nf4; do
+        [ -e "$work/judge-$bits.$seed/MANIFEST.json" ] ||
+            dialint train sft judge --dataset "$work/crowd" --random-questions 0.5 --rewrites=false \
+                --model finetune/small_decoder --questions 16 --steps "${STEPS:-150}" --learning-rate 2e-3 \
+                --prompt-tokens 320 --eval-steps 150 --quantise "$bits" --seed "$seed" "${shared[@]}" \
+                --out "$work/judge-$bits.$seed"
+        [ -e "$work/scan-$bits.$seed/training.json" ] ||
+            dialint train sft scan --examples "$examples" --base finetune/small_decoder --codes "${codes[@]}" \
+                --tokens "${TOKENS:-300000}" --learning-rate 1e-3 --quantise "$bits" --seed "$seed" \
+                --row-tokens 1024 --prefix-share 0 "${shared[@]}" --out "$work/scan-$bits.$seed"
+    done
+    [ -e "$work/judge.$seed.json" ] ||
+        dialint eval judge "$work/crowd" --split dev --random-questions 3 --seed "$seed" --threads 1 \
+            --judge "$work/judge-none.$seed" --against "$work/judge-nf4.$seed" --out "$work/judge.$seed.json"
+done
