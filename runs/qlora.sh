@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Is a 4-bit base as good to learn on as an exact one? LoRA on the small decoder in fp32, and on the same base in
 # NF4 (QLoRA), arithmetic in fp32 beside the 4-bit weights: a judge from SIMULATED labelers and a scanner from
-# made errors, the same examples in the same order, compared on dev. Peak memory and seconds stand in the "cost"
+# made errors, the same examples in the same order, compared on dev and test_seen. Peak memory and seconds stand in the "cost"
 # of each MANIFEST.json and training.json.
 #
 #   runs/qlora.sh EXAMPLES [WORK_FOLDER]       EXAMPLES: a folder of `dialint data inject`
@@ -31,8 +31,15 @@ for seed in $seeds; do
             dialint train sft scan --examples "$examples" --base finetune/small_decoder --codes "${codes[@]}" \
                 --tokens "${TOKENS:-300000}" --learning-rate 1e-3 --quantise "$bits" --seed "$seed" \
                 --row-tokens 1024 --prefix-share 0 "${shared[@]}" --out "$work/scan-$bits.$seed"
+        [ -e "$work/release-$bits.$seed/MANIFEST.json" ] ||
+            dialint train pack --scanner "$work/scan-$bits.$seed" --examples "$examples" --name "$bits-$seed" \
+                --base-name finetune/small_decoder --min-average-precision 0 --sets dev --rounds 10 \
+                --out "$work/release-$bits.$seed"
     done
     [ -e "$work/judge.$seed.json" ] ||
         dialint eval judge "$work/crowd" --split dev --random-questions 3 --seed "$seed" --threads 1 \
             --judge "$work/judge-none.$seed" --against "$work/judge-nf4.$seed" --out "$work/judge.$seed.json"
+    [ -e "$work/scan.$seed.json" ] ||
+        dialint eval run "$examples/test_seen.jsonl" --release "$work/release-none.$seed" --rounds 500 \
+            --against "$work/release-nf4.$seed" --out "$work/scan.$seed.json"
 done

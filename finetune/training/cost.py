@@ -1,4 +1,4 @@
-"""What a training costs in money, energy and memory; energy is an estimate that says where its power is from."""
+"""What a training costs in money, energy and memory; the estimate of energy says where its power is from."""
 
 from __future__ import annotations
 
