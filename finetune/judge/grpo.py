@@ -91,6 +91,7 @@ def run(config: GrpoConfig) -> dict[str, Any]:
     )
     trainer = _trainer(config, begun.model(), begun.prompt, asked, rewarder_of(config, asked))
     trained = carry_on(trainer, config.out, begun.job, config.running)
+    trainer.stop_sharing()
     return begun.save("judge", trained.model, trained.figures, trained.weights)
 
 
@@ -109,9 +110,9 @@ def _trainer(
     config: GrpoConfig, model: Any, prompt: JudgePrompt, asked: Sequence[Asked], rewarder: Rewarder
 ) -> Any:
     from datasets import Dataset
-    from trl import GRPOConfig, RLOOConfig, RLOOTrainer
+    from trl import GRPOConfig, RLOOConfig
 
-    from finetune.judge.grpo_trainer import VariedGroups
+    from finetune.judge.group_trainers import Grpo, Rloo
     from finetune.training.arguments import trainer_arguments
 
     arguments = trainer_arguments(
@@ -129,21 +130,23 @@ def _trainer(
         use_vllm=config.vllm,
     )
     kinds: dict[str, tuple[Any, Any]] = {
-        "grpo": (GRPOConfig, VariedGroups),
-        "rloo": (RLOOConfig, RLOOTrainer),
+        "grpo": (GRPOConfig, Grpo),
+        "rloo": (RLOOConfig, Rloo),
     }
-    options, trainer = kinds[config.method]
+    options, kind = kinds[config.method]
     rows = [
         {"prompt": prompt.messages(item.question, item.code), "place": place}
         for place, item in enumerate(asked)
     ]
-    return trainer(
+    trainer = kind(
         model=model,
         reward_funcs=reward_function(rewarder),
         args=options(**arguments),
         train_dataset=Dataset.from_list(rows),
         processing_class=prompt.tokenizer,
     )
+    trainer.share_prompts(prompt.max_tokens + config.answer_tokens)
+    return trainer
 
 
 def reward_function(rewarder: Rewarder) -> Any:

@@ -11,8 +11,8 @@ from safetensors.torch import load_file
 
 from eval.questions import Asking, read_asked
 from finetune.judge import grpo
+from finetune.judge.group_trainers import Grpo, SharesPrompts
 from finetune.judge.grpo import GrpoConfig, run
-from finetune.judge.grpo_trainer import VariedGroups
 from finetune.judge.rewarding import Rewarder
 from finetune.judge.rewards import Weights
 from finetune.training import adapter_files, bases
@@ -72,14 +72,46 @@ def test_what_is_rewarded_becomes_more_probable(
     assert sum(rewards[-3:]) / 3 > sum(rewards[:3]) / 3 + 0.1
 
 
+@pytest.mark.parametrize("method", ["grpo", "rloo"])
+def test_prompts_computed_once_come_to_what_trl_computes(
+    tiny: Path, dataset: Path, tmp_path: Path, upward: None, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    """Log-probabilities, entropies and gradients of the answers in training are those of trl's own way."""
+    differences: list[float] = []
+    ours = SharesPrompts._get_per_token_logps_and_entropies
+
+    def both(self: SharesPrompts, model: torch.nn.Module, *given: object, **more: object) -> object:
+        found = ours(self, model, *given, **more)
+        self.stop_sharing()
+        self.shares = False
+        theirs = ours(self, model, *given, **more)
+        self.share_prompts(100)
+        assert self.shares
+        there = found[0] != 0
+        assert there.sum() > 8
+        differences.append(float((found[0] - theirs[0]).detach().abs()[there].max()))
+        if found[0].requires_grad:
+            differences.append(float((found[1] - theirs[1]).detach().abs()[there].max()))
+            weights = [weight for weight in model.parameters() if weight.requires_grad]
+            sums = (part[0][there].sum() for part in (found, theirs))
+            pairs = zip(*(torch.autograd.grad(one, weights, retain_graph=True) for one in sums), strict=True)
+            differences.append(max(float((one - other).abs().max()) for one, other in pairs))
+        return found
+
+    monkeypatch.setattr(SharesPrompts, "_get_per_token_logps_and_entropies", both)
+    run(config(tiny, dataset, tmp_path, steps=2, method=method))
+    assert len(differences) > 6
+    assert max(differences) < 1e-4
+
+
 def test_groups_that_earn_the_same_are_left_out(
     tiny: Path, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of two groups the one whose answers differ is learnt from, and it alone counts."""
     seen: list[dict[str, torch.Tensor]] = []
-    learn = VariedGroups.compute_loss
+    learn = Grpo.compute_loss
 
-    def spy(self: VariedGroups, model: object, inputs: dict[str, torch.Tensor], **more: object) -> object:
+    def spy(self: Grpo, model: object, inputs: dict[str, torch.Tensor], **more: object) -> object:
         seen.append(inputs)
         return learn(self, model, inputs, **more)
 
@@ -87,7 +119,7 @@ def test_groups_that_earn_the_same_are_left_out(
         return [0.3] * 4 + [0.0, 0.1, 0.2, 0.3]
 
     monkeypatch.setattr(grpo, "reward_function", lambda rewarder: rewarded)
-    monkeypatch.setattr(VariedGroups, "compute_loss", spy)
+    monkeypatch.setattr(Grpo, "compute_loss", spy)
     run(config(tiny, dataset, tmp_path, steps=1))
     learnt = seen[0]["completion_mask"].sum(dim=1) > 0  # in the order in which trl shuffled them
     assert learnt.tolist() == (seen[0]["advantages"].abs() > 1e-3).tolist()
