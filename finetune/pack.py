@@ -37,7 +37,10 @@ from finetune.card import model_card
 from finetune.examples import examples_id
 
 CHECK_OF = {"M2": "unfilled_placeholder", "M3": "same_text_again"}
-TOLD = ("examples", "config", "seconds", "versions", "teacher", "dialogues", "pruned_from")
+TOLD = (
+    "examples", "config", "precision", "steps", "best_step", "seconds", "cost", "commit",
+    "versions", "teacher", "dialogues", "pruned_from",
+)  # fmt: skip
 """What a release says of its training."""
 REPORTED = ("test_seen", "test_unseen", "test_domain", "clean_star", "clean_multiwoz", "test")
 
