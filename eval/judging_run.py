@@ -21,7 +21,7 @@ def examined(judge: LocalJudge, asked: Sequence[Asked]) -> list[Ruling]:
     prompts = [judge.prompt.ids(item.question, item.code) for item in asked]
     beliefs = judge.beliefs(prompts)
     verdicts = beliefs.argmax(1)
-    texts = judge.answers(prompts, verdicts.tolist())
+    texts = judge.answers(prompts, [item.text for item in asked], verdicts.tolist())
     return [_ruling(item, text, row) for item, text, row in zip(asked, texts, beliefs, strict=True)]
 
 

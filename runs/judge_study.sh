@@ -27,7 +27,7 @@ data=(--dataset "$work/crowd" --random-questions 0.5 --rewrites=false)
 [ -e "$work/reward/MANIFEST.json" ] ||
     dialint train reward "${data[@]}" --model "$work/sft" --out "$work/reward" --adapter lora --rank 32 \
         --steps 400 --pairs 12 --learning-rate 5e-4 --prompt-tokens 320 --eval-steps 100 "${threads[@]}"
-align=("${threads[@]}" --model "$work/sft" --rank 32 --steps "${STEPS:-100}" --questions 6 --answers 6 --answer-tokens 64)
+align=(--precision bf16 "${threads[@]}" --model "$work/sft" --rank 32 --steps "${STEPS:-100}" --questions 6 --answers 6 --answer-tokens 64)
 for seed in $seeds; do
     [ -e "$work/ppo.$seed/MANIFEST.json" ] ||
         dialint train ppo "${data[@]}" "${align[@]}" --reward "$work/reward" --seed "$seed" \

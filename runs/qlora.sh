@@ -28,7 +28,7 @@ for seed in $seeds; do
                 --prompt-tokens 320 --eval-steps 150 --quantise "$bits" --seed "$seed" "${shared[@]}" \
                 --out "$work/judge-$bits.$seed"
         [ -e "$work/scan-$bits.$seed/training.json" ] ||
-            dialint train sft scan --examples "$examples" --base finetune/small_decoder --codes "${codes[@]}" \
+            dialint train sft scan --examples "$examples" --base finetune/small_decoder "${codes[@]/#/--codes=}" \
                 --tokens "${TOKENS:-300000}" --learning-rate 1e-3 --quantise "$bits" --seed "$seed" \
                 --row-tokens 1024 --prefix-share 0 "${shared[@]}" --out "$work/scan-$bits.$seed"
         [ -e "$work/release-$bits.$seed/MANIFEST.json" ] ||

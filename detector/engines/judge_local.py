@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from itertools import takewhile
 from typing import Any
 
 import numpy as np
 import torch
+from transformers import LogitsProcessorList
 
 from detector.engines import packed
 from detector.engines.faithful import unfaithful
 from detector.engines.judge_prompt import JudgePrompt
+from detector.engines.verbatim import Quoting, Verbatim
 from detector.judge import OPENING, SAYS
 
 ROW_TOKENS = 8192
@@ -60,10 +63,15 @@ class LocalJudge:
         return found
 
     def answers(
-        self, prompts: Sequence[Sequence[int]], verdicts: Sequence[int], max_tokens: int = MAX_ANSWER_TOKENS
+        self,
+        prompts: Sequence[Sequence[int]],
+        texts: Sequence[str],
+        verdicts: Sequence[int],
+        max_tokens: int = MAX_ANSWER_TOKENS,
     ) -> list[str]:
-        """The text of each answer with the verdict that is forced on it, a place in `SAYS`. Only an error
-        has evidence to write; the others get `SHORT_ANSWER_TOKENS` at most."""
+        """The text of each answer with the verdict that is forced on it, a place in `SAYS`; its quote is a
+        part of the turn in `texts`, as the prompt shows it. Only an error has evidence to write; the others
+        get `SHORT_ANSWER_TOKENS` at most."""
         written: list[str] = [""] * len(prompts)
         with self._reading(self._own):
             for verdict, said in enumerate(SAYS):
@@ -72,7 +80,8 @@ class LocalJudge:
                 most = max_tokens if said == "error" else min(max_tokens, SHORT_ANSWER_TOKENS)
                 for row in _rows([len(prompts[place]) for place in asked]):
                     places = [asked[place] for place in row]
-                    answers = self._written([[*prompts[place], *begun] for place in places], most)
+                    rules = [self._verbatim.of(texts[place]) for place in places]
+                    answers = self._written([prompts[place] for place in places], begun, most, rules)
                     for place, ids in zip(places, answers, strict=True):
                         written[place] = self._text([*begun, *ids])
         return written
@@ -129,16 +138,36 @@ class LocalJudge:
         mask = [[0] * (size - len(row)) + [1] * len(row) for row in rows]
         return torch.tensor(ids, device=self.device), torch.tensor(mask, device=self.device)
 
-    def _written(self, rows: list[list[int]], max_tokens: int) -> list[list[int]]:
-        """What is written greedily behind each row, up to any token with which the base ends an answer."""
+    @cached_property
+    def _verbatim(self) -> Verbatim:
+        return Verbatim(self.prompt.tokenizer)
+
+    def _written(
+        self, prompts: list[Sequence[int]], begun: list[int], max_tokens: int, rules: list[Quoting]
+    ) -> list[list[int]]:
+        """What is written greedily behind each prompt and the answer's beginning, up to any token with which
+        the base ends an answer."""
         ends = self.model.generation_config.eos_token_id
         stops = {self.prompt.tokenizer.eos_token_id, *(ends if isinstance(ends, list) else [ends])} - {None}
-        ids, mask = self._padded(rows)
+        ids, mask = self._padded([[*prompt, *begun] for prompt in prompts])
+        first = ids.shape[1] - len(begun)
+
+        def held(seen: torch.LongTensor, scores: torch.FloatTensor) -> torch.Tensor:
+            """The likeliest of what the quote may hold: of shape (rows, vocabulary)."""
+            for row, rule in enumerate(rules):
+                allowed = rule(seen[row, first:].tolist())
+                if allowed is not None:
+                    kept = scores[row, allowed].clone()
+                    scores[row] = -torch.inf
+                    scores[row, allowed] = kept
+            return scores
+
         output = self.model.generate(
             input_ids=ids,
             attention_mask=mask,
             max_new_tokens=max_tokens,
             do_sample=False,
+            logits_processor=LogitsProcessorList([held]),
             eos_token_id=sorted(stops),
             pad_token_id=self.prompt.tokenizer.pad_token_id,
             temperature=None,

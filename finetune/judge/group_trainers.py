@@ -1,7 +1,7 @@
-"""trl's trainers of groups of answers: a prompt is computed once for all of them, idle groups are left out.
+"""trl's trainers of groups of answers, with verbatim quotes and each prompt computed once for its group.
 
-Both is what trl does not do. Where attention is not `detector.engines.packed`, or several processes learn
-together, trl draws and scores answers by its own ways, prompts over again for each.
+In a quote an answer can only hold what the turn does (`detector.engines.verbatim`), as where it is served.
+Where vLLM draws, or the model is cut up among processes, trl does it by its own ways and holds no quotes.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from trl import GRPOTrainer, RLOOTrainer
 
+from detector.engines.verbatim import Quoting, Verbatim
 from finetune.policy.sampling import sample
 from finetune.policy.token_scores import inner, pack_if_faithful, score_tokens
 
@@ -19,29 +20,37 @@ LEVEL = 1e-3
 """Advantages of a group whose rewards differ are spread by about 1, those of equal rewards by rounding."""
 
 
-class SharesPrompts:
-    """Answers of a group drawn and scored with their prompt computed once. Mixed into a trainer of trl."""
+class OwnAnswers:
+    """Draws and scores answers; mixed into a trainer of trl. A row of its data set has the ``turn`` that its
+    prompt asks about."""
 
-    shares = False
-    own_attention: str
+    own = False
+    packed = False
 
-    def share_prompts(self: Any, longest: int) -> None:
-        """Do so from now on, for up to `longest` tokens with the answer, where it computes what trl does."""
-        self.own_attention = inner(self.model).config._attn_implementation
-        if self.accelerator.num_processes == 1 and self.args.temperature == 1:
-            self.shares = pack_if_faithful(self.model, longest)
+    def take_over(self: Any, longest: int) -> None:
+        """From now on, for up to `longest` tokens with the answer; not where the model is cut up."""
+        cut_up = self.is_fsdp_enabled or self.is_deepspeed_enabled
+        self.own = not (cut_up or self.use_vllm) and self.args.temperature == 1
+        self._verbatim = Verbatim(self.processing_class)
+        self._quotes: dict[tuple[int, ...], Quoting] = {}
+        self._attention = inner(self.model).config._attn_implementation
+        if self.own and self.accelerator.num_processes == 1:
+            self.packed = pack_if_faithful(self.model, longest)
 
-    def stop_sharing(self: Any) -> None:
+    def hand_back(self: Any) -> None:
         """Leave the model as it was."""
-        if self.shares:
-            inner(self.model).set_attn_implementation(self.own_attention)
+        if self.packed:
+            inner(self.model).set_attn_implementation(self._attention)
 
     def drawn(self: Any, prompt_ids: Sequence[Sequence[int]]) -> list[list[int]]:
         """Token ids of an answer to each prompt, which stand together by groups; chance is torch's."""
         n = self.num_generations
-        prompts = [list(prompt_ids[place]) for place in range(0, len(prompt_ids), n)]
-        if any(list(ids) != prompts[place // n] for place, ids in enumerate(prompt_ids)):
+        prompts = [tuple(prompt_ids[place]) for place in range(0, len(prompt_ids), n)]
+        if any(tuple(ids) != prompts[place // n] for place, ids in enumerate(prompt_ids)):
             raise ValueError("prompts of a group do not stand together")
+        self._quotes = {
+            ids: self._verbatim.of(turn) for ids, turn in zip(prompts, self._turns[::n], strict=True)
+        }
         generator = torch.Generator().manual_seed(int(torch.randint(2**62, (1,))))
         with self.accelerator.autocast():
             found = sample(
@@ -52,8 +61,14 @@ class SharesPrompts:
                 temperature=1.0,
                 stop_ids=self.eos_token_ids,
                 generator=generator,
+                allowed=[self._quotes[ids] for ids in prompts],
             )
         return [list(answer.ids) for group in found for answer in group]
+
+    def _generate_and_score_completions(self: Any, inputs: list[dict[str, Any]]) -> dict[str, Any]:
+        self._turns = [row["turn"] for row in inputs]
+        output: dict[str, Any] = super()._generate_and_score_completions(inputs)  # type: ignore[misc]
+        return output
 
     def _get_per_token_logps_and_entropies(
         self: Any,
@@ -65,7 +80,7 @@ class SharesPrompts:
         **named: Any,
     ) -> tuple[torch.Tensor, torch.Tensor | None, None]:
         """trl's: log-probabilities and entropies in nats, (answers, tokens), 0 where no token is."""
-        if not self.shares:
+        if not self.own:
             found: tuple[torch.Tensor, torch.Tensor | None, None] = (
                 super()._get_per_token_logps_and_entropies(  # type: ignore[misc]
                     model, input_ids, attention_mask, logits_to_keep, *more, **named
@@ -75,25 +90,26 @@ class SharesPrompts:
         there = attention_mask.bool()
         answered = there[:, -logits_to_keep:]
         rows = answered.any(dim=1).nonzero()[:, 0].tolist()
-        prompts = [input_ids[row, :-logits_to_keep][there[row, :-logits_to_keep]].tolist() for row in rows]
-        answers = [input_ids[row, -logits_to_keep:][answered[row]].tolist() for row in rows]
+        cut = [(ids[:-logits_to_keep], ids[-logits_to_keep:]) for ids in input_ids]
+        prompts = [tuple(cut[row][0][there[row, :-logits_to_keep]].tolist()) for row in rows]
+        answers = [cut[row][1][answered[row]].tolist() for row in rows]
         entropies = input_ids.new_zeros(answered.shape, dtype=torch.float32)
         learning = [weight for weight in model.parameters() if weight.requires_grad]
         logps = entropies + sum(0 * weight.sum() for weight in learning[:1])  # a gradient even of no rows
         if rows:
             with self.accelerator.autocast():
-                scores = score_tokens(model, prompts, answers)
+                scores = score_tokens(model, prompts, answers, [self._quotes[ids] for ids in prompts])
             logps = logps.masked_scatter(answered, scores.logprobs)
             entropies = entropies.masked_scatter(answered, scores.entropies)
         return logps, entropies, None
 
 
-class Grpo(SharesPrompts, GRPOTrainer):  # type: ignore[misc]
+class Grpo(OwnAnswers, GRPOTrainer):  # type: ignore[misc]
     """Learns from groups whose answers earn differently; the others are taken out of a step's loss, its
     divergence and its denominator (trl counts them, as ``frac_reward_zero_std``, and keeps them in)."""
 
     def _generate_single_turn(self, prompt_ids: Any, *more: Any, **named: Any) -> tuple[Any, Any]:
-        if self.shares and not self.use_vllm:
+        if self.own:
             return self.drawn(prompt_ids), None
         answers: tuple[Any, Any] = super()._generate_single_turn(prompt_ids, *more, **named)
         return answers
@@ -105,11 +121,11 @@ class Grpo(SharesPrompts, GRPOTrainer):  # type: ignore[misc]
         return {**output, "completion_mask": mask, "num_items_in_batch": counted}
 
 
-class Rloo(SharesPrompts, RLOOTrainer):  # type: ignore[misc]
+class Rloo(OwnAnswers, RLOOTrainer):  # type: ignore[misc]
     """Idle groups stay: here the advantage is all that moves weights, and theirs is 0."""
 
     def _generate_single_turn(self, prompt_ids: Any, *more: Any, **named: Any) -> Any:
-        if self.shares and not self.use_vllm:
+        if self.own:
             return self.drawn(prompt_ids)
         return super()._generate_single_turn(prompt_ids, *more, **named)
 

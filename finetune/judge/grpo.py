@@ -91,7 +91,7 @@ def run(config: GrpoConfig) -> dict[str, Any]:
     )
     trainer = _trainer(config, begun.model(), begun.prompt, asked, rewarder_of(config, asked))
     trained = carry_on(trainer, config.out, begun.job, config.running)
-    trainer.stop_sharing()
+    trainer.hand_back()
     return begun.save("judge", trained.model, trained.figures, trained.weights)
 
 
@@ -135,7 +135,7 @@ def _trainer(
     }
     options, kind = kinds[config.method]
     rows = [
-        {"prompt": prompt.messages(item.question, item.code), "place": place}
+        {"prompt": prompt.messages(item.question, item.code), "place": place, "turn": item.text}
         for place, item in enumerate(asked)
     ]
     trainer = kind(
@@ -145,7 +145,7 @@ def _trainer(
         train_dataset=Dataset.from_list(rows),
         processing_class=prompt.tokenizer,
     )
-    trainer.share_prompts(prompt.max_tokens + config.answer_tokens)
+    trainer.take_over(prompt.max_tokens + config.answer_tokens)
     return trainer
 
 

@@ -135,6 +135,7 @@ def run(config: PpoConfig) -> dict[str, Any]:
         OutputRefused: `out` holds a finished judge, or a checkpoint of another job.
         ConfigError: an option out of its range, a judge that does not load, no questions.
     """
+    from detector.engines.verbatim import Verbatim
     from finetune.judge.rewarding import rewarder_of
     from finetune.policy.policy import Prompt
     from finetune.training.arguments import device_of
@@ -151,7 +152,11 @@ def run(config: PpoConfig) -> dict[str, Any]:
     def reward(prompts: Sequence[Prompt], texts: Sequence[str]) -> list[dict[str, float]]:
         return [_worth(config, own) for own in rewarder.rewards([one.about for one in prompts], texts)]
 
-    prompts = [Prompt(tuple(prompt.ids(item.question, item.code)), place) for place, item in enumerate(asked)]
+    verbatim = Verbatim(prompt.tokenizer)
+    prompts = [
+        Prompt(tuple(prompt.ids(item.question, item.code)), place, verbatim.of(item.text))
+        for place, item in enumerate(asked)
+    ]
     if config.running.dry_run:
         with tempfile.TemporaryDirectory() as folder:
             few = replace(config, out=Path(folder), method=replace(config.method, steps=MEASURED))

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from detector.engines.verbatim import Allowed
 from finetune.policy.token_scores import inner, score_tokens
 
 Decode = Callable[[Sequence[int]], str]
@@ -21,10 +22,11 @@ Decode = Callable[[Sequence[int]], str]
 
 @dataclass(frozen=True)
 class Prompt:
-    """A question's tokens, and whatever rewards want to know `about` it."""
+    """A question's tokens, whatever rewards want to know `about` it, and which tokens an answer may hold."""
 
     ids: tuple[int, ...]
     about: Any = None
+    allowed: Allowed | None = None
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,8 @@ class Policy:
     ) -> Opinion:
         """Scores of the answers' tokens; the share `reach` of the values' gradient goes on into the model."""
         with self.autocast():
-            scores = score_tokens(self.model, [prompt.ids for prompt in prompts], answers)
+            rules = [prompt.allowed for prompt in prompts]
+            scores = score_tokens(self.model, [prompt.ids for prompt in prompts], answers, rules)
         states = scores.states.float()
         states = states.detach() if reach == 0 else reach * states + (1 - reach) * states.detach()
         return Opinion(scores.logprobs, scores.entropies, self.value(states)[:, 0])

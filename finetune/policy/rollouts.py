@@ -93,6 +93,7 @@ def roll_out(
             temperature=1.0,
             stop_ids=policy.stop_ids,
             generator=generator,
+            allowed=[prompts[place].allowed for place in mine],
         )
     answers = [answer.ids for group in groups for answer in group]
     of = [place for place in mine for _ in range(method.answers)]

@@ -11,6 +11,7 @@ caller's autocast and computes probabilities in fp32 or more.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,7 +20,8 @@ from typing import Any
 import torch
 
 from detector.engines import packed
-from finetune.policy.token_scores import inner
+from detector.engines.verbatim import Allowed
+from finetune.policy.token_scores import barred_of, inner
 
 _GOLDEN = 0x9E3779B97F4A7C15 - 2**64
 _MIX = ((30, 0xBF58476D1CE4E5B9 - 2**64), (27, 0x94D049BB133111EB - 2**64))
@@ -73,11 +75,14 @@ def sample(
     temperature: float,
     stop_ids: Collection[int],
     generator: torch.Generator,
+    allowed: Sequence[Allowed | None] | None = None,
 ) -> list[list[Sampled]]:
     """`n` answers for each prompt of at least one token, in order; temperature 0 takes the likeliest token.
 
-    `model` is a causal language model of transformers, with or without adapters. It comes back as it was.
+    `allowed` says of each prompt which tokens its answers may hold; all others have no probability. `model`
+    is a causal language model of transformers, with or without adapters. It comes back as it was.
     """
+    held = allowed or [None] * len(prompts)
     chance = seeds(len(prompts), n, max_new_tokens, generator)
     answers: list[list[Sampled]] = [[] for _ in prompts]
     order = sorted(range(len(prompts)), key=lambda place: len(prompts[place]))
@@ -86,7 +91,8 @@ def sample(
         for start in range(0, len(order), at_once):
             places = order[start : start + at_once]
             batch = _begin(model, [prompts[place] for place in places], chance[places])
-            made = _grow(model, batch, temperature, frozenset(stop_ids))
+            rules = [held[place] for place in places for _ in range(n)]
+            made = _grow(model, batch, temperature, frozenset(stop_ids), rules)
             for row, place in enumerate(places):
                 answers[place] = made[row * n : (row + 1) * n]
     return answers
@@ -112,16 +118,24 @@ def _begin(model: Any, prompts: Sequence[Sequence[int]], chance: torch.Tensor) -
     )
 
 
-def _grow(model: Any, batch: _Growing, temperature: float, stop_ids: frozenset[int]) -> list[Sampled]:
+def _grow(
+    model: Any,
+    batch: _Growing,
+    temperature: float,
+    stop_ids: frozenset[int],
+    rules: Sequence[Allowed | None],
+) -> list[Sampled]:
     """Token after token until every answer has ended; those that have leave the batch."""
     ids: list[list[int]] = [[] for _ in range(len(batch.numbers))]
     logprobs: list[list[float]] = [[] for _ in ids]
     for place in range(batch.seeds.shape[1]):
-        known = torch.log_softmax(batch.logits.float(), -1)
+        numbers = batch.numbers.tolist()
+        barred = barred_of([(rules[number], ids[number]) for number in numbers], batch.logits)
+        known = torch.log_softmax(batch.logits.float().masked_fill(barred, -math.inf), -1)
         tokens = _drawn(known, temperature, batch.seeds[:, place])
         said = known.gather(1, tokens[:, None])[:, 0].tolist()
         told = tokens.tolist()
-        for number, token, logprob in zip(batch.numbers.tolist(), told, said, strict=True):
+        for number, token, logprob in zip(numbers, told, said, strict=True):
             ids[number].append(token)
             logprobs[number].append(logprob)
         going = [row for row, token in enumerate(told) if token not in stop_ids]

@@ -7,6 +7,7 @@ any other is given a padded batch. Runs under the caller's autocast; probabiliti
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from torch.nn.functional import cross_entropy
 
 from detector.engines import packed
 from detector.engines.faithful import unfaithful
+from detector.engines.verbatim import Allowed
 from detector.errors import ConfigError
 
 
@@ -44,9 +46,17 @@ class _Pass:
 
 
 def score_tokens(
-    model: Any, prompts: Sequence[Sequence[int]], answers: Sequence[Sequence[int]]
+    model: Any,
+    prompts: Sequence[Sequence[int]],
+    answers: Sequence[Sequence[int]],
+    allowed: Sequence[Allowed | None] | None = None,
 ) -> TokenScores:
-    """Scores of every token of `answers`, each after the prompt of the same place; neither may be empty."""
+    """Scores of every token of `answers`, each after the prompt of the same place; neither may be empty.
+
+    `allowed` says of each answer which tokens it could hold, as it did when it was drawn: all others have no
+    probability, and the answer holds none of them.
+    """
+    rules = allowed or [None] * len(answers)
     if inner(model).config._attn_implementation == packed.NAME:
         passes = _packed(prompts, answers)
     else:
@@ -54,7 +64,12 @@ def score_tokens(
     found: list[tuple[torch.Tensor, ...]] = [()] * len(answers)
     for one in passes:
         wanted = [answers[place] for place in one.places]
-        scores = _scored(model, one, [token for answer in wanted for token in answer])
+        so_far = [
+            (rules[place], answers[place][:size])
+            for place in one.places
+            for size in range(len(answers[place]))
+        ]
+        scores = _scored(model, one, [token for answer in wanted for token in answer], so_far)
         lengths = [len(answer) for answer in wanted]
         cut = zip(*(torch.split(part, lengths) for part in scores), strict=True)
         for place, parts in zip(one.places, cut, strict=True):
@@ -62,16 +77,32 @@ def score_tokens(
     return TokenScores(*(torch.cat(parts) for parts in zip(*found, strict=True)))
 
 
-def _scored(model: Any, one: _Pass, wanted: list[int]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+def barred_of(so_far: Sequence[tuple[Allowed | None, Sequence[int]]], logits: torch.Tensor) -> torch.Tensor:
+    """Which tokens may not follow: of shape (rows, vocabulary), from the rule of each row and its answer so
+    far; all False, of shape (rows, 1), where every row is free."""
+    found = [None if rule is None else rule(ids) for rule, ids in so_far]
+    if all(one is None for one in found):
+        return torch.zeros(len(found), 1, dtype=torch.bool, device=logits.device)
+    barred = torch.zeros(len(found), logits.shape[-1], dtype=torch.bool)
+    for row, one in enumerate(found):
+        if one is not None:
+            barred[row] = True
+            barred[row, one] = False
+    return barred.to(logits.device)
+
+
+def _scored(
+    model: Any, one: _Pass, wanted: list[int], so_far: Sequence[tuple[Allowed | None, Sequence[int]]]
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     inputs = {name: part.to(model.device) for name, part in one.inputs.items()}
     if one.bounds is not None:
         inputs["cu_seq_lens_q"] = one.bounds  # stays on the CPU, where every layer reads it
     with _head_reads(model, one.rows, one.columns) as states:
         logits = model(**inputs, use_cache=False).logits[0].float()
+    logits = logits.masked_fill(barred_of(so_far, logits), -math.inf)
     logprobs = -cross_entropy(logits, torch.tensor(wanted, device=logits.device), reduction="none")
     with torch.no_grad():
-        known = torch.log_softmax(logits, -1)
-        entropies = -(known.exp() * known).sum(-1)
+        entropies = torch.special.entr(torch.softmax(logits, -1)).sum(-1)
     return logprobs, entropies, states[0]
 
 

@@ -39,7 +39,7 @@ def test_a_verdict_is_forced_and_the_rest_is_written(tiny: Path, dataset: Path) 
     one = load(str(tiny), Running(precision="fp32", device="cpu", threads=1))
     asked = read_asked(dataset, "test", Asking(random_questions=0), 1)[:3]
     prompts = [one.prompt.ids(item.question, item.code) for item in asked]
-    texts = one.answers(prompts, [0, 1, 2], max_tokens=3)
+    texts = one.answers(prompts, [item.text for item in asked], [0, 1, 2], max_tokens=3)
     for text, said in zip(texts, SAYS, strict=True):
         assert text.startswith(OPENING + said[:3])
     beliefs = one.beliefs(prompts)

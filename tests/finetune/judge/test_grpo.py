@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 
 from eval.questions import Asking, read_asked
 from finetune.judge import grpo
-from finetune.judge.group_trainers import Grpo, SharesPrompts
+from finetune.judge.group_trainers import Grpo, OwnAnswers
 from finetune.judge.grpo import GrpoConfig, run
 from finetune.judge.rewarding import Rewarder
 from finetune.judge.rewards import Weights
@@ -78,15 +78,17 @@ def test_prompts_computed_once_come_to_what_trl_computes(
 ) -> None:
     """Log-probabilities, entropies and gradients of the answers in training are those of trl's own way."""
     differences: list[float] = []
-    ours = SharesPrompts._get_per_token_logps_and_entropies
+    ours = OwnAnswers._get_per_token_logps_and_entropies
 
-    def both(self: SharesPrompts, model: torch.nn.Module, *given: object, **more: object) -> object:
+    def both(self: OwnAnswers, model: torch.nn.Module, *given: object, **more: object) -> object:
         found = ours(self, model, *given, **more)
-        self.stop_sharing()
-        self.shares = False
+        self.hand_back()
+        self.own = False
         theirs = ours(self, model, *given, **more)
-        self.share_prompts(100)
-        assert self.shares
+        quotes = self._quotes
+        self.take_over(100)
+        self._quotes = quotes
+        assert self.packed
         there = found[0] != 0
         assert there.sum() > 8
         differences.append(float((found[0] - theirs[0]).detach().abs()[there].max()))
@@ -98,7 +100,7 @@ def test_prompts_computed_once_come_to_what_trl_computes(
             differences.append(max(float((one - other).abs().max()) for one, other in pairs))
         return found
 
-    monkeypatch.setattr(SharesPrompts, "_get_per_token_logps_and_entropies", both)
+    monkeypatch.setattr(OwnAnswers, "_get_per_token_logps_and_entropies", both)
     run(config(tiny, dataset, tmp_path, steps=2, method=method))
     assert len(differences) > 6
     assert max(differences) < 1e-4

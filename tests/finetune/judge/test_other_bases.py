@@ -158,8 +158,8 @@ def test_an_answer_ends_where_the_base_ends_its_own(base: Path) -> None:
     model = bases.load(bases.source_of(str(base)), Adapters(adapter="none"), trainable=False)
     judge = LocalJudge(model, prompt)
     ids = prompt.ids(asking(HARMLESS), T1)
-    [told] = judge._written([ids], 12)
+    [told] = judge._written([ids], [], 12, [judge._verbatim.of("")])
     assert len(told) == 12
     model.generation_config.eos_token_id = [prompt.tokenizer.eos_token_id, told[3]]
-    [cut] = judge._written([ids], 12)
+    [cut] = judge._written([ids], [], 12, [judge._verbatim.of("")])
     assert cut == told[: told.index(told[3])]

@@ -1,0 +1,145 @@
+"""Quotes that cannot be invented: in one, an answer can only hold tokens that go on with the turn's text.
+
+A quote begins behind `MARK`, and may close where what stands in it is a part of the turn, word for word, and
+not blank. Everything else is free. Works on bytes, so that tokens may cut letters and escapes anywhere.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+from typing import Any
+
+Allowed = Callable[[Sequence[int]], Sequence[int] | None]
+"""The tokens that may follow those of an answer, ascending; None: any."""
+MARK = b'"quote":"'
+"""What no string of JSON can hold: a quotation mark in one has a backslash before it."""
+_CLOSE = re.compile(rb'(?<!\\)(?:\\\\)*"')
+
+
+class Verbatim:
+    """What a tokenizer's tokens spell, looked up by bytes: `exact` all of it, `closing` what comes before a
+    quotation mark that ends a string (in the second, of a string whose last backslash has yet to escape
+    something), `entering` how far `MARK` must have come for a token to reach over it."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        """`tokenizer` is one of transformers, with byte-level or byte-fallback tokens; control tokens spell
+        nothing and stand in no quote."""
+        self.spelled = _spelled(tokenizer)
+        self.exact: dict[bytes, list[int]] = {}
+        self.closing: tuple[dict[bytes, list[int]], dict[bytes, list[int]]] = ({}, {})
+        self.entering: dict[bytes, list[int]] = {}
+        for token, said in enumerate(self.spelled):
+            if said:
+                self.exact.setdefault(said, []).append(token)
+            for open_escape, closing in enumerate(self.closing):
+                if close := _CLOSE.search(b"\\" * open_escape + said):
+                    closing.setdefault(said[: close.end() - 1 - open_escape], []).append(token)
+            for size in range(1, min(len(said), len(MARK) + 1)):
+                if said.startswith(MARK[-size:]):
+                    self.entering.setdefault(MARK[:-size], []).append(token)
+        self.longest = max(map(len, self.exact), default=0)
+        self.longest_closing = max(map(len, self.closing[0] | self.closing[1]), default=0)
+
+    def of(self, text: str) -> Quoting:
+        """Quotes of this turn."""
+        return Quoting(self, text)
+
+
+class Quoting:
+    """The tokens that may follow an answer's tokens, given the turn's text that it may quote."""
+
+    def __init__(self, verbatim: Verbatim, text: str) -> None:
+        letters = [json.dumps(letter, ensure_ascii=False)[1:-1].encode() for letter in text]
+        self._source = b"".join(letters)
+        self._bounds = {0, *accumulate(map(len, letters))}
+        self._verbatim = verbatim
+        self._known: dict[bytes, list[int] | None] = {}
+
+    def __call__(self, ids: Sequence[int]) -> list[int] | None:
+        """Allowed after `ids`, the answer so far; None: any, also where nothing of the turn can follow."""
+        spelled = self._verbatim.spelled
+        before, mark, quote = b"".join(spelled[token] for token in ids).partition(MARK)
+        if _CLOSE.search(quote):
+            return None
+        if mark:
+            if quote not in self._known:
+                self._known[quote] = sorted(self._onward(quote)) or None
+            return self._known[quote]
+        for begun in self._verbatim.entering:
+            if before.endswith(begun):
+                if begun not in self._known:
+                    self._known[begun] = self._but_for_strangers(begun)
+                return self._known[begun]
+        return None
+
+    def _ends(self, quote: bytes) -> list[int]:
+        """Where in the source a quote that has come so far would go on."""
+        starts = (m.start() for m in re.finditer(rb"(?=%b)" % re.escape(quote), self._source))
+        return [start + len(quote) for start in starts if start in self._bounds]
+
+    def _onward(self, quote: bytes) -> set[int]:
+        """The tokens that go on with the turn, and those that do and close."""
+        found: set[int] = set()
+        verbatim, source = self._verbatim, self._source
+        open_escape = (len(quote) - len(quote.rstrip(b"\\"))) % 2
+        for end in self._ends(quote):
+            for size in range(1, min(verbatim.longest, len(source) - end) + 1):
+                found.update(verbatim.exact.get(source[end : end + size], ()))
+            for size in range(min(verbatim.longest_closing, len(source) - end) + 1):
+                closing = verbatim.closing[open_escape].get(source[end : end + size], ())
+                if closing and end + size in self._bounds and _seen(quote + source[end : end + size]):
+                    found.update(closing)
+        return found
+
+    def _but_for_strangers(self, begun: bytes) -> list[int]:
+        """Every token but those that reach over the quote's mark with something that is not the turn's."""
+        spelled = self._verbatim.spelled
+        strangers = {
+            token
+            for token in self._verbatim.entering[begun]
+            if not self._may_begin(spelled[token][len(MARK) - len(begun) :])
+        }
+        return [token for token in range(len(spelled)) if token not in strangers]
+
+    def _may_begin(self, quote: bytes) -> bool:
+        close = _CLOSE.search(quote)
+        if close is None:
+            return bool(self._ends(quote))
+        whole = quote[: close.end() - 1]
+        return any(end in self._bounds and _seen(whole) for end in self._ends(whole))
+
+
+def _seen(quote: bytes) -> bool:
+    """Whether there is more in it than blanks."""
+    return bool(json.loads(b'"' + quote + b'"').strip())
+
+
+def _spelled(tokenizer: Any) -> list[bytes]:
+    """The bytes of each token; none for control tokens."""
+    parts = json.loads(tokenizer.backend_tokenizer.to_str())
+    byte_level = "ByteLevel" in json.dumps([parts.get("decoder"), parts.get("pre_tokenizer")])
+    control = {int(token["id"]) for token in parts.get("added_tokens") or [] if token.get("special")}
+    names: list[str | None] = tokenizer.convert_ids_to_tokens(list(range(len(tokenizer))))
+    letters = {letter: byte for byte, letter in _byte_letters().items()}
+    found = []
+    for token, name in enumerate(names):
+        if name is None or token in control:
+            found.append(b"")
+        elif byte_level and all(letter in letters for letter in name):
+            found.append(bytes(letters[letter] for letter in name))
+        elif byte := re.fullmatch(r"<0x([0-9A-F]{2})>", name):
+            found.append(bytes([int(byte[1], 16)]))
+        else:
+            found.append((name if byte_level else name.replace("▁", " ")).encode())
+    return found
+
+
+def _byte_letters() -> dict[int, str]:
+    """The letter that stands for each byte in a byte-level vocabulary (Radford et al. 2019, GPT-2): printable
+    ones for themselves, the others from 256 on."""
+    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = [byte for byte in range(256) if byte not in printable]
+    return {byte: chr(byte) for byte in printable} | {byte: chr(256 + n) for n, byte in enumerate(others)}
