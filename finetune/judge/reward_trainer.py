@@ -122,7 +122,13 @@ def figures_of(model: Any, rows: Sequence[dict[str, Any]], pad: int) -> dict[str
 
 
 def scores(model: Any, rows: Sequence[Sequence[int]], pad: int) -> np.ndarray:
-    """The reward of each row of token ids, shape (rows,), without gradients."""
+    """The reward of each row of token ids, shape (rows,), without gradients; of equal ones computed once."""
+    distinct = list(dict.fromkeys(map(tuple, rows)))
+    place_of = {row: place for place, row in enumerate(distinct)}
+    return _scores(model, distinct, pad)[[place_of[tuple(row)] for row in rows]]
+
+
+def _scores(model: Any, rows: Sequence[Sequence[int]], pad: int) -> np.ndarray:
     training = model.training
     model.eval()
     device = next(iter(model.parameters())).device
