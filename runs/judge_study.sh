@@ -52,3 +52,48 @@ for split in test test_unseen; do
                 --precision bf16 "${threads[@]}" --judge "$work/sft" --against "${own[@]}" --out "$work/$split.$seed.json"
     done
 done
+
+# Over seeds: mean, and from least to most. Differences from the judge before alignment are in the reports.
+"$python" - "$work" <<'PY'
+import json, pathlib, sys
+work = pathlib.Path(sys.argv[1])
+FIGURES = ("f1", "precision", "recall", "false_accusations_per_100_turns", "token_average_precision", "brier",
+           "calibration_error", "token_calibration_error", "quote_overlap")  # fmt: skip
+
+
+def over_seeds(values):
+    known = [value for value in values if value is not None]
+    return f"{sum(known) / len(known):.3f} ({min(known):.3f} to {max(known):.3f})" if known else ""
+
+
+for split in ("test", "test_unseen"):
+    of_judge = {}
+    for report in sorted(work.glob(f"{split}.[0-9]*.json")):
+        for name, own in json.loads(report.read_text())["judges"].items():
+            of_judge.setdefault(pathlib.Path(name).name.split(".")[0], []).append(own)
+    print(f"\n| {split} | seeds | {' | '.join(FIGURES)} |\n|{'---|' * (2 + len(FIGURES))}")
+    for name, own in sorted(of_judge.items()):
+        print(f"| {name} | {len(own)} | {' | '.join(over_seeds([one[f] for one in own]) for f in FIGURES)} |")
+print("\n| stage | seed | reward: first, last tenth | KL in nats of an answer, last tenth | accused: first, last |\n|---|---|---|---|---|")
+for log in sorted([*work.glob("ppo.*/metrics.jsonl"), *work.glob("grpo-*/metrics.jsonl")]):
+    steps = [row for row in map(json.loads, log.open()) if "reward" in row]
+    tenth = max(1, len(steps) // 10)
+
+    def mean(rows, get):
+        found = [get(row) for row in rows]
+        return f"{sum(found) / len(found):.3f}" if None not in found else ""
+
+    def reward(row):
+        return row["reward"]["total"] if isinstance(row["reward"], dict) else row["reward"]
+
+    def kl(row):
+        return row["kl"]["answer"] if isinstance(row["kl"], dict) else row["kl"] * row["completions/mean_length"]
+
+    def accused(row):
+        return row.get("accused")
+
+    ends = ", ".join(mean(part, reward) for part in (steps[:tenth], steps[-tenth:]))
+    blamed = ", ".join(mean(part, accused) for part in (steps[:tenth], steps[-tenth:]))
+    name, _, seed = log.parent.name.partition(".")
+    print(f"| {name} | {seed} | {ends} | {mean(steps[-tenth:], kl)} | {blamed} |")
+PY

@@ -19,15 +19,15 @@ base=${BASE:-finetune/small_decoder}
 quantise=${QUANTISE:-none}    # nf4: the frozen base in 4 bits
 seed=${SEED:-1}
 ratio=${RATIO:-5}             # so many misses are as bad as one false accusation
-dialogues=${DIALOGUES:-600}   # of a simulated store
+dialogues=${DIALOGUES:-1500}  # of a simulated store
 threads=${THREADS:-2}         # 1 where others use the machine: two that wait for each other are far slower
 dialint() { "$python" -m app.cli "$@"; }
 mkdir -p "$work"
 
 # How much of everything: for the small decoder what a laptop has done over a coffee, for others what a GPU has.
 if [ "$base" = finetune/small_decoder ]; then
-    sft=(--steps "${SFT_STEPS:-150}" --learning-rate 1e-3 --prompt-tokens 512 --eval-steps 50)
-    reward=(--steps "${REWARD_STEPS:-80}" --learning-rate 5e-4 --prompt-tokens 512 --eval-steps 40)
+    sft=(--adapter none --steps "${SFT_STEPS:-400}" --learning-rate 1e-3 --prompt-tokens 320 --eval-steps 100)
+    reward=(--steps "${REWARD_STEPS:-80}" --learning-rate 5e-4 --prompt-tokens 320 --eval-steps 40)
     align=(--steps "${ALIGN_STEPS:-25}" --learning-rate 1e-4 --questions 4 --answers 4 --answer-tokens 64)
     shared=(--rank 32)
 else
