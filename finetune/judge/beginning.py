@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,6 +12,8 @@ from finetune.training import bases, lineage
 
 if TYPE_CHECKING:
     from detector.engines.judge_prompt import JudgePrompt
+    from eval.questions import Asked
+    from finetune.judge.pairs import Pair
 
 Kind = Literal["CAUSAL_LM", "SEQ_CLS"]
 
@@ -26,6 +29,33 @@ class Begun:
     data: dict[str, str]
     job: str
     kind: Kind
+
+    def asked(self, split: str) -> list[Asked]:
+        """The questions of a split.
+
+        Raises:
+            ConfigError: E_EXAMPLE, it holds none.
+        """
+        from eval.questions import read_asked
+
+        return self._some(read_asked, "question", split)
+
+    def pairs(self, split: str) -> list[Pair]:
+        """Its pairs of answers.
+
+        Raises:
+            ConfigError: E_EXAMPLE, it holds none.
+        """
+        from finetune.judge.pairs import read_pairs
+
+        return self._some(read_pairs, "pair", split)
+
+    def _some(self, read: Callable[..., list[Any]], what: str, split: str) -> list[Any]:
+        config = self.config
+        found = read(config.dataset, split, config.asking, config.running.seed)
+        if not found:
+            raise ConfigError("E_EXAMPLE", f"{config.dataset}: holds no {what} in {split}")
+        return found
 
     def model(self) -> Any:
         """The model, ready to learn; new weights of it follow from the seed."""
@@ -84,14 +114,3 @@ def refuse_begun(config: Any) -> None:
     config.running.refuse()
     if not config.asking.random_questions >= 0:
         raise ConfigError("E_OPTION", "--random-questions must not be negative")
-
-
-def some(found: list[Any], what: str, config: Any) -> list[Any]:
-    """`found`, if it is not empty.
-
-    Raises:
-        ConfigError: E_EXAMPLE.
-    """
-    if not found:
-        raise ConfigError("E_EXAMPLE", f"{config.dataset}: holds no {what}")
-    return found

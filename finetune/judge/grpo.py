@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from cyclopts import Parameter
 
 from detector.errors import ConfigError
-from eval.questions import Asked, Asking, read_asked
-from finetune.judge.beginning import begin, refuse_begun, some
+from eval.questions import Asked, Asking
+from finetune.judge.beginning import begin, refuse_begun
 from finetune.judge.rewards import Weights
 from finetune.training.options import Adapters, Running
 
@@ -86,9 +86,7 @@ def run(config: GrpoConfig) -> dict[str, Any]:
 
     _refuse(config)
     begun = begin(config, reward=config.reward)
-    asked = some(
-        read_asked(config.dataset, "train", config.asking, config.running.seed), "question in train", config
-    )
+    asked = begun.asked("train")
     trainer = _trainer(config, begun.model(), begun.prompt, asked, rewarder_of(config, asked))
     trained = carry_on(trainer, config.out, begun.job, config.running)
     trainer.hand_back()

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any
 from cyclopts import Parameter
 
 from detector.errors import ConfigError
-from eval.questions import Asking, read_asked
-from finetune.judge.beginning import begin, refuse_begun, some
+from eval.questions import Asking
+from finetune.judge.beginning import begin, refuse_begun
 from finetune.judge.rewards import Weights
 from finetune.training.cost import Cost, cost_of
 from finetune.training.estimate import MEASURED, Work, memory, sizes_of, told
@@ -143,9 +143,7 @@ def run(config: PpoConfig) -> dict[str, Any]:
 
     _refuse(config)
     begun = begin(config, reward=config.reward)
-    asked = some(
-        read_asked(config.dataset, "train", config.asking, config.running.seed), "question in train", config
-    )
+    asked = begun.asked("train")
     prompt, device, rewarder = begun.prompt, device_of(config.running), rewarder_of(config, asked)
     team, model = join(device), begun.model()
 

@@ -19,7 +19,7 @@ from cyclopts import Parameter
 
 from detector.errors import ConfigError
 from eval.questions import Asking
-from finetune.judge.beginning import begin, refuse_begun, some
+from finetune.judge.beginning import begin, refuse_begun
 from finetune.training.options import Adapters, Running
 
 if TYPE_CHECKING:
@@ -65,14 +65,11 @@ def run(config: PreferConfig) -> dict[str, Any]:
         OutputRefused: `out` holds a finished judge, or a checkpoint of another job.
         ConfigError: an option out of its range, a judge that does not load, no pairs.
     """
-    from finetune.judge.pairs import read_pairs
     from finetune.training.trainers import carry_on
 
     _refuse(config)
     begun = begin(config)
-    pairs = some(
-        read_pairs(config.dataset, "train", config.asking, config.running.seed), "pair in train", config
-    )
+    pairs = begun.pairs("train")
     trainer = _trainer(config, begun.model(), begun.prompt, pairs)
     trained = carry_on(trainer, config.out, begun.job, config.running)
     return begun.save("judge", trained.model, trained.figures, trained.weights)

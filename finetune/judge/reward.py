@@ -19,7 +19,7 @@ from cyclopts import Parameter
 from detector.errors import ConfigError
 from detector.judge import Detail
 from eval.questions import Asking
-from finetune.judge.beginning import begin, refuse_begun, some
+from finetune.judge.beginning import begin, refuse_begun
 from finetune.training.options import Adapters, Learning, Running
 
 
@@ -65,19 +65,13 @@ def run(config: RewardConfig) -> dict[str, Any]:
     from transformers import EarlyStoppingCallback
     from trl import RewardConfig as Arguments
 
-    from finetune.judge.pairs import read_pairs
     from finetune.judge.reward_trainer import PairTrainer, figures_of, rows_of
     from finetune.training.arguments import learning_arguments, trainer_arguments
     from finetune.training.trainers import carry_on
 
     _refuse(config)
     begun = begin(config, "SEQ_CLS")
-    learn, check = (
-        some(
-            read_pairs(config.dataset, split, config.asking, config.running.seed), f"pair in {split}", config
-        )
-        for split in ("train", "dev")
-    )
+    learn, check = begun.pairs("train"), begun.pairs("dev")
     model, prompt = begun.model(), begun.prompt
     model.config.pad_token_id = prompt.tokenizer.pad_token_id
     arguments = trainer_arguments(

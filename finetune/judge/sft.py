@@ -22,8 +22,8 @@ from cyclopts import Parameter
 
 from detector.errors import ConfigError
 from detector.judge import Detail
-from eval.questions import Asked, Asking, read_asked
-from finetune.judge.beginning import begin, refuse_begun, some
+from eval.questions import Asked, Asking
+from finetune.judge.beginning import begin, refuse_begun
 from finetune.training.options import Adapters, Learning, Running, refuse_without
 
 if TYPE_CHECKING:
@@ -82,14 +82,7 @@ def run(config: SftJudgeConfig) -> dict[str, Any]:
 
     _refuse(config)
     begun = begin(config)
-    learn, check = (
-        some(
-            read_asked(config.dataset, split, config.asking, config.running.seed),
-            f"question in {split}",
-            config,
-        )
-        for split in ("train", "dev")
-    )
+    learn, check = begun.asked("train"), begun.asked("dev")
     teach = _train if config.private_epsilon is None else learn_privately
     trained = teach(config, begun.model(), begun.prompt, learn, check[: config.dev_questions], begun.job)
     return begun.save("judge", trained.model, trained.figures, trained.weights)
