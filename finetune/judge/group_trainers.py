@@ -16,8 +16,8 @@ from detector.engines.verbatim import Quoting, Verbatim
 from finetune.policy.sampling import sample
 from finetune.policy.token_scores import inner, pack_if_faithful, score_tokens
 
-LEVEL = 1e-3
-"""Advantages of a group whose rewards differ are spread by about 1, those of equal rewards by rounding."""
+LEVEL = 1e-5
+"""Advantages of a step are spread by about 1; those of a group of equal rewards by rounding alone."""
 
 
 class OwnAnswers:
@@ -106,7 +106,7 @@ class OwnAnswers:
 
 class Grpo(OwnAnswers, GRPOTrainer):  # type: ignore[misc]
     """Learns from groups whose answers earn differently; the others are taken out of a step's loss, its
-    divergence and its denominator (trl counts them, as ``frac_reward_zero_std``, and keeps them in)."""
+    divergence and its denominator, and counted as ``idle_groups``."""
 
     def _generate_single_turn(self, prompt_ids: Any, *more: Any, **named: Any) -> tuple[Any, Any]:
         if self.own:
@@ -116,7 +116,10 @@ class Grpo(OwnAnswers, GRPOTrainer):  # type: ignore[misc]
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         output: dict[str, Any] = super()._generate_and_score_completions(inputs)
-        mask = varied(output["advantages"], self.num_generations)[:, None] * output["completion_mask"]
+        learnt = varied(output["advantages"], self.num_generations)
+        everywhere = self.accelerator.gather(learnt.float())
+        self._metrics["train"]["idle_groups"].append(1 - float(everywhere.mean()))
+        mask = learnt[:, None] * output["completion_mask"]
         counted = self.accelerator.gather(mask.sum()).sum()
         return {**output, "completion_mask": mask, "num_items_in_batch": counted}
 

@@ -5,9 +5,10 @@
 Reads the ``train`` split of a data set's folder, a judge of `dialint train sft judge` and, if named, a
 reward model and a scanner's release. Several answers to each question are drawn from the judge; those that
 earn more than the others of their group (`finetune.judge.rewards`) become more probable, held near the judge
-that it was by their divergence. Groups whose answers all earn the same teach
-nothing: they are left out and counted. Writes a model folder as the judge's own. trl's trainers do the work:
-GRPO (Shao et al. 2024, DeepSeekMath) or RLOO (Ahmadian et al. 2024).
+that it was by their divergence. Groups whose answers all earn the same teach nothing: they are left out and
+counted. Rewards are divided by the spread of the whole step: by that of its own group, a costly mistake would
+weigh no more than a cheap one. Writes a model folder as the judge's own. trl's trainers do the work: GRPO
+(Shao et al. 2024, DeepSeekMath) or RLOO (Ahmadian et al. 2024).
 """
 
 from __future__ import annotations
@@ -132,6 +133,8 @@ def _trainer(
         "rloo": (RLOOConfig, Rloo),
     }
     options, kind = kinds[config.method]
+    if config.method == "grpo":  # divided by its own group's spread, a reward would say nothing of the ratio
+        arguments["scale_rewards"] = "batch"
     rows = [
         {"prompt": prompt.messages(item.question, item.code), "place": place, "turn": item.text}
         for place, item in enumerate(asked)

@@ -127,7 +127,7 @@ def test_groups_that_earn_the_same_are_left_out(
     assert learnt.tolist() == (seen[0]["advantages"].abs() > 1e-3).tolist()
     assert int(learnt.sum()) == 4
     assert seen[0]["num_items_in_batch"] == seen[0]["completion_mask"].sum()
-    assert entries(tmp_path)[0]["frac_reward_zero_std"] == 0.5
+    assert entries(tmp_path)[0]["idle_groups"] == 0.5
 
 
 def test_a_step_without_any_difference_changes_nothing(
@@ -170,7 +170,7 @@ def test_rewards_name_their_terms_and_the_reference_stays(tiny: Path, dataset: P
     entry = entries(tmp_path)[0]
     assert entry["terms/decision"] == pytest.approx(-1.0)  # random weights write nothing that can be read
     assert entry["readable"] == 0.0
-    assert entry["frac_reward_zero_std"] == 1.0  # such groups teach nothing, and are counted
+    assert entry["idle_groups"] == 1.0  # such groups teach nothing, and are counted
     assert manifest["config"]["ratio"] == 20.0
     assert manifest["base"]["sha256"] == bases.weights_sha256(tiny)
     stored = load_file(tmp_path / adapter_files.ADAPTER)
