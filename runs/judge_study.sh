@@ -27,15 +27,15 @@ data=(--dataset "$work/crowd" --random-questions 0.5 --rewrites=false)
 [ -e "$work/reward/MANIFEST.json" ] ||
     dialint train reward "${data[@]}" --model "$work/sft" --out "$work/reward" --adapter lora --rank 32 \
         --steps 400 --pairs 12 --learning-rate 5e-4 --prompt-tokens 320 --eval-steps 100 "${threads[@]}"
-align=(--precision bf16 "${threads[@]}" --model "$work/sft" --rank 32 --steps "${STEPS:-100}" --questions 12 --answers 4 --answer-tokens 64)
+align=(--precision bf16 "${threads[@]}" --model "$work/sft" --rank 32 --steps "${STEPS:-100}" --answer-tokens 64)
 for seed in $seeds; do
     [ -e "$work/ppo.$seed/MANIFEST.json" ] ||
         dialint train ppo "${data[@]}" "${align[@]}" --reward "$work/reward" --seed "$seed" \
-            --learning-rate 2e-4 --out "$work/ppo.$seed"
+            --questions 6 --answers 6 --learning-rate 2e-4 --out "$work/ppo.$seed"
     for ratio in 1 5 20; do
         [ -e "$work/grpo-$ratio.$seed/MANIFEST.json" ] ||
             dialint train grpo "${data[@]}" "${align[@]}" --ratio "$ratio" --seed "$seed" \
-                --learning-rate 2e-4 --out "$work/grpo-$ratio.$seed"
+                --questions 12 --answers 4 --learning-rate 2e-4 --out "$work/grpo-$ratio.$seed"
     done
     # About as long as GRPO: two steps of 24 questions for one of 12 questions with 4 answers each.
     [ -e "$work/more.$seed/MANIFEST.json" ] ||
