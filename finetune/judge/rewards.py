@@ -40,8 +40,8 @@ class Weights:
     """How many missed errors are as bad as one false accusation."""
     belief_weight: float = 1.0
     """Of the stated probability."""
-    decision_weight: float = 1.0
-    """Of the verdict."""
+    decision_weight: float = 4.0
+    """Of the verdict; little more than the belief's, and the ratio would move next to nothing."""
     quote_share: float = 0.3
     """Part of a hit's worth that a quote beside the evidence loses."""
     severity_share: float = 0.1
