@@ -27,20 +27,21 @@ data=(--dataset "$work/crowd" --random-questions 0.5 --rewrites=false)
 [ -e "$work/reward/MANIFEST.json" ] ||
     dialint train reward "${data[@]}" --model "$work/sft" --out "$work/reward" --adapter lora --rank 32 \
         --steps 400 --pairs 12 --learning-rate 5e-4 --prompt-tokens 320 --eval-steps 100 "${threads[@]}"
-align=(--precision bf16 "${threads[@]}" --model "$work/sft" --rank 32 --steps "${STEPS:-100}" --answer-tokens 64)
+steps=${STEPS:-150}
+align=(--precision bf16 "${threads[@]}" --model "$work/sft" --rank 32 --answer-tokens 64)
 for seed in $seeds; do
     [ -e "$work/ppo.$seed/MANIFEST.json" ] ||
         dialint train ppo "${data[@]}" "${align[@]}" --reward "$work/reward" --seed "$seed" \
-            --questions 6 --answers 6 --learning-rate 2e-4 --out "$work/ppo.$seed"
+            --steps "$((2 * steps / 3))" --questions 6 --answers 6 --learning-rate 2e-4 --out "$work/ppo.$seed"
     for ratio in 1 5 20; do
         [ -e "$work/grpo-$ratio.$seed/MANIFEST.json" ] ||
             dialint train grpo "${data[@]}" "${align[@]}" --ratio "$ratio" --seed "$seed" \
-                --questions 12 --answers 4 --learning-rate 2e-4 --out "$work/grpo-$ratio.$seed"
+                --steps "$steps" --questions 12 --answers 4 --learning-rate 3e-4 --out "$work/grpo-$ratio.$seed"
     done
-    # About as long as GRPO: two steps of 24 questions for one of 12 questions with 4 answers each.
+    # About as long as GRPO and PPO: two steps of 24 questions for one of 12 questions with 4 answers each.
     [ -e "$work/more.$seed/MANIFEST.json" ] ||
         dialint train sft judge "${data[@]}" --model "$work/sft" --out "$work/more.$seed" --rank 32 \
-            --steps "$((2 * ${STEPS:-100}))" --questions 24 --learning-rate 2e-4 --prompt-tokens 320 \
+            --steps "$((2 * steps))" --questions 24 --learning-rate 2e-4 --prompt-tokens 320 \
             --eval-steps 100 --patience 100 --seed "$seed" --precision bf16 "${threads[@]}"
 done
 for split in test test_unseen; do

@@ -168,7 +168,9 @@ def test_killed_between_rollout_and_update(tiny: Path, dataset: Path, tmp_path: 
 def test_rewards_name_their_terms_and_the_reference_stays(tiny: Path, dataset: Path, tmp_path: Path) -> None:
     manifest = run(config(tiny, dataset, tmp_path, steps=2, weights=Weights(ratio=20.0)))
     entry = entries(tmp_path)[0]
-    assert entry["terms/decision"] == pytest.approx(-Weights().decision_weight)  # random weights write nothing that can be read
+    assert entry["terms/decision"] == pytest.approx(
+        -Weights().decision_weight
+    )  # random weights write nothing that can be read
     assert entry["readable"] == 0.0
     assert entry["idle_groups"] == 1.0  # such groups teach nothing, and are counted
     assert manifest["config"]["ratio"] == 20.0
