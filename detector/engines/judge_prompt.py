@@ -57,6 +57,7 @@ class JudgePrompt:
             tokenizer.chat_template = PLAIN_TEMPLATE
         if tokenizer.eos_token is None:
             raise ConfigError("E_BASE", f"{folder}: its tokenizer has no token that ends an answer")
+        tokenizer.clean_up_tokenization_spaces = False  # it would change quotes
         if tokenizer.pad_token is None:
             tokenizer.pad_token = tokenizer.eos_token
         return cls(tokenizer, control, detail, max_tokens)

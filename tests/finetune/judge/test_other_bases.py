@@ -163,3 +163,19 @@ def test_an_answer_ends_where_the_base_ends_its_own(base: Path) -> None:
     model.generation_config.eos_token_id = [prompt.tokenizer.eos_token_id, told[3]]
     [cut] = judge._written([ids], [], 12, [judge._verbatim.of("")])
     assert cut == told[: told.index(told[3])]
+
+
+def test_random_weights_invent_no_quote(base: Path) -> None:
+    """Whatever the base's tokenizer: what it writes between the quotation marks is the turn's."""
+    prompt = JudgePrompt.of(base)
+    model = bases.load(bases.source_of(str(base)), Adapters(adapter="none"), trainable=False)
+    judge = LocalJudge(model, prompt)
+    begun = prompt.answer_ids('{"verdict":"error","probability":0.9,"quote":"', ended=False)
+    turns = [HARMLESS, 'He said "no" \\ to\nme.', "Größe: 日本"]
+    prompts = [prompt.ids(asking(turn), T1) for turn in turns]
+    quotes = [judge._verbatim.of(turn) for turn in turns]
+    for turn, ids in zip(turns, judge._written(prompts, begun, 60, quotes), strict=True):
+        written = prompt.tokenizer.decode([*begun, *ids])
+        quote, _ = json.JSONDecoder().raw_decode(written.partition('"quote":')[2])
+        assert quote.strip()
+        assert quote in turn
