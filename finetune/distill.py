@@ -31,7 +31,7 @@ from finetune.training.options import Running
 if TYPE_CHECKING:
     from finetune.scan import ScanConfig
     from finetune.smaller.loop import Distillation
-    from finetune.smaller.scanners import Trained
+    from finetune.smaller.scanners import TrainedScanner
     from finetune.smaller.teachers import Teacher
 
 
@@ -133,7 +133,7 @@ def _refuse(config: DistillConfig) -> None:
         raise ConfigError("E_OPTION", f"--teacher {config.teacher}: there is no such file or folder")
 
 
-def _people(config: DistillConfig) -> tuple[Teacher, Trained]:
+def _people(config: DistillConfig) -> tuple[Teacher, TrainedScanner]:
     """Teacher and student, the student on its device."""
     from detector.engines.local import device_of
     from finetune.smaller.scanners import read_scanner
@@ -160,7 +160,7 @@ def _people(config: DistillConfig) -> tuple[Teacher, Trained]:
     return teacher, replace(student, model=model)
 
 
-def _run(config: DistillConfig, teacher: Teacher, student: Trained) -> Distillation:
+def _run(config: DistillConfig, teacher: Teacher, student: TrainedScanner) -> Distillation:
     """Everything that a step needs."""
     import torch
 

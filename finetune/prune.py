@@ -29,7 +29,7 @@ from finetune.training.lineage import LIBRARIES, commit
 if TYPE_CHECKING:
     from finetune.examples import Target
     from finetune.smaller.pruning import Measure
-    from finetune.smaller.scanners import Trained
+    from finetune.smaller.scanners import TrainedScanner
 
 
 @Parameter(name="*")
@@ -101,7 +101,7 @@ def _refuse(config: PruneConfig) -> None:
         raise ConfigError("E_OPTION", "--sample, --threads and --row-tokens must be at least 1")
 
 
-def _counted(config: PruneConfig, scanner: Trained) -> int:
+def _counted(config: PruneConfig, scanner: TrainedScanner) -> int:
     """Heads to take out.
 
     Raises:
@@ -114,7 +114,7 @@ def _counted(config: PruneConfig, scanner: Trained) -> int:
     return round(config.heads * sum(heads_of(scanner.shape))) if config.heads else 0
 
 
-def _check(config: PruneConfig, scanner: Trained) -> list[Target]:
+def _check(config: PruneConfig, scanner: TrainedScanner) -> list[Target]:
     """The windows of dev, shuffled; the first of them are the sample."""
     from detector.render import Renderer
     from eval.truth import read_examples
@@ -140,7 +140,7 @@ def _measure(config: PruneConfig, windows: Sequence[Target]) -> Measure:
     return Measure(windows, precision, config.row_tokens, device)
 
 
-def _figures(config: PruneConfig, scanner: Trained, rest: Sequence[Target]) -> dict[str, Any]:
+def _figures(config: PruneConfig, scanner: TrainedScanner, rest: Sequence[Target]) -> dict[str, Any]:
     """Size, loss and average precision on the windows that chose nothing: on the sample itself the loss even
     falls when a few windows choose many heads."""
     from finetune.looks import look

@@ -26,7 +26,7 @@ from finetune.smaller.teachers import AnswersTeacher, Teacher
 
 if TYPE_CHECKING:
     from finetune.distill import DistillConfig
-    from finetune.smaller.scanners import Trained
+    from finetune.smaller.scanners import TrainedScanner
 
 HELDOUT = 100
 """Dialogues, at most, that are measured on and not learnt; a twentieth of fewer."""
@@ -46,7 +46,7 @@ class Lesson:
     logs: str
 
 
-def lesson_of(config: DistillConfig, teacher: Teacher, student: Trained, renderer: Renderer) -> Lesson:
+def lesson_of(config: DistillConfig, teacher: Teacher, student: TrainedScanner, renderer: Renderer) -> Lesson:
     """Read what `config` names.
 
     Raises:
@@ -99,7 +99,7 @@ def _size(renderer: Renderer, dialogue: Dialogue, row_tokens: int) -> int:
     return size if size <= LONGEST * row_tokens else 0
 
 
-def _labelled(config: DistillConfig, student: Trained, renderer: Renderer) -> list[Target]:
+def _labelled(config: DistillConfig, student: TrainedScanner, renderer: Renderer) -> list[Target]:
     if config.examples is None or not config.label_weight:
         return []
     read = read_examples(config.examples / "train.jsonl")

@@ -23,7 +23,7 @@ from finetune.metrics_log import MetricsLog
 from finetune.progress import Progress
 from finetune.smaller.alignment import soft_targets
 from finetune.smaller.lessons import Lesson
-from finetune.smaller.scanners import Trained
+from finetune.smaller.scanners import TrainedScanner
 from finetune.smaller.soft_loss import mean_loss, soft_loss
 from finetune.smaller.states import resume, save
 from finetune.smaller.teachers import Teacher
@@ -45,7 +45,7 @@ class Distillation:
     """A student on its way."""
 
     config: DistillConfig
-    student: Trained
+    student: TrainedScanner
     teacher: Teacher
     renderer: Renderer
     precision: str

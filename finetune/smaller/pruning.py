@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 
 from finetune.examples import Target
 from finetune.smaller.cuts import drop_heads, heads_of, keep_layers
-from finetune.smaller.scanners import Trained, with_backbone
+from finetune.smaller.scanners import TrainedScanner, with_backbone
 from finetune.smaller.soft_loss import mean_loss
 
 ROUNDS = 4
 """Times that all heads are measured again: a share of those to go leaves in each, for a model of 72 heads
 would have to be measured a thousand times to let a quarter go one by one."""
 
-Loss = Callable[[Trained], float]
+Loss = Callable[[TrainedScanner], float]
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,13 @@ class Measure:
     row_tokens: int
     device: str
 
-    def __call__(self, scanner: Trained) -> float:
+    def __call__(self, scanner: TrainedScanner) -> float:
         return mean_loss(scanner.model.to(self.device), self.sample, self.precision, self.row_tokens)
 
 
-def without_layers(scanner: Trained, n_gone: int, loss: Loss, told: Callable[[str], None]) -> Trained:
+def without_layers(
+    scanner: TrainedScanner, n_gone: int, loss: Loss, told: Callable[[str], None]
+) -> TrainedScanner:
     """The scanner without `n_gone` of its layers."""
     for _ in range(n_gone):
         places = range(scanner.shape["num_hidden_layers"])
@@ -45,13 +47,15 @@ def without_layers(scanner: Trained, n_gone: int, loss: Loss, told: Callable[[st
     return scanner
 
 
-def _layers(scanner: Trained, gone: int) -> Trained:
+def _layers(scanner: TrainedScanner, gone: int) -> TrainedScanner:
     kept = [place for place in range(scanner.shape["num_hidden_layers"]) if place != gone]
     shape, weights = keep_layers(scanner.shape, scanner.backbone(), kept)
     return replace(scanner, shape=shape, model=with_backbone(scanner.model, shape, weights))
 
 
-def without_heads(scanner: Trained, n_gone: int, loss: Loss, told: Callable[[str], None]) -> Trained:
+def without_heads(
+    scanner: TrainedScanner, n_gone: int, loss: Loss, told: Callable[[str], None]
+) -> TrainedScanner:
     """The scanner without `n_gone` of its heads; every layer keeps one.
 
     Raises:
@@ -79,6 +83,6 @@ def without_heads(scanner: Trained, n_gone: int, loss: Loss, told: Callable[[str
     return scanner
 
 
-def _heads(scanner: Trained, gone: set[tuple[int, int]]) -> Trained:
+def _heads(scanner: TrainedScanner, gone: set[tuple[int, int]]) -> TrainedScanner:
     shape, weights = drop_heads(scanner.shape, scanner.backbone(), gone)
     return replace(scanner, shape=shape, model=with_backbone(scanner.model, shape, weights))

@@ -29,7 +29,7 @@ BACKBONE = "backbone."
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainedScanner:
     """A scanner. `shape` is its backbone's ``config.json``, `tokenizer` the text of ``tokenizer.json``,
     `examples` the id of the examples that taught it, if any did; `sha256` changes with any weight."""
 
@@ -58,7 +58,7 @@ class Trained:
         return dict(self.model.backbone.state_dict())
 
 
-def read_scanner(folder: Path) -> Trained:
+def read_scanner(folder: Path) -> TrainedScanner:
     """The scanner of a release, or of a folder that a training left.
 
     Raises:
@@ -77,20 +77,20 @@ def is_scanner(folder: Path) -> bool:
     return isinstance(told, dict) and told.get("kind") == "scanner"
 
 
-def _of_release(folder: Path) -> Trained:
+def _of_release(folder: Path) -> TrainedScanner:
     from detector.engines import local
 
     release = Release(folder)
     info = release.info
     model = local.load(release, "fp32", 1, "cpu").model
     examples = info.training.get("examples")
-    return Trained(
+    return TrainedScanner(
         model, info.head_codes, info.dialogue_codes, info.render, release.config, release.tokenizer_json(),
         info.base.sha256, str(examples) if examples else None, release.fingerprint,
     )  # fmt: skip
 
 
-def _of_training(folder: Path) -> Trained:
+def _of_training(folder: Path) -> TrainedScanner:
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
@@ -105,7 +105,7 @@ def _of_training(folder: Path) -> Trained:
         model = built(shape, weights, len(codes), history=render.history)
     except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
         raise ConfigError("E_SCANNER", f"{folder}: no scanner that loads ({type(error).__name__})") from None
-    return Trained(
+    return TrainedScanner(
         model, codes, dialogue_codes_of(codes), render, shape, tokenizer, told["base_sha256"],
         told["examples"], sha256_file(folder / WEIGHTS),
     )  # fmt: skip
@@ -147,7 +147,7 @@ def with_backbone(scanner: ScanModel, shape: Shape, backbone: Weights) -> ScanMo
     return built(shape, weights, n_codes, history=scanner.history is not None)
 
 
-def write_scanner(folder: Path, scanner: Trained, config: Any, told: Mapping[str, Any]) -> None:
+def write_scanner(folder: Path, scanner: TrainedScanner, config: Any, told: Mapping[str, Any]) -> None:
     """A folder like that of the scan's training, its manifest last, with whatever else is `told` of it."""
     from safetensors.torch import save_file
 

@@ -14,7 +14,7 @@ from finetune.backbone import written
 from finetune.smaller.cuts import Shape, Weights, keep_layers, spread
 from finetune.smaller.scanners import (
     BACKBONE,
-    Trained,
+    TrainedScanner,
     dialogue_codes_of,
     is_scanner,
     read_scanner,
@@ -32,11 +32,11 @@ RARE = -4.0
 
 def student_of(
     base: Path | None,
-    teacher: Trained | None,
+    teacher: TrainedScanner | None,
     codes: tuple[str, ...],
     context_tokens: int,
     layers: int | None,
-) -> Trained:
+) -> TrainedScanner:
     """The scanner that will learn `codes`, with `layers` of its layers where that is said. `teacher` is the
     scanner that it is cut from where no base is named.
 
@@ -56,14 +56,14 @@ def student_of(
     return student if layers is None else with_layers(student, layers)
 
 
-def with_layers(scanner: Trained, n_layers: int) -> Trained:
+def with_layers(scanner: TrainedScanner, n_layers: int) -> TrainedScanner:
     """The scanner with so many of its layers."""
     kept = spread(scanner.shape["num_hidden_layers"], n_layers)
     shape, weights = keep_layers(scanner.shape, scanner.backbone(), kept)
     return replace(scanner, shape=shape, model=with_backbone(scanner.model, shape, weights))
 
 
-def anew(scanner: Trained, seed: int) -> Trained:
+def anew(scanner: TrainedScanner, seed: int) -> TrainedScanner:
     """The same scanner with random weights."""
     import torch
 
@@ -75,7 +75,7 @@ def anew(scanner: Trained, seed: int) -> Trained:
     return replace(scanner, model=model)
 
 
-def _of_backbone(base: Path, codes: tuple[str, ...], context_tokens: int) -> Trained:
+def _of_backbone(base: Path, codes: tuple[str, ...], context_tokens: int) -> TrainedScanner:
     """New heads on a Hugging Face backbone."""
     import torch
 
@@ -95,7 +95,9 @@ def _of_backbone(base: Path, codes: tuple[str, ...], context_tokens: int) -> Tra
     model.backbone.load_state_dict({name: named[name] for name in wanted})
     _as_rare(model)
     sha256 = sha256_file(base / WEIGHTS)
-    return Trained(model, codes, dialogue_codes_of(codes), render, shape, tokenizer, sha256, None, sha256)
+    return TrainedScanner(
+        model, codes, dialogue_codes_of(codes), render, shape, tokenizer, sha256, None, sha256
+    )
 
 
 def _read(base: Path) -> tuple[Shape, Weights, str]:

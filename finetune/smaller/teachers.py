@@ -20,7 +20,7 @@ from detector.example_files import read_records
 from detector.records import Dialogue, Probability, Record
 from detector.scanner import Scanner, TurnScores
 from detector.taxonomy import load as load_taxonomy
-from finetune.smaller.scanners import Trained
+from finetune.smaller.scanners import TrainedScanner
 
 SUREST = 1e-4
 """A judge's probability counts as at least this far from 0 and 1: nobody is surer."""
@@ -47,7 +47,7 @@ class Teacher(Protocol):
 class ScannerTeacher:
     """A scanner: all turns, codes and evidence tokens."""
 
-    trained: Trained
+    trained: TrainedScanner
     scanner: Scanner
 
     @property

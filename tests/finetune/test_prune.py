@@ -25,7 +25,7 @@ from detector.records import Dialogue, Example, Label, Turn
 from finetune.prune import PruneConfig, prune
 from finetune.smaller.cuts import drop_heads, heads_of, keep_layers
 from finetune.smaller.pruning import without_heads, without_layers
-from finetune.smaller.scanners import Trained, built, read_scanner, write_scanner
+from finetune.smaller.scanners import TrainedScanner, built, read_scanner, write_scanner
 
 FOUR = {**tiny.ENCODER, "num_hidden_layers": 4}
 SHAPES = pytest.mark.parametrize(
@@ -33,7 +33,7 @@ SHAPES = pytest.mark.parametrize(
 )
 
 
-def scanner(shape: dict[str, Any]) -> Trained:
+def scanner(shape: dict[str, Any]) -> TrainedScanner:
     torch.manual_seed(0)
     backbone = backbone_from_config(shape)
     for name, weight in backbone.named_parameters():
@@ -41,7 +41,7 @@ def scanner(shape: dict[str, Any]) -> Trained:
             torch.nn.init.normal_(weight, std=0.2)  # so that every head and layer matters
     model = ScanModel(backbone, 3, evidence=True).requires_grad_(False)
     render, text = tiny.render_config(), tiny.tokenizer_json()
-    return Trained(model, ("L1", "T1", "R1"), ("R1",), render, shape, text, tiny.BASE, None, "x")
+    return TrainedScanner(model, ("L1", "T1", "R1"), ("R1",), render, shape, text, tiny.BASE, None, "x")
 
 
 def states(shape: dict[str, Any], weights: dict[str, torch.Tensor]) -> torch.Tensor:
@@ -72,7 +72,9 @@ def test_a_head_that_adds_nothing_can_go_without_a_trace(shape: dict[str, Any]) 
     refuse_unfaithful(built_of(whole, smaller, left).model, 100)
 
 
-def built_of(whole: Trained, shape: dict[str, Any], backbone: dict[str, torch.Tensor]) -> Trained:
+def built_of(
+    whole: TrainedScanner, shape: dict[str, Any], backbone: dict[str, torch.Tensor]
+) -> TrainedScanner:
     heads = {n: w for n, w in whole.model.state_dict().items() if not n.startswith("backbone.")}
     weights = heads | {f"backbone.{name}": weight for name, weight in backbone.items()}
     return replace(whole, shape=shape, model=built(shape, weights, 3, history=False))
@@ -141,7 +143,7 @@ def test_layers_leave_greedily() -> None:
     }
     asked = []
 
-    def loss(tried: Trained) -> float:
+    def loss(tried: TrainedScanner) -> float:
         n = tried.shape["num_hidden_layers"]
         left = tuple(int(tried.backbone()[f"encoder.layer.{i}.intermediate.dense.bias"][0]) for i in range(n))
         asked.append(left)
@@ -167,14 +169,14 @@ def test_the_least_harmful_heads_leave_and_no_layer_loses_all() -> None:
     assert kept_of(smaller, 1) == [102.0, 103.0]
 
 
-def kept_of(tried: Trained, layer: int) -> list[float]:
+def kept_of(tried: TrainedScanner, layer: int) -> list[float]:
     found: list[float] = (
         tried.backbone()[f"encoder.layer.{layer}.attention.self.value.bias"].view(-1, 8)[:, 0].tolist()
     )
     return found
 
 
-def cost_of(tried: Trained) -> float:
+def cost_of(tried: TrainedScanner) -> float:
     return sum(sum(kept_of(tried, layer)) for layer in range(4))
 
 
