@@ -180,5 +180,7 @@ def pack_if_faithful(model: Any, longest: int) -> bool:
 
 
 def inner(model: Any) -> Any:
-    """The language model inside adapters, or the model itself."""
+    """The language model inside adapters and what joins several processes, or the model itself."""
+    if isinstance(model, torch.nn.parallel.DistributedDataParallel):
+        model = model.module
     return model.get_base_model() if hasattr(model, "peft_config") else model

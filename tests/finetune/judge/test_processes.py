@@ -16,7 +16,7 @@ from sft_driver import STOPS_AT, config
 
 from finetune.judge.sft import run
 
-DRIVER = Path(__file__).parents[1] / "sft_driver.py"
+DRIVERS = Path(__file__).parents[1]
 ROOT = Path(__file__).parents[3]
 
 
@@ -25,11 +25,17 @@ def losses(out: Path) -> list[tuple[int, float]]:
     return [(row["step"], row["loss"]) for row in rows if "loss" in row]
 
 
-def started(rank: int, port: int, *arguments: Path) -> subprocess.Popen[str]:
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+def started(rank: int, port: int, driver: str, *arguments: Path) -> subprocess.Popen[str]:
     """As a launcher starts it."""
     place = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": 2, "LOCAL_WORLD_SIZE": 2, "MASTER_PORT": port}
     return subprocess.Popen(
-        [sys.executable, str(DRIVER), *map(str, arguments)],
+        [sys.executable, str(DRIVERS / driver), *map(str, arguments)],
         env={
             **os.environ, **{name: str(value) for name, value in place.items()},
             "MASTER_ADDR": "127.0.0.1", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT), "DIALINT_MIRRORS": "0",
@@ -44,10 +50,8 @@ def test_two_processes_learn_what_one_does(
     """Half a batch each, the second one terminated in the middle. (Of an epoch, the last batch would differ where
     it is not full: accelerate fills it up from the front, so that no process waits for another.)"""
     monkeypatch.setenv("DIALINT_MIRRORS", "0")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    both = [started(rank, port, tiny, dataset, tmp_path / "two") for rank in (0, 1)]
+    port = free_port()
+    both = [started(rank, port, "sft_driver.py", tiny, dataset, tmp_path / "two") for rank in (0, 1)]
     one = config(tiny, dataset, tmp_path / "one", questions=8)
     run(one)
     told = [process.communicate(timeout=300) for process in both]
@@ -68,3 +72,19 @@ def test_two_processes_learn_what_one_does(
     manifest = json.loads((tmp_path / "two" / "MANIFEST.json").read_text())
     assert manifest["figures"]["processes"] == 2
     assert not list((tmp_path / "two").glob("checkpoint-*"))
+
+
+def test_two_processes_align_one_judge(tiny: Path, dataset: Path, tmp_path: Path) -> None:
+    """Each draws answers to questions of its own; of each step one line tells of both."""
+    port = free_port()
+    both = [started(rank, port, "grpo_driver.py", tiny, dataset, tmp_path / "out") for rank in (0, 1)]
+    told = [process.communicate(timeout=300) for process in both]
+    assert [process.returncode for process in both] == [0, 0], told[0][1][-2000:] + told[1][1][-2000:]
+    rows = [json.loads(line) for line in (tmp_path / "out/metrics.jsonl").read_text().splitlines()]
+    steps = [row for row in rows if "reward" in row]
+    assert [row["step"] for row in steps] == [1, 2, 3]
+    assert all(row["completions/max_length"] <= 12 for row in steps)
+    assert any(row["idle_groups"] < 1 for row in steps)
+    adapter = load_file(tmp_path / "out/adapter_model.safetensors")
+    assert any(weight.any() for name, weight in adapter.items() if "lora_B" in name)
+    assert json.loads((tmp_path / "out/MANIFEST.json").read_text())["figures"]["processes"] == 2

@@ -1,0 +1,31 @@
+"""One process of several that align a judge by groups of answers."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from eval.questions import Asking
+from finetune.judge import grpo
+from finetune.judge.grpo import GrpoConfig, run
+from finetune.training.options import Adapters, Running
+
+
+def main(tiny: str, dataset: str, out: str) -> None:
+    """Two questions with four answers in each process, with a reward that random weights can earn."""
+
+    def rewarded(completion_ids: list[list[int]], **_: object) -> list[float]:
+        return [sum(token % 2 for token in ids) / len(ids) for ids in completion_ids]
+
+    grpo.reward_function = lambda rewarder: rewarded
+    run(
+        GrpoConfig(
+            dataset=Path(dataset), model=tiny, out=Path(out), steps=3, questions=2, answers=4, answer_tokens=12,
+            learning_rate=1e-2, asking=Asking(random_questions=0), adapters=Adapters(rank=4),
+            running=Running(threads=1, precision="fp32", device="cpu"),
+        )
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
