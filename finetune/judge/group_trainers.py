@@ -30,7 +30,7 @@ class OwnAnswers:
     def take_over(self: Any, longest: int) -> None:
         """From now on, for up to `longest` tokens with the answer; not where the model is cut up."""
         cut_up = self.is_fsdp_enabled or self.is_deepspeed_enabled
-        self.own = not (cut_up or self.use_vllm) and self.args.temperature == 1
+        self.own = not (cut_up or self.use_vllm)
         self._verbatim = Verbatim(self.processing_class)
         self._quotes: dict[tuple[int, ...], Quoting] = {}
         self._attention = inner(self.model).config._attn_implementation

@@ -60,10 +60,9 @@ class GrpoConfig:
     """Peak rate."""
     kl: float = 0.04
     """Weight of the divergence from the judge as it was."""
-    temperature: float = 1.0
-    """Temperature of the answers."""
     vllm: bool = False
-    """Draw answers with vLLM in this process; on CUDA, where it is installed."""
+    """Draw answers with vLLM in this process; on CUDA, where it is installed. Nothing holds their quotes to
+    the turn then."""
     weights: Weights = field(default_factory=Weights)
     asking: Asking = field(default_factory=Asking)
     adapters: Adapters = field(default_factory=Adapters)
@@ -101,8 +100,8 @@ def _refuse(config: GrpoConfig) -> None:
         raise ConfigError(
             "E_OPTION", "--steps, --questions, --answer-tokens at least 1, --answers at least 2"
         )
-    if config.learning_rate <= 0 or config.kl < 0 or config.temperature <= 0:
-        raise ConfigError("E_OPTION", "--learning-rate, --kl or --temperature is out of range")
+    if config.learning_rate <= 0 or config.kl < 0:
+        raise ConfigError("E_OPTION", "--learning-rate or --kl is out of range")
 
 
 def _trainer(
@@ -125,7 +124,7 @@ def _trainer(
         learning_rate=config.learning_rate,
         warmup_steps=0,
         beta=config.kl,
-        temperature=config.temperature,
+        temperature=1.0,
         use_vllm=config.vllm,
     )
     kinds: dict[str, tuple[Any, Any]] = {
