@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Is a 4-bit base as good to learn on as an exact one? LoRA on the small decoder in fp32, and on the same base in
 # NF4 (QLoRA), arithmetic in fp32 beside the 4-bit weights: a judge from SIMULATED labelers and a scanner from
-# made errors, the same examples in the same order, compared on dev and test_seen. Peak memory and seconds stand in the "cost"
-# of each MANIFEST.json and training.json.
+# made errors, the same examples in the same order, compared on dev and test_seen. Peak memory and seconds stand
+# in the "cost" of each MANIFEST.json and training.json.
 #
 #   runs/qlora.sh EXAMPLES [WORK_FOLDER]       EXAMPLES: a folder of `dialint data inject`
 #

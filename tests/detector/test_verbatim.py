@@ -113,10 +113,10 @@ def test_a_token_over_the_mark_brings_nothing_in(verbatim: Verbatim, tokenizer: 
     strangers = [
         token for token in verbatim.entering.get(MARK[:-1], ()) if verbatim.spelled[token][1:2] in b',:}"'
     ]
-    if strangers:
-        assert allowed is not None
-        assert not set(strangers) & set(allowed)
-        assert len(allowed) > len(verbatim.spelled) / 2
+    assert strangers
+    assert allowed is not None
+    assert not set(strangers) & set(allowed)
+    assert len(allowed) > len(verbatim.spelled) / 2
 
 
 def test_what_is_no_quote_is_free(tokenizer: Any, verbatim: Verbatim) -> None:
