@@ -47,10 +47,12 @@ def ground_of(config: ScanConfig) -> Ground:
     """
     try:
         shape: dict[str, Any] = json.loads((config.base / "config.json").read_text())
+        given = (config.base / "tokenizer.json").read_text()
     except (OSError, ValueError) as error:
-        raise ConfigError("E_BASE", f"{config.base}: no readable config.json ({error})") from None
+        raise ConfigError(
+            "E_BASE", f"{config.base}: no config or tokenizer that can be read ({error})"
+        ) from None
     shape |= {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
-    given = (config.base / "tokenizer.json").read_text()
     tokenizer, render = written(given, shape.get("bos_token_id"), config.context_tokens, config.history)
     known = tokenizer_of(given).get_vocab()
     ids = tokenizer_of(tokenizer).get_vocab()

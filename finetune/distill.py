@@ -23,6 +23,7 @@ from detector.artifacts import disk_errors, sha256_file, versions
 from detector.errors import ConfigError, OutputRefused
 from detector.ingest.config import ReadConfig
 from finetune.average import TRAINING
+from finetune.training.base_folders import found
 from finetune.training.cost import cost_of
 from finetune.training.estimate import Work, measured, memory, sizes_of, told
 from finetune.training.lineage import LIBRARIES, commit, job_of
@@ -47,7 +48,7 @@ class DistillConfig:
     out: Path
     """Folder for the student."""
     base: Path | None = None
-    """What the student starts from: a backbone's folder, or that of a scanner, pruned ones too."""
+    """What the student starts from: a backbone (a folder or a name on a hub), or a scanner's folder."""
     layers: int | None = None
     """Keep so many layers of the base, evenly spread; without a base, of the teacher itself."""
     from_scratch: bool = False
@@ -148,7 +149,8 @@ def _people(config: DistillConfig) -> tuple[Teacher, TrainedScanner]:
         teacher = ScannerTeacher(cut_from, scanner)
     else:
         teacher = read_answers(config.teacher, sha256_file(config.teacher))
-    student = student_of(config.base, cut_from, teacher.codes, config.context_tokens, config.layers)
+    base = None if config.base is None else found(config.base).folder
+    student = student_of(base, cut_from, teacher.codes, config.context_tokens, config.layers)
     if config.from_scratch:
         student = anew(student, config.running.seed)
     model = student.model.requires_grad_(True).to(device_of(config.running.device))

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,6 +22,7 @@ from cyclopts import Parameter
 from detector.artifacts import disk_errors, fingerprint, sha256_file
 from detector.errors import ConfigError, OutputRefused
 from finetune.corpus import Corpus, Sourced, sample
+from finetune.training.base_folders import found
 
 if TYPE_CHECKING:
     from finetune.decoder.loop import Setting
@@ -63,7 +64,7 @@ class PretrainConfig:
     out: Path
     """Folder for the decoder."""
     base: Path | None = None
-    """Folder of a decoder to train further; none: the small one, from random weights."""
+    """A decoder to train further, a folder or a name on a hub; none: the small one, from random weights."""
     depth: int = 6
     """Layers of the small decoder; width, heads and all else follow from it."""
     vocabulary: int = 8192
@@ -122,6 +123,8 @@ def pretrain(config: PretrainConfig) -> None:
     from finetune.decoder.result import save
 
     _refuse(config)
+    if config.base is not None:
+        config = replace(config, base=found(config.base).folder)
     torch.set_num_threads(config.threads)
     started = time.time()
     corpus = Corpus(config.corpus, config.languages, config.sources, config.raw)

@@ -10,7 +10,7 @@ stopped run goes on from its last checkpoint.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,7 @@ from finetune.backbone import Ground, ground_of, merged, network
 from finetune.examples import examples_id, targets, with_prefixes
 from finetune.metrics_log import MetricsLog
 from finetune.teach import Lesson, Run, learn_step, teach
+from finetune.training.base_folders import found
 from finetune.training.checkpoints import clear
 from finetune.training.cost import Cost, cost_of
 from finetune.training.estimate import Work, measured, memory, sizes_of, told
@@ -53,7 +54,7 @@ class ScanConfig:
     examples: Path
     """Folder of `dialint data inject` or `dialint export dataset`."""
     base: Path
-    """Folder of the base model: config.json, model.safetensors, tokenizer.json."""
+    """Base model: a folder, small_decoder, or a name on a hub."""
     out: Path
     """Folder for the trained scanner."""
     taxonomy: Path | None = None
@@ -111,6 +112,7 @@ def scan(config: ScanConfig) -> None:
     from detector.engines.local import device_of, precision_of
 
     _refuse(config)
+    config = replace(config, base=found(config.base).folder)
     device = device_of(config.running.device)
     torch.set_num_threads(config.running.threads)
     codes, dialogue_codes = _codes(config)
@@ -155,12 +157,7 @@ def _refuse(config: ScanConfig) -> None:
         raise ConfigError("E_OPTION", "--patience must be at least 1")
     if config.from_scratch and config.adapters.adapter == "lora":
         raise ConfigError("E_OPTION", "--from-scratch learns all weights; leave the options of adapters out")
-    wanted = (
-        needed_set(config.examples, "train"),
-        config.examples / "manifest.json",
-        config.base / "tokenizer.json",
-    )
-    for path in wanted:
+    for path in (needed_set(config.examples, "train"), config.examples / "manifest.json"):
         if not path.is_file():
             raise ConfigError("E_OPTION", f"{path}: there is no such file")
 

@@ -38,16 +38,15 @@ class JudgePrompt:
 
     @classmethod
     def of(cls, folder: Path | str, detail: Detail = "short", max_tokens: int = 1024) -> JudgePrompt:
-        """The writer for a model folder's tokenizer, or that of a name on a hub.
+        """The writer for a model folder's tokenizer.
 
         Raises:
             ConfigError: E_BASE, no tokenizer that loads without code of its own.
         """
         from transformers import AutoTokenizer
 
-        local = Path(folder).is_dir()
         try:
-            tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=local, trust_remote_code=False)
+            tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
             control = control_tokens(tokenizer.backend_tokenizer.to_str())
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise ConfigError(

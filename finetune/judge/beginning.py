@@ -86,18 +86,18 @@ def begin(config: Any, kind: Kind = "CAUSAL_LM", **inputs: Path | None) -> Begun
     import torch
 
     from detector.engines.judge_prompt import JudgePrompt
-    from finetune.judge.result import prompt_of
+    from finetune.judge.result import judge_of, prompt_of
 
     torch.set_num_threads(config.running.threads)
-    source = bases.source_of(config.model)
-    if kind == "SEQ_CLS":
-        source = source.alone()
+    named = {"dataset": config.dataset, **inputs}
+    data = {name: lineage.data_id(path) for name, path in named.items() if path is not None}
+    source = bases.source_of(config.model).alone() if kind == "SEQ_CLS" else judge_of(config.model)
+    if source.adapter is not None:
+        data["judge"] = lineage.data_id(source.adapter)
     if hasattr(config, "detail"):
         prompt = JudgePrompt.of(bases.tokenizer_folder(source), config.detail, config.prompt_tokens)
     else:
         prompt = prompt_of(source)
-    named = {"dataset": config.dataset, "judge": source.adapter, **inputs}
-    data = {name: lineage.data_id(path) for name, path in named.items() if path is not None}
     return Begun(config, source, prompt, data, lineage.job_of(config, data, source), kind)
 
 

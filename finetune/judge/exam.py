@@ -35,6 +35,8 @@ SHOWN = (
     "accused",
 )
 """Figures of the table; the JSON has all."""
+WITH_INTERVALS = 2
+"""Judges beside whose figures a table has room for intervals."""
 
 
 @Parameter(name="*")
@@ -125,12 +127,12 @@ def load(folder: str, running: Running) -> Any:
         ConfigError: E_BASE, E_ADAPTER or E_JUDGE.
     """
     from detector.engines.judge_local import LocalJudge
-    from finetune.judge.result import prompt_of
+    from finetune.judge.result import judge_of, prompt_of
     from finetune.training import bases
     from finetune.training.arguments import device_of, low_precision
     from finetune.training.options import Adapters
 
-    source = bases.source_of(folder)
+    source = judge_of(folder)
     prompt = prompt_of(source)
     model = bases.load(source, Adapters(adapter="none"), trainable=False, device=device_of(running))
     return LocalJudge(model.eval(), prompt, bf16=low_precision(running))
@@ -140,17 +142,21 @@ def _show(report: dict[str, Any]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(title=f"{report['split']}: figures with 95 % intervals by dialogue")
+    judges = report["judges"]
+    wide = len(judges) <= WITH_INTERVALS
+    asked = next(iter(judges.values()))
+    title = f"{report['split']}, {asked['questions']} questions, {asked['errors']} errors"
+    table = Table(title=title, caption="95 % intervals by dialogue" + ("" if wide else ": in --out"))
     table.add_column("figure")
-    for name, own in report["judges"].items():
-        table.add_column(f"{Path(name).name} ({own['questions']} questions, {own['errors']} errors)")
+    for name in judges:
+        table.add_column(Path(name).name)
     for figure in SHOWN:
-        table.add_row(figure, *(_cell(own, figure) for own in report["judges"].values()))
+        table.add_row(figure, *(_cell(own, figure, wide) for own in judges.values()))
     Console().print(table)
 
 
-def _cell(own: dict[str, Any], figure: str) -> str:
+def _cell(own: dict[str, Any], figure: str, wide: bool) -> str:
     value, (low, high) = own[figure], own[f"{figure}_95"]
     if value is None:
         return ""
-    return f"{value:.3f}" + (f" ({low:.3f} to {high:.3f})" if low is not None else "")
+    return f"{value:.3f}" + (f" ({low:.3f} to {high:.3f})" if wide and low is not None else "")

@@ -52,13 +52,13 @@ def run(config: MergeConfig) -> dict[str, Any]:
         OutputRefused: `out` holds a model already.
         ConfigError: E_BASE or E_ADAPTER, a judge that does not load.
     """
-    from finetune.judge.result import prompt_of, save
+    from finetune.judge.result import judge_of, prompt_of, save
     from finetune.training import bases
     from finetune.training.options import Adapters
 
     if (config.out / MANIFEST).exists():
         raise OutputRefused("E_EXISTS", f"{config.out}: holds a model already; name another folder")
-    source = bases.source_of(config.model)
+    source = judge_of(config.model)
     prompt = prompt_of(source)
     model = bases.load(source, Adapters(adapter="none"), trainable=False)
     if source.adapter is not None:
@@ -72,8 +72,7 @@ def run(config: MergeConfig) -> dict[str, Any]:
 
 def _told(source: Source) -> dict[str, Any]:
     """What the judge's own manifest says of its data and figures, and its hash."""
-    folder = source.adapter or Path(source.base)
-    path = folder / MANIFEST
+    path = source.folder / MANIFEST
     told = read_manifest(path) if path.exists() else {"data": {}, "figures": {}}
     data = {**told["data"], "judge": sha256_file(path)} if path.exists() else {}
     return {"data": data, "figures": told["figures"]}

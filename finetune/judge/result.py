@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from detector.artifacts import disk_errors, write_json
+from detector.artifacts import disk_errors, read_manifest, write_json
 from detector.errors import ConfigError
 from detector.judge import PROMPT_VERSION
 from finetune.judge.card import card
@@ -47,6 +47,19 @@ def save(
     return content
 
 
+def judge_of(model: str) -> bases.Source:
+    """Where a judge's weights come from; `model` as `bases.source_of` takes it.
+
+    Raises:
+        ConfigError: E_JUDGE, a reward model; E_BASE or E_ADAPTER.
+    """
+    source = bases.source_of(model)
+    manifest = source.folder / bases.MANIFEST
+    if manifest.exists() and read_manifest(manifest).get("kind") == "reward":
+        raise ConfigError("E_JUDGE", f"{model}: no judge, but a reward model")
+    return source
+
+
 def prompt_of(source: bases.Source) -> JudgePrompt:
     """How a judge wants to be asked, with its own tokenizer.
 
@@ -55,7 +68,7 @@ def prompt_of(source: bases.Source) -> JudgePrompt:
     """
     from detector.engines.judge_prompt import JudgePrompt
 
-    folder = source.adapter or Path(source.base)
+    folder = source.folder
     told = asked_as(folder)
     if told.get("prompt", PROMPT_VERSION) != PROMPT_VERSION:
         raise ConfigError("E_JUDGE", f"{folder}: taught with {told['prompt']}, and this is {PROMPT_VERSION}")

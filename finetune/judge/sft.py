@@ -1,8 +1,8 @@
 """Teaches the judge by example: chat answers under the schema, loss on the answer alone.
 
-    dialint train sft judge --dataset build/dataset --model finetune/small_decoder --out build/judge
+    dialint train sft judge --dataset build/dataset --model small_decoder --out build/judge
 
-Reads the ``train`` and ``dev`` splits of a data set's folder and a base model (a folder, or a name on a hub).
+Reads the ``train`` and ``dev`` splits of a data set's folder and a base model.
 Writes a model folder: the adapter with ``base.json``, or all weights; the tokenizer, ``judge.json``,
 ``metrics.jsonl`` and last the manifest. A stopped run goes on from its last complete checkpoint. trl's
 trainer does the work; questions stand end to end in one row and do not see each other, so no padding is
@@ -39,7 +39,8 @@ class SftJudgeConfig:
     dataset: Path
     """Folder of `dialint export dataset` or `dialint data inject`."""
     model: str
-    """Base model: a folder, one of an earlier stage, or a name on a hub."""
+    """Base model: a folder, one of an earlier stage, small_decoder (it ships), or a name on a hub,
+    org/name or org/name@revision."""
     out: Path
     """Folder for the judge."""
     questions: int = 16

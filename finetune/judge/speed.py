@@ -31,7 +31,7 @@ class SpeedConfig:
 
     dataset: Path
     """Folder of labelled examples."""
-    model: str = "finetune/small_decoder"
+    model: str = "small_decoder"
     """Base model."""
     questions: int = 16
     """Questions in a batch."""
@@ -57,9 +57,11 @@ def measure(config: SpeedConfig) -> None:
 
     from detector.engines.judge_prompt import JudgePrompt
     from finetune.judge.sft_trainer import rows_of
+    from finetune.training import bases
 
     torch.set_num_threads(config.threads)
-    prompt = JudgePrompt.of(config.model, max_tokens=config.prompt_tokens)
+    folder = bases.tokenizer_folder(bases.source_of(config.model))
+    prompt = JudgePrompt.of(folder, max_tokens=config.prompt_tokens)
     asked = read_asked(config.dataset, "train", Asking(limit=400, rewrites=False), config.seed)
     asked = asked[: config.questions * config.steps * 4]
     tokens = [len(row["input_ids"]) for row in rows_of(asked, prompt)]

@@ -61,7 +61,7 @@ def refuse_unsealed(folder: Path) -> None:
         raise ConfigError("E_ADAPTER", f"{folder / MANIFEST}: names no files") from None
 
 
-def refuse_unfit(folder: Path, base: str, revision: str | None) -> None:
+def refuse_unfit(folder: Path, base: Path) -> None:
     """The adapter is a LoRA of `base`, tensor by tensor; the base's own weights are not needed for that.
 
     Raises:
@@ -70,7 +70,7 @@ def refuse_unfit(folder: Path, base: str, revision: str | None) -> None:
     options = _options(folder / ADAPTER_CONFIG)
     path = folder / ADAPTER
     stored = _stored(path)
-    wanted = _wanted(folder, options, base, revision)
+    wanted = _wanted(folder, options, base)
     for name in sorted(wanted.keys() | stored.keys()):
         if stored.get(name) != wanted.get(name):
             found, expected = (_told(shapes.get(name)) for shapes in (stored, wanted))
@@ -140,7 +140,7 @@ def _stored(path: Path) -> Shapes:
     return found
 
 
-def _wanted(folder: Path, options: dict[str, Any], base: str, revision: str | None) -> Shapes:
+def _wanted(folder: Path, options: dict[str, Any], base: Path) -> Shapes:
     """Names and shapes that peft gives an adapter of these options on this base; nothing is allocated."""
     import torch
     import transformers
@@ -159,7 +159,7 @@ def _wanted(folder: Path, options: dict[str, Any], base: str, revision: str | No
     more = {"num_labels": 1} if task == "SEQ_CLS" else {}
     try:
         config = transformers.AutoConfig.from_pretrained(
-            base, revision=revision, local_files_only=Path(base).is_dir(), trust_remote_code=False, **more
+            base, local_files_only=True, trust_remote_code=False, **more
         )
     except (OSError, ValueError, KeyError):
         raise ConfigError("E_BASE", f"{base}: no config.json that can be read") from None

@@ -1,4 +1,4 @@
-"""Base models and adapters, loaded for learning: local files or a hub's name, safetensors, no remote code.
+"""Base models and adapters, loaded for learning: safetensors, no remote code.
 
 A *model folder* is a Hugging Face folder, or one that a stage left behind: an adapter with ``base.json``,
 which names the base and the sha256 of its weights. Loading an adapter verifies its manifest first.
@@ -17,6 +17,7 @@ from detector.artifacts import fingerprint, sha256_file, write_json
 from detector.errors import ConfigError
 from finetune.training.adapter_files import ADAPTER_CONFIG, refuse_unfit, refuse_unsealed
 from finetune.training.adapter_files import MANIFEST as MANIFEST
+from finetune.training.base_folders import Base, found
 from finetune.training.options import Adapters
 
 if TYPE_CHECKING:
@@ -39,13 +40,16 @@ SHAPE = {
 
 @dataclass(frozen=True)
 class Source:
-    """Where weights come from: the base (folder or hub name, with the sha256 of its weights where it is a
-    folder), and the adapter on top of it, if any."""
+    """Where weights come from: the base, the sha256 of its weights, and the adapter on top of it, if any."""
 
-    base: str
-    revision: str | None
+    base: Base
     sha256: str
-    adapter: Path | None
+    adapter: Path | None = None
+
+    @property
+    def folder(self) -> Path:
+        """What was named: the adapter's folder, or the base's."""
+        return self.adapter or self.base.folder
 
     def alone(self) -> Source:
         """The base without its adapter."""
@@ -53,19 +57,19 @@ class Source:
 
 
 def source_of(model: str) -> Source:
-    """What `model` names: a folder of a base, a folder with an adapter, or a name on a hub.
+    """What `model` names: a folder with an adapter, or a base as `base_folders.found` takes it.
 
     Raises:
-        ConfigError: E_ADAPTER, an adapter that does not belong to its base, is damaged or unsafe.
+        ConfigError: E_BASE, there is none; E_ADAPTER, an adapter that does not belong to its base, is damaged
+            or unsafe.
     """
     folder = Path(model)
     if (folder / ADAPTER_CONFIG).exists() or (folder / BASE_FILE).exists():
         return _with_adapter(folder)
-    if not folder.is_dir():
-        return Source(model, None, "", None)
-    if (folder / MANIFEST).exists():  # all weights, as a stage left them
-        refuse_unsealed(folder)
-    return Source(str(folder), None, weights_sha256(folder), None)
+    base = found(model)
+    if (base.folder / MANIFEST).exists():  # all weights, as a stage left them
+        refuse_unsealed(base.folder)
+    return Source(base, weights_sha256(base.folder))
 
 
 def weights_sha256(folder: Path) -> str:
@@ -87,13 +91,17 @@ def _with_adapter(folder: Path) -> Source:
     refuse_unsealed(folder)
     try:
         told = json.loads((folder / BASE_FILE).read_bytes())
-        base, revision, sha256 = str(told["base"]), told["revision"], str(told["sha256"])
+        name, revision, sha256 = str(told["base"]), told["revision"], told["sha256"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         raise ConfigError("E_ADAPTER", f"{folder / BASE_FILE}: names no base") from None
-    if sha256 and (not Path(base).is_dir() or weights_sha256(Path(base)) != sha256):
-        raise ConfigError("E_ADAPTER", f"{folder}: made for other weights than those in {base}")
-    refuse_unfit(folder, base, revision)
-    return Source(base, revision, sha256, folder)
+    try:
+        base = found(name, None if revision is None else str(revision))
+    except ConfigError as error:
+        raise ConfigError("E_ADAPTER", f"{folder}: its base is not here: {error.message}") from None
+    if weights_sha256(base.folder) != sha256:
+        raise ConfigError("E_ADAPTER", f"{folder}: made for other weights than those in {name}")
+    refuse_unfit(folder, base.folder)
+    return Source(base, sha256, folder)
 
 
 def load(
@@ -132,10 +140,10 @@ def bare(source: Source, adapters: Adapters, kind: str = "CAUSAL_LM", device: st
     from safetensors import SafetensorError
     from transformers import AutoModelForCausalLM, AutoModelForSequenceClassification
 
-    local = Path(source.base).is_dir()
+    folder = source.base.folder
     loader: Any = AutoModelForSequenceClassification if kind == "SEQ_CLS" else AutoModelForCausalLM
     more: dict[str, Any] = {"num_labels": 1} if kind == "SEQ_CLS" else {}
-    served = local and "quantization_config" in json.loads((Path(source.base) / "config.json").read_bytes())
+    served = "quantization_config" in _config(folder)
     if served:
         more |= {"device_map": {"": device}}
     elif adapters.quantise == "nf4":
@@ -144,23 +152,30 @@ def bare(source: Source, adapters: Adapters, kind: str = "CAUSAL_LM", device: st
         more |= {"dtype": torch.float32}
     try:
         model, told = loader.from_pretrained(
-            source.base,
-            revision=source.revision,
-            local_files_only=local,
+            folder,
+            local_files_only=True,
             use_safetensors=True,
             trust_remote_code=False,
             output_loading_info=True,
             **more,
         )
     except (OSError, ValueError, KeyError, RuntimeError, SafetensorError, StrictDataclassError) as error:
-        raise ConfigError("E_BASE", f"{source.base}: no model that loads ({type(error).__name__})") from None
+        raise ConfigError("E_BASE", f"{folder}: no model that loads ({type(error).__name__})") from None
     missing = [name for name in told["missing_keys"] if kind != "SEQ_CLS" or "score" not in name]
     if missing or told["mismatched_keys"]:
-        raise ConfigError("E_BASE", f"{source.base}: weights are missing or do not fit config.json")
+        raise ConfigError("E_BASE", f"{folder}: weights are missing or do not fit config.json")
     if served or adapters.quantise == "nf4":
         keep_gradients(model, served=served)
     loaded: PreTrainedModel = model if served or adapters.quantise == "nf4" else model.to(device)
     return loaded
+
+
+def _config(folder: Path) -> dict[str, Any]:
+    try:
+        told: dict[str, Any] = json.loads((folder / "config.json").read_bytes())
+    except (OSError, ValueError, RecursionError):
+        raise ConfigError("E_BASE", f"{folder}: no config.json that can be read") from None
+    return told
 
 
 def four_bits(kind: str) -> Any:
@@ -292,20 +307,21 @@ def _adapted(model: Any, folder: Path, trainable: bool) -> PeftModel:
 def save(model: Any, folder: Path, source: Source, weights: dict[str, Any] | None = None) -> None:
     """The adapter with the name of its base, or all weights, those in `weights` where the model does not hold
     them itself. The caller seals the folder."""
+    base = source.base
     if hasattr(model, "peft_config"):
+        told = model.peft_config["default"]
+        told.base_model_name_or_path, told.revision = base.name, base.revision
         model.save_pretrained(
             folder, selected_adapters=["default"], safe_serialization=True, state_dict=weights
         )
         write_json(
-            folder / BASE_FILE, {"base": source.base, "revision": source.revision, "sha256": source.sha256}
+            folder / BASE_FILE, {"base": base.name, "revision": base.revision, "sha256": source.sha256}
         )
         (folder / "README.md").unlink(missing_ok=True)  # peft's own card
     else:
         model.save_pretrained(folder, safe_serialization=True, state_dict=weights)
 
 
-def tokenizer_folder(source: Source) -> str:
+def tokenizer_folder(source: Source) -> Path:
     """Where the tokenizer is: with the adapter if it has one, else with the base."""
-    if source.adapter is not None and (source.adapter / "tokenizer.json").exists():
-        return str(source.adapter)
-    return source.base
+    return source.folder if (source.folder / "tokenizer.json").exists() else source.base.folder

@@ -88,7 +88,7 @@ def told(
     return {
         "kind": kind,
         "config": told_of(config),
-        "base": {"name": source.base, "revision": source.revision, "sha256": source.sha256},
+        "base": {"name": source.base.name, "revision": source.base.revision, "sha256": source.sha256},
         "data": dict(data),
         "commit": commit(),
         "versions": versions(*LIBRARIES),

@@ -117,7 +117,7 @@ def named(**changes: Any) -> Change:
 def test_what_our_stages_leave_behind_is_loaded(base: Path, tmp_path: Path, given: dict[str, Any]) -> None:
     folder = make_adapter(base, tmp_path / "made", **given)
     source = bases.source_of(str(folder))
-    assert (source.base, source.adapter) == (str(base), folder)
+    assert (source.base.folder, source.adapter) == (base, folder)
     kind = given.get("kind", "CAUSAL_LM")
     model = bases.load(source, Adapters(), trainable=False, kind=kind)
     stored = load_file(folder / ADAPTER)
@@ -179,7 +179,7 @@ SEALED_ANEW: dict[str, tuple[Change, str]] = {
     "pickle inside": (lambda a: torch.save(stored_in(a), a / ADAPTER), "no safetensors"),
     "weights cut short": (lambda a: os.truncate(a / ADAPTER, 1000), "no safetensors"),
     "other base": (named(sha256="0" * 64), "other weights"),
-    "no base there": (named(base="/nowhere"), "other weights"),
+    "no base there": (named(base="/nowhere"), "is not here"),
     "base not named": (lambda a: (a / bases.BASE_FILE).write_text("[1]"), "names no base"),
     "base.json is no JSON": (lambda a: (a / bases.BASE_FILE).write_text("{" * 100_000), "names no base"),
     "options are no JSON": (lambda a: (a / ADAPTER_CONFIG).write_text("nope"), "no options"),

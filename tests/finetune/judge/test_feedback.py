@@ -81,7 +81,7 @@ def test_from_answers_to_an_aligned_judge(
     made = grpo.run(grpo.GrpoConfig(model=str(judge), reward=model, out=aligned, **few, **shared))
     assert set(made["data"]) == {"dataset", "judge", "reward"}
     source = bases.source_of(str(aligned))  # every byte vouched for
-    assert source.base == str(tiny)
+    assert source.base.folder == tiny
     model = bases.load(source, Adapters(adapter="none"), trainable=False).eval()
     asked = read_asked(said, "test", ASKING, 1)
     rulings = examined(LocalJudge(model, prompt_of(source)), asked)

@@ -99,7 +99,7 @@ def test_it_learns_and_says_where_it_comes_from(tiny: Path, dataset: Path, tmp_p
     assert manifest["config"]["seed"] == 1
     assert not list(out.glob("checkpoint-*"))
     source = bases.source_of(str(out))
-    assert source.base == str(tiny)
+    assert source.base.folder == tiny
     assert bases.load(source, Adapters(), trainable=False).peft_config["default"].r == 8
     with pytest.raises(OutputRefused, match="E_EXISTS"):
         run(config(tiny, dataset, out))

@@ -1,0 +1,113 @@
+"""Bases by name: from a hub, which is a server on this machine here, from its cache, and the one that ships."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hub import COMMIT, hub
+
+from finetune.decoder import SMALL
+from finetune.training import base_folders, bases
+
+NAME = "acme/tiny-judge"
+NOWHERE = "http://127.0.0.1:9"
+
+
+@pytest.fixture(scope="module")
+def address(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A hub with the tiny decoder, and with what must not be fetched."""
+    folder = tmp_path_factory.mktemp("hub")
+    shutil.copytree(tiny, folder, dirs_exist_ok=True)
+    (folder / "modeling_tiny.py").write_text("raise SystemExit('ran')")
+    (folder / "pytorch_model.bin").write_bytes(b"pickle")
+    (folder / "onnx").mkdir()
+    (folder / "onnx" / "model.safetensors").write_bytes(b"the same again")
+    with hub(NAME, folder) as at:
+        yield at
+
+
+def dialint(at: str, cache: Path, *args: object) -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own: the hub's library reads its address when it is imported."""
+    told = {"HF_ENDPOINT": at, "HF_HOME": str(cache), "HF_HUB_DISABLE_XET": "1", "DIALINT_MIRRORS": "0"}
+    return subprocess.run(
+        [sys.executable, "-m", "app.cli", *map(str, args)],
+        env={**os.environ, **told}, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+
+
+def test_a_judge_is_taught_on_a_name_and_examined_without_the_hub(
+    address: str, dataset: Path, tmp_path: Path
+) -> None:
+    cache, out = tmp_path / "cache", tmp_path / "judge"
+    done = dialint(
+        address, cache, "train", "sft", "judge", "--dataset", dataset, "--model", f"{NAME}@v1", "--out", out,
+        "--steps", 2, "--questions", 2, "--rank", 2, "--threads", 1, "--prompt-tokens", 512,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    base = json.loads((out / bases.MANIFEST).read_text())["base"]
+    assert base == {"name": NAME, "revision": COMMIT, "sha256": bases.weights_sha256(_copy(cache))}
+    assert json.loads((out / "adapter_config.json").read_text())["base_model_name_or_path"] == NAME
+    fetched = {path.relative_to(_copy(cache)).as_posix() for path in _copy(cache).rglob("*")}
+    assert "model.safetensors" in fetched
+    assert fetched.isdisjoint({"modeling_tiny.py", "pytorch_model.bin", "onnx", "onnx/model.safetensors"})
+
+    # The hub is gone: the cache has the commit that the judge was taught on.
+    report = tmp_path / "report.json"
+    done = dialint(
+        NOWHERE, cache, "eval", "judge", dataset, "--judge", out, "--rounds", 0, "--split", "dev",
+        "--out", report, "--threads", 1,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert json.loads(report.read_text())["judges"][str(out)]["questions"] > 0
+
+    # Other weights under the same name are noticed.
+    weights = _copy(cache) / "model.safetensors"
+    changed = bytearray(weights.read_bytes())
+    changed[-1] ^= 1
+    weights.unlink()
+    weights.write_bytes(changed)
+    done = dialint(NOWHERE, cache, "eval", "judge", dataset, "--judge", out)
+    assert done.returncode == 2
+    assert "E_ADAPTER" in done.stderr
+    assert "other weights" in done.stderr
+
+
+def _copy(cache: Path) -> Path:
+    return cache / "hub" / f"models--{NAME.replace('/', '--')}" / "snapshots" / COMMIT
+
+
+@pytest.mark.parametrize(
+    ("named", "reason"),
+    [
+        ("acme/another", "neither a folder here nor on the hub"),
+        (f"{NAME}@v9", "neither a folder here nor on the hub"),
+        ("build/models/nope", "there is no such folder"),
+    ],
+)
+def test_a_name_that_means_nothing_is_told_in_one_line(
+    address: str, tmp_path: Path, dataset: Path, named: str, reason: str
+) -> None:
+    done = dialint(address, tmp_path, "eval", "judge", dataset, "--judge", named)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert f"E_BASE: {named}: {reason}" in done.stderr
+
+
+def test_without_a_network_a_mistyped_folder_is_told_at_once(tmp_path: Path, dataset: Path) -> None:
+    done = dialint(NOWHERE, tmp_path, "eval", "judge", dataset, "--judge", "mistyped")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert "E_BASE: mistyped: there is no such folder, and no hub answers" in done.stderr
+
+
+def test_the_decoder_that_ships_is_known_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    source = bases.source_of("small_decoder")
+    assert source.base == base_folders.Base(SMALL, "small_decoder")
+    assert source.sha256 == bases.weights_sha256(SMALL)
+    assert bases.source_of(str(SMALL)).base.name == "small_decoder"
