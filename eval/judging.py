@@ -91,6 +91,23 @@ class _Weighed:
                 out[place] = values[order][np.searchsorted(reached, share * reached[-1])]
         return out
 
+    def recall_within(self, most: float, errors: Truth, stated: Floats, among: Truth) -> Floats:
+        """The recall of the lowest threshold on `stated` that falsely accuses no more than `most` of 100
+        agent turns; NaN without an error."""
+        rows = np.flatnonzero(among)
+        order = rows[np.argsort(-stated[rows], kind="stable")]
+        last = np.append(np.diff(stated[order]) != 0, True)[
+            : len(order)
+        ]  # one threshold takes equals together
+        out = np.full(len(self.counts), np.nan)
+        for place, drawn in enumerate(self.counts):
+            weight = drawn[self.groups[order]] * self.weights[order]
+            hits, false = (np.cumsum(weight * side)[last] for side in (errors[order], ~errors[order]))
+            if len(hits) and hits[-1] > 0:
+                within = 100 * false <= most * self.turns[place]
+                out[place] = hits[within].max(initial=0.0) / hits[-1]
+        return out
+
     def calibration(self, truth: Floats, stated: Floats, among: Truth) -> Floats:
         """Expected calibration error, rows of one stated probability always in one bin: each value is a
         bin of its own, or `BINS` bins of about equal weight where there are more values than that."""
@@ -112,7 +129,9 @@ def figures(
     nothing to measure. `turns` has the agent turns of every dialogue of the set, asked of or not.
 
     `precision`, `recall`, `f1` of accusations, `false_accusations_per_100_turns`;
-    `average_precision`, `brier`, `calibration_error` of the stated probability, and each with `token_`;
+    `average_precision`, `recall_at_1_false`, `brier`, `calibration_error` of the stated probability, and
+    each with `token_`. `recall_at_1_false` is that of the threshold, chosen on these very rows, at which 1 of
+    100 agent turns is falsely accused: it compares judges that accuse more or less often;
     `readable`, `accused` shares of questions, `verbatim` share of errors whose quote stands in the turn;
     `quote_overlap` over right accusations with labelled evidence, `quoted` mean share of a turn quoted;
     `length`, `length_median`, `length_most` of answers.
@@ -159,6 +178,7 @@ def _believed(weighed: _Weighed, truth: Floats, stated: Floats, prefix: str) -> 
     )
     return {
         f"{prefix}average_precision": ranked["average_precision"],
+        f"{prefix}recall_at_1_false": weighed.recall_within(1.0, truth > 0.5, stated, among),
         f"{prefix}brier": weighed.mean((stated - truth) ** 2),
         f"{prefix}calibration_error": weighed.calibration(truth, stated, among),
     }

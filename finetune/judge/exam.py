@@ -27,6 +27,7 @@ SHOWN = (
     "false_accusations_per_100_turns",
     "average_precision",
     "token_average_precision",
+    "token_recall_at_1_false",
     "brier",
     "calibration_error",
     "token_calibration_error",

@@ -95,6 +95,29 @@ def test_the_tokens_probability_is_judged_where_there_is_one() -> None:
     assert found["brier"] == sample(ROWS)["brier"]
 
 
+def test_recall_at_one_false_accusation_of_100_turns_by_hand() -> None:
+    """Of 200 turns 2 may be falsely accused. Down the ranking: an error; a false one of weight 2; an error
+    and a false one that no threshold parts; an error."""
+    rows = [
+        ruling(truth=1.0, stated=0.9),
+        ruling(truth=0.0, stated=0.8, weight=2.0),
+        ruling(truth=1.0, stated=0.7, weight=3.0),
+        ruling(truth=0.0, stated=0.7),
+        ruling(truth=1.0, stated=0.2),
+    ]
+    assert sample(rows, {"a": 200})["recall_at_1_false"] == pytest.approx(1 / 5)
+    assert sample(rows, {"a": 300})["recall_at_1_false"] == pytest.approx(1.0)
+    assert sample(rows, {"a": 199})["recall_at_1_false"] == pytest.approx(1 / 5)
+    assert sample(rows[1:], {"a": 199})["recall_at_1_false"] == 0.0
+    assert np.isnan(sample(rows[1:2])["recall_at_1_false"])
+    believed = [
+        row.model_copy(update={"token_probability": p})
+        for row, p in zip(rows, (0.1, 0.2, 0.3, None, 0.4), strict=True)
+    ]
+    assert sample(believed, {"a": 100})["token_recall_at_1_false"] == pytest.approx(4 / 5)
+    assert np.isnan(sample(rows)["token_recall_at_1_false"])
+
+
 def test_one_stated_probability_is_one_bin_whatever_the_order() -> None:
     """Half of what is stated as 0.5 is an error, so nothing is wrong; equal counts would cut it in bins."""
     rows = [ruling(truth=1.0, stated=0.5)] * 20 + [ruling(truth=0.0, stated=0.5)] * 20
