@@ -1,15 +1,19 @@
 #!/usr/bin/env bash
-# Is a 4-bit base as good to learn on as an exact one? LoRA on the small decoder in fp32, and on the same base in
-# NF4 (QLoRA), arithmetic in fp32 beside the 4-bit weights: a judge from SIMULATED labelers and a scanner from
-# made errors, the same examples in the same order, compared on dev and test_seen. Peak memory and seconds stand
-# in the "cost" of each MANIFEST.json and training.json.
+# Is a 4-bit base as good to learn on as an exact one? LoRA on a base in fp32, and on the same base in NF4 (QLoRA),
+# arithmetic in fp32 beside the 4-bit weights: a judge from SIMULATED labelers and a scanner from made errors, the
+# same examples in the same order, compared on dev. Peak memory and seconds stand in the "cost" of each
+# MANIFEST.json and training.json. Releases are packed without a promise, so that all codes can be compared.
 #
-#   runs/qlora.sh EXAMPLES [WORK_FOLDER]       EXAMPLES: a folder of `dialint data inject`
+#   runs/qlora.sh EXAMPLES JUDGE [WORK_FOLDER]
+#
+# EXAMPLES: a folder of `dialint data inject`. JUDGE: what the judge starts from, one with exact weights that has
+# learnt by example (of runs/judge_study.sh): on the small decoder itself few steps of LoRA teach next to nothing.
 #
 # Half an hour of one core; finished steps are kept.
 set -euo pipefail
 examples=${1:?name a folder of dialint data inject}
-work=${2:-build/qlora}
+start=${2:?name a judge with exact weights}
+work=${3:-build/qlora}
 python=${PYTHON:-.venv/bin/python}
 seeds=${SEEDS:-1 2}
 codes=(M2 V2 C1 R1 T1)
@@ -24,7 +28,7 @@ for seed in $seeds; do
     for bits in none nf4; do
         [ -e "$work/judge-$bits.$seed/MANIFEST.json" ] ||
             dialint train sft judge --dataset "$work/crowd" --random-questions 0.5 --rewrites=false \
-                --model finetune/small_decoder --questions 16 --steps "${STEPS:-150}" --learning-rate 2e-3 \
+                --model "$start" --questions 16 --steps "${STEPS:-150}" --learning-rate 5e-4 \
                 --prompt-tokens 320 --eval-steps 150 --quantise "$bits" --seed "$seed" "${shared[@]}" \
                 --out "$work/judge-$bits.$seed"
         [ -e "$work/scan-$bits.$seed/training.json" ] ||
@@ -33,13 +37,14 @@ for seed in $seeds; do
                 --row-tokens 1024 --prefix-share 0 "${shared[@]}" --out "$work/scan-$bits.$seed"
         [ -e "$work/release-$bits.$seed/MANIFEST.json" ] ||
             dialint train pack --scanner "$work/scan-$bits.$seed" --examples "$examples" --name "$bits-$seed" \
-                --base-name finetune/small_decoder --min-average-precision 0 --sets dev --rounds 10 \
+                --base-name small_decoder --min-average-precision 0 --per-100 100 --per-100-dialogues 100 \
+                --sets dev --rounds 10 \
                 --out "$work/release-$bits.$seed"
     done
     [ -e "$work/judge.$seed.json" ] ||
         dialint eval judge "$work/crowd" --split dev --random-questions 3 --seed "$seed" --threads 1 \
-            --judge "$work/judge-none.$seed" --against "$work/judge-nf4.$seed" --out "$work/judge.$seed.json"
+            --judge "$work/judge-none.$seed" --against "$work/judge-nf4.$seed" "$start" --out "$work/judge.$seed.json"
     [ -e "$work/scan.$seed.json" ] ||
-        dialint eval run "$examples/test_seen.jsonl" --release "$work/release-none.$seed" --rounds 500 \
+        dialint eval run "$examples/dev.jsonl" --release "$work/release-none.$seed" --rounds 500 \
             --against "$work/release-nf4.$seed" --out "$work/scan.$seed.json"
 done
