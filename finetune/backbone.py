@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from detector.errors import ConfigError
 from detector.render import RenderConfig, tokenizer_of
+from finetune.base_models.bases import weights_sha256, with_adapters
+from finetune.base_models.bits import quantised
 from finetune.tokenizer import decoder_render, marked
-from finetune.training.bases import quantised, weights_sha256, with_adapters
 
 if TYPE_CHECKING:
     import torch

@@ -23,7 +23,7 @@ from detector.artifacts import disk_errors, sha256_file, versions
 from detector.errors import ConfigError, OutputRefused
 from detector.ingest.config import ReadConfig
 from finetune.average import TRAINING
-from finetune.training.base_folders import found
+from finetune.base_models.folders import found
 from finetune.training.cost import cost_of
 from finetune.training.estimate import Work, measured, memory, sizes_of, told
 from finetune.training.lineage import LIBRARIES, commit, job_of

@@ -21,8 +21,8 @@ from cyclopts import Parameter
 
 from detector.artifacts import disk_errors, fingerprint, sha256_file
 from detector.errors import ConfigError, OutputRefused
+from finetune.base_models.folders import found
 from finetune.corpus import Corpus, Sourced, sample
-from finetune.training.base_folders import found
 
 if TYPE_CHECKING:
     from finetune.decoder.loop import Setting

@@ -23,10 +23,10 @@ from detector.release import WEIGHTS
 from detector.render import Renderer
 from detector.taxonomy import load as load_taxonomy
 from finetune.backbone import Ground, ground_of, merged, network
+from finetune.base_models.folders import found
 from finetune.examples import examples_id, targets, with_prefixes
 from finetune.metrics_log import MetricsLog
 from finetune.teach import Lesson, Run, learn_step, teach
-from finetune.training.base_folders import found
 from finetune.training.checkpoints import clear
 from finetune.training.cost import Cost, cost_of
 from finetune.training.estimate import Work, measured, memory, sizes_of, told

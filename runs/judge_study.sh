@@ -58,8 +58,8 @@ done
 "$python" - "$work" <<'PY'
 import json, pathlib, sys
 work = pathlib.Path(sys.argv[1])
-FIGURES = ("f1", "precision", "recall", "false_accusations_per_100_turns", "token_average_precision", "brier",
-           "calibration_error", "token_calibration_error", "quote_overlap")  # fmt: skip
+FIGURES = ("f1", "precision", "recall", "false_accusations_per_100_turns", "token_average_precision",
+           "token_recall_at_1_false", "brier", "calibration_error", "token_calibration_error", "quote_overlap")  # fmt: skip
 
 
 def over_seeds(values):

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from detector.errors import ConfigError, OutputRefused
-from finetune.training import bases, lineage
+from finetune.base_models import bases
+from finetune.training import lineage
 
 if TYPE_CHECKING:
     from detector.engines.judge_prompt import JudgePrompt
     from eval.questions import Asked
-    from finetune.judge.pairs import Pair
+    from finetune.judge.rewarding.pairs import Pair
 
 Kind = Literal["CAUSAL_LM", "SEQ_CLS"]
 
@@ -46,7 +47,7 @@ class Begun:
         Raises:
             ConfigError: E_EXAMPLE, it holds none.
         """
-        from finetune.judge.pairs import read_pairs
+        from finetune.judge.rewarding.pairs import read_pairs
 
         return self._some(read_pairs, "pair", split)
 

@@ -128,8 +128,8 @@ def load(folder: str, running: Running) -> Any:
         ConfigError: E_BASE, E_ADAPTER or E_JUDGE.
     """
     from detector.engines.judge_local import LocalJudge
+    from finetune.base_models import bases
     from finetune.judge.result import judge_of, prompt_of
-    from finetune.training import bases
     from finetune.training.arguments import device_of, low_precision
     from finetune.training.options import Adapters
 

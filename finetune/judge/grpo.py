@@ -4,7 +4,7 @@
 
 Reads the ``train`` split of a data set's folder, a judge of `dialint train sft judge` and, if named, a
 reward model and a scanner's release. Several answers to each question are drawn from the judge; those that
-earn more than the others of their group (`finetune.judge.rewards`) become more probable, held near the judge
+earn more than the others of their group (`rewarding/rewards.py`) become more probable, held near the judge
 that it was by their divergence. Groups whose answers all earn the same teach nothing: they are left out and
 counted. Rewards are divided by the spread of the whole step: by that of its own group, a costly mistake would
 weigh no more than a cheap one. Writes a model folder as the judge's own. trl's trainers do the work: GRPO
@@ -23,12 +23,12 @@ from cyclopts import Parameter
 from detector.errors import ConfigError
 from eval.questions import Asked, Asking
 from finetune.judge.beginning import begin, refuse_begun
-from finetune.judge.rewards import Weights
+from finetune.judge.rewarding.rewards import Weights
 from finetune.training.options import Adapters, Running
 
 if TYPE_CHECKING:
     from detector.engines.judge_prompt import JudgePrompt
-    from finetune.judge.rewarding import Rewarder
+    from finetune.judge.rewarding.rewarder import Rewarder
 
 
 @Parameter(name="*")
@@ -81,7 +81,7 @@ def run(config: GrpoConfig) -> dict[str, Any]:
         OutputRefused: `out` holds a finished judge, or a checkpoint of another job.
         ConfigError: an option out of its range, a judge that does not load, no questions.
     """
-    from finetune.judge.rewarding import rewarder_of
+    from finetune.judge.rewarding.rewarder import rewarder_of
     from finetune.training.trainers import carry_on
 
     _refuse(config)

@@ -19,10 +19,10 @@ from cyclopts import Parameter
 
 from detector.artifacts import read_manifest, sha256_file
 from detector.errors import OutputRefused
-from finetune.training.adapter_files import MANIFEST
+from finetune.base_models.adapter_files import MANIFEST
 
 if TYPE_CHECKING:
-    from finetune.training.bases import Source
+    from finetune.base_models.bases import Source
 
 Weights = Literal["fp32", "bf16", "int8", "nf4"]
 
@@ -52,8 +52,8 @@ def run(config: MergeConfig) -> dict[str, Any]:
         OutputRefused: `out` holds a model already.
         ConfigError: E_BASE or E_ADAPTER, a judge that does not load.
     """
+    from finetune.base_models import bases
     from finetune.judge.result import judge_of, prompt_of, save
-    from finetune.training import bases
     from finetune.training.options import Adapters
 
     if (config.out / MANIFEST).exists():
@@ -86,7 +86,7 @@ def _stored(model: Any, weights: Weights) -> Any:
         return model.to(torch.float32 if weights == "fp32" else torch.bfloat16)
     from transformers import AutoModelForCausalLM
 
-    from finetune.training.bases import eight_bits, four_bits
+    from finetune.base_models.bits import eight_bits, four_bits
 
     how = four_bits("CAUSAL_LM") if weights == "nf4" else eight_bits()
     loader: Any = AutoModelForCausalLM

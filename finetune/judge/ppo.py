@@ -25,13 +25,13 @@ from cyclopts import Parameter
 from detector.errors import ConfigError
 from eval.questions import Asking
 from finetune.judge.beginning import begin, refuse_begun
-from finetune.judge.rewards import Weights
+from finetune.judge.rewarding.rewards import Weights
 from finetune.training.cost import Cost, cost_of
 from finetune.training.estimate import MEASURED, Work, memory, sizes_of, told
 from finetune.training.options import Adapters, Running
 
 if TYPE_CHECKING:
-    from finetune.judge.rewards import Reward
+    from finetune.judge.rewarding.rewards import Reward
     from finetune.policy.policy import Prompt
     from finetune.policy.rollouts import Reward as Rewarding
     from finetune.training.processes import Team
@@ -136,7 +136,7 @@ def run(config: PpoConfig) -> dict[str, Any]:
         ConfigError: an option out of its range, a judge that does not load, no questions.
     """
     from detector.engines.verbatim import Verbatim
-    from finetune.judge.rewarding import rewarder_of
+    from finetune.judge.rewarding.rewarder import rewarder_of
     from finetune.policy.policy import Prompt
     from finetune.training.arguments import device_of
     from finetune.training.processes import join

@@ -2,7 +2,7 @@
 
     dialint train prefer --dataset build/dataset --model build/judge --out build/preferring
 
-Reads the pairs of a data set's folder (`finetune.judge.pairs`): what reviewers corrected, what labels say.
+Reads the pairs of a data set's folder (`rewarding/pairs.py`): what reviewers corrected, what labels say.
 Writes a model folder as the judge's own. trl's trainers do the work: DPO (Rafailov et al. 2023), whose pairs
 are as sure as people agree on average, or KTO (Ethayarajh et al. 2024), which takes each side of a pair by
 itself.
@@ -24,7 +24,7 @@ from finetune.training.options import Adapters, Running
 
 if TYPE_CHECKING:
     from detector.engines.judge_prompt import JudgePrompt
-    from finetune.judge.pairs import Pair
+    from finetune.judge.rewarding.pairs import Pair
 
 
 @Parameter(name="*")

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from detector.artifacts import disk_errors, read_manifest, write_json
 from detector.errors import ConfigError
 from detector.judge import PROMPT_VERSION
+from finetune.base_models import bases
 from finetune.judge.card import card
-from finetune.training import bases, checkpoints, lineage
+from finetune.training import checkpoints, lineage
 
 if TYPE_CHECKING:
     from detector.engines.judge_prompt import JudgePrompt

@@ -65,7 +65,7 @@ def run(config: RewardConfig) -> dict[str, Any]:
     from transformers import EarlyStoppingCallback
     from trl import RewardConfig as Arguments
 
-    from finetune.judge.reward_trainer import PairTrainer, figures_of, rows_of
+    from finetune.judge.rewarding.trainer import PairTrainer, figures_of, rows_of
     from finetune.training.arguments import learning_arguments, trainer_arguments
     from finetune.training.trainers import carry_on
 

@@ -56,8 +56,8 @@ def measure(config: SpeedConfig) -> None:
     import torch
 
     from detector.engines.judge_prompt import JudgePrompt
+    from finetune.base_models import bases
     from finetune.judge.sft_trainer import rows_of
-    from finetune.training import bases
 
     torch.set_num_threads(config.threads)
     folder = bases.tokenizer_folder(bases.source_of(config.model))
@@ -95,8 +95,8 @@ def _round(
     from transformers import PrinterCallback
     from trl import SFTConfig, SFTTrainer
 
+    from finetune.base_models import bases
     from finetune.judge.sft_trainer import JudgeTrainer, rows_of
-    from finetune.training import bases
     from finetune.training.arguments import trainer_arguments
     from finetune.training.options import Adapters, Running
 

@@ -1,1 +1,1 @@
-"""What all stages of learning share: options, bases, adapters, checkpoints, watching, lineage."""
+"""What all stages of learning share: options, checkpoints, cost, watching, lineage."""

@@ -11,8 +11,8 @@ from typing import Any
 
 from detector.artifacts import described, fingerprint, read_manifest, sha256_file, versions, write_manifest
 from detector.errors import ConfigError
-from finetune.training.adapter_files import BESIDE, MANIFEST
-from finetune.training.bases import Source
+from finetune.base_models.adapter_files import BESIDE, MANIFEST
+from finetune.base_models.bases import Source
 from finetune.training.options import NOT_OF_THE_JOB
 
 LIBRARIES = (

@@ -19,8 +19,8 @@ from transformers import Qwen3Config, Qwen3ForCausalLM
 
 from detector.artifacts import described, write_manifest
 from detector.errors import ConfigError
-from finetune.training import bases
-from finetune.training.adapter_files import ADAPTER, ADAPTER_CONFIG, MANIFEST
+from finetune.base_models import bases
+from finetune.base_models.adapter_files import ADAPTER, ADAPTER_CONFIG, MANIFEST
 from finetune.training.options import Adapters
 
 Change = Callable[[Path], object]

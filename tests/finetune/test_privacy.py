@@ -13,7 +13,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from detector.errors import ConfigError
-from finetune.training import bases
+from finetune.base_models import bases
 from finetune.training.options import Adapters
 from finetune.training.privacy import CLIP, drawn, noise_for, set_noisy_gradient, spent
 

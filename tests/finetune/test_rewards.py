@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from detector.errors import ConfigError
 from detector.judge import GRID, SAYS, Answer, rounded, written
 from detector.records import Severity
-from finetune.judge.rewards import (
+from finetune.judge.rewarding.rewards import (
     SEVERITIES,
     Known,
     Weights,

@@ -91,7 +91,7 @@ def test_a_look_takes_no_gradient_from_4_bit_weights(wide: ScanConfig) -> None:
 @pytest.mark.filterwarnings("ignore:bitsandbytes..gemv_4bit. an autograd kernel was not registered")
 def test_without_the_guard_it_would(wide: ScanConfig, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once this fails, bitsandbytes is mended and the guard can go."""
-    monkeypatch.setattr("finetune.training.bases.keep_gradients", lambda model: None)
+    monkeypatch.setattr("finetune.base_models.bits.keep_gradients", lambda model: None)
     exact, spoilt = (losses_after_a_look(wide, looks=looks) for looks in (False, True))
     assert spoilt[0] == pytest.approx(exact[0], rel=0.02)
     assert abs(spoilt[3] - exact[3]) > 0.001

@@ -15,9 +15,9 @@ from detector.taxonomy import load
 from eval.judging import described
 from eval.judging_run import examined
 from eval.questions import Asking, read_asked
+from finetune.base_models import bases
 from finetune.judge import grpo, reward, sft
 from finetune.judge.result import prompt_of
-from finetune.training import bases
 from finetune.training.options import Adapters, Learning, Running
 from labeling.consensus.settle import SettleConfig, settle
 from labeling.dataset.making import DatasetConfig

@@ -10,12 +10,12 @@ import torch
 from safetensors.torch import load_file
 
 from eval.questions import Asking, read_asked
+from finetune.base_models import adapter_files, bases
 from finetune.judge import grpo
 from finetune.judge.group_trainers import Grpo, OwnAnswers
 from finetune.judge.grpo import GrpoConfig, run
-from finetune.judge.rewarding import Rewarder
-from finetune.judge.rewards import Weights
-from finetune.training import adapter_files, bases
+from finetune.judge.rewarding.rewarder import Rewarder
+from finetune.judge.rewarding.rewards import Weights
 from finetune.training.options import Adapters, Running
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from hub import COMMIT, hub
 
+from finetune.base_models import bases, folders
 from finetune.decoder import SMALL
-from finetune.training import base_folders, bases
 
 NAME = "acme/tiny-judge"
 NOWHERE = "http://127.0.0.1:9"
@@ -108,6 +108,6 @@ def test_without_a_network_a_mistyped_folder_is_told_at_once(tmp_path: Path, dat
 def test_the_decoder_that_ships_is_known_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     source = bases.source_of("small_decoder")
-    assert source.base == base_folders.Base(SMALL, "small_decoder")
+    assert source.base == folders.Base(SMALL, "small_decoder")
     assert source.sha256 == bases.weights_sha256(SMALL)
     assert bases.source_of(str(SMALL)).base.name == "small_decoder"

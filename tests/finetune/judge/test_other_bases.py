@@ -19,10 +19,10 @@ from detector.judge import SYSTEM, Question
 from detector.records import Dialogue, Turn
 from detector.taxonomy import load as load_taxonomy
 from eval.questions import Asking, read_asked
+from finetune.base_models import bases
 from finetune.judge import exam, merge, sft
 from finetune.policy import token_scores
 from finetune.policy.token_scores import pack_if_faithful
-from finetune.training import bases
 from finetune.training.options import Adapters, Learning, Running
 
 RUNNING = Running(threads=1, precision="fp32", device="cpu")

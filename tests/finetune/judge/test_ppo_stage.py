@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from eval.questions import Asking
+from finetune.base_models import bases
 from finetune.judge import ppo, reward
 from finetune.judge.ppo import Method, PpoConfig
 from finetune.judge.reward import RewardConfig
-from finetune.training import bases
 from finetune.training.options import Adapters, Learning, Running
 
 RUNNING = Running(threads=1, precision="fp32", device="cpu")

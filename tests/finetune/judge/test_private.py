@@ -14,10 +14,10 @@ from safetensors.torch import load_file
 from detector.engines.judge_prompt import JudgePrompt
 from detector.errors import ConfigError
 from eval.questions import Asking, read_asked
+from finetune.base_models import adapter_files, bases
 from finetune.judge import private
 from finetune.judge.sft import SftJudgeConfig, run
 from finetune.judge.sft_trainer import rows_of
-from finetune.training import adapter_files, bases
 from finetune.training.options import Adapters, Learning, Running
 from finetune.training.privacy import CLIP, set_noisy_gradient
 

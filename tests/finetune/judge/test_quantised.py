@@ -15,9 +15,10 @@ from transformers import AutoTokenizer, Qwen3Config, Qwen3ForCausalLM
 
 from detector.errors import ConfigError
 from eval.questions import Asking
+from finetune.base_models import adapter_files, bases
 from finetune.decoder import SMALL
 from finetune.judge.sft import SftJudgeConfig, run
-from finetune.training import adapter_files, bases, options, watching
+from finetune.training import options, watching
 from finetune.training.options import Adapters, Learning, Optimizer, Running
 
 

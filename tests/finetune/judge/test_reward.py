@@ -13,10 +13,10 @@ from rude_dialogues import example, written
 from detector.artifacts import described, write_manifest
 from detector.judge import parsed
 from eval.questions import Asking
-from finetune.judge.pairs import read_pairs
+from finetune.base_models import bases
 from finetune.judge.reward import RewardConfig, run
-from finetune.judge.reward_trainer import figures_of, scores
-from finetune.training import bases
+from finetune.judge.rewarding.pairs import read_pairs
+from finetune.judge.rewarding.trainer import figures_of, scores
 from finetune.training.options import Adapters, Learning, Running
 
 RUNNING = Running(threads=1, precision="fp32", device="cpu")
@@ -69,7 +69,7 @@ def test_figures_of_known_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two pairs, one ahead by log 3 (probability .75), one behind by as much."""
     ahead = float(np.log(3))
     given = iter((np.array([ahead, 0.0]), np.array([0.0, ahead])))
-    monkeypatch.setattr("finetune.judge.reward_trainer.scores", lambda *_: next(given))
+    monkeypatch.setattr("finetune.judge.rewarding.trainer.scores", lambda *_: next(given))
     rows = [{"chosen_ids": [1], "rejected_ids": [1], "agreement": share} for share in (1.0, 0.5)]
     figures = figures_of(None, rows, 0)
     assert figures["accuracy"] == 0.5

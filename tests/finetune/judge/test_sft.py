@@ -16,9 +16,9 @@ from detector.engines.judge_prompt import JudgePrompt
 from detector.errors import ConfigError, OutputRefused
 from detector.judge import parsed, written
 from eval.questions import Asking, read_asked, taught
+from finetune.base_models import adapter_files, bases
 from finetune.judge.sft import SftJudgeConfig, run
 from finetune.judge.sft_trainer import Collator, rows_of
-from finetune.training import adapter_files, bases
 from finetune.training.options import Adapters, Learning, Running
 
 

@@ -15,13 +15,13 @@ import torch
 from transformers import AutoTokenizer
 
 from detector.errors import ConfigError, OutputRefused
+from finetune.base_models.bases import load, source_of
 from finetune.decoder.model import fresh, shape_of
 from finetune.judge.ppo import Method, PpoConfig, align
 from finetune.policy import ppo_loop
 from finetune.policy.policy import Prompt
 from finetune.policy.token_scores import inner
 from finetune.tokenizer import SMALLEST, learn, save
-from finetune.training.bases import load, source_of
 from finetune.training.lineage import job_of
 from finetune.training.options import Adapters, Running
 from finetune.training.processes import Team

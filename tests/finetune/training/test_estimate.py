@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 import torch
 
+from finetune.base_models.bits import quantised
 from finetune.training import estimate
-from finetune.training.bases import quantised
 from finetune.training.cost import Cost
 from finetune.training.estimate import Memory, Sizes, Work, measured, memory, sizes_of, told
 

@@ -15,7 +15,7 @@ from trl.trainer.reward_trainer import DataCollatorForPreference
 
 from detector.engines.judge_prompt import JudgePrompt
 from eval.metrics import calibration_error
-from finetune.judge.pairs import Pair
+from finetune.judge.rewarding.pairs import Pair
 
 BATCH = 32
 

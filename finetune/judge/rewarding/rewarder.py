@@ -1,6 +1,6 @@
 """Rewards of answers to known questions: the verifiable ones, the scanner's silence, the reward model.
 
-`finetune.judge.rewards` says what an answer is worth; this asks the models that it needs to know of.
+`rewards.py` says what an answer is worth; this asks the models that it needs to know of.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from detector.artifacts import read_manifest
 from detector.errors import ConfigError
 from detector.judge import parsed
 from eval.questions import Asked
-from finetune.judge import rewards
-from finetune.judge.rewards import Known, Reward, Weights
-from finetune.training import bases
+from finetune.base_models import bases
+from finetune.judge.rewarding import rewards
+from finetune.judge.rewarding.rewards import Known, Reward, Weights
 from finetune.training.options import Adapters
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class RewardModel:
 
     def preferences(self, asked: Sequence[Asked], texts: Sequence[str]) -> list[float]:
         """How much people would prefer each answer, in [-1, 1]."""
-        from finetune.judge.reward_trainer import scores
+        from finetune.judge.rewarding.trainer import scores
 
         rows = [
             [*self.prompt.ids(item.question, item.code), *self.prompt.answer_ids(text)]

@@ -1,0 +1,1 @@
+"""What an answer is worth: by what can be verified, and by what people prefer."""
