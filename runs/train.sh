@@ -26,7 +26,7 @@ mkdir -p "$work"
 
 # How much of everything: for the small decoder what a laptop has done over a coffee, for others what a GPU has.
 if [ "$base" = finetune/small_decoder ]; then
-    sft=(--adapter none --steps "${SFT_STEPS:-400}" --learning-rate 1e-3 --prompt-tokens 320 --eval-steps 100)
+    sft=(--adapter none --steps "${SFT_STEPS:-600}" --learning-rate 1e-3 --prompt-tokens 320 --eval-steps 100)
     reward=(--steps "${REWARD_STEPS:-80}" --learning-rate 5e-4 --prompt-tokens 320 --eval-steps 40)
     align=(--steps "${ALIGN_STEPS:-25}" --learning-rate 1e-4 --questions 4 --answers 4 --answer-tokens 64)
     shared=(--rank 32)
@@ -70,7 +70,7 @@ export DIALINT_SPLIT_KEY
 }
 [ -e "$work/screened/manifest.json" ] ||
     dialint train screen --dataset "$work/dataset" --out "$work/screened"
-data=(--dataset "$work/screened")
+data=(--dataset "$work/screened" --random-questions 4) # errors are rare: seen too often, they are seen everywhere
 [ -e "$work/sft/MANIFEST.json" ] ||
     dialint train sft judge "${data[@]}" --model "$base" --out "$work/sft" "${sft[@]}" "${shared[@]}"
 [ -e "$work/reward/MANIFEST.json" ] ||
