@@ -32,7 +32,7 @@ for seed in $seeds; do
                 --prompt-tokens 320 --eval-steps 150 --quantise "$bits" --seed "$seed" "${shared[@]}" \
                 --out "$work/judge-$bits.$seed"
         [ -e "$work/scan-$bits.$seed/training.json" ] ||
-            dialint train sft scan --examples "$examples" --base finetune/small_decoder "${codes[@]/#/--codes=}" \
+            dialint train sft scan --examples "$examples" --base small_decoder "${codes[@]/#/--codes=}" \
                 --tokens "${TOKENS:-300000}" --learning-rate 1e-3 --quantise "$bits" --seed "$seed" \
                 --row-tokens 1024 --prefix-share 0 "${shared[@]}" --out "$work/scan-$bits.$seed"
     done
@@ -41,43 +41,6 @@ for seed in $seeds; do
             --judge "$work/judge-none.$seed" --against "$work/judge-nf4.$seed" "$start" --out "$work/judge.$seed.json"
 done
 
-# The scanners on dev: average precision, mean over codes, paired intervals by source dialogue.
-"$python" - "$examples/dev.jsonl" "$work" <<'PY'
-import pathlib, sys
-import numpy as np
-from detector.example_files import read_examples
-from eval.exam.resampling import ranking, resamples
-from eval.truth import source_of
-from finetune.smaller.scanners import read_scanner
-
-examples, work = list(read_examples(pathlib.Path(sys.argv[1]))), pathlib.Path(sys.argv[2])
-sources = {source: place for place, source in enumerate(sorted({source_of(each) for each in examples}))}
-counts = resamples(len(sources), 1000)
-
-
-def macro(folder):
-    """Mean average precision over codes: of the dialogues as they are, then of each draw."""
-    student = read_scanner(folder)
-    results = student.scanner(8192, "fp32", "cpu").scan([each.dialogue for each in examples])
-    of_code = []
-    for column, code in enumerate(student.codes):
-        rows = []
-        for example, turns in zip(examples, results, strict=True):
-            wrong = {label.turn for label in example.labels if label.code == code}
-            units = [(turn.turn in wrong, turn.scores[column]) for turn in turns]
-            if code in student.dialogue_codes:
-                units = [(bool(wrong), max(score for _, score in units))]
-            rows += [(*unit, sources[source_of(example)]) for unit in units]
-        truth, scores, groups = (np.array(each) for each in zip(*rows, strict=True))
-        of_code.append(ranking(truth, scores, groups, counts)["average_precision"])
-    return np.nanmean(of_code, axis=0)
-
-
-def told(values):
-    return f"{values[0]:+.3f} ({np.quantile(values[1:], 0.025):+.3f} to {np.quantile(values[1:], 0.975):+.3f})"
-
-
-for exact in sorted(work.glob("scan-none.*")):
-    own, other = macro(exact), macro(exact.with_name(exact.name.replace("none", "nf4")))
-    print(f"{exact.name}: LoRA {told(own)}, QLoRA {told(other)}, QLoRA less LoRA {told(other - own)}")
-PY
+for seed in $seeds; do
+    "$python" -m finetune.smaller.compare "$examples/dev.jsonl" "$work/scan-none.$seed" "$work/scan-nf4.$seed"
+done

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What a smaller scanner loses and gains: half of the teacher's layers, taught by the teacher on dialogues without
-# labels, alone and with labelled examples beside; layers and heads taken out by measured loss. All sit the exam
-# as the releases that would be served.
+# labels, alone and with labelled examples beside; layers and heads taken out by measured loss. Compared as they
+# are (minutes), then as the releases that would be served (an hour and more).
 #
 #   runs/smaller.sh SCANNER RELEASE EXAMPLES SHARDS [WORK_FOLDER]
 #
@@ -29,6 +29,12 @@ distil with-examples --examples "$examples"
     dialint train prune "$scanner" "$examples" "$work/no-2-layers" --layers 2 "${threads[@]}"
 [ -e "$work/no-quarter-of-heads/training.json" ] ||
     dialint train prune "$scanner" "$examples" "$work/no-quarter-of-heads" --heads 0.25 "${threads[@]}"
+students=()
+for name in unlabelled with-examples no-2-layers no-quarter-of-heads; do students+=("$work/$name"); done
+for set in test_seen test_unseen; do
+    "$python" -m finetune.smaller.compare "$examples/$set.jsonl" "$scanner" "${students[@]}" \
+        --limit 400 --precision bf16 --timed
+done
 others=()
 for name in unlabelled with-examples no-2-layers no-quarter-of-heads; do
     [ -e "$work/$name.release/MANIFEST.json" ] ||
