@@ -96,9 +96,8 @@ class _Weighed:
         agent turns; NaN without an error."""
         rows = np.flatnonzero(among)
         order = rows[np.argsort(-stated[rows], kind="stable")]
-        last = np.append(np.diff(stated[order]) != 0, True)[
-            : len(order)
-        ]  # one threshold takes equals together
+        # One threshold takes equals together.
+        last = np.diff(stated[order], append=-np.inf) != 0
         out = np.full(len(self.counts), np.nan)
         for place, drawn in enumerate(self.counts):
             weight = drawn[self.groups[order]] * self.weights[order]
