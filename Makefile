@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check format clean
+.PHONY: demo test check format locked lock audit sbom clean
 
 demo: $(VENV)/installed
 	$(BIN)/dialint score app/sample/dialogues.jsonl
@@ -20,6 +20,31 @@ check: $(VENV)/installed-dev
 format: $(VENV)/installed-dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+# The supply chain: installs by hash, looks for known vulnerabilities, writes the bill of materials.
+AUDIT := build/audit-tools
+
+locked: $(VENV)/python
+	$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements.lock
+
+lock: $(AUDIT)/installed
+	$(AUDIT)/bin/pip-compile --quiet --extra dev --generate-hashes --strip-extras --no-header --no-annotate \
+		--no-emit-index-url --no-emit-find-links -c constraints.txt -o requirements.lock pyproject.toml
+	sed -i '/^dialint @/d; /^#/d' requirements.lock
+	@echo "requirements.lock: put its opening comment and the hashes of torch's other builds back (git diff)"
+
+audit: $(AUDIT)/installed
+	$(AUDIT)/bin/python runs/audit.py requirements.lock
+
+sbom: $(AUDIT)/installed $(VENV)/installed-dev
+	$(AUDIT)/bin/cyclonedx-py environment $(BIN)/python --pyproject pyproject.toml --output-reproducible \
+		--output-file build/sbom.cdx.json
+	@echo "build/sbom.cdx.json: CycloneDX bill of materials of $(VENV)"
+
+$(AUDIT)/installed:
+	$(PYTHON) -m venv $(AUDIT)
+	$(AUDIT)/bin/python -m pip install --quiet pip-audit==2.10.1 cyclonedx-bom==7.5.0 pip-tools==7.6.2
+	@touch $@
 
 clean:
 	rm -rf $(VENV) build *.egg-info
