@@ -1,8 +1,10 @@
-"""Looks for known vulnerabilities of the pinned packages with pip-audit: ``python runs/audit.py requirements.lock``.
+"""Looks for known vulnerabilities of the pinned packages with pip-audit.
 
-pip-audit calls a package that it could not look up "skipped" and still ends with "no known vulnerabilities found".
-This says how many packages were looked up, so that an index without vulnerability data is no clean result.
-Exit code 0: none found, or no data to be had, and says which; 1: vulnerabilities; 2: pip-audit itself failed.
+    python runs/audit.py requirements.lock
+
+pip-audit calls a package that it could not look up "skipped" and still ends with "no known vulnerabilities
+found". This says how many packages were looked up, so that an index without vulnerability data is no clean
+result. Exit code 0: none found, or no data to be had, and says which; 1: vulnerabilities; 2: pip-audit failed.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ def report(dependencies: list[dict[str, Any]]) -> tuple[list[str], int]:
     skipped = [each["name"] for each in dependencies if "skip_reason" in each]
     vulnerable = [each for each in dependencies if each.get("vulns")]
     lines = [
-        f"{each['name']} {each['version']}: {vuln['id']}, fixed in {', '.join(vuln['fix_versions']) or 'no version yet'}"
+        f"{each['name']} {each['version']}: {vuln['id']}, "
+        f"fixed in {', '.join(vuln['fix_versions']) or 'no version yet'}"
         for each in vulnerable
         for vuln in each["vulns"]
     ]
