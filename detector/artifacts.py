@@ -3,6 +3,9 @@
 Temporary file in the same folder, fsync, rename, fsync of the folder; the manifest is written last
 and is the only thing readers trust. An `Appender` is the one kind of file that grows in place: its
 owner keeps a journal of what is whole. Nothing here knows what the files mean.
+
+Files are made with mode 0600 and folders with 0700, whatever the umask: most of them hold dialogues or
+what was learned from them. Who shares an output changes its mode (``chmod -R g+rX``), once it is there.
 """
 
 from __future__ import annotations
@@ -22,6 +25,35 @@ from detector.errors import OutputRefused, WorldError
 TEMPORARY_SUFFIX = ".tmp"
 TEMPORARY = "a temporary file (TMPDIR says where)"
 """What `disk_errors` calls a file that has no name of ours."""
+
+
+def create_private(path: Path | str, flags: int = os.O_WRONLY | os.O_CREAT | os.O_EXCL) -> int:
+    """An open handle on a file that only its owner may read or write, whatever the umask; made by `flags`
+    as `os.open` takes them. As an `opener` of `open`, too."""
+    handle = os.open(path, flags | os.O_CLOEXEC, 0o600)
+    try:
+        os.fchmod(handle, 0o600)
+    except BaseException:
+        os.close(handle)
+        raise
+    return handle
+
+
+def make_folder(folder: Path, *, new: bool = False) -> None:
+    """Make a folder, and its parents, that only their owner may enter; one that is there stays as it is.
+
+    Raises:
+        FileExistsError: `new`, and it is there.
+    """
+    if not new and folder.is_dir():
+        return
+    if not folder.parent.is_dir():
+        make_folder(folder.parent)
+    try:
+        folder.mkdir(mode=0o700)
+    except FileExistsError:  # somebody else made it in the meantime, or a file has the name
+        if new or not folder.is_dir():
+            raise
 
 
 def sha256_file(path: Path) -> str:
@@ -54,7 +86,7 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}{TEMPORARY_SUFFIX}")
     try:
-        with open(temporary, "xb") as file:
+        with open(temporary, "xb", opener=create_private) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -93,7 +125,7 @@ class Appender:
         self.path = path
         self.size = keep
         with disk_errors(path):
-            self._handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+            self._handle = create_private(path, os.O_RDWR | os.O_CREAT)
             os.ftruncate(self._handle, keep)
             os.lseek(self._handle, 0, os.SEEK_END)
 

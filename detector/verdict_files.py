@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import unicodedata
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
@@ -24,7 +25,8 @@ VERDICT_COLUMNS = ("dialogue_id", "release", "taxonomy", "status", "failure", "q
 FINDING_COLUMNS = tuple(Finding.model_fields)
 NULLABLE = frozenset({"failure", "quality", "probabilities", "rewrite"})
 NUMBERS = frozenset({"quality", "turn", "probability", "start", "end"})
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "'", "＝", "＋", "－", "＠")
+FORMULA_STARTS = "=+-@\u2212"
+"""What spreadsheets begin a formula with, in compatibility form: full-width and small signs count."""
 MAX_CELL = 1 << 30
 ROW_GROUP_BYTES = 2 << 20
 
@@ -82,11 +84,25 @@ def _read_jsonl(path: Path) -> Iterator[Verdict]:
         yield from parsed(file)
 
 
+def needs_escape(text: str) -> bool:
+    """Whether a spreadsheet could take `text` for a formula, or `escaped` must mark it to be undone. What is
+    not seen before the sign (blanks, control and format characters, a byte order mark) does not count."""
+    if text[:1] in ("", "'", "\t", "\r", "\n"):
+        return True
+    if text[0].isalnum():  # most texts; the rest is slower
+        return False
+    for character in text:
+        if not (character.isspace() or unicodedata.category(character)[0] in "CZ"):
+            return unicodedata.normalize("NFKC", character)[0] in FORMULA_STARTS
+    return False
+
+
 def escaped(text: str | None) -> str:
-    """A cell no spreadsheet takes for a formula. Undone by `unescaped`; none and "" stay apart."""
+    """A cell no spreadsheet takes for a formula: every CSV and TSV of ours is made of such. Undone by
+    `unescaped`; none and "" stay apart."""
     if text is None:
         return ""
-    return "'" + text if text == "" or text.startswith(FORMULA_STARTS) else text
+    return "'" + text if needs_escape(text) else text
 
 
 def unescaped(cell: str) -> str | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -22,11 +23,12 @@ from cyclopts import Parameter
 
 from detector.artifacts import atomic_file
 from detector.errors import ConfigError, InputRefused
+from detector.ingest.checks import BIDI
 from detector.ingest.config import ReadConfig
 from detector.ingest.read import Counts, Loaded, open_logs, read
 from detector.masking import mask_dialogue
 from detector.records import Dialogue, Finding, Verdict
-from detector.verdict_files import read_verdicts
+from detector.verdict_files import escaped, read_verdicts
 
 JUDGEMENTS = ("right", "wrong", "arguable")
 COLUMNS = (
@@ -41,6 +43,12 @@ COLUMNS = (
     "judgement",
     "note",
 )
+_MARKUP = re.compile(r"[!-/:-@\[-`{-~]")
+"""All ASCII punctuation: what CommonMark lets a backslash make plain."""
+_ESCAPED = re.compile(rf"\\({_MARKUP.pattern})")
+HIDDEN = 0xF0000
+"""Where marks behind a backslash stand while a table is taken apart: nobody's characters."""
+_HIDDEN = re.compile(f"[{chr(HIDDEN)}-{chr(HIDDEN + 0x7F)}]")
 BEFORE = 4
 """Turns shown before the one with the finding."""
 
@@ -126,23 +134,19 @@ def _row(number: int, dialogue: Dialogue, finding: Finding) -> dict[str, Any]:
 
 def _csv(rows: Iterable[Mapping[str, Any]]) -> str:
     text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(
-        {
-            name: f"'{cell}" if str(cell).startswith(("=", "+", "-", "@", "\t")) else cell
-            for name, cell in row.items()
-        }
-        for row in rows
-    )
+    writer = csv.writer(text, lineterminator="\r\n", quoting=csv.QUOTE_ALL)
+    writer.writerow(COLUMNS)
+    writer.writerows([escaped(str(row[name])) if row[name] != "" else "" for name in COLUMNS] for row in rows)
     return text.getvalue()
 
 
 def _markdown(rows: Iterable[Mapping[str, Any]]) -> str:
-    """One table; line ends and bars of the text are written so that they do not end a cell."""
+    """One table of plain text: no mark of Markdown or HTML in a cell means anything, and what turns the
+    direction of text around is written out."""
 
     def cell(value: Any) -> str:
-        return "<br>".join(str(value).replace("|", "\\|").splitlines())
+        shown = BIDI.sub(lambda mark: f"[U+{ord(mark[0]):04X}]", str(value))
+        return "<br>".join(_MARKUP.sub(r"\\\g<0>", line) for line in shown.splitlines())
 
     lines = ["| " + " | ".join(COLUMNS) + " |", "|" + "---|" * len(COLUMNS)]
     lines += ["| " + " | ".join(cell(row[name]) for name in COLUMNS) + " |" for row in rows]
@@ -191,6 +195,12 @@ def counted(judged: Path) -> dict[str, Counter[str]]:
 
 
 def _from_markdown(text: str) -> list[dict[str, str]]:
-    lines = [line for line in text.splitlines() if line.startswith("|")]
-    cells = [[c.strip() for c in line.replace("\\|", "\x00").strip().strip("|").split("|")] for line in lines]
+    """The rows of the table; in a cell, a mark behind a backslash is text."""
+    hidden = _ESCAPED.sub(lambda mark: chr(HIDDEN + ord(mark[1])), text)
+    lines = [line for line in hidden.split("\n") if line.startswith("|")]
+    cells = [[_shown(cell.strip()) for cell in line.strip().strip("|").split("|")] for line in lines]
     return [dict(zip(cells[0], row, strict=False)) for row in cells[2:]] if cells else []
+
+
+def _shown(cell: str) -> str:
+    return _HIDDEN.sub(lambda mark: chr(ord(mark[0]) - HIDDEN), cell)

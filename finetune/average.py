@@ -17,7 +17,14 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from detector.artifacts import disk_errors, fingerprint, read_manifest, sha256_file, write_manifest
+from detector.artifacts import (
+    disk_errors,
+    fingerprint,
+    make_folder,
+    read_manifest,
+    sha256_file,
+    write_manifest,
+)
 from detector.errors import ConfigError, OutputRefused
 from detector.release import WEIGHTS
 
@@ -55,7 +62,7 @@ def average(*scanners: Path, config: Annotated[AverageConfig, Parameter(name="*"
     if len({sha256_file(folder / "config.json") for folder in scanners}) > 1:
         raise ConfigError("E_OTHER_BASE", f"{scanners[0]}: of another shape than the others; was one pruned?")
     with disk_errors(config.out):
-        config.out.mkdir(parents=True, exist_ok=True)
+        make_folder(config.out)
     _write_mean([folder / WEIGHTS for folder in scanners], config.out / WEIGHTS)
     for name in ("config.json", "tokenizer.json"):
         shutil.copyfile(scanners[0] / name, config.out / name)

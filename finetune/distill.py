@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from detector.artifacts import disk_errors, sha256_file, versions
+from detector.artifacts import disk_errors, make_folder, sha256_file, versions
 from detector.errors import ConfigError, OutputRefused
 from detector.ingest.config import ReadConfig
 from finetune.average import TRAINING
@@ -104,7 +104,7 @@ def distill(config: DistillConfig) -> None:
         print(_estimate(run))
         return
     with disk_errors(config.out):
-        config.out.mkdir(parents=True, exist_ok=True)
+        make_folder(config.out)
     from finetune.smaller.loop import distill_steps
 
     figures = distill_steps(run)

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from detector.artifacts import read_manifest
+from detector.artifacts import make_folder, read_manifest
 from detector.calibration import Check, CodeRelease
 from detector.checks import CHECKS
 from detector.detectors import DetectorConfig
@@ -88,7 +88,7 @@ def pack(config: PackConfig) -> None:
         raise OutputRefused("E_EXISTS", f"{config.out}: exists; name another folder")
     making = config.out.with_name(f".{config.out.name}.making")
     shutil.rmtree(making, ignore_errors=True)
-    making.mkdir(parents=True)
+    make_folder(making, new=True)
     _make(config, making)
     making.rename(config.out)
 

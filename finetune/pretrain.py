@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from cyclopts import Parameter
 
-from detector.artifacts import disk_errors, fingerprint, sha256_file
+from detector.artifacts import disk_errors, fingerprint, make_folder, sha256_file
 from detector.errors import ConfigError, OutputRefused
 from finetune.base_models.folders import found
 from finetune.corpus import Corpus, Sourced, sample
@@ -133,7 +133,7 @@ def pretrain(config: PretrainConfig) -> None:
     if not learn or not check:
         raise ConfigError("E_CORPUS", f"{config.corpus}: no dialogue of these languages and sources")
     with disk_errors(config.out):
-        config.out.mkdir(parents=True, exist_ok=True)
+        make_folder(config.out)
     writers = _writers(config, learn)
     pieces = _written(config, writers, learn)
     few, all_held = (writers[0].pieces(some, config.row_tokens) for some in (_few(config, check), check))

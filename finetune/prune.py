@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from cyclopts import Parameter
 
-from detector.artifacts import disk_errors, read_manifest, sha256_file, versions
+from detector.artifacts import disk_errors, make_folder, read_manifest, sha256_file, versions
 from detector.errors import ConfigError, OutputRefused
 from detector.release import WEIGHTS
 from finetune.average import TRAINING
@@ -83,7 +83,7 @@ def prune(config: PruneConfig) -> None:
     for when, row in figures.items():
         _tell(f"{when}: {row['parameters']:,} parameters, loss {row['loss']}, macro AP {row['ap']['macro']}")
     with disk_errors(config.out):
-        config.out.mkdir(parents=True, exist_ok=True)
+        make_folder(config.out)
     write_scanner(config.out, smaller, config, _told(config, figures, time.monotonic() - started))
 
 

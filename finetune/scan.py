@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from cyclopts import Parameter
 
-from detector.artifacts import versions, write_json, write_manifest
+from detector.artifacts import make_folder, versions, write_json, write_manifest
 from detector.errors import ConfigError, OutputRefused
 from detector.example_files import needed_set, read_examples, set_at
 from detector.release import WEIGHTS
@@ -124,7 +124,7 @@ def scan(config: ScanConfig) -> None:
     if config.running.dry_run:
         print(_plan(run, cost))
         return
-    config.out.mkdir(parents=True, exist_ok=True)
+    make_folder(config.out)
     if not teach(run, cost):
         print(f"stopped after step {run.state.step} of {len(run.steps)}; the same command goes on")
         return

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from detector.artifacts import atomic_file
+from detector.artifacts import atomic_file, make_folder
 from detector.errors import ConfigError
 from finetune.backbone import learnt, take_up
 from finetune.examples import Target
@@ -227,7 +227,7 @@ def _checkpoint(run: Run, log_bytes: int) -> None:
     import torch
 
     folder = run.config.out / f"checkpoint-{run.state.step}"
-    folder.mkdir(exist_ok=True)
+    make_folder(folder)
     held = {
         "state": asdict(run.state),
         "learnt": {name: weight.detach() for name, weight in learnt(run.model).items()},

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from detector.artifacts import atomic_file, described, disk_errors, versions, write_manifest
+from detector.artifacts import atomic_file, described, disk_errors, make_folder, versions, write_manifest
 from detector.errors import OutputRefused
 
 Report = dict[str, Any]
@@ -61,7 +61,7 @@ def write_report(report: Report, path: Path | None, page: str | None = None) -> 
     if path is None:
         return
     with disk_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
     if page is None:
         write_manifest(path, report)
         return

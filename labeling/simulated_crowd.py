@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 
 from cyclopts import App, Parameter
 
-from detector.artifacts import disk_errors, versions, write_manifest
+from detector.artifacts import disk_errors, make_folder, versions, write_manifest
 from detector.detectors import DetectorConfig
 from detector.errors import ConfigError, InputRefused, OutputRefused
 from detector.ingest.config import ReadConfig
@@ -93,7 +93,7 @@ def run(config: CrowdConfig) -> dict[str, Any]:
     started = time.monotonic()
     examples = chosen(config)
     with disk_errors(config.out):
-        config.out.mkdir(parents=True, exist_ok=True)
+        make_folder(config.out)
         for left in config.out.glob(f"{STORE}*"):  # of a run that was stopped
             left.unlink()
     upgrade(str(path))

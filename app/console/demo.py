@@ -13,7 +13,7 @@ from typing import get_args
 
 from app.console.plain import judged_codes
 from app.passwords import one_time_password
-from detector.artifacts import fingerprint, sha256_file
+from detector.artifacts import fingerprint, make_folder, sha256_file
 from detector.errors import OutputRefused
 from detector.records import Dialogue, Label, Verdict
 from detector.taxonomy import load
@@ -94,7 +94,7 @@ def sample_verdicts() -> list[Verdict]:
         pass  # not there yet, or not whole: `dialint score` makes it, or says what is wrong with it
     from app.score import ScoreConfig, run
 
-    out.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(out.parent)
     run([str(SAMPLE)], ScoreConfig(out=out, all_probabilities=True, quiet=True))
     return list(read_verdicts(out))
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
-from detector.artifacts import disk_errors, fsync_folder
+from detector.artifacts import create_private, disk_errors, fsync_folder
 from detector.errors import ConfigError, OutputRefused
 
 OF_THE_WORLD = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
@@ -52,11 +52,11 @@ def locked(folder: Path, out: Path) -> int:
 
 def _opened(path: Path) -> int:
     try:
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         _refuse(path.parent, error)
     try:
-        return os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        return create_private(path, os.O_RDWR | os.O_CREAT)
     except FileNotFoundError:
         raise
     except OSError as error:

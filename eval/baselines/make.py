@@ -16,7 +16,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from detector.artifacts import described, disk_errors, versions, write_json, write_manifest
+from detector.artifacts import described, disk_errors, make_folder, versions, write_json, write_manifest
 from detector.calibration import Scan
 from detector.errors import ConfigError, OutputRefused
 from detector.records import Example
@@ -68,7 +68,7 @@ def baseline(
     making = config.out.with_name(f".{config.out.name}.making")
     shutil.rmtree(making, ignore_errors=True)
     with disk_errors(config.out):
-        making.mkdir(parents=True)
+        make_folder(making, new=True)
     try:
         _make(kind, config, making)
         making.rename(config.out)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from cyclopts import Parameter
 
-from detector.artifacts import read_manifest, sha256_file
+from detector.artifacts import make_folder, read_manifest, sha256_file
 from detector.errors import OutputRefused
 from finetune.base_models.adapter_files import MANIFEST
 
@@ -64,7 +64,7 @@ def run(config: MergeConfig) -> dict[str, Any]:
     if source.adapter is not None:
         model = model.merge_and_unload()
     told = _told(source)
-    config.out.mkdir(parents=True, exist_ok=True)
+    make_folder(config.out)
     return save(
         config, "judge", _stored(model, config.weights), prompt, source, told["data"], told["figures"]
     )

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from cyclopts import Parameter
 
+from detector.artifacts import make_folder
 from detector.errors import ConfigError
 from eval.questions import Asking
 from finetune.judge.beginning import begin, refuse_begun
@@ -163,7 +164,7 @@ def run(config: PpoConfig) -> dict[str, Any]:
         seconds = (time.monotonic() - started) / MEASURED
         print(_plan(config, model, prompts, seconds, cost_of(config.running, device)))
         return {}
-    config.out.mkdir(parents=True, exist_ok=True)
+    make_folder(config.out)
     figures = align(config, model, prompt.tokenizer, prompts, reward, begun.job, team)
     return begun.save("judge", model, figures)
 

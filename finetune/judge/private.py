@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from safetensors.torch import load_file, save_file
 
+from detector.artifacts import make_folder
 from detector.engines.judge_local import LocalJudge
 from detector.engines.judge_prompt import JudgePrompt
 from detector.errors import ConfigError
@@ -96,7 +97,7 @@ def learn_privately(
     own = inner(model).config._attn_implementation
     if config.packed:
         pack_if_faithful(model, max(len(row["input_ids"]) for owned in rows for row in owned))
-    config.out.mkdir(parents=True, exist_ok=True)
+    make_folder(config.out)
     run = _Run(config, model, plan, rows, LocalJudge(model, prompt, bf16=low_precision(config.running)), job)
     figures = run.to_the_end(check)
     inner(model).set_attn_implementation(own)
@@ -193,7 +194,7 @@ class _Run:
 
     def _save(self, log_bytes: int) -> None:
         folder: Path = self.config.out / f"checkpoint-{self.step}"
-        folder.mkdir()
+        make_folder(folder, new=True)
         weights = {name: p.detach().cpu().contiguous() for name, p in self.weights.items()}
         save_file(weights, folder / WEIGHTS)
         state = {

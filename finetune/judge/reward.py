@@ -16,6 +16,7 @@ from typing import Any
 
 from cyclopts import Parameter
 
+from detector.artifacts import make_folder
 from detector.errors import ConfigError
 from detector.judge import Detail
 from eval.questions import Asking
@@ -87,7 +88,7 @@ def run(config: RewardConfig) -> dict[str, Any]:
         model, Arguments(**arguments), prompt, rows_of(learn, prompt), held[: config.dev_pairs]
     )
     trainer.add_callback(EarlyStoppingCallback(early_stopping_patience=config.learning.patience))
-    config.out.mkdir(parents=True, exist_ok=True)
+    make_folder(config.out)
     trained = carry_on(trainer, config.out, begun.job, config.running)
     by_origin = {
         origin: figures_of(trained.model, rows, prompt.tokenizer.pad_token_id)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from cyclopts import Parameter
 
+from detector.artifacts import make_folder
 from detector.errors import ConfigError
 from detector.judge import Detail
 from eval.questions import Asked, Asking
@@ -125,7 +126,7 @@ def _train(
     from finetune.training.arguments import learning_arguments, low_precision, trainer_arguments
     from finetune.training.trainers import carry_on
 
-    config.out.mkdir(parents=True, exist_ok=True)
+    make_folder(config.out)
     arguments = trainer_arguments(
         config.running,
         config.out,

@@ -20,6 +20,7 @@ import numpy as np
 import torch
 from safetensors.torch import load_file, save_file
 
+from detector.artifacts import make_folder
 from detector.errors import ConfigError
 from finetune.metrics_log import MetricsLog
 from finetune.policy.policy import Policy, Prompt
@@ -224,7 +225,7 @@ def _tokens_of(lengths: Sequence[int], places: Sequence[int]) -> torch.Tensor:
 def _checkpoint(run: Run, log_bytes: int) -> None:
     """Write what the run needs to go on, seal it, and let older ones go."""
     folder = run.folder / f"checkpoint-{run.state.step}"
-    folder.mkdir()
+    make_folder(folder, new=True)
     save_file(run.policy.state(), folder / WEIGHTS)
     torch.save(run.optimizer.state_dict(), folder / OPTIMIZER)
     (folder / STATE).write_text(json.dumps(asdict(run.state)))

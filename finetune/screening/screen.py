@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 from cyclopts import Parameter
 
-from detector.artifacts import disk_errors, versions, write_manifest
+from detector.artifacts import disk_errors, make_folder, versions, write_manifest
 from detector.errors import ConfigError, OutputRefused
 from detector.records import Example
 from detector.taxonomy import load as load_taxonomy
@@ -117,7 +117,7 @@ def _write(
     dataset: Dataset, out: Path, dropped: Set[str], found: Sequence[Suspect], leaning: Sequence[Leaning]
 ) -> list[dict[str, Any]]:
     with disk_errors(out):
-        out.mkdir(parents=True, exist_ok=True)
+        make_folder(out)
     files = dataset.write(out, dropped)
     files.append(write_records(out / "suspects.jsonl", found))
     if leaning:

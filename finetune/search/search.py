@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from detector.artifacts import disk_errors, versions, write_manifest
+from detector.artifacts import disk_errors, make_folder, versions, write_manifest
 from detector.errors import ConfigError, OutputRefused
 from finetune.search.space import options_of, space_of
 from finetune.search.stages import STAGES, Direction, Stage
@@ -128,7 +128,7 @@ def _name(number: int) -> str:
 def _alone(out: Path) -> Iterator[None]:
     """One search at a time in a folder; the lock dies with its process."""
     with disk_errors(out):
-        out.mkdir(parents=True, exist_ok=True)
+        make_folder(out)
     with open(out / ".lock", "wb") as handle:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

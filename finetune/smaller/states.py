@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from detector.artifacts import disk_errors
+from detector.artifacts import disk_errors, make_folder
 from finetune.training import checkpoints
 
 STATE = "state.pt"
@@ -22,7 +22,7 @@ def save(out: Path, job: str, step: int, log_bytes: int, parts: dict[str, Any]) 
     folder = out / f"checkpoint-{step}"
     states = {name: part.state_dict() for name, part in parts.items()}
     with disk_errors(folder):
-        folder.mkdir(exist_ok=True)
+        make_folder(folder)
         torch.save({"step": step, **states}, folder / STATE)
     checkpoints.seal(folder, job, log_bytes)
     checkpoints.keep_only(out, folder)

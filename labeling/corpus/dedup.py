@@ -17,7 +17,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from detector.artifacts import disk_errors, sha256_file, versions, write_manifest
+from detector.artifacts import disk_errors, make_folder, sha256_file, versions, write_manifest
 from detector.errors import ConfigError, OutputRefused
 from detector.likeness.neighbours import KIN, NEAR
 from labeling.corpus.quality import LIMITS
@@ -87,7 +87,7 @@ def run(config: DedupConfig) -> dict[str, Any]:
     for source in SOURCES:
         source_path(source, config.data)
     with disk_errors(config.out):
-        config.out.mkdir(parents=True, exist_ok=True)
+        make_folder(config.out)
         remove_shards(config.out)
     dialogues = [dialogue for source in SOURCES for dialogue in read_source(source, config.data)]
     selection = selected(dialogues, config.near, config.kin, config.languages, _injected(config.data))

@@ -19,7 +19,7 @@ from typing import Any
 
 import msgspec
 
-from detector.artifacts import described, disk_errors, fingerprint, versions, write_manifest
+from detector.artifacts import described, disk_errors, fingerprint, make_folder, versions, write_manifest
 from detector.errors import ConfigError, OutputRefused
 from detector.ingest.collection import collection_paused
 from detector.ingest.read import open_logs
@@ -67,7 +67,7 @@ def run(config: DatasetConfig) -> dict[str, Any]:
         )
     started = time.monotonic()
     with disk_errors(config.out):
-        config.out.mkdir(parents=True, exist_ok=True)
+        make_folder(config.out)
     with collection_paused():  # of the many records that are held none is garbage before all are
         manifest = _dataset(config)
     manifest["seconds"] = round(time.monotonic() - started, 1)

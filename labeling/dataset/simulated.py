@@ -19,7 +19,7 @@ from typing import Annotated
 import cyclopts
 from cyclopts import Parameter
 
-from detector.artifacts import atomic_file, described, fingerprint, read_manifest, write_manifest
+from detector.artifacts import atomic_file, described, fingerprint, make_folder, read_manifest, write_manifest
 from detector.records import Example, Label
 from labeling.annotation import judged_turns
 
@@ -60,7 +60,7 @@ def make(config: SimulatedConfig) -> None:
     """Make up a crowd and write what it says."""
     known = read_manifest(config.examples / "manifest.json")
     people = _people(config)
-    config.out.mkdir(parents=True)
+    make_folder(config.out, new=True)
     files = []
     for name, source in {**NOISY, **TRUE}.items():
         count = config.dialogues if name == "train" else config.held

@@ -21,7 +21,15 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from detector.artifacts import atomic_file, described, disk_errors, sha256_file, versions, write_manifest
+from detector.artifacts import (
+    atomic_file,
+    described,
+    disk_errors,
+    make_folder,
+    sha256_file,
+    versions,
+    write_manifest,
+)
 from detector.errors import ConfigError, OutputRefused
 from detector.records import Example
 from labeling.inject.corpora import CORPORA, Clean, Corpus, read_all, split_of
@@ -107,7 +115,7 @@ def run(config: InjectConfig) -> dict[str, Any]:
         raise OutputRefused("E_EXISTS", f"{config.out}: holds a finished set already; name another folder")
     started = time.monotonic()
     with disk_errors(config.out):
-        config.out.mkdir(parents=True, exist_ok=True)
+        make_folder(config.out)
     cleans = _cleans(config)
     manifest = {
         "kind": "injected-examples",

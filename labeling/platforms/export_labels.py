@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from detector.artifacts import atomic_file, described, disk_errors, versions, write_manifest
+from detector.artifacts import atomic_file, described, disk_errors, make_folder, versions, write_manifest
 from detector.errors import ConfigError, OutputRefused
 from detector.ingest.outcomes import Reject, refuse
 from detector.ingest.read import open_logs
@@ -82,7 +82,7 @@ def run(config: ExportConfig) -> dict[str, Any]:
     taxonomy, shape = load(config.taxonomy), shape_named(config.format)
     codes = tuple(dict.fromkeys(code.code for name in config.codes for code in taxonomy.select(name)))
     with disk_errors(config.out):
-        config.out.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(config.out.parent)
     framing = framing_for(shape, config.out)
     columns = shape.columns(bool(config.annotations)) if shape.columns else ()
     with atomic_file(config.out) as file:

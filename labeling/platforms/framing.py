@@ -22,7 +22,7 @@ from detector.ingest.framing.streams import blocks
 from detector.ingest.framing.strictjson import check_characters, decode
 from detector.ingest.outcomes import BadRecord, refuse
 from detector.ingest.sources import Source
-from detector.verdict_files import FORMULA_STARTS, MAX_CELL, escaped, unescaped
+from detector.verdict_files import MAX_CELL, escaped, needs_escape, unescaped
 from labeling.platforms.shapes import Framing, Row
 
 PARQUET = b"PAR1"
@@ -169,8 +169,7 @@ def _row(header: list[str], cells: list[str]) -> Row | BadRecord:
 
 def _cell(cell: str) -> str | None:
     """The text behind a cell: an escape is undone only where we would have made one."""
-    rest = cell[1:]
-    ours = cell.startswith("'") and (not rest or rest.startswith(FORMULA_STARTS))
+    ours = cell.startswith("'") and needs_escape(cell[1:])
     return unescaped(cell) if ours else cell or None
 
 
@@ -221,7 +220,7 @@ def write_rows(out: BinaryIO, rows: Iterable[Row], framing: Framing, columns: tu
 def _write_table(out: BinaryIO, rows: Iterable[Row], delimiter: str, columns: tuple[str, ...]) -> int:
     text = io.TextIOWrapper(out, encoding="utf-8", newline="")
     writer = csv.writer(text, delimiter=delimiter, lineterminator="\r\n", quoting=csv.QUOTE_ALL)
-    writer.writerow(columns)
+    writer.writerow([escaped(name) for name in columns])
     written = 0
     for row in rows:
         values = (row.get(name) for name in columns)

@@ -17,7 +17,15 @@ from typing import Annotated, Any, NamedTuple
 
 from cyclopts import Parameter
 
-from detector.artifacts import atomic_file, described, disk_errors, sha256_file, versions, write_manifest
+from detector.artifacts import (
+    atomic_file,
+    described,
+    disk_errors,
+    make_folder,
+    sha256_file,
+    versions,
+    write_manifest,
+)
 from detector.errors import ConfigError, OutputRefused, TooManyBad
 from detector.ingest.config import ReadConfig
 from detector.ingest.outcomes import BadRecord, Counts, Loaded, Reject, refuse
@@ -113,7 +121,7 @@ def run(config: ImportConfig) -> dict[str, Any]:
     taxonomy = load(config.taxonomy)
     intake = config.intake(taxonomy, dialogues_of(config.dialogues), frozenset(config.labelers))
     with disk_errors(out):
-        out.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(out.parent)
     stopped = _write(config, out, intake, open_logs(config.labels))
     if stopped is not None:
         raise stopped

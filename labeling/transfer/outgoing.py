@@ -12,7 +12,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from detector.artifacts import TEMPORARY, atomic_file, described, disk_errors, versions, write_manifest
+from detector.artifacts import (
+    TEMPORARY,
+    atomic_file,
+    described,
+    disk_errors,
+    make_folder,
+    versions,
+    write_manifest,
+)
 from detector.errors import ConfigError, OutputRefused
 from detector.records import Dialogue, Label, Record, Verdict
 from detector.verdict_files import manifest_path, verdict_line
@@ -51,7 +59,7 @@ def export_annotations(store: Store, actor: str, out: Path, project: str | None)
     if out.exists():
         raise OutputRefused("E_EXISTS", f"{out}: exists already; name another file")
     with disk_errors(out):
-        out.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(out.parent)
     rows = _write(out, counted(store, actor, project))
     manifest = {
         "kind": "annotations",

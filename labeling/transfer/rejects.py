@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from detector.artifacts import atomic_file, disk_errors
+from detector.artifacts import atomic_file, disk_errors, make_folder
 from detector.errors import TooManyBad
 from detector.ingest.outcomes import Reject
 from labeling.reports import refuse_existing
@@ -47,7 +47,7 @@ def rejects_into(path: Path | None) -> Iterator[Rejects]:
         return
     refuse_existing(path)
     with disk_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
     stopped = None
     with atomic_file(path) as file:
         try:

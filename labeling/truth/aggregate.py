@@ -17,7 +17,15 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal
 
 from cyclopts import Parameter
 
-from detector.artifacts import atomic_file, described, disk_errors, remove_orphans, versions, write_manifest
+from detector.artifacts import (
+    atomic_file,
+    described,
+    disk_errors,
+    make_folder,
+    remove_orphans,
+    versions,
+    write_manifest,
+)
 from detector.errors import ConfigError, OutputRefused
 from detector.verdict_files import escaped, manifest_path
 
@@ -89,7 +97,7 @@ def run(config: AggregateConfig) -> dict[str, Any]:
     tables = read_answers(table, config.last_wins)
     found = posteriors(tables, config.method, _models(config, tables), config.share_workers)
     with disk_errors(out):
-        out.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(out.parent)
         remove_orphans(out)
     columns = _columns(config, tables, found)
     with atomic_file(out) as file:

@@ -20,6 +20,7 @@ from cyclopts import App, Parameter
 from numpy.typing import NDArray
 
 from detector.artifacts import atomic_file
+from detector.verdict_files import escaped
 from labeling.truth.study import TASK, rows_of
 
 Item = tuple[str, str, str, Counter[str]]
@@ -60,7 +61,8 @@ def predict(config: ModelConfig) -> None:
     table.writerow(("task", "label", "probability"))
     for (task, *_), probabilities in zip(items, found, strict=True):
         table.writerows(
-            (task, label, f"{share:.6f}") for label, share in zip(labels, probabilities, strict=True)
+            (escaped(task), escaped(label), f"{share:.6f}")
+            for label, share in zip(labels, probabilities, strict=True)
         )
     with atomic_file(config.out) as file:
         file.write(rows.getvalue().encode())

@@ -29,6 +29,33 @@ def test_atomic_file_keeps_the_old_content_when_its_writer_fails(tmp_path: Path)
     assert [path.name for path in tmp_path.iterdir()] == ["a.bin"]
 
 
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
+def test_files_and_folders_are_for_their_owner_only(tmp_path: Path, umask: int) -> None:
+    there = tmp_path / "there"
+    there.mkdir(mode=0o755)
+    there.chmod(0o755)
+    before = os.umask(umask)
+    try:
+        artifacts.make_folder(there)
+        artifacts.make_folder(there / "a" / "b")
+        with artifacts.atomic_file(there / "a" / "whole") as file:
+            modes = {path.stat().st_mode & 0o777 for path in (there / "a").iterdir() if path.is_file()}
+            file.write(b"x")
+        artifacts.Appender(there / "a" / "grows", keep=0).close()
+        artifacts.write_manifest(there / "a" / "manifest.json", {})
+        with pytest.raises(FileExistsError):
+            artifacts.make_folder(there / "a", new=True)
+        (there / "file").touch()
+        with pytest.raises(OSError, match="file"):
+            artifacts.make_folder(there / "file" / "c")
+    finally:
+        os.umask(before)
+    assert modes == {0o600}, "the temporary file, too"
+    assert there.stat().st_mode & 0o777 == 0o755, "a folder that was there stays as it was"
+    for path in (there / "a").rglob("*"):
+        assert path.stat().st_mode & 0o777 == (0o700 if path.is_dir() else 0o600), path
+
+
 def test_full_disk_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(handle: int) -> None:
         raise OSError(28, "No space left on device")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -47,10 +48,10 @@ def test_there_and_back(scored: tuple[Path, Path], suffix: str) -> None:
     assert "@x.example" not in text
     with pytest.raises(InputRefused, match="finding 1"):
         counted(out)
-    mark = ",no,," if suffix == ".csv" else "| no |  |"
+    mark = ',"no","",' if suffix == ".csv" else "| no |  |"
     assert text.count(mark) == 2
     for said in ("right", "wrong"):
-        text = text.replace(mark, f",no,{said}," if suffix == ".csv" else f"| no | {said} |", 1)
+        text = text.replace(mark, f',"no","{said}",' if suffix == ".csv" else f"| no | {said} |", 1)
     out.write_text(text)
     assert counted(out) == {"all": {"right": 1, "wrong": 1}, "T1": {"right": 1, "wrong": 1}}
     with pytest.raises(ConfigError):
@@ -70,6 +71,25 @@ def test_lines_ended_in_any_way_stay_one_row(scored: tuple[Path, Path]) -> None:
     sample(verdicts, config=SampleConfig(log=(str(log),), out=out, n=3))
     out.write_text(out.read_text().replace("| no |  |", "| no | right |"))
     assert counted(out)["all"] == {"right": 3}
+
+
+def test_the_markdown_is_inert_and_comes_back(scored: tuple[Path, Path]) -> None:
+    from eval.reading import _from_markdown
+
+    hostile = (
+        "![x](http://e.example/a) <img src=x> | www.e.example \\\\| `x` \\u202egnp.exe *b* &lt; a@b.example"
+    )
+    log, verdicts = scored
+    log.write_text(log.read_text().replace("=1 | w", hostile))
+    out = log.with_name("judged.md")
+    sample(verdicts, config=SampleConfig(log=(str(log),), out=out, n=1))
+    row = out.read_text().splitlines()[2]
+    plain = re.sub(r"\\[!-/:-@\[-`{-~]", "", row).replace("<br>", "")
+    assert set(re.findall(r"[!-/:-@\[-`{-~\u202e]", plain)) == {"|"}, "every mark stands behind a backslash"
+    assert plain.count("|") == 11
+    context = _from_markdown(out.read_text())[0]["context"]
+    said = json.loads(f'"{hostile}"').replace("\u202e", "[U+202E]").replace("a@b.example", "[EMAIL_1]")
+    assert context == f"customer: {said}"
 
 
 def test_what_cannot_be_drawn_or_counted_is_the_users_error(scored: tuple[Path, Path]) -> None:

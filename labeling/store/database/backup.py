@@ -21,9 +21,11 @@ from sqlalchemy import Connection, MetaData, Table, func, inspect, select, text
 
 from detector.artifacts import (
     atomic_file,
+    create_private,
     described,
     disk_errors,
     fsync_folder,
+    make_folder,
     read_manifest,
     remove_orphans,
     verify_files,
@@ -58,7 +60,7 @@ def backup(store: Store, folder: Path) -> Path:
     """
     started_s = time.monotonic()
     with disk_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         _make_room(folder)
     on_file = on_sqlite(store.engine.url)
     content = _copy_file(store, folder) if on_file else _copy_tables(store, folder)
@@ -113,6 +115,8 @@ def restore(folder: Path, place: str | None = None) -> None:
 
 def _copy_file(store: Store, folder: Path) -> dict[str, Any]:
     path = folder / SQLITE_COPY
+    with disk_errors(path):
+        os.close(create_private(path))  # what SQLite lays beside it gets its mode
     with disk_errors(path), closing(sqlite3.connect(str(store.engine.url.database))) as source:
         source.execute("PRAGMA busy_timeout = 10000")
         with closing(sqlite3.connect(path)) as target:
@@ -172,7 +176,7 @@ def _restore_file(folder: Path, path: Path) -> None:
     if path.exists():
         raise ConfigError("E_RESTORE", f"{path}: exists; a backup is restored into nothing")
     with disk_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
     remove_orphans(path)
     with open(folder / SQLITE_COPY, "rb") as source, atomic_file(path) as target:
         shutil.copyfileobj(source, target, CHUNK)

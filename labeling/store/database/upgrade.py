@@ -6,12 +6,14 @@ backup.
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sqlalchemy import text
 
-from detector.artifacts import disk_errors
+from detector.artifacts import create_private, disk_errors, make_folder
 from detector.errors import ConfigError
 from labeling.store.database.engine import on_sqlite, open_engine, shown, store_url
 from labeling.store.database.schema import VERSION
@@ -42,8 +44,7 @@ def upgrade(
 
     url = store_url(place)
     if on_sqlite(url):
-        with disk_errors(str(url.database)):
-            Path(str(url.database)).parent.mkdir(parents=True, exist_ok=True)
+        _make_file(Path(str(url.database)))
     target = newest(revisions)
     with Store(open_engine(url)) as store:
         found = store.read(version)
@@ -51,11 +52,28 @@ def upgrade(
             return found, None
         if found is not None and found > target:
             raise ConfigError("E_STORE_VERSION", f"{shown(url)}: version {found} is newer than {target}")
+        if on_sqlite(url):
+            _close_to_others(Path(str(url.database)))
         saved = None
         if found is not None:
             saved = backup(store, backup_to or _beside(store, found))
         store.write(lambda transaction: _upgraded(transaction, revisions), repeatable=True)
         return found, saved
+
+
+def _make_file(path: Path) -> None:
+    """A file for its owner only, if there is none; what SQLite lays beside it gets its mode."""
+    with disk_errors(path):
+        make_folder(path.parent)
+        with suppress(FileExistsError):
+            os.close(create_private(path))
+
+
+def _close_to_others(path: Path) -> None:
+    """Take from others what an older version let them: it made files by the umask."""
+    for name in ("", "-wal", "-shm", "-journal"):
+        with suppress(FileNotFoundError, PermissionError):
+            Path(f"{path}{name}").chmod(0o600)
 
 
 def _beside(store: Store, found: str) -> Path:

@@ -328,3 +328,37 @@ def test_a_backup_of_the_other_database_is_refused(
         folder = backup(store, tmp_path / "backup")
     with pytest.raises(ConfigError, match="a backup of postgresql"):
         restore(folder, str(tmp_path / "new.sqlite"))
+
+
+@pytest.mark.parametrize("umask", [0o000])
+def test_store_and_backups_are_for_their_owner_only(
+    nowhere: str, tmp_path: Path, made: Any, umask: int
+) -> None:
+    """Also what SQLite lays beside its file, and a store that an older version made by the umask."""
+    before = os.umask(umask)
+    saved = tmp_path / "backups" / "one"
+    try:
+        upgrade(nowhere)
+        with Store.open(nowhere) as store:
+            accounts.create_first(store, "ada", "correct horse battery")
+            seen = {path.name for path in tmp_path.rglob("*") if path.is_file()}
+            backup(store, saved)
+            modes = {path: path.stat().st_mode & 0o777 for path in tmp_path.rglob("*")}
+    finally:
+        os.umask(before)
+    assert "://" in nowhere or {"store.sqlite", "store.sqlite-wal", "store.sqlite-shm"} <= seen
+    assert saved / "manifest.json" in modes
+    assert {path: mode for path, mode in modes.items() if mode != (0o700 if path.is_dir() else 0o600)} == {}
+
+
+def test_an_older_store_is_closed_to_others_by_its_upgrade(tmp_path: Path) -> None:
+    place = tmp_path / "store.sqlite"
+    before = os.umask(0)
+    try:
+        with Store(open_engine(store_url(str(place)))) as store:
+            store.write(lambda transaction: migrate(transaction.connection, "0001"))
+            assert place.stat().st_mode & 0o077
+            upgrade(str(place))
+            assert [path for path in tmp_path.glob("store.sqlite*") if path.stat().st_mode & 0o077] == []
+    finally:
+        os.umask(before)

@@ -1,0 +1,169 @@
+"""What this package writes: no file or folder that others may read, and no CSV cell that is a formula."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import io
+import unicodedata
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from detector.records import Finding, Verdict
+from detector.verdict_files import convert, escaped, needs_escape, unescaped, verdict_line
+from eval import reading
+from labeling.platforms.framing import write_rows
+from labeling.truth import aggregate
+
+ROOT = Path(__file__).parents[1]
+ROOMS = ("detector", "labeling", "finetune", "eval", "app")
+
+
+def calls() -> Iterator[tuple[str, str, ast.Call]]:
+    """Every call in the package: its file, and the name that is called."""
+    for path in sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call):
+                called = node.func
+                name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+                yield str(path.relative_to(ROOT)), name, node
+
+
+def writes(name: str, call: ast.Call) -> bool:
+    """Whether a call makes a file or folder with whatever mode the umask leaves."""
+    if name in ("mkdir", "makedirs", "write_text", "write_bytes", "touch", "copyfile", "copy", "copytree"):
+        module = call.func.value if isinstance(call.func, ast.Attribute) else None
+        of_shutil = isinstance(module, ast.Name) and module.id == "shutil"
+        return of_shutil or name not in ("copy", "copytree", "copyfile")
+    if name != "open":
+        return False
+    texts = [arg.value for arg in call.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
+    modes = [text for text in texts if text and set(text) <= set("rwxabt+")]
+    private = any(each.arg == "opener" for each in call.keywords)
+    by_flags = any("O_CREAT" in ast.unparse(arg) for arg in call.args)
+    return by_flags or (not private and any(set(mode) & set("wxa+") for mode in modes))
+
+
+LET = {
+    "detector/artifacts.py": "where it is done right",
+    "app/scoring/lock.py": "mode 0700, and a file by create_private",
+    "labeling/store/benchmark.py": "figures",
+    "labeling/dataset/speed.py": "made-up dialogues of a benchmark, in a temporary folder",
+    "eval/ingest_speed.py": "made-up dialogues of a benchmark",
+    "finetune/screening/study.py": "made-up dialogues of a study",
+    "finetune/smaller/scanners.py": "a tokenizer, in a folder by make_folder",
+    "finetune/scan.py": "a tokenizer, in a folder by make_folder",
+    "finetune/pretrain.py": "a tokenizer, in a folder by make_folder",
+    "finetune/pack.py": "a model card, in a folder by make_folder",
+    "finetune/judge/result.py": "a model card, in a folder by make_folder",
+    "finetune/decoder/result.py": "a model card, in a folder by make_folder",
+    "finetune/policy/ppo_loop.py": "numbers of a run, in a folder by make_folder",
+    "finetune/average.py": "a tokenizer, in a folder by make_folder",
+    "finetune/metrics_log.py": "the id of a run",
+    "finetune/search/search.py": "a lock, in a folder by make_folder",
+}
+
+
+def test_nothing_is_written_with_the_mode_that_the_umask_leaves() -> None:
+    found = {file for file, name, call in calls() if writes(name, call)}
+    assert found - LET.keys() == set(), "make folders by make_folder, files by atomic_file or create_private"
+    assert LET.keys() - found <= {"detector/artifacts.py", "finetune/decoder/result.py"}, "no longer needed"
+
+
+HOSTILE = [
+    before + sign + "cmd|' /C calc'!A1"
+    for before in ("", "\t", "\r", "\n", " ", "\ufeff", "\u200b", "\u00a0", "\u202e", "\x1c", " \ufeff\r")
+    for sign in "=+-@＝＋－＠﹦﹢﹣﹫"
+]
+
+
+def test_formulas_are_known_and_come_back() -> None:
+    for text in (*HOSTILE, "'", "'x", "", "\tx", "\rx"):
+        assert needs_escape(text)
+        assert unescaped(escaped(text)) == text
+    for text in ("x", "1-2", "a=b", "Ünë", " plain", "…", "(=1)", "¿qué?", "\U0001f600"):
+        assert escaped(text) == text
+
+
+def is_formula(cell: str) -> bool:
+    """As a careful spreadsheet would have it, written anew for this test."""
+    seen = [one for one in cell if not one.isspace() and unicodedata.category(one) not in ("Cc", "Cf", "Zs")]
+    return cell[:1] in ("\t", "\r", "\n") or (
+        bool(seen) and unicodedata.normalize("NFKC", seen[0])[0] in ("=", "+", "-", "@")
+    )
+
+
+def by_verdicts(text: str) -> bytes:
+    finding = Finding(
+        code="C1", turn=1, severity="S2", probability=0.5, quote=text, start=0, end=len(text), reason=text,
+        rewrite=text,
+    )  # fmt: skip
+    verdict = Verdict(
+        dialogue_id=text, release=text, taxonomy="1", status="scored", quality=1.0, findings=(finding,)
+    )
+    out = io.BytesIO()
+    convert([verdict_line(verdict)], out, "csv")
+    return out.getvalue()
+
+
+def by_platforms(text: str) -> bytes:
+    out = io.BytesIO()
+    write_rows(out, [{"task": text, text: text}], "csv", ("task", text))
+    return out.getvalue()
+
+
+def by_aggregation(text: str) -> bytes:
+    out = io.BytesIO()
+    aggregate._write(".csv", {"task": [text], "label": [text], text: [0.5]}, out)
+    return out.getvalue()
+
+
+def by_sample(text: str) -> bytes:
+    row = {**dict.fromkeys(reading.COLUMNS, text), "turn": 1}
+    return reading._csv([row]).encode()
+
+
+def by_study(text: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> bytes:
+    from collections import Counter
+
+    import numpy as np
+
+    from labeling.truth import study_model
+
+    monkeypatch.setattr(study_model, "rows_of", lambda *_: [{}])
+    monkeypatch.setattr(study_model, "_items", lambda _: [(text, "", "", Counter({text: 1}))])
+    monkeypatch.setattr(study_model, "_foretold", lambda *_: np.ones((1, 1)))
+    out = tmp_path / "out.csv"
+    study_model.predict(study_model.ModelConfig(data=tmp_path, out=out, folds=1))
+    return out.read_bytes()
+
+
+WRITERS: dict[str, Callable[..., bytes]] = {
+    "detector/verdict_files.py": by_verdicts,
+    "labeling/platforms/framing.py": by_platforms,
+    "labeling/truth/aggregate.py": by_aggregation,
+    "labeling/truth/study_model.py": by_study,
+    "eval/reading.py": by_sample,
+    "labeling/truth/speed.py": lambda text: b"",  # numbers of a benchmark
+}
+
+
+def test_every_writer_of_csv_is_tried() -> None:
+    found = {file for file, name, call in calls() if name in ("DictWriter", "write_csv", "to_csv")}
+    found |= {file for file, name, call in calls() if ast.unparse(call.func) == "csv.writer"}
+    assert found == WRITERS.keys()
+
+
+@pytest.mark.parametrize("file", WRITERS)
+def test_no_cell_is_a_formula(file: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    more = (
+        SimpleNamespace(monkeypatch=monkeypatch, tmp_path=tmp_path) if "study" in file else SimpleNamespace()
+    )
+    for text in HOSTILE:
+        written = WRITERS[file](text, **vars(more)).decode()
+        cells = [cell for row in csv.reader(io.StringIO(written, newline="")) for cell in row]
+        assert [cell for cell in cells if is_formula(cell)] == []
+        (tmp_path / "out.csv").unlink(missing_ok=True)
