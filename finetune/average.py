@@ -27,6 +27,7 @@ from detector.artifacts import (
 )
 from detector.errors import ConfigError, OutputRefused
 from detector.release import WEIGHTS
+from finetune.training.finite import refuse_not_finite, save_weights
 
 TRAINING = "training.json"
 SAME = ("codes", "render", "base_sha256")
@@ -82,13 +83,16 @@ def _told(folder: Path) -> dict[str, Any]:
 
 
 def _write_mean(sources: list[Path], target: Path) -> None:
-    from safetensors.torch import load_file, save_file
+    from safetensors.torch import load_file
 
     mean = load_file(sources[0])
+    refuse_not_finite(mean, sources[0])
     for number, source in enumerate(sources[1:], 2):
-        for name, tensor in load_file(source).items():
+        weights = load_file(source)
+        refuse_not_finite(weights, source)
+        for name, tensor in weights.items():
             mean[name] += (tensor - mean[name]) / number
-    save_file(mean, target)
+    save_weights(mean, target)
 
 
 def _training(scanners: tuple[Path, ...], told: list[dict[str, Any]]) -> dict[str, Any]:

@@ -35,6 +35,7 @@ from eval.run import measure
 from eval.truth import judge, source_of
 from finetune.card import model_card
 from finetune.examples import examples_id
+from finetune.training.finite import refuse_not_finite, save_weights
 
 CHECK_OF = {"M2": "unfilled_placeholder", "M3": "same_text_again"}
 TOLD = (
@@ -153,14 +154,15 @@ def _only(info: ReleaseInfo, result: tuple[Example, Verdict]) -> tuple[Example, 
 
 def _compress(config: PackConfig, target: Path, base_sha256: str) -> None:
     """The scanner's weights in the form that is served."""
-    from safetensors.torch import load_file, save_file
+    from safetensors.torch import load_file
 
     from detector.engines.stored import stored
 
     packed: dict[str, Any] = {}
     for name, weight in load_file(config.scanner / WEIGHTS).items():
+        refuse_not_finite({name: weight}, config.scanner / WEIGHTS)
         packed |= stored(name, weight, config.weights)
-    save_file(packed, target, metadata={"base_sha256": base_sha256})  # one entry: several have no fixed order
+    save_weights(packed, target, {"base_sha256": base_sha256})  # one entry: several have no fixed order
 
 
 def _bare(config: PackConfig, training: dict[str, Any], taxonomy: Taxonomy) -> ReleaseInfo:

@@ -30,6 +30,7 @@ from finetune.teach import Lesson, Run, learn_step, teach
 from finetune.training.checkpoints import clear
 from finetune.training.cost import Cost, cost_of
 from finetune.training.estimate import Work, measured, memory, sizes_of, told
+from finetune.training.finite import save_weights
 from finetune.training.lineage import LIBRARIES, commit, job_of, told_of
 from finetune.training.options import Adapters, Running
 
@@ -221,10 +222,8 @@ def _cost_of_merging(run: Run) -> str:
 
 def _save(run: Run, ground: Ground, cost: Cost) -> None:
     """The trained weights in fp32 and all that a release needs to know of how they came about."""
-    from safetensors.torch import save_file
-
     out, model = run.config.out, run.model
-    save_file({k: v.detach().cpu().contiguous() for k, v in model.state_dict().items()}, out / WEIGHTS)
+    save_weights(model.state_dict(), out / WEIGHTS)
     write_json(out / "config.json", {**ground.shape, "vocab_size": _rows(model)})
     (out / "tokenizer.json").write_text(ground.tokenizer)
     write_manifest(

@@ -24,6 +24,7 @@ from finetune.metrics_log import MetricsLog
 from finetune.progress import Progress
 from finetune.training.checkpoints import keep_only, newest, seal
 from finetune.training.cost import Cost
+from finetune.training.finite import refuse_diverged, refuse_not_finite
 from finetune.training.optimizers import optimizer_of, set_rates, warm_then_cosine
 from finetune.training.stopping import until_told
 
@@ -168,7 +169,11 @@ def _compare(run: Run, found: dict[str, Any]) -> None:
 
 
 def learn_step(run: Run, step: int) -> tuple[float, int]:
-    """The optimizer's step number `step`: its loss, and the tokens it learnt from."""
+    """The optimizer's step number `step`: its loss, and the tokens it learnt from.
+
+    Raises:
+        ConfigError: E_DIVERGED, the loss or the gradient is no number.
+    """
     import torch
 
     config, model = run.config, run.model
@@ -180,7 +185,7 @@ def learn_step(run: Run, step: int) -> tuple[float, int]:
         loss = scan_loss(config, model, row, counts, run.precision == "bf16")
         loss.backward()  # type: ignore[no-untyped-call]
         total += float(loss.detach())
-    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    refuse_diverged(step + 1, total, float(torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)))
     peaks = (config.learning_rate, config.head_learning_rate)
     set_rates(run.optimizer, peaks, warm_then_cosine(step, len(run.steps)))
     run.optimizer.step()
@@ -227,13 +232,14 @@ def _checkpoint(run: Run, log_bytes: int) -> None:
     import torch
 
     folder = run.config.out / f"checkpoint-{run.state.step}"
-    make_folder(folder)
     held = {
         "state": asdict(run.state),
         "learnt": {name: weight.detach() for name, weight in learnt(run.model).items()},
         "best": run.best,
         "optimizer": run.optimizer.state_dict(),
     }
+    refuse_not_finite((held["learnt"], held["best"], held["optimizer"]), folder)
+    make_folder(folder)
     with atomic_file(folder / STATE) as file:
         torch.save(held, file)
     seal(folder, run.lesson.job, log_bytes)

@@ -18,6 +18,7 @@ from finetune.base_models.adapter_files import ADAPTER_CONFIG, refuse_unfit, ref
 from finetune.base_models.adapter_files import MANIFEST as MANIFEST
 from finetune.base_models.bits import four_bits, keep_gradients
 from finetune.base_models.folders import Base, found
+from finetune.training.finite import refuse_not_finite
 from finetune.training.options import Adapters
 
 if TYPE_CHECKING:
@@ -237,7 +238,15 @@ def _adapted(model: Any, folder: Path, trainable: bool) -> PeftModel:
 
 def save(model: Any, folder: Path, source: Source, weights: dict[str, Any] | None = None) -> None:
     """The adapter with the name of its base, or all weights, those in `weights` where the model does not hold
-    them itself. The caller seals the folder."""
+    them itself. The caller seals the folder.
+
+    Raises:
+        ConfigError: E_DIVERGED, what would be saved holds NaN or infinity.
+    """
+    learnt = weights or dict(model.named_parameters())
+    if hasattr(model, "peft_config"):
+        learnt = {name: weight for name, weight in learnt.items() if weights or weight.requires_grad}
+    refuse_not_finite(learnt, folder)
     base = source.base
     if hasattr(model, "peft_config"):
         told = model.peft_config["default"]

@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from detector.artifacts import atomic_file, remove_orphans
-from detector.errors import ConfigError, OutputRefused
+from detector.errors import OutputRefused
 from finetune.decoder.model import Way, token_losses
 from finetune.decoder.perplexity import measure, together
 from finetune.decoder.rows import Batch, batch_of, plan
 from finetune.decoder.writing import Piece
 from finetune.metrics_log import MetricsLog
 from finetune.progress import Progress
+from finetune.training.finite import refuse_diverged, refuse_not_finite
 
 if TYPE_CHECKING:
     import torch
@@ -123,7 +124,11 @@ def pretrain_steps(run: Run, told: Callable[[str], None]) -> State:
 
 def _step(run: Run, step: int) -> tuple[float, int]:
     """One optimizer step: its mean loss, and the tokens it learnt from. The mean is taken over all wanted
-    tokens of the step, however many batches they come in."""
+    tokens of the step, however many batches they come in.
+
+    Raises:
+        ConfigError: E_DIVERGED, the loss or the gradient is no number.
+    """
     import torch
 
     setting = run.setting
@@ -140,7 +145,7 @@ def _step(run: Run, step: int) -> tuple[float, int]:
         loss = setting.losses(run.forward, batch).sum() / wanted
         loss.backward()  # type: ignore[no-untyped-call]
         total += float(loss.detach())
-    torch.nn.utils.clip_grad_norm_(run.model.parameters(), 1.0)
+    refuse_diverged(step + 1, total, float(torch.nn.utils.clip_grad_norm_(run.model.parameters(), 1.0)))
     for group in run.optimizer.param_groups:
         group["lr"] = setting.rate * warm_then_cosine(step, run.steps, setting.warm_up)
     run.optimizer.step()
@@ -182,14 +187,15 @@ def _entry(run: Run, loss: float, progress: Progress) -> dict[str, Any]:
 
 
 def _evaluate(run: Run, log: MetricsLog, told: Callable[[str], None]) -> None:
-    """Held-out figures; keeps the weights if they are the best so far."""
+    """Held-out figures; keeps the weights if they are the best so far.
+
+    Raises:
+        ConfigError: E_DIVERGED, the held-out loss is no number.
+    """
     state = run.state
     costs = measure(run.forward, run.check, run.setting)
     total = together(costs)
-    if not math.isfinite(total.per_token):
-        told(f"step {state.step}: the held-out loss is no number; training stops")
-        state.bad = run.setting.patience  # weights do not come back from there
-        return
+    refuse_diverged(state.step, total.per_token)
     if total.per_token < state.best_loss:
         state.best_step, state.best_loss, state.bad = state.step, total.per_token, 0
         with atomic_file(run.folder / BEST) as file:
@@ -241,19 +247,14 @@ def _resume(run: Run) -> None:
 
 
 def _load_best(run: Run) -> None:
-    """Take up the best weights.
-
-    Raises:
-        ConfigError: there are none, because training diverged before the first look.
-    """
+    """Take up the best weights: the last step at the latest was looked at."""
     import torch
 
-    if run.state.best_step < 0:
-        raise ConfigError("E_DIVERGED", "the loss became no number: lower --learning-rate, or more --warm-up")
     run.model.load_state_dict(torch.load(run.folder / BEST, weights_only=True, map_location="cpu"))
 
 
 def _save(value: Any, file: Any) -> None:
     import torch
 
+    refuse_not_finite(value, CHECKPOINT)
     torch.save(value, file)

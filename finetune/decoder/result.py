@@ -12,6 +12,7 @@ from finetune.decoder.card import card
 from finetune.decoder.loop import Run, Setting, State
 from finetune.decoder.perplexity import measure, together
 from finetune.decoder.writing import Piece
+from finetune.training.finite import refuse_not_finite
 
 if TYPE_CHECKING:
     from finetune.pretrain import PretrainConfig
@@ -30,6 +31,7 @@ def save(
     figures = {source: cost.figures() for source, cost in sorted(costs.items())}
     run.model.set_attn_implementation("sdpa" if run.model._supports_sdpa else "eager")
     kept = run.model.to("cpu", dtype)
+    refuse_not_finite(kept.state_dict(), config.out)
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     kept.save_pretrained(config.out)
     content = {

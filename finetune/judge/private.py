@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
 from detector.artifacts import make_folder
 from detector.engines.judge_local import LocalJudge
@@ -35,6 +35,7 @@ from finetune.policy.token_scores import inner, pack_if_faithful, score_tokens
 from finetune.progress import Progress
 from finetune.training import checkpoints
 from finetune.training.arguments import low_precision
+from finetune.training.finite import refuse_not_finite, save_weights
 from finetune.training.optimizers import optimizer_of, set_rates, warm_then_cosine
 from finetune.training.privacy import CLIP, drawn, noise_for, set_noisy_gradient, spent
 from finetune.training.stopping import until_told
@@ -174,7 +175,7 @@ class _Run:
         taken = [self.rows[place] for place in drawn(self.plan.owners, self.plan.rate, self.chance)]
         losses = (self._loss(rows) for rows in taken)
         weights = list(self.weights.values())
-        set_noisy_gradient(weights, losses, self.plan.noise, self.plan.expected, self.chance)
+        set_noisy_gradient(weights, losses, self.plan.noise, self.plan.expected, self.chance, self.step + 1)
         share = warm_then_cosine(self.step, self.plan.steps)
         set_rates(self.optimizer, [self.config.learning_rate], share)
         self.optimizer.step()
@@ -194,14 +195,14 @@ class _Run:
 
     def _save(self, log_bytes: int) -> None:
         folder: Path = self.config.out / f"checkpoint-{self.step}"
-        make_folder(folder, new=True)
-        weights = {name: p.detach().cpu().contiguous() for name, p in self.weights.items()}
-        save_file(weights, folder / WEIGHTS)
         state = {
             "optimizer": self.optimizer.state_dict(),
             "chance": self.chance.get_state(),
             "step": self.step,
         }
+        refuse_not_finite(state, folder)
+        make_folder(folder, new=True)
+        save_weights(self.weights, folder / WEIGHTS)
         torch.save(state, folder / STATE)
         checkpoints.seal(folder, self.job, log_bytes)
         checkpoints.keep_only(self.config.out, folder)

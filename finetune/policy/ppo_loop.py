@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
 from detector.artifacts import make_folder
-from detector.errors import ConfigError
 from finetune.metrics_log import MetricsLog
 from finetune.policy.policy import Policy, Prompt
 from finetune.policy.ppo_math import adapted, explained_variance, kl_k1, kl_k3, policy_loss, value_loss
@@ -29,6 +28,7 @@ from finetune.policy.rollouts import Batch, Reward, batch_of, roll_out
 from finetune.progress import Progress
 from finetune.training import checkpoints
 from finetune.training.cost import Cost
+from finetune.training.finite import refuse_diverged, refuse_not_finite, save_weights
 from finetune.training.optimizers import optimizer_of, set_rates
 from finetune.training.options import Optimizer
 from finetune.training.processes import Team
@@ -159,7 +159,7 @@ def _learn(run: Run, batch: Batch) -> dict[str, float]:
     for places in minibatches(len(batch.rollouts), method, run.setting.seed, run.state.step):
         tokens = sum(batch.lengths[place] for place in places)
         found = _pass(run, batch, run.team.share(places), tokens) if run.team.share(places) else {}
-        _update(run)
+        _update(run, sum(found.get(name, 0.0) for name in ("policy_loss", "value_loss")))
         for name, value in found.items():
             sums[name] = sums.get(name, 0.0) + value
     everybodys = run.team.gathered([sums])
@@ -200,9 +200,9 @@ def _pass(run: Run, batch: Batch, places: Sequence[int], n_tokens: int) -> dict[
     return {name: float(part.detach().float().sum()) for name, part in logged.items()}
 
 
-def _update(run: Run) -> None:
-    """One step of the optimizer. The head's gradient is clipped apart: its first errors are large and would
-    silence the policy's.
+def _update(run: Run, loss: float) -> None:
+    """One step of the optimizer; `loss` is that of this process. The head's gradient is clipped apart: its
+    first errors are large and would silence the policy's.
 
     Raises:
         ConfigError: E_DIVERGED.
@@ -210,8 +210,7 @@ def _update(run: Run) -> None:
     for group in run.optimizer.param_groups:
         run.team.add_gradients(group["params"])
         norm = torch.nn.utils.clip_grad_norm_(group["params"], MAX_NORM)
-        if not bool(norm.isfinite()):
-            raise ConfigError("E_DIVERGED", "gradients became no numbers: lower --learning-rate")
+        refuse_diverged(run.state.step + 1, loss, float(norm))
     run.optimizer.step()
     run.optimizer.zero_grad(set_to_none=True)
 
@@ -224,10 +223,11 @@ def _tokens_of(lengths: Sequence[int], places: Sequence[int]) -> torch.Tensor:
 
 def _checkpoint(run: Run, log_bytes: int) -> None:
     """Write what the run needs to go on, seal it, and let older ones go."""
-    folder = run.folder / f"checkpoint-{run.state.step}"
+    folder, optimizer = run.folder / f"checkpoint-{run.state.step}", run.optimizer.state_dict()
+    refuse_not_finite(optimizer, folder)
     make_folder(folder, new=True)
-    save_file(run.policy.state(), folder / WEIGHTS)
-    torch.save(run.optimizer.state_dict(), folder / OPTIMIZER)
+    save_weights(run.policy.state(), folder / WEIGHTS)
+    torch.save(optimizer, folder / OPTIMIZER)
     (folder / STATE).write_text(json.dumps(asdict(run.state)))
     checkpoints.seal(folder, run.setting.job, log_bytes)
     checkpoints.keep_only(run.folder, folder)

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from detector.errors import ConfigError
 from detector.records import JUDGED_ROLES, Dialogue
 from finetune.examples import Target
 from finetune.metrics_log import MetricsLog
@@ -28,6 +27,7 @@ from finetune.smaller.soft_loss import mean_loss, soft_loss
 from finetune.smaller.states import resume, save
 from finetune.smaller.teachers import Teacher
 from finetune.training.cost import cost_of
+from finetune.training.finite import refuse_diverged
 from finetune.training.optimizers import optimizer_of, set_rates, warm_then_cosine
 from finetune.training.stopping import until_told
 
@@ -135,7 +135,7 @@ def distill_steps(run: Distillation) -> dict[str, Any] | None:
     """Teach the student from its last checkpoint to the end: its figures, or None if a signal stopped it.
 
     Raises:
-        ConfigError: E_DIVERGED, the loss became no number.
+        ConfigError: E_DIVERGED, the loss or the gradient is no number.
     """
     import torch
 
@@ -160,10 +160,9 @@ def distill_steps(run: Distillation) -> dict[str, Any] | None:
             model.train()
             loss = run.loss(steps[step], labelled[step % len(labelled)] if labelled else ())
             cost = float(loss.detach())
-            if not math.isfinite(cost):
-                raise ConfigError("E_DIVERGED", f"step {step}: the loss became no number; lower the rates")
             loss.backward()  # type: ignore[no-untyped-call]
-            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            norm = float(torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0))
+            refuse_diverged(step + 1, cost, norm)
             set_rates(optimizer, peaks, warm_then_cosine(step, len(steps)))
             optimizer.step()
             optimizer.zero_grad()

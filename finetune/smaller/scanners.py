@@ -19,6 +19,7 @@ from detector.scanner import Scanner
 from detector.taxonomy import load as load_taxonomy
 from finetune.average import TRAINING
 from finetune.smaller.cuts import Shape, Weights
+from finetune.training.finite import save_weights
 from finetune.training.lineage import told_of
 
 if TYPE_CHECKING:
@@ -149,10 +150,7 @@ def with_backbone(scanner: ScanModel, shape: Shape, backbone: Weights) -> ScanMo
 
 def write_scanner(folder: Path, scanner: TrainedScanner, config: Any, told: Mapping[str, Any]) -> None:
     """A folder like that of the scan's training, its manifest last, with whatever else is `told` of it."""
-    from safetensors.torch import save_file
-
-    state = scanner.model.state_dict()
-    save_file({name: weight.detach().cpu().contiguous() for name, weight in state.items()}, folder / WEIGHTS)
+    save_weights(scanner.model.state_dict(), folder / WEIGHTS)
     write_json(folder / "config.json", scanner.shape)
     (folder / "tokenizer.json").write_text(scanner.tokenizer)
     content = {

@@ -7,6 +7,7 @@ from typing import Any
 
 from detector.artifacts import disk_errors, make_folder
 from finetune.training import checkpoints
+from finetune.training.finite import refuse_not_finite
 
 STATE = "state.pt"
 
@@ -15,12 +16,14 @@ def save(out: Path, job: str, step: int, log_bytes: int, parts: dict[str, Any]) 
     """Keep the state of all `parts` after `step` steps in a sealed checkpoint, and no older one.
 
     Raises:
+        ConfigError: E_DIVERGED, a number of it is NaN or infinite; the older one stays.
         WorldError: the disk is full or failed; the older one stays.
     """
     import torch
 
     folder = out / f"checkpoint-{step}"
     states = {name: part.state_dict() for name, part in parts.items()}
+    refuse_not_finite(states, folder)
     with disk_errors(folder):
         make_folder(folder)
         torch.save({"step": step, **states}, folder / STATE)

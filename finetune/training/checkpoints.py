@@ -20,7 +20,8 @@ from detector.artifacts import (
     verify_whole,
     write_manifest,
 )
-from detector.errors import OutputRefused
+from detector.errors import ConfigError, OutputRefused
+from finetune.training.finite import refuse_not_finite_files
 
 SEAL = "checkpoint.json"
 _FOLDER = re.compile(r"checkpoint-(\d+)")
@@ -30,7 +31,15 @@ def seal(folder: Path, job: str, log_bytes: int) -> None:
     """Make a checkpoint count: its files durable, and last the manifest that names them.
 
     `log_bytes` is the length of the run's metrics file at this step.
+
+    Raises:
+        ConfigError: E_DIVERGED, its weights hold NaN or infinity; it is removed.
     """
+    try:
+        refuse_not_finite_files(folder)
+    except ConfigError:
+        shutil.rmtree(folder)
+        raise
     files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != SEAL)
     with disk_errors(folder):
         for path in files:

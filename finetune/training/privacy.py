@@ -8,7 +8,6 @@ and every model that has gradients will do. opacus keeps the account.
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from detector.errors import ConfigError
+from finetune.training.finite import refuse_diverged
 
 if TYPE_CHECKING:
     import torch
@@ -79,23 +79,25 @@ def set_noisy_gradient(
     noise: float,
     expected: float,
     chance: torch.Generator,
+    step: int,
 ) -> None:
     """Set the gradients of `weights` to the sum over owners of each one's, no longer than `CLIP`, and noise,
-    over the `expected` number of owners: the number that came would tell of them.
+    over the `expected` number of owners: the number that came would tell of them. `step` is what an error
+    names.
 
     Source: Abadi et al. 2016, Deep learning with differential privacy, algorithm 1.
 
     Raises:
-        ConfigError: E_DIVERGED, a gradient is no number.
+        ConfigError: E_DIVERGED, a loss or a gradient is no number.
     """
     import torch
 
     sums = [torch.zeros_like(weight) for weight in weights]
-    for loss in losses:
-        loss().backward()  # type: ignore[no-untyped-call]
+    for loss_of in losses:
+        loss = loss_of()
+        loss.backward()  # type: ignore[no-untyped-call]
         norm = float(torch.nn.utils.clip_grad_norm_(weights, CLIP))
-        if not math.isfinite(norm):
-            raise ConfigError("E_DIVERGED", "gradients became no numbers: lower --learning-rate")
+        refuse_diverged(step, float(loss.detach()), norm)
         for weight, total in zip(weights, sums, strict=True):
             if weight.grad is not None:
                 total += weight.grad

@@ -22,6 +22,7 @@ from finetune.metrics_log import MetricsLog
 from finetune.progress import Progress
 from finetune.training import checkpoints
 from finetune.training.cost import cost_of
+from finetune.training.finite import refuse_diverged
 from finetune.training.options import Running
 
 
@@ -102,7 +103,13 @@ class Watching(TrainerCallback):
         logs: dict[str, float] | None = None,
         **_: Any,
     ) -> None:
+        """
+        Raises:
+            ConfigError: E_DIVERGED, in every process, before anything is saved.
+        """
         figures = {name: value for name, value in (logs or {}).items() if isinstance(value, int | float)}
+        for name in LOSSES & figures.keys():
+            refuse_diverged(state.global_step, figures[name], figures.get("grad_norm"))
         if (
             self._log is None or not figures or "train_loss" in figures
         ):  # the trainer's own summary at the end
@@ -126,6 +133,7 @@ class Watching(TrainerCallback):
         checkpoints.keep_only(self.out, folder, *([Path(best)] if best else []))
 
 
+LOSSES = frozenset(("loss", "train_loss", "eval_log_loss"))
 CLOCKS = frozenset(
     (
         "eval_runtime",

@@ -66,14 +66,14 @@ def test_the_promise_is_kept_with_no_more_noise_than_it_needs() -> None:
 def test_each_owner_is_clipped_alone_and_divided_by_the_expected_number() -> None:
     weight = torch.nn.Parameter(torch.zeros(2))
     losses = [pulling(weight, 3.0, 4.0), pulling(weight, 0.3, 0.4)]
-    set_noisy_gradient([weight], losses, 0.0, 4.0, chance())
+    set_noisy_gradient([weight], losses, 0.0, 4.0, chance(), 1)
     assert weight.grad is not None
     assert weight.grad.tolist() == pytest.approx([(0.6 + 0.3) / 4, (0.8 + 0.4) / 4], abs=1e-5)
 
 
 def test_clipping_is_over_all_weights_together() -> None:
     one, other = torch.nn.Parameter(torch.zeros(1)), torch.nn.Parameter(torch.zeros(1))
-    set_noisy_gradient([one, other], [lambda: 30 * one.sum() + 40 * other.sum()], 0.0, 1.0, chance())
+    set_noisy_gradient([one, other], [lambda: 30 * one.sum() + 40 * other.sum()], 0.0, 1.0, chance(), 1)
     assert one.grad is not None
     assert other.grad is not None
     assert (float(one.grad), float(other.grad)) == (pytest.approx(0.6), pytest.approx(0.8))
@@ -82,7 +82,7 @@ def test_clipping_is_over_all_weights_together() -> None:
 @pytest.mark.parametrize("n_owners", [0, 3])
 def test_noise_is_as_wide_as_it_says_whoever_comes(n_owners: int) -> None:
     weight = torch.nn.Parameter(torch.zeros(40_000))
-    set_noisy_gradient([weight], [lambda: weight.sum() * 0] * n_owners, 3.0, 2.0, chance())
+    set_noisy_gradient([weight], [lambda: weight.sum() * 0] * n_owners, 3.0, 2.0, chance(), 1)
     assert weight.grad is not None
     assert float(weight.grad.std()) == pytest.approx(3.0 * CLIP / 2.0, rel=0.02)
     assert abs(float(weight.grad.mean())) < 0.03
@@ -91,7 +91,7 @@ def test_noise_is_as_wide_as_it_says_whoever_comes(n_owners: int) -> None:
 def test_a_gradient_that_is_no_number_is_refused() -> None:
     weight = torch.nn.Parameter(torch.zeros(2))
     with pytest.raises(ConfigError, match="E_DIVERGED"):
-        set_noisy_gradient([weight], [pulling(weight, math.inf, 0.0)], 1.0, 1.0, chance())
+        set_noisy_gradient([weight], [pulling(weight, math.inf, 0.0)], 1.0, 1.0, chance(), 1)
 
 
 def test_everyone_takes_part_for_himself() -> None:
@@ -119,7 +119,9 @@ def test_adapters_get_the_gradient_that_opacus_gives_them(tmp_path: Path) -> Non
         each = cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten(), reduction="none")
         return by * each.view(3, -1).mean(1)
 
-    set_noisy_gradient(learning, [lambda row=row: losses(model)[row] for row in range(3)], 0.0, 1.0, chance())
+    set_noisy_gradient(
+        learning, [lambda row=row: losses(model)[row] for row in range(3)], 0.0, 1.0, chance(), 1
+    )
     ours = [p.grad.clone() for p in learning]
     norms = [torch.autograd.grad(losses(model)[row], learning) for row in range(3)]
     assert [torch.cat([part.flatten() for part in one]).norm() > CLIP for one in norms] == [False, True, True]

@@ -111,7 +111,7 @@ def test_a_dialogue_changes_a_step_by_no_more_than_its_share(config: SftJudgeCon
 
     def gradient(rows: list[list[dict[str, object]]], by: float) -> torch.Tensor:
         losses = [lambda rows=rows: by * private.loss_of(model, rows, False) for rows in rows]
-        set_noisy_gradient(learning, losses, 0.0, 2.0, torch.Generator())
+        set_noisy_gradient(learning, losses, 0.0, 2.0, torch.Generator(), 1)
         return torch.cat([p.grad.flatten() for p in learning])
 
     for by in (1000.0, 1e-3):

@@ -1,0 +1,88 @@
+"""NaN and infinity end a training with one line: no loop goes on with them, no file is saved with them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from detector.errors import ConfigError
+
+if TYPE_CHECKING:
+    import torch
+
+
+def refuse_diverged(step: int, loss: float, norm: float | None = None) -> None:
+    """Every loop calls this before its optimizer moves a weight; `norm` is that of the gradient.
+
+    Raises:
+        ConfigError: E_DIVERGED, one of them is NaN or infinite.
+    """
+    for name, value in (("loss", loss), ("norm of the gradient", norm)):
+        if value is not None and not math.isfinite(value):
+            raise ConfigError(
+                "E_DIVERGED", f"step {step}: the {name} is {value}, no number; lower the learning rate"
+            )
+
+
+def refuse_not_finite(value: Any, path: Path | str) -> None:
+    """Everything that saves weights or optimizer states calls this first. `value` is a tensor, or mappings
+    and sequences of them, such as a ``state_dict``; integers always pass.
+
+    Raises:
+        ConfigError: E_DIVERGED, a tensor holds NaN or infinity; the message names it.
+    """
+    for name, tensor in _tensors(value, ""):
+        if tensor.is_floating_point() and not is_finite(tensor):
+            raise ConfigError("E_DIVERGED", f"{path}: {name or 'a tensor'} holds NaN or infinity; not saved")
+
+
+def is_finite(tensor: torch.Tensor) -> bool:
+    """Whether no number of it is NaN or infinite."""
+    plain = tensor.detach()
+    if plain.element_size() == 1:
+        plain = plain.float()  # 8-bit floats have no test of their own
+    return bool(plain.isfinite().all())
+
+
+def _tensors(value: Any, name: str) -> Iterator[tuple[str, torch.Tensor]]:
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        yield name, value
+    elif isinstance(value, Mapping):
+        for key, part in value.items():
+            yield from _tensors(part, f"{name}.{key}" if name else str(key))
+    elif isinstance(value, list | tuple):
+        for place, part in enumerate(value):
+            yield from _tensors(part, f"{name}.{place}")
+
+
+def save_weights(
+    weights: Mapping[str, torch.Tensor], path: Path, metadata: dict[str, str] | None = None
+) -> None:
+    """Write `weights` as safetensors.
+
+    Raises:
+        ConfigError: E_DIVERGED, one of them holds NaN or infinity; nothing is written.
+    """
+    from safetensors.torch import save_file
+
+    refuse_not_finite(weights, path)
+    kept = {name: weight.detach().cpu().contiguous() for name, weight in weights.items()}
+    save_file(kept, path, metadata=metadata)
+
+
+def refuse_not_finite_files(folder: Path) -> None:
+    """The same for weights that a library wrote into `folder`, tensor by tensor.
+
+    Raises:
+        ConfigError: E_DIVERGED, as `refuse_not_finite`.
+    """
+    from safetensors import safe_open
+
+    for path in sorted(folder.glob("*.safetensors")):
+        with safe_open(path, "pt") as file:
+            for name in file.keys():  # noqa: SIM118  not a mapping
+                refuse_not_finite({name: file.get_tensor(name)}, path)

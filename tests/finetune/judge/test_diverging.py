@@ -1,0 +1,58 @@
+"""Whatever the stage: a rate that is far too high ends it with the step named, and leaves no sealed weights."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from detector.errors import ConfigError
+from eval.questions import Asking
+from finetune.judge import grpo, ppo, prefer, reward, sft
+from finetune.training.options import Adapters, Learning, Running
+
+RATE = 1e30
+ASKING = Asking(random_questions=0.5)
+
+
+def judge_config(stage: str, tiny: Path, dataset: Path, out: Path) -> tuple[Any, Any]:
+    """A stage's run and its config, three steps long."""
+    common: dict[str, Any] = {
+        "dataset": dataset, "model": str(tiny), "out": out, "asking": ASKING, "adapters": Adapters(rank=4),
+        "running": Running(threads=1, precision="fp32", device="cpu", checkpoint_steps=1),
+    }  # fmt: skip
+    learning = Learning(steps=3, eval_steps=3)
+    if stage in ("sft", "private"):
+        more: dict[str, Any] = {"private_epsilon": 8.0} if stage == "private" else {}
+        config = sft.SftJudgeConfig(**common, questions=4, learning_rate=RATE, learning=learning, **more)
+        return sft.run, config
+    if stage == "reward":
+        return reward.run, reward.RewardConfig(**common, pairs=2, learning_rate=RATE, learning=learning)
+    if stage in ("dpo", "kto"):
+        method: Any = stage
+        return prefer.run, prefer.PreferConfig(**common, method=method, pairs=2, steps=3, learning_rate=RATE)
+    if stage == "ppo":
+        how = ppo.Method(steps=3, questions=2, answers=2, answer_tokens=8, minibatch=2, learning_rate=RATE)
+        return ppo.run, ppo.PpoConfig(**common, method=how)
+    group: Any = stage
+    return grpo.run, grpo.GrpoConfig(
+        **common, method=group, steps=3, questions=2, answers=2, answer_tokens=8, learning_rate=RATE
+    )
+
+
+def by_turns(completions: list[Any], **_: Any) -> list[float]:
+    """A reward under which every group has something to learn from."""
+    return [float(place % 2) for place, _ in enumerate(completions)]
+
+
+@pytest.mark.parametrize("stage", ["sft", "private", "reward", "dpo", "kto", "ppo", "grpo", "rloo"])
+def test_it_ends_at_the_step_and_seals_nothing(
+    tiny: Path, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: str
+) -> None:
+    monkeypatch.setenv("DIALINT_MIRRORS", "0")
+    monkeypatch.setattr(grpo, "reward_function", lambda _: by_turns)
+    run, config = judge_config(stage, tiny, dataset, tmp_path / "out")
+    with pytest.raises(ConfigError, match=r"E_DIVERGED: step \d+: the (loss|norm of the gradient) is"):
+        run(config)
+    assert not (tmp_path / "out/MANIFEST.json").exists()
