@@ -17,7 +17,6 @@ from finetune.examples import Target
 if TYPE_CHECKING:
     import torch
 
-    from detector.engines.packed import Packed
     from detector.engines.scan_model import ScanModel
     from finetune.scan import ScanConfig
 
@@ -59,7 +58,9 @@ def scan_loss(
     device = model.turn_head.weight.device
     packed = row_of(windows).to(device)
     places = head_places(windows, packed)
-    with torch.autocast(device.type, torch.bfloat16, enabled=low), noise(config.neftune, model, packed):
+    sizes = packed.bounds.diff()
+    table, lengths = model.backbone.get_input_embeddings(), sizes.repeat_interleave(sizes)[None]
+    with torch.autocast(device.type, torch.bfloat16, enabled=low), noise(config.neftune, table, lengths):
         states = model.hidden(packed)
     states = states.float()
     evidence = model.span_head(states[places.tokens])
@@ -116,23 +117,24 @@ def _rivals(
 
 
 @contextmanager
-def noise(alpha: float, model: ScanModel, row: Packed) -> Iterator[None]:
-    """Uniform noise on the embeddings of `row`, in each window at most alpha over the root of its numbers.
+def noise(alpha: float, table: torch.nn.Module, lengths: torch.Tensor) -> Iterator[None]:
+    """Uniform noise on what the embeddings `table` gives, in each sequence at most alpha over the root of its
+    numbers. `lengths`, of the shape of the ids, says how long each token's own sequence is: several may stand
+    in one row, or padding beside them.
 
-    Source: Jain et al. 2023, "NEFTune", algorithm 1; the length is the window's, not that of the row.
+    Source: Jain et al. 2023, "NEFTune", algorithm 1.
     """
     import torch
 
     if not alpha:
         yield
         return
-    lengths = row.bounds.diff()
 
     def shaken(_module: Any, _inputs: Any, embedded: torch.Tensor) -> torch.Tensor:
-        numbers = lengths.repeat_interleave(lengths).to(embedded.device)[:, None] * embedded.shape[-1]
-        return embedded + (2 * torch.rand_like(embedded) - 1) * alpha / numbers.sqrt()
+        numbers = lengths.to(embedded.device)[..., None] * embedded.shape[-1]
+        return embedded + ((2 * torch.rand_like(embedded) - 1) * alpha / numbers.sqrt()).to(embedded.dtype)
 
-    hook = model.backbone.get_input_embeddings().register_forward_hook(shaken)
+    hook = table.register_forward_hook(shaken)
     try:
         yield
     finally:

@@ -83,8 +83,9 @@ def _refuse(config: PreferConfig) -> None:
 
 def _trainer(config: PreferConfig, model: Any, prompt: JudgePrompt, pairs: Sequence[Pair]) -> Any:
     from datasets import Dataset
-    from trl import DPOConfig, DPOTrainer, KTOConfig, KTOTrainer
+    from trl import DPOConfig, KTOConfig
 
+    from finetune.judge.preference_trainers import Dpo, Kto
     from finetune.training.arguments import trainer_arguments
 
     arguments = trainer_arguments(
@@ -101,35 +102,43 @@ def _trainer(config: PreferConfig, model: Any, prompt: JudgePrompt, pairs: Seque
         options = DPOConfig(
             **arguments, per_device_train_batch_size=config.pairs, label_smoothing=min(unsure, 0.49)
         )
-        kind, rows = DPOTrainer, paired(pairs, prompt)
+        kind, rows = Dpo, paired(pairs, prompt)
     else:
         options = KTOConfig(**arguments, per_device_train_batch_size=2 * config.pairs)
-        kind, rows = KTOTrainer, apart(pairs, prompt)
+        kind, rows = Kto, apart(pairs, prompt, config.pairs)
     return kind(
         model=model, args=options, train_dataset=Dataset.from_list(rows), processing_class=prompt.tokenizer
     )
 
 
 def paired(pairs: Sequence[Pair], prompt: JudgePrompt) -> list[dict[str, Any]]:
-    """Rows of two answers, the better first by name."""
+    """Rows of two answers, the better first by name, in the token ids that SFT and scoring use: a chat
+    template writes a finished answer otherwise than one that is still to come (an empty ``<think>`` block, a
+    line end after the last token)."""
     return [
         {
-            "prompt": prompt.messages(pair.question, pair.code),
-            "chosen": [{"role": "assistant", "content": prompt.answer(pair.chosen)}],
-            "rejected": [{"role": "assistant", "content": prompt.answer(pair.rejected)}],
+            "prompt_ids": prompt.ids(pair.question, pair.code),
+            "chosen_ids": prompt.answer_ids(pair.chosen),
+            "rejected_ids": prompt.answer_ids(pair.rejected),
         }
         for pair in pairs
     ]
 
 
-def apart(pairs: Sequence[Pair], prompt: JudgePrompt) -> list[dict[str, Any]]:
-    """Rows of one answer, good or not."""
-    return [
-        {
-            "prompt": prompt.messages(pair.question, pair.code),
-            "completion": [{"role": "assistant", "content": prompt.answer(text)}],
-            "label": good,
-        }
-        for pair in pairs
-        for text, good in ((pair.chosen, True), (pair.rejected, False))
+def apart(pairs: Sequence[Pair], prompt: JudgePrompt, together: int) -> list[dict[str, Any]]:
+    """Rows of one answer, good or not, in the same token ids. ``KL_completion_ids`` is the answer to another
+    question among `together` pairs, by which KTO estimates how far the judge has moved.
+
+    Source: Ethayarajh et al. 2024, KTO, section 4.1.
+    """
+    rows = [
+        {"prompt_ids": row["prompt_ids"], "completion_ids": row[side], "label": side == "chosen_ids"}
+        for row in paired(pairs, prompt)
+        for side in ("chosen_ids", "rejected_ids")
     ]
+    for start in range(0, len(rows), 2 * together):
+        some = rows[start : start + 2 * together]
+        others = some[-2:] + some[:-2] if len(some) > 2 else some[::-1]
+        for row, other in zip(some, others, strict=True):
+            row["KL_completion_ids"] = other["completion_ids"]
+    return rows

@@ -133,7 +133,6 @@ def _train(
         per_device_train_batch_size=config.questions,
         learning_rate=config.learning_rate,
         **learning_arguments(config.learning, "log_loss"),
-        neftune_noise_alpha=config.neftune or None,
         max_length=None,
         dataset_kwargs={"skip_prepare_dataset": True},
     )
@@ -145,6 +144,7 @@ def _train(
         check,
         packed=config.packed,
         bf16=low_precision(config.running),
+        neftune=config.neftune,
     )
     trainer.add_callback(EarlyStoppingCallback(early_stopping_patience=config.learning.patience))
     return carry_on(trainer, config.out, job, config.running)

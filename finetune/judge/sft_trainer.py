@@ -18,7 +18,8 @@ from detector.engines.judge_prompt import JudgePrompt
 from detector.judge import SAYS, written
 from eval.metrics import average_precision
 from eval.questions import Asked, taught
-from finetune.policy.token_scores import pack_if_faithful
+from finetune.losses import noise
+from finetune.policy.token_scores import inner, pack_if_faithful
 
 
 def rows_of(asked: Sequence[Asked], prompt: JudgePrompt) -> list[dict[str, Any]]:
@@ -52,6 +53,7 @@ class JudgeTrainer(SFTTrainer):  # type: ignore[misc]
 
     judge: LocalJudge
     check: Sequence[Asked]
+    neftune: float
 
     @classmethod
     def of(
@@ -64,9 +66,11 @@ class JudgeTrainer(SFTTrainer):  # type: ignore[misc]
         *,
         packed: bool,
         bf16: bool,
+        neftune: float = 0.0,
     ) -> JudgeTrainer:
         """The trainer of `model` on `rows`; `packed` lays the questions of a batch end to end, where the
-        model's attention can be packed."""
+        model's attention can be packed. `neftune`, above 0, is noise on embeddings: transformers' own would
+        take the length of the whole row."""
         packed = packed and pack_if_faithful(model, max(len(row["input_ids"]) for row in rows))
         trainer = cls(
             model=model,
@@ -77,7 +81,7 @@ class JudgeTrainer(SFTTrainer):  # type: ignore[misc]
             data_collator=Collator(pad_token_id=prompt.tokenizer.pad_token_id, padding_free=packed),
         )
         trainer.judge = LocalJudge(trainer.model, prompt, bf16=bf16)
-        trainer.check = check
+        trainer.check, trainer.neftune = check, neftune
         return trainer
 
     def compute_loss(
@@ -87,12 +91,14 @@ class JudgeTrainer(SFTTrainer):  # type: ignore[misc]
         the questions stand in one row."""
         labels, weights = inputs.pop("labels")[:, 1:], inputs.pop("token_weights")[:, 1:]
         wanted = labels != -100
-        if len(labels) == 1:
-            outputs = model(**inputs, logits_to_keep=wanted[0].nonzero()[:, 0], use_cache=False)
-            logits = outputs.logits[0]
-        else:
-            outputs = model(**inputs, use_cache=False)
-            logits = outputs.logits[:, :-1][wanted]
+        alpha = self.neftune if model.training else 0.0
+        with noise(alpha, inner(model).get_input_embeddings(), lengths_of(inputs)):
+            if len(labels) == 1:
+                outputs = model(**inputs, logits_to_keep=wanted[0].nonzero()[:, 0], use_cache=False)
+                logits = outputs.logits[0]
+            else:
+                outputs = model(**inputs, use_cache=False)
+                logits = outputs.logits[:, :-1][wanted]
         losses = cross_entropy(logits.float(), labels[wanted], reduction="none")
         count = wanted.sum() if num_items_in_batch is None else num_items_in_batch
         loss = (losses * weights[wanted].to(losses)).sum() / count
@@ -111,6 +117,15 @@ class JudgeTrainer(SFTTrainer):  # type: ignore[misc]
         self.log(told)
         self.control: Any = self.callback_handler.on_evaluate(self.args, self.state, self.control, told)
         return told
+
+
+def lengths_of(inputs: dict[str, Any]) -> torch.Tensor:
+    """How long each token's own question with its answer is, of the shape of the ids."""
+    if "cu_seq_lens_q" in inputs:
+        sizes = inputs["cu_seq_lens_q"].diff()
+        return sizes.repeat_interleave(sizes)[None]
+    lengths: torch.Tensor = inputs["attention_mask"].sum(1, keepdim=True)
+    return lengths.expand_as(inputs["input_ids"])
 
 
 def seen(judge: LocalJudge, check: Sequence[Asked]) -> dict[str, float]:

@@ -94,7 +94,7 @@ def test_noise_is_bound_by_the_length_of_its_own_window(alpha: float) -> None:
     table = model.backbone.get_input_embeddings()
     plain = table(row.ids)[0].detach()
     torch.manual_seed(3)
-    with noise(alpha, model, row):
+    with noise(alpha, table, torch.tensor([[4] * 4 + [25] * 25])):
         off = (table(row.ids)[0].detach() - plain).abs()
     for part, length in ((off[:4], 4), (off[4:], 25)):
         bound = alpha / math.sqrt(length * 32)

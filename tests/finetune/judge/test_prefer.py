@@ -7,8 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from eval.questions import Asking
+from detector.engines.judge_prompt import JudgePrompt
+from eval.questions import Asking, read_asked
+from finetune.base_models import bases
+from finetune.judge import grpo, prefer
 from finetune.judge.prefer import PreferConfig, run
+from finetune.judge.rewarding.pairs import read_pairs
 from finetune.training.options import Adapters, Running
 
 
@@ -35,3 +39,68 @@ def test_what_is_preferred_becomes_more_probable(
     assert abs(margins[0]) < 0.05  # nothing learnt, nothing preferred
     assert sum(margins[-3:]) / 3 > 0.1
     assert manifest["kind"] == "judge"
+
+
+HYBRID = (
+    "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\n' }}"
+    "{% if m['role'] == 'assistant' and loop.last %}{{ '<think>\n\n</think>\n\n' }}{% endif %}"
+    "{{ m['content'] + '<|im_end|>\n' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
+)
+"""As hybrid Qwen3 models write: a finished answer gets a block of thoughts, also where there are none."""
+ENDS_WITH_A_LINE = (
+    "{% for m in messages %}{{ m['role'] + ': ' + m['content'] + eos_token + '\n' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ 'assistant: ' }}{% endif %}"
+)
+FORGETS_THE_LAST_MARK = (
+    "{% for m in messages %}{{ m['role'] + ':' + m['content'] }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ 'assistant:\n' }}{% endif %}"
+)
+
+
+@pytest.mark.parametrize("template", [HYBRID, ENDS_WITH_A_LINE, FORGETS_THE_LAST_MARK])
+@pytest.mark.parametrize("method", ["dpo", "kto"])
+def test_what_is_learnt_is_what_is_asked_and_scored(
+    tiny: Path, dataset: Path, tmp_path: Path, method: str, template: str
+) -> None:
+    """The token ids that reach the model, whatever the chat template makes of a finished answer."""
+    asking = Asking(random_questions=0)
+    config = PreferConfig(
+        dataset=dataset, model=str(tiny), out=tmp_path, method=method, pairs=2, asking=asking,  # type: ignore[arg-type]
+        running=Running(threads=1, precision="fp32", device="cpu"),
+    )  # fmt: skip
+    prompt = JudgePrompt.of(tiny)
+    prompt.tokenizer.chat_template = template
+    pairs = read_pairs(dataset, "train", asking, 1)[:3]
+    model = bases.load(bases.source_of(str(tiny)), Adapters(rank=4))
+    trainer = prefer._trainer(config, model, prompt, pairs)
+    asked = [prompt.ids(pair.question, pair.code) for pair in pairs for _ in "12"]
+    answers = [prompt.answer_ids(text) for pair in pairs for text in (pair.chosen, pair.rejected)]
+    rows = [trainer.train_dataset[place] for place in range(len(trainer.train_dataset))]
+    batch = trainer.data_collator(rows)
+    order = [0, 2, 4, 1, 3, 5] if method == "dpo" else [0, 1, 2, 3, 4, 5]
+    ids, mask, wanted = batch["input_ids"], batch["attention_mask"].bool(), batch["completion_mask"].bool()
+    for row, place in enumerate(order):
+        assert ids[row][mask[row]].tolist() == [*asked[place], *answers[place]]
+        assert ids[row][wanted[row]].tolist() == answers[place]
+    if method == "kto":
+        others = [row["KL_completion_ids"] for row in rows]
+        assert others == [*answers[2:4], *answers[:2], answers[5], answers[4]]
+        assert [row["label"] for row in rows] == [True, False] * 3
+
+
+@pytest.mark.parametrize("method", ["grpo", "rloo"])
+def test_questions_of_rewarded_groups_are_those_of_the_judge(
+    tiny: Path, dataset: Path, tmp_path: Path, method: str
+) -> None:
+    config = grpo.GrpoConfig(
+        dataset=dataset, model=str(tiny), out=tmp_path, method=method, questions=2, answers=2,  # type: ignore[arg-type]
+        running=Running(threads=1, precision="fp32", device="cpu"),
+    )  # fmt: skip
+    prompt = JudgePrompt.of(tiny)
+    prompt.tokenizer.chat_template = HYBRID
+    asked = read_asked(dataset, "train", Asking(random_questions=0), 1)[:3]
+    model = bases.load(bases.source_of(str(tiny)), Adapters(rank=4))
+    trainer = grpo._trainer(config, model, prompt, asked, rewarder=None)  # type: ignore[arg-type]
+    found = trainer._tokenize_prompts([row["prompt"] for row in trainer.train_dataset])[0]
+    assert found == [prompt.ids(item.question, item.code) for item in asked]

@@ -10,6 +10,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 from torch.nn.functional import cross_entropy
+from trl import SFTConfig
 
 from detector.engines import packed
 from detector.engines.judge_prompt import JudgePrompt
@@ -18,7 +19,8 @@ from detector.judge import parsed, written
 from eval.questions import Asking, read_asked, taught
 from finetune.base_models import adapter_files, bases
 from finetune.judge.sft import SftJudgeConfig, run
-from finetune.judge.sft_trainer import Collator, rows_of
+from finetune.judge.sft_trainer import Collator, JudgeTrainer, rows_of
+from finetune.training.arguments import trainer_arguments
 from finetune.training.options import Adapters, Learning, Running
 
 
@@ -148,3 +150,46 @@ def test_what_cannot_be_is_refused(
 ) -> None:
     with pytest.raises(ConfigError, match="E_OPTION"):
         run(config(tiny, dataset, tmp_path, **more))
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_noise_on_embeddings_is_scaled_by_each_questions_own_length(
+    tiny: Path, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed: bool
+) -> None:
+    """Jain et al. 2023, algorithm 1, by hand: alpha over the root of length times width, where chance says 1."""
+    prompt = JudgePrompt.of(tiny)
+    asked = read_asked(dataset, "train", Asking(random_questions=0.5), 1)[:5]
+    rows = rows_of(asked, prompt)
+    sizes = [len(row["input_ids"]) for row in rows]
+    assert len(set(sizes)) > 1
+    model = bases.load(bases.source_of(str(tiny)), Adapters(rank=4))
+    running = Running(threads=1, precision="fp32", device="cpu")
+    given = trainer_arguments(
+        running, tmp_path, max_length=None, dataset_kwargs={"skip_prepare_dataset": True}
+    )
+    arguments = SFTConfig(**given)
+    trainer = JudgeTrainer.of(
+        model, arguments, prompt, rows, asked[:1], packed=packed, bf16=False, neftune=5.0
+    )
+    seen: list[torch.Tensor] = []
+    trainer.model.get_base_model().model.layers[0].register_forward_pre_hook(
+        lambda _, given: seen.append(given[0].detach())
+    )
+    monkeypatch.setattr(torch, "rand_like", torch.ones_like)
+    for training in (True, False):
+        trainer.model.train(training)
+        trainer.compute_loss(trainer.model, trainer.data_collator(rows))
+    shaken, plain = seen
+    added = shaken - plain
+    if not packed:
+        added = torch.cat([row[:size] for row, size in zip(added, sizes, strict=True)])[None]
+    by_hand = torch.cat([torch.full((size, 32), 5.0 / (size * 32) ** 0.5) for size in sizes])[None]
+    torch.testing.assert_close(added, by_hand, atol=1e-6, rtol=1e-5)
+
+
+def test_noise_changes_what_is_learnt(tiny: Path, dataset: Path, tmp_path: Path) -> None:
+    for name, neftune in (("plain", 0.0), ("noise", 5.0)):
+        run(config(tiny, dataset, tmp_path / name, steps=2, neftune=neftune))
+    plain, noisy = losses(tmp_path / "plain"), losses(tmp_path / "noise")
+    assert plain[0][1] != noisy[0][1]
+    assert plain[0][1] == pytest.approx(noisy[0][1], rel=0.1)
