@@ -28,6 +28,7 @@ from detector.artifacts import (
 from detector.errors import ConfigError, OutputRefused
 from detector.release import WEIGHTS
 from finetune.training.finite import refuse_not_finite, save_weights
+from finetune.training.processes import refuse_launcher
 
 TRAINING = "training.json"
 SAME = ("codes", "render", "base_sha256")
@@ -51,6 +52,7 @@ def average(*scanners: Path, config: Annotated[AverageConfig, Parameter(name="*"
         ConfigError: fewer than two scanners, or they differ in base, codes or rendering.
         OutputRefused: `out` holds a scanner already.
     """
+    refuse_launcher("train average")
     if len(scanners) < 2:
         raise ConfigError("E_OPTION", "name at least two folders of dialint train sft scan")
     if (config.out / TRAINING).exists():

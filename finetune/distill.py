@@ -28,6 +28,7 @@ from finetune.training.cost import cost_of
 from finetune.training.estimate import Work, measured, memory, sizes_of, told
 from finetune.training.lineage import LIBRARIES, commit, job_of
 from finetune.training.options import Running
+from finetune.training.processes import refuse_launcher
 
 if TYPE_CHECKING:
     from finetune.scan import ScanConfig
@@ -122,6 +123,7 @@ def _refuse(config: DistillConfig) -> None:
     """
     if (config.out / TRAINING).exists():
         raise OutputRefused("E_EXISTS", f"{config.out}: holds a trained scanner already; name another folder")
+    refuse_launcher("train distill")
     config.running.refuse()
     above = ("temperature", "epochs", "row_tokens", "context_tokens", "learning_rate", "head_learning_rate")
     for name in above:

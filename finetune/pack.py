@@ -36,6 +36,7 @@ from eval.truth import judge, source_of
 from finetune.card import model_card
 from finetune.examples import examples_id
 from finetune.training.finite import refuse_not_finite, save_weights
+from finetune.training.processes import refuse_launcher
 
 CHECK_OF = {"M2": "unfilled_placeholder", "M3": "same_text_again"}
 TOLD = (
@@ -85,6 +86,7 @@ class PackConfig:
 
 def pack(config: PackConfig) -> None:
     """Compress, calibrate and examine a trained scanner, and seal it as a release."""
+    refuse_launcher("train pack")
     if config.out.exists():
         raise OutputRefused("E_EXISTS", f"{config.out}: exists; name another folder")
     making = config.out.with_name(f".{config.out.name}.making")

@@ -23,6 +23,7 @@ from detector.artifacts import disk_errors, fingerprint, make_folder, sha256_fil
 from detector.errors import ConfigError, OutputRefused
 from finetune.base_models.folders import found
 from finetune.corpus import Corpus, Sourced, sample
+from finetune.training.processes import refuse_launcher
 
 if TYPE_CHECKING:
     from finetune.decoder.loop import Setting
@@ -152,6 +153,7 @@ def pretrain(config: PretrainConfig) -> None:
 def _refuse(config: PretrainConfig) -> None:
     if (config.out / "training.json").exists():
         raise OutputRefused("E_EXISTS", f"{config.out}: holds a trained decoder already; name another folder")
+    refuse_launcher("train pretrain")
     for name, least in LEAST.items():
         if getattr(config, name) < least:
             raise ConfigError("E_OPTION", f"--{name.replace('_', '-')}: at least {least}")

@@ -25,6 +25,7 @@ from detector.errors import ConfigError, OutputRefused
 from detector.release import WEIGHTS
 from finetune.average import TRAINING
 from finetune.training.lineage import LIBRARIES, commit
+from finetune.training.processes import refuse_launcher
 
 if TYPE_CHECKING:
     from finetune.examples import Target
@@ -95,6 +96,7 @@ def _refuse(config: PruneConfig) -> None:
     """
     if (config.out / TRAINING).exists():
         raise OutputRefused("E_EXISTS", f"{config.out}: holds a trained scanner already; name another folder")
+    refuse_launcher("train prune")
     if not 0 <= config.heads < 1 or config.layers < 0 or not (config.heads or config.layers):
         raise ConfigError("E_OPTION", "say what to take out: --heads, a share under 1, or --layers, a number")
     if min(config.sample, config.threads, config.row_tokens) < 1:

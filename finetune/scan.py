@@ -33,6 +33,7 @@ from finetune.training.estimate import Work, measured, memory, sizes_of, told
 from finetune.training.finite import save_weights
 from finetune.training.lineage import LIBRARIES, commit, job_of, told_of
 from finetune.training.options import Adapters, Running
+from finetune.training.processes import refuse_launcher
 
 if TYPE_CHECKING:
     from detector.engines.scan_model import ScanModel
@@ -146,6 +147,7 @@ def _refuse(config: ScanConfig) -> None:
     """
     if (config.out / "training.json").exists():
         raise OutputRefused("E_EXISTS", f"{config.out}: holds a trained scanner already; name another folder")
+    refuse_launcher("train sft scan")
     config.adapters.refuse()
     config.running.refuse()
     for name in ABOVE_0:

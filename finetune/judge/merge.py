@@ -20,6 +20,7 @@ from cyclopts import Parameter
 from detector.artifacts import make_folder, read_manifest, sha256_file
 from detector.errors import OutputRefused
 from finetune.base_models.adapter_files import MANIFEST
+from finetune.training.processes import refuse_launcher
 
 if TYPE_CHECKING:
     from finetune.base_models.bases import Source
@@ -56,6 +57,7 @@ def run(config: MergeConfig) -> dict[str, Any]:
     from finetune.judge.result import judge_of, prompt_of, save
     from finetune.training.options import Adapters
 
+    refuse_launcher("train merge")
     if (config.out / MANIFEST).exists():
         raise OutputRefused("E_EXISTS", f"{config.out}: holds a model already; name another folder")
     source = judge_of(config.model)

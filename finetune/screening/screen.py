@@ -28,6 +28,7 @@ from finetune.screening.copies import contradictions, exam_copies, shingles_of
 from finetune.screening.folder import MANIFEST, Dataset, write_records
 from finetune.screening.labels import Leaning, leanings, screened, suspects
 from finetune.screening.suspects import Suspect
+from finetune.training.processes import refuse_launcher
 
 LOUD = 5.0
 """Standard deviations from which a labeler's leaning is told on the screen."""
@@ -75,6 +76,7 @@ def run(config: ScreenConfig) -> dict[str, Any]:
         OutputRefused: `out` holds a finished dataset, or `dataset` is not as its manifest says.
         ConfigError: `dataset` is no dataset, or has codes that the taxonomy has not.
     """
+    refuse_launcher("train screen")
     if (config.out / MANIFEST).exists():
         raise OutputRefused("E_EXISTS", f"{config.out}: holds a finished set already; name another folder")
     started = time.monotonic()

@@ -28,6 +28,7 @@ from finetune.search.space import options_of, space_of
 from finetune.search.stages import STAGES, Direction, Stage
 from finetune.search.trials import Ended, ended, next_trial, opened, tell
 from finetune.training.lineage import commit
+from finetune.training.processes import refuse_launcher
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
@@ -83,6 +84,7 @@ def run(config: SearchConfig, options: Sequence[str], stage: Stage) -> dict[str,
         ConfigError: E_OPTION, an option that cannot be, of the search or of the stage.
         OutputRefused: E_OTHER_JOB, `out` holds another search; E_LOCKED, it is going on.
     """
+    refuse_launcher("train search")
     if config.trials < 1 or config.seed < 0:
         raise ConfigError("E_OPTION", "--trials must be at least 1, --seed not negative")
     space = space_of(config.space)

@@ -6,7 +6,9 @@ import os
 from pathlib import Path
 from typing import Any
 
+from detector.errors import ConfigError
 from finetune.training.options import Learning, Optimizer, Running
+from finetune.training.processes import launched
 
 OPTIMIZERS: dict[Optimizer, str] = {
     "adamw": "adamw_torch_fused",
@@ -19,13 +21,15 @@ def device_of(running: Running) -> str:
     """The device that is meant; one GPU for each process of a launcher.
 
     Raises:
-        ConfigError: E_DEVICE, this machine has none such.
+        ConfigError: E_DEVICE, this machine has none such, or one GPU is named for several processes.
     """
     from detector.engines import local
 
     device = local.device_of(running.device)
-    if running.device == "auto" and device == "cuda" and "LOCAL_RANK" in os.environ:
+    if device == "cuda" and "LOCAL_RANK" in os.environ:
         return f"cuda:{os.environ['LOCAL_RANK']}"
+    if device != "cpu" and launched() > 1:
+        raise ConfigError("E_DEVICE", f"--device {device}: one GPU for {launched()} processes; leave it out")
     return device
 
 

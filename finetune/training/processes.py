@@ -11,6 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
+from detector.errors import ConfigError
+
 if TYPE_CHECKING:
     import torch
 
@@ -66,12 +68,38 @@ class Team:
 
 
 def join(device: str) -> Team:
-    """The team that the launcher's environment names; `device` is cpu or cuda, for how they talk."""
-    size = int(os.environ.get("WORLD_SIZE", "1"))
+    """The team that the launcher's environment names; `device` is this process's own: cpu, cuda or cuda:N."""
+    size = launched()
     if size == 1:
         return Team()
     import torch
 
+    if device.startswith("cuda:"):
+        torch.cuda.set_device(device)
     if not torch.distributed.is_initialized():
-        torch.distributed.init_process_group("cpu:gloo,cuda:nccl" if device == "cuda" else "gloo")
+        torch.distributed.init_process_group(backend_of(device))
     return Team(torch.distributed.get_rank(), size)
+
+
+def backend_of(device: str) -> str:
+    """How processes talk whose tensors lie on `device`; what lies on the CPU is sent by gloo in any case."""
+    return "cpu:gloo,cuda:nccl" if device.partition(":")[0] == "cuda" else "gloo"
+
+
+def launched() -> int:
+    """How many processes the launcher started; 1 without one."""
+    return int(os.environ.get("WORLD_SIZE", "1"))
+
+
+def refuse_launcher(command: str) -> None:
+    """Of a stage that runs in one process alone: several would all do the whole work in one folder.
+
+    Raises:
+        ConfigError: E_OPTION, a launcher started several.
+    """
+    if launched() > 1:
+        raise ConfigError(
+            "E_OPTION",
+            f"dialint {command} runs in one process, and a launcher started {launched()}: start it without "
+            "torchrun or accelerate launch",
+        )
