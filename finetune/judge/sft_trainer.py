@@ -122,7 +122,7 @@ class JudgeTrainer(SFTTrainer):  # type: ignore[misc]
 def lengths_of(inputs: dict[str, Any]) -> torch.Tensor:
     """How long each token's own question with its answer is, of the shape of the ids."""
     if "cu_seq_lens_q" in inputs:
-        sizes = inputs["cu_seq_lens_q"].diff()
+        sizes: torch.Tensor = inputs["cu_seq_lens_q"].diff()
         return sizes.repeat_interleave(sizes)[None]
     lengths: torch.Tensor = inputs["attention_mask"].sum(1, keepdim=True)
     return lengths.expand_as(inputs["input_ids"])
