@@ -6,9 +6,11 @@ password is printed here and nowhere else. ``--demo`` uses a store of its own th
 
 from __future__ import annotations
 
+import re
 from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib.util import find_spec
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +20,8 @@ from app.saying import say
 from detector.errors import ConfigError
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
+EVERYWHERE = ("0.0.0.0", "::")
+HOST = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,14 @@ class ConsoleConfig:
     address: str = "127.0.0.1"
     """Where to listen. For other machines put a proxy with TLS before it: passwords cross here."""
 
+    host: tuple[str, ...] = ()
+    """A name under which browsers ask for the console, such as console.example.org; may be repeated. Other
+    names are refused."""
+
+    proxy: tuple[str, ...] = ()
+    """The address, or network, of a proxy before the console; may be repeated. It is believed about where
+    people come from (X-Forwarded-For, X-Forwarded-Proto)."""
+
     demo: bool = False
     """Show a throw-away store: the sample log, judged by the embedded release, and one account per role."""
 
@@ -44,6 +56,23 @@ class ConsoleConfig:
             raise ConfigError("E_OPTION", "--port: expected 1 to 65535")
         if self.idle_minutes <= 0:
             raise ConfigError("E_OPTION", "--idle-minutes: expected more than 0")
+        if wrong := [name for name in self.host if not HOST.fullmatch(name)]:
+            raise ConfigError("E_OPTION", f"--host {wrong[0]}: expected a name without scheme and port")
+        for each in self.proxy:
+            try:
+                ip_network(each, strict=False)
+            except ValueError:
+                raise ConfigError("E_OPTION", f"--proxy {each}: expected an address or a network") from None
+        if self.address in EVERYWHERE and not self.host:
+            raise ConfigError(
+                "E_OPTION", f"--address {self.address}: say by --host under which name browsers ask for it"
+            )
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """All names that are not this machine's own for itself."""
+        own = self.address in LOCAL or self.address in EVERYWHERE
+        return self.host if own else (*self.host, self.address)
 
 
 def console(*, config: Annotated[ConsoleConfig, Parameter(name="*")] = ConsoleConfig()) -> int:
@@ -71,7 +100,7 @@ def console(*, config: Annotated[ConsoleConfig, Parameter(name="*")] = ConsoleCo
             say(f"{config.address} can be reached from other machines, without TLS: put a proxy before it")
         shown = config.address if ":" not in config.address else f"[{config.address}]"
         say(f"http://{shown}:{config.port}  (Ctrl-C ends it)")
-        return serve(config.port, config.address, place, config.idle_minutes * 60)
+        return serve(config.port, config.address, place, config.idle_minutes * 60, config.hosts, config.proxy)
 
 
 def _demo(at_end: ExitStack) -> str:

@@ -17,7 +17,7 @@ import streamlit as st
 from app.console import work
 from app.console.answer import Answer, Place, place_in, sealed
 from app.console.dialogue import draw, drawn, marks_of
-from app.console.plain import inert
+from app.console.plain import inert, visible
 from app.console.work import Clash, Item, Watch
 from detector.errors import DialintError
 from labeling.annotation import Annotation
@@ -188,8 +188,9 @@ def _choose_project(at: Desk, open_projects: list[Project]) -> None:
         at.lay(None)
     if len(names) > 1:
         st.selectbox(
-            "Project", names, key=f"project:{at.account.id}:{names[0]}", on_change=_change, args=(at, names)
-        )
+            "Project", names, format_func=visible, key=f"project:{at.account.id}:{names[0]}",
+            on_change=_change, args=(at, names),
+        )  # fmt: skip
 
 
 def _change(at: Desk, names: list[str]) -> None:

@@ -13,6 +13,12 @@ function element(kind, className, text) {
 function pieceOf(piece) {
   const states = piece.states.map((state) => "dialint-" + state).join(" ");
   const made = piece.states.length ? element("mark", states, piece.text) : element("span", "", piece.text);
+  if (piece.name) {
+    made.classList.add("dialint-unseen");
+    made.dataset.label = piece.name; // drawn by CSS in the place of the character
+    made.setAttribute("role", "img");
+    made.setAttribute("aria-label", "character " + piece.name);
+  }
   const badges = piece.ends.map((end) => {
     const badge = element("span", "dialint-badge dialint-badge-" + end.state);
     badge.dataset.label = end.label; // drawn by CSS, so that it is no part of the text that is selected

@@ -1,8 +1,8 @@
 """The dialogue on the screen: one small component that draws turns and marks, and says what was selected.
 
 The browser gets pieces of text and draws each by ``textContent``: nothing in a dialogue can become
-markup. Offsets are code points of the shown text on both sides; what may steer a terminal or vanish
-on a screen (C0 controls) is drawn as its picture, one code point for one.
+markup. Offsets are code points of the shown text on both sides, one for one of the dialogue's: what may
+steer a terminal, turn the text beside it or vanish on a screen is drawn as its picture or by its name.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from app.console.answer import Answer, Place
+from app.console.plain import HIDDEN, HIDDEN_AT, pictured, visible
 from detector.records import Dialogue, Turn
 from labeling.annotation import judged_turns
 
@@ -23,7 +24,10 @@ if TYPE_CHECKING:
 
 NAME = "dialint.dialogue"
 MarkState = Literal["open", "kept", "rejected", "selected"]
-_PICTURES = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t\r"} | {0x7F: 0x2421}
+UNSEEN = "\ufffd"
+"""Stands in the shown text for a character that is drawn by its name."""
+NAMED = 200
+"""So many characters of a turn are drawn by their names; more of them are drawn as `UNSEEN`."""
 SYMBOLS: dict[MarkState, str] = {"open": "?", "kept": "✓", "rejected": "✗", "selected": "…"}
 """Beside each mark, so that nothing is said by colour alone."""
 
@@ -42,7 +46,7 @@ def marks_of(answer: Answer, selected: Place | None) -> list[Mark]:
     marks = [
         Mark(
             Place(turn=choice.finding.turn, start=choice.finding.start, end=choice.finding.end),
-            f"{number} {choice.finding.code} {SYMBOLS[choice.state]}",
+            visible(f"{number} {choice.finding.code} {SYMBOLS[choice.state]}"),
             choice.state,
         )
         for number, choice in enumerate(answer.choices, 1)
@@ -70,17 +74,19 @@ def drawn(
 
 
 def _pieces(turn: Turn, marks: Sequence[Mark]) -> list[dict[str, Any]]:
-    """The turn's text cut where marks begin and end; each piece with the states over it and the labels of
-    the marks that end with it."""
-    shown = turn.text.translate(_PICTURES)
+    """The turn's text cut where marks and unseen characters begin and end; each piece with the states over
+    it, the labels of the marks that end with it, and its name if it is such a character."""
+    unseen = {at.start(): HIDDEN[ord(at[0])] for at in islice(HIDDEN_AT.finditer(turn.text), NAMED)}
+    shown = HIDDEN_AT.sub(UNSEEN, pictured(turn.text))
     edges = {edge for mark in marks for edge in (mark.place.start, mark.place.end) if edge <= len(shown)}
-    cuts = sorted(edges | {0, len(shown)})
+    cuts = sorted(edges.union({0, len(shown)}, unseen, (place + 1 for place in unseen)))
     pieces = []
     for start, end in pairwise(cuts):
         over = [mark for mark in marks if mark.place.start <= start and end <= mark.place.end]
         pieces.append(
             {
                 "text": shown[start:end],
+                "name": unseen.get(start),
                 "states": sorted({mark.state for mark in over}),
                 "ends": [
                     {"label": mark.label, "state": mark.state} for mark in over if mark.place.end == end

@@ -9,7 +9,7 @@ import streamlit as st
 
 from app.console.answer import Place, add, marked, place_in, remove
 from app.console.desk import Desk, step
-from app.console.plain import coverage, inert, named, severity_name
+from app.console.plain import coverage, inert, named, severity_name, visible
 from app.console.work import Item
 from detector.records import Severity
 from detector.taxonomy import Taxonomy
@@ -27,7 +27,7 @@ def finding_form(at: Desk, item: Item, codes: Sequence[str], taxonomy: Taxonomy,
         place = _place(at, item, turns, key)
     with what:
         code = st.selectbox(
-            "Error", codes, index=None, format_func=lambda each: named(each, taxonomy),
+            "Error", codes, index=None, format_func=lambda each: visible(named(each, taxonomy)),
             placeholder="which error?", key=f"code:{key}",
         )  # fmt: skip
     severity: Severity | None = None
@@ -36,10 +36,10 @@ def finding_form(at: Desk, item: Item, codes: Sequence[str], taxonomy: Taxonomy,
         st.caption(inert(known.definition))
         severity = known.severity
         if with_model:
-            st.caption(coverage(item.verdict, code, None if place is None else place.turn))
+            st.caption(inert(coverage(item.verdict, code, None if place is None else place.turn)))
             severity = st.selectbox(
                 "Severity", known.severities, index=known.severities.index(known.severity),
-                format_func=lambda each: severity_name(each, taxonomy), key=f"severity:{key}:{code}",
+                format_func=lambda each: visible(severity_name(each, taxonomy)), key=f"severity:{key}:{code}",
             )  # fmt: skip
     st.button(
         "Add finding", key=f"add:{key}", shortcut="A", disabled=place is None or code is None,
@@ -51,8 +51,8 @@ def _place(at: Desk, item: Item, turns: Sequence[int], key: str) -> Place | None
     """The words selected, or the whole turn that is chosen here."""
     texts = {turn.index: turn.text for turn in item.dialogue.turns}
     if at.selected is not None:
-        st.caption(f"Selected in turn {at.selected.turn}:")
-        st.text(_shortened(texts[at.selected.turn][at.selected.start : at.selected.end]))
+        st.caption(inert(f"Selected in turn {at.selected.turn}:"))
+        st.text(visible(_shortened(texts[at.selected.turn][at.selected.start : at.selected.end])))
         st.button("Clear the selection", key=f"clear:{key}", on_click=_clear, args=(at,))
         return at.selected
     turn = st.selectbox(

@@ -10,7 +10,7 @@ from app.console.answer import Answer, say, unanswered
 from app.console.desk import Desk, open_desk, pressed, save, show_dialogue, step
 from app.console.ending import other_ways, save_button, undo_button
 from app.console.finding_form import finding_form, remove_button
-from app.console.plain import explained, inert, named, source_of
+from app.console.plain import explained, inert, named, source_of, visible
 from app.console.work import Item
 from detector.taxonomy import Taxonomy, load
 from labeling.store.database.transactions import Store
@@ -18,7 +18,8 @@ from labeling.store.records import Account
 
 SHOWN_OPEN = 2
 """Items for which the instructions stand open; then they are known, and a click away."""
-MASKED = r" Words such as \[NAME_1\] stand in place of personal data; they are no error."
+GUIDE = "Numbers are turns. Only agent and bot turns can hold an error."
+MASKED = " Words such as [NAME_1] stand in place of personal data; they are no error."
 
 
 def label_page(store: Store, account: Account) -> None:
@@ -39,13 +40,12 @@ def _show_item(at: Desk, item: Item, answer: Answer) -> None:
     with dialogue:
         if item.supersedes is not None:
             st.caption("You are changing your last answer.")
-        told = "Numbers are turns. Only agent and bot turns can hold an error."
-        st.caption(told + MASKED if item.dialogue.masked else told)
+        st.caption(inert(GUIDE + MASKED if item.dialogue.masked else GUIDE))
         show_dialogue(at, "label")
     with panel:
         if item.instructions:
             with st.expander("Instructions", expanded=at.n_shown <= SHOWN_OPEN):
-                st.text(item.instructions)
+                st.text(visible(item.instructions))
         with st.container(border=True):
             st.markdown("**Mark an error**")
             finding_form(at, item, item.codes, taxonomy, with_model=False)
@@ -56,19 +56,20 @@ def _show_item(at: Desk, item: Item, answer: Answer) -> None:
 
 
 def _show_code(at: Desk, item: Item, answer: Answer, code: str, taxonomy: Taxonomy) -> None:
-    st.markdown(f"**{inert(named(code, taxonomy))}**: {_state(answer, code)}")
+    st.markdown(f"**{inert(named(code, taxonomy))}**: {inert(_state(answer, code))}")
     known = taxonomy.codes.get(code)
     if known is not None:
         st.caption(inert(known.test))
     for place, choice in enumerate(answer.choices):
         if choice.finding.code == code and choice.state != "rejected":
             by = "" if choice.proposed is None else f", {source_of(choice.proposed, item.verdict)}"
-            st.text(f"Turn {choice.finding.turn}{by}: “{choice.finding.quote}”")
+            st.text(visible(f"Turn {choice.finding.turn}{by}: “{choice.finding.quote}”"))
             remove_button(at, item, place)
     with st.container(horizontal=True):
         for present, word in ((True, "Yes"), (False, "No")):
             st.button(
-                word, key=f"say:{at.n_shown}:{code}:{word}", type=pressed(_says(answer, code) is present),
+                inert(word), key=f"say:{at.n_shown}:{code}:{word}",
+                type=pressed(_says(answer, code) is present),
                 on_click=step, args=(at, item, partial(say, code=code, present=present)),
             )  # fmt: skip
         if known is not None:
@@ -90,7 +91,7 @@ def _state(answer: Answer, code: str) -> str:
 def _show_end(at: Desk, item: Item, answer: Answer) -> None:
     left = unanswered(answer, item.codes)
     if left:
-        st.caption(f"Still to answer: {', '.join(left)}.")
+        st.caption(inert(f"Still to answer: {', '.join(left)}."))
     save_button(at, item, ready=not left)
     st.button(
         "Nothing wrong here", key=f"nothing:{at.n_shown}", shortcut="0", disabled=bool(answer.findings),

@@ -1,14 +1,20 @@
-"""Starting the console: a store that is ready, a first account, and Streamlit with safe settings."""
+"""Starting the console: a store that is ready, a first account, and Streamlit with safe settings.
+
+What no setting of Streamlit closes is closed by `app.console.guard`.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
+from app.console.guard import IDENTITY, LOCAL_HOSTS
 from app.console.session import IDLE_VARIABLE
 from labeling.store import accounts
 from labeling.store.database.schema import accounts as account_rows
@@ -16,7 +22,8 @@ from labeling.store.database.transactions import Store
 from labeling.store.database.upgrade import upgrade
 
 ROOT = Path(__file__).parents[2]
-SCRIPT = Path(__file__).with_name("main.py")
+SERVER = Path(__file__).with_name("server.py")
+HOSTS_VARIABLE = "DIALINT_CONSOLE_HOSTS"
 FIRST = "admin"
 STOP_S = 10.0
 
@@ -27,7 +34,12 @@ SETTINGS = {
     "server.enableStaticServing": "false",
     "server.enableAgentApi": "false",
     "server.fileWatcherType": "none",
-    "server.maxUploadSize": "1",
+    "server.maxUploadSize": "0",
+    "server.maxWidgetStateSize": "2",
+    "server.maxMessageSize": "32",
+    "server.scriptHealthCheckEnabled": "false",
+    "server.trustedUserHeaders": json.dumps({IDENTITY: "browser"}),
+    "server.disconnectedSessionTTL": "120",
     "browser.gatherUsageStats": "false",
     "client.showErrorDetails": "none",
     "client.showErrorLinks": "false",
@@ -38,21 +50,27 @@ SETTINGS = {
     "theme.base": "light",
     "theme.primaryColor": "#1c5fb0",
     "logger.level": "error",
+    "logger.hideWelcomeMessage": "true",
 }
 """Of Streamlit; flags come before every configuration file it may find."""
 
 
-def command(port: int, address: str) -> list[str]:
-    """The command line of the server."""
+def command(port: int, address: str, hosts: Sequence[str] = ()) -> list[str]:
+    """The command line of the server, which browsers reach by `hosts` beside this machine's own names."""
     flags = {**SETTINGS, "server.port": str(port), "server.address": address}
     options = [f"--{name}={value}" for name, value in flags.items()]
-    return [sys.executable, "-m", "streamlit", "run", str(SCRIPT), *options]
+    options += [f"--server.allowedHosts={host}" for host in (*LOCAL_HOSTS, *hosts)]
+    return [sys.executable, "-m", "streamlit", "run", str(SERVER), *options]
 
 
-def environment(place: str | None, idle_s: float) -> dict[str, str]:
-    """The server's environment; the store's URL may hold a password, so it is on no command line."""
+def environment(
+    place: str | None, idle_s: float, hosts: Sequence[str] = (), proxies: Sequence[str] = ()
+) -> dict[str, str]:
+    """The server's environment; the store's URL may hold a password, so it is on no command line. Addresses
+    of clients are believed from `proxies` alone."""
     path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
-    kept = {**os.environ, "PYTHONPATH": path, IDLE_VARIABLE: str(idle_s)}
+    kept = {**os.environ, "PYTHONPATH": path, IDLE_VARIABLE: str(idle_s), HOSTS_VARIABLE: " ".join(hosts)}
+    kept["FORWARDED_ALLOW_IPS"] = ",".join(proxies)  # uvicorn's
     return kept if place is None else {**kept, "DIALINT_STORE": place}
 
 
@@ -77,9 +95,16 @@ def prepare(place: str | None) -> str | None:
     return password
 
 
-def serve(port: int, address: str, place: str | None, idle_s: float) -> int:
+def serve(
+    port: int,
+    address: str,
+    place: str | None,
+    idle_s: float,
+    hosts: Sequence[str] = (),
+    proxies: Sequence[str] = (),
+) -> int:
     """Run the server until it ends or is told to; its exit code, 0 if it was told to."""
-    server = subprocess.Popen(command(port, address), env=environment(place, idle_s))
+    server = subprocess.Popen(command(port, address, hosts), env=environment(place, idle_s, hosts, proxies))
     told = False
 
     def stop(_signal: int, _frame: FrameType | None) -> None:

@@ -7,7 +7,7 @@ from typing import get_args
 import streamlit as st
 from pydantic import ValidationError
 
-from app.console.plain import inert
+from app.console.plain import inert, visible
 from app.console.session import SESSIONS
 from app.passwords import one_time_password
 from detector.errors import DialintError
@@ -21,23 +21,23 @@ def accounts_page(store: Store, account: Account) -> None:
     st.subheader("Accounts", anchor=False)
     if (made := st.session_state.pop("made account", None)) is not None:
         st.success("Tell this password to its owner. It is shown once and works for one sign-in.")
-        st.code(f"{made[0]}  {made[1]}", language=None)
+        st.code(visible(f"{made[0]}  {made[1]}"), language=None)
     if (said := st.session_state.pop("accounts said", None)) is not None:
         st.error(inert(said))
     known = accounts.listed(store, account.id)
-    st.table({"name": [each.id for each in known], "role": [each.role for each in known],
-              "status": [each.status for each in known]})  # fmt: skip
+    columns = ("id", "role", "status")
+    st.table({name: [inert(getattr(each, name)) for each in known] for name in columns})
     with st.form("new account", clear_on_submit=True):
         st.markdown("**New account**")
         name = st.text_input("Name", max_chars=200)
-        role = st.selectbox("Role", get_args(AccountRole))
+        role = st.selectbox("Role", get_args(AccountRole), format_func=visible)
         if st.form_submit_button("Make account", type="primary"):
             _make(store, account, name.strip(), role)
     others = [each.id for each in known if each.id != account.id]
     if others:
         with st.form("change account"):
             st.markdown("**Change an account**")
-            other = st.selectbox("Account", others)
+            other = st.selectbox("Account", others, format_func=visible)
             step = st.selectbox("What", ("New one-time password", "Close (suspend)", "Open again"))
             if st.form_submit_button("Do it"):
                 _change(store, account, other, step)

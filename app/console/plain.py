@@ -10,12 +10,48 @@ from detector.records import Finding, Verdict
 from detector.release import EMBEDDED
 from detector.taxonomy import Code, Taxonomy
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:&@])")
+_SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:&@=^\"'])")
+_JOINED = re.compile(
+    r"(?<=:)(?=[\w/+-])|(?<=www)(?=\.)|(?=@)|(?<=<)(?=-)|(?<=-)(?=[->])|(?<=[<>~])(?==)", re.IGNORECASE
+)
+"""Where a text is cut that escapes do not protect: addresses that Streamlit makes links of, icons, emoji and
+arrows, all of which it looks for once the escapes are gone."""
+_CUT = "\u2060"
+
+_C0 = {code: chr(0x2400 + code) for code in range(32) if chr(code) not in "\n\t\r"} | {0x7F: "\u2421"}
+_BIDI = {
+    0x061C: "ALM", 0x200E: "LRM", 0x200F: "RLM", 0x202A: "LRE", 0x202B: "RLE", 0x202C: "PDF", 0x202D: "LRO",
+    0x202E: "RLO", 0x2066: "LRI", 0x2067: "RLI", 0x2068: "FSI", 0x2069: "PDI",
+}  # fmt: skip
+_UNSEEN = {
+    0x00AD: "SHY", 0x034F: "CGJ", 0x115F: "HCF", 0x1160: "HJF", 0x180E: "MVS", 0x200B: "ZWSP",
+    0x200C: "ZWNJ", 0x200D: "ZWJ", 0x2028: "LSEP", 0x2029: "PSEP", 0x2060: "WJ", 0x3164: "HF", 0xFEFF: "BOM",
+    0xFFA0: "HHF", 0xFFFC: "OBJ",
+}  # fmt: skip
+_RANGES = ((0x80, 0x9F), (0x2061, 0x2065), (0x206A, 0x206F), (0xFFF0, 0xFFFB), (0xE0000, 0xE0FFF))
+HIDDEN = _BIDI | _UNSEEN | {code: f"U+{code:04X}" for low, high in _RANGES for code in range(low, high + 1)}
+"""Names of characters that turn the text around them or are not seen, beside the C0 controls."""
+_NOT_LATIN = r"[\u0590-\u1fff\u2190-\ufdff\ufe0f\U00010000-\U000dffff]"
+_SHOWN = "".join(map(re.escape, map(chr, HIDDEN.keys() - {0x200C, 0x200D})))
+HIDDEN_AT = re.compile(f"[{_SHOWN}]|(?<!{_NOT_LATIN})[\u200c\u200d]|[\u200c\u200d](?!{_NOT_LATIN})")
+"""Where such a character stands. Joiners inside of emoji and of scripts that need them are left alone."""
+
+
+def pictured(text: str) -> str:
+    """`text` with a picture for each C0 control, one code point for one."""
+    return text.translate(_C0)
+
+
+def visible(text: str) -> str:
+    """`text` from outside, for a place that reads no markup: nothing in it turns or hides what is beside
+    it. ``a\u202eb`` is shown as ``a⟦RLO⟧b``."""
+    return HIDDEN_AT.sub(lambda found: f"⟦{HIDDEN[ord(found[0])]}⟧", pictured(text))
 
 
 def inert(text: str) -> str:
-    """`text` for a place where Streamlit reads Markdown: nothing in it is markup."""
-    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+    """`text` from outside, for a place where Streamlit reads Markdown: `visible`, in one line, and nothing in
+    it becomes markup, a link, a picture or an icon."""
+    return _SPECIAL.sub(r"\\\1", _JOINED.sub(_CUT, visible(" ".join(text.split()))))
 
 
 def percent(probability: float) -> str:

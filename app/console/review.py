@@ -11,7 +11,7 @@ from app.console.answer import Answer, Choice, State, change, decide
 from app.console.desk import Desk, leave, open_desk, pressed, save, show_dialogue, step
 from app.console.ending import other_ways, save_button, undo_button
 from app.console.finding_form import finding_form, remove_button
-from app.console.plain import inert, named, severity_name, source_of, verdict_line
+from app.console.plain import inert, named, severity_name, source_of, verdict_line, visible
 from app.console.work import Clash, Item
 from detector.records import Finding
 from detector.taxonomy import Taxonomy, load
@@ -79,9 +79,9 @@ def _show_card(
     if choice.changed and choice.proposed is not None:
         facts.append(f"changed from {choice.proposed.code} {choice.proposed.severity}")
     st.caption(inert(" · ".join(facts)))
-    st.text(f"“{finding.quote}”")
+    st.text(visible(f"“{finding.quote}”"))
     if finding.reason and (is_current or choice.state == "open"):
-        st.text(finding.reason)
+        st.text(visible(finding.reason))
     with st.container(horizontal=True):
         if choice.proposed is None:
             remove_button(at, item, place)
@@ -89,7 +89,7 @@ def _show_card(
             for word, state, letter in DECISIONS:
                 decided = partial(_decided, place=place, state=state, by_key=is_current)
                 st.button(
-                    word, key=f"{state}:{key}:{is_current}", shortcut=letter if is_current else None,
+                    inert(word), key=f"{state}:{key}:{is_current}", shortcut=letter if is_current else None,
                     type=pressed(choice.state == state), on_click=step, args=(at, item, decided),
                 )  # fmt: skip
         with st.popover("Change"):
@@ -99,14 +99,18 @@ def _show_card(
 def _change_form(at: Desk, item: Item, place: int, finding: Finding, taxonomy: Taxonomy, key: str) -> None:
     at_first = item.codes.index(finding.code)
     code = st.selectbox(
-        "Error", item.codes, index=at_first, format_func=lambda each: named(each, taxonomy), key=f"to:{key}"
+        "Error",
+        item.codes,
+        index=at_first,
+        format_func=lambda each: visible(named(each, taxonomy)),
+        key=f"to:{key}",
     )
     known = taxonomy.codes[code]
     usual = finding.severity if code == finding.code else known.severity
     levels = known.severities if usual in known.severities else (usual, *known.severities)
     severity = st.selectbox(
-        "Severity", levels, index=levels.index(usual), format_func=lambda each: severity_name(each, taxonomy),
-        key=f"level:{key}:{code}",
+        "Severity", levels, index=levels.index(usual),
+        format_func=lambda each: visible(severity_name(each, taxonomy)), key=f"level:{key}:{code}",
     )  # fmt: skip
     changed = partial(change, place=place, code=taxonomy.codes[code], severity=severity)
     st.button("Confirm as changed", key=f"change:{key}", on_click=step, args=(at, item, changed))
@@ -122,9 +126,10 @@ def _decided(answer: Answer, place: int, state: State, by_key: bool) -> Answer:
 def _show_end(at: Desk, item: Item, answer: Answer) -> None:
     left, n = len(answer.undecided), len(answer.findings)
     if left:
-        st.caption(f"Decide {left} more finding{'s' if left > 1 else ''}, then save.")
+        st.caption(inert(f"Decide {left} more finding{'s' if left > 1 else ''}, then save."))
     else:
-        st.caption("You say: nothing wrong here." if n == 0 else f"You say: {n} error{'s' if n > 1 else ''}.")
+        said = "nothing wrong here" if n == 0 else f"{n} error{'s' if n > 1 else ''}"
+        st.caption(inert(f"You say: {said}."))
     save_button(at, item, ready=not left)
     other_ways(at, item)
 
@@ -164,6 +169,6 @@ def _show_side(who: str, found: tuple[Finding, ...], only: list[Finding], taxono
                 severity_name(finding.severity, taxonomy),
             ]
             st.markdown(inert(" · ".join(words)))
-            st.text(f"“{finding.quote}”")
+            st.text(visible(f"“{finding.quote}”"))
             if finding in only:
                 st.caption("not in the other answer")

@@ -6,10 +6,14 @@ chooses another one here.
 
 from __future__ import annotations
 
+import math
+
 import streamlit as st
 
-from app.console.plain import inert
-from app.console.session import SESSIONS
+from app.console.guard import browser_of
+from app.console.plain import inert, visible
+from app.console.session import SESSIONS, THROTTLE
+from app.console.throttle import Client
 from detector.errors import DialintError
 from labeling.store import accounts
 from labeling.store.database.refusals import MustChoose, NotAllowed
@@ -20,9 +24,15 @@ TOKEN, CHOOSING = "token", "choosing"
 """Names in session state: of the session, and of who is to choose a password before there is one."""
 
 
+def client() -> Client:
+    """Who is at the other end of this page's connection, as it is now."""
+    return Client(st.context.ip_address or "local", browser_of(st.context.cookies))
+
+
 def signed_in(store: Store) -> Account | None:
-    """The account of this page's session, as the store has it now; none if it ran out or was closed."""
-    name = SESSIONS.account(st.session_state.get(TOKEN))
+    """The account of this page's session, as the store has it now; none if it ran out or was closed, or
+    belongs to another browser."""
+    name = SESSIONS.account(st.session_state.get(TOKEN), client().browser)
     account = None if name is None else accounts.signed_in(store, name)
     if account is None and TOKEN in st.session_state:
         sign_out()
@@ -60,34 +70,38 @@ def sign_in_page(store: Store) -> None:
 
 
 def _try(store: Store, name: str, password: str) -> None:
-    if _waits(name):
+    who = client()
+    if _waits(name, who):
         return
     try:
-        st.session_state[TOKEN] = SESSIONS.begin(accounts.sign_in(store, name, password).id)
+        account = accounts.sign_in(store, name, password)
+        THROTTLE.succeeded(name, who)
+        st.session_state[TOKEN] = SESSIONS.begin(account.id, who.browser)
     except MustChoose:
+        THROTTLE.succeeded(name, who)
         st.session_state[CHOOSING] = name
     except NotAllowed:
-        SESSIONS.wrong(name)
         st.error("The name or the password is wrong, or the account is closed.")
         return
     except DialintError as failed:
+        THROTTLE.undo(name, who)
         st.error(inert(failed.message))
         return
     st.rerun()
 
 
-def _waits(name: str) -> bool:
-    """Whether the name must not try now, which is said."""
-    wait_s = SESSIONS.wait_s(name)
+def _waits(name: str, who: Client) -> bool:
+    """Count a try; whether it must not be made now, which is said."""
+    wait_s = THROTTLE.admit(name, who)
     if wait_s > 0:
-        st.error(f"Too many wrong passwords for this name. Try again in {wait_s:.0f} seconds.")
+        st.error(inert(f"Too many wrong passwords. Try again in {math.ceil(wait_s)} seconds."))
     return wait_s > 0
 
 
 def password_page(store: Store, account: Account) -> None:
     """Change one's own password."""
     st.subheader("Your account", anchor=False)
-    st.text(f"{account.id}, {account.role}")
+    st.text(visible(f"{account.id}, {account.role}"))
     _choose_form(store, account.id)
 
 
@@ -96,26 +110,30 @@ def _choose_form(store: Store, name: str) -> None:
         old = st.text_input("Password now", type="password", autocomplete="current-password")
         new = st.text_input("New password", type="password", autocomplete="new-password")
         again = st.text_input("New password again", type="password", autocomplete="new-password")
-        st.caption(f"At least {accounts.MIN_PASSWORD} characters.")
+        st.caption(inert(f"At least {accounts.MIN_PASSWORD} characters."))
         pressed = st.form_submit_button("Change password", type="primary")
     if pressed and new != again:
         st.error("The two new passwords differ.")
-    elif pressed and not _waits(name):
+    elif pressed:
         _choose(store, name, old, new)
 
 
 def _choose(store: Store, name: str, old: str, new: str) -> None:
+    who = client()
+    if _waits(name, who):
+        return
     try:
         accounts.choose_password(store, name, old, new)
     except NotAllowed:
-        SESSIONS.wrong(name)
         st.error("The password now is wrong.")
         return
     except DialintError as refused:
+        THROTTLE.undo(name, who)
         st.error(inert(f"{refused.message[:1].upper()}{refused.message[1:]}."))
         return
+    THROTTLE.succeeded(name, who)
     SESSIONS.end_all(name)
     st.session_state.pop(CHOOSING, None)
-    st.session_state[TOKEN] = SESSIONS.begin(name)
+    st.session_state[TOKEN] = SESSIONS.begin(name, who.browser)
     st.session_state["password changed"] = True
     st.rerun()

@@ -7,11 +7,16 @@ the right of an account, `rights`), so the mark binds whoever signs in, not them
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
+import base64
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import BoundedSemaphore
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, func, insert, select, update
 
+from detector.errors import WorldError
 from labeling.store.database.audit import canonical
 from labeling.store.database.refusals import MustChoose, NotAllowed, StoreRefused
 from labeling.store.database.schema import accounts, annotation_rows, leases, tasks
@@ -20,7 +25,15 @@ from labeling.store.leases import give_back
 from labeling.store.records import Account, Status
 from labeling.store.rights import ROLES, account_of, authorised
 
+if TYPE_CHECKING:
+    from argon2 import PasswordHasher
+
 MIN_PASSWORD = 12
+MAX_PASSWORD = 1000
+HASHES_AT_ONCE = 2
+"""Passwords that one process hashes at a time, each in 64 MB; the others wait."""
+HASH_WAIT_S = 10.0
+_HASHING = BoundedSemaphore(HASHES_AT_ONCE)
 GIVEN = "given:"
 """Before the hash of a password that its owner did not choose."""
 CLOSED = ("suspended", "banned")
@@ -92,7 +105,8 @@ def choose_password(store: Store, name: str, old: str, new: str) -> Account:
     account, hashed = _proven(store, name, old)
     if new == old:
         raise StoreRefused("E_PASSWORD", "choose another password than the one before")
-    chosen = _hashed(new)
+    with _few_at_once():
+        chosen = _hashed(new)
 
     def put(transaction: Transaction) -> None:
         mine = (accounts.c.id == name, accounts.c.password_hash.in_((hashed, chosen)))
@@ -138,8 +152,11 @@ def _proven(store: Store, name: str, password: str) -> tuple[Account, str]:
     from argon2.exceptions import Argon2Error, InvalidHashError
 
     account, hashed = store.read(lambda transaction: _with_hash(transaction, name))
+    hasher = PasswordHasher()
+    expected = (hashed or _nobody(hasher)).removeprefix(GIVEN)
     try:
-        PasswordHasher().verify((hashed or _nobody()).removeprefix(GIVEN), password)
+        with _few_at_once():
+            hasher.verify(expected, password[: MAX_PASSWORD + 1])
     except (Argon2Error, InvalidHashError):
         raise _refused() from None
     if account is None or hashed is None or account.status in CLOSED:
@@ -155,19 +172,37 @@ def _with_hash(transaction: Transaction, name: str) -> tuple[Account | None, str
     return account_of(transaction, name), transaction.run(_HASH, {"id": name}).scalar_one_or_none()
 
 
-@cache
-def _nobody() -> str:
-    """A hash that no password has, so that an unknown name takes as long as a known one."""
-    from argon2 import PasswordHasher
+@contextmanager
+def _few_at_once() -> Iterator[None]:
+    """While at most `HASHES_AT_ONCE` others do what strangers can ask for: hash a password.
 
-    return PasswordHasher().hash("")
+    Raises:
+        WorldError: too many wait for longer than `HASH_WAIT_S`.
+    """
+    if not _HASHING.acquire(timeout=HASH_WAIT_S):
+        raise WorldError("E_BUSY", "too many people are signing in at once; try again in a moment")
+    try:
+        yield
+    finally:
+        _HASHING.release()
+
+
+def _nobody(hasher: PasswordHasher) -> str:
+    """A hash that no password has, made without hashing: an unknown name costs what a known one does."""
+    salt, value = (
+        base64.b64encode(os.urandom(n)).rstrip(b"=").decode() for n in (hasher.salt_len, hasher.hash_len)
+    )
+    cost = f"m={hasher.memory_cost},t={hasher.time_cost},p={hasher.parallelism}"
+    return f"$argon2id$v=19${cost}${salt}${value}"
 
 
 def _hashed(password: str) -> str:
     from argon2 import PasswordHasher
 
-    if len(password) < MIN_PASSWORD:
-        raise StoreRefused("E_PASSWORD", f"a password needs {MIN_PASSWORD} characters")
+    if not MIN_PASSWORD <= len(password) <= MAX_PASSWORD:
+        raise StoreRefused(
+            "E_PASSWORD", f"a password needs {MIN_PASSWORD} characters, and {MAX_PASSWORD} at most"
+        )
     return PasswordHasher().hash(password)
 
 

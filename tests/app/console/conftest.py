@@ -1,15 +1,25 @@
 """A small store with work for both pages, and pages driven by Streamlit's AppTest."""
 
 import json
+import shutil
+import socket
+import subprocess
+import time
+import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import sync_playwright
 from streamlit.testing.v1 import AppTest
 
 import app.console.main
+import app.console.sign_in
+from app.console.launch import command, environment
+from app.console.throttle import Client, Throttle
 from detector.records import Dialogue, Finding, Turn, Verdict
 from labeling.store import accounts, dialogues, projects, tasks
 from labeling.store.database.schema import annotation_rows
@@ -19,6 +29,7 @@ from labeling.store.records import Account, NewTask, Project
 
 SCRIPT = app.console.main.__file__
 PASSWORD = "a long enough one"
+WAIT_MS = 30_000
 GIVEN = "once-for the first time"
 PEOPLE = {"ann": "labeler", "ben": "labeler", "rob": "reviewer", "ria": "reviewer", "lea": "lead"}
 HOSTILE = (
@@ -186,3 +197,83 @@ def saved(store: Store) -> Callable[[], list[dict[str, Any]]]:
 
 def _value(finding: dict[str, Any]) -> tuple[Any, ...]:
     return tuple(finding[name] for name in ("turn", "code", "severity", "start", "end"))
+
+
+@pytest.fixture(scope="module")  # while it lives its thread has a running event loop, which AppTest refuses
+def browser() -> Iterator[Any]:
+    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if path is None:
+        pytest.skip("no Chromium on the PATH")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        yield browser
+        browser.close()
+
+
+@dataclass
+class Server:
+    """A console on a store, to be killed and started again on the same port."""
+
+    place: str
+    port: int
+    process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        self.process = subprocess.Popen(
+            command(self.port, "127.0.0.1"), env=environment(self.place, 1800.0),
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        give_up_s = time.monotonic() + 60
+        while time.monotonic() < give_up_s:
+            with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{self.port}/_stcore/health"):
+                return
+            time.sleep(0.05)
+        raise TimeoutError("the server did not start")
+
+    def kill(self) -> None:
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait()
+
+
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+@pytest.fixture
+def free_port() -> Callable[[], int]:
+    return _free_port
+
+
+@pytest.fixture
+def server(place: str) -> Iterator[Server]:
+    server = Server(place, _free_port())
+    server.start()
+    yield server
+    server.kill()
+
+
+def _sign_in(page: Any, port: int, name: str) -> None:
+    page.goto(f"http://127.0.0.1:{port}/")
+    page.get_by_label("Name").fill(name)
+    page.get_by_label("Password", exact=True).fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("button", name="Sign out").wait_for(timeout=WAIT_MS)
+
+
+@pytest.fixture
+def signed_in() -> Callable[[Any, int, str], None]:
+    """Signs in on a page of a real browser."""
+    return _sign_in
+
+
+@pytest.fixture(autouse=True)
+def throttle(monkeypatch: pytest.MonkeyPatch) -> Throttle:
+    """Tries at passwords in one test do not count in the next."""
+    new = Throttle()
+    monkeypatch.setattr(app.console.sign_in, "THROTTLE", new)
+    # AppTest has no connection that says who is there
+    monkeypatch.setattr(app.console.sign_in, "client", lambda: Client("local", "browser"))
+    return new

@@ -1,5 +1,7 @@
 """Drafts, marks and words, by hand and by property: what the person says is what is kept."""
 
+import sys
+import unicodedata
 from typing import Any
 
 import pytest
@@ -20,15 +22,17 @@ from app.console.answer import (
     sealed,
     unanswered,
 )
-from app.console.dialogue import Mark, drawn, marks_of
-from app.console.plain import coverage, inert, judged_codes, percent
-from app.console.session import FREE_TRIES, WAIT_S, Sessions
+from app.console.dialogue import UNSEEN, Mark, drawn, marks_of
+from app.console.plain import HIDDEN_AT, coverage, inert, judged_codes, percent, visible
 from app.console.work import AWAY_S, Watch
 from detector.records import Dialogue, Finding, Turn, Verdict
 from detector.taxonomy import load
 from labeling.annotation import Annotation
 
 CODES = load().codes
+SCRIPT_SIGNS = {*range(0x0600, 0x0606), 0x06DD, 0x070F, 0x0890, 0x0891, 0x08E2, 0x110BD, 0x110CD}
+SCRIPT_SIGNS |= {*range(0x13430, 0x13456), *range(0x1BCA0, 0x1BCA4), *range(0x1D173, 0x1D17B)}
+"""Of category Cf, but seen, or signs of shorthand, hieroglyphs and music that nothing else uses."""
 
 
 def dialogue(text: str = "😀 Anything else?", role: Any = "agent") -> Dialogue:
@@ -186,7 +190,10 @@ def test_marks_keep_the_text_and_their_places(text: str, cuts: list[tuple[int, i
     turn = drawn(dialogue(text), None, marks, None, 1)["turns"][1]
     shown = "".join(piece["text"] for piece in turn["pieces"])
     assert len(shown) == len(text)  # one code point for one
-    assert all(a == b or ord(a) < 32 or ord(a) == 127 for a, b in zip(text, shown, strict=True))
+    assert all(
+        a == b or ord(a) < 32 or ord(a) == 127 or b == UNSEEN for a, b in zip(text, shown, strict=True)
+    )
+    assert not HIDDEN_AT.search(shown)
     assert not any(ord(char) < 32 and char not in "\n\t\r" for char in shown)
     at = 0
     ends: dict[str, int] = {}
@@ -222,36 +229,35 @@ def test_what_is_known_of_the_model_is_said_and_no_more() -> None:
 
 def test_markdown_is_inert() -> None:
     assert inert("**a** [b](c) <i> $x$ :red[d] `e`\n# f") == (
-        r"\*\*a\*\* \[b\]\(c\) \<i\> \$x\$ \:red\[d\] \`e\` \# f"
+        "\\*\\*a\\*\\* \\[b\\]\\(c\\) \\<i\\> \\$x\\$ \\:\u2060red\\[d\\] \\`e\\` \\# f"
     )
+    for link in ("https://evil.test", "www.evil.test", "me@evil.test", ":material/home:", "a->b"):
+        assert link not in inert(link).replace("\\", ""), "Streamlit looks for it once the escapes are gone"
+        assert inert(link).replace("\\", "").replace("\u2060", "") == link
 
 
-def test_sessions_end_by_themselves_and_by_hand() -> None:
-    now = [0.0]
-    sessions = Sessions(idle_s=100.0, now_s=lambda: now[0])
-    one, two = sessions.begin("ann"), sessions.begin("ann")
-    assert one != two
-    now[0] = 90.0
-    assert sessions.account(one) == "ann"  # which counts as use
-    now[0] = 101.0
-    assert (sessions.account(one), sessions.account(two), sessions.account(None)) == ("ann", None, None)
-    sessions.end(one)
-    assert sessions.account(one) is None
-    first, other = sessions.begin("ann"), sessions.begin("ann")
-    sessions.end_all("ann", but=first)
-    assert (sessions.account(first), sessions.account(other)) == ("ann", None)
+def test_what_turns_or_hides_text_is_named() -> None:
+    assert visible("a\u202eb\u2066c\u2069\u200b\u061c\x1b") == "a⟦RLO⟧b⟦LRI⟧c⟦PDI⟧⟦ZWSP⟧⟦ALM⟧\u241b"
+    assert inert("a\u202eb\u2060") == "a⟦RLO⟧b⟦WJ⟧"
+    assert visible("pass\u200dword \U000e0041") == "pass⟦ZWJ⟧word ⟦U+E0041⟧"
+    for honest in ("👨‍👩‍👧 🤷🏽‍♀️ ❤️‍🔥", "می‌خواهم", "क्‍ष", "שלום", "line\nline\ttab"):
+        assert visible(honest) == honest
+    pieces = drawn(dialogue("a\u202eb\u200b"), None, [], None, 1)["turns"][1]["pieces"]
+    assert [(piece["text"], piece["name"]) for piece in pieces] == [
+        ("a", None), (UNSEEN, "RLO"), ("b", None), (UNSEEN, "ZWSP"),
+    ]  # fmt: skip
+    many = drawn(dialogue("\u200b" * 100_000), None, [], None, 1)["turns"][1]["pieces"]
+    assert len(many) < 1000
 
 
-def test_wrong_passwords_have_to_wait() -> None:
-    now = [0.0]
-    sessions = Sessions(now_s=lambda: now[0])
-    for _ in range(FREE_TRIES):
-        assert sessions.wait_s("ann") == 0
-        sessions.wrong("ann")
-    assert sessions.wait_s("ann") == WAIT_S
-    assert sessions.wait_s("ben") == 0
-    now[0] = WAIT_S + 1
-    assert sessions.wait_s("ann") == 0
+def test_every_bidirectional_control_has_a_name() -> None:
+    controls = {"LRE", "RLE", "PDF", "LRO", "RLO", "LRI", "RLI", "FSI", "PDI"}
+    for code in range(sys.maxunicode + 1):
+        char = chr(code)
+        if unicodedata.bidirectional(char) in controls or code in (0x061C, 0x200E, 0x200F):
+            assert char not in visible(char)
+        elif unicodedata.category(char) in ("Cc", "Cf", "Zl", "Zp") and char not in "\n\t\r":
+            assert char not in visible(char) or code in SCRIPT_SIGNS, hex(code)
 
 
 def test_a_long_pause_is_no_work() -> None:

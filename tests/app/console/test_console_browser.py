@@ -6,13 +6,10 @@ full size, ``DIALINT_SCREENSHOTS=folder`` keeps pictures.
 
 import os
 import random
-import shutil
 import socket
-import subprocess
 import threading
 import time
-import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,9 +17,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import TimeoutError as Late
-from playwright.sync_api import sync_playwright
 
-from app.console.launch import command, environment
 from labeling.store import dialogues, projects, tasks
 from labeling.store.database.transactions import Store
 from labeling.store.records import NewTask, Project
@@ -30,59 +25,8 @@ from labeling.store.records import NewTask, Project
 N = int(os.environ.get("DIALINT_CONSOLE_FAULTS", "5"))
 WAIT_MS = 30_000
 STRIKE_MS = 10_000
-PASSWORD = "a long enough one"
 Saved = Callable[[], list[dict[str, Any]]]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if path is None:
-        pytest.skip("no Chromium on the PATH")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
-        yield browser
-        browser.close()
-
-
-@dataclass
-class Server:
-    """A console on a store, to be killed and started again on the same port."""
-
-    place: str
-    port: int
-    process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        self.process = subprocess.Popen(
-            command(self.port, "127.0.0.1"), env=environment(self.place, 1800.0),
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
-        give_up_s = time.monotonic() + 60
-        while time.monotonic() < give_up_s:
-            with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{self.port}/_stcore/health"):
-                return
-            time.sleep(0.05)
-        raise TimeoutError("the server did not start")
-
-    def kill(self) -> None:
-        assert self.process is not None
-        self.process.kill()
-        self.process.wait()
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
-
-
-@pytest.fixture
-def server(place: str) -> Iterator[Server]:
-    server = Server(place, free_port())
-    server.start()
-    yield server
-    server.kill()
+SignIn = Callable[[Any, int, str], None]
 
 
 @dataclass
@@ -90,7 +34,7 @@ class Wire:
     """A proxy before the server whose connections can be cut."""
 
     to: int
-    port: int = field(default_factory=free_port)
+    port: int
     cut_off: bool = False
     live: list[socket.socket] = field(default_factory=list)
 
@@ -134,14 +78,6 @@ class Wire:
     def close(self) -> None:
         self.drop()
         self.listener.close()
-
-
-def signed_in(page: Any, port: int, name: str) -> None:
-    page.goto(f"http://127.0.0.1:{port}/")
-    page.get_by_label("Name").fill(name)
-    page.get_by_label("Password", exact=True).fill(PASSWORD)
-    page.get_by_role("button", name="Sign in").click()
-    page.get_by_role("button", name="Sign out").wait_for(timeout=WAIT_MS)
 
 
 def button(page: Any, name: str) -> Any:
@@ -208,7 +144,7 @@ def chosen(page: Any, label: str, option: str) -> None:
     raise TimeoutError(f"{label}: {option} could not be chosen")
 
 
-def test_both_pages(browser: Any, server: Server, store: Store, saved: Saved) -> None:
+def test_both_pages(browser: Any, server: Any, signed_in: SignIn, store: Store, saved: Saved) -> None:
     page = browser.new_page(viewport={"width": 1280, "height": 800})
     page.set_default_timeout(WAIT_MS)
     page.goto(f"http://127.0.0.1:{server.port}/")
@@ -253,7 +189,11 @@ def test_both_pages(browser: Any, server: Server, store: Store, saved: Saved) ->
     )
     shown = label.locator("[data-turn='3'] .dialint-text").text_content()
     hostile = dialogues.read(store, "rob", "hostile")[0].turns[3].text
-    assert shown == hostile.replace("\x1b", "\u241b")
+    assert shown == hostile.translate({0x1B: "\u241b", 0x202E: "\ufffd", 0x202C: "\ufffd"})
+    names = label.locator("[data-turn='3'] .dialint-unseen").evaluate_all(
+        "all => all.map(e => e.dataset.label)"
+    )
+    assert names == ["RLO", "PDF"]
     page_text = label.content()
     assert not [each for each in ("task:", "task-", 'hostile"', "model-7") if each in page_text]  # blind
     label.evaluate(SELECT, [3, "<script>"])
@@ -297,7 +237,7 @@ def queue(store: Store) -> list[str]:
 
 
 def test_f7_the_server_is_killed_around_a_click(
-    browser: Any, server: Server, queue: list[str], saved: Saved
+    browser: Any, server: Any, signed_in: SignIn, queue: list[str], saved: Saved
 ) -> None:
     chance = random.Random(7)
     for name in queue:
@@ -329,9 +269,14 @@ def test_f7_the_server_is_killed_around_a_click(
 
 
 def test_f8_the_connection_drops_with_a_draft_open(
-    browser: Any, server: Server, queue: list[str], saved: Saved
+    browser: Any,
+    server: Any,
+    free_port: Callable[[], int],
+    signed_in: SignIn,
+    queue: list[str],
+    saved: Saved,
 ) -> None:
-    wire = Wire(server.port)
+    wire = Wire(server.port, free_port())
     wire.start()
     page = browser.new_page()
     page.set_default_timeout(WAIT_MS)

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from app.console import work
 from app.console.answer import place_in, sealed
 from app.console.desk import save
-from app.console.session import FREE_TRIES
+from app.console.throttle import FREE_TRIES
 from detector.records import Dialogue, Turn, Verdict
 from labeling.store import accounts, annotations, dialogues, drafts, leases, projects, tasks
 from labeling.store.database.refusals import NotAllowed
@@ -55,7 +55,7 @@ def test_a_one_time_password_opens_nothing_but_the_choice_of_another(open_page: 
     page.fill(Name="ada", Password=once).press("Sign in")
     for old, new, again, said in (
         (once, once, once, "Choose another password"),
-        (once, "short", "short", "A password needs 12 characters"),
+        (once, "short", "short", "A password needs 12 characters, and 1000 at most"),
         (once, own, "another long one", "The two new passwords differ"),
         ("not the one", own, own, "The password now is wrong"),
     ):

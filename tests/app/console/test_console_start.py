@@ -15,17 +15,20 @@ from labeling.store.database.transactions import Store
 
 
 def test_the_server_is_safe_by_its_flags() -> None:
-    words = command(8501, "127.0.0.1")
+    words = command(8501, "127.0.0.1", ["console.test"])
     for flag in (
         "--server.address=127.0.0.1", "--server.headless=true", "--server.enableCORS=true",
         "--server.enableXsrfProtection=true", "--browser.gatherUsageStats=false",
         "--client.showErrorDetails=none", "--server.enableAgentApi=false", "--runner.magicEnabled=false",
+        "--server.maxUploadSize=0", "--server.allowedHosts=127.0.0.1", "--server.allowedHosts=console.test",
     ):  # fmt: skip
         assert flag in words
     assert words[1:4] == ["-m", "streamlit", "run"]
     place = "postgresql://u:secret@h/d"
     assert environment(place, 60.0)["DIALINT_STORE"] == place
     assert not any("secret" in word for word in words)
+    assert environment(None, 60.0)["FORWARDED_ALLOW_IPS"] == "", "no client says where it comes from"
+    assert environment(None, 60.0, proxies=["10.0.0.1"])["FORWARDED_ALLOW_IPS"] == "10.0.0.1"
 
 
 def test_every_flag_is_an_option_that_streamlit_has() -> None:
@@ -47,9 +50,18 @@ def test_the_first_start_makes_an_admin_once(tmp_path: Path) -> None:
 
 
 def test_options_that_cannot_be() -> None:
-    for wrong in ({"port": 0}, {"idle_minutes": 0.0}):
+    for wrong in (
+        {"port": 0}, {"idle_minutes": 0.0}, {"host": ("https://console.test",)}, {"proxy": ("nginx",)},
+        {"address": "0.0.0.0"},
+    ):  # fmt: skip
         with pytest.raises(ConfigError):
             ConsoleConfig(**wrong)  # type: ignore[arg-type]
+
+
+def test_the_names_that_browsers_may_ask_for() -> None:
+    assert ConsoleConfig().hosts == ()
+    assert ConsoleConfig(address="10.1.2.3", host=("console.test",)).hosts == ("console.test", "10.1.2.3")
+    assert ConsoleConfig(address="0.0.0.0", host=("console.test",)).hosts == ("console.test",)
 
 
 def test_the_demo_has_work_for_every_role(tmp_path: Path) -> None:

@@ -1,0 +1,17 @@
+"""The ASGI application that ``python -m streamlit run`` serves: the console's script behind the guard."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from starlette.middleware import Middleware
+from streamlit.starlette import App
+
+from app.console.guard import Guard
+from app.console.launch import HOSTS_VARIABLE
+
+app = App(
+    Path(__file__).with_name("main.py"),
+    middleware=[Middleware(Guard, hosts=os.environ.get(HOSTS_VARIABLE, "").split())],
+)

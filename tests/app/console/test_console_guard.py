@@ -1,0 +1,397 @@
+"""Nobody gets in: tries at passwords, what the network reaches, and sessions that are somebody else's."""
+
+import asyncio
+import http.client
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import argon2
+import pytest
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+
+from app.console.guard import COOKIE, HEADERS, IDENTITY, Guard, browser_of
+from app.console.session import Sessions
+from app.console.throttle import (
+    FORGET_S,
+    FREE_TRIES,
+    MOST_WAIT_S,
+    SOURCE_REFILL_S,
+    SOURCE_TRIES,
+    WAIT_S,
+    Client,
+    Throttle,
+)
+from labeling.store import accounts
+from labeling.store.database.refusals import NotAllowed
+from labeling.store.database.transactions import Store
+
+OWNER, STRANGER = Client("192.0.2.1", "owner's"), Client("198.51.100.7", "stranger's")
+VALUE = "a" * 43
+
+
+@pytest.fixture
+def now() -> list[float]:
+    return [1000.0]
+
+
+@pytest.fixture
+def tries(now: list[float]) -> Throttle:
+    return Throttle(now_s=lambda: now[0])
+
+
+def test_waits_grow_and_end_with_the_right_password(tries: Throttle, now: list[float]) -> None:
+    for _ in range(FREE_TRIES):
+        assert tries.admit("ann", OWNER) == 0
+    for doubled in (1, 2, 4):
+        assert tries.admit("ann", OWNER) == WAIT_S * doubled
+        now[0] += WAIT_S * doubled
+        assert tries.admit("ann", OWNER) == 0
+    for _ in range(20):
+        now[0] += MOST_WAIT_S
+        assert tries.admit("ann", OWNER) == 0, "no wait is longer"
+    tries.succeeded("ann", OWNER)
+    assert [tries.admit("ann", OWNER) for _ in range(FREE_TRIES)] == [0] * FREE_TRIES
+    now[0] += FORGET_S + 1
+    assert [tries.admit("ann", OWNER) for _ in range(FREE_TRIES)] == [0] * FREE_TRIES
+
+
+def test_strangers_lock_nobody_out(tries: Throttle, now: list[float]) -> None:
+    for _ in range(FREE_TRIES):
+        tries.admit("ann", STRANGER)
+    assert tries.admit("ann", STRANGER) > 0
+    assert tries.admit("ann", Client(STRANGER.address, "another cookie")) > 0, "a new cookie is no way out"
+    assert tries.admit("ann", OWNER) == 0
+    tries.succeeded("ann", OWNER)
+    beside = Client(STRANGER.address, OWNER.browser)
+    assert tries.admit("ann", beside) == 0, "a browser that has signed in before, at the stranger's address"
+    for _ in range(FREE_TRIES - 1):
+        tries.admit("ann", beside)
+    assert tries.admit("ann", beside) == WAIT_S, "whoever stole that cookie has few tries, too"
+    assert tries.admit("ben", Client(STRANGER.address, OWNER.browser)) == 0, "it is known for its account"
+
+
+def test_a_source_has_only_so_many_tries_whatever_the_names(tries: Throttle, now: list[float]) -> None:
+    assert all(tries.admit(f"name{n}", STRANGER) == 0 for n in range(SOURCE_TRIES))
+    assert tries.admit("one more", STRANGER) == SOURCE_REFILL_S
+    assert tries.admit("one more", OWNER) == 0
+    now[0] += SOURCE_REFILL_S
+    assert tries.admit("one more", STRANGER) == 0
+    assert tries.admit("yet one", STRANGER) > 0
+    office = Client("203.0.113.1", "")
+    for n in range(3 * SOURCE_TRIES):  # a morning behind one address: whoever gets in uses up nothing
+        assert tries.admit(f"person{n}", office) == 0
+        tries.succeeded(f"person{n}", office)
+
+
+def test_a_try_that_was_not_made_does_not_count(tries: Throttle) -> None:
+    for _ in range(3 * SOURCE_TRIES):
+        assert tries.admit("ann", OWNER) == 0
+        tries.undo("ann", OWNER)
+
+
+@pytest.mark.parametrize(
+    ("address", "source"),
+    [
+        ("192.0.2.1", "192.0.2.1"),
+        ("::ffff:192.0.2.1", "192.0.2.1"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("local", "local"),
+    ],
+)
+def test_one_persons_addresses_are_one_source(address: str, source: str) -> None:
+    assert Client(address, "").source == source
+
+
+def test_memory_is_bounded(tries: Throttle, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.console.throttle.MOST_KEPT", 50)
+    for n in range(500):
+        client = Client(f"10.0.{n // 250}.{n % 250}", f"browser{n}")
+        tries.admit(f"name{n}", client)
+        tries.succeeded(f"other{n}", client)
+    assert [len(each) for each in (tries._tries, tries._sources, tries._known)] == [50, 50, 50]
+
+
+class _Counted(argon2.PasswordHasher):
+    """Counts what is hashed, and how much of it at once."""
+
+    lock = threading.Lock()
+    total = running = most = 0
+
+    def __init__(self) -> None:
+        super().__init__(time_cost=1, memory_cost=8192)
+
+    def verify(self, hash: str | bytes, password: str | bytes) -> Any:
+        with self.lock:
+            _Counted.total += 1
+            _Counted.running += 1
+            _Counted.most = max(_Counted.most, _Counted.running)
+        try:
+            return super().verify(hash, password)
+        finally:
+            with self.lock:
+                _Counted.running -= 1
+
+
+@pytest.mark.parametrize(("name", "hashed"), [("rob", FREE_TRIES), ("nobody{}", 24)])
+def test_a_flood_of_wrong_passwords(
+    store: Store, monkeypatch: pytest.MonkeyPatch, name: str, hashed: int
+) -> None:
+    """24 threads at once, as the sign-in page does it. Before: 24 of 24 at one name, 24 hashes of 64 MB."""
+    monkeypatch.setattr(argon2, "PasswordHasher", _Counted)
+    monkeypatch.setattr(accounts, "HASH_WAIT_S", 600.0)
+    _Counted.total = _Counted.most = 0
+    tries, together = Throttle(), threading.Barrier(24)
+
+    def one(n: int) -> None:
+        who = name.format(n)
+        together.wait()
+        if tries.admit(who, STRANGER) == 0:
+            with pytest.raises(NotAllowed):
+                accounts.sign_in(store, who, "wrong")
+
+    threads = [threading.Thread(target=one, args=(n,)) for n in range(24)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert _Counted.total == hashed
+    assert 1 <= _Counted.most <= accounts.HASHES_AT_ONCE
+    assert tries.admit("rob", OWNER) == 0
+
+
+def test_an_unknown_name_costs_one_hash_like_a_known_one(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+    monkeypatch.setattr(argon2, "PasswordHasher", _Counted)
+    monkeypatch.setattr(argon2.PasswordHasher, "hash", lambda *_: made.append(1))
+    for name in ("nobody", "rob"):
+        _Counted.total = 0
+        with pytest.raises(NotAllowed):
+            accounts.sign_in(store, name, "wrong")
+        assert (_Counted.total, made) == (1, [])
+    hasher = argon2.PasswordHasher()
+    nobody = argon2.extract_parameters(accounts._nobody(hasher))
+    assert nobody == argon2.extract_parameters(argon2.low_level.hash_secret(
+        b"x", b"s" * hasher.salt_len, hasher.time_cost, hasher.memory_cost, hasher.parallelism,
+        hasher.hash_len, argon2.Type.ID,
+    ).decode())  # fmt: skip
+
+
+def test_a_server_that_hashes_enough_says_so(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(accounts, "HASH_WAIT_S", 0.01)
+    monkeypatch.setattr(accounts, "_HASHING", threading.BoundedSemaphore(1))
+    with accounts._few_at_once(), pytest.raises(Exception, match="E_BUSY"):
+        accounts.sign_in(store, "rob", "a long enough one")
+    assert accounts.sign_in(store, "rob", "a long enough one").id == "rob"
+
+
+def test_sessions_end_by_themselves_and_by_hand() -> None:
+    now = [0.0]
+    sessions = Sessions(idle_s=100.0, now_s=lambda: now[0])
+    one, two = sessions.begin("ann", "b"), sessions.begin("ann", "b")
+    assert one != two
+    now[0] = 90.0
+    assert sessions.account(one, "another") is None, "a token counts with its browser only, and is not used"
+    assert sessions.account(one, "b") == "ann"  # which counts as use
+    now[0] = 101.0
+    assert (sessions.account(one, "b"), sessions.account(two, "b")) == ("ann", None)
+    assert sessions.account(None, "b") is None
+    sessions.end(one)
+    assert sessions.account(one, "b") is None
+    first, other = sessions.begin("ann", "b"), sessions.begin("ben", "b")
+    sessions.end_all("ann")
+    assert (sessions.account(first, "b"), sessions.account(other, "b")) == (None, "ben")
+
+
+def ask(
+    path: str = "/", method: str = "GET", kind: str = "http", hosts: tuple[str, ...] = (), **headers: str
+) -> tuple[int, dict[str, list[str]], dict[str, list[str]] | None]:
+    """What the guard answers: status, headers, and the headers that Streamlit got, if it was asked."""
+    reached: list[dict[str, list[str]]] = []
+    sent: list[Any] = []
+
+    async def behind(scope: Any, receive: Any, send: Any) -> None:
+        reached.append(_by_name(scope["headers"]))
+        if kind == "http":
+            page = [(b"content-type", b"text/html"), (b"X-Frame-Options", b"ALLOWALL")]
+            await send({"type": "http.response.start", "status": 200, "headers": page})
+        else:
+            await send({"type": "websocket.accept"})
+
+    async def receive() -> Any:
+        return {"type": f"{kind}.request"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    given = {"host": "127.0.0.1:8501", **{name.replace("_", "-"): of for name, of in headers.items()}}
+    raw = [(name.encode(), of.encode()) for name, of in given.items() if of]
+    scope = {"type": kind, "path": path, "method": method, "scheme": "http", "headers": raw}
+    asyncio.run(Guard(behind, hosts)(scope, receive, send))
+    first = sent[0]
+    status = first.get("status", 101 if first["type"] == "websocket.accept" else 403)
+    return status, _by_name(first.get("headers", [])), reached[0] if reached else None
+
+
+def _by_name(pairs: Any) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name, value in pairs:
+        found.setdefault(name.decode().lower(), []).append(value.decode())
+    return found
+
+
+@pytest.mark.parametrize(
+    ("path", "method", "status"),
+    [
+        ("/", "GET", 200), ("/review", "GET", 200), ("/static/js/index.js", "GET", 200), ("/", "HEAD", 200),
+        ("/_stcore/health", "GET", 200), ("/_stcore/host-config", "GET", 200),
+        ("/_stcore/metrics", "GET", 404), ("/_stcore/upload_file/s/f", "PUT", 404), ("/_stcore", "GET", 404),
+        ("/_stcore/agent/mcp", "POST", 404), ("/_stcore/script-health-check", "GET", 404),
+        ("//_stcore/metrics", "GET", 404), ("/media/x.png", "GET", 404), ("/component/x/y", "GET", 404),
+        ("/auth/login", "GET", 404), ("/", "POST", 405), ("/x", "PUT", 405), ("/", "OPTIONS", 405),
+    ],
+)  # fmt: skip
+def test_only_what_the_console_needs_is_reached(path: str, method: str, status: int) -> None:
+    answered, headers, reached = ask(path, method)
+    assert answered == status
+    assert (reached is not None) is (status == 200)
+    assert {name: headers[name] for name in HEADERS} == {name: [of] for name, of in HEADERS.items()}
+
+
+@pytest.mark.parametrize(
+    ("host", "known"),
+    [
+        ("localhost:8501", True), ("[::1]:8501", True), ("console.test", True), ("CONSOLE.TEST:443", True),
+        ("evil.test", False), ("", False), ("console.test.evil.test", False), ("127.0.0.1@evil.test", False),
+        ("console.test/x", False), ("console.test:port", False),
+    ],
+)  # fmt: skip
+def test_other_names_than_ours_are_refused(host: str, known: bool) -> None:
+    assert ask(host=host, hosts=("console.test",))[0] == (200 if known else 421)
+    assert ask("/_stcore/health", host=host)[0] == 200
+    pair = {"host": host, "origin": f"http://{host}", "cookie": f"{COOKIE}={VALUE}"}
+    assert ask("/_stcore/stream", kind="websocket", hosts=("console.test",), **pair)[0] == (
+        101 if known else 403
+    )
+
+
+@pytest.mark.parametrize(
+    ("origin", "cookie", "status"),
+    [
+        ("http://127.0.0.1:8501", f"{COOKIE}={VALUE}", 101),
+        ("https://console.test", f"{COOKIE}={VALUE}", 101),  # the proxy asks under another name
+        ("http://127.0.0.1:9999", f"{COOKIE}={VALUE}", 403),  # another service on this machine
+        ("http://evil.test", f"{COOKIE}={VALUE}", 403),
+        ("null", f"{COOKIE}={VALUE}", 403),
+        ("", f"{COOKIE}={VALUE}", 403),
+        ("http://127.0.0.1:8501", "", 403),
+        ("http://127.0.0.1:8501", f"{COOKIE}=short", 403),
+    ],
+)
+def test_only_the_own_page_in_a_browser_connects(origin: str, cookie: str, status: int) -> None:
+    answered, _, reached = ask(
+        "/_stcore/stream", kind="websocket", hosts=("console.test",), origin=origin, cookie=cookie,
+        x_dialint_browser="whoever I like",
+    )  # fmt: skip
+    assert answered == status
+    if reached is not None:
+        assert reached[IDENTITY] == [browser_of({COOKIE: VALUE})]
+
+
+def test_no_other_path_takes_connections() -> None:
+    pair = {"origin": "http://127.0.0.1:8501", "cookie": f"{COOKIE}={VALUE}"}
+    assert ask("/_stcore/other", kind="websocket", **pair)[0] == 403
+
+
+def test_each_browser_gets_a_cookie_and_keeps_it() -> None:
+    (made,) = ask()[1]["set-cookie"]
+    for word in (f"{COOKIE}=", "HttpOnly", "SameSite=Strict", "Path=/"):
+        assert word in made
+    assert "Secure" not in made
+    assert ask()[1]["set-cookie"] != [made]
+    (kept,) = ask(cookie=f"{COOKIE}={VALUE}")[1]["set-cookie"]
+    assert f"{COOKIE}={VALUE};" in kept
+    (forged,) = ask(cookie=f"{COOKIE}=mine")[1]["set-cookie"]
+    assert "=mine" not in forged
+
+
+@contextmanager
+def stream(port: int, cookie: str, session: str | None = None) -> Iterator[Any]:
+    """A connection as a page has it; with `session`, one that says to be that page."""
+    words: Any = ["streamlit", "x", *([session] if session else [])]
+    with connect(
+        f"ws://127.0.0.1:{port}/_stcore/stream", origin=f"http://127.0.0.1:{port}",  # type: ignore[arg-type]
+        additional_headers={"Cookie": f"{COOKIE}={cookie}"}, subprotocols=words, max_size=2**26,
+    ) as socket:  # fmt: skip
+        yield socket
+
+
+def shown(socket: Any) -> tuple[str, bytes]:
+    """Runs the script; the session's id, and all that came."""
+    again = BackMsg()
+    again.rerun_script.query_string = ""
+    socket.send(again.SerializeToString())
+    session, got = "", b""
+    while True:
+        frame = socket.recv(timeout=30)
+        got += frame
+        message = ForwardMsg.FromString(frame)
+        if message.WhichOneof("type") == "new_session":
+            session = message.new_session.initialize.session_id
+        elif message.WhichOneof("type") == "script_finished":
+            return session, got
+
+
+def answer(port: int, method: str, path: str, body: bytes = b"", **headers: str) -> int:
+    line = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    line.request(method, path, body, {name.replace("_", "-"): of for name, of in headers.items()})
+    status = line.getresponse().status
+    line.close()
+    return status
+
+
+def test_a_stranger_at_the_real_server(
+    browser: Any, server: Any, signed_in: Callable[[Any, int, str], None]
+) -> None:
+    """Before: 400 of 400 uploads taken, metrics open, and a session's id was enough to be its owner."""
+    port = server.port
+    assert answer(port, "GET", "/_stcore/health") == 200
+    assert answer(port, "GET", "/_stcore/metrics") == 404
+    assert answer(port, "GET", "/", Host="evil.test") == 421
+    with stream(port, VALUE) as socket:
+        mine, _ = shown(socket)
+        assert answer(port, "PUT", f"/_stcore/upload_file/{mine}/file", b"x" * 1000) == 404
+    for given in ({}, {"cookie": "short"}):
+        with pytest.raises(InvalidStatus), stream(port, **{"cookie": "", **given}):
+            pass
+
+    page = browser.new_page()
+    sessions: list[str] = []
+
+    def note(frame: Any) -> None:
+        message = ForwardMsg.FromString(frame if isinstance(frame, bytes) else frame.encode())
+        if message.WhichOneof("type") == "new_session":
+            sessions.append(message.new_session.initialize.session_id)
+
+    page.on("websocket", lambda socket: socket.on("framereceived", note))
+    signed_in(page, port, "rob")
+    page.get_by_text("Dialogue d2").wait_for()
+    with stream(port, VALUE, sessions[-1]) as socket:  # the thief has the id, and a browser of their own
+        session, got = shown(socket)
+    assert session != sessions[-1]
+    assert b"Signed in as" not in got
+    assert b"parcel" not in got
+    page.get_by_role("button", name="Confirm").first.click()
+    page.get_by_text("Confirmed").wait_for()  # the owner has noticed nothing
+    (own,) = [each["value"] for each in page.context.cookies() if each["name"] == COOKIE]
+    with stream(port, own, sessions[-1]) as socket:  # the test can fail: with the cookie it is theirs
+        session, got = shown(socket)
+    assert session == sessions[-1]
+    assert b"Signed in as rob" in got
+    page.close()
