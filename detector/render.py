@@ -24,7 +24,7 @@ from detector.windows import Window, plan, smallest_capacity
 
 OVERHEAD = 2
 """Tokens that a turn costs beside its own: the role's mark and the slot."""
-_HIDDEN = re.compile(
+HIDDEN = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f"
     "\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]"
 )
@@ -197,9 +197,9 @@ class Renderer:
 def visible_text(text: str) -> tuple[str, list[int] | None]:
     """`text` without invisible and bidirectional control characters, and where each kept character
     stood; None where nothing was left out."""
-    if text.isascii() or not _HIDDEN.search(text):
+    if text.isascii() or not HIDDEN.search(text):
         return text, None
-    kept = [(place, char) for place, char in enumerate(text) if not _HIDDEN.match(char)]
+    kept = [(place, char) for place, char in enumerate(text) if not HIDDEN.match(char)]
     return "".join(char for _, char in kept), [*(place for place, _ in kept), len(text)]
 
 

@@ -33,7 +33,8 @@ class Ruling(Record):
     `probability`: it accuses nobody, and counts as 0. `token_probability` is read off the verdict's token.
     Of an error: `verbatim`, whether its quote stands in the turn, else it is no accusation; `overlap`, F1
     of the quote's characters with the labelled evidence; `quoted`, its share of the turn. `length` of the
-    answer in characters or in tokens, the same in all rows.
+    answer in characters or in tokens, the same in all rows. `cut`: the judge was not shown
+    the whole dialogue.
     """
 
     dialogue: str
@@ -48,6 +49,7 @@ class Ruling(Record):
     overlap: Probability | None = None
     quoted: Probability | None = None
     length: Annotated[int, Field(ge=0)]
+    cut: bool = False
 
     @property
     def accuses(self) -> bool:
@@ -192,6 +194,7 @@ def described(
         "questions": len(rulings),
         "errors": sum(ruling.truth > 0.5 for ruling in rulings),
         "accusations": sum(ruling.accuses for ruling in rulings),
+        "cut": sum(ruling.cut for ruling in rulings),
         "source_dialogues": len({source_name(dialogue) for dialogue in turns}),
         "agent_turns": sum(turns.values()),
     }

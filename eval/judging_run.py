@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from detector.judge import SAYS, evidence_of, parsed
+from detector.judge import SAYS, Answer, evidence_of, parsed
 from eval.judging import Ruling
 from eval.metrics import span_f1
 from eval.questions import Asked
@@ -18,15 +18,16 @@ if TYPE_CHECKING:
 
 def examined(judge: LocalJudge, asked: Sequence[Asked]) -> list[Ruling]:
     """What the judge says to each question, in order: the verdict it believes most, and what it writes."""
-    prompts = [judge.prompt.ids(item.question, item.code) for item in asked]
+    asking = [judge.prompt.asking(item.question, item.code) for item in asked]
+    prompts = [one.ids for one in asking]
     beliefs = judge.beliefs(prompts)
     verdicts = beliefs.argmax(1)
     texts = judge.answers(prompts, [item.text for item in asked], verdicts.tolist())
-    return [_ruling(item, text, row) for item, text, row in zip(asked, texts, beliefs, strict=True)]
+    rows = zip(asked, asking, texts, beliefs, strict=True)
+    return [_ruling(item, parsed(text, cut=one.cut), text, one.cut, row) for item, one, text, row in rows]
 
 
-def _ruling(item: Asked, text: str, beliefs: np.ndarray) -> Ruling:
-    answer = parsed(text)
+def _ruling(item: Asked, answer: Answer | None, text: str, cut: bool, beliefs: np.ndarray) -> Ruling:
     where = evidence_of(answer, item.text) if answer is not None else None
     accuses = answer is not None and answer.verdict == "error" and where is not None
     overlap = span_f1(where, item.span) if accuses and where is not None and item.span is not None else None
@@ -43,4 +44,5 @@ def _ruling(item: Asked, text: str, beliefs: np.ndarray) -> Ruling:
         overlap=overlap,
         quoted=(where[1] - where[0]) / len(item.text) if accuses and where is not None else None,
         length=len(text),
+        cut=cut,
     )

@@ -18,7 +18,7 @@ from cyclopts import Parameter
 from detector.artifacts import read_manifest, verify_files
 from detector.errors import ConfigError, OutputRefused
 from detector.example_files import needed_set, read_examples
-from detector.judge import Answer, Question, rounded
+from detector.judge import Answer, Question, fitted
 from detector.masking import mask_dialogue
 from detector.records import JUDGED_ROLES, Dialogue, Example, Label, Severity
 from detector.taxonomy import Code, Taxonomy, load
@@ -71,16 +71,17 @@ class Asked:
 
 def taught(asked: Asked) -> Answer:
     """The answer that is taught: what people hold to be true, as sure as they are."""
-    probability = rounded(asked.probability)
     if not asked.is_error:
-        return Answer(verdict="no_error", probability=probability)
+        return fitted(Answer(verdict="no_error", probability=asked.probability))
     start, end = asked.span or _outer(asked.text)
-    return Answer(
-        verdict="error",
-        probability=probability,
-        quote=asked.text[start:end],
-        severity=asked.severity,
-        rewrite=asked.rewrite,
+    return fitted(
+        Answer(
+            verdict="error",
+            probability=asked.probability,
+            quote=asked.text[start:end],
+            severity=asked.severity,
+            rewrite=asked.rewrite,
+        )
     )
 
 

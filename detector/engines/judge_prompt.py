@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from jinja2 import TemplateError
 
+from detector.engines.spelling import Spelling
 from detector.errors import ConfigError
-from detector.judge import OPENING, SAYS, SYSTEM, Detail, Question, control_tokens, messages, neutral
+from detector.judge import OPENING, SAYS, SYSTEM, Detail, Question, chat
 from detector.taxonomy import Code
 
 PLAIN_TEMPLATE = (
@@ -23,16 +24,27 @@ PLAIN_TEMPLATE = (
     "{% if add_generation_prompt %}{{ 'Answer: ' }}{% endif %}"
 )
 """For bases that have no chat template: the words alone."""
-MIN_CHARS = 200
+MIN_CHARS = 32
+"""Of the dialogue, where nothing more fits."""
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A question as it is asked: its chat, the chat's token ids up to where the answer begins, and whether
+    something of the dialogue is `cut`."""
+
+    messages: list[dict[str, str]]
+    ids: list[int]
+    cut: bool
 
 
 @dataclass(frozen=True)
 class JudgePrompt:
-    """Writes questions for one tokenizer. `max_tokens` holds the prompt; what the dialogue began with is left
-    out where it does not fit."""
+    """Writes questions for one tokenizer. `max_tokens` holds the prompt; of a dialogue that does not fit the
+    middle is left out, and the prompt says so."""
 
     tokenizer: Any
-    control: tuple[str, ...]
+    spelling: Spelling
     detail: Detail = "short"
     max_tokens: int = 1024
 
@@ -41,13 +53,13 @@ class JudgePrompt:
         """The writer for a model folder's tokenizer.
 
         Raises:
-            ConfigError: E_BASE, no tokenizer that loads without code of its own.
+            ConfigError: E_BASE, no tokenizer that loads without code of its own, or one that changes text.
         """
         from transformers import AutoTokenizer
 
         try:
             tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-            control = control_tokens(tokenizer.backend_tokenizer.to_str())
+            spelling = Spelling(tokenizer)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise ConfigError(
                 "E_BASE", f"{folder}: its tokenizer does not load ({type(error).__name__})"
@@ -59,33 +71,46 @@ class JudgePrompt:
         tokenizer.clean_up_tokenization_spaces = False  # it would change quotes
         if tokenizer.pad_token is None:
             tokenizer.pad_token = tokenizer.eos_token
-        return cls(tokenizer, control, detail, max_tokens)
+        return cls(tokenizer, spelling, detail, max_tokens)
+
+    @property
+    def control(self) -> tuple[str, ...]:
+        """The tokenizer's control tokens."""
+        return self.spelling.control
 
     def messages(self, question: Question, code: Code) -> list[dict[str, str]]:
-        """The chat that asks, cut so that it fits.
+        """The chat that asks, cut so that it fits; raises as `asking`."""
+        return self.asking(question, code).messages
+
+    def ids(self, question: Question, code: Code) -> list[int]:
+        """The chat as token ids, up to where the answer begins; raises as `asking`."""
+        return self.asking(question, code).ids
+
+    def asking(self, question: Question, code: Code) -> Prompt:
+        """The prompt of a question, cut so that it fits.
 
         Raises:
             ConfigError: E_OPTION, `max_tokens` does not hold the question itself.
         """
-        return self._fitting(question, code)[0]
-
-    def ids(self, question: Question, code: Code) -> list[int]:
-        """The chat as token ids, up to where the answer begins."""
-        return self._fitting(question, code)[1]
-
-    def _fitting(self, question: Question, code: Code) -> tuple[list[dict[str, str]], list[int]]:
-        chars = int(self.max_tokens * 6)
+        chars, own = self.max_tokens * 6, 0
         while True:
-            chat = messages(question, code, self.control, self.detail, chars)
+            asked = chat(question, code, self.spelling, self.detail, chars)
             if not self.tells_system:
-                chat = _folded(chat)
-            ids = self.of_chat(chat)
+                asked = replace(asked, messages=_folded(asked.messages))
+            ids = self.of_chat(asked.messages)
             if len(ids) <= self.max_tokens:
-                return chat, ids
+                return Prompt(asked.messages, ids, asked.cut)
             if chars <= MIN_CHARS:
                 raise ConfigError("E_OPTION", f"{self.max_tokens} tokens do not hold a question: {len(ids)}")
-            written = min(chars, sum(len(message["content"]) for message in chat))
-            chars = max(MIN_CHARS, min(chars - 50, int(0.95 * written * self.max_tokens / len(ids))))
+            own = own or self._without(question, code)
+            share = max(0, self.max_tokens - own) / max(1, len(ids) - own)
+            chars = max(MIN_CHARS, min(int(0.9 * chars), int(0.97 * share * min(chars, asked.cost))))
+
+    def _without(self, question: Question, code: Code) -> int:
+        """Tokens of the prompt beside the dialogue."""
+        bare = question.model_copy(update={"dialogue": question.dialogue.model_copy(update={"turns": ()})})
+        asked = chat(bare, code, self.spelling, self.detail)
+        return len(self.of_chat(asked.messages if self.tells_system else _folded(asked.messages)))
 
     @cached_property
     def tells_system(self) -> bool:
@@ -111,8 +136,8 @@ class JudgePrompt:
         return str(self.tokenizer.apply_chat_template(list(chat), tokenize=False, add_generation_prompt=True))
 
     def answer(self, text: str) -> str:
-        """An answer as it is taught: a quote in it cannot pose as control either."""
-        return neutral(text, self.control)
+        """An answer as it is taught: a quote in it cannot pose as control either, and reads as it stood."""
+        return self.spelling(text)
 
     def answer_ids(self, text: str, *, ended: bool = True) -> list[int]:
         """Token ids of an answer. `ended`: with the token that ends it."""

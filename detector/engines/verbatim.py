@@ -1,7 +1,8 @@
 """Quotes that cannot be invented: in one, an answer can only hold tokens that go on with the turn's text.
 
 A quote begins behind `MARK`, and may close where what stands in it is a part of the turn, word for word, and
-not blank. Everything else is free. Works on bytes, so that tokens may cut letters and escapes anywhere.
+not blank. Everything else is free. Works on bytes, so that tokens may cut letters and escapes anywhere; the
+turn is spelled as in the prompt (`detector.engines.spelling`).
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import re
 from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Any
+
+from detector.engines.spelling import Spelling
 
 Allowed = Callable[[Sequence[int]], Sequence[int] | None]
 """The tokens that may follow those of an answer, ascending; None: any."""
@@ -28,6 +31,7 @@ class Verbatim:
         """`tokenizer` is one of transformers, with byte-level or byte-fallback tokens; control tokens spell
         nothing and stand in no quote."""
         self.spelled = _spelled(tokenizer)
+        self.spelling = Spelling(tokenizer)
         self.exact: dict[bytes, list[int]] = {}
         self.closing: tuple[dict[bytes, list[int]], dict[bytes, list[int]]] = ({}, {})
         self.entering: dict[bytes, list[int]] = {}
@@ -52,7 +56,7 @@ class Quoting:
     """The tokens that may follow an answer's tokens, given the turn's text that it may quote."""
 
     def __init__(self, verbatim: Verbatim, text: str) -> None:
-        letters = [json.dumps(letter, ensure_ascii=False)[1:-1].encode() for letter in text]
+        letters = [letter.encode() for letter in verbatim.spelling.letters(text)]
         self._source = b"".join(letters)
         self._bounds = {0, *accumulate(map(len, letters))}
         self._verbatim = verbatim

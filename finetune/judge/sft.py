@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -136,15 +136,17 @@ def _train(
         max_length=None,
         dataset_kwargs={"skip_prepare_dataset": True},
     )
+    rows = rows_of(learn, prompt)
     trainer = JudgeTrainer.of(
         model,
         SFTConfig(**arguments),
         prompt,
-        rows_of(learn, prompt),
+        rows,
         check,
         packed=config.packed,
         bf16=low_precision(config.running),
         neftune=config.neftune,
     )
     trainer.add_callback(EarlyStoppingCallback(early_stopping_patience=config.learning.patience))
-    return carry_on(trainer, config.out, job, config.running)
+    trained = carry_on(trainer, config.out, job, config.running)
+    return replace(trained, figures={**trained.figures, "cut": sum(row["cut"] for row in rows)})

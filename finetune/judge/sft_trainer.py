@@ -24,13 +24,14 @@ from finetune.policy.token_scores import inner, pack_if_faithful
 
 def rows_of(asked: Sequence[Asked], prompt: JudgePrompt) -> list[dict[str, Any]]:
     """Token ids, wanted ids (those of the prompt are not wanted) and weight of each question with its
-    answer."""
+    answer, and whether its dialogue was cut."""
     rows = []
     for item in asked:
-        question = prompt.ids(item.question, item.code)
+        asked_as = prompt.asking(item.question, item.code)
         answer = prompt.answer_ids(written(taught(item)))
-        labels = [-100] * len(question) + answer
-        rows.append({"input_ids": [*question, *answer], "labels": labels, "weight": item.weight})
+        labels = [-100] * len(asked_as.ids) + answer
+        row = {"input_ids": [*asked_as.ids, *answer], "labels": labels, "weight": item.weight}
+        rows.append({**row, "cut": asked_as.cut})
     return rows
 
 

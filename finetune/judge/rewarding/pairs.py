@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from detector.example_files import read_preferences, set_at
-from detector.judge import Answer, Question, rounded, written
+from detector.judge import Answer, Question, fitted, rounded, written
 from detector.masking import mask_dialogue
 from detector.records import Judgement, Preference
 from detector.taxonomy import Code, load
@@ -82,8 +82,8 @@ def _agreement(row: Preference, posterior: float | None) -> float:
 
 
 def _said(side: Judgement) -> str:
-    sure = rounded(0.98 if side.verdict == "error" else 0.02)
-    return written(Answer(probability=sure, **side.model_dump()))
+    sure = 0.98 if side.verdict == "error" else 0.02
+    return written(fitted(Answer(probability=sure, **side.model_dump())))
 
 
 def of_labels(asked: Sequence[Asked], seed: int) -> Iterator[Pair]:

@@ -236,13 +236,18 @@ def form(answer: Answer, text: str, known: Known, threshold: float) -> float:
     without evidence; a verdict that agrees with the stated probability, less by how far that lies on the
     wrong side of `threshold`. The last is gradual and small, or it would pay to state a probability that
     suits the verdict."""
-    exact = written(answer) == text.strip()
+    exact = _unescaped(written(answer)) == _unescaped(text.strip())
     if answer.verdict == "error":
         backed, gap = accuses(answer, known), threshold - answer.probability
     else:
         backed = answer.quote is None and answer.severity is None and answer.rewrite is None
         gap = answer.probability - threshold
     return (exact + backed + 1 - max(0.0, gap)) / 3
+
+
+def _unescaped(text: str) -> str:
+    """JSON with its escapes of letters undone: how control tokens are spelled depends on the tokenizer."""
+    return re.sub(r"\\u([0-9a-f]{4})", lambda found: chr(int(found[1], 16)), text)
 
 
 def brevity(answer: Answer, text: str, known: Known, chars: int) -> float:

@@ -1,0 +1,104 @@
+"""JSON as a tokenizer may be given it: no text becomes a control token, no two texts the same tokens.
+
+A string of JSON can spell any of its characters as an escape, which changes nothing of what it means. So
+the first letter of whatever the tokenizer would take for control is escaped, and so is what the tokenizer
+does not give back as it was: one may compose letters and accents, another has a sign of its own for blanks,
+a third lacks an emoji.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cached_property
+from itertools import accumulate
+from typing import Any
+from unicodedata import category
+
+from detector.errors import ConfigError
+from detector.judge import BEGIN, END, compact, control_tokens
+
+LETTER = re.compile(r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u[0-9a-fA-F]{4}|\\.|.", re.DOTALL)
+"""What spells one character inside a string of JSON."""
+_PROBE = compact([" ".join(map(chr, range(33, 127))), "Aa  Bb", {"a": 0.05}])
+
+
+class Spelling:
+    """Spells compact JSON for a tokenizer of transformers. `control` are its control tokens."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        """
+        Raises:
+            ConfigError: E_BASE, not even ASCII comes back from it as it was.
+        """
+        self._tokenizer = tokenizer
+        self._parts = json.loads(tokenizer.backend_tokenizer.to_str())
+        self.control = control_tokens(json.dumps(self._parts))
+        self._marks = tuple(mark for mark in (*self.control, BEGIN, END) if len(mark) > 1)
+        begins = {re.escape(mark[:2]) for mark in self._marks}
+        self._begin = re.compile(f"(?={'|'.join(sorted(begins))})")
+        self._seen: dict[str, bool] = {}
+        if not self.lossless and not self._comes_back(self._broken(_PROBE)):
+            raise ConfigError(
+                "E_BASE", "the base's tokenizer changes plain text: two dialogues could be one to it"
+            )
+
+    def __call__(self, text: str) -> str:
+        """`text`, compact JSON or the beginning of some, spelled so that it is safe."""
+        safe = self._broken(text)
+        if self.lossless or text.isascii() or self._comes_back(safe):
+            return safe
+        kept = [part if self._kept(part) else _ascii(part) for part in _letters_with_accents(text)]
+        safe = self._broken("".join(kept))
+        return safe if self._comes_back(safe) else self._broken(_ascii(text))
+
+    def letters(self, text: str) -> list[str]:
+        """How each character of `text` is spelled inside a string."""
+        return LETTER.findall(self(compact(text))[1:-1])
+
+    @cached_property
+    def lossless(self) -> bool:
+        """Whether any text comes back from its tokens as it was: bytes, and nothing normalised."""
+        kinds = json.dumps([self._parts.get("pre_tokenizer"), self._parts.get("decoder")])
+        return self._parts.get("normalizer") is None and "ByteLevel" in kinds
+
+    def _kept(self, letter: str) -> bool:
+        if letter.isascii():
+            return True
+        if letter not in self._seen:
+            self._seen[letter] = self._comes_back(f"a{letter}a")
+        return self._seen[letter]
+
+    def _comes_back(self, text: str) -> bool:
+        ids = self._tokenizer(text, add_special_tokens=False)["input_ids"]
+        back = self._tokenizer.decode(ids, skip_special_tokens=False, clean_up_tokenization_spaces=False)
+        return str(back).lstrip(" ") == text.lstrip(" ")
+
+    def _broken(self, text: str) -> str:
+        """`text` with the first letter of each control token in it escaped."""
+        places = [m.start() for m in self._begin.finditer(text) if text.startswith(self._marks, m.start())]
+        if not places:
+            return text
+        letters = LETTER.findall(text)
+        starts = {start: place for place, start in enumerate(accumulate(map(len, letters), initial=0))}
+        for start in places:
+            # Inside an escape, as in the n of \nothing: the letter after it.
+            place = starts.get(start, starts.get(start + 1))
+            if place is not None and len(letters[place]) == 1 and letters[place] != '"':
+                letters[place] = f"\\u{ord(letters[place]):04x}"
+        return "".join(letters)
+
+
+def _ascii(text: str) -> str:
+    return "".join(c if c.isascii() else json.dumps(c)[1:-1] for c in text)
+
+
+def _letters_with_accents(text: str) -> list[str]:
+    """`text` cut before every character but those that a normaliser may join to the one before."""
+    parts: list[str] = []
+    for char in text:
+        if parts and (category(char).startswith("M") or "\u1160" <= char <= "\u11ff"):
+            parts[-1] += char
+        else:
+            parts.append(char)
+    return parts
