@@ -24,6 +24,7 @@ from detector.artifacts import write_json
 from detector.detectors import Detector, DetectorConfig
 from detector.errors import ConfigError, InputRefused
 from detector.ingest.config import ReadConfig
+from detector.ingest.framing.parquet import check_parquet_columns
 from detector.ingest.read import Counts, Loaded, open_logs, read
 from detector.records import Verdict
 from detector.verdict_files import read_verdicts
@@ -126,6 +127,7 @@ def _records(log: Path) -> Iterator[dict[str, Any]]:
 
             with pq.ParquetFile(log) as file:
                 columns = [name for name in file.schema_arrow.names if name != "turns"]
+                check_parquet_columns(log, columns, ReadConfig())
                 for batch in file.iter_batches(columns=columns):
                     yield from batch.to_pylist()
         else:

@@ -119,10 +119,15 @@ def _turns(draft: Draft, config: ReadConfig, warnings: Counter[str]) -> list[dic
         raise BadRecord("E_TURNS", draft.path, f"{len(draft.turns)}", f"at most {config.max_turns} turns")
     roles = config.roles()
     turns = []
+    size = 0
     for index, turn in enumerate(draft.turns):
         path = f"{draft.path}[{index}]"
         role = turn.role if draft.known_roles else _role(turn.role, roles, path)
         text = _text(turn.text, config, path, warnings)
+        size += len(text) if text.isascii() else len(text.encode())
+        if size > config.max_record_bytes:
+            expected = f"at most {config.max_record_bytes} bytes in one dialogue"
+            raise BadRecord("E_RECORD_SIZE", draft.path, f"over {size} bytes", expected)
         author = turn.author if isinstance(turn.author, str) and turn.author else None
         if turn.author is not None and not isinstance(turn.author, str):
             raise BadRecord("E_TYPE", f"{path}.author", type(turn.author).__name__, "a text or null")

@@ -73,16 +73,18 @@ class ReadConfig:
     """Bytes of text a turn may have (E_TURN_SIZE)."""
 
     max_record_bytes: int = 8_000_000
-    """Bytes a line, or one record of a JSON document, may have (E_LINE_SIZE)."""
+    """Bytes a line, a record of a JSON document (E_LINE_SIZE), or a dialogue of any format may have
+    (E_RECORD_SIZE)."""
 
     max_document_bytes: int = 32_000_000
     """Bytes a JSON file may have that can only be read as a whole (E_LINE_SIZE)."""
 
     max_ratio: float = 200.0
-    """How many times its size a compressed file may expand, once past a megabyte (E_EXPANSION)."""
+    """How many times its size a compressed or Parquet file may expand, once past a megabyte
+    (E_EXPANSION)."""
 
     max_expanded_bytes: int = 100_000_000_000
-    """Bytes a compressed file may expand to (E_EXPANSION)."""
+    """Bytes a compressed or Parquet file may expand to (E_EXPANSION)."""
 
     max_row_group_bytes: int = 256_000_000
     """Bytes a Parquet row group may hold (E_PARQUET)."""

@@ -17,6 +17,8 @@ from detector.ingest.config import ReadConfig
 from detector.ingest.framing.documents import segments
 from detector.ingest.framing.jsonlines import overlong
 from detector.ingest.framing.lines import BOM, chunks
+from detector.ingest.framing.messages import oversized
+from detector.ingest.framing.parquet import read_table
 from detector.ingest.framing.recognition import check_encoding, check_ending
 from detector.ingest.framing.streams import blocks
 from detector.ingest.framing.strictjson import check_characters, decode
@@ -96,12 +98,17 @@ def _array(source: Source) -> Iterator[Placed]:
 
 
 class _Feed:
-    """Decoded lines for the csv module; `bad` is what was wrong with a line since it was cleared."""
+    """Decoded lines for the csv module; `bad` is what was wrong with a line since the row began."""
 
     def __init__(self, source: Source) -> None:
         self.line, self.offset = 1, 0
+        self._name, self._row_line, self._row_offset = source.name, 1, 0
         self.bad: BadRecord | None = None
         self._lines = self._read(source)
+
+    def begin_row(self) -> None:
+        """The next line begins a row."""
+        self.bad, self._row_line, self._row_offset = None, self.line, self.offset
 
     def _read(self, source: Source) -> Iterator[tuple[int, bytes]]:
         for chunk in chunks(blocks(source, CONFIG), CONFIG.max_record_bytes):
@@ -117,6 +124,9 @@ class _Feed:
     def __next__(self) -> str:
         offset, raw = next(self._lines)
         self.line, self.offset = self.line + 1, offset + len(raw) + 1
+        if self.offset - self._row_offset > CONFIG.max_record_bytes:
+            message = f"line {self._row_line}: a row of over {CONFIG.max_record_bytes} bytes"
+            raise refuse("E_CSV", self._name, message)
         try:
             text = raw.decode()
             check_characters("", text)
@@ -134,7 +144,8 @@ def _table(source: Source) -> Iterator[Placed]:
     rows = csv.reader(feed, delimiter="\t" if b"\t" in first else ",", strict=True)
     header: list[str] | None = None
     while True:
-        line, offset, feed.bad = feed.line, feed.offset, None
+        line, offset = feed.line, feed.offset
+        feed.begin_row()
         cells = _next(rows, source, line)
         if cells is None:
             return
@@ -174,19 +185,9 @@ def _cell(cell: str) -> str | None:
 
 
 def _parquet(source: Source) -> Iterator[Placed]:
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    limits = {"thrift_string_size_limit": 64 << 20, "thrift_container_size_limit": 1 << 20}
-    try:
-        with parquet.ParquetFile(source.path, pre_buffer=False, **limits) as file:
-            number = 0
-            for batch in file.iter_batches(BATCH_ROWS, use_threads=False):
-                for row in batch.to_pylist():
-                    number += 1
-                    yield Placed(number, 0, _checked(row))
-    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
-        raise refuse("E_PARQUET", source.name, f"cannot be read ({type(error).__name__})") from None
+    for number, size, row in read_table(source, CONFIG):
+        fault = oversized(size, CONFIG) if size > CONFIG.max_record_bytes else None
+        yield Placed(number, 0, fault or _checked(row))
 
 
 def _checked(row: Row) -> Row | BadRecord:

@@ -61,12 +61,17 @@ def check_csv(source: Source, config: ReadConfig) -> bool:
 
 class _Feed:
     """Decoded lines for the csv module; `line` and `offset` are those of the next one, `bad` is what
-    was wrong with a line since it was last cleared."""
+    was wrong with a line since the row began."""
 
     def __init__(self, source: Source, config: ReadConfig) -> None:
         self.line, self.offset, self.n_returns = 1, 0, 0
         self.bad: BadRecord | None = None
         self._lines = self._read(source, config)
+        self._name, self._limit, self._row_line, self._row_offset = source.name, config.max_record_bytes, 1, 0
+
+    def begin_row(self) -> None:
+        """The next line begins a row."""
+        self.bad, self._row_line, self._row_offset = None, self.line, self.offset
 
     def _read(self, source: Source, config: ReadConfig) -> Iterator[tuple[int, bytes]]:
         for chunk in chunks(blocks(source, config), config.max_record_bytes):
@@ -84,6 +89,9 @@ class _Feed:
         self.line += 1
         self.offset = offset + len(raw) + 1
         self.n_returns += raw.endswith(b"\r")
+        if self.offset - self._row_offset > self._limit:
+            message = f"line {self._row_line}: a row of over {self._limit} bytes"
+            raise refuse("E_CSV", self._name, message)
         return self._decoded(raw) + "\n"
 
     def _decoded(self, raw: bytes) -> str:
@@ -117,7 +125,7 @@ class _Table:
         """The next row that is not blank, or none at the end."""
         while True:
             self.line, self.offset = self.feed.line, self.feed.offset
-            self.feed.bad = None
+            self.feed.begin_row()
             try:
                 row = next(self._reader, None)
             except csv.Error as error:

@@ -82,12 +82,13 @@ class Columns:
 
 @dataclass
 class Group:
-    """The rows of one dialogue so far: those over the limit are counted, not held."""
+    """The rows of one dialogue so far, `size` bytes of cells; those over a limit are not held."""
 
     name: object
     line: int
     offset: int
     turns: list[DraftTurn] = field(default_factory=list)
+    size: int = 0
     bad: BadRecord | None = None
     bad_line: int = 0
     fields: dict[str, str] = field(default_factory=dict)
@@ -133,6 +134,12 @@ def _add(group: Group, row: Row, columns: Columns, config: ReadConfig) -> None:
         return
     bad = row.bad
     if bad is None:
+        group.size += sum(_n_bytes(cell) for cell in row.cells)
+        if group.size > config.max_record_bytes:
+            group.turns.clear()
+            bad = oversized(group.size, config)
+            row = Row(group.line, group.offset, row.cells)
+    if bad is None:
         if len(group.turns) <= config.max_turns:
             group.turns.append(_turn(row.cells, columns, config))
         for meaning in ("language", "channel"):
@@ -142,6 +149,17 @@ def _add(group: Group, row: Row, columns: Columns, config: ReadConfig) -> None:
         return
     bad.dialogue_id = group.name if isinstance(group.name, str) else None
     group.bad, group.bad_line, group.offset = bad, row.line, row.offset
+
+
+def oversized(size: int, config: ReadConfig, name: str | None = None) -> BadRecord:
+    """The fault of a dialogue, or a row of it, that has more bytes than a record may have."""
+    expected = f"at most {config.max_record_bytes} bytes in one dialogue"
+    return BadRecord("E_RECORD_SIZE", "", f"over {size} bytes" if size else "too much", expected, name)
+
+
+def _n_bytes(cell: object) -> int:
+    """Bytes of a cell that is a text, less those that all rows have."""
+    return 0 if not isinstance(cell, str) else len(cell) if cell.isascii() else len(cell.encode())
 
 
 def _close(group: Group, config: ReadConfig, warnings: Counter[str]) -> Iterator[Found]:

@@ -16,9 +16,12 @@ from detector.errors import excerpt
 from detector.ingest.outcomes import BadRecord
 
 MAX_DEPTH = 32
+MAX_VALUE_BYTES = 400 << 20
+"""What one JSON text may take in memory as objects: `{}` takes 64 bytes, a key of its own 200."""
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
 _NO_BRACKET = bytes(set(range(256)) - set(b"[]{}"))
 _BAD_CHARACTER = re.compile("[\x00\ufeff\ud800-\udfff]")
+_BLOCK = 1 << 20
 _SPACE = " \t\r\n"
 _CUT_LITERAL = re.compile(r"(?:-|t|tr|tru|f|fa|fal|fals|n|nu|nul)?")
 
@@ -27,18 +30,19 @@ def decode(raw: bytes) -> Any:
     """The value of one JSON text.
 
     Raises:
-        BadRecord: E_UTF8, E_BOM, E_NUL, E_DEPTH, E_DUP_KEY, E_NUMBER, E_SURROGATE, E_TRUNCATED,
-            E_TRAILING or E_JSON.
+        BadRecord: E_UTF8, E_BOM, E_NUL, E_DEPTH, E_RECORD_SIZE, E_DUP_KEY, E_NUMBER, E_SURROGATE,
+            E_TRUNCATED, E_TRAILING or E_JSON.
     """
     if b"\0" in raw:
         raise BadRecord("E_NUL", "", "NUL byte", "text without NUL")
+    _check_size(raw)
+    check_depth(raw)
     try:
         text = raw.decode()
     except UnicodeDecodeError as error:
         raise BadRecord("E_UTF8", "", f"byte {error.start}", "UTF-8 text") from None
     if "\ufeff" in text:
         raise BadRecord("E_BOM", "", "U+FEFF", "no byte order mark within a file")
-    check_depth(raw)
     value = _parsed(text)
     if "\\u" in text:
         for path, string in strings(value):
@@ -55,9 +59,25 @@ def check_depth(raw: bytes) -> None:
     import numpy as np
 
     brackets = np.frombuffer(_STRING.sub(b"", raw).translate(None, _NO_BRACKET), dtype=np.uint8)
-    steps = np.where((brackets == ord("[")) | (brackets == ord("{")), 1, -1)
-    if len(steps) and np.cumsum(steps).max() > MAX_DEPTH:
-        raise BadRecord("E_DEPTH", "", f"depth over {MAX_DEPTH}", f"at most {MAX_DEPTH} levels")
+    depth = 0
+    for start in range(0, len(brackets), _BLOCK):
+        block = brackets[start : start + _BLOCK]
+        depths = depth + np.cumsum(np.where((block == ord("[")) | (block == ord("{")), 1, -1))
+        if depths.max() > MAX_DEPTH:
+            raise BadRecord("E_DEPTH", "", f"depth over {MAX_DEPTH}", f"at most {MAX_DEPTH} levels")
+        depth = depths[-1]
+
+
+def _check_size(raw: bytes) -> None:
+    """Refuse a text that would take over `MAX_VALUE_BYTES` as objects. Signs within strings count too: they
+    would have to be millions."""
+    size = len(raw) * (2 if raw.isascii() else 5)
+    if size + 200 * len(raw) < MAX_VALUE_BYTES:
+        return
+    size += 72 * (raw.count(b"[") + raw.count(b"{")) + 32 * raw.count(b",") + 200 * raw.count(b":")
+    if size > MAX_VALUE_BYTES:
+        found = f"about {size >> 20} MB as objects"
+        raise BadRecord("E_RECORD_SIZE", "", found, f"at most {MAX_VALUE_BYTES >> 20} MB; one record a line")
 
 
 def _parsed(text: str) -> Any:

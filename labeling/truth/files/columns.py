@@ -10,12 +10,15 @@ import csv
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 
 from detector.errors import InputRefused
+from detector.ingest.config import ReadConfig
+from detector.ingest.framing.parquet import check_parquet_columns
 from labeling.truth.answers import Floats
 
 TEXTS = ("task", "worker", "label", "code")
@@ -23,6 +26,8 @@ NUMBERS = ("seconds", "at", "probability")
 OPTIONAL = ("code", "seconds", "at")
 MAX_NAME = 256
 """Bytes of a name, at most."""
+MAX_LINE = 1 << 20
+"""Bytes of a line of JSONL, at most."""
 
 
 @dataclass(frozen=True)
@@ -179,7 +184,9 @@ def _read_parquet(path: Path, required: tuple[str, ...]) -> Columns:
     wanted = _wanted(required)
     try:
         names = parquet.read_schema(path).names
-        table = parquet.read_table(path, columns=_present(path, names, required, wanted))
+        chosen = _present(path, names, required, wanted)
+        check_parquet_columns(path, chosen, ReadConfig())
+        table = parquet.read_table(path, columns=chosen)
         values = {
             name: table[name].cast(pa.string()).combine_chunks() if name in TEXTS else table[name]
             for name in table.column_names
@@ -221,7 +228,10 @@ def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
     decode = msgspec.json.Decoder(dict[str, Any]).decode
     with open(path, "rb") as file:
-        for number, line in enumerate(file, 1):
+        lines = iter(partial(file.readline, MAX_LINE + 1), b"")
+        for number, line in enumerate(lines, 1):
+            if len(line) > MAX_LINE:
+                raise InputRefused("E_LINE_SIZE", f"{path}, line {number}: over {MAX_LINE} bytes")
             if not line.strip():
                 continue
             try:

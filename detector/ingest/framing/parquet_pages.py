@@ -1,0 +1,229 @@
+"""What the columns of a Parquet file expand to, from its footer and page headers, before anything is decoded.
+
+A dictionary or a run of equal levels stands for any number of values in a few bytes, and the footer may
+say what it likes. The page headers are what a decoder obeys, so they are read here; pages are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+from detector.errors import InputRefused
+from detector.ingest.config import ReadConfig
+from detector.ingest.framing.streams import RATIO_FROM_BYTES
+
+MAX_PAGE_BYTES = 32 << 20
+"""Writers make pages of about a megabyte."""
+MAX_GROUP_VALUES = 8_000_000
+"""Values of a nested column in one row group: all may belong to one row."""
+VALUE_BYTES = 8
+"""What a value costs beside its text, at least."""
+MAX_FIXED_BYTES = 64
+HEADER_BYTES = 1 << 10
+MAX_HEADER_BYTES = 1 << 20
+MAX_DEPTH = 8
+
+_DICTIONARY_PAGE, _INDEX_PAGE = 2, 1
+_DICTIONARY_ENCODINGS = (2, 8)
+_DELTA_BYTE_ARRAY = 7
+
+
+class _Damaged(Exception):
+    """No page header stands here."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page header: `kind` and `encoding` are Parquet's numbers, sizes are in bytes."""
+
+    kind: int
+    encoding: int
+    n_values: int
+    expanded: int
+    stored: int
+
+
+def check_columns(
+    file: BinaryIO, size: int, name: str, metadata: Any, leaves: list[int], config: ReadConfig
+) -> int:
+    """Refuse a file of `size` bytes whose columns `leaves` (positions of leaf columns) expand to too much.
+
+    Returns:
+        The values of the largest dictionary: a reader that keeps texts in it goes through it for each batch.
+
+    Raises:
+        InputRefused: E_EXPANSION; E_PARQUET for page headers that contradict the footer.
+    """
+    limit = expansion_limit(size, config)
+    total = largest = 0
+    for index in range(metadata.num_row_groups):
+        group = metadata.row_group(index)
+        for leaf in leaves:
+            where = f"{name}: row group {index}, column {group.column(leaf).path_in_schema}"
+            expanded, n_known = _column(file, size, where, group, leaf, metadata.schema.column(leaf))
+            total, largest = total + expanded, max(largest, n_known)
+            if total > limit:
+                raise InputRefused("E_EXPANSION", f"{name}: expands to over {limit} bytes")
+    return largest
+
+
+def expansion_limit(size: int, config: ReadConfig) -> int:
+    """Bytes that a file of `size` bytes may expand to."""
+    return int(min(max(RATIO_FROM_BYTES, config.max_ratio * size), config.max_expanded_bytes))
+
+
+def _column(file: BinaryIO, size: int, where: str, group: Any, leaf: int, kind: Any) -> tuple[int, int]:
+    """The bytes that a column chunk expands to, of texts in a dictionary the mean length counting; and the
+    values of its dictionary."""
+    chunk = group.column(leaf)
+    nested = kind.max_repetition_level > 0
+    if kind.physical_type == "FIXED_LEN_BYTE_ARRAY" and kind.length > MAX_FIXED_BYTES:
+        raise InputRefused("E_PARQUET", f"{where}: values of {kind.length} bytes each; write it as text")
+    if chunk.num_values > MAX_GROUP_VALUES and nested:
+        raise InputRefused("E_EXPANSION", f"{where}: {chunk.num_values} values; write smaller row groups")
+    start = chunk.data_page_offset
+    if chunk.has_dictionary_page and chunk.dictionary_page_offset:
+        start = min(start, chunk.dictionary_page_offset)
+    n_values = expanded = n_known = 0
+    mean = 0.0
+    try:
+        for page in _pages(file, start, min(size, start + chunk.total_compressed_size), chunk.num_values):
+            if page.expanded > MAX_PAGE_BYTES:
+                raise InputRefused("E_EXPANSION", f"{where}: a page of {page.expanded} bytes")
+            if page.kind == _DICTIONARY_PAGE:
+                if page.n_values > page.expanded:
+                    raise _Damaged
+                n_known += page.n_values
+                mean = page.expanded / max(page.n_values, 1)
+                expanded += page.expanded
+                continue
+            if not page.n_values:
+                raise _Damaged
+            n_values += page.n_values
+            texts = page.expanded
+            if page.encoding in _DICTIONARY_ENCODINGS:
+                texts = int(page.n_values * mean)
+            elif (
+                page.encoding == _DELTA_BYTE_ARRAY
+                and page.n_values * page.expanded > MAX_PAGE_BYTES
+                and nested
+            ):
+                raise InputRefused(
+                    "E_PARQUET", f"{where}: DELTA_BYTE_ARRAY within lists; write it as dictionary"
+                )
+            expanded += texts + VALUE_BYTES * page.n_values
+    except _Damaged:
+        raise InputRefused("E_PARQUET", f"{where}: its page headers are damaged") from None
+    if n_values != chunk.num_values or not (nested or n_values == group.num_rows):
+        raise InputRefused("E_PARQUET", f"{where}: the pages and the footer count other values")
+    return expanded, n_known
+
+
+def _pages(file: BinaryIO, start: int, end: int, n_values: int) -> Iterator[Page]:
+    """The page headers of a column chunk, until `n_values` are accounted for."""
+    if start < 4:
+        raise _Damaged
+    while n_values > 0:
+        page, length = _header_at(file, start, end)
+        start += length + page.stored
+        if page.stored < 0 or page.expanded < 0 or page.n_values < 0 or start > end:
+            raise _Damaged
+        if page.kind == _INDEX_PAGE:
+            continue
+        if page.kind != _DICTIONARY_PAGE:
+            n_values -= page.n_values
+        yield page
+
+
+def _header_at(file: BinaryIO, start: int, end: int) -> tuple[Page, int]:
+    """The page header at `start`, and its length. Statistics in it may be long."""
+    size = HEADER_BYTES
+    while True:
+        file.seek(start)
+        data = file.read(min(size, max(0, end - start)))
+        try:
+            fields, length = _Thrift(data).struct()
+        except IndexError:
+            if len(data) < size or size >= MAX_HEADER_BYTES:
+                raise _Damaged from None
+            size *= 16
+            continue
+        return _page(fields), length
+
+
+def _page(fields: dict[int, Any]) -> Page:
+    kind = fields.get(1)
+    inner, encoding_at = (
+        {0: (5, 2), 2: (7, 2), 3: (8, 4)}.get(kind, (6, 2)) if isinstance(kind, int) else (6, 2)
+    )
+    about = fields.get(inner)
+    about = about if isinstance(about, dict) else {}
+    numbers = (kind, about.get(encoding_at, 0), about.get(1, 0), fields.get(2), fields.get(3))
+    integers = [number for number in numbers if isinstance(number, int)]
+    if kind not in (0, 1, 2, 3) or len(integers) != len(numbers):
+        raise _Damaged
+    return Page(*integers)
+
+
+class _Thrift:
+    """Thrift's compact protocol, as far as page headers need it: integers by field, the rest passed over.
+
+    An `IndexError` says that the data end too early.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._at = 0
+
+    def struct(self, depth: int = 0) -> tuple[dict[int, Any], int]:
+        """The fields of a struct by their ids, and where it ended."""
+        fields: dict[int, Any] = {}
+        last = 0
+        while (head := self._byte()) != 0:
+            last = last + (head >> 4) if head >> 4 else self._integer()
+            fields[last] = self._value(head & 15, depth)
+        return fields, self._at
+
+    def _byte(self) -> int:
+        self._at += 1
+        return self._data[self._at - 1]
+
+    def _varint(self) -> int:
+        value = shift = 0
+        while True:
+            byte = self._byte()
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+            if shift > 63:
+                raise _Damaged
+
+    def _integer(self) -> int:
+        value = self._varint()
+        return (value >> 1) ^ -(value & 1)
+
+    def _value(self, kind: int, depth: int) -> Any:
+        if depth > MAX_DEPTH:
+            raise _Damaged
+        if kind in (1, 2):
+            return None
+        if kind == 3:
+            return self._byte()
+        if kind in (4, 5, 6):
+            return self._integer()
+        if kind in (7, 8):
+            length = 8 if kind == 7 else self._varint()
+            self._at += length
+            return None
+        if kind in (9, 10):
+            head = self._byte()
+            n = head >> 4 if head >> 4 < 15 else self._varint()
+            for _ in range(n):
+                self._byte() if head & 15 in (1, 2) else self._value(head & 15, depth + 1)
+            return None
+        if kind == 12:
+            return self.struct(depth + 1)[0]
+        raise _Damaged

@@ -1,0 +1,203 @@
+"""Rows 23, 24, 37 and 47 of the list of bad inputs: what decodes to much more than it is, in bounded memory.
+
+Each file is read in a process of its own, and memory is that process's peak over what it held before.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import hostile_logs
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from detector.errors import InputRefused
+from detector.ingest.config import ReadConfig
+from detector.ingest.read import open_logs
+from labeling.platforms.framing import placed_rows
+from labeling.truth.files.tables import read_answers
+
+MAX_MEBIBYTES = 512
+TIMEOUT_S = 120  # a backstop: what is measured is memory
+
+
+def same(n: int, *texts: str) -> pa.DictionaryArray:
+    """`n` times the first of `texts`, all of them in the dictionary."""
+    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(n, np.int32)), pa.array(texts))
+
+
+def dialogues(lengths: list[int], texts: pa.Array, **columns: list[str]) -> pa.Table:
+    n = sum(lengths)
+    turns = pa.StructArray.from_arrays([same(n, "agent"), texts], names=["role", "text"])
+    offsets = pa.array(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32))
+    ids = [f"d{number}" for number in range(len(lengths))]
+    return pa.table({"dialogue_id": ids, "turns": pa.ListArray.from_arrays(offsets, turns), **columns})
+
+
+def noise(n: int, size: int) -> list[str]:
+    """`n` texts that cannot be compressed, so that the file may expand to more."""
+    chance = np.random.default_rng(5)
+    return [chance.bytes(size // 2).hex() for _ in range(n)]
+
+
+def messages(n: int, text: pa.Array) -> pa.Table:
+    return pa.table({"conversation_id": same(n, "a"), "role": same(n, "agent"), "text": text})
+
+
+def skewed() -> pa.DictionaryArray:
+    """Thousands of short texts and a long one in the dictionary, and all values are the long one."""
+    return same(20_000, "x" * 500_000, *(str(number) for number in range(100_000)))
+
+
+TABLES: dict[str, tuple[Callable[[], pa.Table], dict[str, Any], str]] = {
+    "a row of 9 million turns": (lambda: dialogues([9_000_000], same(9_000_000, "hello")), {}, "E_EXPANSION"),
+    "a row of 2 million turns beside noise": (
+        lambda: dialogues([2_000_000] + [1] * 3999, same(2_003_999, "hi"), language=noise(4000, 400)),
+        {},
+        "E_EXPANSION",
+    ),
+    "10 million messages": (lambda: messages(10_000_000, same(10_000_000, "hello")), {}, "E_EXPANSION"),
+    "a long text in a dictionary of short ones": (lambda: messages(20_000, skewed()), {}, "E_EXPANSION"),
+    "the same in turns": (lambda: dialogues([10_000, 10_000], skewed()), {}, "E_EXPANSION"),
+    "a page of a constant text": (
+        lambda: messages(2, pa.array(["x" * 40_000_000, "y"])),
+        {"use_dictionary": False},
+        "E_EXPANSION",
+    ),
+    "texts that repeat their beginning": (
+        lambda: dialogues([5_000], pa.array(["x" * 20_000] * 5_000)),
+        {"use_dictionary": False, "column_encoding": "DELTA_BYTE_ARRAY"},
+        "E_PARQUET",
+    ),
+}  # fmt: skip
+
+
+def written(path: Path, table: pa.Table, **options: Any) -> Path:
+    if encoding := options.pop("column_encoding", None):
+        options["column_encoding"] = {"turns.list.element.text": encoding}
+    settings = {"compression": "zstd", "store_schema": False, "row_group_size": 1 << 26, **options}
+    parquet.write_table(table, path, **settings)
+    return path
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_parquet_that_expands_is_refused_before_it_is_decoded(tmp_path: Path, name: str) -> None:
+    made, options, code = TABLES[name]
+    outcome = hostile_logs.measured(written(tmp_path / "log.parquet", made(), **options), timeout_s=TIMEOUT_S)
+    assert (outcome.refused, outcome.loaded, outcome.traceback) == (code, 0, "")
+    assert outcome.mebibytes < MAX_MEBIBYTES / 4
+
+
+def test_a_row_of_too_many_turns_or_bytes_is_quarantined_and_the_others_kept(tmp_path: Path) -> None:
+    texts = pa.array(["hi"] * 6_001 + noise(100, 90_000) + ["bye"])
+    table = dialogues([1, 6_000, 100, 1], texts)
+    outcome = hostile_logs.measured(written(tmp_path / "log.parquet", table), timeout_s=TIMEOUT_S)
+    assert outcome.loaded == 2
+    assert outcome.rejects == {"E_TURNS": 1, "E_RECORD_SIZE": 1}
+
+
+def test_a_page_that_holds_more_than_the_footer_says_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path / "log.parquet", messages(10_000, same(10_000, "hello")), compression="none")
+    data = path.read_bytes()
+    said, meant = varint(2 * 10_000), varint(2 * 1_000_000)
+    header = data.index(b"\x2c\x15" + said)  # of the first data page: a struct whose first field is the count
+    path.write_bytes(data[: header + 2] + meant + data[header + 2 + len(said) :])
+    outcome = hostile_logs.measured(path, timeout_s=TIMEOUT_S)
+    assert (outcome.refused, outcome.traceback) == ("E_PARQUET", "")
+
+
+def varint(number: int) -> bytes:
+    out = b""
+    while number > 127:
+        out, number = out + bytes([number & 127 | 128]), number >> 7
+    return out + bytes([number])
+
+
+def test_labels_and_answers_in_parquet_are_held_to_the_same(tmp_path: Path) -> None:
+    n = 10_000_000
+    table = pa.table({name: same(n, "a") for name in ("task", "worker", "label")})
+    path = written(tmp_path / "labels.parquet", table)
+    for reading in (
+        lambda: read_answers(path),
+        lambda: list(placed_rows(open_logs([str(path)])[0], "parquet")),
+    ):
+        with pytest.raises(InputRefused) as caught:
+            reading()
+        assert caught.value.code == "E_EXPANSION"
+
+
+def test_an_endless_line_of_answers_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    path.write_bytes(b'{"task": "' + b"x" * 2_000_000 + b'"}\n')
+    with pytest.raises(InputRefused) as caught:
+        read_answers(path)
+    assert caught.value.code == "E_LINE_SIZE"
+
+
+def csv_of_one_dialogue(path: Path, size: int, mixed: bool) -> Path:
+    with path.open("w") as file:
+        file.write("conversation_id,role,text\n")
+        for number in range(size // 11_400):
+            file.write(f"big,agent,{'x' * 11_400}\n")
+            if mixed and number % 99 == 0:
+                file.write(f"small{number % 2},customer,hello\n")
+        file.write("last,agent,bye\n")
+    return path
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_a_dialogue_of_57_mb_in_csv_is_quarantined(tmp_path: Path, mixed: bool) -> None:
+    path = csv_of_one_dialogue(tmp_path / "log.csv", 57_000_000, mixed)
+    outcome = hostile_logs.measured(path, timeout_s=TIMEOUT_S)
+    assert outcome.rejects == {"E_RECORD_SIZE": 1}
+    assert outcome.loaded == (3 if mixed else 1)
+    assert outcome.mebibytes < 64
+
+
+def test_a_csv_row_of_many_lines_is_refused_by_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("conversation_id,role,text\na,agent,b\n" + 'x,"y\nz",' * 2_000_000)
+    outcome = hostile_logs.measured(path, timeout_s=TIMEOUT_S)
+    assert outcome.refused == "E_CSV"
+    assert outcome.mebibytes < MAX_MEBIBYTES / 2
+
+
+@pytest.mark.parametrize(
+    ("record", "code"),
+    [
+        (b'{"id":"x","turns":[' + b"{}," * 1_500_000 + b"{}]}", "E_TURNS"),
+        (b'{"id":"x","metadata":{' + b",".join(b'"%x":0' % n for n in range(700_000)) + b"}}", "E_TYPE"),
+        (b'{"id":"x","metadata":' + b"[" * 4_000_000 + b"]" * 3_900_000 + b"}", "E_DEPTH"),
+    ],
+    ids=["empty objects", "keys", "depth"],
+)
+def test_a_record_of_many_small_values_stays_in_bounds(tmp_path: Path, record: bytes, code: str) -> None:
+    path = tmp_path / "log.jsonl"
+    good = json.dumps({"id": "good", "turns": [{"role": "agent", "text": "hi"}]}).encode()
+    path.write_bytes(record + b"\n" + good + b"\n")
+    outcome = hostile_logs.measured(path, timeout_s=TIMEOUT_S)
+    assert (outcome.rejects, outcome.loaded) == ({code: 1}, 1)
+    assert outcome.mebibytes < MAX_MEBIBYTES
+
+
+def test_a_document_that_would_take_gigabytes_as_objects_is_rejected_before_it_is_decoded(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "log.json"
+    path.write_bytes(b'{"conversation_parts":[' + b'{"a":{}},' * 2_000_000 + b"{}]}")
+    outcome = hostile_logs.measured(path, timeout_s=TIMEOUT_S)
+    assert outcome.rejects == {"E_RECORD_SIZE": 1}
+    assert outcome.mebibytes < MAX_MEBIBYTES / 2
+
+
+def test_a_dialogue_of_a_whole_document_has_the_limit_of_a_record(tmp_path: Path) -> None:
+    path = tmp_path / "log.json"
+    comments = [{"author_id": 1, "public": True, "plain_body": "x" * 90_000}] * 100
+    path.write_text(json.dumps({"ticket": {"id": 1, "requester_id": 1}, "comments": comments}))
+    outcome = hostile_logs.measured(path, ReadConfig(max_bad=1.0), timeout_s=TIMEOUT_S)
+    assert outcome.rejects == {"E_RECORD_SIZE": 1}
