@@ -7,7 +7,7 @@ Knows no store.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import NamedTuple
@@ -46,6 +46,21 @@ KEEPS = 0.7
 
 Truth = Mapping[tuple[int, str], Label]
 """What is wrong with a dialogue, by turn and code."""
+Shapes = Mapping[str, Sequence[int]]
+"""How many words the evidence of true errors has, by code; 0: the whole turn."""
+SHAPE = (1, 2, 3, 4, 5, 6)
+"""Words of evidence where no true error of the code is known."""
+
+
+def shapes_of(truths: Iterable[tuple[Dialogue, Truth]]) -> dict[str, list[int]]:
+    """What evidence of true errors looks like, so that an invented one does not look otherwise."""
+    found: dict[str, list[int]] = {}
+    for dialogue, truth in truths:
+        texts = {turn.index: turn.text for turn in dialogue.turns}
+        for (turn, code), label in truth.items():
+            inside = _inside(_words(texts[turn]), label)
+            found.setdefault(code, []).append(len(inside))
+    return found
 
 
 @dataclass(frozen=True)
@@ -72,15 +87,17 @@ class Person:
         codes: Iterable[Code],
         seed: int,
         seen: Verdict | None = None,
+        shapes: Shapes | None = None,
     ) -> tuple[Finding, ...]:
         """All that this person finds in `dialogue` when asked for `codes`, with the verdict in view if it is
-        `seen`; the same for the same seed."""
+        `seen`; the same for the same seed. `shapes`: what evidence looks like."""
         chance = Random(f"{seed}/{self.name}/{dialogue.id}")
         shown = {(found.turn, found.code): found for found in (seen.findings if seen is not None else ())}
         found = []
         for turn, code, label in _questions(dialogue, truth, codes):
             if chance.random() < (self.sensitivity if label is not None else 1 - self.specificity):
-                own = self._finding(turn, code, label, chance)
+                shape = (shapes or {}).get(code.code, SHAPE)
+                own = self._finding(turn, code, label, shape, chance)
                 theirs = shown.get((turn.index, code.code))
                 keeps = theirs is not None and _overlap(theirs, own) and chance.random() < KEEPS
                 found.append(theirs.model_copy(update={"probability": 1.0}) if theirs and keeps else own)
@@ -91,8 +108,10 @@ class Person:
         chance = Random(f"{seed}/{self.name}/{dialogue.id}/seconds")
         return round(30 + 5 * len(dialogue.turns) * math.exp(chance.gauss(0, 0.4)), 1)
 
-    def _finding(self, turn: Turn, code: Code, label: Label | None, chance: Random) -> Finding:
-        start, end = self._evidence(turn.text, label, chance)
+    def _finding(
+        self, turn: Turn, code: Code, label: Label | None, shape: Sequence[int], chance: Random
+    ) -> Finding:
+        start, end = self.evidence(turn.text, label, shape, chance)
         return Finding(
             code=code.code,
             turn=turn.index,
@@ -109,23 +128,28 @@ class Person:
         others = [severity for severity in code.severities if severity != code.severity]
         return chance.choice(others) if others and chance.random() > self.group.severity else code.severity
 
-    def _evidence(self, text: str, label: Label | None, chance: Random) -> tuple[int, int]:
-        """The label's span, its ends off by some words; where there is none, some words or the whole turn."""
+    def evidence(
+        self, text: str, label: Label | None, shape: Sequence[int], chance: Random
+    ) -> tuple[int, int]:
+        """The label's span, or for an error that is invented as many words as true ones have (drawn from
+        `shape`) somewhere in the turn; the ends off by some words."""
         words = _words(text)
         if label is None:
-            first, last = sorted((chance.randrange(len(words)), chance.randrange(len(words))))
-        elif label.start is None or label.end is None:
-            first, last = 0, len(words) - 1
+            count = chance.choice(shape) or len(words)
+            place = chance.randrange(max(1, len(words) - count + 1))
+            inside = list(range(place, min(place + count, len(words))))
+            whole = (words[inside[0]][0], words[inside[-1]][1])
         else:
-            label_start, label_end = label.start, label.end
-            inside = [
-                place for place, (start, end) in enumerate(words) if start < label_end and end > label_start
-            ]
-            if not inside:
-                return label_start, label_end
-            first, last = self._moved(inside[0], chance), self._moved(inside[-1], chance)
-            if (first, last) == (inside[0], inside[-1]):
-                return label_start, label_end
+            inside = _inside(words, label)
+            if label.start is not None and label.end is not None:
+                whole = (label.start, label.end)
+            else:
+                whole = (words[0][0], words[-1][1])
+        if not inside or (label is not None and label.start is None):
+            return whole
+        first, last = self._moved(inside[0], chance), self._moved(inside[-1], chance)
+        if (first, last) == (inside[0], inside[-1]):
+            return whole
         first, last = sorted((max(0, min(first, len(words) - 1)), max(0, min(last, len(words) - 1))))
         return words[first][0], words[last][1]
 
@@ -147,6 +171,13 @@ def _questions(
             yield turns[at], code, truth.get((at, code.code))
         else:
             yield from ((turns[turn], code, truth.get((turn, code.code))) for turn in judged)
+
+
+def _inside(words: Sequence[tuple[int, int]], label: Label) -> list[int]:
+    """The places of the words that the label's span covers or cuts; none where it has no span."""
+    if label.start is None or label.end is None:
+        return []
+    return [place for place, (start, end) in enumerate(words) if start < label.end and end > label.start]
 
 
 def _words(text: str) -> list[tuple[int, int]]:

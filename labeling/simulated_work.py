@@ -18,7 +18,7 @@ from detector.detectors import Detector
 from detector.errors import ConfigError
 from detector.records import Dialogue, Example, Verdict
 from detector.taxonomy import Code, load
-from labeling.simulated_people import LABELERS, REVIEWERS, Person, Truth
+from labeling.simulated_people import LABELERS, REVIEWERS, Person, Truth, shapes_of
 from labeling.store import accounts, dialogues, leases, projects, tasks
 from labeling.store.annotations import submit
 from labeling.store.database.transactions import Store
@@ -122,6 +122,7 @@ def _answers(store: Store, project: Project, people: Sequence[Person], work: Wor
     """Everybody takes and answers a task at a time, in an order that changes, until nothing is left; how many
     each answered."""
     order, codes, given = random.Random(f"{seed}/{project.id}"), work.codes, Counter[str]()
+    shapes = shapes_of(work.truths.values())
     busy = list(people)
     while busy:
         order.shuffle(busy)
@@ -138,7 +139,7 @@ def _answers(store: Store, project: Project, people: Sequence[Person], work: Wor
                 lease.task,
                 lease.token,
                 key=f"{project.id}/{one.name}/{lease.dialogue}",
-                findings=one.finds(dialogue, truth, codes, seed, seen),
+                findings=one.finds(dialogue, truth, codes, seed, seen, shapes),
                 seconds=one.seconds(dialogue, seed),
             )
             given[one.name] += 1

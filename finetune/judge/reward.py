@@ -4,12 +4,14 @@
 
 Reads the preferences and labels of a data set's folder. The model is a base with one number at the end of
 the answer, learnt with adapters from the judge's base (from its weights, where all of them were trained).
-Writes a model folder, whose manifest has accuracy and calibration on held-out pairs. It rewards nobody by
-itself: `dialint train ppo` and `dialint train grpo` ask it.
+Writes a model folder, whose manifest has accuracy and calibration on held-out pairs, beside what is right
+without the question (`rewarding/answer_only.py`). It rewards nobody by itself: `dialint train ppo` and
+`dialint train grpo` ask it.
 """
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -44,7 +46,9 @@ class RewardConfig:
     detail: Detail = "short"
     """How much of a code's entry in the taxonomy the question tells."""
     dev_pairs: int = 400
-    """Pairs of the dev split that are looked at."""
+    """Pairs of the dev split that are looked at while it learns."""
+    held_pairs: int = 2000
+    """Pairs of the dev split that are measured at the end."""
     asking: Asking = field(default_factory=Asking)
     learning: Learning = field(default_factory=Learning)
     adapters: Adapters = field(default_factory=Adapters)
@@ -66,7 +70,7 @@ def run(config: RewardConfig) -> dict[str, Any]:
     from transformers import EarlyStoppingCallback
     from trl import RewardConfig as Arguments
 
-    from finetune.judge.rewarding.trainer import PairTrainer, figures_of, rows_of
+    from finetune.judge.rewarding.trainer import PairTrainer, held_out, rows_of
     from finetune.training.arguments import learning_arguments, trainer_arguments
     from finetune.training.trainers import carry_on
 
@@ -90,13 +94,24 @@ def run(config: RewardConfig) -> dict[str, Any]:
     trainer.add_callback(EarlyStoppingCallback(early_stopping_patience=config.learning.patience))
     make_folder(config.out)
     trained = carry_on(trainer, config.out, begun.job, config.running)
-    by_origin = {
-        origin: figures_of(trained.model, rows, prompt.tokenizer.pad_token_id)
-        for origin in ("reviewer", "label")
-        if (rows := [row for row, pair in zip(held, check, strict=True) if pair.origin == origin])
-    }
+    check, held = check[: config.held_pairs], held[: config.held_pairs]
+    by_origin = held_out(trained.model, prompt, learn, check, held)
+    for origin, one in by_origin.items():
+        print(_told(origin, one), file=sys.stderr)
     figures = {**trained.figures, "pairs": len(learn), "held_out": by_origin}
     return begun.save("reward", trained.model, figures, trained.weights)
+
+
+def _told(origin: str, figures: dict[str, Any]) -> str:
+    shares = (
+        f"{name} {own['accuracy']:.3f} ({own['accuracy_95'][0]:.3f} to {own['accuracy_95'][1]:.3f})"
+        for name, own in (
+            ("reward model right", figures),
+            ("answers alone", figures["answer_only"]),
+            ("asked of another dialogue", figures["other_question"]),
+        )
+    )
+    return f"{figures['pairs']} held-out pairs of {origin}: {', '.join(shares)}"
 
 
 def _refuse(config: RewardConfig) -> None:

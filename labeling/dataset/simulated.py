@@ -1,16 +1,16 @@
 """``python -m labeling.dataset.simulated``: examples whose labels are what a made-up crowd would say of them.
 
 Reads a folder of `dialint data inject`, whose labels are true; writes a data set's folder in which every
-label of ``train``, ``dev`` and ``calibration`` is the posterior of some simulated labelers, each with a
-sensitivity and a specificity of their own, of what was injected, of its look-alikes and of some turns at
-random. ``test`` and ``test_unseen`` keep the truth. For studies of learning from people where there are none:
-no figure from here is a claim about people. (`labeling.simulated_crowd` fills a store instead.)
+label of ``train``, ``dev`` and ``calibration`` is what Dawid-Skene makes of the answers of some simulated
+labelers, each with a sensitivity and a specificity of their own that nobody knows, about what was injected,
+about its look-alikes and about some turns at random. Who says yes marks evidence, whether there is an error
+or not. ``test`` and ``test_unseen`` keep the truth. For studies of learning from people where there are
+none: no figure from here is a claim about people. (`labeling.simulated_crowd` fills a store instead.)
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -22,13 +22,15 @@ from cyclopts import Parameter
 from detector.artifacts import atomic_file, described, fingerprint, make_folder, read_manifest, write_manifest
 from detector.records import Example, Label
 from labeling.annotation import judged_turns
+from labeling.simulated_people import SHAPE, Beta, Group, Person, Shapes, shapes_of
+from labeling.truth.answers import from_rows
+from labeling.truth.methods import aggregated
+from labeling.truth.spans import Span, clustered, weighted_median
 
 NOISY = {"train": "train", "dev": "dev", "calibration": "calibration"}
 TRUE = {"test": "test_seen", "test_unseen": "test_unseen"}
-SENSITIVITY, SPECIFICITY = (7.0, 2.0), (18.0, 1.5)
-"""Beta distributions of the labelers' skills: means .78 and .92."""
-RATE = 0.3
-"""Share of errors among what is asked, as the posterior takes it."""
+CROWD = Group(Beta(7.0, 2.0), Beta(18.0, 1.5), severity=1.0, steady=0.6)
+"""Means .78 and .92."""
 
 
 @Parameter(name="*")
@@ -59,28 +61,32 @@ class SimulatedConfig:
 def make(config: SimulatedConfig) -> None:
     """Make up a crowd and write what it says."""
     known = read_manifest(config.examples / "manifest.json")
-    people = _people(config)
-    make_folder(config.out, new=True)
+    people = [Person.drawn(f"simulated-{n}", CROWD, config.seed) for n in range(config.crowd)]
+    held = {
+        name: list(_drawn(config, source, config.dialogues if name == "train" else config.held))
+        for name, source in {**NOISY, **TRUE}.items()
+    }
+    truths = (_truth(config, example) for name in NOISY for example in held[name])
+    shapes = shapes_of((example.dialogue, truth) for example, truth in truths)
+    asked = [question for name in NOISY for example in held[name]
+             for question in _asked(config, example, people, shapes)]  # fmt: skip
+    labels = _labels(config, asked)
+    make_folder(config.out)
     files = []
-    for name, source in {**NOISY, **TRUE}.items():
-        count = config.dialogues if name == "train" else config.held
+    for name, examples in held.items():
         with atomic_file(config.out / f"{name}.jsonl") as file:
-            rows = 0
-            for example in _drawn(config, source, count):
-                kept = _true(config, example) if name in TRUE else _asked(config, example, people)
-                file.write(kept.model_copy(update={"split": name}).model_dump_json().encode() + b"\n")
-                rows += 1
-        files.append(described(config.out / f"{name}.jsonl", rows))
-    told = {"labelers": config.labelers, "crowd": config.crowd, "seed": config.seed}
+            for example in examples:
+                if name in TRUE:
+                    own = tuple(_truth(config, example)[1].values())
+                else:
+                    own = tuple(labels.get(example.dialogue.id, ()))
+                kept = example.model_copy(update={"labels": own, "split": name})
+                file.write(kept.model_dump_json().encode() + b"\n")
+        files.append(described(config.out / f"{name}.jsonl", len(examples)))
+    told = {"labelers": config.labelers, "crowd": config.crowd, "seed": config.seed, "by": "dawid-skene"}
     content = {"kind": "labelled-examples", "codes": list(config.codes), "simulated_crowd": told}
     of = [file["sha256"] for file in known["files"]]
     write_manifest(config.out / "manifest.json", {**content, "of": fingerprint(of), "files": files})
-
-
-def _people(config: SimulatedConfig) -> list[tuple[float, float]]:
-    """Sensitivity and specificity of each person."""
-    chance = Random(f"{config.seed}/people")
-    return [(chance.betavariate(*SENSITIVITY), chance.betavariate(*SPECIFICITY)) for _ in range(config.crowd)]
 
 
 def _drawn(config: SimulatedConfig, source: str, count: int) -> Iterator[Example]:
@@ -112,50 +118,82 @@ def _probes(example: Example) -> list[tuple[int, str]]:
     return [(int(str(one["turn"])), str(one["code"])) for one in found if isinstance(one, dict)]
 
 
-def _true(config: SimulatedConfig, example: Example) -> Example:
-    kept = tuple(label for label in example.labels if label.code in config.codes)
-    return example.model_copy(update={"labels": kept})
+@dataclass(frozen=True)
+class _Question:
+    """A turn and a code, who was asked, and the evidence of everybody who said yes. `true` is the label of
+    the injected error, if there is one."""
+
+    dialogue: str
+    turn: int
+    code: str
+    answers: Mapping[str, tuple[int, int] | None]
+    true: Label | None
+
+    @property
+    def task(self) -> str:
+        return f"{self.dialogue}/{self.turn}/{self.code}"
 
 
-def _asked(config: SimulatedConfig, example: Example, people: Sequence[tuple[float, float]]) -> Example:
-    """The example with labels as the crowd gives them: where nobody says yes there is none."""
+def _truth(config: SimulatedConfig, example: Example) -> tuple[Example, dict[tuple[int, str], Label]]:
+    return example, {
+        (label.turn, label.code): label for label in example.labels if label.code in config.codes
+    }
+
+
+def _asked(
+    config: SimulatedConfig, example: Example, people: Sequence[Person], shapes: Shapes
+) -> Iterator[_Question]:
+    """What the crowd is asked of an example, and what it answers."""
     chance = Random(f"{config.seed}/{example.dialogue.id}")
-    true = {(label.turn, label.code): label for label in example.labels if label.code in config.codes}
+    true = _truth(config, example)[1]
     every = [(turn, code) for turn in judged_turns(example.dialogue) for code in config.codes]
     count = int(config.random_questions) + (chance.random() < config.random_questions % 1)
     drawn = chance.sample(every, min(count, len(every)))
     places = dict.fromkeys([*true, *(p for p in _probes(example) if p[1] in config.codes), *drawn])
-    labels = []
+    texts = {turn.index: turn.text for turn in example.dialogue.turns}
     for turn, code in places:
-        votes = [
-            (who, chance.random() < (who[0] if (turn, code) in true else 1 - who[1]))
-            for who in chance.sample(people, config.labelers)
-        ]
-        if any(yes for _, yes in votes):
-            span = true.get((turn, code))
-            labels.append(
-                Label(
-                    dialogue_id=example.dialogue.id,
-                    turn=turn,
-                    code=code,
-                    probability=round(_posterior(votes), 4),
-                    method="inject:" + span.method.removeprefix("inject:") if span else "simulated",
-                    n_labelers=config.labelers,
-                    start=span.start if span else None,
-                    end=span.end if span else None,
-                )
+        label = true.get((turn, code))
+        answers: dict[str, tuple[int, int] | None] = {}
+        for one in chance.sample(people, config.labelers):
+            yes = chance.random() < (one.sensitivity if label is not None else 1 - one.specificity)
+            shape = shapes.get(code, SHAPE)
+            answers[one.name] = one.evidence(texts[turn], label, shape, chance) if yes else None
+        yield _Question(example.dialogue.id, turn, code, answers, label)
+
+
+def _labels(config: SimulatedConfig, asked: Sequence[_Question]) -> dict[str, list[Label]]:
+    """The crowd's labels by dialogue: where nobody says yes there is none. Skills are estimated."""
+    rows = [
+        (one.task, name, "no" if marked is None else "yes")
+        for one in asked
+        for name, marked in one.answers.items()
+    ]
+    posterior = aggregated(from_rows(rows, labels=("no", "yes")), "dawid-skene")
+    probability = dict(zip(dict.fromkeys(row[0] for row in rows), posterior.probabilities[:, 1], strict=True))
+    labels: dict[str, list[Label]] = {}
+    for one in asked:
+        spans = [Span(one.task, name, *marked) for name, marked in one.answers.items() if marked is not None]
+        if not spans:
+            continue
+        meant = max(clustered(spans), key=len)
+        ones = [1.0] * len(meant)
+        start, end = (weighted_median([getattr(s, side) for s in meant], ones) for side in ("start", "end"))
+        if start >= end:
+            start, end = meant[0].start, meant[0].end
+        method = f"inject:{one.true.method.removeprefix('inject:')}" if one.true is not None else "simulated"
+        labels.setdefault(one.dialogue, []).append(
+            Label(
+                dialogue_id=one.dialogue,
+                turn=one.turn,
+                code=one.code,
+                probability=round(float(probability[one.task]), 4),
+                method=method,
+                n_labelers=config.labelers,
+                start=start,
+                end=end,
             )
-    return example.model_copy(update={"labels": tuple(labels)})
-
-
-def _posterior(votes: Sequence[tuple[tuple[float, float], bool]]) -> float:
-    """Probability of an error by Bayes' rule, everybody's skill known: no aggregation can do better."""
-    odds = math.log(RATE / (1 - RATE))
-    for (sensitivity, specificity), yes in votes:
-        odds += (
-            math.log(sensitivity / (1 - specificity)) if yes else math.log((1 - sensitivity) / specificity)
         )
-    return 1 / (1 + math.exp(-odds))
+    return labels
 
 
 if __name__ == "__main__":

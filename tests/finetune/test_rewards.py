@@ -476,3 +476,25 @@ def test_weights_that_cannot_be_are_refused(wrong: dict[str, float]) -> None:
 def test_the_weights_as_they_come_are_good() -> None:
     Weights().refuse()
     assert Weights(ratio=5.0).threshold == pytest.approx(5 / 6)
+
+
+def test_a_question_counts_as_those_it_stands_for() -> None:
+    """Where one of two questions that look alike was drawn among ten, accusing pays at ratio 1 from ten to
+    one for an error, no longer from one to one."""
+    error, none = Known(probability=1.0, text="a b"), Known(probability=0.0, text="a b", stands_for=30.0)
+    accuse = written(Answer(verdict="error", probability=0.5, quote="a"))
+    silent = written(Answer(verdict="no_error", probability=0.5))
+
+    def gain(weights: Weights) -> float:
+        """Of accusing both rather than none."""
+        return sum(
+            reward(accuse, known, weights).total - reward(silent, known, weights).total
+            for known in (error, none)
+        )
+
+    assert gain(Weights(ratio=1.0, most_stands_for=1.0)) == pytest.approx(0.0, abs=0.3)
+    assert gain(Weights(ratio=1.0, most_stands_for=10.0)) < -5
+    alike = Weights(ratio=1.0, most_stands_for=10.0)
+    assert reward("{", none, alike).total < reward(accuse, none, alike).total
+    with pytest.raises(ConfigError, match="E_OPTION"):
+        Weights(most_stands_for=0.5).refuse()

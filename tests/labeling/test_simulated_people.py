@@ -8,7 +8,17 @@ from hypothesis import strategies as st
 
 from detector.records import Dialogue, Finding, Label, Turn, Verdict
 from detector.taxonomy import load
-from labeling.simulated_people import KEEPS, LABELERS, WORDS_OFF, Beta, Group, Person, Truth, _words
+from labeling.simulated_people import (
+    KEEPS,
+    LABELERS,
+    WORDS_OFF,
+    Beta,
+    Group,
+    Person,
+    Truth,
+    _words,
+    shapes_of,
+)
 
 CODES = load().codes
 ASKED = (CODES["L1"], CODES["C1"])
@@ -113,3 +123,24 @@ def test_a_finding_in_view_is_left_as_it_is_or_put_right() -> None:
     for n in range(20):
         (own,) = person().finds(dialogue(str(n)), TRUTH, (CODES["L1"],), 1, seen)
         assert own.quote == "recieve"
+
+
+def test_an_invented_error_has_evidence_like_a_true_one() -> None:
+    """As many words as the true errors of its code have, its ends as unsteady."""
+    shapes = shapes_of([(dialogue(), {(1, "L1"): label(start=12, end=24)})])
+    assert shapes == {"L1": [2]}
+    inventing = person(specificity=0.0)
+    lengths, places = set(), set()
+    for n in range(60):
+        for one in inventing.finds(dialogue(str(n)), {}, (CODES["L1"],), 1, None, shapes):
+            lengths.add(len(one.quote.split()))
+            places.add(one.start)
+    assert lengths == {2}
+    assert len(places) > 3
+    blunt = person(0.0, 0.0, Group(Beta(1, 1), Beta(1, 1), severity=1.0, steady=0.0))
+    moved = [
+        one.finds(dialogue(str(n)), {}, (CODES["L1"],), 1, None, shapes) for one in [blunt] for n in range(60)
+    ]
+    assert {len(one.quote.split()) for found in moved for one in found} - {2}
+    whole = shapes_of([(dialogue(), {(1, "L1"): label(start=None, end=None)})])
+    assert inventing.finds(dialogue(), {}, (CODES["L1"],), 1, None, whole)[0].quote == TEXT

@@ -1,8 +1,21 @@
 """Pairs of answers, one preferred over the other: what reviewers corrected, and what labelers agree on.
 
-A data set's ``preferences`` hold what the model had said and what a person made of it. Labels give more: the
-answer that people hold to be right over its contrary, over one that points elsewhere, and over one that is no
-answer. `agreement` is how probable it is that a person drawn at random prefers the first.
+A data set's ``preferences`` hold what the model had said and what a person made of it. Labels give more, in
+such a way that the answers alone do not tell which is better: every kind of answer is right for one question
+and wrong for another of the same code, as often here as there.
+
+| the question is | preferred | over |
+|---|---|---|
+| an error | the accusation | "no error" |
+| none | "no error" | the accusation that was right for another question |
+| an error | an accusation that quotes another place | "no error" |
+| none | "no error" | an accusation that quotes some place |
+| an error | the accusation | the same that quotes another place |
+| an error | the same that quotes another place | what was right for another question |
+
+Verdicts, probabilities, severities, rewrites and the lengths of quotes stand on both sides alike; what is no
+answer at all is a small share of its own. `agreement` is how probable it is that a person drawn at random
+prefers the first.
 """
 
 from __future__ import annotations
@@ -14,16 +27,20 @@ from pathlib import Path
 from typing import Literal
 
 from detector.example_files import read_preferences, set_at
-from detector.judge import Answer, Question, fitted, rounded, written
+from detector.judge import Answer, Question, evidence_of, fitted, written
 from detector.masking import mask_dialogue
 from detector.records import Judgement, Preference
 from detector.taxonomy import Code, load
 from eval.questions import Asked, Asking, read_asked, taught, verified
 
-Origin = Literal["reviewer", "label"]
+Origin = Literal["reviewer", "label", "form"]
 UNTOLD = 0.9
 """Agreement where only the one who decided is known."""
 LEAST_AGREEMENT = 0.5
+BROKEN = 0.05
+"""Of the pairs of labels, how many more are over an answer that breaks off."""
+MOST_USES = 3
+"""How often a question stands in for the rarer side of its code."""
 
 
 @dataclass(frozen=True)
@@ -86,52 +103,106 @@ def _said(side: Judgement) -> str:
     return written(fitted(Answer(probability=sure, **side.model_dump())))
 
 
-def of_labels(asked: Sequence[Asked], seed: int) -> Iterator[Pair]:
-    """Pairs that follow from labels: one for each question over its contrary, and one over a flaw."""
-    for place, item in enumerate(asked):
-        chance = random.Random(f"{seed}/{place}")
-        right, agreement = taught(item), max(item.probability, 1 - item.probability)
-        for wrong, sure in (
-            (written(_contrary(item, chance)), agreement),
-            (_flawed(item, right, chance), 0.98),
-        ):
-            yield Pair(
-                question=item.question,
-                code=item.code,
-                chosen=written(right),
-                rejected=wrong,
-                agreement=sure,
-                source=item.source,
-                origin="label",
-            )
+def of_labels(asked: Sequence[Asked], seed: int) -> list[Pair]:
+    """Pairs that follow from labels, of each code as many where there is an error as where there is none."""
+    pairs: list[Pair] = []
+    for code in sorted({item.code.code for item in asked}):
+        chance = random.Random(f"{seed}/pairs/{code}")
+        own = [item for item in asked if item.code.code == code]
+        chance.shuffle(own)
+        errors, others = ([item for item in own if item.is_error == side] for side in (True, False))
+        if errors and others:
+            pairs += _Balanced(errors, others, chance).pairs()
+    random.Random(f"{seed}/pairs").shuffle(pairs)
+    return pairs
 
 
-def _contrary(item: Asked, chance: random.Random) -> Answer:
-    """The other verdict, with evidence at random where it accuses."""
-    probability = rounded(1 - item.probability)
-    if item.is_error:
-        return Answer(verdict="no_error", probability=probability)
-    return Answer(
-        verdict="error",
-        probability=probability,
-        quote=_words(item.text, chance),
-        severity=item.severity,
+@dataclass(frozen=True)
+class _Balanced:
+    """The pairs of one code."""
+
+    errors: Sequence[Asked]
+    others: Sequence[Asked]
+    chance: random.Random
+
+    def pairs(self) -> Iterator[Pair]:
+        """An error and another question at a time, each side's answers exchanged between them."""
+        rarer, more = sorted((len(self.errors), len(self.others)))
+        for place in range(min(more, MOST_USES * rarer)):
+            error, other = self.errors[place % len(self.errors)], self.others[place % len(self.others)]
+            right, none = taught(error), taught(other)
+            silent = self._none(error)
+            yield _pair(error, right, silent, error.probability)
+            yield _pair(other, none, right, 1 - other.probability)
+            elsewhere = self._elsewhere(error)
+            if elsewhere is not None:
+                beside = right.model_copy(update={"quote": elsewhere})
+                yield _pair(error, beside, silent, error.probability)
+                yield _pair(other, none, self._invented(other, right), 1 - other.probability)
+                foreign = self._foreign(error, right)
+                if error.span is not None and foreign is not None:
+                    yield _pair(error, right, beside, UNTOLD)
+                    yield _pair(error, beside, foreign, UNTOLD)
+            if self.chance.random() < 6 * BROKEN:
+                item, whole = self.chance.choice(((error, right), (other, none)))
+                text = written(self.chance.choice((right, none)))
+                broken = text[: self.chance.randrange(len(text) // 3, len(text))]
+                yield _pair(item, whole, broken, 0.98, "form")
+
+    def _none(self, error: Asked) -> Answer:
+        """What is said of a question without an error, as sure as people are of one."""
+        return taught(self.chance.choice(self.others))
+
+    def _elsewhere(self, error: Asked) -> str | None:
+        """Words of the turn that the evidence does not touch, as many as evidence has."""
+        start, end = error.span or (0, 0)
+        around = [error.text[:start], error.text[end:]]
+        part = (
+            self.chance.choices(around, [len(one.split()) for one in around])[0]
+            if any(one.strip() for one in around)
+            else ""
+        )
+        return self._words(part)
+
+    def _invented(self, other: Asked, like: Answer) -> Answer:
+        """An accusation where there is no error, in all but its evidence like one that is right."""
+        rewrite = None
+        if like.rewrite is not None:
+            rewrite = self.chance.choice(self.others).text
+        quote = self._words(other.text)
+        return like.model_copy(update={"quote": quote, "rewrite": rewrite})
+
+    def _words(self, text: str) -> str | None:
+        """A run of whole words of `text`, as long as the evidence of some error."""
+        words = text.split(" ")
+        known = self.chance.choice(self.errors)
+        start, end = known.span or (0, 0)
+        count = len(known.text[start:end].split()) or self.chance.randint(1, 6)
+        first = self.chance.randrange(max(1, len(words) - count + 1))
+        return " ".join(words[first : first + count]).strip() or text.strip() or None
+
+    def _foreign(self, error: Asked, right: Answer) -> Answer | None:
+        """What was right for another error and is not for this one, with a rewrite where this one has."""
+        for _ in range(20):
+            answer = taught(self.chance.choice(self.errors))
+            if (answer.rewrite is None) != (right.rewrite is None):
+                continue
+            found = evidence_of(answer, error.text)
+            start, end = error.span or (0, len(error.text))
+            if found is None or found[0] >= end or found[1] <= start:
+                return answer
+        return None
+
+
+def _pair(
+    item: Asked, chosen: Answer, rejected: Answer | str, agreement: float, origin: Origin = "label"
+) -> Pair:
+    return Pair(
+        question=item.question,
+        code=item.code,
+        chosen=written(fitted(chosen)),
+        rejected=rejected if isinstance(rejected, str) else written(fitted(rejected)),
+        agreement=max(LEAST_AGREEMENT, agreement),
+        source=item.source,
+        origin=origin,
     )
-
-
-def _flawed(item: Asked, right: Answer, chance: random.Random) -> str:
-    """The right verdict with evidence that is wrong or made up, or an answer that breaks off."""
-    if item.is_error and chance.random() < 0.7:
-        quote = _words(item.text, chance) if chance.random() < 0.5 else _words(item.text, chance)[::-1]
-        if quote.strip() and quote != right.quote:
-            return written(right.model_copy(update={"quote": quote}))
-    text = written(right)
-    return text[: chance.randrange(len(text) // 3, len(text))]
-
-
-def _words(text: str, chance: random.Random) -> str:
-    """A run of whole words."""
-    words = text.split(" ")
-    start = chance.randrange(len(words))
-    found = " ".join(words[start : start + chance.randint(1, 6)]).strip()
-    return found or text.strip()

@@ -5,10 +5,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
 
 from detector.artifacts import read_manifest
 from detector.errors import ConfigError
@@ -36,15 +39,21 @@ class Preferring(Protocol):
 
 @dataclass(frozen=True)
 class RewardModel:
-    """A reward model, its scores standardised by held-out answers."""
+    """A reward model, its scores standardised by held-out answers. It learnt where every second question is
+    an error: `against` is taken off the score of an accusation, the log odds of there being none where
+    questions count as what they stand for.
+
+    Source: Saerens, Latinne and Decaestecker 2002, section 2.2 (posteriors under another prior).
+    """
 
     model: Any
     prompt: JudgePrompt
     mean: float
     spread: float
+    against: float = 0.0
 
     @classmethod
-    def of(cls, folder: Path, device: str = "cpu") -> RewardModel:
+    def of(cls, folder: Path, device: str = "cpu", against: float = 0.0) -> RewardModel:
         """The model of a folder of `dialint train reward`.
 
         Raises:
@@ -61,7 +70,7 @@ class RewardModel:
         model.config.pad_token_id = prompt.tokenizer.pad_token_id
         last = told["figures"]["held_out"]
         figures = last.get("label") or last["reviewer"]
-        return cls(model.eval(), prompt, figures["mean_score"], max(figures["score_spread"], 1e-6))
+        return cls(model.eval(), prompt, figures["mean_score"], max(figures["score_spread"], 1e-6), against)
 
     def preferences(self, asked: Sequence[Asked], texts: Sequence[str]) -> list[float]:
         """How much people would prefer each answer, in [-1, 1]."""
@@ -71,7 +80,9 @@ class RewardModel:
             [*self.prompt.ids(item.question, item.code), *self.prompt.answer_ids(text)]
             for item, text in zip(asked, texts, strict=True)
         ]
-        found = scores(self.model, rows, self.prompt.tokenizer.pad_token_id)
+        answers = [parsed(text) for text in texts]
+        accused = np.array([answer is not None and answer.verdict == "error" for answer in answers])
+        found = scores(self.model, rows, self.prompt.tokenizer.pad_token_id) - self.against * accused
         return [rewards.standardised(float(score), self.mean, self.spread) for score in found]
 
 
@@ -136,6 +147,7 @@ class Rewarder:
             rewrite=item.rewrite,
             before=before,
             threshold=self.silence.threshold(item.question.code) if self.silence is not None else 0.5,
+            stands_for=item.stands_for,
         )
 
     def rewards(self, places: Sequence[int], texts: Sequence[str]) -> list[Reward]:
@@ -166,9 +178,22 @@ def rewarder_of(config: Any, asked: Sequence[Asked]) -> Rewarder:
     from finetune.training.arguments import device_of
 
     device = device_of(config.running)
-    preferring = RewardModel.of(config.reward, device) if config.reward is not None else None
+    preferring = None
+    if config.reward is not None:
+        preferring = RewardModel.of(config.reward, device, odds_against(asked, config.weights))
     silence = None
     if config.scanner is not None:
         chosen = DetectorConfig(release=config.scanner, device=device, threads=config.running.threads)
         silence = Silence(load_detector(chosen))
     return Rewarder(asked, config.weights, preferring, silence)
+
+
+def odds_against(asked: Sequence[Asked], weights: Weights) -> float:
+    """Log odds that a question is no error, each counted as what it stands for; 0 where every question counts
+    alike."""
+    if weights.most_stands_for == 1:
+        return 0.0
+    counted = [(item.probability, min(item.stands_for, weights.most_stands_for)) for item in asked]
+    errors = sum(probability * times for probability, times in counted)
+    none = sum((1 - probability) * times for probability, times in counted)
+    return math.log(none / errors) if min(none, errors) > 0 else 0.0

@@ -56,6 +56,9 @@ class Weights:
     """Characters of an answer that cost nothing; its quote and rewrite are free up to the turn's length."""
     preference_weight: float = 0.2
     """Of what the reward model says, where there is one."""
+    most_stands_for: float = 10.0
+    """A question that was drawn at random counts as those it stands for, up to so many: errors are rarer
+    where the judge will work than among what it is asked here. 1: every question counts alike."""
 
     def refuse(self) -> None:
         """Say what cannot be.
@@ -69,6 +72,8 @@ class Weights:
             raise ConfigError("E_OPTION", "--ratio must be above 0, --answer-chars at least 1")
         if not self.decision_weight > 0 or not all(0 <= weight < float("inf") for weight in weights):
             raise ConfigError("E_OPTION", "--decision-weight must be above 0, no other weight below it")
+        if not 1 <= self.most_stands_for < float("inf"):
+            raise ConfigError("E_OPTION", "--most-stands-for must be at least 1")
         if not all(share >= 0 for share in shares) or not sum(shares) <= 1:
             raise ConfigError("E_OPTION", "the shares of a hit must not be negative, nor above 1 together")
 
@@ -83,7 +88,7 @@ class Known:
     """What is known of a question. `probability` that the turn is an error; `text` of the turn as the judge
     was shown it; `span` of the evidence in it; a `rewrite` that mends it; whether the code `applies` at all;
     `before`, the scanner's probability of the code at this turn, which is silent below `threshold`.
-    None: not known, not judged."""
+    None: not known, not judged. It `stands_for` so many questions that are not asked."""
 
     probability: float
     text: str
@@ -93,6 +98,7 @@ class Known:
     applies: bool = True
     before: float | None = None
     threshold: float = 0.5
+    stands_for: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -111,14 +117,17 @@ class Reward:
 def reward(
     text: str, known: Known, weights: Weights, after: float | None = None, preference: float | None = None
 ) -> Reward:
-    """The reward of the answer `text`. `after` is the scanner's probability once the turn is as
-    `rewrite_of` says; `preference` what the reward model says, in [-1, 1]; None: there is none.
+    """The reward of the answer `text`, times what its question stands for.
+
+    `after` is the scanner's probability once the turn is as `rewrite_of` says; `preference` what the reward
+    model says, in [-1, 1]; None: there is none.
 
     An answer that cannot be read gets less than any that can.
     """
     answer = parsed(text)
+    times = min(known.stands_for, weights.most_stands_for)
     if answer is None:
-        return Reward(_worst(weights, preference), None)
+        return Reward({name: times * value for name, value in _worst(weights, preference).items()}, None)
     hit = weights.decision_weight * known.probability / (1 + weights.ratio) if accuses(answer, known) else 0.0
     terms = {
         "belief": weights.belief_weight * belief(answer.probability, known.probability),
@@ -130,7 +139,7 @@ def reward(
         "brevity": -weights.brevity_weight * (1 - brevity(answer, text, known, weights.answer_chars)),
         "preference": weights.preference_weight * (preference or 0.0),
     }
-    return Reward(terms, answer)
+    return Reward({name: times * value for name, value in terms.items()}, answer)
 
 
 def _worst(weights: Weights, preference: float | None) -> dict[str, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from trl.trainer.reward_trainer import DataCollatorForPreference
 
 from detector.engines.judge_prompt import JudgePrompt
 from eval.metrics import calibration_error
+from finetune.judge.rewarding.answer_only import answer_only, share_right
 from finetune.judge.rewarding.pairs import Pair
 
 BATCH = 32
@@ -103,9 +104,59 @@ class PairTrainer(RewardTrainer):  # type: ignore[misc]
 def figures_of(model: Any, rows: Sequence[dict[str, Any]], pad: int) -> dict[str, float]:
     """Of pairs: accuracy, log loss against agreement, calibration error of "the first is preferred" seen from
     both sides, and mean and spread of all scores."""
+    return _figures(*_sides(model, rows, pad), np.array([row["agreement"] for row in rows]))
+
+
+def held_out(
+    model: Any,
+    prompt: JudgePrompt,
+    learn: Sequence[Pair],
+    check: Sequence[Pair],
+    rows: Sequence[dict[str, Any]],
+) -> dict[str, dict[str, Any]]:
+    """Figures of held-out pairs by their origin; `rows` are those of `check`. Beside the model's accuracy,
+    each with its interval, stand `answer_only`, what can be had without the question, and `other_question`,
+    what is left where the model is asked about another dialogue of the same code."""
+    pad = prompt.tokenizer.pad_token_id
+    blind = answer_only(learn, check)
+    found = {}
+    for origin in ("reviewer", "label", "form"):
+        places = [place for place, pair in enumerate(check) if pair.origin == origin]
+        if not places:
+            continue
+        pairs = [check[place] for place in places]
+        own = [rows[place] for place in places]
+        first, second = _sides(model, own, pad)
+        others = rows_of(_asked_of_others(pairs), prompt)
+        swapped = np.subtract(*_sides(model, others, pad))
+        found[origin] = {
+            "pairs": len(pairs),
+            **_figures(first, second, np.array([row["agreement"] for row in own])),
+            **share_right(first - second, pairs),
+            "answer_only": share_right(blind[places], pairs),
+            "other_question": share_right(swapped, pairs),
+        }
+    return found
+
+
+def _asked_of_others(pairs: Sequence[Pair]) -> list[Pair]:
+    """The same answers, each pair's to the question of the next one of its code."""
+    of_code: dict[str, list[int]] = {}
+    for place, pair in enumerate(pairs):
+        of_code.setdefault(pair.code.code, []).append(place)
+    moved = list(pairs)
+    for places in of_code.values():
+        for place, other in zip(places, [*places[1:], places[0]], strict=True):
+            moved[place] = replace(pairs[place], question=pairs[other].question)
+    return moved
+
+
+def _sides(model: Any, rows: Sequence[dict[str, Any]], pad: int) -> tuple[np.ndarray, np.ndarray]:
     first = scores(model, [row["chosen_ids"] for row in rows], pad)
-    second = scores(model, [row["rejected_ids"] for row in rows], pad)
-    agreement = np.array([row["agreement"] for row in rows])
+    return first, scores(model, [row["rejected_ids"] for row in rows], pad)
+
+
+def _figures(first: np.ndarray, second: np.ndarray, agreement: np.ndarray) -> dict[str, float]:
     ahead = first - second
     sure = 1 / (1 + np.exp(-ahead))
     kept = np.clip(sure, 1e-6, 1 - 1e-6)

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import random
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,11 +15,14 @@ import torch
 from rude_dialogues import example, written
 
 from detector.artifacts import described, write_manifest
-from detector.judge import parsed
-from eval.questions import Asking
+from detector.judge import Question, evidence_of, parsed
+from detector.records import Dialogue, Turn
+from detector.taxonomy import load
+from eval.questions import Asked, Asking
 from finetune.base_models import bases
 from finetune.judge.reward import RewardConfig, run
-from finetune.judge.rewarding.pairs import read_pairs
+from finetune.judge.rewarding.answer_only import answer_only, share_right
+from finetune.judge.rewarding.pairs import of_labels, read_pairs
 from finetune.judge.rewarding.trainer import figures_of, scores
 from finetune.training.options import Adapters, Learning, Running
 
@@ -57,12 +64,98 @@ def test_pairs_come_from_reviewers_and_labels(corrected: Path) -> None:
     assert (chosen.verdict, chosen.quote) == ("error", "own fault")
     assert rejected is not None
     assert rejected.verdict == "no_error"
-    labels = [pair for pair in pairs if pair.origin == "label"]
-    assert len(labels) == 32
-    assert all(pair.chosen != pair.rejected for pair in labels)
-    contrary = labels[::2]
-    assert {pair.agreement for pair in contrary} == {0.8}
-    assert all(parsed(pair.rejected) is not None for pair in contrary)
+
+
+def asked_of(count: int, *, probability: float = 0.9, rewrites: bool = True) -> list[Asked]:
+    """Errors and others by turns: of these every second has the words of an error as well."""
+    code, chance = load().codes["T1"], random.Random(count)
+    made = []
+    for place in range(count):
+        error = place % 2 == 0
+        words = [f"word{chance.randrange(30)}" for _ in range(12)]
+        start = chance.randrange(9)
+        if error or place % 4 == 1:
+            words[start : start + 3] = ["your", "own", chance.choice(("fault", "problem", "business"))]
+        text = " ".join(words)
+        before = len(" ".join([*words[:start], ""]))
+        evidence = (before, before + len(" ".join(words[start : start + 3])))
+        turns = (Turn(index=0, role="customer", text=f"Hi {place}"), Turn(index=1, role="agent", text=text))
+        made.append(
+            Asked(
+                question=Question(dialogue=Dialogue(id=f"d{place}", turns=turns), turn=1, code="T1"),
+                code=code,
+                probability=probability if error else 1 - probability,
+                text=text,
+                span=evidence if error else None,
+                severity="S2",
+                rewrite="Let me look into it." if error and rewrites and place % 4 == 0 else None,
+                source=f"s{place}",
+            )
+        )
+    return made
+
+
+def shape(text: str) -> tuple[Any, ...]:
+    answer = parsed(text)
+    if answer is None:
+        return ("broken",)
+    return answer.verdict, answer.probability, answer.severity, answer.rewrite is not None
+
+
+def test_the_shape_of_an_answer_says_nothing_of_its_worth() -> None:
+    """Verdict, probability, severity and rewrite stand as often among the preferred as among the others."""
+    pairs = [pair for pair in of_labels(asked_of(400), 1) if pair.origin == "label"]
+    preferred, others = (Counter(shape(text) for text in side) for side in zip(*((p.chosen, p.rejected) for p in pairs), strict=True))  # fmt: skip
+    assert preferred == others
+    assert len(preferred) == 3  # no error; an error with and without a rewrite
+    lengths = [
+        [len(answer.quote.split()) for text in side if (answer := parsed(text)) and answer.quote]
+        for side in zip(*((p.chosen, p.rejected) for p in pairs), strict=True)
+    ]
+    assert abs(sum(lengths[0]) / len(lengths[0]) - sum(lengths[1]) / len(lengths[1])) < 0.5
+
+
+def test_an_answer_that_is_right_for_one_question_is_wrong_for_another() -> None:
+    pairs = [pair for pair in of_labels(asked_of(400), 1) if pair.origin == "label"]
+    chosen, rejected = ({pair.chosen for pair in pairs}, {pair.rejected for pair in pairs})
+    assert len(chosen & rejected) > 0.6 * len(chosen)
+    accusing = [text for text in chosen & rejected if '"error"' in text[:20]]
+    assert len(accusing) > 150
+    for pair in pairs:
+        right, wrong, text = parsed(pair.chosen), parsed(pair.rejected), pair.question.dialogue.turns[1].text
+        assert right is not None
+        assert wrong is not None
+        assert right.verdict == "no_error" or evidence_of(right, text) is not None
+        assert right != wrong
+
+
+def test_the_answers_alone_do_not_tell_pairs_of_labels_apart() -> None:
+    """Of pairs as they were made before, a bag of words was right on 92 to 98 of 100."""
+    learn, check = (of_labels(asked_of(count), seed) for count, seed in ((500, 1), (400, 2)))
+    plain = [pair for pair in check if pair.origin == "label"]
+    figures = share_right(answer_only(learn, plain), plain, 50)
+    assert figures["accuracy"] < 0.6
+    broken = [pair for pair in check if pair.origin == "form"]
+    assert share_right(answer_only(learn, broken), broken, 50)["accuracy"] > 0.8
+    assert 0.02 < len(broken) / len(check) < 0.08
+
+
+def test_the_baseline_finds_what_answers_alone_tell() -> None:
+    """As many pairs whose preferred answer always accuses are told apart without fail."""
+    pairs = [
+        replace(pair, chosen='{"verdict":"error"}', rejected='{"verdict":"no_error"}')
+        for pair in of_labels(asked_of(100), 1)
+    ]
+    assert share_right(answer_only(pairs, pairs), pairs, 20) == {"accuracy": 1.0, "accuracy_95": [1.0, 1.0]}
+    assert share_right(np.zeros(len(pairs)), pairs, 20)["accuracy"] == 0.5
+
+
+def test_labels_of_one_side_make_no_pairs_and_whole_turns_do() -> None:
+    errors = [item for item in asked_of(40) if item.is_error]
+    assert of_labels(errors, 1) == []
+    whole = [replace(item, span=None) for item in asked_of(40)]
+    assert {pair.agreement for pair in of_labels(whole, 1) if pair.origin == "label"} == {0.9}
+    assert of_labels(asked_of(40), 1) == of_labels(asked_of(40), 1)
 
 
 def test_figures_of_known_scores(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,7 +170,9 @@ def test_figures_of_known_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     assert figures["log_loss"] == pytest.approx(expected)
 
 
-def test_it_learns_to_prefer_and_is_loaded_again(tiny: Path, dataset: Path, tmp_path: Path) -> None:
+def test_it_learns_to_prefer_and_is_loaded_again(
+    tiny: Path, dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = tmp_path / "reward"
     config = RewardConfig(
         dataset=dataset,
@@ -91,7 +186,11 @@ def test_it_learns_to_prefer_and_is_loaded_again(tiny: Path, dataset: Path, tmp_
         running=RUNNING,
     )
     manifest = run(config)
-    assert manifest["figures"]["held_out"]["label"]["accuracy"] > 0.6
+    label = manifest["figures"]["held_out"]["label"]
+    assert label["accuracy"] > 0.6
+    for figures in (label, label["answer_only"], label["other_question"]):
+        assert figures["accuracy_95"][0] <= figures["accuracy"] <= figures["accuracy_95"][1]
+    assert "answers alone" in capsys.readouterr().err
     source = bases.source_of(str(out))
     first, second = (bases.load(source, Adapters(), trainable=False, kind="SEQ_CLS") for _ in range(2))
     first.config.pad_token_id = second.config.pad_token_id = 0

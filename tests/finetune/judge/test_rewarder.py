@@ -1,0 +1,63 @@
+"""What a reward model says where errors are rarer than among the pairs it learnt from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from detector.judge import Answer, Question, written
+from detector.records import Dialogue, Turn
+from detector.taxonomy import load
+from eval.questions import Asked
+from finetune.judge.rewarding import trainer
+from finetune.judge.rewarding.rewarder import RewardModel, odds_against
+from finetune.judge.rewarding.rewards import Weights
+
+
+def asked(probability: float, stands_for: float) -> Asked:
+    turns = (Turn(index=0, role="agent", text="a b"),)
+    question = Question(dialogue=Dialogue(id="d", turns=turns), turn=0, code="T1")
+    return Asked(
+        question, load().codes["T1"], probability, "a b", None, "S2", None, "s", stands_for=stands_for
+    )
+
+
+QUESTIONS = [asked(1.0, 1.0), asked(0.0, 3.0), asked(0.0, 50.0)]
+
+
+def test_odds_count_questions_as_what_they_stand_for() -> None:
+    assert odds_against(QUESTIONS, Weights(most_stands_for=10.0)) == pytest.approx(math.log(13))
+    assert odds_against(QUESTIONS, Weights(most_stands_for=1.0)) == 0.0
+    assert odds_against(QUESTIONS[1:], Weights()) == 0.0  # no error to compare with
+
+
+class Prompt:
+    """Prompts of no tokens, answers of their length."""
+
+    class tokenizer:
+        pad_token_id = 0
+
+    def ids(self, *_: Any) -> list[int]:
+        return [1]
+
+    def answer_ids(self, text: str) -> list[int]:
+        return [len(text)]
+
+
+def test_an_accusation_must_outdo_the_odds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a model that likes all answers alike: an accusation gets log 13 less, in its standard deviations."""
+
+    def liked(model: Any, rows: Sequence[Any], pad: int) -> np.ndarray:
+        return np.full(len(rows), 5.0)
+
+    monkeypatch.setattr(trainer, "scores", liked)
+    against = odds_against(QUESTIONS, Weights(most_stands_for=10.0))
+    model = RewardModel(None, Prompt(), 5.0, 2.0, against)  # type: ignore[arg-type]
+    texts = [written(Answer(verdict=said, probability=0.5)) for said in ("error", "no_error")] + ["{"]  # type: ignore[arg-type]
+    accused, silent, broken = model.preferences(QUESTIONS, texts)
+    assert accused == pytest.approx(-math.log(13) / 2 / 3)
+    assert (silent, broken) == (0.0, 0.0)
