@@ -99,11 +99,17 @@ def appeals(into: str, *, acting: Acting = DEFAULT) -> int:
     into
         Review project that is not pre-labelled.
     """
-    from labeling.adjudication.disputes import open_reviews
+    from labeling.adjudication.disputes import open_reviews, stuck
     from labeling.store.appeals import waiting
 
     with acting.open() as (store, actor):
         new = open_reviews(store, actor, into)
         n = len(waiting(store, actor, 1000))
+        nobody = stuck(store, actor, into)
     say(f"{n} open appeals, {new} new tasks in {into}")
+    for one in nobody:
+        say(
+            f"appeal {one.id}, dialogue {one.dialogue}: nobody is left to review it; all reviewers have a "
+            "part in the dialogue or have seen what others say of it. A new one: dialint label account"
+        )
     return 0

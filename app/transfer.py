@@ -106,7 +106,7 @@ def labels_in(
     """Read labels of Label Studio, Toloka, Prodigy, doccano, Argilla, a crowd table or our own.
 
     With --out they go into a file, with its rejects beside it; else into the store, where they are checked
-    against its dialogues, its accounts and the answers it has.
+    against its dialogues, its accounts and the answers it has; in the name of others only an admin imports.
 
     Parameters
     ----------

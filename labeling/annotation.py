@@ -21,8 +21,9 @@ class Annotation(Record):
     """What `labeler` found in one dialogue. Append-only: a correction is another annotation.
 
     `codes` were asked, each once, of `turn` (its index) or, if that is none, of every agent turn;
-    findings lie within. `seen_verdict` says whether the labeler saw a model's findings before
-    answering. `seconds` is the time it took, `at` when it was done, both if known.
+    findings lie within. `seen_verdict` says whether the labeler saw a model's findings, or what other
+    people, labels or gold say of the dialogue, before answering. `seconds` is the time it took, `at` when
+    it was done, both if known.
     """
 
     id: Annotated[str, Field(min_length=1)]

@@ -20,6 +20,7 @@ from app.console.dialogue import draw, drawn, marks_of
 from app.console.plain import inert, visible
 from app.console.work import Clash, Item, Watch
 from detector.errors import DialintError
+from labeling.adjudication.disputes import withheld
 from labeling.annotation import Annotation
 from labeling.store import projects
 from labeling.store.database.refusals import NotAllowed, StaleLease, StoreRefused
@@ -75,8 +76,16 @@ def open_desk(
     known = projects.listed(store, account.id)
     _choose_project(at, [each for each, state in known if each.purpose in purposes and state == "open"])
     if at.item is None and at.project is not None:
+        asked = next(each for each, _ in known if each.id == at.project)
+        second = asked.purpose == "review" and not asked.prelabelled
         with refusals(at):
-            at.lay(work.take(at.store, at.account.id, at.project, blind=blind))
+            at.lay(work.take(at.store, at.account.id, at.project, blind=blind or second))
+            if at.item is None and second and (n := withheld(at.store, at.account.id, at.project)):
+                at.note(
+                    "info",
+                    f"Waiting here for a second review, but not for you: {n}. You have a part in the "
+                    "dialogue, or have seen what others say of it.",
+                )
     _say_notices(at)
     return at
 

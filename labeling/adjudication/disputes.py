@@ -8,29 +8,32 @@ becomes gold; what is amended also becomes an expert's annotation.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import Row, and_, bindparam, select
 
 from detector.errors import ConfigError
 from detector.records import Dialogue, Finding, Record, Verdict
 from labeling.annotation import Annotation
 from labeling.store import appeals, leases
 from labeling.store.annotations import REVIEWING, of_dialogue, review
+from labeling.store.conflicts import APPEAL, has_part, is_independent
 from labeling.store.database.refusals import StoreRefused
+from labeling.store.database.schema import accounts as account_rows
 from labeling.store.database.schema import annotation_rows, tasks
 from labeling.store.database.schema import appeals as appeal_rows
+from labeling.store.database.schema import leases as leases_rows
 from labeling.store.database.transactions import Store, Transaction, inside, reading, writing
 from labeling.store.dialogues import MOST_PER_CALL, read
 from labeling.store.labels import put_gold
 from labeling.store.projects import existing
-from labeling.store.records import Appeal, Gold, Lease, NewTask, Outcome
-from labeling.store.rights import authorised
+from labeling.store.queue.settling import locked, settle
+from labeling.store.records import Account, Appeal, Gold, Lease, NewTask, Outcome
+from labeling.store.rights import account_of, authorised, may
 from labeling.store.tasks import add, annotation_of
 
-WHY = "appeal"
-PART = "has a part in this dialogue"
+MOST_WITHHELD = 100
+"""Waiting second reviews that are looked at to say how many are withheld from somebody."""
 
 
 class Dispute(Record):
@@ -45,14 +48,15 @@ class Dispute(Record):
 
 def open_reviews(store: Store, actor: str, project: str) -> int:
     """Make a task of every turn with an open appeal, for blind second review in `project`; how many are
-    new.
+    new. A task that is done or withdrawn while no answer to it was a blind second review is opened again.
 
     Raises:
         NotAllowed: the actor does not plan.
         ConfigError: the project is not for review, or pre-labelled.
     """
     turns = store.read(lambda transaction: _disputed(transaction, actor, project))
-    new = [NewTask(dialogue=dialogue, turn=turn, why=WHY) for dialogue, turn in turns]
+    _reopen(store, actor, project)
+    new = [NewTask(dialogue=dialogue, turn=turn, why=APPEAL) for dialogue, turn in turns]
     pieces = (new[start : start + MOST_PER_CALL] for start in range(0, len(new), MOST_PER_CALL))
     return sum(add(store, actor, project, piece) for piece in pieces)
 
@@ -72,33 +76,85 @@ def _disputed(transaction: Transaction, actor: str, project: str) -> list[tuple[
     return list(dict.fromkeys((row.dialogue, row.turn) for row in rows))
 
 
+@writing(repeatable=True)
+def _reopen(transaction: Transaction, actor: str, project: str) -> None:
+    authorised(transaction, actor, "plan")
+    for appeal, row in _unreviewed(transaction, project):
+        if row.state in ("done", "withdrawn"):
+            n = row.answered + row.leased + 1
+            settle(transaction, locked(transaction, row.id), wanted=n)
+            transaction.log(actor, "task.want", f"task {row.id}", wanted=n, appeal=appeal.id)
+
+
+def _unreviewed(transaction: Transaction, project: str) -> list[tuple[Any, Any]]:
+    """Open appeals without a blind second review, each with its task in the project."""
+    found = (
+        select(appeal_rows, tasks.c.id.label("task"))
+        .join(
+            tasks,
+            and_(tasks.c.dialogue == appeal_rows.c.dialogue, tasks.c.turn == appeal_rows.c.turn),
+        )
+        .where(appeal_rows.c.state == "open", tasks.c.project == project, tasks.c.why == APPEAL)
+        .order_by(appeal_rows.c.id)
+    )
+    rows = [row for row in transaction.run(found).all() if not second_reviews(transaction, row)]
+    its_task = select(tasks).where(tasks.c.id == bindparam("task"))
+    return [(row, transaction.run(its_task, {"task": row.task}).one()) for row in rows]
+
+
+@reading
+def stuck(transaction: Transaction, actor: str, project: str) -> tuple[Appeal, ...]:
+    """Open appeals for whose blind second review in `project` nobody is left: all who may review there spoke
+    in the dialogue, answered of it, or have seen what others say of it.
+
+    Raises:
+        NotAllowed: the actor does not plan.
+        StoreRefused: no such project.
+    """
+    authorised(transaction, actor, "plan")
+    skills = set(existing(transaction, project).skills)
+    names = transaction.run(select(account_rows.c.id).order_by(account_rows.c.id)).scalars().all()
+    known = (account_of(transaction, name) for name in names)
+    able = [one for one in known if one and may(one, "review") and skills.issubset(one.skills)]
+    return tuple(
+        _appeal_of(appeal)
+        for appeal, row in _unreviewed(transaction, project)
+        if not any(_can_review(transaction, one, row) for one in able)
+    )
+
+
+def _can_review(transaction: Transaction, account: Account, task: Row[Any]) -> bool:
+    """Whether the account holds the task or could get it."""
+    lease = select(leases_rows.c.state).where(
+        leases_rows.c.task == task.id, leases_rows.c.account == account.id
+    )
+    state = transaction.run(lease).scalar_one_or_none()
+    if state in ("answered", "skipped", "discarded"):
+        return False
+    return is_independent(transaction, account, task.dialogue)
+
+
+@reading
+def withheld(transaction: Transaction, actor: str, project: str) -> int:
+    """How many second reviews wait in a project that the actor does not get, having a part in the dialogue or
+    having seen what others say of it."""
+    account = authorised(transaction, actor, "label")
+    waiting = select(tasks.c.dialogue).where(
+        tasks.c.project == project, tasks.c.pool == "main", tasks.c.state == "open", tasks.c.why == APPEAL
+    )
+    dialogues = transaction.run(waiting.order_by(tasks.c.id).limit(MOST_WITHHELD)).scalars().all()
+    return sum(not is_independent(transaction, account, dialogue) for dialogue in dialogues)
+
+
 def claim_second(store: Store, actor: str, project: str) -> Lease | None:
-    """The next task for blind second review, or none. Tasks of dialogues in which the actor has a part
-    are skipped for good.
+    """The next task for blind second review, or none. `leases.claim` itself gives it to nobody who spoke in
+    the dialogue, appealed or answered in it, or has seen what others say of it.
 
     Raises:
         NotAllowed: the actor does not review.
         StoreRefused: the project is closed or past its deadline.
     """
-    while lease := leases.claim(store, actor, project):
-        if not store.read(partial(has_part, account=actor, dialogue=lease.dialogue)):
-            return lease
-        leases.skip(store, actor, lease.task, lease.token, PART)
-    return None
-
-
-def has_part(transaction: Transaction, account: str, dialogue: str) -> bool:
-    """Whether the account appealed in this dialogue, or answered of it but by blind second reviews."""
-    appealed = select(appeal_rows.c.id).where(
-        appeal_rows.c.dialogue == dialogue, appeal_rows.c.account == account
-    )
-    second = select(tasks.c.id).where(tasks.c.dialogue == dialogue, tasks.c.why == WHY)
-    answered = select(annotation_rows.c.id).where(
-        annotation_rows.c.dialogue == dialogue,
-        annotation_rows.c.labeler == account,
-        annotation_rows.c.task.is_(None) | annotation_rows.c.task.not_in(second),
-    )
-    return any(transaction.run(one.limit(1)).first() for one in (appealed, answered))
+    return leases.claim(store, actor, project)
 
 
 @reading
@@ -113,7 +169,7 @@ def dispute(transaction: Transaction, actor: str, number: int) -> Dispute:
     row = _appeal(transaction, number)
     dialogue, verdict = inside(read)(transaction, actor, row.dialogue)
     return Dispute(
-        appeal=Appeal(**{name: getattr(row, name) for name in Appeal.model_fields}),
+        appeal=_appeal_of(row),
         dialogue=dialogue,
         verdict=verdict,
         answers=inside(of_dialogue)(transaction, actor, row.dialogue),
@@ -128,13 +184,17 @@ def _appeal(transaction: Transaction, number: int) -> Any:
     return row
 
 
+def _appeal_of(row: Any) -> Appeal:
+    return Appeal(**{name: getattr(row, name) for name in Appeal.model_fields})
+
+
 def second_reviews(transaction: Transaction, appeal: Any) -> tuple[Annotation, ...]:
-    """Blind answers to the disputed turn and code by reviewers who had no part, oldest first; rights are
-    the caller's care."""
+    """Blind answers to the disputed turn and code by reviewers who had no part until then, oldest first;
+    rights are the caller's care."""
     rows = transaction.run(
         select(annotation_rows)
         .join(tasks, tasks.c.id == annotation_rows.c.task)
-        .where(tasks.c.dialogue == appeal.dialogue, tasks.c.turn == appeal.turn, tasks.c.why == WHY)
+        .where(tasks.c.dialogue == appeal.dialogue, tasks.c.turn == appeal.turn, tasks.c.why == APPEAL)
         .where(annotation_rows.c.kind.in_(REVIEWING), annotation_rows.c.seen_verdict.is_(False))
         .order_by(annotation_rows.c.id)
     ).all()
@@ -142,7 +202,7 @@ def second_reviews(transaction: Transaction, appeal: Any) -> tuple[Annotation, .
         found
         for row in rows
         if appeal.code in (found := annotation_of(row)).codes
-        and not has_part(transaction, row.labeler, row.dialogue)
+        and not has_part(transaction, row.labeler, row.dialogue, before=row.id)
     )
 
 

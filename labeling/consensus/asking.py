@@ -113,6 +113,7 @@ def decide(
 
 @writing(repeatable=True)
 def _want(transaction: Transaction, actor: str, task: Asked, n: int) -> None:
+    authorised(transaction, actor, "plan")
     now = locked(transaction, task.id)
     if (now.wanted, now.answered) == (task.wanted, task.answered):
         inside(want)(transaction, actor, task.id, n)

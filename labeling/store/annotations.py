@@ -15,6 +15,7 @@ from sqlalchemy import Row, bindparam, func, select, update
 
 from detector.records import Finding
 from labeling.annotation import Annotation, Kind
+from labeling.store.conflicts import APPEAL, has_part, has_seen, refuse_own, shown, shown_all
 from labeling.store.crowd import counting
 from labeling.store.database.refusals import Conflict, NotAllowed
 from labeling.store.database.schema import annotation_rows, leases, shares, verdicts
@@ -22,7 +23,7 @@ from labeling.store.database.transactions import Store, Transaction, inside, rea
 from labeling.store.database.upsert import adding
 from labeling.store.leases import holding
 from labeling.store.masked_view import originals, told, view_for
-from labeling.store.projects import existing
+from labeling.store.projects import existing, still_open, working
 from labeling.store.queue.settling import locked, settle
 from labeling.store.records import Account, Project, TaskView
 from labeling.store.rights import authorised, may
@@ -53,8 +54,9 @@ def submit(
 
     Raises:
         StaleLease: the actor does not hold it any more.
-        StoreRefused: the key was used for another answer, a finding lies outside of what was asked, or a
-            labeler's quote does not stand at its place in the text they see.
+        NotAllowed: the actor spoke in the dialogue.
+        StoreRefused: the project was closed, the key was used for another answer, a finding lies outside of
+            what was asked, or a labeler's quote does not stand at its place in the text they see.
     """
     account = authorised(transaction, actor, "label")
     row = locked(transaction, task)
@@ -68,11 +70,17 @@ def submit(
     if same := known(transaction, values):
         return told(account, view, task, same)
     holding(transaction, actor, task, token)
+    still_open(transaction, row.project)
+    refuse_own(transaction, account, row.dialogue)
     seen = project.prelabelled and _has_verdict(transaction, row.dialogue)
+    seen = seen or has_seen(transaction, actor, row.dialogue)
     saved = save(transaction, actor, {**values, "seen_verdict": seen})
     transaction.run(_ANSWERED, {"its_task": task, "its_account": actor})
     numbers = {"answered": row.answered + 1, "leased": row.leased - 1}
-    settle(transaction, row, **numbers, wanted=_wanted(transaction, account, project, row))
+    wanted = _wanted(transaction, account, project, row)
+    if row.why == APPEAL and (seen or has_part(transaction, actor, row.dialogue)):
+        wanted += bool(wanted)  # not blind: it settles nothing, so somebody else is asked
+    settle(transaction, row, **numbers, wanted=wanted)
     share = {"project": row.project, "pool": row.pool, "account": actor, "answered": 1}
     transaction.at_end(adding(shares, transaction.on_sqlite, "answered"), share)
     return told(account, view, task, saved)
@@ -101,26 +109,30 @@ def correct(
     Raises:
         NotAllowed: not the actor's own.
         Conflict: it was corrected already.
-        StoreRefused: as for `submit`.
+        StoreRefused: its project is closed or past its deadline, or as for `submit`.
     """
     account = authorised(transaction, actor, "label")
     old = transaction.run(select(annotation_rows).where(annotation_rows.c.id == supersedes)).one_or_none()
     if old is None or old.labeler != actor:
         raise NotAllowed("E_RIGHT", f"{actor} corrects own answers only")
     lock_dialogue(transaction, old.dialogue)
+    refuse_own(transaction, account, old.dialogue)
     view = view_for(transaction, account, old.project, old.dialogue)
     kept = {name: getattr(old, name) for name in ("project", "task", "dialogue", "turn", "labeler", "kind")}
     asked = {"codes": tuple(json.loads(old.codes)), "findings": originals(view, findings), "seconds": seconds}
     values = {"key": key, **kept, **asked, "supersedes": supersedes}
     if same := known(transaction, values):
         return told(account, view, old.task, same)
+    if old.project is not None:
+        working(transaction, old.project)
     newer = transaction.run(select(annotation_rows).where(annotation_rows.c.supersedes == supersedes)).all()
     if not newer and old.task is None and old.kind in REVIEWING:
         newer = _reviews(transaction, old.dialogue, old.turn, supersedes)
     if newer:
         theirs = tuple(told(account, view, old.task, annotation_of(row)) for row in newer)
         raise Conflict(f"annotation {supersedes} is not the newest any more", theirs, tuple(findings))
-    saved = save(transaction, actor, {**values, "seen_verdict": old.seen_verdict})
+    seen = old.seen_verdict or has_seen(transaction, actor, old.dialogue)
+    saved = save(transaction, actor, {**values, "seen_verdict": seen})
     return told(account, view, old.task, saved)
 
 
@@ -141,12 +153,13 @@ def review(
     the actor saw: the number of the last review of this item, none if there was none.
 
     Raises:
-        NotAllowed: the actor does not review.
+        NotAllowed: the actor does not review, or spoke in the dialogue.
         Conflict: somebody saved another version since; it holds both.
         StoreRefused: an unknown dialogue, or as for `submit`.
     """
     account = authorised(transaction, actor, "review")
     lock_dialogue(transaction, dialogue)
+    refuse_own(transaction, account, dialogue)
     values = {
         "key": key, "project": None, "task": None, "dialogue": dialogue, "turn": turn, "labeler": actor,
         "kind": _kind(account), "codes": tuple(codes), "findings": findings, "seconds": seconds,
@@ -158,7 +171,11 @@ def review(
     if rows:
         theirs = tuple(annotation_of(row) for row in rows)
         raise Conflict(f"{len(rows)} newer reviews, the last by {rows[-1].labeler}", theirs, tuple(findings))
-    return save(transaction, actor, {**values, "seen_verdict": _has_verdict(transaction, dialogue)})
+    seen = _has_verdict(transaction, dialogue) or has_seen(transaction, actor, dialogue)
+    if expected is not None and not seen:  # it was on the screen, whoever gave it
+        before = select(annotation_rows.c.labeler).where(annotation_rows.c.id == expected)
+        seen = transaction.run(before).scalar_one_or_none() not in (None, actor)
+    return save(transaction, actor, {**values, "seen_verdict": seen})
 
 
 def _kind(account: Account) -> Kind:
@@ -185,10 +202,12 @@ def of_dialogue(transaction: Transaction, actor: str, dialogue: str) -> tuple[An
     Raises:
         NotAllowed: the actor does not review.
     """
-    authorised(transaction, actor, "review")
+    account = authorised(transaction, actor, "review")
     rows = transaction.run(
         select(annotation_rows).where(annotation_rows.c.dialogue == dialogue).order_by(annotation_rows.c.id)
-    )
+    ).all()
+    if any(row.labeler != actor for row in rows):
+        shown(transaction, account, dialogue, "answers")
     return tuple(annotation_of(row) for row in rows)
 
 
@@ -235,23 +254,25 @@ def counted(
     Raises:
         NotAllowed: the actor does not review.
     """
-    place = {"project": project, "upto": _last(store, actor), "after": 0, "page": counting.PAGE}
-    while page := _page(store, place, controls):
+    place = {"project": project, "upto": _last(store, actor, project), "after": 0, "page": counting.PAGE}
+    while page := _page(store, actor, place, controls):
         place["after"], rows = page
         yield from map(annotation_of, rows)
 
 
 @reading
-def _last(transaction: Transaction, actor: str) -> int:
-    authorised(transaction, actor, "review")
+def _last(transaction: Transaction, actor: str, project: str | None) -> int:
+    account = authorised(transaction, actor, "review")
+    shown_all(transaction, account, project, "answers")
     return int(transaction.run(select(func.coalesce(func.max(annotation_rows.c.id), 0))).scalar_one())
 
 
 @reading
 def _page(
-    transaction: Transaction, place: dict[str, Any], controls: bool
+    transaction: Transaction, actor: str, place: dict[str, Any], controls: bool
 ) -> tuple[int, Sequence[Row[Any]]] | None:
     """The number of the last annotation looked at, and those that count; none when all were looked at."""
+    authorised(transaction, actor, "review")
     ends, counted = counting.OF_ALL if place["project"] is None else counting.OF_PROJECT
     if controls:
         counted = counting.WITH_CONTROLS[place["project"] is not None]

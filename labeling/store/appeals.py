@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy import Row, insert, select, update
 
 from labeling.store.annotations import REVIEWING
+from labeling.store.conflicts import refuse_own, shown
 from labeling.store.database.refusals import NotAllowed, StoreRefused
 from labeling.store.database.schema import annotation_rows, appeals
 from labeling.store.database.transactions import Transaction, reading, writing
@@ -55,7 +56,7 @@ def decide(transaction: Transaction, actor: str, number: int, outcome: Outcome, 
         NotAllowed: the actor does not decide, or reviewed the dialogue before, or appealed.
         StoreRefused: no such appeal, settled otherwise already, or no reason.
     """
-    authorised(transaction, actor, "decide")
+    account = authorised(transaction, actor, "decide")
     row = transaction.run(select(appeals).where(appeals.c.id == number).with_for_update()).one_or_none()
     if row is None or not reason.strip():
         raise StoreRefused("E_APPEAL", "no such appeal" if row is None else "a decision needs a reason")
@@ -63,6 +64,7 @@ def decide(transaction: Transaction, actor: str, number: int, outcome: Outcome, 
         if (row.state, row.decided_by, row.reason) == (outcome, actor, reason):
             return _record(row)
         raise StoreRefused("E_APPEAL", f"appeal {number} is {row.state} already")
+    refuse_own(transaction, account, row.dialogue)
     if row.account == actor or _reviewed(transaction, actor, row.dialogue):
         raise NotAllowed("E_RIGHT", f"{actor} has a part in this dialogue; somebody else decides")
     values = {"state": outcome, "decided_by": actor, "reason": reason}
@@ -77,9 +79,12 @@ def decide(transaction: Transaction, actor: str, number: int, outcome: Outcome, 
 @reading
 def waiting(transaction: Transaction, actor: str, n: int = 100) -> tuple[Appeal, ...]:
     """The oldest `n` open appeals; for those who decide."""
-    authorised(transaction, actor, "decide")
+    account = authorised(transaction, actor, "decide")
     rows = select(appeals).where(appeals.c.state == "open").order_by(appeals.c.id).limit(n)
-    return tuple(_record(row) for row in transaction.run(rows))
+    found = tuple(_record(row) for row in transaction.run(rows))
+    for dialogue in dict.fromkeys(one.dialogue for one in found):
+        shown(transaction, account, dialogue, "verdict")  # what is objected to is what it says
+    return found
 
 
 @reading

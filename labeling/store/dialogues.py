@@ -12,6 +12,7 @@ from sqlalchemy import bindparam, insert, select
 
 from detector.errors import InputRefused
 from detector.records import Dialogue, Verdict
+from labeling.store.conflicts import add_participants, is_own, shown
 from labeling.store.database.audit import canonical
 from labeling.store.database.refusals import NotAllowed, StoreRefused
 from labeling.store.database.schema import dialogues, verdicts
@@ -46,6 +47,8 @@ def add(transaction: Transaction, actor: str, found: Sequence[Dialogue]) -> int:
     new = _new(rows, {row.id: row.sha256 for row in transaction.run(known)})
     if new:
         transaction.run(insert(dialogues), new)
+        ids = {row["id"] for row in new}
+        add_participants(transaction, (dialogue for dialogue in found if dialogue.id in ids))
         transaction.log(actor, "dialogues.add", f"{len(new)} dialogues", sha256=_digest(new))
     return len(new)
 
@@ -126,17 +129,20 @@ def _digest(rows: list[dict[str, Any]]) -> str:
 
 @reading
 def read(transaction: Transaction, actor: str, name: str) -> tuple[Dialogue, Verdict | None]:
-    """A dialogue with the newest verdict on it: for reviewers and up, and for the agent who spoke in it.
+    """A dialogue with the newest verdict on it: for reviewers and up, of whom it is kept that they have seen
+    it, and for the agent who spoke in it.
 
     Raises:
         NotAllowed: neither, also where there is no such dialogue.
     """
     account = authorised(transaction, actor, "label")
     dialogue = content_of(transaction, name)
-    own = dialogue is not None and account.agent is not None and dialogue.agent == account.agent
-    if dialogue is None or not (own or may(account, "review")):
+    if dialogue is None or not (may(account, "review") or is_own(transaction, account, (name,))):
         raise NotAllowed("E_RIGHT", f"{actor} has no right to see this dialogue, or there is none")
-    return dialogue, verdict_on(transaction, name)
+    verdict = verdict_on(transaction, name)
+    if may(account, "review"):
+        shown(transaction, account, name, "dialogue" if verdict is None else "verdict")
+    return dialogue, verdict
 
 
 def content_of(transaction: Transaction, name: str) -> Dialogue | None:

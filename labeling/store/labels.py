@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sqlalchemy import select, update
 
 from detector.records import Label
+from labeling.store.conflicts import refuse_own, shown, shown_all
 from labeling.store.database.audit import canonical
 from labeling.store.database.refusals import StoreRefused
 from labeling.store.database.schema import gold, labels
@@ -15,7 +16,7 @@ from labeling.store.database.upsert import put_row
 from labeling.store.dialogues import MOST_PER_CALL, content_of, sha256_of
 from labeling.store.queue.settling import withdraw
 from labeling.store.records import Gold
-from labeling.store.rights import authorised
+from labeling.store.rights import account_of, authorised
 
 
 @writing(repeatable=True)
@@ -39,7 +40,15 @@ def put(transaction: Transaction, actor: str, found: Sequence[Label]) -> None:
 @reading
 def of_dialogue(transaction: Transaction, actor: str, dialogue: str) -> tuple[Label, ...]:
     """The labels of a dialogue, by turn, code and method; for reviewers and up."""
-    authorised(transaction, actor, "review")
+    account = authorised(transaction, actor, "review")
+    found = labels_on(transaction, dialogue)
+    if found:
+        shown(transaction, account, dialogue, "labels")
+    return found
+
+
+def labels_on(transaction: Transaction, dialogue: str) -> tuple[Label, ...]:
+    """As `of_dialogue`, where it is kept otherwise who reads; rights are the caller's care."""
     rows = select(labels).where(labels.c.dialogue == dialogue)
     names = ("turn", "code", "probability", "method", "n_labelers", "start", "end")
     return tuple(
@@ -53,7 +62,7 @@ def set_gold(transaction: Transaction, actor: str, known: Gold) -> None:
     """Say what is known for sure of a turn and code, in the place of what was said before.
 
     Raises:
-        NotAllowed: the actor does not decide.
+        NotAllowed: the actor does not decide, or spoke in the dialogue.
         StoreRefused: no such dialogue or turn.
     """
     authorised(transaction, actor, "decide")
@@ -61,7 +70,14 @@ def set_gold(transaction: Transaction, actor: str, known: Gold) -> None:
 
 
 def put_gold(transaction: Transaction, actor: str, known: Gold) -> None:
-    """As `set_gold`, inside another operation; rights are the caller's care."""
+    """As `set_gold`, inside another operation; other rights are the caller's care.
+
+    Raises:
+        NotAllowed: the actor spoke in the dialogue.
+        StoreRefused: no such dialogue or turn.
+    """
+    if (account := account_of(transaction, actor)) is not None:
+        refuse_own(transaction, account, known.dialogue)
     dialogue = content_of(transaction, known.dialogue)
     if dialogue is None or known.turn not in [turn.index for turn in dialogue.turns]:
         raise StoreRefused("E_GOLD", "there is no such dialogue or turn")
@@ -75,9 +91,9 @@ def retire_gold(transaction: Transaction, actor: str, dialogue: str) -> int:
     """Show a dialogue as control no more; how many of its turns and codes that touches.
 
     Raises:
-        NotAllowed: the actor does not plan.
+        NotAllowed: the actor does not plan, or spoke in the dialogue.
     """
-    authorised(transaction, actor, "plan")
+    refuse_own(transaction, authorised(transaction, actor, "plan"), dialogue)
     done = transaction.run(update(gold).where(gold.c.dialogue == dialogue).values(retired=True))
     withdraw(transaction, dialogue, "control")
     transaction.log(actor, "gold.retire", dialogue, n=done.rowcount)
@@ -87,7 +103,8 @@ def retire_gold(transaction: Transaction, actor: str, dialogue: str) -> int:
 @reading
 def all_gold(transaction: Transaction, actor: str, *, retired: bool = False) -> tuple[Gold, ...]:
     """What is known for sure, by dialogue, turn and code; for experts and up, as it tells the answers."""
-    authorised(transaction, actor, "decide")
+    account = authorised(transaction, actor, "decide")
+    shown_all(transaction, account, None, "gold")
     rows = select(gold).order_by(gold.c.dialogue, gold.c.turn, gold.c.code)
     if not retired:
         rows = rows.where(~gold.c.retired)

@@ -12,11 +12,13 @@ from typing import Any
 
 from sqlalchemy import Row, bindparam, func, or_, select, update
 
+from labeling.store.conflicts import APPEAL, PART, is_independent, shown_with_task
 from labeling.store.crowd import mixing
 from labeling.store.database.refusals import NotAllowed, StaleLease, StoreRefused
 from labeling.store.database.schema import counts, leases, tasks
 from labeling.store.database.transactions import Transaction, writing
 from labeling.store.database.upsert import put_row
+from labeling.store.dialogues import verdict_on
 from labeling.store.projects import working
 from labeling.store.queue.search import next_open, share_of
 from labeling.store.queue.settling import locked, settle
@@ -54,7 +56,8 @@ def claim(
 ) -> Lease | None:
     """The next task for the actor, or none. Who holds `at_once` tasks of this project and pool gets the
     first of them again, so that a lost connection loses nothing. Some from the main pool are exchanged for
-    control tasks.
+    control tasks. Never a task on a dialogue of one's own, nor the second review of an appeal for who has a
+    part in the dialogue or has seen what others say of it.
 
     Raises:
         NotAllowed: the actor lacks the right, the skills or the standing for this pool.
@@ -75,9 +78,19 @@ def claim(
     if pool == "main" and asked.fair_share is not None and given >= _most(transaction, asked):
         return None
     row = next_open(transaction, account, asked, pool, share)
+    while row is not None and row.why == APPEAL and not is_independent(transaction, account, row.dialogue):
+        _pass_over(transaction, account, asked, row)
+        row = next_open(transaction, account, asked, pool, share)
     if row is not None and pool == "main":
         row = mixing.instead(transaction, account, asked) or row
     return None if row is None else _take(transaction, account, asked, row)
+
+
+def _pass_over(transaction: Transaction, account: Account, project: Project, row: Row[Any]) -> None:
+    """Let the account not have this task, for good: what it has seen it cannot unsee."""
+    lease = _take(transaction, account, project, row)
+    give_back(transaction, locked(transaction, row.id), account.id, "skipped", PART)
+    transaction.log(account.id, "task.skip", f"task {row.id}", token=lease.token)
 
 
 def _fit(account: Account, project: Project, pool: Pool) -> None:
@@ -109,6 +122,8 @@ def _take(transaction: Transaction, account: Account, project: Project, row: Row
     put_row(transaction, leases, {"task": row.id, "account": account.id, **lease})
     settle(transaction, row, leased=row.leased + 1, token=token)
     transaction.log(account.id, "task.claim", f"task {row.id}", token=token)
+    if project.prelabelled and verdict_on(transaction, row.dialogue) is not None:
+        shown_with_task(transaction, account.id, row.dialogue)
     return _lease(row, token, expires_ms)
 
 

@@ -37,7 +37,7 @@ def create(transaction: Transaction, actor: str, project: Project) -> Project:
 
 @writing(repeatable=True)
 def set_state(transaction: Transaction, actor: str, name: str, state: str) -> None:
-    """Close a project (no more claims; answers under way still count) or open it again.
+    """Close a project (no more claims, answers or corrections; drafts are kept) or open it again.
 
     Raises:
         NotAllowed: the actor does not plan.
@@ -81,6 +81,20 @@ def existing(transaction: Transaction, name: str) -> Project:
     if row is None:
         raise StoreRefused("E_PROJECT", "there is no such project")
     return Project.model_validate_json(row.content)
+
+
+def still_open(transaction: Transaction, name: str) -> None:
+    """Let nothing be added to a project that was closed. Who claimed a task before its deadline may still
+    answer it after.
+
+    Raises:
+        StoreRefused: there is none, or it was closed.
+    """
+    row = transaction.run(_PROJECT, {"id": name}).one_or_none()
+    if row is None:
+        raise StoreRefused("E_PROJECT", "there is no such project")
+    if row.state != "open":
+        raise StoreRefused("E_PROJECT", f"{name}: closed; nothing is added to it, nothing corrected")
 
 
 def working(transaction: Transaction, name: str) -> Project:

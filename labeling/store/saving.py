@@ -6,6 +6,7 @@ Which row, and who may, is the caller's care.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Collection
 from typing import Any
 
@@ -115,6 +116,9 @@ def _check(transaction: Transaction, values: dict[str, Any]) -> None:
             raise StoreRefused("E_FINDING", f"{finding.code} in turn {finding.turn} was not asked")
         if finding.end > lengths.get(finding.turn, -1):
             raise StoreRefused("E_FINDING", f"the evidence lies outside of turn {finding.turn}")
+    seconds = values["seconds"]
+    if seconds is not None and not 0.0 <= seconds < math.inf:  # NaN, too
+        raise StoreRefused("E_SECONDS", "seconds are a number from 0")
     if "\x00" in values["labeler"]:
         raise InputRefused("E_ID", "a labeler's name holds a NUL character")
 

@@ -16,6 +16,7 @@ from sqlalchemy import Row, insert, select
 from detector.records import Dialogue, Finding, Turn
 from detector.taxonomy import load
 from labeling.annotation import Annotation
+from labeling.store.conflicts import Shown, shown
 from labeling.store.database.audit import canonical
 from labeling.store.database.refusals import NotAllowed, StoreRefused
 from labeling.store.database.schema import (
@@ -136,7 +137,7 @@ def view(transaction: Transaction, actor: str, task: int, *, again: bool = False
     """What the actor may see of a task. Blind for whoever holds it: no answers of others, nothing of how
     it was drawn, no agent's name, no metadata, and a verdict only if the project is pre-labelled. Labelers
     see turns, of the rest what the codes need, and personal data as placeholders, unless the project says
-    otherwise. Reviewers who do not hold it see verdict and answers.
+    otherwise. Reviewers who do not hold it see verdict and answers, and it is kept that they did.
 
     `again`: what they saw of it when they answered it.
 
@@ -154,6 +155,12 @@ def view(transaction: Transaction, actor: str, task: int, *, again: bool = False
     view = view_for(transaction, account, row.project, row.dialogue)
     dialogue = content_of(transaction, row.dialogue) if view is None else view.dialogue
     assert dialogue is not None, "a foreign key"
+    answers = () if holds else answers_to(transaction, task)
+    if not holds:
+        kinds: list[Shown] = ["dialogue" if verdict is None else "verdict"]
+        if any(one.labeler != actor for one in answers):
+            kinds.append("answers")
+        shown(transaction, account, row.dialogue, *kinds)
     if holds:
         dialogue = _blind(dialogue) if may(account, "review") else _bare(dialogue, alias(task), project)
     if verdict is not None:
@@ -167,7 +174,7 @@ def view(transaction: Transaction, actor: str, task: int, *, again: bool = False
         codes=project.codes,
         instructions=project.instructions,
         verdict=verdict,
-        answers=() if holds else answers_to(transaction, task),
+        answers=answers,
     )
 
 

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from labeling.annotation import Annotation
+from labeling.store.conflicts import is_own
 from labeling.store.database.refusals import StoreRefused
 from labeling.store.database.transactions import Transaction, writing
 from labeling.store.dialogues import MOST_PER_CALL
-from labeling.store.projects import existing
-from labeling.store.rights import authorised
+from labeling.store.projects import existing, still_open
+from labeling.store.rights import account_of, authorised
 from labeling.store.saving import answered, lock_dialogues, save, says, with_key
 
 Fate = Literal[
@@ -20,8 +21,13 @@ Fate = Literal[
     "an answer of another project",
     "a second answer",
     "a code that is not asked",
+    "an own dialogue",
 ]
 """What becomes of an annotation that comes from elsewhere; but for the first two, it is not taken."""
+
+
+MOST_NAMED = 100
+"""Names of others in the entry of the audit log, at most."""
 
 
 @writing(repeatable=True)
@@ -36,14 +42,23 @@ def bring_in(
 ) -> tuple[Fate, ...]:
     """Import up to 1,000 annotations made elsewhere, by people or models; what became of each. `source`
     names where from and, with their ids, makes them unique. They are answers to what `project` asks, if
-    one is named. With `once` nobody's second answer to a question comes in, not even by another import at
+    one is named. In the name of others only an admin imports, and the audit log says so; what a model
+    said, by a name that is no account's, is in nobody's. Nobody's answer about a dialogue of their own comes
+    in. With `once` nobody's second answer to a question comes in, not even by another import at
     the same moment: imports into the same dialogues wait for each other.
 
     Raises:
-        NotAllowed: the actor does not plan.
-        StoreRefused: an unknown dialogue or project.
+        NotAllowed: the actor does not plan; or is no admin, and there are answers of somebody else.
+        StoreRefused: an unknown dialogue, or a project that is unknown or closed.
     """
     authorised(transaction, actor, "plan")
+    people = {name: account_of(transaction, name) for name in sorted({one.labeler for one in found})}
+    named = {one.labeler for one in found if one.kind != "model" or people[one.labeler]}
+    others = sorted(named - {actor})
+    if others:
+        authorised(transaction, actor, "administer")
+    if project is not None:
+        still_open(transaction, project)
     if len(found) > MOST_PER_CALL:
         raise StoreRefused("E_BATCH", f"{len(found)} in one call, at most {MOST_PER_CALL}")
     asked = None if project is None else frozenset(existing(transaction, project).codes)
@@ -55,10 +70,16 @@ def bring_in(
             "turn": one.turn, "labeler": one.labeler, "kind": one.kind, "codes": one.codes,
             "findings": one.findings, "seconds": one.seconds, "supersedes": None,
         }  # fmt: skip
-        fates.append(_fate(transaction, values, asked, once))
+        account = people[one.labeler]
+        own = account is not None and is_own(transaction, account, (one.dialogue_id,))
+        fates.append("an own dialogue" if own else _fate(transaction, values, asked, once))
         if fates[-1] == "new":
             at_ms = transaction.now_ms if one.at is None else round(one.at.timestamp() * 1000)
             save(transaction, actor, {**values, "seen_verdict": one.seen_verdict, "at_ms": at_ms})
+    if "new" in fates:
+        content = {"source": source, "project": project, "n_others": len(others)}
+        subject = f"{fates.count('new')} annotations"
+        transaction.log(actor, "annotations.import", subject, **content, in_the_name_of=others[:MOST_NAMED])
     return tuple(fates)
 
 

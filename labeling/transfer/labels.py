@@ -27,6 +27,7 @@ REFUSED: dict[Fate, tuple[str, str]] = {
     "an answer of another project": ("id", "an answer that is new to the store, or of this project"),
     "a second answer": ("labeler", "one answer by a labeler to a question"),
     "a code that is not asked": ("codes", "codes of the project"),
+    "an own dialogue": ("labeler", "somebody who did not speak in the dialogue"),
 }
 """The field that is wrong, and what was expected there."""
 
@@ -59,7 +60,7 @@ def bring_labels(
     is all that the project asks.
 
     Raises:
-        NotAllowed: the actor does not plan.
+        NotAllowed: the actor does not plan; or is no admin, and there are answers of somebody else.
         StoreRefused: there is no such project.
         InputRefused: a file is refused whole.
         TooManyBad: over `max_bad` of the answers are bad; the good ones are in the store.

@@ -28,9 +28,11 @@ from labeling.consensus.settle import surest
 from labeling.dataset.export import run as make_dataset
 from labeling.dataset.making import DatasetConfig
 from labeling.store.annotations import counted
-from labeling.store.database.transactions import Store
+from labeling.store.conflicts import shown_all
+from labeling.store.database.transactions import Store, Transaction, reading
 from labeling.store.dialogues import content_of, verdict_on
-from labeling.store.labels import of_dialogue
+from labeling.store.labels import labels_on
+from labeling.store.rights import authorised
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,7 @@ def snapshot(store: Store, actor: str, folder: Path, project: str | None) -> Sna
         NotAllowed: the actor does not review.
         ConfigError: nobody has answered anything.
     """
+    exported(store, actor, project)
     files = Snapshot.within(folder)
     ids: dict[str, None] = {}
 
@@ -113,11 +116,21 @@ def snapshot(store: Store, actor: str, folder: Path, project: str | None) -> Sna
     if not ids:
         raise ConfigError("E_NO_RECORDS", f"no answers in {project or 'the store'} yet")
     _write(files.dialogues, _dialogues(store, ids))
-    _write(files.labels, _labels(store, actor, ids))
+    _write(files.labels, _labels(store, ids))
     rows = _write_verdicts(files.verdicts, _verdicts(store, ids))
     manifest = {"kind": "verdicts", "format": "jsonl", "files": [described(files.verdicts, rows)]}
     write_manifest(manifest_path(files.verdicts), manifest)
     return files
+
+
+@reading
+def exported(transaction: Transaction, actor: str, project: str | None) -> None:
+    """Keep that the actor takes all that is known of the dialogues with answers out of the store.
+
+    Raises:
+        NotAllowed: the actor does not review.
+    """
+    shown_all(transaction, authorised(transaction, actor, "review"), project, "export")
 
 
 def _dialogues(store: Store, ids: Iterable[str]) -> Iterator[Dialogue]:
@@ -127,9 +140,9 @@ def _dialogues(store: Store, ids: Iterable[str]) -> Iterator[Dialogue]:
         yield dialogue
 
 
-def _labels(store: Store, actor: str, ids: Iterable[str]) -> Iterator[Label]:
+def _labels(store: Store, ids: Iterable[str]) -> Iterator[Label]:
     for name in ids:
-        yield from surest(of_dialogue(store, actor, name))
+        yield from surest(store.read(partial(labels_on, dialogue=name)))
 
 
 def _verdicts(store: Store, ids: Iterable[str]) -> Iterator[Verdict]:

@@ -14,6 +14,7 @@ from sqlalchemy import delete, insert, select
 from detector.records import Dialogue, Example
 from labeling.annotation import judged_turns
 from labeling.store import dialogues, tasks
+from labeling.store.conflicts import refuse_own
 from labeling.store.database.audit import canonical
 from labeling.store.database.refusals import StoreRefused
 from labeling.store.database.schema import gold, pairs
@@ -99,7 +100,8 @@ def _gold(example: Example, codes: frozenset[str]) -> list[Gold]:
 @writing(repeatable=True)
 def _keep(transaction: Transaction, actor: str, found: Sequence[Gold], joint: dict[str, str]) -> None:
     """Gold that is there already stays: an expert may have changed it since."""
-    authorised(transaction, actor, "plan")
+    account = authorised(transaction, actor, "plan")
+    refuse_own(transaction, account, *joint)
     asked = select(gold.c.dialogue, gold.c.turn, gold.c.code).where(gold.c.dialogue.in_(list(joint)))
     known = {tuple(row) for row in transaction.run(asked)}
     new = [one.model_dump() for one in found if (one.dialogue, one.turn, one.code) not in known]

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Row, select, update
 
+from labeling.store.conflicts import shown
 from labeling.store.crowd.history import of_account, of_dialogue
 from labeling.store.crowd.measures import Graded, accuracy
 from labeling.store.crowd.rules import Rules, rules_of
@@ -81,9 +82,12 @@ def _good(transaction: Transaction, account: str, dialogue: str, rules: Rules) -
 @reading
 def waiting(transaction: Transaction, actor: str) -> tuple[Gold, ...]:
     """Gold in doubt, by dialogue, turn and code; for those who decide."""
-    authorised(transaction, actor, "decide")
+    account = authorised(transaction, actor, "decide")
     rows = select(gold).where(gold.c.doubt.is_not(None)).order_by(gold.c.dialogue, gold.c.turn, gold.c.code)
-    return tuple(map(_record, transaction.run(rows)))
+    found = tuple(map(_record, transaction.run(rows)))
+    for dialogue in dict.fromkeys(one.dialogue for one in found):
+        shown(transaction, account, dialogue, "gold")
+    return found
 
 
 @writing(repeatable=True)
@@ -94,7 +98,7 @@ def decide(
     in doubt.
 
     Raises:
-        NotAllowed: the actor does not decide.
+        NotAllowed: the actor does not decide, or spoke in the dialogue.
         StoreRefused: there is no such gold, or no reason.
     """
     authorised(transaction, actor, "decide")

@@ -12,11 +12,12 @@ from __future__ import annotations
 from random import SystemRandom
 from typing import Any
 
-from sqlalchemy import BindParameter, Row, Select, bindparam, func, or_, select, update
+from sqlalchemy import BindParameter, Row, Select, bindparam, func, select, update
 
 from labeling.store.crowd.doubt import doubted
-from labeling.store.database.schema import RETURNED, dialogues, gold, leases, pairs, tasks
+from labeling.store.database.schema import RETURNED, gold, leases, pairs, tasks
 from labeling.store.database.transactions import Transaction
+from labeling.store.queue.search import not_own
 from labeling.store.queue.settling import withdraw
 from labeling.store.records import Account, Project
 
@@ -67,8 +68,7 @@ def _fresh(*, agent: bool) -> Select[Any]:
     )
     question = select(tasks).where(*_CONTROL, met.scalar_subquery() == 0)
     if agent:
-        others = or_(dialogues.c.agent.is_(None), dialogues.c.agent != bindparam("agent"))
-        question = question.join(dialogues, dialogues.c.id == tasks.c.dialogue).where(others)
+        question = question.where(not_own())
     question = question.order_by(tasks.c.rank, tasks.c.id).limit(1)
     return question.with_for_update(key_share=True, skip_locked=True, of=tasks)
 

@@ -14,6 +14,7 @@ from typing import Any
 from sqlalchemy import Row, bindparam, select
 
 from labeling.annotation import Annotation
+from labeling.store.conflicts import shown_all
 from labeling.store.crowd.counting import OF_THESE, PAGE
 from labeling.store.database.schema import annotation_rows, audit, audit_head, tasks, verdicts
 from labeling.store.database.transactions import Transaction, reading
@@ -86,17 +87,20 @@ def since(transaction: Transaction, actor: str, project: str, after: int) -> New
     Raises:
         NotAllowed: the actor does not review.
     """
-    authorised(transaction, actor, "review")
+    account = authorised(transaction, actor, "review")
     head = int(transaction.run(_HEAD).scalar_one())
     entries = transaction.run(_ENTRIES, {"after": after, "head": head, "page": PAGE}).all()
     if not entries:
         return News(head)
     more = len(entries) == PAGE
     actions = {entry.action for entry in entries}
+    answers = _answers(transaction, project, entries)
+    if answers:
+        shown_all(transaction, account, project, "answers")
     return News(
         entries[-1].id if more else head,
         more,
-        _answers(transaction, project, entries),
+        answers,
         _gave_back(transaction, project, entries),
         not actions.isdisjoint(PEOPLE),
         not actions.isdisjoint(VERDICTS),

@@ -21,7 +21,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = "0004"
+VERSION = "0005"
 """The newest revision: what this code can work with."""
 
 Key = BigInteger().with_variant(Integer, "sqlite")
@@ -48,6 +48,12 @@ dialogues = Table(
     Column("created_ms", BigInteger, nullable=False),
     Column("sha256", Text, nullable=False),
     Column("content", Text, nullable=False),
+)  # fmt: skip
+
+participants = Table(  # who spoke in a dialogue: its agent and the authors of its turns
+    "participants", metadata,
+    Column("dialogue", Text, ForeignKey("dialogues.id"), primary_key=True),
+    Column("person", Text, primary_key=True),
 )  # fmt: skip
 
 verdicts = Table(
@@ -194,6 +200,22 @@ pairs = Table(  # dialogues that give each other away: an injected error and its
     Column("pair", Text, nullable=False),
 )  # fmt: skip
 Index("pairs_pair", pairs.c.pair)
+
+reads = Table(  # what an account was shown of a dialogue, of each kind the first time
+    "reads", metadata,
+    Column("account", Text, ForeignKey("accounts.id"), primary_key=True),
+    Column("dialogue", Text, ForeignKey("dialogues.id"), primary_key=True),
+    Column("kind", Text, primary_key=True),
+    Column("at_ms", BigInteger, nullable=False),
+)  # fmt: skip
+
+bulk_reads = Table(  # up to which annotation, or time of gold, an account has read a project ("": the store)
+    "bulk_reads", metadata,
+    Column("account", Text, ForeignKey("accounts.id"), primary_key=True),
+    Column("project", Text, primary_key=True),
+    Column("kind", Text, primary_key=True),
+    Column("upto", BigInteger, nullable=False),
+)  # fmt: skip
 
 settings = Table(
     "settings", metadata,

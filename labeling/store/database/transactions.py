@@ -52,6 +52,9 @@ class Transaction:
 
     connection: Connection
     clock: Clock
+    writes: bool = False
+    after: list[Work[None]] = field(default_factory=list)
+    """What a transaction that only reads leaves to be written before its result is given away."""
     _entries: list[Entry] = field(default_factory=list)
     _last: list[tuple[Executable, Any]] = field(default_factory=list)
 
@@ -64,6 +67,13 @@ class Transaction:
     def at_end(self, statement: Executable, parameters: Any = None) -> None:
         """Execute a statement last, before the commit."""
         self._last.append((statement, parameters))
+
+    def afterwards(self, work: Work[None]) -> None:
+        """Write something: now, or right after this transaction if it only reads."""
+        if self.writes:
+            work(self)
+        else:
+            self.after.append(work)
 
     def log(self, account: str, action: str, subject: str, **content: Any) -> None:
         """Write what was done into the audit log, in this transaction."""
@@ -123,7 +133,8 @@ class Store:
         return store
 
     def read(self, work: Work[R]) -> R:
-        """Run `work` in a transaction that changes nothing; repeated if the database goes away."""
+        """Run `work` in a transaction that changes nothing; repeated if the database goes away. What it wants
+        written `afterwards` is stored before this returns."""
         return self._attempted(work, writes=False, repeatable=True)
 
     def write(self, work: Work[R], *, repeatable: bool = False) -> R:
@@ -164,7 +175,7 @@ class Store:
             if writes:
                 connection = connection.execution_options(immediate=True)
             with connection.begin() as outer:
-                transaction = Transaction(connection, self.clock)
+                transaction = Transaction(connection, self.clock, writes)
                 result = work(transaction)
                 transaction.finish()
                 try:
@@ -173,6 +184,8 @@ class Store:
                     if writes and not repeatable and is_disconnect(error):
                         raise WorldError("E_STORE_UNSURE", "cut off; it may or may not be stored") from error
                     raise
+        for rest in transaction.after:
+            self.write(rest, repeatable=True)
         return result
 
 

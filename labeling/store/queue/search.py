@@ -12,9 +12,9 @@ import time
 from random import uniform
 from typing import Any
 
-from sqlalchemy import Row, Select, bindparam, func, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, Row, Select, bindparam, func, select, tuple_, update
 
-from labeling.store.database.schema import dialogues, leases, shares, tasks
+from labeling.store.database.schema import leases, participants, shares, tasks
 from labeling.store.database.transactions import Transaction
 from labeling.store.database.upsert import adding
 from labeling.store.records import Account, Pool, Project
@@ -103,6 +103,14 @@ def _waited_for(transaction: Transaction, question: Select[Any], given: dict[str
     return None
 
 
+def not_own() -> ColumnElement[bool]:
+    """That `agent` did not speak in a task's dialogue; a value as well, and for the same reason."""
+    own = select(participants.c.person).where(
+        participants.c.dialogue == tasks.c.dialogue, participants.c.person == bindparam("agent")
+    )
+    return own.scalar_subquery().is_(None)
+
+
 def _question(*, cursor: bool, agent: bool) -> Select[Any]:
     """Open tasks in order that the account has not had; none of an agent's own dialogues."""
     touched = select(leases.c.task).where(
@@ -119,8 +127,7 @@ def _question(*, cursor: bool, agent: bool) -> Select[Any]:
         place = tuple_(bindparam("cursor_rank"), bindparam("cursor_task"))
         question = question.where(tuple_(tasks.c.rank, tasks.c.id) > place)
     if agent:
-        others = or_(dialogues.c.agent.is_(None), dialogues.c.agent != bindparam("agent"))
-        question = question.join(dialogues, dialogues.c.id == tasks.c.dialogue).where(others)
+        question = question.where(not_own())
     return question.order_by(tasks.c.rank, tasks.c.id).limit(1)
 
 

@@ -5,7 +5,14 @@ from typing import Any
 import pytest
 
 from detector.errors import ConfigError
-from labeling.adjudication.disputes import claim_second, dispute, open_reviews, settle_appeal
+from labeling.adjudication.disputes import (
+    claim_second,
+    dispute,
+    open_reviews,
+    settle_appeal,
+    stuck,
+    withheld,
+)
 from labeling.store import accounts, annotations, appeals, dialogues, labels, leases, projects, tasks
 from labeling.store.database.refusals import NotAllowed, StoreRefused
 from labeling.store.database.transactions import Store
@@ -57,13 +64,75 @@ def test_a_second_review_comes_first_and_is_blind(appealed: Store) -> None:
         settle_appeal(appealed, "eve", 1, "upheld", "why")
 
 
-def test_an_answer_by_somebody_with_a_part_is_no_second_review(appealed: Store) -> None:
+def test_who_has_a_part_gets_no_second_review_however_it_is_claimed(appealed: Store, made: Any) -> None:
+    """Who answered of it, who appealed, who spoke in it, and who has read what others say."""
+    accounts.create(appealed, "ada", Account(id="author", role="reviewer", agent="a2"))
+    accounts.create(appealed, "ada", Account(id="agent", role="reviewer", agent="a1"))
+    two = made.dialogue("d2").model_copy(
+        update={
+            "turns": tuple(turn.model_copy(update={"author": "a2"}) for turn in made.dialogue("d2").turns)
+        }
+    )
+    dialogues.add(appealed, "lea", [two])
+    dialogues.add_verdicts(appealed, "lea", [made.verdict("d2", made.finding())])
+    appeals.appeal(appealed, "agnes", "d2", 1, "C1", "no")
+    annotations.review(appealed, "rob", "d2", "rob 2", ["C1"], [], expected=None)
     open_reviews(appealed, "lea", "s")
-    lease = leases.claim(appealed, "rob", "s")
+    appeals.waiting(appealed, "emil")
+    for who, n in (("rob", 2), ("agent", 2), ("emil", 2), ("author", 1)):
+        assert withheld(appealed, who, "s") == n, who
+        for claim in (leases.claim, claim_second):
+            lease = claim(appealed, who, "s", **({} if claim is claim_second else {"at_once": 9}))
+            assert (lease.dialogue if lease else None) == ("d1" if who == "author" else None), who
+    lease = claim_second(appealed, "ria", "s")
     assert lease is not None
-    annotations.submit(appealed, "rob", lease.task, lease.token, "k")
+    assert lease.dialogue == "d2", "d1 is in the author's hands"
+    assert withheld(appealed, "ria", "s") == 0
+
+
+def test_a_second_review_that_was_not_blind_is_asked_for_again(appealed: Store) -> None:
+    open_reviews(appealed, "lea", "s")
+    lease = claim_second(appealed, "ria", "s")
+    assert lease is not None
+    dialogues.read(appealed, "ria", "d1")
+    saved = annotations.submit(appealed, "ria", lease.task, lease.token, "k")
+    assert saved.seen_verdict
     with pytest.raises(StoreRefused, match="second review comes first"):
         settle_appeal(appealed, "eve", 1, "upheld", "why")
+    again = claim_second(appealed, "emil", "s")
+    assert again is not None, "somebody else is asked"
+    annotations.submit(appealed, "emil", again.task, again.token, "l")
+    assert settle_appeal(appealed, "eve", 1, "upheld", "why").state == "upheld"
+
+
+def test_a_second_review_stays_good_whatever_its_author_reads_or_writes_later(appealed: Store) -> None:
+    second(appealed)
+    dialogues.read(appealed, "ria", "d1")
+    annotations.review(appealed, "ria", "d1", "later", ["C1"], [], expected=1)
+    assert settle_appeal(appealed, "eve", 1, "upheld", "why").state == "upheld"
+
+
+def test_an_appeal_never_gets_stuck_unsaid(appealed: Store) -> None:
+    """A task withdrawn, or done by somebody with a part in the old days, is opened again; where nobody is
+    left, the lead is told."""
+    open_reviews(appealed, "lea", "s")
+    assert stuck(appealed, "lea", "s") == ()
+    tasks.want(appealed, "lea", 1, 0)
+    assert open_reviews(appealed, "lea", "s") == 0
+    assert tasks.queue_counts(appealed, "lea", "s")["main"]["open"] == 1
+    for who in ("ria", "eve", "emil", "lea", "ada"):
+        assert stuck(appealed, "lea", "s") == (), who
+        dialogues.read(appealed, who, "d1")
+    assert [one.id for one in stuck(appealed, "lea", "s")] == [1]
+    accounts.create(appealed, "ada", Account(id="new", role="reviewer"))
+    assert stuck(appealed, "lea", "s") == ()
+    lease = claim_second(appealed, "new", "s")
+    assert lease is not None
+    annotations.submit(appealed, "new", lease.task, lease.token, "n")
+    assert stuck(appealed, "lea", "s") == ()
+    assert open_reviews(appealed, "lea", "s") == 0
+    assert tasks.queue_counts(appealed, "lea", "s")["main"]["done"] == 1
+    assert settle_appeal(appealed, "eve", 1, "upheld", "why").state == "upheld"
 
 
 def test_who_reviewed_does_not_decide(appealed: Store, made: Any) -> None:

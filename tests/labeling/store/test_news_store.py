@@ -47,7 +47,7 @@ def test_answers_are_told_once_and_those_of_other_projects_not(filled: Store) ->
     answer(filled, "ben", project="q")
     new = news.since(filled, "lea", "p", begun)
     assert numbers(new) == [first]
-    assert new == news.News(news.now(filled, "lea"), answers=new.answers)
+    assert new == news.News(new.upto, answers=new.answers)
     assert numbers(news.since(filled, "lea", "p", new.upto)) == []
 
 

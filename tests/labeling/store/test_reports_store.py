@@ -55,7 +55,7 @@ def answered(store: Store, made: Any) -> Store:
         )
         for name in names[2:6]
     ]  # fmt: skip
-    bring_in(store, "lea", came, "elsewhere")
+    bring_in(store, "ada", came, "elsewhere")
     return store
 
 

@@ -266,7 +266,7 @@ def test_what_is_counted(store: Store, made: Any, monkeypatch: Any) -> None:
     two = annotations.review(store, "rob", "x", "r2", ["C1"], [made.finding()], expected=int(one.id))
     other = annotations.review(store, "rob", "x", "r3", ["C1"], turn=1, expected=None)
     came = Annotation(id="7", dialogue_id="x", labeler="stranger", kind="crowd", codes=("C1",))
-    bring_in(store, "lea", [came], "toloka")
+    bring_in(store, "ada", [came], "toloka")
     found = list(annotations.counted(store, "rob"))
     assert len(found) == 6 + 2 + 1
     assert {first.id, one.id}.isdisjoint(each.id for each in found)

@@ -114,22 +114,22 @@ def test_bad_input_43_is_rejected_on_every_way_in(filled: Store, made: Any, tmp_
         "d2/1/L1,cem,no",
     ]
     first = table(tmp_path / "first.csv", *good, *bad)
-    told = bring_labels(filled, "lea", ImportConfig((first,), max_bad=1.0), "crowd", SILENT)
+    told = bring_labels(filled, "ada", ImportConfig((first,), max_bad=1.0), "crowd", SILENT)
     assert (told.taken, told.new, told.rejects.codes.total()) == (4, 4, 6)
     assert [(one.line, one.code) for one in told.rejects.first] == [
         (line, "E_LABEL") for line in range(6, 12)
     ]
-    again = bring_labels(filled, "lea", ImportConfig((first,), max_bad=1.0), "crowd", SILENT)
+    again = bring_labels(filled, "ada", ImportConfig((first,), max_bad=1.0), "crowd", SILENT)
     assert (again.taken, again.new, again.rejects.codes.total()) == (4, 0, 6)
     second = table(tmp_path / "second.csv", "d0/1/L1,ann,no", "d0/1/C1,ann,no")
-    told = bring_labels(filled, "lea", ImportConfig((second,), max_bad=1.0), "crowd", SILENT)
+    told = bring_labels(filled, "ada", ImportConfig((second,), max_bad=1.0), "crowd", SILENT)
     assert (told.new, told.rejects.codes.total(), told.rejects.first[0].found) == (1, 1, "a second answer")
     found = annotations.of_dialogue(filled, "rob", "d0")
     assert [(one.labeler, one.kind, one.codes, bool(one.findings)) for one in found] == [
         ("ann", "crowd", ("L1",), True), ("ben", "crowd", ("L1",), False), ("ann", "crowd", ("C1",), False),
     ]  # fmt: skip
     with pytest.raises(TooManyBad):
-        bring_labels(filled, "lea", ImportConfig((second,)), "crowd", SILENT)
+        bring_labels(filled, "ada", ImportConfig((second,)), "crowd", SILENT)
     with pytest.raises(NotAllowed):
         bring_labels(filled, "rob", ImportConfig((second,)), "crowd", SILENT)
 
@@ -137,9 +137,9 @@ def test_bad_input_43_is_rejected_on_every_way_in(filled: Store, made: Any, tmp_
 def test_strangers_are_taken_where_they_are_named(filled: Store, tmp_path: Path) -> None:
     path = table(tmp_path / "t.csv", "d0/1/L1,zoe,yes", "d0/1/L1,yan,yes")
     some = ImportConfig((path,), labelers=("zoe",), max_bad=1.0)
-    assert bring_labels(filled, "lea", some, "crowd", SILENT).new == 1
+    assert bring_labels(filled, "ada", some, "crowd", SILENT).new == 1
     everybody = ImportConfig((path,), labelers=("*",))
-    assert bring_labels(filled, "lea", everybody, "crowd", SILENT).new == 1
+    assert bring_labels(filled, "ada", everybody, "crowd", SILENT).new == 1
 
 
 def test_one_id_has_one_content(filled: Store, made: Any, tmp_path: Path) -> None:
@@ -147,11 +147,11 @@ def test_one_id_has_one_content(filled: Store, made: Any, tmp_path: Path) -> Non
     row = {"id": "7", "dialogue_id": "d0", "labeler": "ann", "kind": "crowd", "codes": ["C1"], "seconds": 3.0}
     path = tmp_path / "ours.jsonl"
     path.write_text(json.dumps(row) + "\n" + json.dumps({**row, "id": "8"}) + "\n")
-    assert bring_labels(filled, "lea", ImportConfig((str(path),)), "old", SILENT).new == 2
+    assert bring_labels(filled, "ada", ImportConfig((str(path),)), "old", SILENT).new == 2
     path.write_text(json.dumps({**row, "seconds": 4.0}) + "\n")
-    told = bring_labels(filled, "lea", ImportConfig((str(path),), max_bad=1.0), "old", SILENT)
+    told = bring_labels(filled, "ada", ImportConfig((str(path),), max_bad=1.0), "old", SILENT)
     assert (told.new, told.rejects.codes.total(), told.rejects.first[0].found) == (0, 1, "an id again")
-    assert bring_labels(filled, "lea", ImportConfig((str(path),)), "new", SILENT).new == 1
+    assert bring_labels(filled, "ada", ImportConfig((str(path),)), "new", SILENT).new == 1
 
 
 def crowd_answer(name: str, labeler: str = "ann", **more: Any) -> Annotation:
@@ -164,12 +164,12 @@ def test_what_becomes_of_annotations_from_elsewhere(filled: Store) -> None:
     projects.create(filled, "lea", Project(id="p", codes=("C1", "L1")))
     projects.create(filled, "lea", Project(id="q", codes=("C1",)))
     one = crowd_answer("7")
-    assert bring_in(filled, "lea", [one, one], "toloka", "p") == ("new", "known")
-    assert bring_in(filled, "lea", [one], "toloka", "q") == ("an answer of another project",)
-    assert bring_in(filled, "lea", [one], "toloka") == ("an answer of another project",)
+    assert bring_in(filled, "ada", [one, one], "toloka", "p") == ("new", "known")
+    assert bring_in(filled, "ada", [one], "toloka", "q") == ("an answer of another project",)
+    assert bring_in(filled, "ada", [one], "toloka") == ("an answer of another project",)
     other = crowd_answer("7", "ben")
-    assert bring_in(filled, "lea", [other], "toloka", "p") == ("an id again",)
-    assert bring_in(filled, "lea", [crowd_answer("8", codes=("C1", "T1"))], "toloka", "p") == (
+    assert bring_in(filled, "ada", [other], "toloka", "p") == ("an id again",)
+    assert bring_in(filled, "ada", [crowd_answer("8", codes=("C1", "T1"))], "toloka", "p") == (
         "a code that is not asked",
     )
     again = [
@@ -178,16 +178,16 @@ def test_what_becomes_of_annotations_from_elsewhere(filled: Store) -> None:
         crowd_answer("11", codes=("L1",)),
         crowd_answer("12", turn=0),
     ]
-    assert bring_in(filled, "lea", again, "toloka", "p", once=True) == (
+    assert bring_in(filled, "ada", again, "toloka", "p", once=True) == (
         "a second answer", "a second answer", "new", "new",
     )  # fmt: skip
-    assert bring_in(filled, "lea", again[:1], "toloka", "p") == ("new",)
+    assert bring_in(filled, "ada", again[:1], "toloka", "p") == ("new",)
     with pytest.raises(NotAllowed):
         bring_in(filled, "rob", [one], "elsewhere")
     with pytest.raises(StoreRefused, match="no such project"):
-        bring_in(filled, "lea", [one], "elsewhere", "z")
+        bring_in(filled, "ada", [one], "elsewhere", "z")
     with pytest.raises(StoreRefused, match="no such dialogue"):
-        bring_in(filled, "lea", [crowd_answer("13", dialogue_id="d9")], "elsewhere")
+        bring_in(filled, "ada", [crowd_answer("13", dialogue_id="d9")], "elsewhere")
 
 
 def test_of_two_imports_at_once_one_sees_what_the_other_brought(place: str, filled: Store) -> None:
@@ -196,11 +196,11 @@ def test_of_two_imports_at_once_one_sees_what_the_other_brought(place: str, fill
 
     def second() -> None:
         with Store.open(place) as own:
-            fates.append(bring_in(own, "lea", [crowd_answer("2")], "second", once=True))
+            fates.append(bring_in(own, "ada", [crowd_answer("2")], "second", once=True))
         done.set()
 
     def first(transaction: Transaction) -> None:
-        fates.append(inside(bring_in)(transaction, "lea", [crowd_answer("1")], "first", once=True))
+        fates.append(inside(bring_in)(transaction, "ada", [crowd_answer("1")], "first", once=True))
         thread.start()
         done.wait(0.5)
 
@@ -220,7 +220,7 @@ def test_two_imports_of_whole_files_bring_each_answer_once(
     def bring(source: str, path: str) -> None:
         with Store.open(place) as own:
             config = ImportConfig((path,), max_bad=1.0)
-            new.append(bring_labels(own, "lea", config, source, SILENT).new)
+            new.append(bring_labels(own, "ada", config, source, SILENT).new)
 
     files = table(tmp_path / "one.csv", *rows), table(tmp_path / "two.csv", *reversed(rows))
     threads = [threading.Thread(target=bring, args=(f"s{n}", path)) for n, path in enumerate(files)]
@@ -236,7 +236,7 @@ def test_labels_of_a_project_are_answers_to_what_it_asks(filled: Store, tmp_path
     projects.create(filled, "lea", Project(id="p", codes=("C1", "L1")))
     projects.create(filled, "lea", Project(id="q", codes=("T1",)))
     path = table(tmp_path / "t.csv", "d0/1/C1,ann,yes", "d0/1/L1,ann,no", "d0/1/T1,ann,no", "d1/1/C1,ben,no")
-    told = bring_labels(filled, "lea", ImportConfig((path,), max_bad=1.0), "crowd", SILENT, project="p")
+    told = bring_labels(filled, "ada", ImportConfig((path,), max_bad=1.0), "crowd", SILENT, project="p")
     assert (told.new, [(bad.line, bad.path) for bad in told.rejects.first]) == (3, [(4, "codes")])
     for project, n in (("p", 3), ("q", 0), (None, 3)):
         assert len(list(annotations.counted(filled, "rob", project))) == n
@@ -254,7 +254,7 @@ def test_labels_of_a_project_are_answers_to_what_it_asks(filled: Store, tmp_path
     }
     other = tmp_path / "prodigy.jsonl"
     other.write_text(json.dumps({**marked, "meta": {"dialogue_id": "d2", "turn": 1}}) + "\n")
-    asked = bring_labels(filled, "lea", ImportConfig((str(other),)), "prodigy", SILENT, project="p")
+    asked = bring_labels(filled, "ada", ImportConfig((str(other),)), "prodigy", SILENT, project="p")
     assert asked.new == 1
     assert annotations.of_dialogue(filled, "rob", "d2")[0].codes == ("C1", "L1")
 
@@ -263,9 +263,9 @@ def test_answers_to_other_questions_about_a_turn_all_count(filled: Store, tmp_pa
     """A crowd table has a row for each code; a correction of ours comes in the place of the same questions."""
     rows = ("d0/1/C1,ann,yes", "d0/1/L1,ann,yes", "d0/1/T1,ann,no", "d1/1/C1,ann,no")
     path = table(tmp_path / "t.csv", *rows)
-    bring_labels(filled, "lea", ImportConfig((path,)), "crowd", SILENT)
+    bring_labels(filled, "ada", ImportConfig((path,)), "crowd", SILENT)
     assert [one.codes[0] for one in annotations.counted(filled, "lea")] == ["C1", "L1", "T1", "C1"]
-    bring_in(filled, "lea", [crowd_answer("corrected")], "ours")
+    bring_in(filled, "ada", [crowd_answer("corrected")], "ours")
     found = list(annotations.counted(filled, "lea"))
     assert [(one.codes[0], bool(one.findings)) for one in found] == [
         ("L1", True), ("T1", False), ("C1", False), ("C1", False),
@@ -323,7 +323,7 @@ def test_annotations_go_out_and_come_into_another_store(answered: Store, made: A
         export_annotations(answered, "rob", out, "p")
     with pytest.raises(NotAllowed):
         export_annotations(answered, "ann", tmp_path / "b.jsonl", "p")
-    told = bring_labels(answered, "lea", ImportConfig((str(out),)), "other", SILENT)
+    told = bring_labels(answered, "ada", ImportConfig((str(out),)), "other", SILENT)
     assert (told.new, told.rejects.codes.total()) == (6, 0)
 
 
