@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -159,13 +160,19 @@ def annotations_out(out: Path, *, project: str | None = None, acting: Acting = D
 def dataset_out(*, config: DatasetConfig, project: str | None = None, acting: Acting = DEFAULT) -> int:
     """Make examples with soft labels, preference pairs, splits and lineage of what people said.
 
-    From files, if --dialogues and --annotations are named, else from the store.
+    From files, if --dialogues and --annotations are named, else from the store. Personal data are masked;
+    --no-masked takes a lead. All files are for you only (mode 0600).
 
     Parameters
     ----------
     project
         Answers of this project only; from the store.
     """
+    from labeling.dataset.split_key import SHORT, split_key
+
+    config = replace(config, key=split_key(config.key_file), key_file=None)
+    if len(config.key) < SHORT:
+        say("the split key is short: who has the dataset may guess it; --key-file makes a random one")
     if from_files(project, config.dialogues, config.annotations):
         from labeling.dataset.export import export_dataset
 

@@ -15,7 +15,8 @@ minilm=${MINILM:-build/minilm}
 decoder=finetune/small_decoder
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1} DIALINT_MIRRORS=${DIALINT_MIRRORS:-0}
 own=(--taxonomy runs/dbdc3.yaml)
-split=(--key dbdc3 --by dialogue --shares 0.6 0.1 0.1 0.2)
+export DIALINT_SPLIT_KEY=dbdc3 # a public corpus: no secret, only the same split everywhere
+split=(--no-masked --by dialogue --shares 0.6 0.1 0.1 0.2)
 dialint() { "$python" -m app.cli "$@"; }
 mkdir -p "$work/scanners" "$work/releases"
 

@@ -57,16 +57,13 @@ else
 fi
 
 # The secret of the splits: what is held out is so in every run of this folder, or of DIALINT_SPLIT_KEY.
-if [ -z "${DIALINT_SPLIT_KEY:-}" ]; then
-    [ -s "$work/split.key" ] ||
-        (umask 077 && "$python" -c 'import secrets; print(secrets.token_hex())' > "$work/split.key")
-    DIALINT_SPLIT_KEY=$(cat "$work/split.key")
-fi
-export DIALINT_SPLIT_KEY
+# Made by the first export; for its owner only.
+key=()
+[ -n "${DIALINT_SPLIT_KEY:-}" ] || key=(--key-file "$work/split.key")
 
 [ -e "$work/dataset/manifest.json" ] || {
     dialint label aggregate --everything --store "$store"
-    dialint export dataset --out "$work/dataset" --store "$store" --shares 0.6 0.1 0.1 0.2
+    dialint export dataset --out "$work/dataset" --store "$store" "${key[@]}" --shares 0.6 0.1 0.1 0.2
 }
 [ -e "$work/screened/manifest.json" ] ||
     dialint train screen --dataset "$work/dataset" --out "$work/screened"

@@ -4,8 +4,9 @@ Reads logs, our annotations and, if named, aggregated labels (which replace the 
 verdicts (whose findings people corrected). Writes into a folder ``train``, ``dev``, ``calibration`` and
 ``test`` examples and ``preferences``, each ``.jsonl`` or ``.parquet``, ``lineage.jsonl`` (each label's
 annotations and their labelers, ids only) and last the manifest. A turn and code without a label is held
-to be free of that error, so only dialogues that people were asked of in full are examples. Masks
-nothing: the text is that of the logs.
+to be free of that error, so only dialogues that people were asked of in full are examples. Personal data
+become placeholders, and what was said of the text moves along, unless asked not to; groups and splits go by
+the original text, so they are the same either way.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from detector.artifacts import described, disk_errors, fingerprint, make_folder, versions, write_manifest
+from detector.artifacts import described, disk_errors, make_folder, versions, write_manifest
 from detector.errors import ConfigError, OutputRefused
 from detector.ingest.collection import collection_paused
 from detector.ingest.read import open_logs
@@ -30,6 +31,7 @@ from labeling.dataset.making import SPLITS, DatasetConfig, Making
 from labeling.dataset.opinions import Opinions
 from labeling.dataset.output import Output, Spool, waiting, with_split
 from labeling.dataset.preferences import preferences
+from labeling.dataset.split_key import fingerprint_of, split_key
 
 MANIFEST = "manifest.json"
 
@@ -65,27 +67,27 @@ def run(config: DatasetConfig) -> dict[str, Any]:
         raise OutputRefused(
             "E_EXISTS", f"{config.out}: holds a finished dataset already; name another folder"
         )
-    started = time.monotonic()
+    started, key = time.monotonic(), config.key or split_key(config.key_file)
     with disk_errors(config.out):
         make_folder(config.out)
     with collection_paused():  # of the many records that are held none is garbage before all are
-        manifest = _dataset(config)
+        manifest = _dataset(config, key)
     manifest["seconds"] = round(time.monotonic() - started, 1)
     write_manifest(config.out / MANIFEST, manifest)
     return manifest
 
 
-def _dataset(config: DatasetConfig) -> dict[str, Any]:
+def _dataset(config: DatasetConfig, key: str) -> dict[str, Any]:
     """Write all files; what the manifest says of them."""
     made = Making.of(config)
     grouping, outcomes = Grouping(config.by, config.near or None), Counter[str]()
     with Spool.open() as spool:
         _make(made, grouping, spool, outcomes)
         groups = grouping.groups()
-        files = _write(config, groups, spool)
+        files = _write(config, key, groups, spool)
     return {
         "kind": "labelled-examples",
-        "config": _told(config, made.taxonomy),
+        "config": _told(config, key, made.taxonomy),
         "codes": list(made.codes),
         "versions": versions("dialint", "pyarrow", "pydantic"),
         "inputs": [described(path) for path in _inputs(config)],
@@ -96,9 +98,10 @@ def _dataset(config: DatasetConfig) -> dict[str, Any]:
     }
 
 
-def _told(config: DatasetConfig, taxonomy: Taxonomy) -> dict[str, Any]:
+def _told(config: DatasetConfig, key: str, taxonomy: Taxonomy) -> dict[str, Any]:
     """The configuration without the key, of which only a fingerprint is told."""
-    told = {**asdict(config), "key": fingerprint(config.key)[:16], "taxonomy": taxonomy.version}
+    told = {**asdict(config), "key": fingerprint_of(key), "taxonomy": taxonomy.version}
+    del told["key_file"]
     for name in ("out", "labels", "verdicts"):
         told[name] = told[name] and Path(told[name]).name
     return {**told, "annotations": [path.name for path in config.annotations]}
@@ -136,7 +139,7 @@ def _lineage(example: Example, opinions: Opinions) -> bytes:
     return msgspec.json.encode(row) + b"\n"
 
 
-def _write(config: DatasetConfig, groups: list[str], spool: Spool) -> list[dict[str, Any]]:
+def _write(config: DatasetConfig, key: str, groups: list[str], spool: Spool) -> list[dict[str, Any]]:
     """All files; their manifest entries."""
     shares = list(zip(SPLITS, config.shares, strict=True))
     paths = {name: config.out / f"{name}.{config.format}" for name in (*SPLITS, "preferences")}
@@ -147,7 +150,7 @@ def _write(config: DatasetConfig, groups: list[str], spool: Spool) -> list[dict[
         }
         lineage = stack.enter_context(Output.at(lineage_path, "jsonl", "lineage"))
         for group, (example, pairs) in zip(groups, spool.read(), strict=True):
-            split = side_of(group, config.key, shares)
+            split = side_of(group, key, shares)
             if example:
                 outputs[split].add(with_split(example[0], split))
                 lineage.add(with_split(example[1], split))

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -27,6 +27,9 @@ from labeling.dataset.groups import By
 from labeling.dataset.inputs import read_annotations, read_labels
 from labeling.dataset.opinions import Opinions
 
+if TYPE_CHECKING:
+    from labeling.store.masked_view import MaskedView
+
 SPLITS = ("train", "dev", "calibration", "test")
 
 
@@ -41,8 +44,15 @@ class DatasetConfig:
     """Our annotations (JSONL), oldest first; without them those of the store are taken."""
     out: Path
     """Folder for the dataset; must not hold a finished one."""
-    key: Annotated[str, Parameter(env_var="DIALINT_SPLIT_KEY")]
-    """Secret of the splits: the same key puts the same group on the same side."""
+    key_file: Path | None = None
+    """File with the secret of the splits, which nobody else may read: the same secret puts the same group on
+    the same side. Made, with a random one, if it is not there. Without it: the environment's
+    DIALINT_SPLIT_KEY."""
+    key: Annotated[str, Parameter(parse=False)] = field(default="", repr=False)
+    """The secret itself, for Python: every process of a machine sees every command line."""
+    masked: bool = True
+    """Personal data as placeholders, as when dialogues are scored; --no-masked leaves the originals, from the
+    store for leads only."""
     labels: Path | None = None
     """Aggregated labels, which replace the share of people who say yes."""
     verdicts: Path | None = None
@@ -65,8 +75,8 @@ class DatasetConfig:
             raise ConfigError("E_OPTION", "--shares must be four parts of 1")
         if self.near and not 0.5 <= self.near <= 1:
             raise ConfigError("E_OPTION", "--near must be 0 or lie between 0.5 and 1")
-        if not self.key:
-            raise ConfigError("E_OPTION", "--key must not be empty")
+        if self.key and self.key_file is not None:
+            raise ConfigError("E_OPTION", "--key-file: there is a key already")
 
 
 @dataclass
@@ -116,7 +126,7 @@ class Making:
         self.left_out["annotated, not in the logs"] = len(self.annotations) - met
 
     def opinions(self, dialogue: Dialogue) -> Opinions:
-        """What was said of a dialogue.
+        """What was said of a dialogue, in its masked text if so configured.
 
         Raises:
             InputRefused: an annotation points out of it.
@@ -129,7 +139,25 @@ class Making:
                 where = f"annotation {annotation.id} of dialogue {dialogue.id}"
                 raise InputRefused("E_ANNOTATION", f"{where}: a finding outside the text of its turn")
         people = [annotation for annotation in given if annotation.kind != "model"]
+        if self.config.masked:
+            from labeling.store.masked_view import MaskedView
+
+            view = MaskedView.of(dialogue)
+            self._masked(dialogue, view)
+            dialogue = view.dialogue
+            people = [each.model_copy(update={"findings": view.shown(each.findings)}) for each in people]
         return Opinions(dialogue, people, self.of_dialogue)
+
+    def _masked(self, dialogue: Dialogue, view: MaskedView) -> None:
+        """Put labels and verdict of a dialogue into its masked text."""
+        if verdict := self.verdicts.get(dialogue.id):
+            shown = view.shown(verdict.findings)
+            self.verdicts[dialogue.id] = verdict.model_copy(update={"findings": shown})
+        for place, label in enumerate(labels := self.labels.get(dialogue.id, [])):
+            text = view.texts.get(label.turn)
+            if text is not None and label.start is not None and label.end is not None:
+                start, end = text.from_original(label.start, label.end)
+                labels[place] = label.model_copy(update={"start": start, "end": end})
 
     def example(self, opinions: Opinions) -> Example | None:
         """The example of a dialogue, not yet in a split; none, and counted, if people were not asked of

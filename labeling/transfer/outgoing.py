@@ -1,6 +1,7 @@
 """What the store holds, as the files that the other stages read: annotations, dialogues, labels, verdicts.
 
-Only answers of people whose work counts, the newest each, and the dialogues they are about. Masks nothing.
+Only answers of people whose work counts, the newest each, and the dialogues they are about. A dataset is
+masked when it is made of these files, which hold originals and are gone after.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from labeling.dataset.export import run as make_dataset
 from labeling.dataset.making import DatasetConfig
 from labeling.store.annotations import counted
 from labeling.store.conflicts import shown_all
-from labeling.store.database.transactions import Store, Transaction, reading
+from labeling.store.database.transactions import Store, Transaction, writing
 from labeling.store.dialogues import content_of, verdict_on
 from labeling.store.labels import labels_on
 from labeling.store.rights import authorised
@@ -75,15 +76,16 @@ def export_annotations(store: Store, actor: str, out: Path, project: str | None)
 
 def export_dataset(store: Store, actor: str, config: DatasetConfig, project: str | None) -> dict[str, Any]:
     """As `dataset.export.run`, of what is in the store: answers, the surest label of each question, and
-    the newest verdicts, for preference pairs.
+    the newest verdicts, for preference pairs. Masked, a reviewer may have it, else a lead.
 
     Raises:
-        NotAllowed: the actor does not review.
+        NotAllowed: the actor does not review; or does not plan, and asks for what is not masked.
         ConfigError: files are named as well, or nobody has answered anything.
         OutputRefused: `out` holds a finished dataset.
     """
     if config.dialogues or config.annotations or config.labels or config.verdicts:
         raise ConfigError("E_OPTION", "a dataset is made of the store or of files: name no file, or all")
+    exported(store, actor, project, masked=config.masked)
     with disk_errors(TEMPORARY), tempfile.TemporaryDirectory(prefix="dialint-") as folder:
         files = snapshot(store, actor, Path(folder), project)
         named = replace(
@@ -103,7 +105,6 @@ def snapshot(store: Store, actor: str, folder: Path, project: str | None) -> Sna
         NotAllowed: the actor does not review.
         ConfigError: nobody has answered anything.
     """
-    exported(store, actor, project)
     files = Snapshot.within(folder)
     ids: dict[str, None] = {}
 
@@ -123,14 +124,16 @@ def snapshot(store: Store, actor: str, folder: Path, project: str | None) -> Sna
     return files
 
 
-@reading
-def exported(transaction: Transaction, actor: str, project: str | None) -> None:
-    """Keep that the actor takes all that is known of the dialogues with answers out of the store.
+@writing(repeatable=True)
+def exported(transaction: Transaction, actor: str, project: str | None, *, masked: bool) -> None:
+    """Keep that the actor takes all that is known of the dialogues with answers out of the store, and how.
 
     Raises:
-        NotAllowed: the actor does not review.
+        NotAllowed: the actor does not review; or does not plan, and takes it unmasked.
     """
-    shown_all(transaction, authorised(transaction, actor, "review"), project, "export")
+    account = authorised(transaction, actor, "review" if masked else "plan")
+    shown_all(transaction, account, project, "export")
+    transaction.log(actor, "export.dataset", project or "store", masked=masked)
 
 
 def _dialogues(store: Store, ids: Iterable[str]) -> Iterator[Dialogue]:

@@ -141,8 +141,18 @@ def test_the_whole_way(
     assert dialint("export", "annotations", tmp_path / "a.jsonl", "--project", "l").endswith(
         "16 annotations\n"
     )
-    given = ("--out", tmp_path / "set", "--key", "k", "--near", 0, "--project", "l")
+    given = (
+        "--out",
+        tmp_path / "set",
+        "--key-file",
+        tmp_path / "new/split.key",
+        "--near",
+        0,
+        "--project",
+        "l",
+    )
     dialint("export", "dataset", *given)
+    assert re.fullmatch(r"[0-9a-f]{64}\n", (tmp_path / "new/split.key").read_text()), "made, and random"
     manifest = json.loads((tmp_path / "set/manifest.json").read_text())
     assert (
         sum(
@@ -314,7 +324,8 @@ def test_accounts(dialint: Dialint, people: dict[str, str], tmp_path: Path, monk
         (("label", "project", "create", "p", "--codes", "C1", "--overlap", "0"), "--overlap"),
         (("label", "project", "create", "p", "--codes", "C1", "--instructions", "/no/file"), "/no/file"),
         (("import", "labels", "--labels", "x", "--out", "o.jsonl"), "--dialogues"),
-        (("export", "dataset", "--out", "o", "--key", "k", "--dialogues", "a"), "--annotations"),
+        (("export", "dataset", "--out", "o", "--key-file", "/dev/null", "--dialogues", "a"), "empty"),
+        (("export", "dataset", "--out", "o", "--dialogues", "a"), "DIALINT_SPLIT_KEY"),
     ],
 )  # fmt: skip
 def test_options_that_cannot_be(

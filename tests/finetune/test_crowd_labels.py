@@ -82,12 +82,13 @@ def test_a_crowd_of_another_taxonomy_goes_the_whole_way(
     dialint: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DIALINT_MIRRORS", "0")
+    monkeypatch.setenv("DIALINT_SPLIT_KEY", "k")
     write_crowd(tmp_path, 80)
     own = ("--taxonomy", write_taxonomy(tmp_path))
     log, answers = tmp_path / "log.jsonl", tmp_path / "answers.csv"
     said, joint, data = tmp_path / "said.jsonl", tmp_path / "joint.csv", tmp_path / "data"
     scanner, release, report = tmp_path / "scanner", tmp_path / "release", tmp_path / "report.json"
-    parts = ("--key", "k", "--near", "0", "--shares", "0.6", "0.1", "0.1", "0.2")
+    parts = ("--near", "0", "--shares", "0.6", "0.1", "0.1", "0.2")
 
     dialint("import", "labels", "--labels", answers, "--dialogues", log, "--out", said, *own)
     dialint("label", "aggregate", "--annotations", answers, "--out", joint, "--soft", "answers")
@@ -120,10 +121,11 @@ def test_a_crowd_of_another_taxonomy_goes_the_whole_way(
 def test_the_store_gives_the_same_examples_as_the_files(
     dialint: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("DIALINT_SPLIT_KEY", "k")
     write_crowd(tmp_path, 12)
     own = ("--taxonomy", write_taxonomy(tmp_path))
     log, answers, said = tmp_path / "log.jsonl", tmp_path / "answers.csv", tmp_path / "said.jsonl"
-    parts = ("--key", "k", "--near", "0", "--by", "dialogue")
+    parts = ("--near", "0", "--by", "dialogue")
     dialint("import", "labels", "--labels", answers, "--dialogues", log, "--out", said, *own)
     dialint(
         "export",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 import tempfile
 from collections.abc import Iterator
 from functools import cache, partial
@@ -11,11 +13,12 @@ from random import Random
 from typing import Any
 
 import pytest
+from cyclopts import CycloptsError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from own_taxonomy import write_taxonomy
 
-from detector.artifacts import described, read_manifest, verify_files, write_manifest
+from detector.artifacts import described, fingerprint, read_manifest, verify_files, write_manifest
 from detector.errors import ConfigError, InputRefused, OutputRefused
 from detector.example_files import read_examples, read_preferences
 from detector.records import Example, Label, Preference
@@ -23,8 +26,10 @@ from detector.taxonomy import Taxonomy, load
 from labeling.annotation import Annotation
 from labeling.dataset import speed
 from labeling.dataset.export import MANIFEST, run
+from labeling.dataset.groups import side_of
 from labeling.dataset.inputs import read_annotations, read_labels
 from labeling.dataset.making import SPLITS, DatasetConfig
+from labeling.dataset.split_key import is_key, split_key
 
 WORDS = ["kettle", "ladder", "carpet", "lantern", "mirror", "saddle", "hammer", "basket", "violin", "anchor", "pillow", "bucket"]  # fmt: skip
 SAYS = ["Where is my order?", "It arrived yesterday I think.", "It did not arrive.", "Have a nice day!"]
@@ -498,7 +503,7 @@ def test_inputs_that_are_wrong_are_named(tmp_path: Path) -> None:
     ):
         with pytest.raises(InputRefused, match="E_LABEL"):
             house.run(f"o{number}", labels=lines(tmp_path / "labels.jsonl", [row]))
-    for over in ({"shares": (1.0, 1.0, 0.0, 0.0)}, {"near": 0.2}, {"key": ""}, {"codes": ("Z",)}):
+    for over in ({"shares": (1.0, 1.0, 0.0, 0.0)}, {"near": 0.2}, {"codes": ("Z",)}):
         with pytest.raises(ConfigError):
             house.run("never", **over)
 
@@ -542,3 +547,127 @@ def test_no_bytes_of_ours_are_more_than_refused(start: bytes, at: int, cut: int,
                 assert all(isinstance(record, Annotation | Label) for record in reader(path))
             except InputRefused:
                 continue
+
+
+SECRET = "a secret that nobody guesses"
+
+
+def test_the_key_comes_from_a_file_or_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("DIALINT_SPLIT_KEY", raising=False)
+    with pytest.raises(ConfigError, match="DIALINT_SPLIT_KEY"):
+        split_key(None)
+    monkeypatch.setenv("DIALINT_SPLIT_KEY", SECRET)
+    assert split_key(None) == SECRET
+    made = tmp_path / "new" / "split.key"
+    assert re.fullmatch("[0-9a-f]{64}", split_key(made))
+    assert split_key(made) == split_key(made), "made once"
+    assert made.stat().st_mode & 0o777 == 0o600
+    made.chmod(0o640)
+    with pytest.raises(ConfigError, match="chmod 600"):
+        split_key(made)
+    made.chmod(0o600)
+    made.write_text(" \n")
+    with pytest.raises(ConfigError, match="empty"):
+        split_key(made)
+    with pytest.raises(ConfigError, match="cannot be read"):
+        split_key(tmp_path)
+    with pytest.raises(ConfigError, match="there is a key already"):
+        DatasetConfig(out=tmp_path / "x", key=SECRET, key_file=made)
+    assert SECRET not in repr(DatasetConfig(out=tmp_path / "x", key=SECRET))
+
+
+def test_the_key_is_no_option_of_the_command() -> None:
+    from app.cli import app
+
+    with pytest.raises(CycloptsError):
+        app.parse_args(
+            ["export", "dataset", "--out", "x", "--key", SECRET], exit_on_error=False, print_error=False
+        )
+
+
+def test_the_same_key_gives_the_same_splits_as_ever() -> None:
+    """Worked out with the version before keys were stretched: the stretching is of what is told, not of this."""
+    shares = list(zip(SPLITS, (0.4, 0.2, 0.2, 0.2), strict=True))
+    sides = "train dev dev calibration calibration test train dev calibration train"
+    assert " ".join(side_of(f"dialogue:d{n}", "k", shares) for n in range(10)) == sides
+
+
+def test_the_manifest_does_not_give_the_key_away(tmp_path: Path) -> None:
+    house = House(tmp_path, [dialogue("a", SAYS)], [annotation("1", "a", "ann")])
+    told = [house.run(name, key=SECRET)[1]["config"]["key"] for name in ("one", "two")]
+    for folder in ("one", "two"):
+        for path in (tmp_path / folder).iterdir():
+            assert SECRET not in path.read_text()
+    assert told[0]["hash"] != told[1]["hash"], "no table made in advance serves for two"
+    assert [is_key(SECRET, one) for one in told] == [True, True]
+    assert not is_key("another", told[0])
+    assert (told[0]["kdf"], told[0]["n"] * told[0]["r"] * 128) == ("scrypt", 32 << 20), "32 MiB a guess"
+    quick = {hashlib.new(name, SECRET.encode()).hexdigest() for name in ("sha256", "md5", "sha1", "blake2b")}
+    quick.add(fingerprint(SECRET))
+    assert not any(one["hash"] in each or each[:16] in one["hash"] for one in told for each in quick)
+
+
+def test_a_dataset_is_masked_unless_asked_not_to(tmp_path: Path) -> None:
+    """Labels, evidence and preferences move along; groups and splits do not change."""
+    texts = [
+        "I am bob@mail.example, where is it?",
+        "Dear bob@mail.example, it did not arrive.",
+        "Oh.",
+        "Bye bob@mail.example now",
+    ]
+
+    def of(turn: int, words: str, code: str = "C1", **over: Any) -> dict[str, Any]:
+        start = texts[turn].index(words)
+        return finding(code, turn, start, start + len(words), quote=words, **over)
+
+    said = [
+        annotation("1", "a", "ann", of(1, "did not arrive", rewrite="bob@mail.example, sorry.")),
+        annotation("2", "a", "rob", of(1, "did not arrive", rewrite="bob@mail.example, sorry."), kind="reviewer"),
+    ]  # fmt: skip
+    house = House(tmp_path, [dialogue("a", texts), dialogue("b")], [*said, annotation("3", "b", "ann")])
+    verdicts = house.verdicts([verdict("a", of(3, "now", code="L1"), probabilities={"1": {"C1": 0.4}})])
+    found = {
+        masked: house.run(f"masked-{masked}", verdicts=verdicts, masked=masked)[0] for masked in (True, False)
+    }
+    texts_of = {
+        masked: "".join(path.read_text() for path in sorted(out.glob("*.jsonl")))
+        for masked, out in found.items()
+    }
+    assert "bob@mail" not in texts_of[True]
+    assert texts_of[False].count("bob@mail") > 5
+    for masked, out in found.items():
+        (example,) = (one for one in examples(out) if one.dialogue.id == "a")
+        (label,) = (one for one in example.labels if one.code == "C1")
+        assert label.start is not None
+        assert example.dialogue.turns[1].text[label.start : label.end] == "did not arrive"
+        assert example.dialogue.masked is masked
+        pairs = [
+            Preference.model_validate_json(line)
+            for line in (out / "preferences.jsonl").read_text().splitlines()
+        ]
+        assert {pair.outcome for pair in pairs} == {"missed", "overturned"}
+        assert ("[EMAIL_1], sorry." in {pair.chosen.rewrite for pair in pairs}) is masked
+    splits = [{one.dialogue.id: one.split for one in examples(out)} for out in found.values()]
+    assert splits[0] == splits[1]
+
+
+def test_an_aggregated_label_moves_with_the_masked_text(tmp_path: Path) -> None:
+    texts = ["Hi", "Dear bob@mail.example, it did not arrive."]
+    house = House(tmp_path, [dialogue("a", texts)], [annotation("1", "a", "ann")])
+    start = texts[1].index("did")
+    row = {
+        "dialogue_id": "a",
+        "turn": 1,
+        "code": "C1",
+        "probability": 0.7,
+        "method": "joint",
+        "n_labelers": 3,
+    }
+    given = lines(tmp_path / "labels.jsonl", [{**row, "start": start, "end": start + 7}])
+    out, _ = house.run(labels=given)
+    (example,) = examples(out)
+    (label,) = example.labels
+    assert label.start is not None
+    assert example.dialogue.turns[1].text[label.start : label.end] == "did not"

@@ -19,7 +19,7 @@ from labeling.store.database.schema import audit, participants
 from labeling.store.database.transactions import Store
 from labeling.store.records import Account, Gold, Lease, NewTask, Project
 from labeling.transfer.incoming import bring_in
-from labeling.transfer.outgoing import snapshot
+from labeling.transfer.outgoing import exported
 
 GOLD = Gold(dialogue="mine", turn=1, code="C1", present=True, source="expert")
 
@@ -166,7 +166,7 @@ def test_who_reads_what_others_say_is_not_blind(working: Store, what: str, first
     assert annotations.correct(working, "emil", last, "corrected").seen_verdict, "a correction is no blinder"
 
 
-def test_what_is_not_there_yet_blinds_nobody(working: Store, tmp_path: Any) -> None:
+def test_what_is_not_there_yet_blinds_nobody(working: Store) -> None:
     """All answers were read before there was one of this dialogue; own answers are no secret."""
     for who in ("eve", "emil"):
         list(annotations.counted(working, who))
@@ -176,7 +176,7 @@ def test_what_is_not_there_yet_blinds_nobody(working: Store, tmp_path: Any) -> N
     annotations.of_dialogue(working, "emil", "other")
     lease = held(working, "emil", "label")
     assert not annotations.submit(working, "emil", lease.task, lease.token, "emil").seen_verdict
-    snapshot(working, "lea", tmp_path, "label")
+    exported(working, "lea", "label", masked=True)
     lease = held(working, "lea", "calibration")
     assert annotations.submit(working, "lea", lease.task, lease.token, "lea").seen_verdict, (
         "an export shows all"

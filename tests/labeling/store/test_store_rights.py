@@ -249,7 +249,12 @@ ROWS: dict[str, Row] = {
         others=lambda s, a, m: imported(s, a, "dot"),
         upto="lead",
     ),
-    "transfer.outgoing.exported": Row("reviewer", lambda s, a, m: outgoing.exported(s, a, None)),
+    "transfer.outgoing.exported": Row(
+        "reviewer",
+        lambda s, a, m: outgoing.exported(s, a, None, masked=True),
+        others=lambda s, a, m: outgoing.exported(s, a, None, masked=False),
+        upto="expert",
+    ),
 }
 """Every operation of the store, by module and name."""
 
