@@ -63,7 +63,7 @@ def _where(at: Desk, item: Item) -> str:
 def _show_findings(at: Desk, item: Item, answer: Answer, current: int | None, taxonomy: Taxonomy) -> None:
     n_proposed = sum(choice.proposed is not None for choice in answer.choices)
     blind = "A second review: what the model and others say of it is not shown."
-    st.caption(blind if item.blind else inert(verdict_line(item.verdict, n_proposed)))
+    st.caption(inert(blind if item.blind else verdict_line(item.verdict, n_proposed)))
     for place, choice in enumerate(answer.choices):
         with st.container(border=True):
             _show_card(at, item, place, choice, taxonomy, is_current=place == current)

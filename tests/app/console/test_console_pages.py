@@ -12,7 +12,8 @@ from app.console.answer import place_in, sealed
 from app.console.desk import save
 from app.console.throttle import FREE_TRIES
 from detector.records import Dialogue, Turn, Verdict
-from labeling.store import accounts, annotations, dialogues, drafts, leases, projects, tasks
+from labeling.adjudication import disputes
+from labeling.store import accounts, annotations, appeals, dialogues, drafts, leases, projects, tasks
 from labeling.store.database.refusals import NotAllowed
 from labeling.store.database.schema import leases as lease_rows
 from labeling.store.database.transactions import Store
@@ -393,3 +394,23 @@ def test_a_closed_account_is_signed_out_by_its_next_click(
     page.press("No")
     assert page.labels == ["Sign in"]
     assert saved() == []
+
+
+def test_a_second_review_is_blind_and_for_who_has_no_part(
+    open_page: Open, store: Store, saved: Saved
+) -> None:
+    accounts.create(store, "ada", Account(id="agnes", role="labeler", agent="a1"))
+    appeals.appeal(store, "agnes", "d1", 1, "C1", "I had answered that")
+    projects.create(store, "lea", Project(id="second", codes=("C1", "T1"), purpose="review"))
+    disputes.open_reviews(store, "lea", "second")
+    projects.set_state(store, "lea", "to review", "closed")
+    dialogues.read(store, "rob", "d1")
+    page = open_page("rob")
+    assert "Waiting here for a second review, but not for you: 1" in page.words.replace("\\", "")
+    assert "Nothing is waiting for you" in page.words
+    page = open_page("ria")
+    assert "A second review" in page.words
+    assert "model-7" not in page.words.replace("\\", "")
+    page.press("Save and next")
+    (row,) = saved()
+    assert (row["dialogue"], row["labeler"], row["seen_verdict"]) == ("d1", "ria", False)
