@@ -7,11 +7,11 @@ from typing import Any, Literal
 
 from labeling.annotation import Annotation
 from labeling.store.conflicts import is_own
-from labeling.store.database.refusals import StoreRefused
+from labeling.store.database.refusals import NotAllowed, StoreRefused
 from labeling.store.database.transactions import Transaction, writing
 from labeling.store.dialogues import MOST_PER_CALL
 from labeling.store.projects import existing, still_open
-from labeling.store.rights import account_of, authorised
+from labeling.store.rights import account_of, authorised, may
 from labeling.store.saving import answered, lock_dialogues, save, says, with_key
 
 Fate = Literal[
@@ -51,12 +51,12 @@ def bring_in(
         NotAllowed: the actor does not plan; or is no admin, and there are answers of somebody else.
         StoreRefused: an unknown dialogue, or a project that is unknown or closed.
     """
-    authorised(transaction, actor, "plan")
+    acting = authorised(transaction, actor, "plan")
     people = {name: account_of(transaction, name) for name in sorted({one.labeler for one in found})}
     named = {one.labeler for one in found if one.kind != "model" or people[one.labeler]}
     others = sorted(named - {actor})
-    if others:
-        authorised(transaction, actor, "administer")
+    if others and not may(acting, "administer"):
+        raise NotAllowed("E_RIGHT", f"{len(others)} labelers are not {actor}: an admin imports in their name")
     if project is not None:
         still_open(transaction, project)
     if len(found) > MOST_PER_CALL:

@@ -202,7 +202,9 @@ def test_labels_come_into_the_store_or_a_file(
     dialint("import", "logs", log)
     table = tmp_path / "t.csv"
     table.write_text("task,worker,label\nd0/1/C1,ann,yes\nd1/1/C1,zoe,no\n")
-    told = dialint("import", "labels", "--labels", table, "--max-bad", 1)
+    with pytest.raises(DialintError, match="an admin imports in their name"):
+        dialint("import", "labels", "--labels", table, "--max-bad", 1)
+    told = dialint("import", "labels", "--labels", table, "--max-bad", 1, "--as", "ada")
     assert told.splitlines()[0] == "1 annotations new, 0 known, 1 rejected"
     assert "line 3, worker: E_LABEL" in told
     assert "Let me" not in told
@@ -219,7 +221,7 @@ def test_labels_of_a_project_count_in_it(
     dialint("label", "project", "create", "p", "--codes", "C1")
     table = tmp_path / "t.csv"
     table.write_text("task,worker,label\nd0/1/C1,ann,yes\nd1/1/C1,ann,no\nd0/1/L1,ann,no\n")
-    into = ("import", "labels", "--labels", table, "--max-bad", 1, "--project", "p")
+    into = ("import", "labels", "--labels", table, "--max-bad", 1, "--project", "p", "--as", "ada")
     told = dialint(*into, "--rejects", tmp_path / "bad.jsonl")
     assert told.splitlines()[0] == "2 annotations new, 0 known, 1 rejected"
     assert "line 4, codes: E_LABEL, a code that is not asked; expected codes of the project" in told

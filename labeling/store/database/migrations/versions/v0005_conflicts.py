@@ -4,6 +4,7 @@ Written by hand and never changed: it says what version 0005 added to 0004.
 """
 
 import json
+from typing import Any
 
 import sqlalchemy as sa
 from alembic import op
@@ -54,7 +55,6 @@ def upgrade() -> None:
         last = rows[-1].id
 
 
-def _people(dialogue: dict[str, object]) -> set[str]:
-    turns = dialogue["turns"]
-    assert isinstance(turns, list), "as a dialogue is kept"
-    return {str(name) for name in (dialogue["agent"], *(turn["author"] for turn in turns)) if name}
+def _people(dialogue: dict[str, Any]) -> set[str]:
+    authors = (turn.get("author") for turn in dialogue.get("turns", ()))
+    return {str(name) for name in (dialogue.get("agent"), *authors) if name}
