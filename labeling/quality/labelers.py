@@ -149,7 +149,7 @@ def _code(others: Others, answers: CodeAnswers, gold: Mapping[tuple[str, int], b
     apart = np.full(len(table), np.nan)
     np.divide(rest, n_others, out=apart, where=n_others > 0)
     fit = others.fit
-    prior = (fit.member @ others.indicator).mean(axis=0)
+    prior = (fit.member @ others.verdicts).mean(axis=0)
     bits = information(prior, confusion(fit.crowd, fit.pairs, fit.counts))
     few = np.bincount(table.worker, minlength=len(table.workers)) < LEAST_FOR_BITS
     return _Code(

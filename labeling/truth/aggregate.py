@@ -30,11 +30,16 @@ from detector.errors import ConfigError, OutputRefused
 from detector.verdict_files import escaped, manifest_path
 
 if TYPE_CHECKING:
-    from labeling.truth.answers import Answers, Floats
+    from labeling.truth.answers import Answers
     from labeling.truth.posterior import Posterior
 
 FORMATS = (".csv", ".parquet", ".jsonl")
-Method = Literal["joint", "majority", "wawa", "dawid-skene", "one-coin", "mace", "glad"]
+Method = Literal[
+    "joint", "majority", "wawa", "shrunk-votes", "dawid-skene", "one-coin", "ibcc", "ebcc", "mace", "glad",
+    "crowdlab", "ibcc-worker", "ebcc-worker",
+]  # fmt: skip
+TAKES_MODEL = ("joint", "shrunk-votes", "crowdlab", "ibcc", "ebcc", "ibcc-worker", "ebcc-worker")
+NEEDS_MODEL = ("crowdlab", "ibcc-worker", "ebcc-worker")
 
 
 @Parameter(name="*")
@@ -48,9 +53,11 @@ class AggregateConfig:
     out: Path | None = None
     """File for the labels: .csv, .parquet or .jsonl; must not exist. Without it they go into the store."""
     method: Method = "joint"
-    """How: joint is the house method, safe with few answers a task."""
+    """How: joint is the house method, safe with few answers a task. crowdlab, ibcc-worker and ebcc-worker
+    need a model, which the last two count as one more worker."""
     model: Path | None = None
-    """A model's calibrated probabilities: task, label, probability (and code); joint only."""
+    """A model's calibrated probabilities: task, label, probability (and code); for joint, shrunk-votes,
+    crowdlab, ibcc and ebcc."""
     soft: Literal["truth", "answers"] = "truth"
     """What the probabilities tell: of each label being true, or the share of people who would give it."""
     last_wins: Annotated[bool, Parameter(negative=())] = False
@@ -61,8 +68,10 @@ class AggregateConfig:
     def __post_init__(self) -> None:
         if self.out is not None and self.out.suffix not in FORMATS:
             raise ConfigError("E_FORMAT", f"--out must end in {', '.join(FORMATS)}")
-        if self.model is not None and self.method != "joint":
-            raise ConfigError("E_OPTION", "--model needs --method joint")
+        if self.model is not None and self.method not in TAKES_MODEL:
+            raise ConfigError("E_OPTION", f"--model needs --method {', '.join(TAKES_MODEL)}")
+        if self.model is None and self.method in NEEDS_MODEL:
+            raise ConfigError("E_OPTION", f"--method {self.method} needs --model")
 
 
 def aggregate(config: AggregateConfig) -> None:
@@ -86,7 +95,7 @@ def run(config: AggregateConfig) -> dict[str, Any]:
         OutputRefused: `out` is there already.
     """
     from labeling.truth.codes import posteriors
-    from labeling.truth.files.tables import read_answers
+    from labeling.truth.files.tables import read_answers, read_model
 
     table, out = config.annotations, config.out
     if table is None or out is None:
@@ -94,8 +103,12 @@ def run(config: AggregateConfig) -> dict[str, Any]:
     if out.exists() or manifest_path(out).exists():
         raise OutputRefused("E_EXISTS", f"{out}: is there already; name another file")
     started = time.monotonic()
-    tables = read_answers(table, config.last_wins)
-    found = posteriors(tables, config.method, _models(config, tables), config.share_workers)
+    tables, models = read_answers(table, config.last_wins), None
+    if config.model is not None:
+        both = {code: read_model(config.model, one, code) for code, one in tables.items()}
+        tables = {code: answers for code, (answers, _) in both.items()}
+        models = {code: probabilities for code, (_, probabilities) in both.items()}
+    found = posteriors(tables, config.method, models, config.share_workers)
     with disk_errors(out):
         make_folder(out.parent)
         remove_orphans(out)
@@ -118,17 +131,6 @@ def run(config: AggregateConfig) -> dict[str, Any]:
     }
     write_manifest(manifest_path(out), manifest)
     return manifest
-
-
-def _models(config: AggregateConfig, tables: Mapping[str, Answers]) -> dict[str, Floats] | None:
-    from labeling.truth.files.tables import read_probabilities
-
-    if config.model is None:
-        return None
-    return {
-        code: read_probabilities(config.model, table.labels, table.tasks, code)
-        for code, table in tables.items()
-    }
 
 
 def _columns(

@@ -6,7 +6,7 @@ what a label means.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -69,6 +69,15 @@ class Answers:
             seconds=None if self.seconds is None else self.seconds[chosen],
             at=None if self.at is None else self.at[chosen],
         )
+
+    def with_labels(self, labels: Iterable[str]) -> Answers:
+        """The same answers where `labels` may be given as well, all sorted; the same object if none is
+        new."""
+        known = tuple(sorted({*self.labels, *labels}))
+        if len(known) == len(self.labels):
+            return self
+        place = np.array([known.index(name) for name in self.labels], np.int32)
+        return replace(self, label=place[self.label], labels=known)
 
     def compact(self) -> Answers:
         """The same answers; tasks and workers without any are gone, labels stay."""

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from detector.errors import InputRefused
 from labeling.truth.answers import Answers, Floats
 from labeling.truth.joint.fit import Fit
-from labeling.truth.joint.items import Items
-from labeling.truth.joint.model_prior import ModelPrior, model_prior
+from labeling.truth.joint.items import model_logs
 from labeling.truth.posterior import softmax
 
 PASSES = 3
@@ -32,11 +30,11 @@ class Running:
 
     def __init__(self, fit: Fit, answers: Answers) -> None:
         self._crowd, self._labels = fit.crowd, {name: n for n, name in enumerate(answers.labels)}
-        self._prior: ModelPrior | None = fit.prior
+        self._hears = fit.hears
         self._tasks = {name: place for place, name in enumerate(answers.tasks)}
         self._workers = {name: place for place, name in enumerate(answers.workers)}
         self._member = list(fit.member)
-        self._base = list(_bases(fit.crowd.items, fit.prior, len(answers.tasks)))
+        self._base = list(fit.base)
         shape = (len(answers.labels), fit.member.shape[1])
         self._counts = [np.zeros(shape) for _ in answers.workers]
         for worker, label, counts in zip(fit.pairs.worker, fit.pairs.label, fit.counts, strict=True):
@@ -76,7 +74,11 @@ class Running:
         chosen = [name for name in names if name not in self._tasks or name in model]
         if not chosen:
             return
-        bases = _bases(self._crowd.items, self._said([model.get(name) for name in chosen]), len(chosen))
+        silent = [float("nan")] * len(self._labels)
+        said = (
+            model_logs(np.array([model.get(name, silent) for name in chosen], float)) if self._hears else None
+        )
+        bases = self._crowd.items.component_logs(said, None, len(chosen))
         for name, base, member in zip(chosen, bases, softmax(bases)[0], strict=True):
             if name in self._tasks:
                 self._base[self._tasks[name]] = base
@@ -109,21 +111,8 @@ class Running:
     def _worker(self, name: str) -> int:
         if name not in self._workers:
             self._workers[name] = len(self._workers)
-            self._counts.append(np.zeros((len(self._labels), len(self._crowd.items.truth))))
+            self._counts.append(np.zeros((len(self._labels), len(self._crowd.items.shares))))
         return self._workers[name]
 
     def _truth(self, place: int) -> Floats:
         return np.asarray(self._member[place] @ self._crowd.items.verdicts, float)
-
-    def _said(self, model: Sequence[Sequence[float] | None]) -> ModelPrior | None:
-        """What the model says of some tasks, trusted as far as the fit found right."""
-        if self._prior is None:
-            return None
-        silent = [float("nan")] * len(self._labels)
-        logs = model_prior(np.array([silent if one is None else one for one in model], float)).logs
-        return replace(self._prior, logs=logs)
-
-
-def _bases(items: Items, prior: ModelPrior | None, n_tasks: int) -> Floats:
-    """The logarithm of the tasks' probabilities before any answer, shape (tasks, components)."""
-    return np.tile(np.log(items.weights), (n_tasks, 1)) if prior is None else prior.component_logs(items)

@@ -1,33 +1,60 @@
-"""The methods by name: each takes answers and gives a posterior."""
+"""The methods by name: each takes answers and gives a posterior, some with a model's probabilities."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Literal
 
 from labeling.truth.answers import Answers, Floats
+from labeling.truth.bayesian import ebcc, ibcc, model_as_worker
 from labeling.truth.borrowed import glad, mace
 from labeling.truth.dawid_skene import dawid_skene, one_coin
 from labeling.truth.joint.fit import joint
 from labeling.truth.posterior import Posterior
-from labeling.truth.voting import majority, wawa
+from labeling.truth.voting import crowdlab, majority, shrunk_votes, wawa
 
-MethodName = Literal["joint", "majority", "wawa", "dawid-skene", "one-coin", "mace", "glad"]
+MethodName = Literal[
+    "joint", "majority", "wawa", "shrunk-votes", "dawid-skene", "one-coin", "ibcc", "ebcc", "mace", "glad",
+    "crowdlab", "ibcc-worker", "ebcc-worker",
+]  # fmt: skip
 
 METHODS: dict[str, Callable[[Answers], Posterior]] = {
     "joint": joint,
     "majority": majority,
     "wawa": wawa,
+    "shrunk-votes": shrunk_votes,
     "dawid-skene": dawid_skene,
     "one-coin": one_coin,
+    "ibcc": ibcc,
+    "ebcc": ebcc,
     "mace": mace,
     "glad": glad,
 }
-"""`joint` alone takes a model's probabilities as well."""
+
+
+def _as_worker(method: Callable[[Answers], Posterior], answers: Answers, model: Floats) -> Posterior:
+    return method(model_as_worker(answers, model))
+
+
+WITH_MODEL: dict[str, Callable[[Answers, Floats], Posterior]] = {
+    "joint": joint,
+    "shrunk-votes": shrunk_votes,
+    "crowdlab": crowdlab,
+    "ibcc": ibcc,
+    "ebcc": ebcc,
+    "ibcc-worker": partial(_as_worker, ibcc),
+    "ebcc-worker": partial(_as_worker, ebcc),
+}
+"""Methods that take a model's probabilities, shape (tasks, labels), rows of NaN where it is silent. `ibcc`
+and `ebcc` take them for the prior of each task, and for the answer of one more worker under the other
+names."""
 
 
 def aggregated(answers: Answers, method: str, model: Floats | None = None) -> Posterior:
-    """The posterior of `answers` by the method of that name; `model` as `joint` takes it."""
-    if model is not None:
-        return joint(answers, model)
-    return METHODS[method](answers)
+    """The posterior of `answers` by the method of that name.
+
+    Raises:
+        KeyError: with a model, a method that takes none; without, one that needs one.
+    """
+    return METHODS[method](answers) if model is None else WITH_MODEL[method](answers, model)

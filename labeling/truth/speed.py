@@ -73,9 +73,7 @@ def measured(answers: Answers, crowdkit: bool) -> dict[str, Any]:
     found["majority"], _ = _timed(lambda: majority(answers))
     found["dawid-skene"], ours = _timed(lambda: dawid_skene(answers))
     found["one-coin"], _ = _timed(lambda: one_coin(answers))
-    found["joint, given assumptions"], fit = _timed(
-        lambda: fitted(answers, None, Assumptions(300.0, "alike"))
-    )
+    found["joint, given assumptions"], fit = _timed(lambda: fitted(answers, None, Assumptions(300.0)))
     found["joint, choosing them"], _ = _timed(lambda: chosen(answers))
     found["running, from a fit"], running = _timed(lambda: Running(fit, answers))
     rows = [(answers.tasks[n], f"new{n}", answers.labels[0]) for n in range(2 * UPDATES)]

@@ -1,4 +1,5 @@
-"""Counting votes: every vote alike, or weighted by how often its giver sides with the others."""
+"""Counting votes: every vote alike, shrunk, or weighted by how often its giver sides with the others; and a
+model counted among them."""
 
 from __future__ import annotations
 
@@ -41,3 +42,68 @@ def _agreement(answers: Answers, shares: Floats, smoothing: float = 0.0) -> Floa
     found = np.full(len(given), np.nan)
     np.divide(right + smoothing / 2, given, out=found, where=given > 0)
     return found
+
+
+def shrunk_votes(answers: Answers, model: Floats | None = None) -> Posterior:
+    """Shares of the votes with `kappa` pseudo-answers added, which fall as the model says or, where it is
+    silent (NaN), as all answers do: the mean of a Dirichlet. `kappa` is the one under which each answer is
+    likeliest after its task's others. `skills` as in `majority`.
+
+    Source: the Dirichlet-multinomial, Mosimann 1962; left-out answers in the place of its likelihood.
+    """
+    from scipy.optimize import minimize_scalar
+
+    votes = answers.votes()
+    prior = np.tile(normalised(votes.sum(axis=0) + 1e-9), (len(votes), 1))
+    if model is not None:
+        prior = np.where(np.isnan(model).any(axis=1, keepdims=True), prior, model)
+    prior = normalised(np.maximum(prior, 1e-6))
+    task, label = np.nonzero(votes)
+    n, given, told = votes.sum(axis=1)[task], votes[task, label], prior[task, label]
+
+    def loss(log_kappa: float) -> float:
+        kappa = float(np.exp(log_kappa))
+        left_out = (given - 1.0 + kappa * told) / (n - 1.0 + kappa)
+        return -float((given * np.log(np.maximum(left_out, 1e-12))).sum())
+
+    found = minimize_scalar(loss, bounds=(np.log(0.05), np.log(100.0)), method="bounded")
+    shares = normalised(votes + np.exp(found.x) * prior)
+    return Posterior(shares, shares, skills=_agreement(answers, normalised(votes)))
+
+
+def crowdlab(answers: Answers, model: Floats) -> Posterior:
+    """The model and each worker weighted by how far their agreement is above that of the commonest label, and
+    averaged; NaN in `model` leaves a task to its workers. `skills` are each worker's agreement with others.
+
+    Source: Goh, Tkachenko and Mueller 2022 (arXiv 2210.06812), section 3. Ours: the model is not scaled by a
+    temperature first, ties of the plurality fall to the model, and no weight is below 1e-3.
+    """
+    votes = answers.votes()
+    n, size = votes.sum(axis=1), votes.shape[1]
+    silent = np.asarray(np.isnan(model).any(axis=1))
+    said = np.where(silent[:, None], 0.0, model)
+    consensus = (votes + 0.5 * said).argmax(axis=1)
+    several = np.asarray(n >= 2)
+    if not several.any():
+        several = np.asarray(n >= 1)
+    agreeing = votes[answers.task, answers.label] - 1.0
+    given = np.bincount(answers.worker, weights=n[answers.task] - 1.0, minlength=len(answers.workers))
+    agreed = np.bincount(answers.worker, weights=agreeing, minlength=len(answers.workers))
+    likely = float((votes[np.arange(len(votes)), consensus] / np.maximum(n, 1))[several].mean())
+    mean = float(agreed.sum() / max(given.sum(), 1.0)) if given.sum() else likely
+    skills = np.full(len(given), mean)
+    np.divide(agreed, given, out=skills, where=given > 0)
+    commonest = max(1e-9, 1.0 - float(np.bincount(consensus[several], minlength=size).max() / several.sum()))
+    weights = np.maximum(1.0 - (1.0 - skills) / commonest, 1e-3)
+    judged = several & ~silent
+    right = float((said.argmax(axis=1) == consensus)[judged].mean()) if judged.any() else 0.0
+    of_model = max(1.0 - (1.0 - right) / commonest, 1e-3) * np.sqrt(n[n > 0].mean()) * ~silent
+    wrong = (1.0 - likely) / max(1, size - 1)
+    table = np.bincount(
+        answers.task.astype(np.int64) * size + answers.label,
+        weights=weights[answers.worker] * (likely - wrong),
+        minlength=len(votes) * size,
+    ).reshape(-1, size)
+    table += wrong * np.bincount(answers.task, weights=weights[answers.worker], minlength=len(votes))[:, None]
+    shares = normalised(table + of_model[:, None] * said + 1e-12)
+    return Posterior(shares, shares, skills=skills)

@@ -100,7 +100,7 @@ def _meetings(others: Others, seed: int) -> Iterator[tuple[NDArray[np.int64], Fl
     n_workers = len(answers.workers)
     for one, other in _met(answers, seed):
         members = others.without(one, other)  # (meetings, components)
-        right = (members @ others.indicator).argmax(axis=1)
+        right = (members @ others.verdicts).argmax(axis=1)
         u, v = answers.worker[one], answers.worker[other]
         both = np.einsum("nlc,nlc->nc", chances[u], chances[v])
         both_right = chances[u, right] * chances[v, right]

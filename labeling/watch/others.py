@@ -39,9 +39,9 @@ class Others:
     logs: Floats
 
     @property
-    def indicator(self) -> Floats:
-        """1 where a component's truth is that label, shape (components, labels)."""
-        return self.fit.crowd.items.indicator
+    def verdicts(self) -> Floats:
+        """The chance of each label to be a component's truth, shape (components, labels)."""
+        return self.fit.crowd.items.verdicts
 
     def without(self, *rows: NDArray[np.int64]) -> Floats:
         """The probability of each component of each task, shape (n, components), without the answers at
@@ -65,7 +65,7 @@ class Others:
     @cached_property
     def truth(self) -> Floats:
         """The truth of each answer's task by the others, shape (answers, labels), rows sum to 1."""
-        return self._summed(self.indicator)
+        return self._summed(self.verdicts)
 
     def _summed(self, by_component: Floats) -> Floats:
         found = np.empty((len(self.answers), by_component.shape[1]))
@@ -83,5 +83,5 @@ def others(answers: Answers, form: Form) -> Others:
         members = fit.crowd.memberships(dense)
         parts.append(fit.crowd.logs(members, fit.crowd.raw_tables(dense, members)))
     logs = np.concatenate(parts)
-    totals = pairs.by_task @ logs[pairs.worker, pairs.label] + np.log(fit.crowd.items.weights)
+    totals = pairs.by_task @ logs[pairs.worker, pairs.label] + fit.base
     return Others(answers, fit, np.asarray(totals, float), logs)

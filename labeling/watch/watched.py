@@ -56,13 +56,13 @@ def watched(
 
 
 def _fits(answers: Answers) -> tuple[Others, Others]:
-    return others(answers, "levels"), others(answers, "alike")
+    return others(answers, "moot"), others(answers, "alike")
 
 
 def _groups(fits: Collection[tuple[Others, Others]], rate: float) -> list[Group]:
     """Groups that agree beyond what either fit explains."""
-    levels, level = (pairs(two[place] for two in fits) for place in (0, 1))
-    return groups(unexplained(levels, level), [two[0] for two in fits], rate)
+    moot, alike = (pairs(two[place] for two in fits) for place in (0, 1))
+    return groups(unexplained(moot, alike), [two[0] for two in fits], rate)
 
 
 def _timed(parts: Sequence[Answers]) -> Answers:

@@ -2,7 +2,7 @@
 
 Tolerance, over streams of single answers between two refits: the probabilities of touched tasks are on
 average within 0.03 of the fresh ones; at least 94 % of the decisions are the same, and those that differ are
-on tasks whose fresh confidence is within 0.05 of `sure`, but for 1 in 500. Both fits assume the same: two
+on tasks whose fresh confidence is within 0.05 of `sure`, but for 1 in 300. Both fits assume the same: two
 fresh runs that do not are no nearer to each other than either is to the follower.
 """
 
@@ -93,7 +93,7 @@ def test_as_a_fresh_fit_would_say(with_model: bool) -> None:
     assert len(apart) > 300
     assert np.mean(apart) < 0.03
     assert differ <= 0.06 * len(apart)
-    assert far <= len(apart) / 500
+    assert far <= len(apart) / 300
 
 
 def test_it_is_fitted_anew_when_answers_grew_and_chosen_anew_when_they_doubled(
@@ -155,9 +155,9 @@ def test_a_task_is_as_sure_as_its_least_sure_question(monkeypatch: pytest.Monkey
         of,
     )  # fmt: skip
     sure = confidences(opinion.beliefs(["x", "y", "z"]))
-    assert sure["x", None] == sure["x", 3] < 0.9 < sure["x", 1]
-    assert sure["y", None] == sure["y", 1] < 0.9 < sure["y", 3]
-    assert sure["z", None] == min(sure["z", 1], sure["z", 3]) > 0.9
+    assert sure["x", None] == sure["x", 3] < 0.95 < sure["x", 1]
+    assert sure["y", None] == sure["y", 1] < 0.95 < sure["y", 3]
+    assert sure["z", None] == min(sure["z", 1], sure["z", 3]) > 0.95
 
 
 def test_once_the_verdict_was_seen_the_model_is_heard_no_more(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ import pytest
 from app.verify import verified
 from detector.errors import ConfigError, InputRefused, OutputRefused
 from detector.verdict_files import manifest_path
-from labeling.truth.aggregate import AggregateConfig, run
+from labeling.truth.aggregate import AggregateConfig, Method, run
 
 TABLE = "task,worker,label\n=t1,a,yes\n=t1,b,yes\n=t1,c,no\nt2,a,no\nt2,b,no\n"
 
@@ -87,6 +87,31 @@ def test_a_models_opinion_breaks_a_tie(tmp_path: Path) -> None:
         assert found["tie"] == expected
 
 
+def test_a_rare_code_nobody_found_yet_is_aggregated_with_its_model(tmp_path: Path) -> None:
+    crowd = "".join(f"t{n},{who},no,C1\n" for n in range(30) for who in "ab")
+    (tmp_path / "crowd.csv").write_text(f"task,worker,label,code\n{crowd}")
+    told = "".join(f"t{n},yes,{0.3 if n == 7 else 0.01},C1\n" for n in range(30))
+    (tmp_path / "model.csv").write_text(f"task,label,probability,code\n{told}")
+    out = tmp_path / "labels.jsonl"
+    run(AggregateConfig(tmp_path / "crowd.csv", out, model=tmp_path / "model.csv"))
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert {row["label"] for row in rows} == {"no"}
+    assert all(set(row["probabilities"]) == {"no", "yes"} for row in rows)
+
+
+@pytest.mark.parametrize("method", ["shrunk-votes", "crowdlab", "ibcc", "ebcc", "ibcc-worker", "ebcc-worker"])
+def test_the_new_methods_take_a_model(tmp_path: Path, method: Method) -> None:
+    rows = "".join(f"t{n},{who},{'yes' if n % 3 else 'no'}\n" for n in range(12) for who in "abc")
+    (tmp_path / "crowd.csv").write_text(f"task,worker,label\n{rows}")
+    (tmp_path / "model.csv").write_text(
+        "task,label,probability\n" + "".join(f"t{n},yes,{0.9 if n % 3 else 0.2}\n" for n in range(11))
+    )
+    out = tmp_path / "labels.jsonl"
+    run(AggregateConfig(tmp_path / "crowd.csv", out, method=method, model=tmp_path / "model.csv"))
+    found = [json.loads(line)["label"] for line in out.read_text().splitlines()]
+    assert found == ["yes" if n % 3 else "no" for n in range(12)]
+
+
 def test_codes_have_rows_and_labels_of_their_own(tmp_path: Path) -> None:
     path, out = tmp_path / "crowd.csv", tmp_path / "labels.jsonl"
     path.write_text("task,worker,label,code\nt,a,yes,C1\nt,b,yes,C1\nt,a,high,L1\n")
@@ -107,7 +132,9 @@ def test_soft_labels_may_tell_answers_in_place_of_truth(table: Path, tmp_path: P
     assert answers < truth
 
 
-@pytest.mark.parametrize("options", [{"out": Path("x.txt")}, {"model": Path("m"), "method": "mace"}])
+@pytest.mark.parametrize(
+    "options", [{"out": Path("x.txt")}, {"model": Path("m"), "method": "mace"}, {"method": "crowdlab"}]
+)
 def test_options_that_cannot_be_are_refused(table: Path, options: dict[str, object]) -> None:
     with pytest.raises(ConfigError):
         AggregateConfig(**{"annotations": table, "out": Path("x.csv"), **options})  # type: ignore[arg-type]

@@ -14,7 +14,7 @@ from pyarrow import parquet
 
 from detector.errors import InputRefused
 from labeling.truth.answers import Answers, from_rows
-from labeling.truth.files.tables import read_answers, read_probabilities
+from labeling.truth.files.tables import read_answers, read_model, read_probabilities
 from labeling.truth.sparse import pairs
 
 ROWS = [("t2", "a", "yes"), ("t1", "b", "no"), ("t1", "a", "yes"), ("t3", "c", "maybe")]
@@ -149,6 +149,21 @@ def test_a_models_file_that_is_no_distribution_is_refused(tmp_path: Path, rows: 
     path.write_text(f"task,label,probability\n{rows}\n")
     with pytest.raises(InputRefused):
         read_probabilities(path, ("no", "yes"), ("t1",))
+
+
+def test_a_model_may_name_a_label_that_nobody_has_given(tmp_path: Path) -> None:
+    """A rare code with nothing but "no" so far: the model's file tells the other label."""
+    answers = from_rows([("t1", "a", "no"), ("t2", "a", "no")])
+    path = tmp_path / "m.csv"
+    path.write_text("task,label,probability\nt1,yes,0.2\nt2,yes,0.9\nt2,maybe,0.1\n")
+    wider, found = read_model(path, answers)
+    assert wider.labels == ("maybe", "no", "yes")
+    assert [wider.labels[x] for x in wider.label] == ["no", "no"]
+    assert found[0] == pytest.approx([0.4, 0.4, 0.2])
+    assert found[1] == pytest.approx([0.1, 0.0, 0.9])
+    assert answers.with_labels(["no"]) is answers
+    path.write_text("task,label,probability,code\nt1,yes,0.2,C1\nt1,oh,0.2,C2\n")
+    assert read_model(path, answers, "C1")[0].labels == ("no", "yes")
 
 
 def test_rounded_probabilities_are_taken(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ def names(answers: Answers) -> list[tuple[str, str, str]]:
     ]
 
 
-@pytest.mark.parametrize("assumptions", [Assumptions(float("inf"), "alike"), Assumptions(100.0, "levels")])
+@pytest.mark.parametrize("assumptions", [Assumptions(float("inf"), "alike"), Assumptions(100.0, "moot")])
 def test_close_to_the_full_refit(assumptions: Assumptions) -> None:
     crowd = simulated(PLAN)
     late = np.random.default_rng(1).random(len(crowd.answers)) < 0.05

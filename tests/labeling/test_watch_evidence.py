@@ -53,13 +53,13 @@ def test_certainty_names_its_kind() -> None:
 
 def test_an_answer_taken_out_leaves_what_the_rest_say() -> None:
     crowd = made(WatchedPlan(n_tasks=40, n_workers=12, per_task=4, seed=1))
-    found, answers = others(crowd.answers, "levels"), crowd.answers
+    found, answers = others(crowd.answers, "moot"), crowd.answers
     row = 17
     rest = np.flatnonzero((answers.task == answers.task[row]) & (np.arange(len(answers)) != row))
     logs = found.logs[answers.worker[rest], answers.label[rest]].sum(axis=0)
     expected = softmax((logs + np.log(found.fit.crowd.items.weights))[None])[0]
     assert found.without(np.array([row]))[0] == pytest.approx(expected[0])
-    assert found.truth[row] == pytest.approx(expected[0] @ found.indicator)
+    assert found.truth[row] == pytest.approx(expected[0] @ found.verdicts)
     assert found.expected.sum(axis=1) == pytest.approx(np.ones(len(answers)))
 
 
@@ -127,7 +127,7 @@ def test_codes_add_up() -> None:
     two = made(
         WatchedPlan(n_tasks=400, n_labels=2, first_label=0.2, spammers=0.2, spam="like the crowd", seed=2)
     )
-    parts = [others(crowd.answers, "levels") for crowd in (one, two)]
+    parts = [others(crowd.answers, "moot") for crowd in (one, two)]
     apart, both = knowledge(parts[:1]), knowledge(parts)
     assert both.n.sum() == 2 * apart.n.sum() == 4000
     assert np.nanmean(both.spread) < np.nanmean(apart.spread)

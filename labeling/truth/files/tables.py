@@ -51,6 +51,20 @@ ROUNDED = 0.01
 """How far a task's probabilities may be from a sum of 1, as those rounded for people are."""
 
 
+def read_model(path: Path, answers: Answers, code: str = "") -> tuple[Answers, Floats]:
+    """The answers, with the labels that only the model names as well, and the model's probabilities of one
+    code, shape (tasks, labels): a label that nobody has given yet, as a rare error, is one all the same.
+
+    Raises:
+        InputRefused: as `read_probabilities`.
+    """
+    columns = _model_columns(path, code)
+    codes = columns.values["code"].to_pylist() if code else [""] * len(columns.values["label"])
+    named = {name for name, of in zip(columns.values["label"].to_pylist(), codes, strict=True) if of == code}
+    answers = answers.with_labels(name for name in named if name is not None)
+    return answers, _probabilities(path, columns, answers.labels, answers.tasks, code)
+
+
 def read_probabilities(path: Path, labels: tuple[str, ...], tasks: tuple[str, ...], code: str = "") -> Floats:
     """A model's probabilities of one code, shape (tasks, labels), rows of NaN where it is silent.
 
@@ -60,7 +74,16 @@ def read_probabilities(path: Path, labels: tuple[str, ...], tasks: tuple[str, ..
     Raises:
         InputRefused: unreadable, not a probability, an unknown label, or a label twice.
     """
-    columns = read_columns(path, ("task", "label", "probability", *(("code",) if code else ())))
+    return _probabilities(path, _model_columns(path, code), labels, tasks, code)
+
+
+def _model_columns(path: Path, code: str) -> Columns:
+    return read_columns(path, ("task", "label", "probability", *(("code",) if code else ())))
+
+
+def _probabilities(
+    path: Path, columns: Columns, labels: tuple[str, ...], tasks: tuple[str, ...], code: str
+) -> Floats:
     names = {name: place for place, name in enumerate(tasks)}
     known = {name: place for place, name in enumerate(labels)}
     found = np.full((len(tasks), len(labels)), np.nan)

@@ -1,8 +1,11 @@
-"""What the joint fit assumes: whatever foretells hidden answers best.
+"""What the joint fit assumes, by what the answers show.
 
-One answer is hidden from each of some tasks, the rest is fitted, and the hidden ones are foretold from
-their tasks' other answers, as a stranger's; where answers are few, several times over. No truth is looked
-at, and no answer that is foretold takes part in the fit.
+How far a model is heard is decided by the evidence of the votes (`items`): not at all, unless it foretells
+them better by more than what it costs to learn how. What is meant by true, the plurality of many people or
+what items lean to, is decided by gold if there is any. How firmly workers are held to the pool is decided by
+hidden answers: one answer is hidden from each of some tasks, the rest is fitted, and the hidden ones are
+foretold from their tasks' other answers, as a stranger's; where answers are few, several times over. No
+answer that is foretold takes part in the fit.
 """
 
 from __future__ import annotations
@@ -14,57 +17,76 @@ from numpy.typing import NDArray
 
 from labeling.truth.answers import Answers, Floats
 from labeling.truth.joint.fit import Assumptions, Fit, fitted
-from labeling.truth.joint.items import MANY_LABELS, Form
+from labeling.truth.joint.items import Form, Items, Use, learned_items, model_logs
 
-STRENGTHS = (float("inf"), 300.0, 100.0, 30.0)
-"""Tried in this order, the most cautious first, in answers for each truth."""
-FIRST = 300.0
-"""The strength at which it is chosen how items differ."""
+STRENGTHS = (float("inf"), 1000.0, 300.0, 100.0, 30.0, 10.0, 3.0)
+"""Tried in this order, the most cautious first, in answers for each truth, until one does clearly worse."""
 SURELY = 2.0
-"""Standard errors by which items that are alike must foretell better than items that differ: taking moot
-items for plain ones costs 5 points of accuracy on real people, the other way round at most 1.5 on made-up
-crowds (stc3, dbdc3, `simulated`, 2026-11-22)."""
+"""Nats by which items that lean must foretell gold better than pluralities do."""
 HIDDEN = 0.5
 """Share of the tasks with two answers or more that lose one."""
-ENOUGH, MOST_DRAWS = 20_000, 8
-"""Small tables are tried in several draws of what is hidden, until all draws have so many answers: with one
-draw another seed took items to differ otherwise in 4 of 10 simulated crowds, with three or eight in 1
-(2026-11-22)."""
+ENOUGH, MOST_DRAWS = 20_000, 4
+"""Small tables are tried in several draws of what is hidden, until all draws have so many answers."""
 MAX_ITERATIONS = 10
+USES: tuple[Use, ...] = ("none", "calibrated", "recalibrated")
 
 
-def chosen(answers: Answers, model: Floats | None = None, seed: int = 0) -> Assumptions:
-    """The assumptions that foretell hidden answers best: how items differ first, then the strength, where
-    a bolder one must beat the best so far by a standard error of the difference."""
+def chosen(
+    answers: Answers, model: Floats | None = None, seed: int = 0, gold: NDArray[np.int64] | None = None
+) -> Assumptions:
+    """The use of the model of most evidence, then the strength, where a bolder one must foretell hidden
+    answers better than the best so far by a standard error of the difference."""
+    form = form_by_gold(answers.votes(), gold)
+    items, use = most_evidence(answers, form, model, gold)
     n_draws = min(MOST_DRAWS, math.ceil(ENOUGH / max(1, len(answers))))
     draws = [hidden_answers(answers, seed + draw) for draw in range(n_draws)]
     trials = [(answers.where(~hidden), answers.where(hidden)) for hidden in draws if hidden.any()]
+    best = STRENGTHS[0]
     if not trials:
-        return Assumptions(STRENGTHS[0], "levels")
+        return Assumptions(best, form, use)
 
-    def logs(assumptions: Assumptions) -> Floats:
-        found = [foretold(fitted(seen, model, assumptions, MAX_ITERATIONS), asked) for seen, asked in trials]
+    def logs(strength: float) -> Floats:
+        tried = Assumptions(strength, form, use)
+        found = [
+            foretold(fitted(seen, model, tried, MAX_ITERATIONS, gold, items), asked) for seen, asked in trials
+        ]
         return np.concatenate(found)
 
-    def clearly_better(gains: Floats, errors: float = 1.0) -> bool:
-        """Whether the mean gain is above so many standard errors of a single draw: draws share answers."""
-        return float(gains.mean()) > errors * float(gains.std()) / math.sqrt(len(gains) / len(trials))
-
-    tried = {form: logs(Assumptions(FIRST, form)) for form in _forms(len(answers.labels))}
-    alike = tried.pop("alike")
-    form = max(tried, key=lambda form: float(tried[form].sum()))
-    if clearly_better(alike - tried[form], SURELY):
-        tried[form := "alike"] = alike
-    best, kept = STRENGTHS[0], logs(Assumptions(STRENGTHS[0], form))
+    kept = logs(best)
     for strength in STRENGTHS[1:]:
-        found = tried[form] if strength == FIRST else logs(Assumptions(strength, form))
-        if clearly_better(found - kept):
+        found = logs(strength)
+        gains = found - kept  # draws share answers: the standard error is that of a single draw
+        error = float(gains.std()) / math.sqrt(len(gains) / len(trials))
+        if float(gains.mean()) > error:
             best, kept = strength, found
-    return Assumptions(best, form)
+        elif float(gains.mean()) < -2 * error:
+            break
+    return Assumptions(best, form, use)
 
 
-def _forms(n_labels: int) -> tuple[Form, ...]:
-    return ("levels", "alike", "rivals") if 2 < n_labels <= MANY_LABELS else ("levels", "alike")
+def form_by_gold(votes: Floats, gold: NDArray[np.int64] | None) -> Form:
+    """What is meant by true: what most people would say, unless gold is clearly better foretold by where
+    items lean, as where most people overlook what is there."""
+    if gold is None or not ((gold >= 0) & (votes.sum(axis=1) > 0)).any():
+        return "moot"
+    known = np.flatnonzero((gold >= 0) & (votes.sum(axis=1) > 0))
+    score: dict[Form, float] = {}
+    for form in ("moot", "alike"):
+        items = learned_items(votes, form)
+        logs = votes[known] @ np.log(items.shares).T + items.component_logs(None, None, len(known))
+        chance = np.exp(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True)) @ items.verdicts
+        score[form] = float(np.log(np.maximum(chance[np.arange(len(known)), gold[known]], 1e-4)).sum())
+    return "alike" if score["alike"] > score["moot"] + SURELY else "moot"
+
+
+def most_evidence(
+    answers: Answers, form: Form, model: Floats | None, gold: NDArray[np.int64] | None = None
+) -> tuple[Items, Use]:
+    """The items of most evidence, and the use of the model with which they were learnt."""
+    votes, said = answers.votes(), None if model is None else model_logs(model)
+    uses = USES if said is not None and said.any() else USES[:1]
+    tried = [(learned_items(votes, form, use, said, gold), use) for use in uses]
+    return max(tried, key=lambda one: one[0].evidence)
 
 
 def hidden_answers(answers: Answers, seed: int) -> NDArray[np.bool_]:

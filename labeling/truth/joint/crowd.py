@@ -55,23 +55,28 @@ class Crowd:
         if np.isinf(self.strength):
             return np.zeros((len(counts), self.items.n_labels, self.items.n_labels))
         expected = np.exp(self._mixed(members)) * counts.sum(axis=1)[:, :, None]
-        own = np.einsum("wlc,ck->wkl", counts, self.items.indicator)
-        thought = np.einsum("wcl,ck->wkl", expected, self.items.indicator)
+        own = (counts @ self.items.verdicts).transpose(0, 2, 1)
+        thought = self.items.verdicts.T @ expected
         weight = self.strength * self.items.pooled
         return np.asarray(np.log((own + weight) / (thought + weight)), float)
 
     def logs(self, members: Floats, raw: Floats) -> Floats:
         """The logarithm of each answer's chance, shape (workers, labels, components)."""
-        mixed = self._mixed(members) + (raw - self.centre)[:, self.items.truth, :]
-        mixed -= np.logaddexp.reduce(mixed, axis=2, keepdims=True)
-        return np.asarray(mixed.transpose(0, 2, 1), float)
+        mixed = self._mixed(members) + self.items.verdicts @ (raw - self.centre)
+        return _log_normalised(mixed).transpose(0, 2, 1)
 
     def _mixed(self, members: Floats) -> Floats:
         """The kinds' logarithms averaged for each worker, shape (workers, components, labels), each row
         a distribution."""
         logs = self.kind_logs()
         mixed = (members @ logs.reshape(len(logs), -1)).reshape(-1, *logs.shape[1:])
-        return np.asarray(mixed - np.logaddexp.reduce(mixed, axis=2, keepdims=True), float)
+        return _log_normalised(mixed)
+
+
+def _log_normalised(logs: Floats) -> Floats:
+    """`logs` less the logarithm of their sum along the last axis; they are near 0 as chances are, so that no
+    maximum need be taken out first."""
+    return np.asarray(logs - np.log(np.exp(logs).sum(axis=-1, keepdims=True)), float)
 
 
 def newcomers(items: Items, strength: float) -> Crowd:
@@ -99,7 +104,7 @@ def refreshed(crowd: Crowd, pairs: Pairs, counts: Floats) -> tuple[Crowd, Floats
 
 def confusion(crowd: Crowd, pairs: Pairs, counts: Floats) -> Floats:
     """Every worker's chance of an answer given the truth, shape (workers, truth, answer)."""
-    within = crowd.items.indicator * crowd.items.weights[:, None]
+    within = crowd.items.verdicts * crowd.items.weights[:, None]
     within = within / np.maximum(within.sum(axis=0), 1e-300)  # (components, truth)
     rows = []
     for _, _, dense in blocks(pairs, counts):

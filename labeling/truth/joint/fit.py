@@ -1,12 +1,9 @@
 """The house method: one posterior of people and model, safe when answers are few.
 
-What items are like is learnt with all workers alike (`items`) and then held; what workers are like is
-learnt against it, each one shrunk towards the kinds and the pool (`crowd`); the model's probability,
-where there is one, is the prior of each task (`model_prior`). At one answer a task this is the majority
-with its uncertainty told; every further answer of a worker moves this worker alone.
-
-How firmly workers are held to the pool, and how items differ, is chosen by how well
-hidden answers are foretold: the truth is never looked at (`choice`).
+What items are like, with what a model says of them, is learnt with all workers alike (`items`) and then
+held; what workers are like is learnt against it, each one shrunk towards the kinds and the pool (`crowd`).
+At one answer a task this is the majority with its uncertainty told; every further answer of a worker moves
+this worker alone. What is assumed is chosen from the answers (`choice`).
 
 Source: Dawid and Skene 1979 with shrinkage; kinds of workers after Venanzi et al. 2014. Measured on
 dbdc3 (2026-11-22, `study`): learning items and workers together drifts away from the majority's truth
@@ -18,11 +15,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from labeling.truth.answers import Answers, Floats
 from labeling.truth.joint.crowd import Crowd, confusion, newcomers, refreshed
-from labeling.truth.joint.items import Form, learned_items
-from labeling.truth.joint.model_prior import ModelPrior, model_prior, retrusted
+from labeling.truth.joint.items import Form, Items, Use, learned_items, model_logs
 from labeling.truth.posterior import Posterior, softmax
 from labeling.truth.sparse import Pairs, pairs
 
@@ -33,12 +30,14 @@ TOLERANCE = 1e-3
 
 @dataclass(frozen=True)
 class Fit:
-    """All that the joint method holds after a fit: `member`, shape (tasks, components), and `counts`,
-    shape (pairs, components), with which workers are known."""
+    """All that the joint method holds after a fit: `base`, shape (tasks, components), the logarithms of the
+    tasks' priors, with the model's word if it `hears` one; `member`, same shape, their posteriors; and
+    `counts`, shape (pairs, components), with which workers are known."""
 
     crowd: Crowd
     pairs: Pairs
-    prior: ModelPrior | None
+    hears: bool
+    base: Floats
     member: Floats
     counts: Floats
     iterations: int
@@ -48,7 +47,7 @@ class Fit:
         """The fit as every method tells it."""
         items = self.crowd.items
         matrices = confusion(self.crowd, self.pairs, self.counts)
-        skills = np.einsum("k,wkk->w", items.weights @ items.indicator, matrices)
+        skills = np.einsum("k,wkk->w", items.weights @ items.verdicts, matrices)
         truth, expected = self.member @ items.verdicts, self.member @ items.shares
         return Posterior(truth, expected, skills, matrices, self.iterations, self.log_likelihood)
 
@@ -56,47 +55,55 @@ class Fit:
 @dataclass(frozen=True)
 class Assumptions:
     """What is assumed and not learnt in a fit: the `strength` with which workers are held to the pool, in
-    answers (infinite: kinds only), and how items differ."""
+    answers (infinite: kinds only), the form of the items, and how a model is used if there is one."""
 
     strength: float
-    form: Form
+    form: Form = "moot"
+    use: Use = "recalibrated"
 
 
-def joint(answers: Answers, model: Floats | None = None, assumptions: Assumptions | None = None) -> Posterior:
+def joint(
+    answers: Answers,
+    model: Floats | None = None,
+    assumptions: Assumptions | None = None,
+    gold: NDArray[np.int64] | None = None,
+) -> Posterior:
     """The joint posterior of people and model.
 
-    `model` holds its probabilities, shape (tasks, labels), rows of NaN where it is silent. `assumptions`
-    are chosen by hidden answers if none are given.
+    `model` holds its probabilities, shape (tasks, labels), rows of NaN where it is silent; `gold` the label
+    of tasks whose truth is known, -1 elsewhere, shape (tasks,). `assumptions` are chosen if none are given.
     """
     if assumptions is None:
         from labeling.truth.joint.choice import chosen
 
-        assumptions = chosen(answers, model)
-    return fitted(answers, model, assumptions).posterior()
+        assumptions = chosen(answers, model, gold=gold)
+    return fitted(answers, model, assumptions, gold=gold).posterior()
 
 
 def fitted(
-    answers: Answers, model: Floats | None, assumptions: Assumptions, max_iterations: int = MAX_ITERATIONS
+    answers: Answers,
+    model: Floats | None,
+    assumptions: Assumptions,
+    max_iterations: int = MAX_ITERATIONS,
+    gold: NDArray[np.int64] | None = None,
+    items: Items | None = None,
 ) -> Fit:
-    """The fit under `assumptions`."""
-    items, member = learned_items(answers.votes(), assumptions.form)
+    """The fit under `assumptions`; `items` where they were learnt before."""
+    votes, use = answers.votes(), "none" if model is None else assumptions.use
+    said = None if model is None or use == "none" else model_logs(model)
+    if items is None:
+        items = learned_items(votes, assumptions.form, use, said, gold)
+    base = items.component_logs(said, gold, len(votes))
     crowd, table = newcomers(items, assumptions.strength), pairs(answers)
-    prior = None if model is None else model_prior(model)
-    base = np.log(items.weights)
-    if prior is not None:
-        base = prior.component_logs(items)
-        member = softmax(answers.votes() @ np.log(items.shares).T + base)[0]
+    member = softmax(votes @ np.log(items.shares).T + base)[0]
     iterations, likelihood = 0, float("nan")
     counts = table.by_pair @ member
     while iterations < max_iterations:
         iterations += 1
         crowd, logs = refreshed(crowd, table, counts)
-        if prior is not None:
-            prior = retrusted(prior, items, member @ items.indicator)
-            base = prior.component_logs(items)
         before = member
         member, sums = softmax(table.by_task @ logs + base)
         counts, likelihood = table.by_pair @ member, float(sums.sum())
         if np.abs(member - before).max() < TOLERANCE:
             break
-    return Fit(crowd, table, prior, member, counts, iterations, likelihood)
+    return Fit(crowd, table, said is not None, base, member, counts, iterations, likelihood)
