@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
@@ -20,6 +21,7 @@ from detector.detectors import Detector, DetectorConfig
 from detector.errors import ConfigError
 from detector.ingest.config import ReadConfig
 from detector.records import Severity
+from detector.watchdog import WatchConfig, Watched
 
 OutputFormat = Literal["auto", "text", "jsonl", "parquet", "csv", "junit", "sarif"]
 
@@ -77,6 +79,9 @@ class ScoreConfig:
     detector: Annotated[DetectorConfig, Parameter(name="*")] = field(default_factory=DetectorConfig)
     """What judges them."""
 
+    watch: Annotated[WatchConfig, Parameter(name="*")] = field(default_factory=WatchConfig)
+    """What one dialogue may take."""
+
     def __post_init__(self) -> None:
         if self.limit is not None and self.limit < 1:
             raise ConfigError("E_OPTION", "--limit: expected at least 1")
@@ -129,9 +134,18 @@ def run(logs: Sequence[str], config: ScoreConfig, detector: Detector | None = No
     from app.scoring.loop import score_to_file
     from app.scoring.screen import score_to_screen
 
-    if config.out is None:
-        return score_to_screen(logs, config, detector)
-    return score_to_file(logs, config, config.out, detector)
+    with _watched(config, detector) as judge:
+        if config.out is None:
+            return score_to_screen(logs, config, judge)
+        return score_to_file(logs, config, config.out, judge)
+
+
+def _watched(config: ScoreConfig, detector: Detector | None) -> AbstractContextManager[Detector | None]:
+    """What judges, in a process of its own unless the user wants no limits. It starts before the output is
+    locked, so that it never holds the lock of a job that was killed."""
+    if not config.watch.dialogue_seconds:
+        return nullcontext(detector)
+    return Watched(detector or config.detector, config.watch, say)
 
 
 def say(line: str) -> None:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from detector.artifacts import fingerprint
 from detector.calibration import CodeRelease
@@ -49,7 +49,9 @@ def load_detector(config: DetectorConfig, *, unfinished: bool = False) -> Releas
         engine,
         tuple(code in info.dialogue_codes for code in info.head_codes),
     )
-    return ReleaseDetector(info, release.fingerprint, scanner, taxonomy)
+    detector = ReleaseDetector(info, release.fingerprint, scanner, taxonomy)
+    engine.on_row = lambda: detector.mark(None)
+    return detector
 
 
 def _refuse_other_codes(release: Release, taxonomy: Taxonomy, unfinished: bool) -> None:
@@ -83,6 +85,9 @@ class ReleaseDetector:
         self.taxonomy = taxonomy
         self.info = info
         self._weights = weights
+        self.mark: Callable[[int | None], None] = lambda place: None
+        """Called when a step begins that may take its time: with the place of the dialogue that is masked,
+        read or judged, or none for a row that goes through the model."""
         self.release = info.id
         self.codes = tuple(info.codes)
         self.fingerprint = fingerprint(
@@ -99,14 +104,24 @@ class ReleaseDetector:
         return ReleaseDetector(info, self._weights, self.scanner, self.taxonomy)
 
     def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
-        masked = [mask_dialogue(dialogue) for dialogue in dialogues]
-        scans = self.scanner.stream(dialogue for dialogue, _ in masked)
-        return [
-            self._failed(dialogue, scan)
-            if isinstance(scan, DialogueFailed)
-            else self._judged(dialogue, changed, texts, scan, all_probabilities)
-            for dialogue, (changed, texts), scan in zip(dialogues, masked, scans, strict=True)
-        ]
+        masked = [mask_dialogue(dialogue) for dialogue in self._marked(dialogues)]
+        scans = self.scanner.stream(self._marked([dialogue for dialogue, _ in masked]))
+        verdicts = []
+        for place, (dialogue, (changed, texts), scan) in enumerate(
+            zip(dialogues, masked, scans, strict=True)
+        ):
+            self.mark(place)
+            verdicts.append(
+                self._failed(dialogue, scan)
+                if isinstance(scan, DialogueFailed)
+                else self._judged(dialogue, changed, texts, scan, all_probabilities)
+            )
+        return verdicts
+
+    def _marked(self, dialogues: Sequence[Dialogue]) -> Iterator[Dialogue]:
+        for place, dialogue in enumerate(dialogues):
+            self.mark(place)
+            yield dialogue
 
     def _failed(self, dialogue: Dialogue, failure: DialogueFailed) -> Verdict:
         return Verdict(

@@ -21,11 +21,22 @@ from detector.ingest.sources import Source
 from detector.records import Verdict
 from detector.taxonomy import Taxonomy
 from detector.taxonomy import load as load_taxonomy
+from detector.watchdog import Watched
 
 MIN_FOR_SHARE = 200
 """Dialogues before the share of failed ones may stop a job that is not at its end."""
 
-NOT_IN_WORK = ("out", "fail_on", "max_failed", "restart", "quiet", "read", "detector", "min_severity")
+NOT_IN_WORK = (
+    "out",
+    "fail_on",
+    "max_failed",
+    "restart",
+    "quiet",
+    "read",
+    "detector",
+    "watch",
+    "min_severity",
+)
 NOT_IN_READ = ("max_bad",)
 """Options that change no byte of the output, or stand in the work in another form."""
 
@@ -123,7 +134,9 @@ def prepared(
     severities = frozenset(SEVERITIES[: SEVERITIES.index(config.min_severity) + 1])
     sources = open_logs(logs)
     inputs = [{"label": source.label, "sha256": inspect(source, config.read)} for source in sources]
-    if detector is None:
+    if isinstance(detector, Watched):
+        detector.ready()
+    elif detector is None:
         from detector.pipeline import load_detector
 
         detector = load_detector(config.detector)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -34,6 +34,8 @@ class LocalEngine:
         self.row_tokens = row_tokens
         self.model = model.eval().requires_grad_(False).to(self.device)
         self._shares_prefix = self.model.causal
+        self.on_row: Callable[[], None] = lambda: None
+        """Called before each forward pass of `scan`."""
 
     @property
     def fingerprint(self) -> str:
@@ -45,6 +47,7 @@ class LocalEngine:
         """Scores of each window, in the order given."""
         results: list[WindowScores | None] = [None] * len(windows)
         for row in self.rows(windows):
+            self.on_row()
             for place, result in zip(row, self._forward([windows[place] for place in row]), strict=True):
                 results[place] = result
         return [result for result in results if result is not None]

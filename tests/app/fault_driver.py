@@ -5,6 +5,7 @@ process for each, and answer with a line ``{"status", "out", "err"}``; status is
 killed it. JSON has `logs`, `options` of `ScoreConfig`, and any of
 `release` (id of the fake release), `temporary` (folder for temporary files), `pause_s` (per chunk), `kill_after_s`, `kill_at` (n: SIGKILL within
 the n-th write step), `full_after` (bytes that still fit on the disk), `fsync_error_at` (n),
+`hang_at` (id of a dialogue that is never judged),
 `stop_at` (n: the signal `stop_with` to ourselves while the n-th chunk is at work), `grace_s`,
 `count_steps` (print ``[write steps, bytes written, fsyncs]``), `memory` (print the peak memory in KiB).
 """
@@ -36,6 +37,7 @@ from detector.errors import DialintError
 from detector.ingest.config import ReadConfig
 from detector.records import Dialogue, Finding, Severity, Verdict
 from detector.taxonomy import load
+from detector.watchdog import WatchConfig
 
 CODES: tuple[tuple[str, Severity], ...] = (("C1", "S2"), ("L1", "S4"), ("V2", "S1"))
 
@@ -50,12 +52,15 @@ class FakeDetector:
         self.codes = tuple(code for code, _ in CODES)
         self._about = about
         self._chunks = 0
+        self._owner = os.getpid()  # it judges in a worker
 
     def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
         self._chunks += 1
         if self._chunks == self._about.get("stop_at"):
-            os.kill(os.getpid(), signal.Signals[self._about["stop_with"]])
+            os.kill(self._owner, signal.Signals[self._about["stop_with"]])
         time.sleep(self._about.get("pause_s", 0.0))
+        while self._about.get("hang_at") in [dialogue.id for dialogue in dialogues]:
+            pass
         return [self._verdict(dialogue, all_probabilities) for dialogue in dialogues]
 
     def _verdict(self, dialogue: Dialogue, all_probabilities: bool) -> Verdict:
@@ -195,6 +200,7 @@ def main(about: dict[str, Any]) -> int:
     options = dict(about["options"])
     options["out"] = Path(options["out"])
     options["read"] = ReadConfig(max_bad=1.0)
+    options["watch"] = WatchConfig(**about.get("watch", {}))
     try:
         code = run(about["logs"], ScoreConfig(**{"quiet": True, **options}), FakeDetector(about))
     except DialintError as error:

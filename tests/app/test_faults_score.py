@@ -294,3 +294,43 @@ def test_a_chunk_of_large_dialogues_ends_early(
         assert process.returncode == 0, errors
         peaks.append(int(printed))
     assert peaks[1] < peaks[0] + 8 * 1024
+
+
+HANGS = {"hang_at": "d5", "watch": {"dialogue_seconds": 0.2}}
+
+
+def test_a_dialogue_that_hangs_is_failed_and_the_others_have_the_same_bytes(
+    tmp_path: Path, write_log: WriteLog, forked: Forked
+) -> None:
+    log = write_log(10)
+    expected = unkilled(forked, log, tmp_path / "unkilled", "jsonl")["v.jsonl"].splitlines()
+    outcome = forked(log, made(tmp_path / "hung") / "v.jsonl", HANGS, max_failed=0.2)
+    assert outcome["status"] == 0
+    assert outcome["err"] == "dialint: dialogue 'd5': E_TIMEOUT: over 0.2 seconds\n"
+    lines = (tmp_path / "hung" / "v.jsonl").read_bytes().splitlines()
+    assert json.loads(lines[5])["failure"] == "E_TIMEOUT"
+    assert lines[:5] + lines[6:] == expected[:5] + expected[6:]
+    counts = json.loads((tmp_path / "hung" / "v.manifest.json").read_bytes())["counts"]
+    assert (counts["scored"], counts["failures"]) == (9, {"E_TIMEOUT": 1})
+    again = forked(log, tmp_path / "hung" / "v.jsonl", HANGS, max_failed=0.2)
+    assert "done already" in again["err"]
+
+
+def test_a_job_killed_while_a_dialogue_hangs_gets_past_it(
+    tmp_path: Path, write_log: WriteLog, forked: Forked
+) -> None:
+    log, out = write_log(10), tmp_path / "v.jsonl"
+    forever = {"hang_at": "d5", "watch": {"dialogue_seconds": 3600.0}}
+    assert forked(log, out, {**forever, "kill_after_s": 1.0})["status"] == -signal.SIGKILL
+    assert forked(log, out, HANGS, max_failed=0.2)["status"] == 0
+    assert [verdict.failure for verdict in read_verdicts(out)] == [None] * 5 + ["E_TIMEOUT"] + [None] * 4
+
+
+def test_without_limits_everything_is_judged_in_this_process(
+    tmp_path: Path, write_log: WriteLog, forked: Forked
+) -> None:
+    log = write_log(10)
+    expected = unkilled(forked, log, tmp_path / "unkilled", "jsonl")
+    about = {"watch": {"dialogue_seconds": 0}}
+    assert forked(log, made(tmp_path / "here") / "v.jsonl", about)["status"] == 0
+    assert outputs(tmp_path / "here") == expected

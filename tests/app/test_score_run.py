@@ -21,6 +21,7 @@ from detector.ingest.outcomes import Counts
 from detector.ingest.read import open_logs, read
 from detector.records import Verdict
 from detector.verdict_files import read_verdicts
+from detector.watchdog import WatchConfig
 
 WriteLog = Callable[..., Path]
 
@@ -467,7 +468,10 @@ def test_what_it_writes_is_for_its_owner_only(
 
     before = os.umask(0)
     try:
-        config = ScoreConfig(out=folder / f"v.{ending}", chunk_size=4, read=ReadConfig(max_bad=0.5))
+        here = WatchConfig(dialogue_seconds=0)
+        config = ScoreConfig(
+            out=folder / f"v.{ending}", chunk_size=4, read=ReadConfig(max_bad=0.5), watch=here
+        )
         assert run([str(log)], config, Looking({})) == 0
     finally:
         os.umask(before)

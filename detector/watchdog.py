@@ -1,0 +1,427 @@
+"""A detector at work in a process of its own, which is ended when one dialogue takes too long or too much.
+
+Dialogues are written by strangers, and a regular expression or a tokenizer that explodes on one of them holds
+Python's lock, so that nothing in the same process can stop it. `Watched` keeps the detector's contract: the
+dialogue that fails alone in a fresh worker gets a failed verdict, the others the verdicts that they would
+have had without it. What the worker does is the detector's business.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import pickle
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, Pipe
+from pathlib import Path
+from typing import Any, NoReturn
+
+from detector.detectors import Detector, DetectorConfig
+from detector.errors import ConfigError, DialintError, WorldError
+from detector.records import Dialogue, Verdict
+from detector.taxonomy import Taxonomy, load
+
+FAILURE = "E_TIMEOUT"
+PER_CHARACTERS = 100_000
+"""A dialogue has its seconds once more for each so many characters of text."""
+WALL_FACTOR = 6
+"""A worker that waits, and does not compute, is given up after so many times its seconds."""
+POLL_S = 0.05
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+"""Those that a terminal or a scheduler sends to the whole group: the parent decides what becomes of them."""
+_PR_SET_PDEATHSIG = 1
+
+
+@dataclass(frozen=True)
+class WatchConfig:
+    """What one dialogue may take before it is given up."""
+
+    dialogue_seconds: float = 20.0
+    """Seconds of computing in which a dialogue must be masked, be read, and pass through the model once; as
+    many more for each 100 kB of its text. One that takes longer is failed (E_TIMEOUT), the others are judged.
+    0 judges without limits, in this process."""
+
+    dialogue_megabytes: int = 2000
+    """Memory that judging may take beside the loaded model; a dialogue that alone takes more is failed
+    (E_TIMEOUT)."""
+
+    def __post_init__(self) -> None:
+        if self.dialogue_seconds < 0 or self.dialogue_megabytes < 1:
+            raise ConfigError(
+                "E_OPTION", "--dialogue-seconds must be at least 0 and --dialogue-megabytes at least 1"
+            )
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """Why a worker was ended or ended itself, and the place of the dialogue that it was at, if at one."""
+
+    why: str
+    at: int | None
+
+
+class Watched:
+    """Judges dialogues in a worker. `what` is a detector, which the worker inherits, or what to load.
+
+    Use it as a context manager: the worker ends with it. It ends as well when this process dies.
+    """
+
+    def __init__(
+        self,
+        what: Detector | DetectorConfig,
+        config: WatchConfig,
+        tell: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """Starts the worker, which loads; `ready` waits for it. `tell` hears of dialogues that failed."""
+        self._what = what
+        self._config = config
+        self._tell = tell
+        self._worker: _Worker | None = None
+        self.taxonomy: Taxonomy = load(what.taxonomy) if isinstance(what, DetectorConfig) else what.taxonomy
+        self._start()
+
+    def __enter__(self) -> Watched:
+        return self
+
+    def __exit__(self, *ignored: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the worker."""
+        if self._worker is not None:
+            self._worker.end()
+            self._worker = None
+
+    def ready(self) -> Watched:
+        """Wait until the worker has loaded.
+
+        Raises:
+            UserError: what `detector.pipeline.load_detector` refuses.
+            WorldError: the worker died while it loaded.
+        """
+        self._about()
+        return self
+
+    @property
+    def release(self) -> str:
+        return self._about()[0]
+
+    @property
+    def fingerprint(self) -> str:
+        return self._about()[1]
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        return self._about()[2]
+
+    def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
+        failed: dict[int, Verdict] = {}
+        while True:
+            places = [place for place in range(len(dialogues)) if place not in failed]
+            outcome: list[Verdict] | Trouble = []
+            if places:
+                outcome = self._tried([dialogues[place] for place in places], all_probabilities)
+            if isinstance(outcome, Trouble):
+                found = self._culprits(dialogues, places, outcome, all_probabilities)
+                failed |= found
+                if found:
+                    continue
+                outcome = self._in_halves([dialogues[place] for place in places], all_probabilities)
+            judged = dict(zip(places, outcome, strict=True)) | failed
+            return [judged[place] for place in range(len(dialogues))]
+
+    def _culprits(
+        self, dialogues: Sequence[Dialogue], places: list[int], trouble: Trouble, all_probabilities: bool
+    ) -> dict[int, Verdict]:
+        """Failed verdicts of those of `places` that fail alone in a fresh worker: the one that the worker was
+        at, else all of them, found in ever smaller parts."""
+        suspect = places[trouble.at] if trouble.at is not None else places[0]
+        if trouble.at is not None or len(places) == 1:
+            alone = self._tried([dialogues[suspect]], all_probabilities)
+            if isinstance(alone, Trouble):
+                return {suspect: self._failed(dialogues[suspect], alone.why)}
+        found: dict[int, Verdict] = {}
+        if len(places) > 1:
+            for part in (places[: len(places) // 2], places[len(places) // 2 :]):
+                outcome = self._tried([dialogues[place] for place in part], all_probabilities)
+                if isinstance(outcome, Trouble):
+                    found |= self._culprits(dialogues, part, outcome, all_probabilities)
+        return found
+
+    def _in_halves(self, dialogues: Sequence[Dialogue], all_probabilities: bool) -> list[Verdict]:
+        """Verdicts of dialogues that are too much together and not alone."""
+        if len(dialogues) == 1:
+            return [self._failed(dialogues[0], "now and then more than it may take")]
+        half = len(dialogues) // 2
+        return [
+            verdict
+            for part in (dialogues[:half], dialogues[half:])
+            for verdict in self.verdicts(part, all_probabilities=all_probabilities)
+        ]
+
+    def _failed(self, dialogue: Dialogue, why: str) -> Verdict:
+        self._tell(f"dialogue {dialogue.id!r}: {FAILURE}: {why}")
+        return Verdict(
+            dialogue_id=dialogue.id,
+            release=self.release,
+            taxonomy=self.taxonomy.version,
+            status="failed",
+            failure=FAILURE,
+        )
+
+    def _tried(self, dialogues: list[Dialogue], all_probabilities: bool) -> list[Verdict] | Trouble:
+        self._about()
+        assert self._worker is not None
+        outcome = self._worker.judged(dialogues, all_probabilities, self._config)
+        if isinstance(outcome, Trouble):
+            self.close()
+        return outcome
+
+    def _about(self) -> tuple[str, str, tuple[str, ...]]:
+        """Release, fingerprint and codes of the worker's detector; a new worker if the last one was ended."""
+        return self._start().about()
+
+    def _start(self) -> _Worker:
+        if self._worker is None:
+            self._worker = _Worker(self._what)
+        return self._worker
+
+
+class _Worker:
+    """The worker's process and our end of the pipe to it."""
+
+    def __init__(self, what: Detector | DetectorConfig) -> None:
+        ours, theirs = Pipe()
+        self._pipe = ours
+        self._about: tuple[str, str, tuple[str, ...]] | None = None
+        self._resting = 0
+        if isinstance(what, DetectorConfig):
+            os.set_inheritable(theirs.fileno(), True)
+            boot = f"import sys; sys.path[:] = {sys.path!r}; from detector.watchdog import main; main(%d, %d)"
+            command = [sys.executable, "-c", boot % (theirs.fileno(), os.getpid())]
+            self._pid = os.posix_spawn(sys.executable, command, os.environ, setsigmask=SIGNALS)
+            theirs.close()
+            with suppress(BrokenPipeError):
+                ours.send(what)
+            return
+        parent = os.getpid()
+        self._pid = os.fork()
+        if self._pid == 0:
+            _serve(theirs, parent, lambda: what)
+        theirs.close()
+
+    def about(self) -> tuple[str, str, tuple[str, ...]]:
+        """Release, fingerprint and codes, as soon as the worker has loaded.
+
+        Raises:
+            UserError: the worker could not load.
+            WorldError: it died.
+        """
+        if self._about is None:
+            message = self._received()
+            if message is None:
+                status = self.end()
+                raise WorldError("E_WORKER", f"the process that judges died while it loaded ({status})")
+            self._about = _content(message)
+            self._resting = _memory_kib(self._pid)
+        return self._about
+
+    def end(self) -> str:
+        """End the process; how it ended."""
+        self._pipe.close()
+        with suppress(ProcessLookupError):
+            os.kill(self._pid, signal.SIGKILL)
+        try:
+            status = os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
+        except ChildProcessError:
+            return "unknown status"
+        return f"signal {-status}" if status < 0 else f"exit code {status}"
+
+    def judged(
+        self, dialogues: list[Dialogue], all_probabilities: bool, config: WatchConfig
+    ) -> list[Verdict] | Trouble:
+        """The verdicts, or why there are none: the worker must be ended then."""
+        try:
+            self._pipe.send((dialogues, all_probabilities))
+        except OSError:
+            return Trouble("the process that judged it died", None)
+        at: int | None = None
+        clock = _Clock(self._pid)
+        while True:
+            if self._pipe.poll(POLL_S):
+                message = self._received()
+                if message is None:
+                    return Trouble("the process that judged it died", at)
+                if message[0] != "at":
+                    verdicts: list[Verdict] = _content(message)
+                    return verdicts
+                at = message[1]
+                clock.restart()
+            if not clock.is_due():
+                continue
+            size = sum(len(turn.text) for turn in dialogues[at].turns) if at is not None else 0
+            seconds = config.dialogue_seconds * (1 + size / PER_CHARACTERS)
+            if clock.is_over(seconds):
+                return Trouble(f"over {round(seconds, 1):g} seconds", at)
+            if _memory_kib(self._pid) - self._resting > config.dialogue_megabytes * 1000:
+                return Trouble(f"over {config.dialogue_megabytes} MB of memory", at)
+
+    def _received(self) -> tuple[str, Any] | None:
+        """The next message; none if the worker is gone."""
+        try:
+            message: tuple[str, Any] = self._pipe.recv()
+        except (EOFError, OSError):
+            return None
+        return message
+
+
+def _content(message: tuple[str, Any]) -> Any:
+    """What a message brings.
+
+    Raises:
+        DialintError: the one that was raised in the worker.
+        Exception: any other one, with the worker's traceback as a note.
+    """
+    kind, value = message
+    if kind == "refused":
+        made, code, text = value
+        raise made(code, text)
+    if kind == "broken":
+        error, where = value
+        error.add_note(f"in the process that judges:\n{where}")
+        raise error
+    return value
+
+
+class _Clock:
+    """The time a worker has spent on one step: what its main thread computed, and, lest it wait for ever,
+    what the wall says, in small sums: a machine that slept was not slow."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._looked = time.monotonic()
+        self.restart()
+
+    def restart(self) -> None:
+        """The next step begins. The computed time so far is looked up when it is first asked for."""
+        self._computed: float | None = None
+        self._waited = 0.0
+
+    def is_due(self) -> bool:
+        """Whether it is time to look again."""
+        return time.monotonic() - self._looked >= POLL_S
+
+    def is_over(self, seconds: float) -> bool:
+        """Whether the step has taken longer."""
+        now = time.monotonic()
+        self._waited += min(now - self._looked, 10 * POLL_S)
+        self._looked = now
+        computed = _computed_s(self._pid)
+        if self._computed is None:
+            self._computed = computed
+        return computed - self._computed > seconds or self._waited > seconds * WALL_FACTOR
+
+
+def _computed_s(pid: int) -> float:
+    """Seconds of computing of a process's main thread; 0 where the system does not say."""
+    try:
+        fields = Path(f"/proc/{pid}/task/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _memory_kib(pid: int) -> int:
+    """Memory of its own that a process holds; 0 where the system does not say."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith("RssAnon:")), 0)
+
+
+def main(handle: int, parent: int) -> NoReturn:
+    """The worker in a fresh interpreter: the first message says what to load."""
+    pipe = Connection(handle)
+
+    def loaded() -> Detector:
+        from detector.pipeline import load_detector
+
+        return load_detector(pipe.recv())
+
+    _serve(pipe, parent, loaded)
+
+
+def _serve(pipe: Connection, parent: int, loaded: Callable[[], Detector]) -> NoReturn:
+    """Judge what comes until the pipe is closed. No file of the parent's stays open, locks among them."""
+    code = 1
+    try:
+        for number in SIGNALS:
+            signal.signal(number, signal.SIG_IGN)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        os.closerange(3, pipe.fileno())
+        os.closerange(pipe.fileno() + 1, os.sysconf("SC_OPEN_MAX"))
+        _die_with(parent)
+        os.dup2(2, 1)
+        _judge_all(pipe, loaded)
+        code = 0
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        code = 0  # the parent is gone or wants no more
+    except MemoryError:
+        code = 1  # the parent isolates the dialogue
+    except BaseException:  # noqa: BLE001  a forked worker must never run on into its parent's code
+        traceback.print_exc()
+    finally:
+        os._exit(code)
+
+
+def _die_with(parent: int) -> None:
+    """Be killed when the parent ends, however it ends; `re` would not let a thread of ours watch it."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        with suppress(OSError):  # the first to go where memory is short
+            Path("/proc/self/oom_score_adj").write_text("500")
+    if os.getppid() != parent:
+        os._exit(0)
+
+
+def _judge_all(pipe: Connection, loaded: Callable[[], Detector]) -> None:
+    detector: Any = None
+
+    def answer(act: Callable[[], Any]) -> None:
+        try:
+            message: tuple[str, Any] = ("done", act())
+        except DialintError as error:
+            message = ("refused", (type(error), error.code, error.message))
+        except MemoryError:
+            raise
+        except Exception as error:  # noqa: BLE001  raised again in the parent
+            message = ("broken", (_sendable(error), traceback.format_exc()))
+        pipe.send(message)
+
+    def about() -> tuple[str, str, tuple[str, ...]]:
+        nonlocal detector
+        detector = loaded()
+        if hasattr(detector, "mark"):
+            detector.mark = lambda place: pipe.send(("at", place))
+        return detector.release, detector.fingerprint, tuple(detector.codes)
+
+    answer(about)
+    while detector is not None:
+        dialogues, all_probabilities = pipe.recv()
+        answer(lambda: detector.verdicts(dialogues, all_probabilities=all_probabilities))  # noqa: B023
+
+
+def _sendable(error: Exception) -> Exception:
+    """The error, or one that says the same where it would not come through a pipe."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:  # noqa: BLE001  an error may define its own pickling, which may do anything
+        return RuntimeError(repr(error))
+    return error

@@ -1,0 +1,181 @@
+"""One dialogue never holds up the rest: hung, greedy and crashing ones are failed alone. Real processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from detector.detectors import DetectorConfig
+from detector.errors import ConfigError, ReleaseRefused, WorldError
+from detector.records import Dialogue, Turn, Verdict
+from detector.taxonomy import load
+from detector.watchdog import WatchConfig, Watched
+
+QUICK = WatchConfig(dialogue_seconds=0.3, dialogue_megabytes=200)
+
+
+def busy() -> None:
+    while True:
+        pass
+
+
+def greedy() -> None:
+    held = []
+    while True:
+        held.append(bytearray(10_000_000))
+        time.sleep(0.005)
+
+
+POISONS: dict[str, Callable[[], object]] = {
+    "busy": busy,
+    "asleep": lambda: time.sleep(3600),
+    "greedy": greedy,
+    "crash": lambda: os.kill(os.getpid(), signal.SIGSEGV),
+    "exit": lambda: os._exit(9),
+    "memory": lambda: (_ for _ in ()).throw(MemoryError()),
+}
+
+
+class Fake:
+    """Judges at once, but for dialogues whose text is the name of a poison. `marks` says whether it tells
+    which dialogue it is at; `together` is the most dialogues that it takes at a time."""
+
+    release, fingerprint, codes = "fake-1", "fingerprint", ("C1",)
+
+    def __init__(self, marks: bool = True, together: int = 1_000) -> None:
+        self.taxonomy = load()
+        self.mark: Callable[[int | None], None] = lambda _: None
+        self._marks = marks
+        self._together = together
+
+    def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
+        if len(dialogues) > self._together:
+            busy()
+        found = []
+        for place, dialogue in enumerate(dialogues):
+            self.mark(place if self._marks else None)
+            if (text := dialogue.turns[0].text) in POISONS:
+                POISONS[text]()
+            if text == "defect":
+                raise KeyError("what is not there")
+            found.append(
+                Verdict(dialogue_id=dialogue.id, release="fake-1", taxonomy="1", status="scored", quality=1)
+            )
+        return found
+
+
+def dialogues(*texts: str) -> list[Dialogue]:
+    return [
+        Dialogue(id=f"d{number}", turns=(Turn(index=0, role="agent", text=text),))
+        for number, text in enumerate(texts)
+    ]
+
+
+def outcome(watched: Watched, *texts: str) -> str:
+    verdicts = watched.verdicts(dialogues(*texts))
+    assert [verdict.dialogue_id for verdict in verdicts] == [f"d{number}" for number in range(len(texts))]
+    assert {verdict.failure for verdict in verdicts} <= {None, "E_TIMEOUT"}
+    return "".join("-" if verdict.failure else "+" for verdict in verdicts)
+
+
+@pytest.mark.parametrize("poison", POISONS)
+def test_a_dialogue_that_cannot_be_judged_is_failed_and_the_others_are_judged(poison: str) -> None:
+    heard: list[str] = []
+    with Watched(Fake(), QUICK, heard.append) as watched:
+        assert outcome(watched, "hi", "hi", poison, "hi") == "++-+"
+        assert outcome(watched, "hi") == "+"
+    assert len(heard) == 1
+    assert heard[0].startswith("dialogue 'd2': E_TIMEOUT: ")
+    words = {"busy": "seconds", "asleep": "seconds", "greedy": "200 MB of memory"}
+    assert words.get(poison, "died") in heard[0]
+
+
+def test_without_marks_the_dialogue_is_found_in_ever_smaller_parts() -> None:
+    with Watched(Fake(marks=False), QUICK) as watched:
+        assert outcome(watched, *["hi"] * 5, "exit", "hi", "exit") == "+++++-+-"
+
+
+def test_several_in_one_chunk_and_a_chunk_of_nothing_else() -> None:
+    with Watched(Fake(), QUICK) as watched:
+        assert outcome(watched, "exit", "hi", "crash", "hi", "exit") == "-+-+-"
+        assert outcome(watched, "exit", "exit") == "--"
+        assert outcome(watched, "exit") == "-"
+
+
+def test_dialogues_that_are_too_much_only_together_are_judged_in_parts() -> None:
+    with Watched(Fake(together=2), QUICK) as watched:
+        assert outcome(watched, *["hi"] * 5) == "+++++"
+
+
+def test_a_long_dialogue_has_longer() -> None:
+    text = "x" * 99_000
+
+    class Slow(Fake):
+        def verdicts(
+            self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False
+        ) -> list[Verdict]:
+            end = time.thread_time() + 0.6  # twice what a short one has, half of what this one has
+            self.mark(0)
+            while time.thread_time() < end:
+                pass
+            return super().verdicts(dialogues)
+
+    with Watched(Slow(), QUICK) as watched:
+        assert outcome(watched, text * 3) == "+"
+        assert outcome(watched, "hi") == "-"
+
+
+def test_defects_come_through_with_their_traceback() -> None:
+    with Watched(Fake(), QUICK) as watched:
+        with pytest.raises(KeyError, match="what is not there") as caught:
+            outcome(watched, "hi", "defect")
+        assert "in verdicts" in caught.value.__notes__[0]
+        assert outcome(watched, "hi") == "+"
+
+
+def test_what_cannot_be_loaded_is_said_as_ever(tmp_path: Path) -> None:
+    with Watched(DetectorConfig(release=tmp_path / "none"), QUICK) as watched, pytest.raises(ReleaseRefused):
+        watched.ready()
+    with pytest.raises(ConfigError):
+        WatchConfig(dialogue_megabytes=0)
+
+
+def test_a_worker_that_dies_while_it_loads_is_the_worlds_fault() -> None:
+    class Dying(Fake):
+        @property
+        def release(self) -> str:  # type: ignore[override]
+            os._exit(7)
+
+    with Watched(Dying(), QUICK) as watched, pytest.raises(WorldError, match="exit code 7"):
+        watched.ready()
+
+
+def test_the_worker_ends_with_its_parent_even_when_it_hangs() -> None:
+    code = (
+        "import sys; sys.path[:0] = ['tests/detector', '.']\n"
+        "from test_watchdog import *\n"
+        "watched = Watched(Fake(), WatchConfig()).ready()\n"
+        "print(watched._worker._pid, flush=True)\n"
+        "watched.verdicts(dialogues('busy'))\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        worker = int(parent.stdout.readline())
+        os.kill(worker, 0)
+        parent.kill()
+    for _ in range(1000):
+        with suppress(FileNotFoundError):
+            if Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2].split()[0] != "Z":
+                time.sleep(0.01)
+                continue
+        return
+    os.kill(worker, signal.SIGKILL)
+    pytest.fail("the worker lived on")
