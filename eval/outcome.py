@@ -91,7 +91,7 @@ def outcome(
         raise ConfigError("E_OPTION", "no scored dialogue has that outcome")
     from rich.console import Console
 
-    Console().print(table(config.outcome, found))
+    Console(markup=False, emoji=False).print(table(config.outcome, found))
     if config.out is not None:
         write_json(
             config.out, {"kind": "outcome", "outcome": config.outcome, "by": config.by, "groups": found}

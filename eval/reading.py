@@ -164,7 +164,7 @@ def tally(judged: Path, /) -> None:
         shown.add_column(column, justify="left" if column == "code" else "right")
     for code, row in counts.items():
         shown.add_row(code, *(str(row[judgement]) for judgement in JUDGEMENTS))
-    Console().print(shown)
+    Console(markup=False, emoji=False).print(shown)
 
 
 def counted(judged: Path) -> dict[str, Counter[str]]:

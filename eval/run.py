@@ -177,7 +177,7 @@ def _show(report: Mapping[str, Any]) -> None:
 
     from eval.report.tables import against, exclusives, figures
 
-    console = Console(width=None if sys.stdout.isatty() else PIPE_WIDTH)
+    console = Console(width=None if sys.stdout.isatty() else PIPE_WIDTH, markup=False, emoji=False)
     for name, content in report.items():
         console.print(figures(name, content))
         if content["exclusive"]:

@@ -69,7 +69,7 @@ def speed(
     )
     from rich.console import Console
 
-    Console().print(table(found))
+    Console(markup=False, emoji=False).print(table(found))
     if config.out is not None:
         write_json(config.out, found)
 

@@ -25,7 +25,7 @@ class Progress:
         self.tokens = 0
         self._cost, self._earlier_s = cost, earlier_s
         self._started = self._told = time.monotonic()
-        self._console = Console(stderr=True)
+        self._console = Console(stderr=True, markup=False, emoji=False)
         self._bar = Bar(
             TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
             console=self._console, disable=not self._console.is_terminal, transient=True,

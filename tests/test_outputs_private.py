@@ -1,4 +1,5 @@
-"""What this package writes: no file or folder that others may read, and no CSV cell that is a formula."""
+"""What this package writes: no file or folder that others may read, no CSV cell that is a formula, no name that
+is markup in a terminal."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from app.saying import say, say_table
 from detector.records import Finding, Verdict
 from detector.verdict_files import convert, escaped, needs_escape, unescaped, verdict_line
 from eval import reading
@@ -167,3 +169,22 @@ def test_no_cell_is_a_formula(file: str, monkeypatch: pytest.MonkeyPatch, tmp_pa
         cells = [cell for row in csv.reader(io.StringIO(written, newline="")) for cell in row]
         assert [cell for cell in cells if is_formula(cell)] == []
         (tmp_path / "out.csv").unlink(missing_ok=True)
+
+
+def test_no_name_is_markup_in_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    """A team `[link=http://...]` would be a link, one with a mark of direction would turn its line round."""
+    silent = {"app/doctor.py": "escapes its cells", "app/scoring/progress.py": "shows numbers"}
+    loud = [
+        file
+        for file, name, call in calls()
+        if name == "Console"
+        and not {"markup=False"} <= {f"{k.arg}={ast.unparse(k.value)}" for k in call.keywords}
+    ]
+    assert set(loud) - silent.keys() == set()
+    say("a\u202eb\x1b]8;;http://e.example\x1b\\c")
+    say_table(["\x41"], [["[link=http://e.example]x[/link]\u202e :smile:"]])
+    said = capsys.readouterr().out
+    assert "\x1b" not in said
+    assert "\u202e" not in said
+    assert "[link=http://e.example]x[/link]" in said
+    assert ":smile:" in said

@@ -153,7 +153,7 @@ def _show(report: dict[str, Any]) -> None:
         table.add_column(Path(name).name)
     for figure in SHOWN:
         table.add_row(figure, *(_cell(own, figure, wide) for own in judges.values()))
-    Console().print(table)
+    Console(markup=False, emoji=False).print(table)
 
 
 def _cell(own: dict[str, Any], figure: str, wide: bool) -> str:

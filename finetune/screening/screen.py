@@ -56,7 +56,7 @@ def screen(config: ScreenConfig) -> None:
     from rich.console import Console
 
     manifest = run(config)
-    told, show = manifest["screening"], Console(stderr=True)
+    told, show = manifest["screening"], Console(stderr=True, markup=False, emoji=False)
     for why, n in told["suspects"].items():
         show.print(f"{why}: {n}")
     for row in told["leanings"]:

@@ -130,7 +130,7 @@ def contamination(config: ContaminationConfig) -> None:
         for name, row in [*file["sources"].items(), ("all", file)]:
             cells = [str(row[kind]) for kind in ("dialogues", *KINDS, "any")]
             table.add_row(file["name"] if name == "all" else "", name, *cells, f"{row['share']:.2%}")
-    Console(stderr=True).print(table)
+    Console(stderr=True, markup=False, emoji=False).print(table)
     if config.out:
         write_json(config.out, report)
     worst = max(report["against"], key=lambda file: file["share"])

@@ -64,7 +64,7 @@ def dedup(config: DedupConfig) -> None:
     from rich.console import Console
 
     manifest = run(config)
-    show = Console(stderr=True)
+    show = Console(stderr=True, markup=False, emoji=False)
     for source in manifest["sources"]:
         dropped = ", ".join(f"{count} {reason}" for reason, count in source["dropped"].items())
         show.print(

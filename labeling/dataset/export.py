@@ -45,7 +45,7 @@ def tell(manifest: dict[str, Any]) -> None:
     """Say on the screen what a dataset's manifest holds."""
     from rich.console import Console
 
-    show = Console(stderr=True)
+    show = Console(stderr=True, markup=False, emoji=False)
     for file in manifest["files"]:
         show.print(f"{file['name']}: {file['rows']} rows")
     for reason, count in manifest["left_out"].items():

@@ -96,7 +96,7 @@ def inject(config: InjectConfig) -> None:
     from rich.console import Console
 
     manifest = run(config)
-    show = Console(stderr=True)
+    show = Console(stderr=True, markup=False, emoji=False)
     for file in manifest["files"]:
         show.print(
             f"{file['name']}: {file['rows']} dialogues, {file['agent_turns']} agent turns, "

@@ -66,7 +66,7 @@ def export_labels(config: ExportConfig) -> None:
     from rich.console import Console
 
     for file in run(config)["files"]:
-        Console(stderr=True).print(f"{file['name']}: {file.get('rows', 1)} rows")
+        Console(stderr=True, markup=False, emoji=False).print(f"{file['name']}: {file.get('rows', 1)} rows")
 
 
 def run(config: ExportConfig) -> dict[str, Any]:

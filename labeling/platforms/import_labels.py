@@ -98,7 +98,7 @@ def import_labels(config: ImportConfig) -> None:
 
     told = run(config)["counts"]
     skipped = "".join(f", {count} {reason}" for reason, count in told["left_out"].items())
-    Console(stderr=True).print(
+    Console(stderr=True, markup=False, emoji=False).print(
         f"{told['annotations']} annotations, {told['rejected']} rejected, {told['duplicates']} known{skipped}"
     )
 

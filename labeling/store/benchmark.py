@@ -84,6 +84,7 @@ def _people(store: Store, control_share: float) -> None:
     accounts.create_first(store, "ada", "benchmark only")
     for number in range(PEOPLE):
         accounts.create(store, "ada", Account(id=f"w{number}", role="labeler"))
+    accounts.create(store, "ada", Account(id="rob", role="reviewer", agent="a1"))
     for name in ("p", "other"):
         asked = Project(id=name, codes=("C1",), overlap=ANSWERS + 1, most=9, control_share=control_share)
         projects.create(store, "ada", asked)
@@ -196,6 +197,8 @@ def _timed(store: Store, repeats: int) -> dict[str, list[float]]:
         lease = timed("next task", leases.claim, actor, "p")
         assert lease is not None
         timed("look", tasks.view, actor, lease.task)
+        timed("read a dialogue", dialogues.read, "rob", lease.dialogue)
+        timed("read it again", dialogues.read, "rob", lease.dialogue)
         timed("submit", annotations.submit, actor, lease.task, lease.token, secrets.token_hex(8), [], 5.0)
         timed("queue counts", tasks.queue_counts, "ada", "p")
         timed("project page", _project_page)

@@ -80,7 +80,7 @@ def aggregate(config: AggregateConfig) -> None:
 
     manifest = run(config)
     rows, answers = manifest["files"][0]["rows"], manifest["answers"]
-    Console(stderr=True).print(
+    Console(stderr=True, markup=False, emoji=False).print(
         f"{config.out}: {rows} labels from {answers} answers of {manifest['labelers']} people, "
         f"{config.method}, mean probability {manifest['mean_probability']:.3f}"
     )
