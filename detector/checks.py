@@ -77,11 +77,11 @@ _ASKS = re.compile(
     re.IGNORECASE,
 )
 _VALUE = re.compile(
-    r"\b(?:\w*\d\w*|mon|tues|wednes|thurs|fri|satur|sun)(?:day)?\b|\b(?:today|tomorrow|tonight|morning|noon"
+    r"\b(?:(?=[^\W\d]*+\d)\w++|(?:mon|tues|wednes|thurs|fri|satur|sun)(?:day)?\b)|\b(?:today|tomorrow|tonight|morning|noon"
     r"|evening|one|two|three|four|five|six|seven|eight|nine|ten|twelve|[ap]m)\b",
     re.IGNORECASE,
 )
-_NAMED = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+|\b[A-Z]\w*[A-Z]\w*\b")
+_NAMED = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+|\b[A-Z](?=[^\WA-Z]*+[A-Z])\w++")
 _EMPTY_WORDS = """
 amazing answer appreciate appreciated asked before believe best come day excellent heard kind last like
 listening lot love lovely noted read sad sadly seriously service sitting sounds understood waiting wow
@@ -101,12 +101,12 @@ _POLITE = re.compile(
 )
 """What reads like a wish and only agrees."""
 
-_CALL = re.compile(r"\W*(?:hello|hi|hey)?(?: there)?\W*", re.IGNORECASE)
+_CALL = re.compile(r"\A\W*+(?:(?:hello|hi|hey)(?: there)?|(?<= )there)?\W*+", re.IGNORECASE)
 """A customer who only makes himself heard."""
 
 _QUESTION = re.compile(r"\?|__")
 _ANSWERED = re.compile(
-    r"\W*(?:(?:oh|well|um|hm+|great|perfect|good|sounds good|wonderful|awesome|cool)\W+)*"
+    r"\A\W*+(?:(?:oh|well|um|hm+|great|perfect|good|sounds good|wonderful|awesome|cool)\W++)*+"
     r"(?:yes|yeah|yep|yup|sure|ok|okay|no|nope|nah|please (?:do|proceed|continue)|proceed|go (?:ahead|on)"
     r"|absolutely|of course|certainly|correct)\b",
     re.IGNORECASE,

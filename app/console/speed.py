@@ -196,7 +196,7 @@ class _Person:
 
     def _shown(self, button: str) -> Any:
         """The buttons of that name; that of their key may follow it."""
-        return self.page.locator("button", has_text=re.compile(f"^{button}"))
+        return self.page.locator("button", has_text=re.compile(f"^{re.escape(button)}"))
 
     async def _click(self, kind: str, button: str, nth: int, ready: str | None) -> None:
         if self.config.pause_s:

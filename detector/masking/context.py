@@ -65,16 +65,18 @@ _CUES = re.compile(
 )
 _FOREIGN = re.compile(r"\d{3}|[{}\[\]]")
 _FILLER = re.compile(
-    r"(?:\W|\b\w*\d\w*\b|\b(?:number|numbers|no|nr|num|n|id|code|codes|ref|reference|is|was|are|were|it's|"
+    r"(?:\W++|(?<!\w)(?=\w*\d)\w++|(?<!\w)(?:number|numbers|no|nr|num|n|id|code|codes|ref|reference|is|was|are|were|it's|"
     r"its|it|the|my|your|our|"
     r"of|for|with|by|and|or|a|this|that|here|has|reads|says|ending|starting|called|s|número|numero|es|"
-    r"номер\w*|мой|ваш|nummer|ist|de|del|y|и|:)\b)*"
+    r"номер\w*|мой|ваш|nummer|ist|de|del|y|и)\b)*+"
 )
 _LINK = re.compile(
-    r"(?:[^\w.!?\n]|\b(?:number|no|on|for|of|in|the|my|your|this|that|our|associated|with|linked|to|under|"
+    r"(?:[^\w.!?\n]++|\b(?:number|no|on|for|of|in|the|my|your|this|that|our|associated|with|linked|to|under|"
     r"registered|file|s|"
-    r"attached|connected|from)\b)*"
+    r"attached|connected|from)\b)*+"
 )
+_SAYS = re.compile(r"[\s,)-]{0,3}(?:is|was|it's|that's|es|ist|-|это)\b|\s?\((?=\w)")
+_SENTENCE_END = re.compile(r"[.!?\n]")
 _ENDING = re.compile(r"(?:last|final|first|ending|ends|end|últimos|letzten|последн\w+)\b[^.!?\n]{0,24}$")
 
 
@@ -103,10 +105,10 @@ def _belongs(view: View, first: re.Match[str], second: re.Match[str]) -> bool:
 def cue_after(view: View, end: int) -> Cue | None:
     """The cue that the words right after a number give: "... is my mobile"."""
     window = view.low[end : end + 40]
-    match = re.match(r"[\s,)-]{0,3}(?:is|was|it's|that's|es|ist|-|это)\b|\s?\((?=\w)", window)
+    match = _SAYS.match(window)
     if not match:
         return None
-    sentence = re.split(r"[.!?\n]", window[match.end() :], maxsplit=1)[0]
+    sentence = _SENTENCE_END.split(window[match.end() :], maxsplit=1)[0]
     found = _CUES.search(sentence)
     return _named(found) if found else None
 

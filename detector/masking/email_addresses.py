@@ -16,7 +16,7 @@ from detector.masking.view import View
 MAX_LOCAL = 64
 MAX_DOMAIN = 120
 
-_PLAIN_DOMAIN = re.compile(r"(?:[^\W_](?:[\w-]{0,62}[^\W_])?\.){1,6}[^\W\d_]{2,24}(?![\w@])")
+_PLAIN_DOMAIN = re.compile(r"(?:[^\W_][\w-]{0,63}+(?<=[^\W_])\.){1,6}[^\W\d_]{2,24}(?![\w@])")
 _LOCAL_CHARS = frozenset("!#$%&'*+-./=?^_`{|}~")
 
 _OPEN, _CLOSE = r"\s?[\[({<*|]\s?", r"\s?[\])}>*|]\s?"
@@ -26,12 +26,22 @@ _AT = re.compile(
     r"|(?<=\w)[_-](?:at|AT)[_-]"
 )
 _DOT = rf"(?:{_OPEN}(?:dot|\.|punto|точка){_CLOSE}|\s(?:dot|punto|точка)\s|\s\.\s?|\.\s?|[_-]dot[_-])"
-_LABEL = r"[^\W_](?:[\w-]{0,40}[^\W_])?"
+_LABEL = r"[^\W_]{1,42}+(?:(?![_-]dot[_-])[_-]{1,3}+[^\W_]{1,42}+){0,8}+"
+"""Of a domain or a local part: possessive, so that there is one way only to read a text as labels."""
 _SPACED_DOMAIN = re.compile(rf"({_LABEL}(?:\s(?:dash|hyphen)\s{_LABEL})?)((?:{_DOT}{_LABEL}){{1,4}})")
+_DOTTED_LABEL = re.compile(rf"{_DOT}({_LABEL})")
 _SPELLED_DOT = re.compile(rf"{_OPEN}|\b(?:dot|punto|точка)\b|\s\.")
-_JOINT = rf"(?:{_DOT}|\s(?:underscore|dash|hyphen|minus|plus|guion|guión|guion bajo)\s|[_+-])"
-_LOCAL = re.compile(rf"(?:(?<=[\s:,;(\"'])|^){_LABEL}(?:{_JOINT}{_LABEL}){{0,4}}$")
+_JOINT = rf"(?:{_DOT}|\s(?:underscore|dash|hyphen|minus|plus|guion|guión|guion bajo)\s|\+)"
+_LOCAL = re.compile(rf"(?:(?<=[\s:,;(\"'])|^){_LABEL}(?:{_JOINT}{_LABEL}){{0,4}}+$")
 _LETTERS = re.compile(r"(?:(?<=[\s:,;(])|^)\w(?:[\s-]\w){2,30}$")
+_SIGNS = (
+    (re.compile(_DOT), "."),
+    (re.compile(r"\s(?:underscore|guion bajo)\s"), "_"),
+    (re.compile(r"\s(?:dash|hyphen|minus|guion|guión)\s"), "-"),
+    (re.compile(r"\splus\s"), "+"),
+    (re.compile(r"[\s\[\](){}<>*|]"), ""),
+)
+"""What is written for a sign, in the order of undoing."""
 _PROVIDER = re.compile(
     r"(?:g\s?mail|google\s?mail|yahoo|hot\s?mail|outlook|i\s?cloud|proton(?:\s?mail)?|gmx|web|aol|yandex|"
     r"mail|"
@@ -46,7 +56,7 @@ _CUE = re.compile(
     r"(?:e-?mails?|e-?mail address|mail|correo|почт\w*|адрес|inbox|write to|reach me|contact me)\b"
 )
 _INITIALS = re.compile(r"(?:(?<![^\s:,;(])[b-hj-z]\s){1,3}$")
-_HANDLE = re.compile(r"(?<![^\W_])[^\W\d_][\w.]*[\d_.]\w+$")
+_HANDLE = re.compile(r"(?<![^\W_])[^\W\d_][\w.]{0,62}[\d_.]\w{1,62}+$")
 _VERBS = words(
     "look looked looking shop shopped shopping buy bought order ordered ordering was is are were be been "
     "am me us him "
@@ -130,7 +140,7 @@ def _last_tld(low: str, domain: re.Match[str]) -> int | None:
     """The end of the longest stretch of labels that ends in a known top-level domain, or that has
     no space in it."""
     best = None
-    for part in re.finditer(rf"{_DOT}({_LABEL})", domain[2]):
+    for part in _DOTTED_LABEL.finditer(domain[2]):
         if _is_tld(part[1], part[0]):
             best = domain.start(2) + part.end()
     return best
@@ -147,11 +157,6 @@ def _is_tld(label: str, dotted: str) -> bool:
 
 def _plainly(text: str) -> str:
     """`text` with the words for dots and dashes undone, to compare spellings of one address."""
-    text = re.sub(_DOT, ".", text)
-    for names, sign in (
-        ("underscore|guion bajo", "_"),
-        ("dash|hyphen|minus|guion|guión", "-"),
-        ("plus", "+"),
-    ):
-        text = re.sub(rf"\s(?:{names})\s", sign, text)
-    return re.sub(r"[\s\[\](){}<>*|]", "", text)
+    for words_for_it, sign in _SIGNS:
+        text = words_for_it.sub(sign, text)
+    return text

@@ -11,7 +11,7 @@ from detector.masking.view import View
 
 _WORD = re.compile(r"(?<![\w@.])[^\W\d_]+(?:['-](?!s(?!\w))[^\W\d_]+)*(?![\w@])")
 """Without an 's at the end: Anna's parcel tells Anna's name."""
-_SENTENCE_START = re.compile(r"(?:^|[.!?\n])\W*$")
+_SENTENCE_START = re.compile(r"(?:^|[.!?\n])\W{0,4}$")
 
 
 class KnownNames:

@@ -43,6 +43,13 @@ _AFTER_WEAK = re.compile(
     r"\s(?:here|speaking|calling|again|from|with|and i|at|writing|chatting|\()\b|\s?[,.!?;:)\n-]|\s?$"
 )
 
+_GAP, _SHORT_GAP = re.compile(r"[\s,:.\"'*(-]{0,4}"), re.compile(r"[ ,]{1,2}")
+_CLOSED = re.compile(r"\s?[,.!?\n:;)~-]|(?<!\s)\s*+$")
+_SIGNATURE_END = re.compile(r"[.!)\s]{0,3}(?:$|\n|[,|])")
+_ANSWER_END = re.compile(r"\s?(?:[.,!?\n;]|$)")
+_NEXT_WORD = re.compile(r"\.? (?=\w)")
+_SHORT_WORD = re.compile(r"(?:^|\W)\w{1,4}$")
+
 
 def find(view: View, before: str) -> Iterator[Found]:
     """Announced names in `view`; `before`, the turn before, may have asked for one."""
@@ -64,9 +71,7 @@ def find(view: View, before: str) -> Iterator[Found]:
 
 
 def _after(view: View, position: int, group: str, capital: bool) -> Found | None:
-    gap = re.compile(
-        r"[\s,:.\"'*(-]{0,4}" if group not in ("weak", "greeting", "assent") else r"[ ,]{1,2}"
-    ).match(view.low, position)
+    gap = (_SHORT_GAP if group in ("weak", "greeting", "assent") else _GAP).match(view.low, position)
     position = gap.end() if gap else position
     if group in ("mine", "theirs", "bare", "related"):
         return _spelled(view, position) or _stated(view, position, group)
@@ -149,7 +154,7 @@ def _greeted(view: View, position: int) -> Found | None:
     if not found:
         return _known_lower(view, position)
     words = view.low[found.start : found.end].split()
-    closed = re.compile(r"\s?[,.!?\n:;)~-]|\s*$").match(view.low, found.end)
+    closed = _CLOSED.match(view.low, found.end)
     if words[0] in GIVEN_NAMES:
         return found
     return found if closed and len(words) <= 2 and len(words[0]) > 2 else None
@@ -166,7 +171,7 @@ def _known_lower(view: View, position: int) -> Found | None:
 
 def _signature(view: View, position: int) -> Iterator[Found]:
     found = _words(view, position, lower=False, most=3)
-    if found and re.compile(r"[.!)\s]{0,3}(?:$|\n|[,|])").match(view.low, found.end):
+    if found and _SIGNATURE_END.match(view.low, found.end):
         yield found
 
 
@@ -179,7 +184,7 @@ def _answers(view: View) -> Iterator[Found]:
         yield spelled
         return
     found = _words(view, start, lower=True, most=3)
-    if found and re.compile(r"\s?(?:[.,!?\n;]|$)").match(view.low, found.end):
+    if found and _ANSWER_END.match(view.low, found.end):
         words = view.low[found.start : found.end].split()
         if view.text[found.start].isupper() or words[0] in GIVEN_NAMES:
             yield found
@@ -223,10 +228,9 @@ def _may_be_surname(view: View, start: int, low: str) -> bool:
 
 def _past(view: View, position: int) -> int:
     """Past one space, or a full stop and a space after an initial or a title."""
-    gap = re.compile(r"\.? (?=\w)").match(view.text, position)
+    gap = _NEXT_WORD.match(view.text, position)
     if not gap or (
-        gap[0].startswith(".")
-        and not re.compile(r"(?:^|\W)\w{1,4}$").search(view.text[max(0, position - 5) : position])
+        gap[0].startswith(".") and not _SHORT_WORD.search(view.text[max(0, position - 5) : position])
     ):
         return position
     return gap.end()

@@ -41,7 +41,7 @@ _NUMBER_FIRST = re.compile(
     r"suite)\s?\w{1,5},?\s)?(?:\d{1,5}(?:-\d{1,5})?(?:\s?[a-z])?|"
     r"(?:\d\s){1,4}\d(?:\s?[a-z])?)|"
     rf"(?:(?:{_NUMBER_WORD})[\s-]){{0,4}}(?:{_NUMBER_WORD})) ?,?\s"
-    r"(?P<words>(?:(?!\d+\s)[^\W_][\w.'-]{0,24}\s){1,4}?)"
+    r"(?P<words>(?:(?!\d{1,25}\s)[^\W_][\w.'-]{0,24}\s){1,4}?)"
     rf"(?P<suffix>{_SUFFIX})\b\.?(?!')(?:\s(?:{_SUFFIX})\b\.?)*"
 )
 _TAIL = re.compile(_PLACE)
@@ -53,7 +53,7 @@ _LATIN = re.compile(
 _FRENCH = re.compile(
     r"(?<![\w.])\d{1,4}(?:\s?(?:bis|ter))?,?\s(?:rue|avenue|boulevard|place|chemin|allée|impasse|quai)\s"
     r"(?:de\sla\s|de\sl'|d[eu]s?\s|d'|la\s|"
-    r"l')?[^\W\d_][\w'-]*(?:[\s-][^\W\d_][\w'-]*){0,2}?(?:,?\s\d{5}(?:\s[^\W\d_][\w-]+)?|(?=[\s,.!?]|$))"
+    r"l')?[^\W\d_][\w'-]*+(?:\s[^\W\d_][\w'-]*+){0,2}?(?:,?\s\d{5}(?:\s[^\W\d_][\w-]++)?|(?=[\s,.!?]|$))"
 )
 _GERMAN = re.compile(
     r"(?<!\w)(?:[^\W\d_][\w-]{1,30}(?:straße|strasse|str\.|weg|platz|allee|gasse|ring|damm|ufer|straat|"
@@ -64,7 +64,7 @@ _GERMAN = re.compile(
 _RUSSIAN = re.compile(
     r"(?<!\w)(?:ул\.?|улица|улице|улицы|проспект|проспекте|пр-т|пр\.|пер\.|переулок|переулке|бульвар|"
     r"бул\.|шоссе|наб\.|площадь|пл\.)\s"
-    r"(?:[^\W_][\w.-]{0,24}\s?){1,3}?,?\s?(?:д\.?|дом)?\s?\d{1,4}(?:/\d{1,3})?[а-я]?(?![\w])"
+    r"(?:(?:\d{1,4}(?:-[^\W\d_]{1,24}+)?|[^\W\d_](?:[^\W\d]|[.-]){0,24}+)\s?+){1,3}?,?\s?(?:д\.?|дом)?\s?\d{1,4}(?:/\d{1,3})?[а-я]?(?![\w])"
     r"(?:,?\s?(?:к\.?|корп\.?|корпус|стр\.?)\s?\d{1,3})?(?:,?\s?(?:кв\.?|квартира|оф\.?|офис)\s?\d{1,5})?"
 )
 _BOX = re.compile(
@@ -82,11 +82,12 @@ _POSTCODE = re.compile(
 )
 _BRITISH = re.compile(r"(?<![\w-])[a-z]{1,2}\d[\da-z]? \d[abd-hjlnp-uw-z]{2}(?![\w-])")
 _STRONG_CUE = re.compile(
-    r"(?:address|live|living|lives|resid\w+|ship\w*|deliver\w*|moved|moving|billing|located|house|home|"
+    r"(?:address|live|living|lives|resid\w{1,12}|ship\w{0,12}|deliver\w{0,12}|moved|moving|billing|located|house|home|"
     r"send (?:it|them)|"
-    r"pick\w* (?:me|it|us|her|him) up|i'm at|i am at|we're at|we are at|drop it)\b[^.!?\n]{0,24}$"
+    r"pick\w{0,12} (?:me|it|us|her|him) up|i'm at|i am at|we're at|we are at|drop it)\b[^.!?\n]{0,24}$"
 )
 _CUE = re.compile(r"(?:sent?|from|to|at|is|near)\b[^.!?\n]{0,12}$")
+_WORD_AFTER_COMMA = re.compile(r",\s?([^\W\d_]+)")
 _DIGIT = re.compile(r"\d")
 _STRANGERS = words(
     "minute minutes min mins mile miles hour hours day days week weeks month months year years km meter "
@@ -149,7 +150,7 @@ def _is_announced(view: View, start: int, *, sure: bool) -> bool:
 def _without_plain_words(view: View, start: int, end: int) -> int:
     """`end` moved left until no lower-case word after a comma hangs on to the address."""
     comma = view.text.rfind(",", start, end)
-    if comma >= 0 and (word := re.match(r",\s?([^\W\d_]+)", view.text[comma:end])):
+    if comma >= 0 and (word := _WORD_AFTER_COMMA.match(view.text, comma, end)):
         unit = word[1].lower() in ("apt", "apartment", "suite", "ste", "unit", "flat", "floor", "room")
         if word[1][0].islower() and not unit:
             return comma

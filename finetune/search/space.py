@@ -15,7 +15,7 @@ from detector.errors import ConfigError
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
 
-_RANGE = re.compile(r"(?P<low>[^,]+?)\.\.(?P<high>[^,]+?)(?P<log>:log)?")
+_RANGE = re.compile(r"\A(?P<low>[^,]{1,80}?)\.\.(?P<high>[^,]{1,80}?)(?P<log>:log)?")
 
 
 def space_of(texts: Sequence[str]) -> dict[str, BaseDistribution]:
@@ -43,7 +43,7 @@ def _values(text: str, values: str) -> BaseDistribution:
     if found is None:
         return CategoricalDistribution([value.strip() for value in values.split(",")])
     low, high, log = found["low"], found["high"], found["log"] is not None
-    whole = all(re.fullmatch(r"\s*[+-]?\d+\s*", end) for end in (low, high))
+    whole = all(re.fullmatch(r"\A\s*+[+-]?\d++\s*+", end) for end in (low, high))
     try:
         if whole:
             return IntDistribution(int(low), int(high), log)

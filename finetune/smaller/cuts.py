@@ -39,7 +39,7 @@ def keep_layers(shape: Shape, weights: Weights, kept: Sequence[int]) -> tuple[Sh
     from detector.engines.heads import HEADS
 
     n_layers = shape["num_hidden_layers"]
-    numbered = re.compile(r"((?:^|.*\.)layers?\.)(\d+)(\..*)")
+    numbered = re.compile(r"(?s)\A((?:.*\.)?layers?\.)(\d++)(\..*)")
     found = {name: match for name in weights if (match := numbered.fullmatch(name))}
     if {int(match[2]) for match in found.values()} != set(range(n_layers)):
         raise ConfigError("E_BASE", f"{shape['model_type']}: its layers are not one numbered stack")

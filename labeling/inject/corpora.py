@@ -164,7 +164,7 @@ def _domain(name: str, row: Row) -> str:
 
 
 def _turn(role: str, text: str) -> DraftTurn | None:
-    text = re.sub(r"\s+([.,?!;:])(?=\s|$)", r"\1", re.sub(r"[ \t]+", " ", text)).strip()
+    text = re.sub(r"(?<!\s)\s++([.,?!;:])(?=\s|$)", r"\1", re.sub(r"[ \t]+", " ", text)).strip()
     if not text or role not in ("customer", "agent"):
         return None
     spoken: Role = "customer" if role == "customer" else "agent"
@@ -229,7 +229,7 @@ def _tau_turns(row: Row) -> tuple[DraftTurn, ...] | None:
             text = seen
         elif "###" in text:
             continue
-        if made := _turn(turn["role"], re.sub(r"\s*\n\s*", " ", text)):
+        if made := _turn(turn["role"], re.sub(r"(?<!\s)[^\S\n]*+\n\s*+", " ", text)):
             turns.append(made)
     return tuple(turns)
 

@@ -21,7 +21,7 @@ _CHANGE = re.compile(
 )
 
 
-_OPEN = re.compile(r"\b(?:what|which|when|where|whom?|how (?:many|long)|name|number)\b[^.!]*\?", re.I)
+_OPEN = re.compile(r"\b(?:what|which|when|where|whom?|how (?:many|long)|name|number)\b[^.!]{0,500}\?", re.I)
 
 
 def repeats_rightly(turns: Sequence[DraftTurn], looked_up: Collection[int] = ()) -> bool | None:
@@ -65,7 +65,7 @@ def _called_for(turns: Sequence[DraftTurn], before: int, place: int, looked_up: 
         return True
     asked = any(turn.role == "agent" and re.search(r"\?|__", turn.text) for turn in between)
     heard = set(re.findall(r"\w+", " ".join(turn.text for turn in turns[: before + 1]).lower()))
-    new = set(re.findall(r"\w*\d\w*|\w+day\b", said[-1].lower())) - heard
+    new = set(re.findall(r"(?<!\w)(?:(?=[^\W\d]*+\d)\w++|\w+day\b)", said[-1].lower())) - heard
     changed = bool(new or _CHANGE.search(said[-1]))
     if "?" in text and _OPEN.search(text):
         return bool(_CHANGE.search(said[-1]))  # an open question that was answered is not asked again

@@ -84,7 +84,7 @@ def forms(grammar: Grammar, start: str = "say") -> int:
 def tidy(text: str) -> str:
     """Single spaces, none before a comma or full stop that empty choices left behind."""
     text = re.sub(r"[ \t]{2,}", " ", text)
-    return re.sub(r" +([,.!?])", r"\1", text).strip()
+    return re.sub(r"(?<! ) ++([,.!?])", r"\1", text).strip()
 
 
 def capital(text: str) -> str:

@@ -20,7 +20,8 @@ _REQUEST = re.compile(
     re.IGNORECASE,
 )
 _QUESTION = re.compile(
-    r"\b(what|which|how|when|where|why|who|can|could|does|do|is|are|will|would)\b[^.?!]{6,}\?", re.IGNORECASE
+    r"\b(what|which|how|when|where|why|who|can|could|does|do|is|are|will|would)\b[^.?!]{6,500}\?",
+    re.IGNORECASE,
 )
 _THANKS = re.compile(
     r"\b(thanks?|thank you|thx|cheers|that('s| is| will be) all|bye|great|perfect)\b", re.IGNORECASE

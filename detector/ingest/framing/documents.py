@@ -23,7 +23,7 @@ from detector.ingest.sources import Source
 
 _STRUCTURE = re.compile(rb'["\[\]{},]')
 _STRING_END = re.compile(rb'["\\]')
-_KEY = re.compile(rb'\s*"([^"\\]*)"\s*:\s*')
+_KEY = re.compile(rb'\A\s*+"([^"\\]*+)"\s*+:\s*+')
 BATCH = 256
 
 

@@ -26,7 +26,7 @@ PREFIX_BYTES = 1 << 20
 PARQUET = b"PAR1"
 JSON_LINES = (".jsonl", ".ndjson")
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{},]', re.DOTALL)
-_CHAT_EXPORT = re.compile(rb"\s*(?:\xe2\x80\x8e)?\[?\d{1,4}[./]\d{1,2}[./]\d{2,4},? ")
+_CHAT_EXPORT = re.compile(rb"\A\s*+(?:\xe2\x80\x8e)?\[?\d{1,4}[./]\d{1,2}[./]\d{2,4},? ")
 
 
 @dataclass(frozen=True)

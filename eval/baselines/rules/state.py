@@ -10,8 +10,8 @@ from eval.baselines.rules.view import Hit, Spoken, View, whole
 
 _SLOTS: tuple[tuple[str, str, str], ...] = (
     ("name", r"\b(?:your|the|full|first|last|what) (?:\w+ )?name\b|\bwho (?:am i|is this|is the (?:booking|reservation))\b|\bunder what name\b", r"\b(?:my|the) (?:\w+ )?name(?:'s| is)\b|\bi'm [A-Z]|\bunder (?:the name )?[A-Z]|\bthis is [A-Z]"),
-    ("email", r"\be-?mail(?: address)?\b", r"\S+@\S+|\[EMAIL"),
-    ("phone", r"\b(?:phone|telephone|mobile|contact|callback) ?(?:number)?\b", r"(?<!\w)\+?\d[\d ()-]{6,}\d|\[PHONE"),
+    ("email", r"\be-?mail(?: address)?\b", r"\S@\S|\[EMAIL"),
+    ("phone", r"\b(?:phone|telephone|mobile|contact|callback) ?(?:number)?\b", r"(?<!\w)\+?\d[\d ()-]{6,40}\d|\[PHONE"),
     ("order number", r"\b(?:order|booking|reservation|ticket|tracking|case|reference|confirmation|invoice) (?:number|id|code|no\b)", r"\b(?:order|booking|reservation|ticket|tracking|case|reference|confirmation|invoice)[^.?!]{0,25}[A-Z]{0,4}[-#]?\d{3,}|#\d{3,}"),
     ("account number", r"\b(?:account|customer|policy|member\w*|client) (?:number|id)\b|\buser ?name\b", r"\b(?:account|customer|policy|member|user)[^.?!]{0,25}\d{4,}|\baccount (?:number|id) is\b"),
     ("address", r"\b(?:(?:your|delivery|shipping|home|street|pick ?up|current|billing) (?:\w+ )?address|where (?:do you live|should (?:we|i|the driver)|are you (?:now|being)))\b", r"\b\d+ [A-Z]?\w+ (?:street|st|road|rd|avenue|ave|lane|ln|drive|dr|square|court|blvd|way)\b|\[ADDRESS|\bmy address is\b"),
@@ -80,10 +80,10 @@ def _is_question(turn: Spoken, match: re.Match[str]) -> bool:
 
 
 _VALUES: tuple[tuple[str, str], ...] = (
-    ("phone", r"\b(?:phone|telephone|contact|call(?: them)?)(?: number)?(?: \w+){0,4}?(?: is|:| at| on)? ?(\+?\d[\d ()-]{6,}\d)"),
+    ("phone", r"\b(?:phone|telephone|contact|call(?: them)?)(?: number)?(?: \w+){0,4}?(?: is|:| at| on)? ?(\+?\d[\d ()-]{6,40}\d)"),
     ("postcode", r"\b(?:post ?code|zip ?code|zip)(?: \w+){0,3}? ?(?:is|:|of)? ?([a-z]{1,2}\d{1,2},? ?\d?[a-z]{0,2}|\d{5})\b"),
     ("reference", r"\b(?:reference|confirmation|booking|ref)(?: number| code| id| #)?(?: \w+){0,2}? ?(?:is|:|#)? ?\b((?=[a-z]*\d)[a-z0-9]{6,10})\b"),
-    ("price", r"(?:\b(?:price|cost|total|fee|fare|costs?|charge|amount|pay|rate|comes to|priced at|refund of)\b[^.?!]{0,25}?)((?:[£$€] ?)?\d+(?:\.\d\d)?(?: ?(?:gbp|pounds?|dollars?|usd|euros?))?)\b(?! ?(?:am|pm|people|nights?|days?|:))"),
+    ("price", r"(?:\b(?:price|cost|total|fee|fare|costs?|charge|amount|pay|rate|comes to|priced at|refund of)\b[^.?!]{0,25}?)((?:[£$€] ?)?\d{1,12}(?:\.\d\d)?(?: ?(?:gbp|pounds?|dollars?|usd|euros?))?)\b(?! ?(?:am|pm|people|nights?|days?|:))"),
     ("arrival", r"\b(?:arriv\w+|gets? (?:in|there|you there))\b[^.?!]{0,20}?\b(\d{1,2}:\d\d(?: ?[ap]m)?)"),
     ("departure", r"\b(?:leav\w+|depart\w*)\b[^.?!]{0,20}?\b(\d{1,2}:\d\d(?: ?[ap]m)?)"),
     ("time", r"\b(?:at|for|by|is) (\d{1,2}(?::\d\d)? ?(?:am|pm)|\d{1,2}:\d\d)\b"),

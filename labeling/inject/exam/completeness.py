@@ -21,15 +21,18 @@ from labeling.inject.places import (
 )
 
 _POINTS = {
-    "phone": r"phone|number|call|\d{7}",
-    "place": r"address|where|located|area|street|road|postcode|centre|center|north|south|east|west",
-    "money": r"price|cost|how much|fee|fare|pounds?|gbp|[$£€]|expensive|cheap|free|dollar",
-    "time": r"when|what time|how long|hours?|open|close|leave|arriv|minutes|\d:\d\d|\b[ap]m\b|day|date",
-    "kind": r"what (kind|type|sort)|rating|stars?|food|cuisine|colou?r|look like|wifi|parking|internet",
-    "count": r"how many|available|availab|are there|is there|do you have|do they have",
-    "ref": r"reference|confirmation|booking|order|status",
+    name: re.compile(pattern, re.IGNORECASE)
+    for name, pattern in {
+        "phone": r"phone|number|call|\d{7}",
+        "place": r"address|where|located|area|street|road|postcode|centre|center|north|south|east|west",
+        "money": r"price|cost|how much|fee|fare|pounds?|gbp|[$£€]|expensive|cheap|free|dollar",
+        "time": r"when|what time|how long|hours?|open|close|leave|arriv|minutes|\d:\d\d|\b[ap]m\b|day|date",
+        "kind": r"what (kind|type|sort)|rating|stars?|food|cuisine|colou?r|look like|wifi|parking|internet",
+        "count": r"how many|available|availab|are there|is there|do you have|do they have",
+        "ref": r"reference|confirmation|booking|order|status",
+    }.items()
 }
-_ASKED = re.compile(r"\b(what|which|when|where|who|how (much|many|long|far))\b[^?.!]{6,}\?", re.IGNORECASE)
+_ASKED = re.compile(r"\b(what|which|when|where|who|how (much|many|long|far))\b[^?.!]{6,500}\?", re.IGNORECASE)
 _PUTS_OFF = re.compile(
     r"\b(let me|i will|i'll|moment|check|look|sorry|unfortunately|cannot|can't|don't|not|"
     r"unable|sure|certainly|yes|no|would you|could you|welcome|help)\b|\?",
@@ -39,7 +42,7 @@ _PUTS_OFF = re.compile(
 
 def _points(text: str) -> set[str]:
     """What the text may be about: phone, place, money and so on."""
-    return {name for name, pattern in _POINTS.items() if re.search(pattern, text, re.IGNORECASE)}
+    return {name for name, pattern in _POINTS.items() if pattern.search(text)}
 
 
 def _neighbour(draft: Draft, rng: Random, pool: Pool) -> Made | None:

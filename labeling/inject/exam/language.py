@@ -38,7 +38,7 @@ _PROPER = {
 """Names that the corpora also write small."""
 _BRACES = re.compile(r"\{([^{}=]*)=>([^{}]*)\}")
 _WORD_RULES = {
-    name: tuple((re.compile(pattern), new) for pattern, new in rules)
+    name: tuple((re.compile(rf"\A(?:{pattern})"), new) for pattern, new in rules)
     for name, rules in (("endings", ENDINGS), ("elisions", ELISIONS))
 }
 _OWN_RULES = tuple((re.compile(pattern), new) for pattern, new in OWN_WORDS)
@@ -98,7 +98,7 @@ def _own_words(text: str, rng: Random) -> Slipped | None:
     rule, new = rng.choice(rest if rest and rng.random() < 0.75 else found)
     match = rng.choice(list(rule.finditer(text)))
     made = match.expand(new).replace("@", "A" if match[0][0].isupper() else "a")
-    tail = re.match(r"\w+", text[match.end() :]) if made.endswith(" ") else None
+    tail = re.match(r"\A\w+", text[match.end() :]) if made.endswith(" ") else None
     changed, start, end = _put(text, match.start(), match.end(), made)
     return changed, start, end + (tail.end() if tail else 0)
 

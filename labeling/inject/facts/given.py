@@ -54,8 +54,8 @@ def mentions(kind: str, text: str) -> bool:
 def _mended(whole: str, text: str) -> str:
     """A sentence after a cut: no doubled blanks or stops, no dangling small words, its first capital."""
     high = whole[:1].isupper()
-    text = re.sub(r"\s+([,.?!])", r"\1", re.sub(r"[ ]{2,}", " ", text)).strip(" ,")
+    text = re.sub(r"(?<!\s)\s++([,.?!])", r"\1", re.sub(r"[ ]{2,}", " ", text)).strip(" ,")
     text = re.sub(r"\ban (?=[b-df-hj-np-tv-z])", "a ", re.sub(r"\ba (?=[aeio])", "an ", text))
-    text = re.sub(r"\b(and|or|but|on|at|for|in|to|from|with|that|serving|serves)\s*([.?!]|$)", r"\2", text)
-    text = re.sub(r"^(and\b|or\b|but\b|so\b|[,.])[,. ]*", "", re.sub(r"([.?!])[ .]*\.", r"\1", text).strip())
+    text = re.sub(r"\b(and|or|but|on|at|for|in|to|from|with|that|serving|serves)\s*+([.?!]|$)", r"\2", text)
+    text = re.sub(r"^(and\b|or\b|but\b|so\b|[,.])[,. ]*+", "", re.sub(r"([.?!])[ .]*\.", r"\1", text).strip())
     return text[:1].upper() + text[1:] if high else text

@@ -71,7 +71,9 @@ _LOOSE = {
 }
 _CASED = frozenset({"name", "other_name"})
 _TOLD = {
-    kind: re.compile(_LOOSE.get(kind, r"\d{4}|\d[\d -]{3}\d|(?=\w*\d)\w{5,}"), 0 if kind in _CASED else re.I)
+    kind: re.compile(
+        _LOOSE.get(kind, r"\d{4}|\d[\d -]{3}\d|(?<!\w)(?=[^\W\d]*+\d)\w{5,}"), 0 if kind in _CASED else re.I
+    )
     for kind in VALUES
 }
 _ARTICLE = re.compile(r"\b([Aa])(?= (?:[aeio]|un(?!i)))")

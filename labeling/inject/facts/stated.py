@@ -85,7 +85,7 @@ def _other_code(value: str, rng: Random) -> str:
 
 
 def _other_number(number: str, rng: Random) -> str:
-    if split := re.fullmatch(r"(\d+)([.,])(\d{1,2})", number):
+    if split := re.fullmatch(r"\A(\d++)([.,])(\d{1,2})", number):
         places, amount = len(split[3]), float(f"{split[1]}.{split[3]}")
         other = amount * rng.choice((0.5, 0.8, 0.9, 1.1, 1.25, 1.5, 2)) + rng.choice((0, 1, 2))
         made = f"{other:.{places}f}".replace(".", split[2])
@@ -122,7 +122,9 @@ def _meaning(value: str) -> set[str]:
     clock = re.fullmatch(r"(?:at )?(\d{1,2})(?::(\d\d))? ?(am|pm)?", text)
     if clock and (clock[2] or clock[3]):
         return {f"{int(clock[1]) % 12 * 60 + int(clock[2] or 0)} h"}
-    if amount := re.fullmatch(r"[$£€]?(\d+(?:[.,]\d+)?|[a-z]+)(?: ?%|(?: [a-z]+){0,2} ?([a-z]+)?)?", text):
+    if amount := re.fullmatch(
+        r"[$£€]?(\d++(?:[.,]\d++)?|[a-z]++)(?: ?%|(?: [a-z]++){0,2}+ ?([a-z]++)?)?", text
+    ):
         number, unit = amount[1], text.split()[-1]
         if number[0].isdigit():
             return {f"{float(number.replace(',', '.')) * _UNITS.get(unit, 1):g}"}

@@ -88,4 +88,6 @@ def _only_there(draft: Draft, step: Step) -> bool:
 
 
 def _values(text: str) -> set[str]:
-    return content_words(text) | {w.lower() for w in re.findall(r"\b(?:\w*\d\w*|[A-Z]\w+)\b", text)}
+    return content_words(text) | {
+        w.lower() for w in re.findall(r"\b(?:(?=[^\W\d]*+\d)|[A-Z](?=\w))\w++", text)
+    }

@@ -35,17 +35,19 @@ _OFFER = re.compile(
     r"|anything else|does that|is that|how does that|do you need)\b",
     re.IGNORECASE,
 )
-_FACT = re.compile(r"\b(what(?! about)|which|how(?! about| come)|when|where|who)\b[^?]{5,}\?", re.IGNORECASE)
+_FACT = re.compile(
+    r"\b(what(?! about)|which|how(?! about| come)|when|where|who)\b[^?]{5,500}\?", re.IGNORECASE
+)
 """A question that a mere yes cannot answer."""
 _ENQUIRY = re.compile(
     r"\b(?:what(?! about)|which|how(?! about| come)|when|where|who|does it|do they|are|is|do you)\b"
-    r"[^?]{5,}\?",
+    r"[^?]{5,500}\?",
     re.IGNORECASE,
 )
 """A question for something to be told, and not a wish that pleasant words might grant."""
 _YES_OR_NO = re.compile(
     r"^(?![^?]*\b(?:what|which|how|when|where|why|who|or|could|would|can|you)\b)"
-    r"(?:[^?]*[.!,] )?(?:is|are|does|did|will|was|were|has)\b[^?]*\?[^?]*$",
+    r"(?=[^?]*+\?[^?]*+$)(?:[^?]*[.!,] )?(?:is|are|does|did|will|was|were|has)\b",
     re.IGNORECASE,
 )
 """A single question that yes or no answers."""

@@ -39,7 +39,7 @@ _TAKES_BACK = re.compile(
 )
 _DONE = re.compile(DONE, re.IGNORECASE)
 _FIGURE = re.compile(
-    r"(?<![\w:.])[£$]?\d[\d:.,-]*\d(?![\w:])|\b(?=[A-Z0-9]*\d)(?=[A-Z0-9]*[A-Z])[A-Z0-9]{6,8}\b"
+    r"(?<![\w:.])[£$]?\d[\d:.,-]{0,30}\d(?![\w:])|\b(?=[A-Z0-9]*\d)(?=[A-Z0-9]*[A-Z])[A-Z0-9]{6,8}\b"
 )
 
 
@@ -184,7 +184,7 @@ def _same_figure(match: re.Match[str], text: str, before: str) -> bool:
         return False
     if len(match[0]) >= MIN_TELLING:
         return True
-    unit, its = (re.match(r"\W*(\w+)", part) for part in (text[match.end() :], before[told.end() :]))
+    unit, its = (re.match(r"\A\W*+(\w++)", part) for part in (text[match.end() :], before[told.end() :]))
     return bool(unit and its and unit[1].lower() == its[1].lower())
 
 

@@ -29,7 +29,7 @@ MAX_TRIES = 60
 
 POINTED = re.compile(
     r"\b(what|which|how|when|where|why|who|is there|are there|is it|is that|are they|do they|does|do you"
-    r"|will it|can i|could i|have you)\b[^?]{5,}\?",
+    r"|will it|can i|could i|have you)\b[^?]{5,500}\?",
     re.IGNORECASE,
 )
 """A customer's question with a point to it."""

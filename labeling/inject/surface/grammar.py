@@ -29,7 +29,7 @@ from labeling.inject.wordings.closings import NODS
 
 _BRACKET = re.compile(r"\[([^\[\]|]*)\|([^\[\]|]*)\]")
 _NEXT = re.compile(r"\s*[^\s.,?!]*")
-_CHOICE = re.compile(r"\(([^()]*\|[^()]*)\)")
+_CHOICE = re.compile(r"\(([^()|]*+\|[^()]*+)\)")
 
 
 APART = 0.25

@@ -35,7 +35,7 @@ _FOREIGN_TO = {
     "company": ("amount", "time", "date"),
 }
 """Kinds whose values can never stand in a slot of the kind."""
-_CHOICE = re.compile(r"\(([^()]*\|[^()]*)\)")
+_CHOICE = re.compile(r"\(([^()|]*+\|[^()]*+)\)")
 _NAMES = re.compile(
     "|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in (*KINDS["name"][1], *KINDS["agent"][1]))
 )

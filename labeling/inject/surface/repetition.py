@@ -35,7 +35,7 @@ MIN_REPEATED = 20
 """Characters; a shorter reply may well come twice."""
 
 _PREPARED = re.compile(
-    r"\b(?:not? [\w' ]*available|accomm?odate|booked|confirmed|scheduled|successful(?:ly)?|completed)\b"
+    r"\b(?:not? [\w' ]{0,200}available|accomm?odate|booked|confirmed|scheduled|successful(?:ly)?|completed)\b"
     r"|\bno \w+ that match\b",
     re.IGNORECASE,
 )
@@ -140,8 +140,8 @@ def _again(name: str, change: Callable[[str, Random], str], far: bool, use: Use 
 
 
 _OPEN = re.compile(
-    r"\b(?:what|which|when|where|whom?|how (?:many|long|much|big))\b[^?.!]*\?"
-    r"|\b(?:may|can|could) i (?:have|get|ask)[^?.!]*\?"
+    r"\b(?:what|which|when|where|whom?|how (?:many|long|much|big))\b[^?.!]{0,500}\?"
+    r"|\b(?:may|can|could) i (?:have|get|ask)[^?.!]{0,500}\?"
     r"|\b(?:please|could you|can you) (?:provide|tell|give|enter|share|specify|describe)\b",
     re.IGNORECASE,
 )

@@ -110,7 +110,7 @@ def _chosen(draft: Draft, lines: tuple[str, ...], rng: Random) -> str | None:
 
 def _widened(line: str, rng: Random) -> str:
     """The choices of a line made, its slot left open."""
-    while found := re.search(r"\(([^()]*\|[^()]*)\)", line):
+    while found := re.search(r"\(([^()|]*+\|[^()]*+)\)", line):
         line = line[: found.start()] + rng.choice(found[1].split("|")) + line[found.end() :]
     return tidy(line)
 

@@ -59,7 +59,7 @@ TOLD: dict[str, str] = {
     "where": r"address|street|\broad\b|avenue|\blane\b|locat|cent(?:re|er)\b|north|south|east\b|west|post ?code"
     r"|\bcb\d|\barea|miles|\bkm\b|\bfloor|corner|\bin the \w+|\bfrom \w+ to\b",
     "price": r"[£$]|pounds|dollars|\bgbp|euros|\bprice|\bcosts?\b|\bfees?\b|\bfree\b|cheap|expensive|moderate|credits",
-    "when": r"\d[:.]\d\d|\d ?[ap]\.?m\b|minutes|hours?\b|o'?clock|\bdays?\b|\w+day\b|tomorrow|today|tonight|leav|arriv"
+    "when": r"\d[:.]\d\d|\d ?[ap]\.?m\b|minutes|hours?\b|o'?clock|\bdays?\b|\wday\b|tomorrow|today|tonight|leav|arriv"
     r"|depart|\bopen|closes|week|month|soon|\bnow\b|ready",
     "contact": r"\d{3}[ -]?\d{3}|phone|\bnumber|e-?mail|@|www|contact|\bcall\b",
     "kind": r"\bserv|food|cuisine|stars?\b|\brated|rating|\btype|\bkind|black|white|blue|\bred\b|yellow|gr[ae]y"

@@ -50,7 +50,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
         Rule(r"\b(we|you|they) were\b", (r"\1 was",)),
         Rule(r"\b(i|we|you|they) do(n't| not)\b", (r"\1 does\2",)),
         Rule(r"\b(it|this|he|she) does(n't| not)\b", (r"\1 do\2",)),
-        Rule(r"\bdoes (it|this|he|she|that)\b(?=[^.!]*\?)", (r"do \1",)),
+        Rule(r"\bdoes (it|this|he|she|that)\b(?=[^.!]{0,500}\?)", (r"do \1",)),
         Rule(r"\bdo you\b", ("does you",)), Rule(r"\bare you\b", ("is you",)), Rule(r"\bhave you\b", ("has you",)),
         Rule(r"\b(i|we|you|they) (need|want|recommend|suggest|hope|see|offer|know|look|work|require)\b", (r"\1 \2s",)),
         Rule(r"\b(it|train|taxi|bus|flight|restaurant|museum|hotel) (leave|arrive|depart|serve|cost|offer|take|open|"
@@ -106,7 +106,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
     ),
     "order": (
         Rule(rf"\b({_ASKS}) (can|could|would|should|will|are|do|did) (i|you|we)\b", (r"\1 \3 \2",)),
-        Rule(r"\b(can|could|would|should|will|may) (i|you|we) ([a-z]+)\b(?=[^.!?]*\?)", (r"\1 \3 \2", r"\3 \1 \2")),
+        Rule(r"\b(can|could|would|should|will|may) (i|you|we) ([a-z]+)\b(?=[^.!?]{0,500}\?)", (r"\1 \3 \2", r"\3 \1 \2")),
         Rule(r"\b(what|which) (day|time|area|city|type|price range|kind) (would|do|should|are) (you|we)\b",
              (r"\1 \2 \4 \3", r"\2 \1 \3 \4")),
         Rule(r"\b(is|are) there (any|anything|a|an)\b", (r"\2 is there", r"there \1 \2 is")),
@@ -130,7 +130,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
         Rule(rf"\b(it){_BE} (?=(?:a|an|the|located|in|on|available|not|also|open|expensive|cheap)\b)", (r"\1 ",)),
         Rule(r"\b(there) (?:is|are) (?=(?:a|an|no|\d+|several|many|two|three|also|plenty)\b)", (r"\1 ",)),
         Rule(rf"\b({_ASKS}|how many \w+|what \w+|which \w+) (?:do|are|would|will|did|does) (you|they|it)\b", (r"\1 \2",)),
-        Rule(r"(?:^|(?<=[.!?,] ))(?:do|are|would|will) (you) (like|looking|have|need|want|be)\b(?=[^.]*\?)", (r"\1 be \2", r"is \1 \2 do")),
+        Rule(r"(?:^|(?<=[.!?,] ))(?:do|are|would|will) (you) (like|looking|have|need|want|be)\b(?=[^.]{0,500}\?)", (r"\1 be \2", r"is \1 \2 do")),
         Rule(r"\b(train|hotel|restaurant|number|address|price|phone|postcode|reference|booking|fee|name) is (?=\w)", (r"\1 ",)),
         Rule(r"\b(order|booking|ticket|request|reservation|table|room) (?:has|have) been\b", (r"\1 been", r"\1 has")),
         Rule(r"\b(will|would|can|should) be (ready|available|happy|able|there|arriving|leaving|sent|booked|charged|a)\b", (r"\1 \2",)),

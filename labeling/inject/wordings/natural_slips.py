@@ -76,7 +76,7 @@ MENDS: tuple[tuple[str, str], ...] = (
     *((rf"\b(forward to|(?:thanks|thank you) for) {base}\b(?! (?:to|of|with)\b)", rf"\1 {done}") for base, done in _GERUNDS.items()),
     *((rf"\b(i|we|you|they)( have|'ve)( already| just| now| also)? {base}\b(?=[ .,!])", rf"\1\2\3 {done}") for base, done in _PARTICIPLES.items()),
     (rf"\b(do|does|did|would|can|could) (you|they|that|this|it|we) ({_BASE})(?:e?s|ed)\b", r"\1 \2 \3"),
-    (r"((?:^|[.?!,] ))would like (?=(?:to|me|a|another)\b[^.!]*\?)", r"\1would you like "),
+    (r"((?:^|[.?!,] ))would like (?=(?:to|me|a|another)\b[^.!]{0,500}\?)", r"\1would you like "),
     (r"\bhelp with you\b", "help you with"),
     (r"\banything else can i\b", "anything else I can"),
     (r"\b(anything else (?:that )?i can (?:help|assist) you)(?: to)?(?=\s*[?.!]|\s*$)", r"\1 with"),
@@ -96,7 +96,7 @@ REFUSED: tuple[str, ...] = (
     r"\bi (?:is|are|has|does|doesn't|not|able|unable|sorry|afraid|looking for|calling)\b",
     r"(?:^|[.?!] )(?:and |also |so )?(?:where|how many \w+|how long|what (?:time|day|area|city|type|kind|name|food)"
     r"|which (?:day|area|city|one|train|hotel|type)) "
-    r"(?:you|your party|they) (?:will|would|are|is|want|need|like|can|should|looking|prefer)\b[^.!]*\?",
+    r"(?:you|your party|they) (?:will|would|are|is|want|need|like|can|should|looking|prefer)\b[^.!]{0,500}\?",
     r"(?:^|[.?!] )(?:when|where|what|how many \w+|what time|what day) (?:you|your) (?:would|will|want|like)\b",
     r"\b(?:would|will|can|could|should|may|did|does|do|don't|didn't|doesn't|can't|couldn't|won't) "
     r"(?:you|i|we|they|it|he|she) (?!need|proceed|bring|feed|exceed|succeed|ring|speed|bed)\w{2,}(?:ing|ed)\b",

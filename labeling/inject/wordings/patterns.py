@@ -15,7 +15,7 @@ _FOOD = (
 )
 
 GIVEN: dict[str, str] = {
-    "day": rf"(?P<cut>\b(?:on |for |this |next |by )*\b(?P<value>{_DAY})\b(?: (?:morning|evening|night))?)",
+    "day": rf"(?P<cut>\b(?:on |for |this |next |by ){{0,4}}\b(?P<value>{_DAY})\b(?: (?:morning|evening|night))?)",
     "time": r"(?P<cut>\b(?:at|around|by|after|before|for) (?P<value>\d{1,2}:\d{2}(?: ?[ap]m)?|\d{1,2} ?[ap]m|noon)\b)",
     "people": rf"(?P<cut>\bfor (?:a (?:group|party|total) of )?(?P<value>(?:{_NUMBER}) (?:people|persons|guests|of us))\b)",
     "nights": rf"(?P<cut>\b(?:for )?(?P<value>(?:{_NUMBER}) (?:nights?|days))\b)",
@@ -26,7 +26,7 @@ GIVEN: dict[str, str] = {
     "destination": rf"(?P<cut>\b(?:going |travell?ing )?to (?P<value>{_TOWN})\b)",
     "departure": rf"(?P<cut>\b(?:departing |leaving |travell?ing )?from (?P<value>{_TOWN})\b)",
     "name": r"(?P<cut>\b(?:[Mm]y name is|[Mm]y name's|[Nn]ame is|[Tt]his is|[Ii]t's) (?P<value>[A-Z][a-z]+(?: [A-Z][a-z]+)?)\b)",
-    "email": r"(?P<cut>(?P<value>\b[\w.]+@[\w.]+\.\w+))",
+    "email": r"(?P<cut>(?P<value>\b[\w.]{1,64}+@[\w.]{1,120}\.\w{1,40}+))",
     "zip": r"(?P<cut>\bzip(?: code)?(?: is|:)? (?P<value>\d{5})\b)",
     "order": r"(?P<cut>(?P<value>#W\d{7}))",
     "user": r"(?P<cut>\b(?P<value>[a-z]+_[a-z]+_\d{4}))",

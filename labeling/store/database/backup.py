@@ -45,7 +45,7 @@ SQLITE_COPY = "store.sqlite"
 TABLE_COPY = ".copy"
 CHUNK = 1 << 20
 _COPIES = r"store\.sqlite(-journal|-wal|-shm)?|[a-z_]+\.copy"
-_OURS = re.compile(rf"\.?({_COPIES}|manifest\.json)(\.\d+\.tmp)?")
+_OURS = re.compile(rf"\A\.?({_COPIES}|manifest\.json)(\.\d+\.tmp)?")
 _VERSION, _HEAD = "SELECT version_num FROM alembic_version", "SELECT id, hash FROM audit_head"
 
 

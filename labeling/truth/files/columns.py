@@ -95,7 +95,7 @@ def _wanted(required: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _is_number(cell: Any) -> bool:
-    return cell is None or re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", str(cell)) is not None
+    return cell is None or re.fullmatch(r"[+-]?(\d++(\.\d*+)?|\.\d++)([eE][+-]?\d++)?", str(cell)) is not None
 
 
 def refuse(path: Path, columns: Columns, row: int, message: str) -> NoReturn:

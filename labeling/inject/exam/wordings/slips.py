@@ -26,9 +26,9 @@ ENDINGS: tuple[tuple[str, str], ...] = (
 """A word (all of it) and what people make of its ending, doubling or vowels; ``@`` doubles the letter before."""
 
 ELISIONS: tuple[tuple[str, str], ...] = (
-    (r"(\w*[aeiou]\w*[bdfgklnpstv])[aeo]([rl][aeiou]\w+)", r"\1\2"),
-    (r"(\w{2,}[aeo])r([bcdfgklmnpstv]\w{4,})", r"\1\2"),
-    (r"(\w{3,}[aeiou])n(t[ai]\w{2,})", r"\1\2"),
+    (r"(\w{0,24}[aeiou]\w{0,24}[bdfgklnpstv])[aeo]([rl][aeiou]\w+)", r"\1\2"),
+    (r"(\w{2,24}[aeo])r([bcdfgklmnpstv]\w{4,})", r"\1\2"),
+    (r"(\w{3,24}[aeiou])n(t[ai]\w{2,})", r"\1\2"),
     (r"(W)edn(esday)", r"\1en\2"), (r"(w)h(ich|ether)", r"\1\2"), (r"(exac|direc|perfec|correc|stric)t(ly)", r"\1\2"),
     (r"(p)robably", r"\1robly"), (r"(s)ur(prise\w*)", r"\1u\2"), (r"(quan)t(ity)", r"\1\2"), (r"(bus)i(ness\w*)", r"\1\2"),
     (r"(rest)au(rants?)", r"\1\2"), (r"(g)u(est\w*)", r"\1\2"), (r"(mus)eu(ms?)", r"\1e\2"), (r"(s)ch(edul\w+)", r"\1c\2"),

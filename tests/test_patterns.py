@@ -1,0 +1,436 @@
+"""Every regular expression of the packages takes time linear in the text, whatever a stranger writes.
+
+The patterns are found by importing all modules and looking through their globals and classes; those that
+stand inside functions are read from the source. Each is run over texts made from its own parts: what leads
+to a repeat, the repeated part many times, and an end at which the match fails. The cost is CPU time of the
+thread, compared between two lengths of one text and with a plain pattern on the same machine, with wide
+margins; a timer ends what would never come back.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import pkgutil
+import random
+import re
+import signal
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import FrameType, ModuleType
+from typing import Any
+
+import pytest
+
+constants, parser = (importlib.import_module(f"re._{name}") for name in ("constants", "parser"))
+compile_tree = importlib.import_module("re._compiler").compile
+
+PACKAGES = ("detector", "labeling", "eval", "finetune", "app")
+NO_IMPORT = ("labeling.store.database.migrations.env",)  # runs migrations at import
+FUNCTIONS = {"compile", "match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer"}
+
+LENGTH = 10_000
+LIMIT_S = 0.5
+"""CPU time after which a search counts as endless."""
+VARIANTS = 2
+"""Texts drawn for each repeat of a pattern and each way to put them together."""
+MOST = 200
+"""Of more texts for one pattern, an even choice."""
+
+ALPHABET = "a7A z \n\t.,-'_([{<:@\"é/я&$#|\\!?*=" + "\u4e00\x00"
+FIXED = (
+    "a",
+    "A",
+    "7",
+    " ",
+    "\n",
+    "a ",
+    "A ",
+    "7 ",
+    "7-",
+    "7.",
+    "a-",
+    "a.",
+    "a@",
+    "a'",
+    "é",
+    "Aa ",
+    "[",
+    "{{",
+    "<",
+    "\\",
+    '"',
+)
+FAILS = (" zq(\x00", "zq-\n", "")
+
+
+# --- the patterns --------------------------------------------------------------------------------
+
+
+@cache
+def modules() -> list[ModuleType]:
+    names = [
+        found.name
+        for package in PACKAGES
+        for found in pkgutil.walk_packages(importlib.import_module(package).__path__, package + ".")
+    ]
+    return [importlib.import_module(name) for name in (*PACKAGES, *names) if name not in NO_IMPORT]
+
+
+def held(value: object, depth: int = 4) -> Iterator[re.Pattern[Any]]:
+    """The patterns in `value`: itself, or in a container, a class or the attributes of an object."""
+    if isinstance(value, re.Pattern):
+        yield value
+    elif depth:
+        parts: list[object] = []
+        if isinstance(value, Mapping):
+            parts = [*value.keys(), *value.values()]
+        elif isinstance(value, list | tuple | set | frozenset):
+            parts = list(value)
+        elif isinstance(value, type) or type(value).__module__.partition(".")[0] in PACKAGES:
+            parts = list(getattr(value, "__dict__", {}).values())
+        for part in parts:
+            yield from held(part, depth - 1)
+
+
+def written(module: ModuleType) -> Iterator[tuple[ast.Call, bool]]:
+    """The calls of `re` in the source of `module`, and whether they stand in a function."""
+    tree = ast.parse(inspect.getsource(module))
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    inner = {id(node) for function in functions for node in ast.walk(function)}
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and isinstance(node.func.value, ast.Name)
+            and node.func.value.id == "re"
+            and node.func.attr in FUNCTIONS
+        ):
+            yield node, id(node) in inner
+
+
+@dataclass
+class EscapedAsWord(ast.NodeTransformer):
+    """What `re.escape` makes of a value is a row of literal characters: some word stands for it."""
+
+    word: str | bytes
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "escape":
+            return ast.Constant(self.word)
+        return self.generic_visit(node)
+
+
+def evaluated(module: ModuleType, call: ast.Call) -> re.Pattern[Any] | None:
+    """The pattern of a call, if it is made of literals and globals of `module`."""
+    flags = [word.value for word in call.keywords if word.arg == "flags"]
+    place = {"compile": 1, "sub": 4, "subn": 4, "split": 3}.get(call.func.attr, 2)  # type: ignore[attr-defined]
+    flags += call.args[place : place + 1]
+    values: list[Any] = []
+    for part in (call.args[0], *flags):
+        raw = any(isinstance(node, ast.Constant) and isinstance(node.value, bytes) for node in ast.walk(part))
+        tree = ast.fix_missing_locations(ast.Expression(EscapedAsWord(b"zz" if raw else "zz").visit(part)))
+        try:
+            values.append(eval(compile(tree, module.__name__, "eval"), dict(vars(module))))
+        except NameError:
+            return None
+    return re.compile(*values)
+
+
+LATE = {
+    "labeling.inject.exam.staging": "pattern",
+    "labeling.inject.surface.repetition": "pattern",
+    "labeling.inject.surface.rewriting": "rule.pattern",
+}
+"""Modules in which a function compiles what it is handed, and what: the texts of `late_texts`."""
+
+
+def late_texts() -> Iterator[tuple[str, str]]:
+    """The patterns among the wordings, which are compiled when they are used."""
+    from labeling.inject.exam import empathy, jumps
+    from labeling.inject.exam.wordings.volunteered import DETAILS
+    from labeling.inject.wordings.rules import Rule
+    from labeling.inject.wordings.templates import SYNONYMS
+
+    yield "empathy", empathy._FEELING
+    for topics in (jumps.OTHER_CASE, jumps.BULLETIN):
+        yield from (("jumps", rf"\b({topic[2]})") for topic in topics)
+    yield from (("details", detail.talk) for detail in DETAILS.values())
+    yield from (("synonyms", pattern) for pattern, _ in SYNONYMS)
+    for module in modules():
+        for name, value in vars(module).items():
+            rules = (
+                value
+                if isinstance(value, list | tuple)
+                else value.values()
+                if isinstance(value, dict)
+                else ()
+            )
+            for rule in rules:
+                for each in rule if isinstance(rule, list | tuple) else (rule,):
+                    if isinstance(each, Rule):
+                        yield f"{module.__name__}.{name}", each.pattern
+
+
+@cache
+def patterns() -> dict[str, re.Pattern[Any]]:
+    """Every pattern by the place where it stands, each once."""
+    places: dict[re.Pattern[Any], str] = {}
+    for module in modules():
+        for name, value in vars(module).items():
+            if not isinstance(value, type) or value.__module__ == module.__name__:
+                for pattern in held(value):
+                    places.setdefault(pattern, f"{module.__name__}.{name}")
+        for call, _ in written(module):
+            if pattern := evaluated(module, call):
+                places.setdefault(pattern, f"{module.__name__}:{call.lineno}")
+    for place, text in late_texts():
+        places.setdefault(re.compile(text, re.IGNORECASE), place)
+    return {f"{place} {pattern.pattern[:40]!r}": pattern for pattern, place in places.items()}
+
+
+# --- texts that hurt -----------------------------------------------------------------------------
+
+REPEATS = (constants.MAX_REPEAT, constants.MIN_REPEAT, constants.POSSESSIVE_REPEAT)
+CLASSES = (constants.IN, constants.ANY, constants.NOT_LITERAL, constants.LITERAL)
+
+
+class Samples:
+    """Draws texts that parts of one pattern match."""
+
+    def __init__(self, pattern: re.Pattern[Any]) -> None:
+        text = pattern.pattern if isinstance(pattern.pattern, str) else pattern.pattern.decode("latin-1")
+        self.tree = parser.parse(
+            text, pattern.flags & ~(0 if isinstance(pattern.pattern, str) else re.UNICODE)
+        )
+        self.random = random.Random(repr(text))
+        self.groups: dict[int, str] = {}
+        self.letters: dict[str, list[str]] = {}
+
+    def of_class(self, node: tuple[Any, Any]) -> list[str]:
+        """Characters of the alphabet that one position of the pattern matches."""
+        key = repr(node)
+        if key not in self.letters:
+            if node[0] is constants.LITERAL:
+                self.letters[key] = [chr(node[1])]
+            else:
+                one = compile_tree(parser.SubPattern(self.tree.state, [node]), self.tree.state.flags)
+                self.letters[key] = [char for char in ALPHABET if one.fullmatch(char)] or self.rare(one)
+        return self.letters[key]
+
+    def rare(self, one: re.Pattern[str]) -> list[str]:
+        return next(([chr(point)] for point in range(0x11000) if one.fullmatch(chr(point))), [""])
+
+    def draw(self, sequence: Any, some: int = 1) -> str:
+        """A text that `sequence` matches, its repeats `some` times where they may."""
+        return "".join(self.node(node, some) for node in sequence)
+
+    def node(self, node: tuple[Any, Any], some: int) -> str:
+        kind, value = node
+        if kind in CLASSES:
+            return self.random.choice(self.of_class(node))
+        if kind is constants.BRANCH:
+            return self.draw(self.random.choice(value[1]), some)
+        if kind is constants.SUBPATTERN:
+            text = self.draw(value[3], some)
+            self.groups[value[0]] = text
+            return text
+        if kind is constants.ATOMIC_GROUP:
+            return self.draw(value, some)
+        if kind in REPEATS:
+            low, high, body = value
+            return "".join(
+                self.draw(body, some) for _ in range(min(max(low, self.random.randint(0, some)), int(high)))
+            )
+        if kind is constants.GROUPREF:
+            return self.groups.get(value, "")
+        if kind is constants.GROUPREF_EXISTS:
+            return self.draw(value[1], some)
+        return ""
+
+    def repeats(
+        self, sequence: Any, before: tuple[Any, ...] = ()
+    ) -> Iterator[tuple[tuple[Any, ...], Any, Any]]:
+        """Each repeat with what leads to it, its body and what follows it."""
+        for place, (kind, value) in enumerate(sequence):
+            lead = (*before, *sequence[:place])
+            bodies: list[Any] = []
+            if kind in REPEATS:
+                bodies = [value[2]]
+                if int(value[1]) - value[0] > 2:
+                    yield lead, value[2], sequence[place + 1 :]
+            elif kind is constants.BRANCH:
+                bodies = value[1]
+            elif kind is constants.SUBPATTERN:
+                bodies = [value[3]]
+            elif kind is constants.ATOMIC_GROUP:
+                bodies = [value]
+            elif kind in (constants.ASSERT, constants.ASSERT_NOT):
+                bodies = [value[1]]
+            for body in bodies:
+                yield from self.repeats(body, lead)
+
+
+def attacks(pattern: re.Pattern[Any]) -> Iterator[tuple[str, str, str]]:
+    """Texts as prefix, part to repeat, and end; the repeats of one letter first."""
+    samples = Samples(pattern)
+    seen: set[tuple[str, str]] = set()
+    units: list[tuple[str, str]] = [("", unit) for unit in FIXED]
+    repeats = list(samples.repeats(samples.tree))
+    if not repeats:
+        return
+    variants = VARIANTS if len(repeats) <= 12 else 1
+    for lead, body, rest in repeats:
+        letters = samples.of_class(body[0]) if len(body) == 1 and body[0][0] in CLASSES else []
+        for drawn in range(variants + len(letters)):
+            some = 1 + drawn % 2
+            first = samples.draw(lead, some)
+            one = letters[drawn] if drawn < len(letters) else samples.draw(body, some)
+            other, after = samples.draw(body, 2), samples.draw(rest, some)
+            units += [
+                (first, one),
+                ("", first + one),
+                (first, one + other),
+                ("", first + one + other * 2 + after[:-1]),
+            ]
+    for _ in range(VARIANTS):
+        whole = samples.draw(samples.tree, 2)
+        units += [("", whole), ("", whole[:-1]), ("", whole[: len(whole) // 2])]
+    for number, (first, one) in enumerate(units[:: 1 + len(units) // MOST]):
+        if one and (first, one) not in seen:
+            seen.add((first, one))
+            yield first, one, FAILS[number % 3]
+            yield "", first + one * (60 // len(one)) + (" ", "!@a.b ", "\n", "¤a( ")[number % 4], ""
+
+
+# --- their cost ----------------------------------------------------------------------------------
+
+
+class Endless(Exception):
+    """A search took more than `LIMIT_S`."""
+
+
+def give_up(number: int, frame: FrameType | None) -> None:
+    raise Endless
+
+
+def cost(pattern: re.Pattern[Any], attack: tuple[str, str, str], length: int) -> float:
+    """CPU seconds for all matches in an attack of `length` characters; infinite beyond `LIMIT_S`."""
+    first, one, last = attack
+    text: str | bytes = first + one * (1 + length // len(one)) + last
+    if isinstance(pattern.pattern, bytes):
+        text = str(text).encode("utf-8", "surrogatepass")
+    signal.setitimer(signal.ITIMER_VIRTUAL, LIMIT_S)
+    try:
+        start = time.thread_time()
+        for _ in pattern.finditer(text):  # type: ignore[arg-type]
+            pass
+        pattern.fullmatch(text)  # type: ignore[arg-type]
+        return time.thread_time() - start
+    except Endless:
+        return float("inf")
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+
+
+@pytest.fixture
+def timer() -> Iterator[None]:
+    before = signal.signal(signal.SIGVTALRM, give_up)
+    yield
+    signal.signal(signal.SIGVTALRM, before)
+
+
+@cache
+def plain_s() -> float:
+    """What a plain pattern costs here for `LENGTH` characters, in CPU seconds."""
+    plain = re.compile(r"\b(?:one|two|three|[a-z]\d)\b")
+    return min(cost(plain, ("", "a b2 ", ""), LENGTH) for _ in range(5))
+
+
+def worst(pattern: re.Pattern[Any]) -> str | None:
+    """How `pattern` blows up, if it does: the attack and what four times the length cost."""
+    usual = 3 * plain_s()
+    for attack in attacks(pattern):
+        once = cost(pattern, attack, LENGTH)
+        if once < usual:
+            continue
+        short = min(cost(pattern, attack, LENGTH) for _ in range(2))
+        long = min(cost(pattern, attack, LENGTH * 4) for _ in range(2))
+        if long / max(short, 1e-9) > 8 or once > 400 * plain_s():
+            return f"{attack!r}: {short:.4f} s for {LENGTH}, {long:.4f} s for {LENGTH * 4} characters"
+        usual = max(usual, 1.5 * once)
+    return None
+
+
+def blown_up(names: Mapping[str, re.Pattern[Any]]) -> list[str]:
+    return [f"{name}: {found}" for name, pattern in names.items() if (found := worst(pattern))]
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+@pytest.mark.usefixtures("timer")
+def test_no_pattern_takes_more_than_linear_time(package: str) -> None:
+    own = {name: pattern for name, pattern in patterns().items() if name.startswith(package)}
+    assert own
+    assert blown_up(own) == []
+
+
+OLD = {
+    "street_addresses._FRENCH": r"(?<![\w.])\d{1,4}(?:\s?(?:bis|ter))?,?\s(?:rue|avenue|quai)\s(?:de\sla\s|d'|l')?[^\W\d_][\w'-]*"
+    r"(?:[\s-][^\W\d_][\w'-]*){0,2}?(?:,?\s\d{5}(?:\s[^\W\d_][\w-]+)?|(?=[\s,.!?]|$))",
+    "context._FILLER": r"(?:\W|\b\w*\d\w*\b|\b(?:number|no|id|code|is|was|it's|the|my|of|for|and|or|y|и|:)\b)*",
+    "email_addresses._LOCAL": r"(?:(?<=[\s:,;(\"'])|^)[^\W_](?:[\w-]{0,40}[^\W_])?(?:(?:\.\s?|\sdot\s|[_+-])"
+    r"[^\W_](?:[\w-]{0,40}[^\W_])?){0,4}$",
+    "checks._CALL": r"\W*(?:hello|hi|hey)?(?: there)?\W*",
+    "checks._VALUE": r"\b(?:\w*\d\w*|mon|tues)(?:day)?\b",
+    "columns._NUMBER": r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?",
+    "a search for a question": r"\b(what|which)\b[^.?!]{6,}\?",
+}
+"""Shapes that stood in the packages until 2026-11-23."""
+
+
+@pytest.mark.parametrize("name", OLD)
+@pytest.mark.usefixtures("timer")
+def test_the_patterns_of_old_are_caught(name: str) -> None:
+    assert worst(re.compile(OLD[name]))
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"\b\w++\b",
+        r"(?<!\s)\s++[,.]",
+        r"(?<![ab])(?:a|b)*+c",
+        r"\bwhat\b[^?]{0,99}\?",
+        r"\(([^()|]*+\|[^()]*+)\)",
+    ],
+)
+@pytest.mark.usefixtures("timer")
+def test_patterns_with_one_way_to_match_pass(pattern: str) -> None:
+    assert worst(re.compile(pattern)) is None
+
+
+def test_patterns_are_found_wherever_they_stand() -> None:
+    names = set(patterns())
+    for place in (
+        "detector.masking.street_addresses._FRENCH",
+        "detector.checks:",
+        "labeling.inject.exam.language._WORD_RULES",
+    ):
+        assert any(name.startswith(place) or place.split(":")[0] in name for name in names), place
+    assert len(names) > 600
+
+
+def test_functions_compile_no_pattern_that_cannot_be_looked_at() -> None:
+    """What a function hands to `re` is made of literals and globals, or escaped, or listed in `LATE`."""
+    unknown = [
+        (module.__name__, call.lineno, ast.unparse(call.args[0]))
+        for module in modules()
+        for call, inside in written(module)
+        if inside
+        and evaluated(module, call) is None
+        and LATE.get(module.__name__) != ast.unparse(call.args[0])
+    ]
+    assert unknown == []
