@@ -141,6 +141,7 @@ def evaluated(module: ModuleType, call: ast.Call) -> re.Pattern[Any] | None:
 
 
 LATE = {
+    "detector.engines.spelling": """f"(?={'|'.join(sorted(begins))})\"""",  # escaped words
     "labeling.inject.exam.staging": "pattern",
     "labeling.inject.surface.repetition": "pattern",
     "labeling.inject.surface.rewriting": "rule.pattern",
