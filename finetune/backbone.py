@@ -16,6 +16,7 @@ from detector.errors import ConfigError
 from detector.render import RenderConfig, tokenizer_of
 from finetune.base_models.bases import weights_sha256, with_adapters
 from finetune.base_models.bits import quantised
+from finetune.base_models.weights import weights_of, without_quantisation
 from finetune.tokenizer import decoder_render, marked
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def ground_of(config: ScanConfig) -> Ground:
         raise ConfigError(
             "E_BASE", f"{config.base}: no config or tokenizer that can be read ({error})"
         ) from None
-    shape |= {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    shape = without_quantisation(shape) | {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
     tokenizer, render = written(given, shape.get("bos_token_id"), config.context_tokens, config.history)
     known = tokenizer_of(given).get_vocab()
     ids = tokenizer_of(tokenizer).get_vocab()
@@ -173,18 +174,20 @@ def _whole(config: ScanConfig, ground: Ground, n_codes: int) -> ScanModel:
 
 
 def _load(backbone: PreTrainedModel, folder: Path) -> None:
-    """The folder's weights, tensor by tensor, so that a large base lies in memory once."""
-    from safetensors import SafetensorError, safe_open
+    """The folder's weights, tensor by tensor, so that a large base lies in memory once.
+
+    Raises:
+        ConfigError: E_BASE, they are not those of config.json, or stored in a way that cannot be undone.
+    """
+    from safetensors import SafetensorError
 
     wanted = backbone.state_dict()
     inside = f"{backbone.base_model_prefix}."  # where a language model keeps its backbone
     try:
-        for file in sorted(folder.glob("*.safetensors")):
-            with safe_open(file, "pt") as part:
-                for name in part.keys():  # noqa: SIM118  not a mapping
-                    own = name.removeprefix("backbone.").removeprefix(inside)  # of a scanner, a model
-                    if own in wanted:
-                        wanted.pop(own).copy_(part.get_tensor(name))
+        for name, weight in weights_of(folder):
+            own = name.removeprefix("backbone.").removeprefix(inside)  # of a scanner, a model
+            if own in wanted:
+                wanted.pop(own).copy_(weight)
     except (OSError, SafetensorError, RuntimeError) as error:
         raise ConfigError("E_BASE", f"{folder}: weights that do not fit ({type(error).__name__})") from None
     if wanted:

@@ -18,6 +18,7 @@ from finetune.base_models.adapter_files import ADAPTER_CONFIG, refuse_unfit, ref
 from finetune.base_models.adapter_files import MANIFEST as MANIFEST
 from finetune.base_models.bits import four_bits, keep_gradients
 from finetune.base_models.folders import Base, found
+from finetune.base_models.weights import from_weights, stored_as
 from finetune.training.finite import refuse_not_finite
 from finetune.training.options import Adapters
 
@@ -109,17 +110,18 @@ def load(
     trainable: bool = True,
     kind: str = "CAUSAL_LM",
     device: str = "cpu",
+    exact: bool = False,
 ) -> Any:
     """The model of `source`, with its adapter, or with a new one where it has none and one is wanted.
 
-    `kind` is peft's task type: CAUSAL_LM, or SEQ_CLS for one number a text (a reward).
+    `kind` is peft's task type: CAUSAL_LM, or SEQ_CLS for one number a text (a reward). `exact` as in `bare`.
 
     Raises:
         ConfigError: E_BASE or E_ADAPTER; E_OPTION, another adapter is wanted than the one that is there.
     """
     if source.adapter is not None and trainable:
         _refuse_other_shape(source.adapter, adapters)
-    model = bare(source, adapters, kind, device)
+    model = bare(source, adapters, kind, device, trainable=trainable, exact=exact)
     if source.adapter is not None:
         return _adapted(model, source.adapter, trainable)
     if adapters.adapter == "none" or not trainable:
@@ -127,11 +129,21 @@ def load(
     return with_adapters(model, adapters, kind)
 
 
-def bare(source: Source, adapters: Adapters, kind: str = "CAUSAL_LM", device: str = "cpu") -> PreTrainedModel:
-    """The base alone, in fp32, or in 4 bits with bf16 for the rest.
+def bare(
+    source: Source,
+    adapters: Adapters,
+    kind: str = "CAUSAL_LM",
+    device: str = "cpu",
+    *,
+    trainable: bool = False,
+    exact: bool = False,
+) -> PreTrainedModel:
+    """The base alone, in fp32, or in 4 bits with bf16 for the rest. One that is stored in few bits comes as
+    it is served; with `exact` in floating point, and with `trainable` too, if all of it will learn or its own
+    kernels have no gradient.
 
     Raises:
-        ConfigError: E_BASE, nothing there that loads.
+        ConfigError: E_BASE, nothing there that loads, or its weights are stored in a way that is not known.
     """
     import torch
     from huggingface_hub.errors import StrictDataclassError
@@ -141,7 +153,9 @@ def bare(source: Source, adapters: Adapters, kind: str = "CAUSAL_LM", device: st
     folder = source.base.folder
     loader: Any = AutoModelForSequenceClassification if kind == "SEQ_CLS" else AutoModelForCausalLM
     more: dict[str, Any] = {"num_labels": 1} if kind == "SEQ_CLS" else {}
-    served = "quantization_config" in _config(folder)
+    how = stored_as(folder)
+    undone = exact or (trainable and (how != "bitsandbytes" or adapters.adapter == "none"))
+    served = "quantization_config" in _config(folder) and not undone
     if served:
         more |= {"device_map": {"": device}}
     elif adapters.quantise == "nf4":
@@ -149,21 +163,32 @@ def bare(source: Source, adapters: Adapters, kind: str = "CAUSAL_LM", device: st
     else:
         more |= {"dtype": torch.float32}
     try:
-        model, told = loader.from_pretrained(
-            folder,
-            local_files_only=True,
-            use_safetensors=True,
-            trust_remote_code=False,
-            output_loading_info=True,
-            **more,
-        )
-    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError, StrictDataclassError) as error:
+        if undone and how != "plain":
+            model, told = from_weights(loader, folder, **more)
+        else:
+            model, told = loader.from_pretrained(
+                folder,
+                local_files_only=True,
+                use_safetensors=True,
+                trust_remote_code=False,
+                output_loading_info=True,
+                **more,
+            )
+    except (
+        ImportError,
+        OSError,
+        ValueError,
+        KeyError,
+        RuntimeError,
+        SafetensorError,
+        StrictDataclassError,
+    ) as error:
         raise ConfigError("E_BASE", f"{folder}: no model that loads ({type(error).__name__})") from None
     missing = [name for name in told["missing_keys"] if kind != "SEQ_CLS" or "score" not in name]
     if missing or told["mismatched_keys"]:
         raise ConfigError("E_BASE", f"{folder}: weights are missing or do not fit config.json")
     if served or adapters.quantise == "nf4":
-        keep_gradients(model, served=served)
+        keep_gradients(model, served=served and not trainable)
     loaded: PreTrainedModel = model if served or adapters.quantise == "nf4" else model.to(device)
     return loaded
 

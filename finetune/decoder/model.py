@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from detector.errors import ConfigError
+from finetune.base_models.weights import from_weights, stored_as
 from finetune.decoder.rows import IGNORED, Batch, batch_of
 from finetune.decoder.writing import Piece
 
@@ -77,15 +78,19 @@ def from_base(folder: Path) -> PreTrainedModel:
     if not (folder / "config.json").is_file() or not list(folder.glob("*.safetensors")):
         raise ConfigError("E_BASE", f"{folder}: no config.json with *.safetensors")
     loader: Any = AutoModelForCausalLM
+    plain = stored_as(folder) == "plain"
     try:
-        model, told = loader.from_pretrained(
-            folder,
-            local_files_only=True,
-            use_safetensors=True,
-            trust_remote_code=False,
-            dtype=torch.float32,
-            output_loading_info=True,
-        )
+        if plain:
+            model, told = loader.from_pretrained(
+                folder,
+                local_files_only=True,
+                use_safetensors=True,
+                trust_remote_code=False,
+                dtype=torch.float32,
+                output_loading_info=True,
+            )
+        else:
+            model, told = from_weights(loader, folder, dtype=torch.float32)
     except (OSError, ValueError, KeyError, RuntimeError, SafetensorError, StrictDataclassError) as error:
         raise ConfigError("E_BASE", f"{folder}: no decoder that loads ({type(error).__name__})") from None
     if told["missing_keys"] or told["mismatched_keys"]:

@@ -62,7 +62,7 @@ def run(config: MergeConfig) -> dict[str, Any]:
         raise OutputRefused("E_EXISTS", f"{config.out}: holds a model already; name another folder")
     source = judge_of(config.model)
     prompt = prompt_of(source)
-    model = bases.load(source, Adapters(adapter="none"), trainable=False)
+    model = bases.load(source, Adapters(adapter="none"), trainable=False, exact=True)
     if source.adapter is not None:
         model = model.merge_and_unload()
     told = _told(source)

@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from detector.artifacts import sha256_file
 from detector.errors import ConfigError
-from detector.release import WEIGHTS
 from finetune.backbone import written
+from finetune.base_models.bases import weights_sha256
+from finetune.base_models.weights import weights_of, without_quantisation
 from finetune.smaller.cuts import Shape, Weights, keep_layers, spread
 from finetune.smaller.scanners import (
     BACKBONE,
@@ -94,7 +94,7 @@ def _of_backbone(base: Path, codes: tuple[str, ...], context_tokens: int) -> Tra
         raise ConfigError("E_BASE", f"{base}: weights are missing or do not fit config.json")
     model.backbone.load_state_dict({name: named[name] for name in wanted})
     _as_rare(model)
-    sha256 = sha256_file(base / WEIGHTS)
+    sha256 = weights_sha256(base)
     return TrainedScanner(
         model, codes, dialogue_codes_of(codes), render, shape, tokenizer, sha256, None, sha256
     )
@@ -102,11 +102,10 @@ def _of_backbone(base: Path, codes: tuple[str, ...], context_tokens: int) -> Tra
 
 def _read(base: Path) -> tuple[Shape, Weights, str]:
     from safetensors import SafetensorError
-    from safetensors.torch import load_file
 
     try:
-        shape = json.loads((base / "config.json").read_text())
-        weights, tokenizer = load_file(base / WEIGHTS), (base / "tokenizer.json").read_text()
+        shape = without_quantisation(json.loads((base / "config.json").read_text()))
+        weights, tokenizer = dict(weights_of(base)), (base / "tokenizer.json").read_text()
     except (OSError, ValueError, SafetensorError) as error:
         raise ConfigError("E_BASE", f"{base}: no model that loads ({type(error).__name__})") from None
     return {**shape, **{name: 0.0 for name in DROPOUTS if name in shape}}, weights, tokenizer
