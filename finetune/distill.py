@@ -25,7 +25,7 @@ from detector.ingest.config import ReadConfig
 from finetune.average import TRAINING
 from finetune.base_models.folders import found
 from finetune.training.cost import cost_of
-from finetune.training.estimate import Work, measured, memory, sizes_of, told
+from finetune.training.estimate import Work, measured, memory, show_memory, show_time, sizes_of
 from finetune.training.lineage import LIBRARIES, commit, job_of
 from finetune.training.options import Running
 from finetune.training.processes import refuse_launcher
@@ -102,7 +102,7 @@ def distill(config: DistillConfig) -> None:
     refuse_unfaithful(student.model, student.render.context_tokens)
     run = _run(config, teacher, student)
     if config.running.dry_run:
-        print(_estimate(run))
+        _show_plan(run)
         return
     with disk_errors(config.out):
         make_folder(config.out)
@@ -187,8 +187,8 @@ def _run(config: DistillConfig, teacher: Teacher, student: TrainedScanner) -> Di
     return run
 
 
-def _estimate(run: Distillation) -> str:
-    """What it would take; a few steps are computed and thrown away."""
+def _show_plan(run: Distillation) -> None:
+    """Print what it would take; a few steps are computed and thrown away."""
     from finetune.smaller.loop import labelled_rows
 
     steps, config, shape = run.steps(), run.config, run.student.model.backbone.config
@@ -209,10 +209,9 @@ def _estimate(run: Distillation) -> str:
         checkpointing=config.running.gradient_checkpointing,
     )
     sizes = sizes_of(run.student.model)
-    seconds, tokens_s = measured(step)
+    show_memory(sizes, memory(sizes, config.running.optimizer, work))
     device = next(run.student.model.parameters()).device.type
-    taken = memory(sizes, config.running.optimizer, work)
-    return told(sizes, taken, len(steps), seconds, tokens_s, cost_of(config.running, device))
+    show_time(len(steps), measured(step), cost_of(config.running, device))
 
 
 def _write(run: Distillation, figures: dict[str, Any], seconds: float) -> None:

@@ -29,7 +29,7 @@ from finetune.metrics_log import MetricsLog
 from finetune.teach import Lesson, Run, learn_step, teach
 from finetune.training.checkpoints import clear
 from finetune.training.cost import Cost, cost_of
-from finetune.training.estimate import Work, measured, memory, sizes_of, told
+from finetune.training.estimate import Work, measured, memory, show_memory, show_time, sizes_of
 from finetune.training.finite import save_weights
 from finetune.training.lineage import LIBRARIES, commit, job_of, told_of
 from finetune.training.options import Adapters, Running
@@ -124,7 +124,7 @@ def scan(config: ScanConfig) -> None:
     run = Run(config, model, lesson, precision_of(config.running.precision, torch.device(device)))
     cost = cost_of(config.running, device)
     if config.running.dry_run:
-        print(_plan(run, cost))
+        _show_plan(run, cost)
         return
     make_folder(config.out)
     if not teach(run, cost):
@@ -193,8 +193,8 @@ def _codes(config: ScanConfig) -> tuple[list[str], list[str]]:
     return codes, [code for code in codes if known[code].scope == "dialogue"]
 
 
-def _plan(run: Run, cost: Cost) -> str:
-    """What the training would take, for a person; a few of its steps are run for it, and forgotten."""
+def _show_plan(run: Run, cost: Cost) -> None:
+    """Print what the training would take; a few of its steps are run for it, and forgotten."""
     config, shape = run.config, run.model.backbone.config
     lengths = [len(target.window) for target in run.lesson.learn]
     work = Work(
@@ -207,10 +207,9 @@ def _plan(run: Run, cost: Cost) -> str:
         checkpointing=config.running.gradient_checkpointing,
     )
     sizes = sizes_of(run.model)
-    taken = memory(sizes, config.running.optimizer, work)
+    show_memory(sizes, memory(sizes, config.running.optimizer, work))
     run.model.train()
-    seconds, tokens_s = measured(lambda step: learn_step(run, step % len(run.steps))[1])
-    return told(sizes, taken, len(run.steps), seconds, tokens_s, cost)
+    show_time(len(run.steps), measured(lambda step: learn_step(run, step % len(run.steps))[1]), cost)
 
 
 def _cost_of_merging(run: Run) -> str:

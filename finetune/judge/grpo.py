@@ -24,6 +24,7 @@ from detector.errors import ConfigError
 from eval.questions import Asked, Asking
 from finetune.judge.beginning import begin, refuse_begun
 from finetune.judge.rewarding.rewards import Weights
+from finetune.training.estimate import few_for_plan
 from finetune.training.options import Adapters, Running
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def run(config: GrpoConfig) -> dict[str, Any]:
 
     _refuse(config)
     begun = begin(config, reward=config.reward)
-    asked = begun.asked("train")
+    asked = few_for_plan(begun.asked("train"), config.running)
     trainer = _trainer(config, begun.model(), begun.prompt, asked, rewarder_of(config, asked))
     trained = carry_on(trainer, config.out, begun.job, config.running)
     trainer.hand_back()

@@ -14,8 +14,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,7 +27,15 @@ from eval.questions import Asking
 from finetune.judge.beginning import begin, refuse_begun
 from finetune.judge.rewarding.rewards import Weights
 from finetune.training.cost import Cost, cost_of
-from finetune.training.estimate import MEASURED, Work, memory, sizes_of, told
+from finetune.training.estimate import (
+    Work,
+    few_for_plan,
+    measured_partly,
+    memory,
+    show_memory,
+    show_time,
+    sizes_of,
+)
 from finetune.training.options import Adapters, Running
 
 if TYPE_CHECKING:
@@ -144,7 +151,7 @@ def run(config: PpoConfig) -> dict[str, Any]:
 
     _refuse(config)
     begun = begin(config, reward=config.reward)
-    asked = begun.asked("train")
+    asked = few_for_plan(begun.asked("train"), config.running)
     prompt, device, rewarder = begun.prompt, device_of(config.running), rewarder_of(config, asked)
     team, model = join(device), begun.model()
 
@@ -157,20 +164,23 @@ def run(config: PpoConfig) -> dict[str, Any]:
         for place, item in enumerate(asked)
     ]
     if config.running.dry_run:
-        with tempfile.TemporaryDirectory() as folder:
-            few = replace(config, out=Path(folder), method=replace(config.method, steps=MEASURED))
-            started = time.monotonic()
-            align(few, model, prompt.tokenizer, prompts, reward, begun.job, team)
-        seconds = (time.monotonic() - started) / MEASURED
-        print(_plan(config, model, prompts, seconds, cost_of(config.running, device)))
+
+        def questions(n: int) -> None:
+            with tempfile.TemporaryDirectory() as folder:
+                few = replace(config, out=Path(folder), method=replace(config.method, steps=1, questions=n))
+                align(few, model, prompt.tokenizer, prompts, reward, begun.job, team)
+
+        _show_plan(config, model, prompts, questions, cost_of(config.running, device))
         return {}
     make_folder(config.out)
     figures = align(config, model, prompt.tokenizer, prompts, reward, begun.job, team)
     return begun.save("judge", model, figures)
 
 
-def _plan(config: PpoConfig, model: Any, prompts: Sequence[Prompt], seconds: float, cost: Cost) -> str:
-    """What the run would take, from the seconds of a step."""
+def _show_plan(
+    config: PpoConfig, model: Any, prompts: Sequence[Prompt], questions: Callable[[int], None], cost: Cost
+) -> None:
+    """Print what the run would take; `questions` runs a step of so many of them, which are forgotten."""
     method, shape = config.method, model.config.get_text_config()
     window = max(len(prompt.ids) for prompt in prompts) + method.answer_tokens
     work = Work(
@@ -183,9 +193,9 @@ def _plan(config: PpoConfig, model: Any, prompts: Sequence[Prompt], seconds: flo
         checkpointing=config.running.gradient_checkpointing,
     )
     sizes = sizes_of(model)
-    taken = memory(sizes, config.running.optimizer, work)
-    tokens_s = window * method.questions * method.answers / seconds
-    return told(sizes, taken, method.steps, seconds, tokens_s, cost)
+    show_memory(sizes, memory(sizes, config.running.optimizer, work))
+    tokens = window * method.questions * method.answers
+    show_time(method.steps, measured_partly(questions, method.questions, tokens), cost)
 
 
 def _worth(config: PpoConfig, reward: Reward) -> dict[str, float]:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeVar
 
 from finetune.training.cost import Cost
-from finetune.training.options import Optimizer
+from finetune.training.options import Optimizer, Running
+
+T = TypeVar("T")
 
 STATE_BYTES: dict[Optimizer, int] = {"adamw": 8, "adamw-8bit": 2, "paged-adamw-8bit": 2}
 """Two moments of each trained parameter, in fp32 or in 8 bits."""
 MEASURED = 3
-"""Steps that are timed, after one to warm up."""
+"""Steps that are timed at most, after one to warm up."""
+SAMPLE = 256
+"""Questions that a plan is made of where the number of steps is given."""
+BUDGET_S = 8.0
+"""Seconds in which no further step is begun to be timed."""
 
 
 @dataclass(frozen=True)
@@ -97,24 +103,64 @@ def memory(sizes: Sizes, optimizer: Optimizer, work: Work) -> Memory:
     )
 
 
-def measured(step: Callable[[int], int]) -> tuple[float, float]:
-    """Seconds of a step and its tokens a second, from running a few; `step` of a number gives its tokens."""
-    step(0)
-    started = perf_counter()
-    tokens = sum(step(number) for number in range(1, 1 + MEASURED))
-    seconds = perf_counter() - started
-    return seconds / MEASURED, tokens / seconds
+def few_for_plan(items: Sequence[T], running: Running) -> Sequence[T]:
+    """All of `items`, or for a dry run some of them, evenly spread: a plan need not read them all."""
+    return items[:: max(1, -(-len(items) // SAMPLE))] if running.dry_run else items
 
 
-def told(sizes: Sizes, taken: Memory, n_steps: int, seconds: float, tokens_s: float, cost: Cost) -> str:
-    """The whole estimate for a person: `n_steps` steps of `seconds` seconds each."""
-    all_s = n_steps * seconds
-    return "\n".join(
-        (
-            f"parameters: {sizes.n_trained:,} trained, {sizes.n_frozen:,} frozen",
-            taken.told(),
-            f"time: {n_steps:,} steps of {seconds:.2f} s, about {all_s / 60:,.0f} min at {tokens_s:,.0f} "
-            f"tokens/s (measured on {MEASURED} steps), looks not counted",
-            f"cost: {cost.told(all_s)} at {cost.watts:g} W ({cost.source})",
-        )
+@dataclass(frozen=True)
+class Pace:
+    """Seconds of a step, its tokens a second, and what was timed to know."""
+
+    seconds: float
+    tokens_s: float
+    timed: str
+
+
+def measured(step: Callable[[int], int], clock: Callable[[], float] = perf_counter) -> Pace:
+    """The pace of `step`, which takes a number and gives its tokens. The first warms up, and counts only
+    where it leaves no time for another."""
+    started = clock()
+    tokens = step(0)
+    first = clock() - started
+    if 2 * first > BUDGET_S:
+        return Pace(first, tokens / first, "the first step")
+    tokens = n_steps = 0
+    begun = clock()
+    while n_steps < MEASURED and (not n_steps or clock() - started < BUDGET_S):
+        n_steps += 1
+        tokens += step(n_steps)
+    seconds = clock() - begun
+    return Pace(seconds / n_steps, tokens / seconds, f"{n_steps} step{'s' * (n_steps > 1)}")
+
+
+def measured_partly(
+    part: Callable[[int], None], n_parts: int, tokens: int, clock: Callable[[], float] = perf_counter
+) -> Pace:
+    """The pace of a step that is too long to be timed: of `n_parts` equal parts, of which `part` runs as many
+    as it is told, and `tokens`. One part first, then more while there is time: many take less each."""
+    begun, n = clock(), 1
+    while True:
+        started = clock()
+        part(n)
+        ended = clock()
+        seconds = (ended - started) / n * n_parts
+        if n == n_parts or (ended - begun) + 4 * (ended - started) > BUDGET_S:
+            return Pace(seconds, tokens / seconds, f"{n} of {n_parts} questions of a step")
+        n = min(n_parts, 4 * n)
+
+
+def show_memory(sizes: Sizes, taken: Memory) -> None:
+    """Print what is known before a step is run: it may be the step that does not fit."""
+    print(f"parameters: {sizes.n_trained:,} trained, {sizes.n_frozen:,} frozen")
+    print(taken.told(), flush=True)
+
+
+def show_time(n_steps: int, pace: Pace, cost: Cost) -> None:
+    """Print what `n_steps` steps take."""
+    all_s = n_steps * pace.seconds
+    print(
+        f"time: {n_steps:,} steps of {pace.seconds:.2f} s, about {all_s / 60:,.0f} min at "
+        f"{pace.tokens_s:,.0f} tokens/s (measured on {pace.timed}), looks not counted"
     )
+    print(f"cost: {cost.told(all_s)} at {cost.watts:g} W ({cost.source})", flush=True)

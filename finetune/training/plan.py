@@ -6,15 +6,35 @@ import math
 from typing import Any
 
 from finetune.training.cost import cost_of
-from finetune.training.estimate import Work, measured, memory, sizes_of, told
+from finetune.training.estimate import (
+    Work,
+    measured,
+    measured_partly,
+    memory,
+    show_memory,
+    show_time,
+    sizes_of,
+)
 from finetune.training.options import Running
 
 
-def plan(trainer: Any, running: Running) -> str:
-    """The estimate for a person; the model learns nothing of it."""
+def show_plan(trainer: Any, running: Running) -> None:
+    """Print the estimate, memory before the first step; the model learns nothing of it."""
     model, arguments = trainer.model, trainer.args
     first = zip(trainer.get_train_dataloader(), range(8), strict=False)
     lengths = [_tokens(trainer, batch) for batch, _ in first]
+    shape = model.config.get_text_config()
+    work = Work(
+        tokens=max(lengths),
+        window=max(1, max(lengths) // max(1, arguments.per_device_train_batch_size)),
+        hidden=shape.hidden_size,
+        layers=shape.num_hidden_layers,
+        heads=shape.num_attention_heads,
+        value_bytes=2 if arguments.bf16 else 4,
+        checkpointing=running.gradient_checkpointing,
+    )
+    sizes = sizes_of(model)
+    show_memory(sizes, memory(sizes, running.optimizer, work))
     batches = iter(trainer.get_train_dataloader())
     per_step = max(1, arguments.gradient_accumulation_steps)
     model.train()
@@ -33,21 +53,17 @@ def plan(trainer: Any, running: Running) -> str:
         model.zero_grad()
         return tokens
 
-    seconds, tokens_s = measured(step)
-    shape = model.config.get_text_config()
-    work = Work(
-        tokens=max(lengths),
-        window=max(1, max(lengths) // max(1, arguments.per_device_train_batch_size)),
-        hidden=shape.hidden_size,
-        layers=shape.num_hidden_layers,
-        heads=shape.num_attention_heads,
-        value_bytes=2 if arguments.bf16 else 4,
-        checkpointing=running.gradient_checkpointing,
-    )
-    sizes = sizes_of(model)
-    taken = memory(sizes, running.optimizer, work)
+    def groups(n: int) -> None:
+        trainer.training_step(model, rows[: n * trainer.num_generations], None)
+        model.zero_grad()
+
+    rows = next(batches)
+    if isinstance(rows, list):  # questions that are still to be answered, each by a group
+        pace = measured_partly(groups, len(rows) // trainer.num_generations, lengths[0])
+    else:
+        pace = measured(step)
     device = "cuda" if next(model.parameters()).is_cuda else "cpu"
-    return told(sizes, taken, _steps(trainer, per_step), seconds, tokens_s, cost_of(running, device))
+    show_time(_steps(trainer, per_step), pace, cost_of(running, device))
 
 
 def _steps(trainer: Any, per_step: int) -> int:

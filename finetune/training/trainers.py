@@ -19,7 +19,7 @@ from transformers.utils.logging import disable_progress_bar
 from finetune.training import checkpoints
 from finetune.training.cost import cost_of
 from finetune.training.options import Running
-from finetune.training.plan import plan
+from finetune.training.plan import show_plan
 from finetune.training.watching import Watching
 
 
@@ -42,7 +42,7 @@ def carry_on(trainer: Any, out: Path, job: str, running: Running) -> Trained:
             would take was said, where no more is wanted.
     """
     if running.dry_run:
-        print(plan(trainer, running))
+        show_plan(trainer, running)
         if out.is_dir() and not any(out.iterdir()):
             out.rmdir()  # the trainer's own doing
         sys.exit(0)

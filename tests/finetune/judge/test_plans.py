@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -44,3 +45,37 @@ def test_a_dry_run_says_what_it_would_take(
     assert "time: 50 steps" in told
     assert "at 30 W (given)" in told
     assert not out.exists()
+
+
+@pytest.mark.parametrize("stage", ["sft", "grpo", "ppo"])
+def test_memory_is_told_before_a_step_is_run(
+    tiny: Path,
+    dataset: Path,
+    tmp_path: Path,
+    stage: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The step that does not fit must not be the one that says so."""
+
+    def fails(*_: Any, **__: Any) -> Any:
+        raise MemoryError
+
+    common: dict[str, Any] = {
+        "dataset": dataset, "model": str(tiny), "out": tmp_path / "judge", "asking": ASKING,
+        "adapters": Adapters(rank=4), "running": DRY,
+    }  # fmt: skip
+    monkeypatch.setattr("finetune.policy.ppo_loop._step", fails)
+    monkeypatch.setattr("transformers.Trainer.training_step", fails)
+    monkeypatch.setattr("finetune.judge.sft_trainer.JudgeTrainer.training_step", fails)
+    monkeypatch.setattr("finetune.judge.group_trainers.Grpo.training_step", fails)
+    runs: dict[str, Any] = {
+        "sft": lambda: sft.run(sft.SftJudgeConfig(**common)),
+        "grpo": lambda: grpo.run(grpo.GrpoConfig(**common, questions=2, answers=2)),
+        "ppo": lambda: ppo.run(ppo.PpoConfig(**common)),
+    }
+    with pytest.raises(MemoryError):
+        runs[stage]()
+    told = capsys.readouterr().out
+    assert "memory: about" in told
+    assert "time:" not in told

@@ -10,7 +10,20 @@ import torch
 from finetune.base_models.bits import quantised
 from finetune.training import estimate
 from finetune.training.cost import Cost
-from finetune.training.estimate import Memory, Sizes, Work, measured, memory, sizes_of, told
+from finetune.training.estimate import (
+    Memory,
+    Pace,
+    Sizes,
+    Work,
+    few_for_plan,
+    measured,
+    measured_partly,
+    memory,
+    show_memory,
+    show_time,
+    sizes_of,
+)
+from finetune.training.options import Running
 
 WORK = Work(tokens=1000, window=100, hidden=64, layers=2, heads=4, value_bytes=2)
 
@@ -38,23 +51,79 @@ def test_sizes_of_a_model_partly_frozen_and_in_4_bits() -> None:
     assert sizes_of(small) == Sizes(n_trained=195, n_frozen=4096, weight_bytes=2048 + 4 * 195)
 
 
-def test_the_first_step_warms_up_and_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter([10.0, 16.0])
-    monkeypatch.setattr(estimate, "perf_counter", lambda: next(clock))
-    steps = []
-    seconds, tokens_s = measured(lambda step: steps.append(step) or 100 * (step + 1))
-    assert steps == [0, 1, 2, 3]
-    assert seconds == 2.0
-    assert tokens_s == (200 + 300 + 400) / 6
+class Clock:
+    """A clock that stands still but for what is spent."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
 
 
-def test_the_whole_is_told_in_four_lines() -> None:
-    sizes = Sizes(1_000, 2_000, 4)
-    lines = told(sizes, Memory(10**9, 0, 0, 5 * 10**8), 90, 2.0, 500.0, Cost(4.0, 60.0, "given")).splitlines()
-    assert lines == [
+@pytest.mark.parametrize(
+    ("first", "later", "steps", "pace"),
+    [
+        (9.0, 2.0, [0, 1, 2, 3], None),
+        (3.0, 2.0, [0, 1, 2, 3], Pace(2.0, (200 + 300 + 400) / 6, "3 steps")),
+        (3.0, 6.0, [0, 1], Pace(6.0, 200 / 6, "1 step")),
+        (5.0, 1.0, [0], Pace(5.0, 100 / 5, "the first step")),
+    ],
+    ids=["all", "warmed up", "no time for a second", "no time for another"],
+)
+def test_steps_are_timed_while_there_is_time(
+    first: float, later: float, steps: list[int], pace: Pace | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, ran = Clock(), []
+    if pace is None:
+        monkeypatch.setattr(estimate, "BUDGET_S", 1000.0)
+        pace = Pace(2.0, (200 + 300 + 400) / 6, "3 steps")
+
+    def step(number: int) -> int:
+        ran.append(number)
+        clock.now += later if number else first
+        return 100 * (number + 1)
+
+    assert measured(step, clock) == pace
+    assert ran == steps
+
+
+@pytest.mark.parametrize(
+    ("fixed", "each", "parts", "seconds"),
+    [(0.0, 0.1, [1, 4, 16], 1.6), (0.0, 5.0, [1], 80.0), (1.0, 0.25, [1, 4], (1.0 + 4 * 0.25) * 4)],
+    ids=["whole", "one alone", "a quarter"],
+)
+def test_long_steps_are_timed_in_part(fixed: float, each: float, parts: list[int], seconds: float) -> None:
+    clock, ran = Clock(), []
+
+    def part(n: int) -> None:
+        ran.append(n)
+        clock.now += fixed + each * n
+
+    pace = measured_partly(part, 16, 1000, clock)
+    assert ran == parts
+    assert pace.seconds == pytest.approx(seconds)
+    assert pace.tokens_s == pytest.approx(1000 / seconds)
+    assert pace.timed == f"{parts[-1]} of 16 questions of a step"
+
+
+@pytest.mark.parametrize("n", [0, 1, 255, 256, 257, 1000, 100_000])
+def test_a_plan_is_made_of_few_questions(n: int) -> None:
+    assert few_for_plan(range(n), Running()) == range(n)
+    few = few_for_plan(range(n), Running(dry_run=True))
+    assert min(n, 128) <= len(few) <= 256
+
+
+def test_the_whole_is_told_in_four_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    show_memory(Sizes(1_000, 2_000, 4), Memory(10**9, 0, 0, 5 * 10**8))
+    before = capsys.readouterr().out.splitlines()
+    show_time(90, Pace(2.0, 500.0, "3 steps"), Cost(4.0, 60.0, "given"))
+    assert before == [
         "parameters: 1,000 trained, 2,000 frozen",
         "memory: about 1.50 GB (weights 1.00, gradients 0.00, optimizer 0.00, activations 0.50) "
         "beside the program itself",
+    ]
+    assert capsys.readouterr().out.splitlines() == [
         "time: 90 steps of 2.00 s, about 3 min at 500 tokens/s (measured on 3 steps), looks not counted",
         "cost: 3.0 Wh, cost 0.20 at 60 W (given)",
     ]
