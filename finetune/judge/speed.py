@@ -1,8 +1,10 @@
-"""``python -m finetune.judge.speed``: our teaching of the judge against trl's trainer as it comes.
+"""``python -m finetune.judge.speed``: our teaching of the judge against trl, as it comes and by like length.
 
-The same model, token ids, batches and optimizer on CPU: trl's own padding and language head, and ours (rows
-without padding, the language head on answers alone). The losses of every step are compared first; then
-seconds a step, in rounds by turns so that a busy machine slows both.
+The same model, token ids and optimizer on CPU, one pass over the same questions: trl's own padding and
+language head, and ours (rows without padding, the language head on answers alone), each with random batches
+and with batches of questions of like length (``group_by_length``), which leave little to pad. The losses of
+every step on the same batches are compared; then seconds of a pass, in rounds by turns so that a busy machine
+slows all.
 """
 
 from __future__ import annotations
@@ -22,6 +24,13 @@ from eval.questions import Asked, Asking, read_asked
 
 EQUAL = 1e-4
 """Largest difference of a step's loss."""
+WAYS = {
+    "trl": (False, False),
+    "ours": (True, False),
+    "trl, grouped": (False, True),
+    "ours, grouped": (True, True),
+}
+"""Whether it is ours, and whether a batch has questions of like length."""
 
 
 @Parameter(name="*")
@@ -35,8 +44,8 @@ class SpeedConfig:
     """Base model."""
     questions: int = 16
     """Questions in a batch."""
-    steps: int = 6
-    """Steps in a round; the first is not counted."""
+    steps: int = 8
+    """Batches of a pass."""
     rounds: int = 3
     """Rounds of each."""
     prompt_tokens: int = 512
@@ -48,7 +57,7 @@ class SpeedConfig:
 
 
 def measure(config: SpeedConfig) -> None:
-    """Time both and print what came out.
+    """Time all four and print what came out.
 
     Raises:
         AssertionError: a step's losses differ.
@@ -63,34 +72,40 @@ def measure(config: SpeedConfig) -> None:
     folder = bases.tokenizer_folder(bases.source_of(config.model))
     prompt = JudgePrompt.of(folder, max_tokens=config.prompt_tokens)
     asked = read_asked(config.dataset, "train", Asking(limit=400, rewrites=False), config.seed)
-    asked = asked[: config.questions * config.steps * 4]
+    asked = asked[: config.questions * config.steps]
     tokens = [len(row["input_ids"]) for row in rows_of(asked, prompt)]
     losses: dict[str, list[float]] = {}
-    seconds: dict[str, list[float]] = {"trl": [], "ours": []}
+    seconds: dict[str, list[float]] = {name: [] for name in WAYS}
     for _ in range(config.rounds):
-        for name in ("trl", "ours"):
-            found = _round(config, prompt, asked, ours=name == "ours")
-            losses[name], step_s = found
-            seconds[name].append(step_s)
-    gap = max(abs(a - b) for a, b in zip(losses["trl"], losses["ours"], strict=True))
+        for name, (ours, grouped) in WAYS.items():
+            losses[name], pass_s = _round(config, prompt, asked, ours=ours, grouped=grouped)
+            seconds[name].append(pass_s)
+    gap = max(
+        abs(a - b)
+        for grouped in ("", ", grouped")
+        for a, b in zip(losses[f"trl{grouped}"], losses[f"ours{grouped}"], strict=True)
+    )
     if not gap <= EQUAL:
         raise AssertionError(f"losses differ by {gap:.1e}")
-    ratios = [theirs / mine for theirs, mine in zip(seconds["trl"], seconds["ours"], strict=True)]
+    ratios = {
+        name: [theirs / mine for theirs, mine in zip(seconds[name], seconds["ours"], strict=True)]
+        for name in WAYS
+    }
     told = {
         "questions": len(asked),
         "mean_tokens": sum(tokens) / len(tokens),
         "longest_tokens": max(tokens),
         "largest_loss_difference": gap,
-        "seconds_a_step": seconds,
-        "times_as_fast": ratios,
+        "seconds_a_pass": seconds,
+        "times_the_seconds_of_ours": ratios,
     }
     print(json.dumps(told, indent=1))
 
 
 def _round(
-    config: SpeedConfig, prompt: Any, asked: Sequence[Asked], *, ours: bool
+    config: SpeedConfig, prompt: Any, asked: Sequence[Asked], *, ours: bool, grouped: bool
 ) -> tuple[list[float], float]:
-    """Losses of the steps, and the mean seconds of all but the first."""
+    """Losses of the steps, and the seconds of the whole pass."""
     from datasets import Dataset
     from transformers import PrinterCallback
     from trl import SFTConfig, SFTTrainer
@@ -109,6 +124,7 @@ def _round(
             per_device_train_batch_size=config.questions,
             max_steps=config.steps,
             learning_rate=1e-4,
+            train_sampling_strategy="group_by_length" if grouped else "random",
             max_length=None,
             dataset_kwargs={"skip_prepare_dataset": True},
         )
@@ -125,29 +141,10 @@ def _round(
                 processing_class=prompt.tokenizer,
             )
         trainer.remove_callback(PrinterCallback)
-        clock = _Clock()
-        trainer.add_callback(clock.callback())
+        started = time.perf_counter()
         trainer.train()
-    losses = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
-    return losses, (clock.ended[-1] - clock.ended[0]) / (len(clock.ended) - 1)
-
-
-class _Clock:
-    """When each step ended."""
-
-    def __init__(self) -> None:
-        self.ended: list[float] = []
-
-    def callback(self) -> Any:
-        from transformers import TrainerCallback
-
-        ended = self.ended
-
-        class Ends(TrainerCallback):
-            def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-                ended.append(time.perf_counter())
-
-        return Ends()
+        seconds = time.perf_counter() - started
+    return [entry["loss"] for entry in trainer.state.log_history if "loss" in entry], seconds
 
 
 if __name__ == "__main__":

@@ -410,6 +410,18 @@ def test_a_dry_run_trains_nothing(config: DistillConfig, capsys: pytest.CaptureF
     assert not config.out.exists()
 
 
+def test_a_dry_run_tells_memory_before_it_runs_a_step(
+    config: DistillConfig, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(loop, "soft_loss", fails)
+    with pytest.raises(MemoryError):
+        distill(replace(config, running=replace(config.running, dry_run=True)))
+    assert capsys.readouterr().out.splitlines()[-1].startswith("memory: about")
+
+
 def test_layers_are_spread_evenly() -> None:
     assert spread(6, 3) == [0, 2, 5]
     assert spread(12, 6) == [0, 2, 4, 7, 9, 11]

@@ -188,6 +188,18 @@ def test_a_dry_run_tells_and_leaves_nothing(config: ScanConfig, capsys: pytest.C
     assert not config.out.exists()
 
 
+def test_a_dry_run_tells_memory_before_it_runs_a_step(
+    config: ScanConfig, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(scan, "learn_step", fails)
+    with pytest.raises(MemoryError):
+        scan.scan(replace(config, running=replace(EXACT, dry_run=True, watts=36.0)))
+    assert capsys.readouterr().out.splitlines()[-1].startswith("memory: about")
+
+
 @pytest.mark.parametrize(
     ("options", "why"),
     [

@@ -16,6 +16,7 @@ from finetune.judge import merge
 from finetune.pack import PackConfig, pack
 from finetune.pretrain import PretrainConfig, pretrain
 from finetune.prune import PruneConfig, prune
+from finetune.scan import ScanConfig, scan
 from finetune.screening import screen
 from finetune.search import search
 from finetune.search.stages import STAGES
@@ -65,6 +66,7 @@ def test_a_process_alone_needs_no_team(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 ALONE: dict[str, Callable[[Path], Any]] = {
+    "train sft scan": lambda out: scan(ScanConfig(NOWHERE, NOWHERE, out)),
     "train distill": lambda out: distill(DistillConfig(NOWHERE, (), out)),
     "train pretrain": lambda out: pretrain(PretrainConfig(NOWHERE, out)),
     "train prune": lambda out: prune(PruneConfig(NOWHERE, NOWHERE, out, layers=1)),
