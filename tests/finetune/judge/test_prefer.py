@@ -29,7 +29,7 @@ def test_what_is_preferred_becomes_more_probable(
         steps=10,
         pairs=4,
         learning_rate=1e-2,
-        asking=Asking(random_questions=0),
+        asking=Asking(random_questions=1),
         adapters=Adapters(rank=4),
         running=Running(threads=1, precision="fp32", device="cpu"),
     )
@@ -64,7 +64,7 @@ def test_what_is_learnt_is_what_is_asked_and_scored(
     tiny: Path, dataset: Path, tmp_path: Path, method: str, template: str
 ) -> None:
     """The token ids that reach the model, whatever the chat template makes of a finished answer."""
-    asking = Asking(random_questions=0)
+    asking = Asking(random_questions=1)
     config = PreferConfig(
         dataset=dataset, model=str(tiny), out=tmp_path, method=method, pairs=2, asking=asking,  # type: ignore[arg-type]
         running=Running(threads=1, precision="fp32", device="cpu"),
