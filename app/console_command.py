@@ -54,7 +54,7 @@ class ConsoleConfig:
     def __post_init__(self) -> None:
         if not 1 <= self.port <= 65535:
             raise ConfigError("E_OPTION", "--port: expected 1 to 65535")
-        if self.idle_minutes <= 0:
+        if not self.idle_minutes > 0:
             raise ConfigError("E_OPTION", "--idle-minutes: expected more than 0")
         if wrong := [name for name in self.host if not HOST.fullmatch(name)]:
             raise ConfigError("E_OPTION", f"--host {wrong[0]}: expected a name without scheme and port")

@@ -48,7 +48,7 @@ class AgreementConfig:
     """Of a worker's several answers to a task take the last; without, they are refused."""
 
     def __post_init__(self) -> None:
-        if self.rounds < 1 or self.pairs < 0 or self.period_days <= 0:
+        if self.rounds < 1 or self.pairs < 0 or not 0 < self.period_days < math.inf:
             raise ConfigError(
                 "E_OPTION", "--rounds must be at least 1, --pairs 0 or more, --period-days above 0"
             )

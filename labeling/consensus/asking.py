@@ -44,6 +44,8 @@ class AskConfig:
     """With --follow: seconds between two looks for new answers."""
 
     def __post_init__(self) -> None:
+        if self.sure != self.sure:
+            raise ConfigError("E_OPTION", "--sure: expected a number")
         if not 0.0 < self.every_s <= 3600.0:
             raise ConfigError("E_OPTION", "--every-s: expected more than 0 and at most 3600 seconds")
 

@@ -71,7 +71,7 @@ class DatasetConfig:
     """A taxonomy of your own."""
 
     def __post_init__(self) -> None:
-        if min(self.shares) < 0 or abs(sum(self.shares) - 1) > 1e-9:
+        if not (min(self.shares) >= 0 and abs(sum(self.shares) - 1) <= 1e-9):
             raise ConfigError("E_OPTION", "--shares must be four parts of 1")
         if self.near and not 0.5 <= self.near <= 1:
             raise ConfigError("E_OPTION", "--near must be 0 or lie between 0.5 and 1")

@@ -7,6 +7,7 @@ draw is made once, in one place, from a seed; putting the tasks in can be repeat
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -52,6 +53,8 @@ class DrawConfig:
     def __post_init__(self) -> None:
         if self.n < 1:
             raise ConfigError("E_OPTION", "--n: expected at least 1")
+        if not math.isfinite(self.priority):
+            raise ConfigError("E_OPTION", "--priority: expected a number")
         if not self.by:
             raise ConfigError("E_OPTION", "--by: expected agent, team or channel")
 
