@@ -87,6 +87,7 @@ class Pace(NamedTuple):
 def measured(folder: Path, out: Path, n_dialogues: int, **options: Any) -> Pace:
     """How fast what `made` left in `folder` is exported to `out`."""
     config = DatasetConfig(
+        masked=False,  # what masking costs is measured by itself
         dialogues=(str(folder / "log.jsonl"),),
         annotations=(folder / "annotations.jsonl",),
         verdicts=folder / "verdicts.jsonl",
