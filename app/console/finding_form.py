@@ -9,7 +9,7 @@ import streamlit as st
 
 from app.console.answer import Place, add, marked, place_in, remove
 from app.console.desk import Desk, step
-from app.console.plain import coverage, inert, named, severity_name, visible
+from app.console.plain import code_of, coverage, inert, named, severity_name, visible
 from app.console.work import Item
 from detector.records import Severity
 from detector.taxonomy import Taxonomy
@@ -32,7 +32,7 @@ def finding_form(at: Desk, item: Item, codes: Sequence[str], taxonomy: Taxonomy,
         )  # fmt: skip
     severity: Severity | None = None
     if code is not None:
-        known = taxonomy.codes[code]
+        known = code_of(code, taxonomy)
         st.caption(inert(known.definition))
         severity = known.severity
         if with_model:
@@ -56,7 +56,12 @@ def _place(at: Desk, item: Item, turns: Sequence[int], key: str) -> Place | None
         st.button("Clear the selection", key=f"clear:{key}", on_click=_clear, args=(at,))
         return at.selected
     turn = st.selectbox(
-        "Select words, or a whole turn", turns, index=None, placeholder="turn", key=f"turn:{key}"
+        "Select words, or a whole turn",
+        turns,
+        index=None,
+        format_func=lambda each: visible(str(each)),
+        placeholder="turn",
+        key=f"turn:{key}",
     )
     whole = {"turn": turn, "start": 0, "end": len(texts.get(turn, "")) if turn is not None else 0}
     return place_in(item.dialogue, item.turn, whole)
@@ -75,7 +80,7 @@ def _add(
 ) -> None:
     if place is None or code is None or severity is None:
         return
-    finding = marked(item.dialogue, place, taxonomy.codes[code], severity)
+    finding = marked(item.dialogue, place, code_of(code, taxonomy), severity)
     at.selected = None
     step(at, item, partial(add, finding=finding))
 

@@ -38,7 +38,9 @@ def accounts_page(store: Store, account: Account) -> None:
         with st.form("change account"):
             st.markdown("**Change an account**")
             other = st.selectbox("Account", others, format_func=visible)
-            step = st.selectbox("What", ("New one-time password", "Close (suspend)", "Open again"))
+            step = st.selectbox(
+                "What", ("New one-time password", "Close (suspend)", "Open again"), format_func=visible
+            )
             if st.form_submit_button("Do it"):
                 _change(store, account, other, step)
 

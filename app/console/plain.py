@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 from functools import cache
+from typing import get_args
 
-from detector.records import Finding, Verdict
+from detector.records import Finding, Severity, Verdict
 from detector.release import EMBEDDED
-from detector.taxonomy import Code, Taxonomy
+from detector.taxonomy import Code, Names, Taxonomy
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:&@=^\"'])")
 _JOINED = re.compile(
@@ -65,6 +66,16 @@ def named(code: str, taxonomy: Taxonomy) -> str:
     """``C1 Question ignored``; a code of another taxonomy stands alone."""
     known = taxonomy.codes.get(code)
     return code if known is None else f"{code} {known.name.en}"
+
+
+def code_of(code: str, taxonomy: Taxonomy) -> Code:
+    """What is known of a code; of one of another taxonomy that it may have any severity, and no more."""
+    words = "A code of another taxonomy. Your lead knows what it means."
+    return taxonomy.codes.get(code) or Code.model_construct(
+        code=code, name=Names.model_construct(en=code), definition=words, test=words,
+        example="", counter_example="", scope="span", severity="S2", severities=get_args(Severity),
+        fault="agent", needs=(),
+    )  # fmt: skip
 
 
 def severity_name(severity: str, taxonomy: Taxonomy) -> str:

@@ -11,7 +11,7 @@ from app.console.answer import Answer, Choice, State, change, decide
 from app.console.desk import Desk, leave, open_desk, pressed, save, show_dialogue, step
 from app.console.ending import other_ways, save_button, undo_button
 from app.console.finding_form import finding_form, remove_button
-from app.console.plain import inert, named, severity_name, source_of, verdict_line, visible
+from app.console.plain import code_of, inert, named, severity_name, source_of, verdict_line, visible
 from app.console.work import Clash, Item
 from detector.records import Finding
 from detector.taxonomy import Taxonomy, load
@@ -106,14 +106,14 @@ def _change_form(at: Desk, item: Item, place: int, finding: Finding, taxonomy: T
         format_func=lambda each: visible(named(each, taxonomy)),
         key=f"to:{key}",
     )
-    known = taxonomy.codes[code]
+    known = code_of(code, taxonomy)
     usual = finding.severity if code == finding.code else known.severity
     levels = known.severities if usual in known.severities else (usual, *known.severities)
     severity = st.selectbox(
         "Severity", levels, index=levels.index(usual),
         format_func=lambda each: visible(severity_name(each, taxonomy)), key=f"level:{key}:{code}",
     )  # fmt: skip
-    changed = partial(change, place=place, code=taxonomy.codes[code], severity=severity)
+    changed = partial(change, place=place, code=known, severity=severity)
     st.button("Confirm as changed", key=f"change:{key}", on_click=step, args=(at, item, changed))
 
 

@@ -1,0 +1,278 @@
+"""Text from outside stays text: by the code, and in a real browser with hostile text in every string."""
+
+import ast
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import TimeoutError as Late
+
+import app.console
+from detector.records import Dialogue, Finding, Turn, Verdict
+from labeling.store import accounts, annotations, dialogues, projects, tasks
+from labeling.store.database.transactions import Store
+from labeling.store.records import Account, NewTask, Project
+
+FOLDER = Path(app.console.__file__).parent
+SAFE = {"inert", "visible", "explained"}
+"""What makes text from outside safe to show."""
+LAYOUT = {
+    "Page", "cache_resource", "columns", "container", "context", "form", "navigation", "rerun",
+    "set_page_config",
+}  # fmt: skip
+"""Of Streamlit, what shows no text of ours but titles of pages."""
+NO_TEXT = {
+    "anchor", "args", "autocomplete", "border", "clear_on_submit", "disabled", "enter_to_submit", "expanded",
+    "horizontal", "index", "key", "language", "max_chars", "on_change", "on_click", "shortcut", "type", "width",
+}  # fmt: skip
+"""Arguments that are shown nowhere."""
+
+
+def is_safe(node: ast.expr) -> bool:
+    """Whether what an expression gives may be shown: literals, and what a safe function made."""
+    match node:
+        case ast.Constant():
+            return True
+        case ast.Call(func=ast.Name(id=name)):
+            return name in SAFE
+        case ast.JoinedStr(values=parts):
+            return all(is_safe(part) for part in parts)
+        case ast.FormattedValue(value=value):
+            return is_safe(value)
+        case ast.Name(id=name):
+            return name.isupper() or name in SAFE  # a constant of the module, or a safe function itself
+        case ast.Lambda(body=body):
+            return is_safe(body)
+        case ast.IfExp(body=body, orelse=other):
+            return is_safe(body) and is_safe(other)
+        case ast.DictComp(value=value):
+            return is_safe(value)
+        case ast.ListComp(elt=elt):
+            return is_safe(elt)
+    return False
+
+
+def shows(call: ast.Call) -> str | None:
+    """The name of Streamlit's function that a call is of, if it shows text."""
+    names = [
+        node.attr
+        for node in ast.walk(call.func)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "st"
+    ]
+    return names[0] if names and names[0] not in LAYOUT | {"session_state"} else None
+
+
+def unsafe(source: str) -> list[str]:
+    """What a module shows raw: the line, Streamlit's function and the argument."""
+    found = []
+    for call in (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)):
+        name = shows(call)
+        if name is None:
+            continue
+        given = {None if n == 0 else f"#{n}": value for n, value in enumerate(call.args)}
+        given |= {word.arg: word.value for word in call.keywords if word.arg not in NO_TEXT}
+        if name == "selectbox" and "format_func" in given:
+            given.pop("#1")  # options are shown as it makes them
+        elif name == "components":
+            continue  # the dialogue's component, which draws by textContent
+        found += [
+            f"{call.lineno}: st.{name}({argument or ''})"
+            for argument, value in given.items()
+            if not is_safe(value)
+        ]
+    return found
+
+
+def test_no_page_shows_raw_text() -> None:
+    found = {path.name: unsafe(path.read_text()) for path in FOLDER.glob("*.py") if path.name != "server.py"}
+    assert {name: lines for name, lines in found.items() if lines} == {}
+    assert sum("st." in (FOLDER / name).read_text() for name in found) >= 8
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "st.caption(coverage(verdict))", "st.table({'name': [each.id for each in known]})", "st.error(str(e))",
+        "st.text(f'Turn {quote}')", "st.selectbox('Project', names)", "st.button(word)", "st.write(x)",
+        "st.selectbox('Error', codes, format_func=lambda each: named(each))", "st.markdown(a + b)",
+        "{'info': st.info}[kind](text)", "st.sidebar.markdown(text)", "st.text_input('x', placeholder=name)",
+    ],
+)  # fmt: skip
+def test_the_lint_finds_raw_text(line: str) -> None:
+    assert unsafe(line)
+
+
+def test_nothing_but_the_lint_knows_is_imported_from_streamlit() -> None:
+    """No other name of it, no writing through a container, and no HTML: the lint would not see it."""
+    for path in FOLDER.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("streamlit"):
+                assert {each.name for each in node.names} <= {"App", "ComponentRenderer", "StreamlitPage"}
+            if isinstance(node, ast.keyword):
+                assert node.arg != "unsafe_allow_html", path
+
+
+OUT = "evil.test"
+HOSTILE = (
+    f"![i](https://{OUT}/md.png) <img src=https://{OUT}/tag.png onerror=document.title='owned'> https://{OUT}/auto "
+    f"www.{OUT} me@{OUT} [l](https://{OUT}/l) <https://{OUT}/angle> :material/home: :streamlit: :smile: "
+    f"<script>document.title='owned'</script> <a href=https://{OUT}>a</a> $\\\\href{{https://{OUT}}}{{x}}$ "
+    ":red[x] **b** `c` \u202etxt\u2066.exe\u200b"
+)
+"""Every way to a link, a picture or a script that Markdown, HTML or Streamlit has, and text that turns."""
+NAME = (
+    f"![i](https://{OUT}/n.png) https://{OUT}/auto www.{OUT} me@{OUT} :material/home: <img src=//{OUT}/t> "
+    "[l](//evil.test) \u202etxt\u2066.exe\u200b"
+)
+SHORT = f"![i](https://{OUT}/c.png) www.{OUT} <img src=//{OUT}/c>\u202ex"
+WALK = """() => [
+  ...document.querySelectorAll('a[href], img, script, iframe, object, embed, link, form[action], svg image'),
+].map(each => each.outerHTML).filter(each => each.includes('evil') || each.includes('data:image/svg'))"""
+INVISIBLE = """() => {
+  const found = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode())
+    if (/[\\u200b\\u202a-\\u202e\\u2066-\\u2069]/.test(node.data)) found.push(node.data.slice(0, 80));
+  return found;
+}"""
+
+
+@pytest.fixture
+def hostile(store: Store) -> Store:
+    """Hostile text in every string that an account, a log, a model or a lead may bring."""
+    own = (SHORT, "C1")
+    for project, _ in projects.listed(store, "lea"):
+        projects.set_state(store, "lea", project.id, "closed")
+    accounts.create(
+        store, "ada", Account(id=NAME, role="reviewer", skills=(NAME,), agent=NAME), "once-for the first"
+    )
+    accounts.choose_password(store, NAME, "once-for the first", "a long enough one")
+    turns = tuple(
+        Turn(index=n, role=role, text=HOSTILE, author=HOSTILE)  # type: ignore[arg-type]
+        for n, role in enumerate(("customer", "agent", "system", "bot"))
+    )
+    names = [f"{HOSTILE} {n}" for n in range(3)]
+    for n, name in enumerate(names):
+        told = Dialogue(
+            id=name, turns=turns, language=HOSTILE, channel=HOSTILE, agent=f"{HOSTILE}{n}", team=HOSTILE,
+            policy=HOSTILE, sources=(HOSTILE,), metadata={HOSTILE: HOSTILE},
+        )  # fmt: skip
+        dialogues.add(store, "lea", [told])
+        found = tuple(
+            Finding(code=code, turn=1, severity="S2", probability=0.6, quote=HOSTILE[:40], start=0, end=40, reason=HOSTILE, rewrite=HOSTILE)
+            for code in own
+        )  # fmt: skip
+        said = Verdict(
+            dialogue_id=name, release=HOSTILE, taxonomy=HOSTILE, status="scored", quality=50.0, findings=found,
+            probabilities={1: {SHORT: 0.6, "C1": 0.6}},
+        ) if n else Verdict(dialogue_id=name, release=HOSTILE, taxonomy=HOSTILE, status="failed", failure=HOSTILE)  # fmt: skip
+        dialogues.add_verdicts(store, "lea", [said])
+    for end in ("1", "2"):
+        for purpose in ("review", "label"):
+            project = Project(
+                id=f"{purpose}{NAME}{end}", codes=own, purpose=purpose, prelabelled=True,  # type: ignore[arg-type]
+                instructions=HOSTILE, masked=purpose == "review",
+            )  # fmt: skip
+            projects.create(store, "lea", project)
+            order = names if end == "1" else names[1:]
+            tasks.add(
+                store, "lea", project.id, [NewTask(dialogue=each, why=HOSTILE) for each in reversed(order)]
+            )
+    return store
+
+
+def unfolded(page: Any, label: str) -> Any:
+    """The options of the last select box of that label, unfolded; again if the page was drawn anew."""
+    for _ in range(5):
+        page.wait_for_timeout(500)
+        page.get_by_role("combobox", name=label).last.click()
+        with suppress(Late):
+            page.get_by_role("option").first.wait_for(timeout=3000)
+            return page.get_by_role("option")
+    raise TimeoutError(label)
+
+
+def test_hostile_text_in_every_string(
+    browser: Any, hostile: Store, server: Any, signed_in: Callable[[Any, int, str], None]
+) -> None:
+    """The content security policy is bypassed here: it would hide what the markup asks for."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, bypass_csp=True)
+    asked: list[str] = []
+    context.on("request", lambda request: asked.append(request.url))
+
+    def look(page: Any) -> str:
+        page.locator('[data-test-script-state="notRunning"]').first.wait_for(state="attached")
+        page.wait_for_timeout(300)
+        assert page.evaluate(WALK) == []
+        assert page.evaluate(INVISIBLE) == []
+        assert page.title() != "owned"
+        return str(page.locator("body").inner_text())
+
+    page = context.new_page()
+    page.set_default_timeout(30_000)
+    signed_in(page, server.port, NAME)
+    page.locator(".dialint-turn").first.wait_for()
+    words = look(page)
+    for part in (
+        f"https:\u2060//{OUT}/auto",
+        ":\u2060material/home:",
+        "⟦RLO⟧txt⟦LRI⟧.exe⟦ZWSP⟧",
+        "<img src=",
+    ):
+        assert part in words, "the test can fail: the text is there, as text"
+    page.get_by_text("Add a finding").click()
+    unfolded(page, "Error").first.click()
+    page.get_by_text("gives this code").or_(page.get_by_text("judged this code")).first.wait_for()
+    look(page)
+    unfolded(page, "Severity")
+    look(page)
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Change").first.click()
+    look(page)
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Confirm").first.click()
+    page.get_by_role("button", name="Reject").last.click()
+    page.get_by_text("You say: 1 error.").wait_for()
+    look(page)
+    (first,) = [
+        each
+        for each, _ in projects.listed(hostile, "ria")
+        if each.id.startswith("review") and each.id.endswith("1")
+    ]
+    last = f"{HOSTILE} 2"
+    theirs = Finding(
+        code=SHORT, turn=1, severity="S1", probability=1.0, quote=HOSTILE[:9], start=0, end=9, reason=HOSTILE
+    )
+    annotations.review(hostile, "ria", last, "hers", first.codes, [theirs], expected=None)
+    page.get_by_role("button", name="Save and next").click()
+    page.get_by_text("Saved as answer").or_(page.get_by_text("Compare:")).first.wait_for()
+    look(page)
+    unfolded(page, "Project")
+    look(page)
+    page.keyboard.press("Escape")
+    page.get_by_role("link", name="Label", exact=True).click()
+    page.get_by_text("Mark an error").wait_for()
+    page.get_by_role("button", name="Yes").first.click()
+    look(page)
+    page.get_by_role("link", name="Your account").click()
+    page.get_by_text("New password again").wait_for()
+    assert "⟦RLO⟧" in look(page)
+    context.close()
+
+    accounts.choose_password(hostile, "ada", "once-for the first time", "a long enough one")
+    context = browser.new_context(bypass_csp=True)
+    context.on("request", lambda request: asked.append(request.url))
+    page = context.new_page()
+    page.set_default_timeout(30_000)
+    signed_in(page, server.port, "ada")
+    page.get_by_role("link", name="Accounts").click()
+    page.get_by_text("Change an account").wait_for()
+    look(page)
+    unfolded(page, "Account")
+    look(page)
+    assert [
+        url for url in asked if f"127.0.0.1:{server.port}" not in url and not url.startswith("data:")
+    ] == []
+    context.close()
