@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from pydantic import Field
 
-from detector.masking import mask_dialogue
+from detector.masking import MaskedText, mask_dialogue
 from detector.records import JUDGED_ROLES, Dialogue, Finding, Record, Severity, Verdict
 from detector.taxonomy import Code
 from labeling.annotation import Annotation
@@ -199,20 +199,22 @@ def place_in(dialogue: Dialogue, asked: int | None, said: Any) -> Place | None:
     return Place(turn=index, start=start, end=end) if end > start else None
 
 
-def marked(dialogue: Dialogue, place: Place, code: Code, severity: Severity) -> Finding:
+def marked(
+    dialogue: Dialogue, place: Place, code: Code, severity: Severity, masked: MaskedText | None = None
+) -> Finding:
     """A person's finding; in its quote personal data are placeholders, and where it touches such it holds
-    all of it."""
-    _, texts = mask_dialogue(dialogue)
+    all of it. `masked` is the turn's text, masked; without it the dialogue is masked here."""
     at = next(at for at, turn in enumerate(dialogue.turns) if turn.index == place.turn)
-    first, last = texts[at].from_original(place.start, place.end)
-    start, end = texts[at].to_original(first, last)
+    text = masked or mask_dialogue(dialogue)[1][at]
+    first, last = text.from_original(place.start, place.end)
+    start, end = text.to_original(first, last)
     return Finding(
         code=code.code,
         turn=place.turn,
         severity=severity,
         fault="bot" if dialogue.turns[at].role == "bot" else code.fault,
         probability=1.0,
-        quote=texts[at].text[first:last],
+        quote=text.text[first:last],
         start=start,
         end=end,
         reason="",

@@ -16,7 +16,7 @@ import streamlit as st
 
 from app.console import work
 from app.console.answer import Answer, Place, place_in, sealed
-from app.console.dialogue import draw, drawn, marks_of
+from app.console.dialogue import Stretch, draw, drawn, marks_of, page_of, paged
 from app.console.plain import inert, visible
 from app.console.work import Clash, Item, Watch
 from detector.errors import DialintError
@@ -44,6 +44,11 @@ class Desk:
     notices: list[tuple[str, str]] = field(default_factory=list)
     watch: Watch = field(default_factory=Watch)
     renewed_s: float = 0.0
+    pages: tuple[tuple[Stretch, ...], ...] = ((),)
+    page: int = 0
+    """Which of the pages of a long dialogue is before the person."""
+    focus: tuple[int, int | None] | None = None
+    """The turn that was last brought into view, of what was shown."""
     n_shown: int = 0
     """Counts what was laid here. Names of widgets go by it: one made of a task's number or a dialogue's id
     would be in the page, where a labeler could tell control tasks by it."""
@@ -55,8 +60,9 @@ class Desk:
     def lay(self, taken: tuple[Item, Answer, bool] | None) -> None:
         """Put an item on the desk, or nothing."""
         self.item, self.answer = (None, None) if taken is None else taken[:2]
-        self.selected = self.clash = None
+        self.selected = self.clash = self.focus = None
         self.skipping = False
+        self.pages, self.page = (((),) if self.item is None else paged(self.item.dialogue)), 0
         self.watch = Watch()
         self.renewed_s = time.monotonic()
         self.n_shown += 1
@@ -208,10 +214,17 @@ def _change(at: Desk, names: list[str]) -> None:
 
 
 def show_dialogue(at: Desk, page: str, focus: int | None = None) -> None:
-    """The dialogue with its marks, the turn `focus` in view; words selected in it are noted on the desk."""
+    """The dialogue with its marks, the turn `focus` in view; words selected in it are noted on the desk. A
+    long one is shown page by page."""
     item, answer = at.item, at.answer
     assert item is not None
     assert answer is not None
+    focus = item.turn if focus is None else focus
+    if focus is not None and at.focus != (at.n_shown, focus):
+        at.page = page_of(at.pages, focus)
+        at.focus = (at.n_shown, focus)
+    if len(at.pages) > 1:
+        _show_pages(at)
     key = f"dialogue:{page}:{at.n_shown}"
 
     def selected() -> None:
@@ -220,4 +233,46 @@ def show_dialogue(at: Desk, page: str, focus: int | None = None) -> None:
         if place is not None and at.item is item:
             at.selected = place
 
-    draw(drawn(item.dialogue, item.turn, marks_of(answer, at.selected), focus, at.n_shown), key, selected)
+    marks = marks_of(answer, at.selected)
+    here = (at.page, at.pages[at.page])
+    draw(drawn(item.dialogue, item.turn, marks, focus, at.n_shown, here), key, selected)
+
+
+def turns_in_view(at: Desk) -> set[int]:
+    """The turns on the page that is before the person."""
+    return {stretch.turn for stretch in at.pages[at.page]}
+
+
+def _show_pages(at: Desk) -> None:
+    """Where one is in a long dialogue, and the ways to its other pages."""
+    here, n = at.pages[at.page], len(at.pages)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            "◀ Earlier",
+            key=f"earlier:{at.n_shown}",
+            disabled=at.page == 0,
+            on_click=_turn_to,
+            args=(at, at.page - 1),
+        )
+        st.button(
+            "Later ▶",
+            key=f"later:{at.n_shown}",
+            disabled=at.page == n - 1,
+            on_click=_turn_to,
+            args=(at, at.page + 1),
+        )
+        st.selectbox(
+            "Page", range(n), index=at.page, key=f"page:{at.n_shown}:{at.page}", label_visibility="collapsed",
+            format_func=lambda each: visible(f"Page {each + 1} of {n}: from turn {at.pages[each][0].turn}"),
+            on_change=_page_chosen, args=(at, f"page:{at.n_shown}:{at.page}"), width=260,
+        )  # fmt: skip
+    st.caption(inert(f"A long dialogue: here are turns {here[0].turn} to {here[-1].turn}."))
+
+
+def _turn_to(at: Desk, page: int) -> None:
+    if 0 <= page < len(at.pages):
+        at.page = page
+
+
+def _page_chosen(at: Desk, key: str) -> None:
+    _turn_to(at, int(st.session_state[key]))

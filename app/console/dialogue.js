@@ -32,7 +32,9 @@ function pieceOf(piece) {
 function turnOf(turn) {
   const made = element("li", "dialint-turn dialint-" + turn.role + (turn.asked ? " dialint-asked" : ""));
   made.dataset.turn = turn.index;
-  const head = element("div", "dialint-head", turn.index + "  " + (NAMES[turn.role] || turn.role));
+  made.dataset.from = turn.from;
+  const part = turn.part ? "  (a part, from character " + turn.from + ")" : "";
+  const head = element("div", "dialint-head", turn.index + "  " + (NAMES[turn.role] || turn.role) + part);
   if (turn.asked) head.append(element("strong", "", "  this turn is asked about"));
   const text = element("div", "dialint-text");
   text.dir = "auto";
@@ -57,7 +59,8 @@ function selectedIn(list) {
     if (text.contains(range.startContainer) && text.contains(range.endContainer)) {
       const start = codePoints(text, range.startContainer, range.startOffset);
       const end = codePoints(text, range.endContainer, range.endOffset);
-      return end > start ? { turn: Number(text.parentElement.dataset.turn), start, end } : null;
+      const { turn, from } = text.parentElement.dataset;
+      return end > start ? { turn: Number(turn), start: start + Number(from), end: end + Number(from) } : null;
     }
   }
   return null;
@@ -71,12 +74,13 @@ export default function (component) {
     const before = list.shown ? JSON.parse(list.shown) : { shown: null, focus: null };
     const top = list.scrollTop;
     list.replaceChildren(...data.turns.map(turnOf));
-    list.scrollTop = data.shown === before.shown ? top : 0;
+    list.scrollTop = data.shown === before.shown && data.page === before.page ? top : 0;
     if (data.shown !== before.shown) {
       const page = list.closest('[data-testid="stMain"]'); // it stands where the last answer was saved
       if (page) page.scrollTop = 0;
     }
-    if (data.focus !== null && (data.focus !== before.focus || data.shown !== before.shown)) {
+    const moved = data.focus !== before.focus || data.shown !== before.shown || data.page !== before.page;
+    if (data.focus !== null && moved) {
       const turn = list.querySelector('[data-turn="' + Number(data.focus) + '"]');
       if (turn) list.scrollTop = turn.offsetTop - list.offsetTop - 60;
     }

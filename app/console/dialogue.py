@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from app.console.answer import Answer, Place
 from app.console.plain import HIDDEN, HIDDEN_AT, pictured, visible
-from detector.records import Dialogue, Turn
+from detector.records import Dialogue
 from labeling.annotation import judged_turns
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ UNSEEN = "\ufffd"
 """Stands in the shown text for a character that is drawn by its name."""
 NAMED = 200
 """So many characters of a turn are drawn by their names; more of them are drawn as `UNSEEN`."""
+PAGE_TURNS, PAGE_CHARS = 200, 100_000
+"""What a browser is given to draw at once: of a longer dialogue, one page of it."""
 SYMBOLS: dict[MarkState, str] = {"open": "?", "kept": "✓", "rejected": "✗", "selected": "…"}
 """Beside each mark, so that nothing is said by colour alone."""
 
@@ -54,43 +56,94 @@ def marks_of(answer: Answer, selected: Place | None) -> list[Mark]:
     return marks if selected is None else [*marks, Mark(selected, "selected", "selected")]
 
 
+@dataclass(frozen=True)
+class Stretch:
+    """A turn, or the part of it from `start` to `end`, that stands on one page. `turn` is its index."""
+
+    turn: int
+    start: int
+    end: int
+
+
+def paged(dialogue: Dialogue) -> tuple[tuple[Stretch, ...], ...]:
+    """The dialogue cut into pages of at most `PAGE_TURNS` and `PAGE_CHARS`."""
+    pages: list[list[Stretch]] = [[]]
+    room = PAGE_CHARS
+    for turn in dialogue.turns:
+        start = 0
+        while True:
+            end = min(len(turn.text), start + PAGE_CHARS)
+            if len(pages[-1]) == PAGE_TURNS or (pages[-1] and end - start > room):
+                pages.append([])
+                room = PAGE_CHARS
+            pages[-1].append(Stretch(turn.index, start, end))
+            room -= end - start
+            start = end
+            if start == len(turn.text):
+                break
+    return tuple(map(tuple, pages))
+
+
+def page_of(pages: Sequence[Sequence[Stretch]], turn: int, at: int = 0) -> int:
+    """The page on which the code point `at` of a turn stands."""
+    return next(
+        (n for n, page in enumerate(pages) for each in page if each.turn == turn and at <= each.end), 0
+    )
+
+
 def drawn(
-    dialogue: Dialogue, asked: int | None, marks: Sequence[Mark], focus: int | None, shown: int
+    dialogue: Dialogue,
+    asked: int | None,
+    marks: Sequence[Mark],
+    focus: int | None,
+    shown: int,
+    page: tuple[int, Sequence[Stretch]] | None = None,
 ) -> dict[str, Any]:
     """What the browser draws. `asked`: the only turn in question; `focus`: the turn to bring into view;
-    `shown` tells one dialogue from the next, as its id must not be in a blind labeler's page."""
+    `shown` tells one dialogue from the next, as its id must not be in a blind labeler's page. `page`: its
+    number and what stands on it, if not all."""
     judged = judged_turns(dialogue)
-    turns = [
-        {
-            "index": turn.index,
-            "role": turn.role,
-            "asked": turn.index == asked,
-            "selectable": turn.index in judged and asked in (None, turn.index),
-            "pieces": _pieces(turn, [mark for mark in marks if mark.place.turn == turn.index]),
-        }
-        for turn in dialogue.turns
+    number, stretches = page or (0, [Stretch(turn.index, 0, len(turn.text)) for turn in dialogue.turns])
+    by_index = {turn.index: turn for turn in dialogue.turns}
+    turns = []
+    for each in stretches:
+        turn = by_index[each.turn]
+        near = [mark for mark in marks if mark.place.turn == each.turn and mark.place.end > each.start]
+        turns.append(
+            {
+                "index": turn.index,
+                "role": turn.role,
+                "from": each.start,
+                "part": (each.start, each.end) != (0, len(turn.text)),
+                "asked": turn.index == asked,
+                "selectable": turn.index in judged and asked in (None, turn.index),
+                "pieces": _pieces(turn.text[each.start : each.end], each.start, near),
+            }
+        )
+    return {"shown": shown, "page": number, "turns": turns, "focus": focus}
+
+
+def _pieces(text: str, first: int, marks: Sequence[Mark]) -> list[dict[str, Any]]:
+    """A turn's text, or its part from `first`, cut where marks and unseen characters begin and end; each
+    piece with the states over it, the labels of marks that end with it, and its name if it is unseen."""
+    unseen = {at.start(): HIDDEN[ord(at[0])] for at in islice(HIDDEN_AT.finditer(text), NAMED)}
+    shown = HIDDEN_AT.sub(UNSEEN, pictured(text))
+    places = [
+        (mark, mark.place.start - first, mark.place.end - first)
+        for mark in marks
+        if mark.place.start < first + len(text)
     ]
-    return {"shown": shown, "turns": turns, "focus": focus}
-
-
-def _pieces(turn: Turn, marks: Sequence[Mark]) -> list[dict[str, Any]]:
-    """The turn's text cut where marks and unseen characters begin and end; each piece with the states over
-    it, the labels of the marks that end with it, and its name if it is such a character."""
-    unseen = {at.start(): HIDDEN[ord(at[0])] for at in islice(HIDDEN_AT.finditer(turn.text), NAMED)}
-    shown = HIDDEN_AT.sub(UNSEEN, pictured(turn.text))
-    edges = {edge for mark in marks for edge in (mark.place.start, mark.place.end) if edge <= len(shown)}
+    edges = {edge for _, start, end in places for edge in (start, end) if 0 <= edge <= len(shown)}
     cuts = sorted(edges.union({0, len(shown)}, unseen, (place + 1 for place in unseen)))
     pieces = []
     for start, end in pairwise(cuts):
-        over = [mark for mark in marks if mark.place.start <= start and end <= mark.place.end]
+        over = [(mark, last) for mark, begin, last in places if begin <= start and end <= last]
         pieces.append(
             {
                 "text": shown[start:end],
                 "name": unseen.get(start),
-                "states": sorted({mark.state for mark in over}),
-                "ends": [
-                    {"label": mark.label, "state": mark.state} for mark in over if mark.place.end == end
-                ],
+                "states": sorted({mark.state for mark, _ in over}),
+                "ends": [{"label": mark.label, "state": mark.state} for mark, last in over if last == end],
             }
         )
     return pieces

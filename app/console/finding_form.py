@@ -8,9 +8,9 @@ from functools import partial
 import streamlit as st
 
 from app.console.answer import Place, add, marked, place_in, remove
-from app.console.desk import Desk, step
+from app.console.desk import Desk, step, turns_in_view
 from app.console.plain import code_of, coverage, inert, named, severity_name, visible
-from app.console.work import Item
+from app.console.work import Item, masked_turn
 from detector.records import Severity
 from detector.taxonomy import Taxonomy
 from labeling.annotation import judged_turns
@@ -21,6 +21,8 @@ def finding_form(at: Desk, item: Item, codes: Sequence[str], taxonomy: Taxonomy,
     turns = [turn for turn in judged_turns(item.dialogue) if item.turn in (None, turn)]
     if not turns or at.answer is None:
         return
+    in_view = turns_in_view(at)
+    turns = [turn for turn in turns if turn in in_view]
     key = f"{at.n_shown}:{len(at.answer.choices)}"
     where, what = st.columns(2)
     with where:
@@ -80,7 +82,8 @@ def _add(
 ) -> None:
     if place is None or code is None or severity is None:
         return
-    finding = marked(item.dialogue, place, code_of(code, taxonomy), severity)
+    masked = masked_turn(at.store, item, place.turn)
+    finding = marked(item.dialogue, place, code_of(code, taxonomy), severity, masked)
     at.selected = None
     step(at, item, partial(add, finding=finding))
 

@@ -33,8 +33,10 @@ _RANGES = ((0x80, 0x9F), (0x2061, 0x2065), (0x206A, 0x206F), (0xFFF0, 0xFFFB), (
 HIDDEN = _BIDI | _UNSEEN | {code: f"U+{code:04X}" for low, high in _RANGES for code in range(low, high + 1)}
 """Names of characters that turn the text around them or are not seen, beside the C0 controls."""
 _NOT_LATIN = r"[\u0590-\u1fff\u2190-\ufdff\ufe0f\U00010000-\U000dffff]"
-_SHOWN = "".join(map(re.escape, map(chr, HIDDEN.keys() - {0x200C, 0x200D})))
-HIDDEN_AT = re.compile(f"[{_SHOWN}]|(?<!{_NOT_LATIN})[\u200c\u200d]|[\u200c\u200d](?!{_NOT_LATIN})")
+_JOINER = r"[\u200c\u200d]"
+_ALONE = "".join(chr(code) for code in (_BIDI | _UNSEEN))
+_HIDDEN = f"[{_ALONE}{''.join(f'{chr(low)}-{chr(high)}' for low, high in _RANGES)}]"
+HIDDEN_AT = re.compile(f"{_HIDDEN}(?:(?<!{_JOINER})|(?!{_NOT_LATIN})|(?<!{_NOT_LATIN}{_JOINER}))")
 """Where such a character stands. Joiners inside of emoji and of scripts that need them are left alone."""
 
 
@@ -72,7 +74,7 @@ def code_of(code: str, taxonomy: Taxonomy) -> Code:
     """What is known of a code; of one of another taxonomy that it may have any severity, and no more."""
     words = "A code of another taxonomy. Your lead knows what it means."
     return taxonomy.codes.get(code) or Code.model_construct(
-        code=code, name=Names.model_construct(en=code), definition=words, test=words,
+        code=code, name=Names.model_construct(en=code, es=code, ru=code), definition=words, test=words,
         example="", counter_example="", scope="span", severity="S2", severities=get_args(Severity),
         fault="agent", needs=(),
     )  # fmt: skip

@@ -15,12 +15,15 @@ from typing import Any
 from pydantic import ValidationError
 
 from app.console.answer import Answer, begun, resumed
+from detector.masking import MaskedText
+from detector.masking.spans import placeholders_in, replace_spans
 from detector.records import Dialogue, Finding, Verdict
 from labeling.annotation import Annotation
 from labeling.store import annotations as answers
 from labeling.store import dialogues, drafts, leases, tasks
 from labeling.store.database.refusals import Conflict, NotAllowed, StaleLease
 from labeling.store.database.transactions import Store
+from labeling.store.masked_view import dialogue_of, prepare, view_of
 from labeling.store.records import TaskView
 
 AWAY_S = 120.0
@@ -46,6 +49,8 @@ class Item:
     token: int | None = None
     supersedes: int | None = None
     blind: bool = False
+    stored: str | None = None
+    """The dialogue's id in the store, which a blind labeler's page must not hold."""
 
     @property
     def name(self) -> str:
@@ -91,8 +96,10 @@ def take(store: Store, actor: str, project: str, *, blind: bool) -> tuple[Item, 
     lease = leases.claim(store, actor, project)
     if lease is None:
         return None
+    if blind:
+        prepare(store, lease.dialogue)
     view = tasks.view(store, actor, lease.task)
-    item = _item(view, task=lease.task, token=lease.token, blind=blind)
+    item = _item(view, task=lease.task, token=lease.token, blind=blind, stored=lease.dialogue)
     return (item, *_drafted(store, actor, item, begun(item.verdict, item.codes, item.turn)))
 
 
@@ -117,14 +124,18 @@ def _last_blind(store: Store, actor: str, project: str) -> tuple[Item, Annotatio
     view, last = found
     if last.at is None or (datetime.now(UTC) - last.at).total_seconds() > SITTING_S:
         return None
-    return _item(view, supersedes=int(last.id), blind=True), last
+    stored = dialogue_of(store, view.task)
+    return _item(view, supersedes=int(last.id), blind=True, stored=stored), last
 
 
 def _last_review(store: Store, actor: str) -> tuple[Item, Annotation] | None:
     for last in answers.own(store, actor, LOOKED_BACK):
         if last.seen_verdict:
             dialogue, verdict = dialogues.read(store, actor, last.dialogue_id)
-            return Item(dialogue, last.codes, last.turn, verdict, supersedes=int(last.id)), last
+            found = Item(
+                dialogue, last.codes, last.turn, verdict, supersedes=int(last.id), stored=dialogue.id
+            )
+            return found, last
     return None
 
 
@@ -138,6 +149,21 @@ def _drafted(store: Store, actor: str, item: Item, fresh: Answer) -> tuple[Answe
             pass  # of another version of the console: begin anew
     drafts.keep(store, actor, item.name, fresh.model_dump_json())
     return fresh, False
+
+
+def masked_turn(store: Store, item: Item, turn: int) -> MaskedText | None:
+    """The text of a turn as it stands in the item, masked, by the view that the store keeps; none if that is
+    not known to be of this dialogue."""
+    if item.stored is None:
+        return None
+    name, text = item.stored, {each.index: each.text for each in item.dialogue.turns}[turn]
+    prepare(store, name)
+    view = store.read(lambda transaction: view_of(transaction, name))
+    if text == view.texts[turn].text:  # what the person sees has its placeholders already
+        found = placeholders_in(text)
+        return replace_spans(text, found, [each.key for each in found])
+    was = next(each.text for each in view.stored.turns if each.index == turn)
+    return view.texts[turn] if text == was else None
 
 
 def keep(store: Store, actor: str, item: Item, answer: Answer) -> None:

@@ -2,33 +2,58 @@
 
 The store keeps offsets into the original text. Who may not review gets the masked one, unless the project
 says otherwise: what they send speaks of that text and becomes offsets of the original, what they read
-back of their own answers goes the other way. A dialogue is masked anew at each look; no masked text is
-kept.
+back of their own answers goes the other way.
+
+Masking a long dialogue takes seconds, so what came of it is kept in ``masked_views``, beside the words that
+the newest verdict says of the dialogue. A view goes with its dialogue, and holds only for the rules that made
+it: under others it is made anew. `prepare` makes it outside of every transaction; where nobody called it
+the view is made at each look and not kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import version
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Any
 
-from detector.masking import MaskedText, mask_dialogue
-from detector.records import Dialogue, Finding
+from sqlalchemy import bindparam, func, select
+
+import detector.masking
+from detector.masking import MaskedSpan, MaskedText, mask_dialogue
+from detector.records import Dialogue, Finding, Verdict
 from labeling.annotation import Annotation
+from labeling.store.database.audit import canonical
 from labeling.store.database.refusals import StoreRefused
-from labeling.store.database.transactions import Transaction
-from labeling.store.dialogues import content_of
+from labeling.store.database.schema import masked_views, tasks
+from labeling.store.database.transactions import Store, Transaction
+from labeling.store.database.upsert import put_row
+from labeling.store.dialogues import content_of, verdict_on
 from labeling.store.projects import existing
 from labeling.store.records import Account
 from labeling.store.rights import may
 
+LONG_CHARS = 100_000
+"""A dialogue this long is masked when it is brought in; a shorter one when it is first claimed."""
+_VIEW = select(masked_views).where(
+    masked_views.c.dialogue == bindparam("id"), masked_views.c.rules == bindparam("its_rules")
+)
+
 
 @dataclass(frozen=True)
 class MaskedView:
-    """A dialogue as it is `stored`, masked, and what was masked in each turn, by the turn's index."""
+    """A dialogue as it is `stored`, masked, and what was masked in each turn, by the turn's index. `words`
+    are what was masked before of what is said about it."""
 
     stored: Dialogue
     dialogue: Dialogue
     texts: Mapping[int, MaskedText]
+    words: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, dialogue: Dialogue) -> MaskedView:
@@ -55,7 +80,7 @@ class MaskedView:
         """Findings in the original as findings in masked text, their reasons and rewrites masked, too. One
         that lies outside of the dialogue has no place there and is left out."""
         placed = [each for each in map(self._placed, findings) if each is not None]
-        about = self._about([said for each in placed for said in (each.reason, each.rewrite) if said])
+        about = self.about(_said(placed))
         return tuple(_reworded(each, about) for each in placed)
 
     def _placed(self, finding: Finding) -> Finding | None:
@@ -68,15 +93,16 @@ class MaskedView:
             return None
         return finding.model_copy(update={"start": start, "end": end, "quote": quote})
 
-    def _about(self, words: Sequence[str]) -> dict[str, str]:
+    def about(self, words: Sequence[str]) -> Mapping[str, str]:
         """Words about the dialogue and their masked form: who is named in it is known in them. They are
         masked as its sources are, of which one without a blank would be taken for an id."""
-        if not words:
-            return {}
-        sources = tuple(f"{each} " for each in words)
-        told = self.stored.model_copy(update={"sources": (*sources, *self.stored.sources)})
-        masked = mask_dialogue(told)[0].sources
-        return {each: after.removesuffix(" ") for each, after in zip(words, masked, strict=False)}
+        known = {each: each for each in self.words.values()} | self.words  # masked again nothing changes
+        new = list(dict.fromkeys(each for each in words if each not in known))
+        if not new:
+            return known
+        sources = (*(f"{each} " for each in new), *self.stored.sources)
+        masked = mask_dialogue(self.stored.model_copy(update={"sources": sources}))[0].sources
+        return known | {each: after.removesuffix(" ") for each, after in zip(new, masked, strict=False)}
 
 
 def _cut(masked: MaskedText, start: int, end: int) -> str | None:
@@ -84,9 +110,113 @@ def _cut(masked: MaskedText, start: int, end: int) -> str | None:
     return masked.text[start:end] if end <= len(masked.text) else None
 
 
+def _said(findings: Sequence[Finding]) -> list[str]:
+    return [said for each in findings for said in (each.reason, each.rewrite) if said]
+
+
 def _reworded(finding: Finding, words: Mapping[str, str]) -> Finding:
     rewrite = words[finding.rewrite] if finding.rewrite else finding.rewrite
     return finding.model_copy(update={"reason": words.get(finding.reason, ""), "rewrite": rewrite})
+
+
+@cache
+def masking_rules() -> str:
+    """A fingerprint of all that decides how a dialogue is masked: the files of `detector.masking`, and the
+    versions of the libraries that know numbers and documents."""
+    digest = hashlib.sha256()
+    for path, file in sorted(_files(files(detector.masking), "")):
+        digest.update(f"{path}\0".encode() + hashlib.sha256(file.read_bytes()).digest())
+    for library in ("phonenumbers", "python-stdnum"):
+        digest.update(f"{library}={version(library)}\0".encode())
+    return digest.hexdigest()
+
+
+def _files(folder: Traversable, path: str) -> Iterator[tuple[str, Traversable]]:
+    for each in folder.iterdir():
+        if each.is_dir():
+            yield from _files(each, f"{path}{each.name}/")
+        elif not each.name.endswith(".pyc"):
+            yield f"{path}{each.name}", each
+
+
+def prepare(store: Store, name: str) -> None:
+    """Keep the view of a dialogue, and of what the newest verdict says of it, if they are not kept yet. Shows
+    nothing to anybody; where there is no such dialogue it does nothing."""
+    found, kept, verdict = store.read(lambda transaction: _known(transaction, name))
+    words = [] if verdict is None else _said(verdict.findings)
+    if found is None or (kept is not None and kept.words.keys() >= set(words)):
+        return
+    view = kept or MaskedView.of(found)
+    row = {
+        "dialogue": name,
+        "rules": masking_rules(),
+        "content": _content(view),
+        "words": canonical({each: masked for each, masked in view.about(words).items() if each in words}),
+    }
+    store.write(lambda transaction: put_row(transaction, masked_views, row), repeatable=True)
+
+
+def renew_long(store: Store, names: Sequence[str]) -> None:
+    """`prepare` those of the dialogues whose view is kept and long: there is a new verdict on them."""
+    length = func.length(masked_views.c.content)
+    long = select(masked_views.c.dialogue).where(masked_views.c.dialogue.in_(names), length >= LONG_CHARS)
+    for name in store.read(lambda transaction: list(transaction.run(long).scalars())):
+        prepare(store, name)
+
+
+def _known(transaction: Transaction, name: str) -> tuple[Dialogue | None, MaskedView | None, Verdict | None]:
+    dialogue = content_of(transaction, name)
+    view = None if dialogue is None else _kept(transaction, dialogue)
+    return dialogue, view, verdict_on(transaction, name)
+
+
+def _content(view: MaskedView) -> str:
+    """Masked turns and sources in order, each turn with its spans; turns without a span are left out."""
+    turns = [
+        [place, text.text, [[*_numbers(span), span.kind] for span in text.spans]]
+        for place, text in enumerate(view.texts.values())
+        if text.spans
+    ]
+    return canonical({"turns": turns, "sources": view.dialogue.sources})
+
+
+def _numbers(span: MaskedSpan) -> tuple[int, int, int, int]:
+    return span.start, span.end, span.original_start, span.original_end
+
+
+def _kept(transaction: Transaction, dialogue: Dialogue) -> MaskedView | None:
+    """The view that is kept of a dialogue, if the rules of today made it."""
+    row = transaction.run(_VIEW, {"id": dialogue.id, "its_rules": masking_rules()}).one_or_none()
+    if row is None:
+        return None
+    found: dict[str, Any] = json.loads(row.content)
+    masked = {
+        place: MaskedText(text, tuple(MaskedSpan(*span) for span in spans))
+        for place, text, spans in found["turns"]
+    }
+    texts = {
+        turn.index: masked.get(place) or MaskedText(turn.text, ())
+        for place, turn in enumerate(dialogue.turns)
+    }
+    turns = tuple(
+        turn.model_copy(update={"text": texts[turn.index].text}) if place in masked else turn
+        for place, turn in enumerate(dialogue.turns)
+    )
+    shown = dialogue.model_copy(update={"turns": turns, "sources": tuple(found["sources"]), "masked": True})
+    return MaskedView(dialogue, shown, texts, json.loads(row.words))
+
+
+def view_of(transaction: Transaction, name: str) -> MaskedView:
+    """The view of a dialogue that is in the store: the one that is kept, or one made now."""
+    dialogue = content_of(transaction, name)
+    assert dialogue is not None, "a foreign key"
+    return _kept(transaction, dialogue) or MaskedView.of(dialogue)
+
+
+def dialogue_of(store: Store, task: int) -> str:
+    """The id of a task's dialogue; rights, and whom it is told, are the caller's care."""
+    asked = select(tasks.c.dialogue).where(tasks.c.id == task)
+    return str(store.read(lambda transaction: transaction.run(asked).scalar_one()))
 
 
 def view_for(
@@ -96,9 +226,7 @@ def view_for(
     sees the original."""
     if may(account, "review") or (project is not None and not existing(transaction, project).masked):
         return None
-    content = content_of(transaction, dialogue)
-    assert content is not None, "a foreign key"
-    return MaskedView.of(content)
+    return view_of(transaction, dialogue)
 
 
 def originals(view: MaskedView | None, findings: Sequence[Finding]) -> tuple[Finding, ...]:

@@ -19,6 +19,7 @@ from detector.verdict_files import read_verdicts
 from labeling.store import dialogues
 from labeling.store.database.transactions import Store
 from labeling.store.dialogues import MOST_PER_CALL
+from labeling.store.masked_view import LONG_CHARS, prepare, renew_long
 from labeling.transfer.rejects import Rejects
 
 T = TypeVar("T")
@@ -64,6 +65,9 @@ def bring_logs(
 
     for piece in pieces(good(), MOST_PER_CALL):
         new = dialogues.add(store, actor, [item.dialogue for item in piece])
+        for item in piece:
+            if sum(len(turn.text) for turn in item.dialogue.turns) >= LONG_CHARS:
+                prepare(store, item.dialogue.id)
         _count(brought, new, len(piece), told)
     return brought
 
@@ -78,7 +82,9 @@ def bring_verdicts(store: Store, actor: str, path: Path, told: Told) -> BroughtI
     """
     brought = BroughtIn()
     for piece in pieces(read_verdicts(path), MOST_PER_CALL):
-        _count(brought, dialogues.add_verdicts(store, actor, piece), len(piece), told)
+        new = dialogues.add_verdicts(store, actor, piece)
+        renew_long(store, [verdict.dialogue_id for verdict in piece])
+        _count(brought, new, len(piece), told)
     return brought
 
 

@@ -21,7 +21,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = "0005"
+VERSION = "0006"
 """The newest revision: what this code can work with."""
 
 Key = BigInteger().with_variant(Integer, "sqlite")
@@ -65,6 +65,14 @@ verdicts = Table(
     Column("created_ms", BigInteger, nullable=False),
     Column("sha256", Text, nullable=False),
     Column("content", Text, nullable=False),
+)  # fmt: skip
+
+masked_views = Table(  # what follows from dialogues, verdicts and the rules of masking
+    "masked_views", metadata,
+    Column("dialogue", Text, ForeignKey("dialogues.id", ondelete="CASCADE"), primary_key=True),
+    Column("rules", Text, nullable=False),
+    Column("content", Text, nullable=False),
+    Column("words", Text, nullable=False),
 )  # fmt: skip
 
 projects = Table(

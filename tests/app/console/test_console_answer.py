@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.console import dialogue as shown
 from app.console.answer import (
     Answer,
     Place,
@@ -22,7 +23,7 @@ from app.console.answer import (
     sealed,
     unanswered,
 )
-from app.console.dialogue import UNSEEN, Mark, drawn, marks_of
+from app.console.dialogue import UNSEEN, Mark, Stretch, drawn, marks_of, page_of, paged
 from app.console.plain import HIDDEN_AT, coverage, inert, judged_codes, percent, visible
 from app.console.work import AWAY_S, Watch
 from detector.records import Dialogue, Finding, Turn, Verdict
@@ -267,3 +268,44 @@ def test_a_long_pause_is_no_work() -> None:
     assert watch.lap_s() == 7.0
     now[0] = 7.0 + 10 * AWAY_S
     assert watch.lap_s() == AWAY_S
+
+
+def long(*sizes: int) -> Dialogue:
+    turns = tuple(Turn(index=2 * n, role="agent", text="x" * size) for n, size in enumerate(sizes))
+    return Dialogue(id="d", turns=turns)
+
+
+@given(st.lists(st.integers(0, 30), max_size=30))
+def test_pages_hold_all_of_a_dialogue_once_and_no_more_than_their_size(sizes: list[int]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shown, "PAGE_TURNS", 4)
+        patch.setattr(shown, "PAGE_CHARS", 10)
+        pages = paged(long(*sizes))
+        stretches = [each for page in pages for each in page]
+        for turn in long(*sizes).turns:
+            own = [each for each in stretches if each.turn == turn.index]
+            assert "".join(turn.text[each.start : each.end] for each in own) == turn.text
+            assert own
+            assert page_of(pages, turn.index) == next(n for n, page in enumerate(pages) if own[0] in page)
+        assert [each.turn for each in stretches] == sorted(each.turn for each in stretches)
+        for page in pages:
+            assert len(page) <= 4
+            assert sum(each.end - each.start for each in page) <= 10
+
+
+def test_a_short_dialogue_is_one_page() -> None:
+    assert paged(long(10, 20)) == ((Stretch(0, 0, 10), Stretch(2, 0, 20)),)
+    assert paged(long()) == ((),)
+
+
+def test_marks_on_a_page_keep_their_places() -> None:
+    part = Stretch(turn=4, start=5, end=9)
+    marks = [
+        Mark(Place(turn=4, start=a, end=b), str(n), "kept")
+        for n, (a, b) in enumerate([(0, 6), (8, 20), (10, 12)])
+    ]
+    (turn,) = drawn(dialogue("0123456789abcdefghijkl"), None, marks, None, 1, (2, [part]))["turns"]
+    assert (turn["from"], turn["part"]) == (5, True)
+    assert [(piece["text"], piece["states"], [end["label"] for end in piece["ends"]]) for piece in turn["pieces"]] == [
+        ("5", ["kept"], ["0"]), ("67", [], []), ("8", ["kept"], []),
+    ]  # fmt: skip

@@ -25,7 +25,7 @@ LAYOUT = {
 """Of Streamlit, what shows no text of ours but titles of pages."""
 NO_TEXT = {
     "anchor", "args", "autocomplete", "border", "clear_on_submit", "disabled", "enter_to_submit", "expanded",
-    "horizontal", "index", "key", "language", "max_chars", "on_change", "on_click", "shortcut", "type", "width",
+    "horizontal", "index", "key", "label_visibility", "language", "max_chars", "on_change", "on_click", "shortcut", "type", "vertical_alignment", "width",
 }  # fmt: skip
 """Arguments that are shown nowhere."""
 

@@ -7,11 +7,12 @@ import pytest
 from sqlalchemy import update
 from streamlit.testing.v1 import AppTest
 
-from app.console import work
+from app.console import answer, work
+from app.console import dialogue as dialogue_view
 from app.console.answer import place_in, sealed
 from app.console.desk import save
 from app.console.throttle import FREE_TRIES
-from detector.records import Dialogue, Turn, Verdict
+from detector.records import Dialogue, Finding, Turn, Verdict
 from labeling.adjudication import disputes
 from labeling.store import accounts, annotations, appeals, dialogues, drafts, leases, projects, tasks
 from labeling.store.database.refusals import NotAllowed
@@ -414,3 +415,39 @@ def test_a_second_review_is_blind_and_for_who_has_no_part(
     page.press("Save and next")
     (row,) = saved()
     assert (row["dialogue"], row["labeler"], row["seen_verdict"]) == ("d1", "ria", False)
+
+
+def test_a_long_dialogue_is_shown_page_by_page(
+    open_page: Open, store: Store, saved: Saved, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dialogue_view, "PAGE_TURNS", 4)
+    turns = tuple(
+        Turn(index=n, role=("customer", "agent")[n % 2], text=f"Turn {n}: anna{n}@example.com")  # type: ignore[arg-type]
+        for n in range(10)
+    )
+    dialogues.add(store, "lea", [Dialogue(id="long", turns=turns)])
+    found = tuple(
+        Finding(code="C1", turn=n, severity="S2", probability=0.9, quote="Turn", start=0, end=4, reason="")
+        for n in (1, 9)
+    )
+    said = Verdict(
+        dialogue_id="long", release="model-7", taxonomy="1.0.0", status="scored", quality=1.0, findings=found
+    )
+    dialogues.add_verdicts(store, "lea", [said])
+    tasks.add(store, "lea", "to review", [NewTask(dialogue="long", priority=9.0)])
+    page = open_page("rob")
+    assert "here are turns 0 to 3" in page.words
+    page.press("Later ▶")
+    assert "here are turns 4 to 7" in page.words
+    page.press("◀ Earlier").press("Confirm")
+    assert "here are turns 8 to 9" in page.words, "the next finding is brought into view"
+    page.press("Reject", 1).choose("Page", 1)
+    assert "here are turns 4 to 7" in page.words
+    masked: list[str] = []
+    monkeypatch.setattr(answer, "mask_dialogue", lambda each: masked.append(each.id))
+    page.choose("Select words, or a whole turn", 5).choose("Error", "C2", 2).press("Add finding")
+    assert masked == [], "a click masks nothing anew: the store keeps the view"
+    page.press("Save and next")
+    (row,) = saved()
+    assert row["said"] == [(1, "C1", "S2", 0, 4), (5, "C2", row["said"][1][2], 0, 25)]
+    assert "anna5" not in row["findings"]

@@ -1,19 +1,28 @@
 """Labelers see personal data as placeholders; the store keeps the original's offsets; both ways agree."""
 
+import json
+import shutil
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sqlalchemy import func, select
 
-from detector.masking import MaskedText
+import detector.masking
+from detector.ingest.config import ReadConfig
+from detector.masking import MaskedText, mask_dialogue
 from detector.records import Dialogue, Finding, Turn
-from labeling.store import annotations, dialogues, leases, projects, tasks
+from labeling.store import annotations, dialogues, leases, masked_view, projects, tasks
 from labeling.store.database.refusals import Conflict, StoreRefused
+from labeling.store.database.schema import dialogues as dialogue_rows
+from labeling.store.database.schema import masked_views, participants
 from labeling.store.database.transactions import Store
 from labeling.store.masked_view import MaskedView
 from labeling.store.records import Lease, NewTask, Project
+from labeling.transfer import logs
 
 CUSTOMER = "Hi, I am Anna Kowalska, my mail is anna.k@example.com."
 ORIGINAL = "Thanks Anna! I have written to anna.k@example.com. Anything else?"
@@ -219,3 +228,96 @@ def test_there_and_back_is_itself_grown_to_whole_placeholders(
         first, last = span.original_start - stored.start, span.original_end - stored.start
         plain = plain[:first] + masked.text[span.start : span.end] + plain[last:]
     assert plain == stored.quote, "beside the placeholders it is the same text"
+
+
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The ids of the dialogues that are masked from now on."""
+    masked: list[str] = []
+
+    def count(dialogue: Dialogue) -> tuple[Dialogue, tuple[MaskedText, ...]]:
+        masked.append(dialogue.id)
+        return mask_dialogue(dialogue)
+
+    monkeypatch.setattr(masked_view, "mask_dialogue", count)
+    return masked
+
+
+def test_a_dialogue_is_masked_once_and_not_at_each_look(
+    store: Store, made: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lease = held(store, made, prelabelled=True)
+    expected = tasks.view(store, "ann", lease.task)
+    masked = counted(monkeypatch)
+    masked_view.prepare(store, "d1")
+    assert len(masked) == 2  # the dialogue, and what the verdict says of it
+    masked.clear()
+    masked_view.prepare(store, "d1")
+    assert tasks.view(store, "ann", lease.task) == expected
+    assert expected.verdict is not None
+    answer = annotations.submit(store, "ann", lease.task, lease.token, "k", expected.verdict.findings)
+    assert answer.findings == expected.verdict.findings
+    assert annotations.last_in(store, "ann", "p") is not None
+    assert masked == []
+    assert store.read(lambda transaction: masked_view.view_of(transaction, "d1")) == MaskedView(
+        DIALOGUE, *_parts(MaskedView.of(DIALOGUE)), words={
+            "So Anna has [EMAIL_1]": "So [NAME_1] has [EMAIL_1]", "Hi, I am Anna Kowalska.": "Hi, I am [NAME_1].",
+        },
+    )  # fmt: skip
+
+
+def _parts(view: MaskedView) -> tuple[Dialogue, Any]:
+    return view.dialogue, view.texts
+
+
+def test_new_rules_make_the_view_anew(store: Store, made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    lease = held(store, made)
+    masked_view.prepare(store, "d1")
+    monkeypatch.setattr(masked_view, "masking_rules", lambda: "other rules")
+    masked = counted(monkeypatch)
+    tasks.view(store, "ann", lease.task)
+    assert masked == ["d1"], "a view of other rules is not shown"
+    masked_view.prepare(store, "d1")
+    masked.clear()
+    tasks.view(store, "ann", lease.task)
+    assert masked == []
+    rows = store.read(lambda transaction: transaction.run(masked_views.select()).all())
+    assert [row.rules for row in rows] == ["other rules"]
+
+
+def test_the_rules_are_the_files_of_masking(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    copied = tmp_path / "masking"
+    shutil.copytree(Path(detector.masking.__file__).parent, copied)
+    monkeypatch.setattr(masked_view, "files", lambda _: copied)
+    plain = masked_view.masking_rules.__wrapped__
+    assert plain() == masked_view.masking_rules()
+    file = copied / "names.py"
+    file.write_text(file.read_text() + "\n")
+    assert plain() != masked_view.masking_rules()
+
+
+def test_a_view_goes_with_its_dialogue_and_nothing_is_made_of_none(store: Store, made: Any) -> None:
+    dialogues.add(store, "lea", [DIALOGUE])
+    masked_view.prepare(store, "d1")
+    masked_view.prepare(store, "unknown")
+    n = select(func.count()).select_from(masked_views)
+    assert store.read(lambda transaction: transaction.run(n).scalar_one()) == 1
+    with store.engine.begin() as connection:
+        connection.execute(participants.delete())
+        connection.execute(dialogue_rows.delete().where(dialogue_rows.c.id == "d1"))
+        assert connection.execute(n).scalar_one() == 0
+
+
+def test_long_dialogues_are_masked_when_they_are_brought_in(
+    store: Store, made: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(masked_view, "LONG_CHARS", 100)
+    monkeypatch.setattr(logs, "LONG_CHARS", 100)
+    lines = [
+        {"id": name, "turns": [{"role": turn.role, "text": turn.text} for turn in turns]}
+        for name, turns in (("d1", TURNS), ("d2", TURNS[:1]))
+    ]
+    path = tmp_path / "log.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    logs.bring_logs(store, "lea", [str(path)], ReadConfig(), lambda _: None)
+    kept = store.read(lambda transaction: list(transaction.run(select(masked_views.c.dialogue)).scalars()))
+    assert kept == ["d1"]
