@@ -1,56 +1,58 @@
 #!/usr/bin/env bash
-# Does alignment help the judge? The small decoder learns by example from SIMULATED labelers, and is aligned by
-# PPO, by GRPO at three of the lead's ratios, or learns on by example for as long; three seeds of each. All sit
-# the exam on dialogues no step has seen, whose injected errors are known: of families of training (test) and of
-# others (test_unseen).
+# Does alignment help the judge? The small decoder learns by example from SIMULATED labelers; a reward model
+# learns which of two answers they prefer, measured beside a bag of words that sees the answers alone; from the
+# judge, with three seeds each, PPO with that reward model and GRPO with rewards that can be verified, at the
+# lead's ratio of 1. All sit the exam on dialogues no step has seen, whose injected errors are known.
 #
 #   runs/judge_study.sh EXAMPLES [WORK_FOLDER]       EXAMPLES: a folder of `dialint data inject`
 #
-# Some hours on two idle cores; finished steps are kept, training resumes from its last checkpoint.
+# Made to fit into about 50 minutes of one core that others use as well; finished steps are kept, training
+# resumes from its last checkpoint. CODES="M2 V2 C1 R1 T1" SFT_STEPS=1200 REWARD_STEPS=400 STEPS=150 PROMPT=320
+# RATIOS="1 5 20" SPLITS="test test_unseen" DIALOGUES=8000 HELD=600 is the longer way; PRECISION=bf16 where the
+# processor multiplies in it.
 set -euo pipefail
 examples=${1:?name a folder of dialint data inject}
 work=${2:-build/study}
 python=${PYTHON:-.venv/bin/python}
 seeds=${SEEDS:-1 2 3}
-threads=(--threads "${THREADS:-1}") # bf16 on one core is as fast as on two
-codes=(M2 V2 C1 R1 T1)
+ratios=${RATIOS:-1}
+steps=${STEPS:-15}
+running=(--threads "${THREADS:-1}" --precision "${PRECISION:-fp32}")
+read -ra codes <<< "${CODES:-T1 V2}"
+prompt=(--prompt-tokens "${PROMPT:-256}")
 export DIALINT_MIRRORS=${DIALINT_MIRRORS:-0}
 dialint() { "$python" -m app.cli "$@"; }
 mkdir -p "$work"
 
 [ -e "$work/crowd/manifest.json" ] ||
-    "$python" -m labeling.dataset.simulated --examples "$examples" --out "$work/crowd" --codes "${codes[@]}"
+    "$python" -m labeling.dataset.simulated --examples "$examples" --out "$work/crowd" --codes "${codes[@]}" \
+        --dialogues "${DIALOGUES:-5000}" --held "${HELD:-400}"
 data=(--dataset "$work/crowd" --random-questions 0.5 --rewrites=false)
+some=(--limit "${SOURCES:-400}") # dialogues that the later stages read: more than their steps can ask of
 [ -e "$work/sft/MANIFEST.json" ] ||
     dialint train sft judge "${data[@]}" --model finetune/small_decoder --out "$work/sft" --adapter none \
-        --questions 24 --learning-rate 1e-3 --prompt-tokens 320 --epochs 2 --eval-steps 100 --precision bf16 "${threads[@]}"
+        --questions 24 --learning-rate 1e-3 "${prompt[@]}" --steps "${SFT_STEPS:-110}" --eval-steps 110 \
+        --patience 100 --dev-questions 120 --checkpoint-steps 40 "${running[@]}"
 [ -e "$work/reward/MANIFEST.json" ] ||
-    dialint train reward "${data[@]}" --model "$work/sft" --out "$work/reward" --adapter lora --rank 32 \
-        --steps 400 --pairs 12 --learning-rate 5e-4 --prompt-tokens 320 --eval-steps 100 "${threads[@]}"
-steps=${STEPS:-150}
-align=(--precision bf16 "${threads[@]}" --model "$work/sft" --rank 32 --answer-tokens 64)
+    dialint train reward "${data[@]}" "${some[@]}" --model "$work/sft" --out "$work/reward" --adapter lora --rank 32 \
+        --steps "${REWARD_STEPS:-60}" --pairs 8 --learning-rate 5e-4 "${prompt[@]}" --eval-steps 60 \
+        --dev-pairs 60 --held-pairs "${HELD_PAIRS:-250}" --checkpoint-steps 30 "${running[@]}"
+align=(--checkpoint-steps 10 "${running[@]}" --model "$work/sft" --rank 32 --answer-tokens 64)
 for seed in $seeds; do
+    own=("$work/ppo.$seed")
     [ -e "$work/ppo.$seed/MANIFEST.json" ] ||
-        dialint train ppo "${data[@]}" "${align[@]}" --reward "$work/reward" --seed "$seed" \
-            --steps "$((2 * steps / 3))" --questions 6 --answers 6 --learning-rate 2e-4 --out "$work/ppo.$seed"
-    for ratio in 1 5 20; do
+        dialint train ppo "${data[@]}" "${some[@]}" "${align[@]}" --reward "$work/reward" --seed "$seed" \
+            --steps "$steps" --questions 6 --answers 4 --learning-rate 3e-4 --out "$work/ppo.$seed"
+    for ratio in $ratios; do
+        own+=("$work/grpo-$ratio.$seed")
         [ -e "$work/grpo-$ratio.$seed/MANIFEST.json" ] ||
-            dialint train grpo "${data[@]}" "${align[@]}" --ratio "$ratio" --seed "$seed" \
-                --steps "$steps" --questions 12 --answers 4 --learning-rate 3e-4 --out "$work/grpo-$ratio.$seed"
+            dialint train grpo "${data[@]}" "${some[@]}" "${align[@]}" --ratio "$ratio" --seed "$seed" \
+                --steps "$steps" --questions 12 --answers 4 --learning-rate 4e-4 --out "$work/grpo-$ratio.$seed"
     done
-    # About as long as GRPO and PPO: two steps of 24 questions for one of 12 questions with 4 answers each.
-    [ -e "$work/more.$seed/MANIFEST.json" ] ||
-        dialint train sft judge "${data[@]}" --model "$work/sft" --out "$work/more.$seed" --rank 32 \
-            --steps "$((2 * steps))" --questions 24 --learning-rate 2e-4 --prompt-tokens 320 \
-            --eval-steps 100 --patience 100 --seed "$seed" --precision bf16 "${threads[@]}"
-done
-for split in test test_unseen; do
-    for seed in $seeds; do
-        own=("$work/ppo.$seed" "$work/more.$seed")
-        for ratio in 1 5 20; do own+=("$work/grpo-$ratio.$seed"); done
+    for split in ${SPLITS:-test}; do
         [ -e "$work/$split.$seed.json" ] ||
-            dialint eval judge "$work/crowd" --split "$split" --random-questions 2 --seed "$seed" \
-                --precision bf16 "${threads[@]}" --judge "$work/sft" --against "${own[@]}" --out "$work/$split.$seed.json"
+            dialint eval judge "$work/crowd" --split "$split" --random-questions 1 --seed "$seed" \
+                --limit "${EXAM:-250}" "${running[@]}" --judge "$work/sft" --against "${own[@]}" --out "$work/$split.$seed.json"
     done
 done
 
@@ -67,14 +69,30 @@ def over_seeds(values):
     return f"{sum(known) / len(known):.3f} ({min(known):.3f} to {max(known):.3f})" if known else ""
 
 
+held_out = json.loads((work / "reward" / "MANIFEST.json").read_text())["figures"]["held_out"]
+for origin, row in held_out.items():
+    parts = {"reward model": row, "answers alone": row["answer_only"], "other question": row["other_question"]}
+    told = (f"{name} {own['accuracy']:.3f} ({own['accuracy_95'][0]:.3f} to {own['accuracy_95'][1]:.3f})"
+            for name, own in parts.items())  # fmt: skip
+    print(f"{row['pairs']} held-out pairs of {origin}: {', '.join(told)}; calibration {row['calibration_error']:.3f}")
 for split in ("test", "test_unseen"):
-    of_judge = {}
+    of_judge, differences = {}, {}
     for report in sorted(work.glob(f"{split}.[0-9]*.json")):
-        for name, own in json.loads(report.read_text())["judges"].items():
+        content = json.loads(report.read_text())
+        for name, own in content["judges"].items():
             of_judge.setdefault(pathlib.Path(name).name.split(".")[0], []).append(own)
+        for name, own in content["differences"].items():
+            differences[pathlib.Path(name).name] = own
+    if not of_judge:
+        continue
     print(f"\n| {split} | seeds | {' | '.join(FIGURES)} |\n|{'---|' * (2 + len(FIGURES))}")
     for name, own in sorted(of_judge.items()):
         print(f"| {name} | {len(own)} | {' | '.join(over_seeds([one[f] for one in own]) for f in FIGURES)} |")
+    print(f"\n| {split}: SFT less | {' | '.join(FIGURES)} |\n|{'---|' * (1 + len(FIGURES))}")
+    for name, own in differences.items():
+        cells = (f"{own[f]['difference']:+.3f} ({own[f]['low']:+.3f} to {own[f]['high']:+.3f})"
+                 if None not in own[f].values() else "" for f in FIGURES)  # fmt: skip
+        print(f"| {name} | {' | '.join(cells)} |")
 print("\n| stage | seed | reward: first, last tenth | KL in nats of an answer, last tenth | accused: first, last |\n|---|---|---|---|---|")
 for log in sorted([*work.glob("ppo.*/metrics.jsonl"), *work.glob("grpo-*/metrics.jsonl")]):
     steps = [row for row in map(json.loads, log.open()) if "reward" in row]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from detector.artifacts import read_manifest
 from detector.errors import ConfigError, OutputRefused
 from finetune.base_models import bases
 from finetune.training import lineage
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from finetune.judge.rewarding.pairs import Pair
 
 Kind = Literal["CAUSAL_LM", "SEQ_CLS"]
+REWARD_MODEL = "reward_model"
+"""Under which name the figures of a judge have those of the reward model that aligned it."""
 
 
 @dataclass(frozen=True)
@@ -71,9 +74,14 @@ class Begun:
     def save(
         self, kind: str, model: Any, figures: dict[str, Any], weights: dict[str, Any] | None = None
     ) -> dict[str, Any]:
-        """Seal what came of it; the manifest. `weights` as `bases.save` takes them."""
+        """Seal what came of it; the manifest. `weights` as `bases.save` takes them. Where a reward model had
+        a say, what it gets right stands there too, beside what the answers alone tell."""
         from finetune.judge.result import save
 
+        reward = getattr(self.config, "reward", None)
+        if reward is not None:
+            told = read_manifest(reward / bases.MANIFEST)["figures"]
+            figures = {**figures, REWARD_MODEL: told.get("held_out", {})}
         return save(self.config, kind, model, self.prompt, self.source, self.data, figures, weights)
 
 

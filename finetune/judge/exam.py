@@ -15,9 +15,11 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from detector.artifacts import versions, write_json
+from detector.artifacts import read_manifest, versions, write_json
 from detector.errors import ConfigError
 from eval.questions import Asking
+from finetune.base_models import bases
+from finetune.judge.beginning import REWARD_MODEL
 from finetune.training.options import Running
 
 SHOWN = (
@@ -114,11 +116,22 @@ def examine(dataset: Path, config: ExamConfig) -> dict[str, Any]:
         "split": config.split,
         "rounds": config.rounds,
         "versions": versions("dialint", "torch", "transformers", "peft"),
-        "judges": {name: described(own, turns, config.rounds) for name, own in rulings.items()},
+        "judges": {
+            name: described(own, turns, config.rounds) | reward_model_of(Path(name))
+            for name, own in rulings.items()
+        },
         "differences": {
             name: difference(mine, rulings[name], turns, config.rounds) for name in config.against
         },
     }
+
+
+def reward_model_of(folder: Path) -> dict[str, Any]:
+    """What the reward model that aligned a judge gets right of held-out pairs, beside what the answers alone
+    tell; nothing where none did."""
+    path = folder / bases.MANIFEST
+    figures = read_manifest(path).get("figures", {}) if path.exists() else {}
+    return {REWARD_MODEL: figures[REWARD_MODEL]} if REWARD_MODEL in figures else {}
 
 
 def load(folder: str, running: Running) -> Any:
@@ -128,7 +141,6 @@ def load(folder: str, running: Running) -> Any:
         ConfigError: E_BASE, E_ADAPTER or E_JUDGE.
     """
     from detector.engines.judge_local import LocalJudge
-    from finetune.base_models import bases
     from finetune.judge.result import judge_of, prompt_of
     from finetune.training.arguments import device_of, low_precision
     from finetune.training.options import Adapters
@@ -154,6 +166,10 @@ def _show(report: dict[str, Any]) -> None:
     for figure in SHOWN:
         table.add_row(figure, *(_cell(own, figure, wide) for own in judges.values()))
     Console(markup=False, emoji=False).print(table)
+    for name, own in judges.items():
+        for origin, part in own.get(REWARD_MODEL, {}).items():
+            told = f"right on {part['accuracy']:.3f} of held-out pairs of {origin}, the answers alone on"
+            print(f"{Path(name).name}: its reward model is {told} {part['answer_only']['accuracy']:.3f}")
 
 
 def _cell(own: dict[str, Any], figure: str, wide: bool) -> str:

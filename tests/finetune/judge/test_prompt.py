@@ -92,7 +92,7 @@ def signs_for_blanks(folder: Path) -> Path:
     model.train_from_iterator(["".join(map(chr, range(32, 127))), SYSTEM] * 2, trainer)
     raw = json.loads(model.to_str())
     raw["added_tokens"] = [token for token in raw["added_tokens"] if token["content"] in special]
-    PreTrainedTokenizerFast(
+    PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
         tokenizer_object=Tokenizer.from_str(json.dumps(raw)),
         bos_token="<s>",
         eos_token="</s>",

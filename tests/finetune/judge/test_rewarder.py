@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from detector.judge import Answer, Question, written
+from detector.judge import SAYS, Answer, Question, written
 from detector.records import Dialogue, Turn
 from detector.taxonomy import load
 from eval.questions import Asked
@@ -57,7 +57,7 @@ def test_an_accusation_must_outdo_the_odds(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(trainer, "scores", liked)
     against = odds_against(QUESTIONS, Weights(most_stands_for=10.0))
     model = RewardModel(None, Prompt(), 5.0, 2.0, against)  # type: ignore[arg-type]
-    texts = [written(Answer(verdict=said, probability=0.5)) for said in ("error", "no_error")] + ["{"]  # type: ignore[arg-type]
+    texts = [*(written(Answer(verdict=said, probability=0.5)) for said in SAYS[:2]), "{"]
     accused, silent, broken = model.preferences(QUESTIONS, texts)
     assert accused == pytest.approx(-math.log(13) / 2 / 3)
     assert (silent, broken) == (0.0, 0.0)
