@@ -103,10 +103,10 @@ def run(config: SearchConfig, options: Sequence[str], stage: Stage) -> dict[str,
             folder = config.out / _name(number)
             finished = folder / stage.manifest
             given = [*options, *options_of(chosen), f"--out={folder}"]
-            fits = finished.exists() or _call(stage, number, given)
-            if fits and not finished.exists():
+            whole = finished.exists() or _call(stage, number, given)
+            if whole and not finished.exists():
                 return None
-            tell(study, number, stage.figure(folder, told["objective"]) if fits else None)
+            tell(study, number, stage.figure(folder, told["objective"]) if whole else None)
         return _written(config.out, stage, told, ended(study, space))
 
 
@@ -140,10 +140,15 @@ def _alone(out: Path) -> Iterator[None]:
 
 
 def _call(stage: Stage, number: int, options: Sequence[str]) -> bool:
-    """Run a trial; whether it fitted into memory."""
+    """Run a trial; whether it came to its end: it fitted into memory and did not diverge."""
     print(f"trial {number}: dialint {stage.command} {shlex.join(options)}", flush=True)
     try:
         stage.bound(options)()
+    except ConfigError as error:
+        if error.code != "E_DIVERGED":
+            raise
+        print(f"trial {number} diverged: {error.message}", flush=True)
+        return False
     except (MemoryError, RuntimeError) as error:
         if not isinstance(error, MemoryError) and type(error).__name__ != "OutOfMemoryError":  # torch's
             raise

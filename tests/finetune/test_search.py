@@ -37,6 +37,7 @@ from pathlib import Path
 from typing import Literal
 from cyclopts import Parameter
 from detector.artifacts import write_manifest
+from finetune.training.finite import refuse_diverged
 
 @Parameter(name="*")
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class ToyConfig:
     out: Path
     x: float = 0.0
     shift_by: float = 0.0
-    kind: Literal["plain", "huge", "stopped", "wrong"] = "plain"
+    kind: Literal["plain", "huge", "stopped", "wrong", "diverged"] = "plain"
 
 def toy(config: ToyConfig) -> None:
     config.out.mkdir(exist_ok=True)
@@ -57,6 +58,8 @@ def toy(config: ToyConfig) -> None:
         raise MemoryError
     if config.kind == "wrong":
         raise RuntimeError("broken")
+    if config.kind == "diverged":
+        refuse_diverged(3, float("nan"))
     if config.kind == "stopped":
         return
     loss = (config.x + config.shift_by - 3.0) ** 2
@@ -165,6 +168,17 @@ def test_a_trial_that_does_not_fit_into_memory_has_no_number(toy: Stage, tmp_pat
         "huge": None,
     }
     assert found["best"]["options"] == {"kind": "plain"}
+
+
+def test_a_trial_that_diverges_is_worth_nothing_and_ends_nothing(
+    toy: Stage, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = run(config(tmp_path, space=("kind=plain,diverged",)), ["--x=1"], toy)
+    assert found is not None
+    values = {trial["options"]["kind"]: trial["value"] for trial in found["trials"]}
+    assert values["diverged"] is None
+    assert found["best"]["options"] == {"kind": "plain"}
+    assert "diverged: step 3: the loss is nan" in capsys.readouterr().out
 
 
 def test_a_figure_that_is_no_finite_number_is_none(tmp_path: Path) -> None:
