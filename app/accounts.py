@@ -48,7 +48,7 @@ def create_account(
     status: Status = "training" if training else "active"
     new = Account(id=name, role=role, status=status, skills=skill, agent=agent)
     if role == "admin" and acting.account in (None, "", name):  # nobody makes themselves, but the first
-        with Store.open(acting.place.store) as store:
+        with Store.open(acting.place.store, way="command line") as store:
             accounts.create_first(store, name, password)
     else:
         with acting.open() as (store, actor):

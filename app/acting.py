@@ -40,7 +40,7 @@ class ActingConfig:
 
         if not self.account:
             raise ConfigError("E_OPTION", "--as: name the account that acts, or set DIALINT_ACCOUNT")
-        with Store.open(self.place.store) as store:
+        with Store.open(self.place.store, way="command line") as store:
             yield store, self.account
 
 

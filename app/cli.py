@@ -76,6 +76,7 @@ database = App(name="db", help="Care for the label store.")
 database.command("app.db:upgrade", name="upgrade", help="Make the label store, or bring it to this version.")
 database.command("app.db:verify", name="verify", help="Check that nothing in the store was changed.")
 database.command("app.db:backup", name="backup", help="Copy the store while work goes on.")
+database.command("app.db:rekey", name="rekey", help="Seal the store with another key.")
 database.command("app.db:restore", name="restore", help="Put a backup into an empty store.")
 app.command(database)
 

@@ -1,4 +1,4 @@
-"""``dialint db upgrade|verify|backup|restore``: care for the label store.
+"""``dialint db upgrade|verify|backup|restore|rekey``: care for the label store.
 
 What is in the store is nobody's business here; these commands are for whoever owns the database.
 """
@@ -46,22 +46,32 @@ def upgrade(*, config: OneStore = StoreConfig(), backup_to: Path | None = None) 
     return 0
 
 
-def verify(*, config: OneStore = StoreConfig()) -> int:
-    """Check that nothing in the store was changed behind its back."""
+def verify(*, config: OneStore = StoreConfig(), expect_head: str | None = None) -> int:
+    """Check that nothing in the store was changed behind its back, and print the head of the audit log.
+
+    Parameters
+    ----------
+    expect_head
+        A head that was printed before and kept elsewhere, as ID:HASH. An older copy of the store, or one
+        whose newest entries were cut off, does not hold it.
+    """
+    from labeling.store.database.audit import Head
     from labeling.store.database.transactions import Store
     from labeling.store.database.verify import verify as verify_store
 
-    with Store.open(config.store) as store:
-        whole = verify_store(store)
+    expected = None if expect_head is None else Head.parsed(expect_head)
+    with Store.open(config.store, way="command line") as store:
+        whole = verify_store(store, expected)
     say(
         f"whole: {whole.audit_entries} audit entries, {whole.annotations} annotations, "
         f"{whole.dialogues} dialogues, {whole.verdicts} verdicts"
     )
+    say(f"head: {whole.head}")
     return 0
 
 
 def backup(folder: Path, *, config: OneStore = StoreConfig()) -> int:
-    """Copy the store while work goes on.
+    """Copy the store while work goes on, without its key, and print the head of the audit log in the copy.
 
     Parameters
     ----------
@@ -69,15 +79,17 @@ def backup(folder: Path, *, config: OneStore = StoreConfig()) -> int:
         Where the backup goes: a folder that is empty or not there yet.
     """
     from labeling.store.database.backup import backup as back_up
+    from labeling.store.database.backup import head_of
     from labeling.store.database.transactions import Store
 
-    with Store.open(config.store) as store:
+    with Store.open(config.store, way="command line") as store:
         say(f"backup: {back_up(store, folder)}")
+    say(f"head: {head_of(folder)}")
     return 0
 
 
 def restore(folder: Path, *, config: OneStore = StoreConfig()) -> int:
-    """Put a backup into an empty store, and verify it.
+    """Put a backup into an empty store, and verify it. It needs the key of the store it is of.
 
     Parameters
     ----------
@@ -91,7 +103,31 @@ def restore(folder: Path, *, config: OneStore = StoreConfig()) -> int:
 
     put_back(folder, config.store)
     upgrade_store(config.store, backup_to=folder.with_name(f"{folder.name}-restored"))
-    with Store.open(config.store) as store:
-        verify_store(store)
+    with Store.open(config.store, way="command line") as store:
+        whole = verify_store(store)
     say(f"restored and verified: {folder}")
+    say(f"head: {whole.head}")
+    return 0
+
+
+def rekey(new_key: Path, *, config: OneStore = StoreConfig()) -> int:
+    """Verify the store and seal it with another key. Stop all consoles and commands on it before, and give
+    them the new key after.
+
+    Parameters
+    ----------
+    new_key
+        A file with the new key; where there is none, it is made. Put it where the old one was, or set
+        DIALINT_STORE_KEY_FILE to it.
+    """
+    from labeling.store.database.keys import new_key as made
+    from labeling.store.database.keys import read_key, write_key
+    from labeling.store.database.transactions import Store
+    from labeling.store.database.upgrade import rekey as rekey_store
+
+    with Store.open(config.store, way="command line") as store:
+        write_key(new_key, made())
+        key = read_key(new_key)
+        rekey_store(store, key)
+    say(f"sealed with the key {key.id}, which is in {new_key}")
     return 0

@@ -14,6 +14,9 @@ from pathlib import Path
 
 import pytest
 
+os.environ.setdefault("DIALINT_STORE_KEY", "00112233445566778899aabbccddeeff" * 2)
+"""Stores are copied between places and opened by child processes; tests of the key's file take it away."""
+
 FULL = "DIALINT_CLAIMS" in os.environ
 """The faults at full size, for figures: a commit then waits for the disk."""
 

@@ -87,7 +87,7 @@ def prepare(place: str | None) -> str | None:
     url = store_url(place)
     if on_sqlite(url) and not Path(str(url.database)).exists():
         upgrade(place)
-    with Store.open(place) as store:
+    with Store.open(place, way="command line") as store:
         if store.read(lambda transaction: transaction.run(account_rows.select().limit(1)).first()):
             return None
         password = one_time_password()

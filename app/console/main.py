@@ -37,7 +37,7 @@ PAGES: dict[str, tuple[Right, Callable[[Store, Account], None]]] = {
 @st.cache_resource(show_spinner=False)
 def open_store(place: str) -> Store:
     """The store of this server, opened once."""
-    return Store.open(place or None)
+    return Store.open(place or None, way="console")
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 """Drafts: what somebody has begun and not sent, kept so that a lost connection loses nothing.
 
-One per account and item (any name of the screen's choosing). Seen by its owner only, not audited.
+One per account and item (any name of the screen's choosing). Seen by its owner only.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ def keep(transaction: Transaction, actor: str, item: str, content: str) -> None:
         drafts,
         {"account": actor, "item": item, "content": content, "at_ms": transaction.now_ms},
     )
+    transaction.log(actor, "draft.keep", item)
 
 
 @reading
@@ -47,4 +48,5 @@ def of_item(transaction: Transaction, actor: str, item: str) -> Draft | None:
 def drop(transaction: Transaction, actor: str, item: str) -> None:
     """Throw the actor's draft of an item away, if there is one."""
     authorised(transaction, actor, "label")
-    transaction.run(delete(drafts).where(drafts.c.account == actor, drafts.c.item == item))
+    if transaction.run(delete(drafts).where(drafts.c.account == actor, drafts.c.item == item)).rowcount:
+        transaction.log(actor, "draft.drop", item)

@@ -135,7 +135,7 @@ def _lease(row: Row[Any], token: int, expires_ms: int) -> Lease:
 
 @writing(repeatable=True)
 def renew(transaction: Transaction, actor: str, task: int, token: int) -> Lease:
-    """Start the lease's time anew. Not in the audit log: it is a heartbeat.
+    """Start the lease's time anew.
 
     Raises:
         StaleLease: the actor does not hold it any more.
@@ -144,6 +144,7 @@ def renew(transaction: Transaction, actor: str, task: int, token: int) -> Lease:
     row = holding(transaction, actor, task, token)
     expires_ms = transaction.lease_ms + working(transaction, row.project).lease_s * 1000
     transaction.run(_RENEWED, {"its_task": task, "its_account": actor, "its_end": expires_ms})
+    transaction.log(actor, "task.renew", f"task {task}", token=token)
     return _lease(row, token, expires_ms)
 
 

@@ -1,37 +1,74 @@
-"""The audit log: a chain of hashes, so that no entry can be changed, dropped or put in between unseen.
+"""The audit log: a chain of hashes under a signed head, so that no entry can be changed, dropped or put in
+between unseen by who has the key.
 
 An entry's hash is SHA-256 over the hash before it and the entry as canonical JSON. Ids rise by one
-without gaps. ``audit_head`` repeats the last id and hash, so that a cut end shows. Entries name ids and
-hashes, never a dialogue's text.
+without gaps. ``audit_head`` repeats the last id and hash and signs them with the store's key (`keys`), so
+that neither a chain computed anew nor a cut end passes without it. Each commit checks the signature before
+it signs its own: nobody's change is signed later by mistake. Entries name ids, hashes and numbers, never a
+dialogue's text. Those from before version 0007 know neither `origin` nor `changes`.
 """
 
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
+import os
+import re
+import socket
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import Connection, insert, select, text, update
 
+from detector.errors import ConfigError
+from labeling.store.database.keys import Key
 from labeling.store.database.refusals import StoreDamaged
 from labeling.store.database.schema import audit, audit_head
 
 START = "0" * 64
-_HEAD = select(audit_head.c.id, audit_head.c.hash)
+_HEAD = select(*(audit_head.c[name] for name in ("one", "id", "hash", "key", "signature")))
+_UNSIGNED = select(audit_head.c.one, audit_head.c.id, audit_head.c.hash)
 _LOCK = text(f"SELECT pg_advisory_xact_lock({0x6469616C0001})")
 _ENTRIES, _NEW_HEAD = insert(audit), update(audit_head)
 BATCH = 1000
 
+Way = Literal["command line", "console", "library"]
+
 
 class Entry(NamedTuple):
-    """Who (`account`) did what (`action`) to which `subject`, when, and what there is to know of it."""
+    """Who (`account`) did what (`action`) to which `subject`, when, and what there is to know of it; the
+    `origin` it was done from, and the rows it changed (see `changes`)."""
 
     at_ms: int
     account: str
     action: str
     subject: str
     content: str
+    origin: str | None = None
+    changes: str | None = None
+
+
+class Head(NamedTuple):
+    """The number and hash of the last entry. Noted elsewhere, it shows later whether the end was cut."""
+
+    number: int
+    hash: str
+
+    def __str__(self) -> str:
+        return f"{self.number}:{self.hash}"
+
+    @classmethod
+    def parsed(cls, text: str) -> Head:
+        """The head that was printed so.
+
+        Raises:
+            ConfigError: it was not.
+        """
+        if not re.fullmatch(r"\d{1,18}:[0-9a-f]{64}", text):
+            raise ConfigError("E_OPTION", "expected a head as ID:HASH, as dialint db verify prints it")
+        number, _, hashed = text.partition(":")
+        return cls(int(number), hashed)
 
 
 def canonical(value: Any) -> str:
@@ -39,21 +76,50 @@ def canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
+def origin_of(way: Way) -> str:
+    """Who is at this process as the operating system has it, on which host, and by which way."""
+    try:
+        import pwd
+
+        user = pwd.getpwuid(os.getuid()).pw_name
+    except (ImportError, KeyError):  # no such module on Windows; no such user in a container
+        user = str(os.getuid()) if hasattr(os, "getuid") else os.environ.get("USERNAME", "")
+    return canonical({"user": user, "host": socket.gethostname(), "way": way})
+
+
 def chained(previous: str, number: int, entry: Entry) -> str:
     """The hash of entry `number` after the hash `previous`."""
-    return hashlib.sha256(f"{previous}\n{canonical([number, *entry])}".encode()).hexdigest()
+    old = entry.origin is None and entry.changes is None
+    values = [number, *(entry[:5] if old else entry)]
+    return hashlib.sha256(f"{previous}\n{canonical(values)}".encode()).hexdigest()
 
 
-def append(connection: Connection, entries: Sequence[Entry]) -> None:
-    """Add entries at the end, in order. The head must be locked by this transaction (`lock_head`)."""
-    number, last = connection.execute(_HEAD).one()
+def append(connection: Connection, entries: Sequence[Entry], key: Key) -> None:
+    """Add entries at the end, in order, and sign the new head. The head must be locked by this transaction
+    (`lock_head`).
+
+    Raises:
+        ConfigError: the head was signed with another key.
+        StoreDamaged: the head is not what was signed.
+    """
+    heads = connection.execute(_HEAD).all()
+    if len(heads) != 1:
+        raise StoreDamaged("E_AUDIT", "audit log: it has no head")
+    number, last = heads[0].id, heads[0].hash
+    _check_signature(heads[0], key)
     rows = []
     for entry in entries:
         number += 1
         last = chained(last, number, entry)
         rows.append({"id": number, **entry._asdict(), "hash": last})
     connection.execute(_ENTRIES, rows)
-    connection.execute(_NEW_HEAD, {"id": number, "hash": last})
+    sign(connection, Head(number, last), key)
+
+
+def sign(connection: Connection, head: Head, key: Key) -> None:
+    """Make this the signed head of the log. What it stands for is the caller's care."""
+    signed = {"key": key.id, "signature": key.signature(str(head))}
+    connection.execute(_NEW_HEAD, {"id": head.number, "hash": head.hash, **signed})
 
 
 def lock_head(connection: Connection) -> None:
@@ -66,28 +132,46 @@ def lock_head(connection: Connection) -> None:
         connection.execute(_LOCK)
 
 
-def walk(connection: Connection) -> Iterator[tuple[int, Entry]]:
-    """Every entry in order, with its number, each checked against the one before it.
+def walk(connection: Connection, key: Key | None) -> Iterator[tuple[Head, Entry]]:
+    """Every entry in order, with its number and hash, each checked against the one before it; the head at
+    last, with its signature unless there is no `key`: of a store from before version 0007.
 
     Raises:
         StoreDamaged: names the first entry that is not as it was written, or missing.
+        ConfigError: the head was signed with another key.
     """
+    names = ("id", "at_ms", "account", "action", "subject", "content", "hash", "origin", "changes")
+    columns = [audit.c[name] for name in (names if key else names[:7])]
     number, last = 0, START
     while True:
-        rows = connection.execute(select(audit).where(audit.c.id > number).order_by(audit.c.id).limit(BATCH))
+        rows = connection.execute(
+            select(*columns).where(audit.c.id > number).order_by(audit.c.id).limit(BATCH)
+        )
         batch = rows.all()
         for row in batch:
-            entry = Entry(row.at_ms, row.account, row.action, row.subject, row.content)
+            entry = Entry(*row[1:6], *row[7:])
             if row.id != number + 1 or row.hash != chained(last, row.id, entry):
                 raise StoreDamaged("E_AUDIT", f"audit log: entry {number + 1} is missing or was changed")
             number, last = row.id, row.hash
-            yield number, entry
+            yield Head(number, last), entry
         if len(batch) < BATCH:
             break
-    _check_head(connection, number, last)
+    _check_head(connection, Head(number, last), key)
 
 
-def _check_head(connection: Connection, number: int, last: str) -> None:
-    heads = connection.execute(_HEAD).all()
-    if [tuple(head) for head in heads] != [(number, last)]:
-        raise StoreDamaged("E_AUDIT", f"audit log: its head does not agree with its last entry, {number}")
+def _check_head(connection: Connection, last: Head, key: Key | None) -> None:
+    heads = connection.execute(_HEAD if key else _UNSIGNED).all()
+    if [tuple(head)[:3] for head in heads] != [(1, *last)]:
+        raise StoreDamaged(
+            "E_AUDIT", f"audit log: its head does not agree with its last entry, {last.number}"
+        )
+    if key:
+        _check_signature(heads[0], key)
+
+
+def _check_signature(row: Any, key: Key) -> None:
+    if row.key is not None and row.key != key.id:
+        raise ConfigError("E_STORE_KEY", f"the store is sealed with the key {row.key}, this is key {key.id}")
+    expected = key.signature(str(Head(row.id, row.hash)))
+    if row.key is None or not hmac.compare_digest(expected, str(row.signature)):
+        raise StoreDamaged("E_AUDIT", "audit log: its head was not signed with the key of this store")

@@ -1,8 +1,8 @@
 """Backups: a folder with the whole store as of one moment, its manifest written last.
 
-SQLite is copied by its online backup, which does not stop writers; PostgreSQL by COPY of every table in
-one snapshot, so that no pg_dump of the right version is needed. A backup is restored into an empty store
-only, after every byte of it was checked.
+SQLite is copied by its online backup, which does not stop writers; PostgreSQL by COPY of every table in one
+snapshot, so that no pg_dump of the right version is needed. The store's key is not in it. A backup is
+restored into an empty store only, after every byte of it was checked.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 import shutil
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -33,7 +33,9 @@ from detector.artifacts import (
     write_manifest,
 )
 from detector.errors import ConfigError, OutputRefused, WorldError
+from labeling.store.database.audit import Head
 from labeling.store.database.engine import on_sqlite, open_engine, shown, store_url
+from labeling.store.database.keys import find_key
 from labeling.store.database.transactions import Store
 
 if TYPE_CHECKING:
@@ -46,7 +48,8 @@ TABLE_COPY = ".copy"
 CHUNK = 1 << 20
 _COPIES = r"store\.sqlite(-journal|-wal|-shm)?|[a-z_]+\.copy"
 _OURS = re.compile(rf"\A\.?({_COPIES}|manifest\.json)(\.\d+\.tmp)?")
-_VERSION, _HEAD = "SELECT version_num FROM alembic_version", "SELECT id, hash FROM audit_head"
+_VERSION, _HEAD = "SELECT version_num FROM alembic_version", "SELECT * FROM audit_head"
+"""The head has more columns since version 0007, the id of the key among them."""
 
 
 def backup(store: Store, folder: Path) -> Path:
@@ -77,6 +80,12 @@ def backup(store: Store, folder: Path) -> Path:
     return folder
 
 
+def head_of(folder: Path) -> Head:
+    """The head of the audit log in a backup."""
+    manifest = read_manifest(folder / MANIFEST)
+    return Head(manifest["audit_entries"], manifest["audit_head"])
+
+
 def _make_room(folder: Path) -> None:
     """Remove what a killed backup left; refuse a folder that holds anything else."""
     found = list(folder.iterdir())
@@ -94,7 +103,7 @@ def restore(folder: Path, place: str | None = None) -> None:
 
     Raises:
         OutputRefused: the backup is not whole.
-        ConfigError: the store is not empty, or of the other database.
+        ConfigError: the store is not empty, or of the other database; or the key is missing or another one.
         WorldError: the disk is full or failed, or the database cannot be reached.
     """
     manifest = read_manifest(folder / MANIFEST)
@@ -104,6 +113,8 @@ def restore(folder: Path, place: str | None = None) -> None:
     url = store_url(place)
     if on_sqlite(url) != (manifest["database"] == "sqlite"):
         raise ConfigError("E_RESTORE", f"{folder}: a backup of {manifest['database']}, not for {shown(url)}")
+    if (key := manifest.get("key")) and key != find_key(url).id:
+        raise ConfigError("E_STORE_KEY", f"{folder}: sealed with the key {key}, another one than is set")
     if on_sqlite(url):
         _restore_file(folder, Path(str(url.database)))
         return
@@ -123,7 +134,8 @@ def _copy_file(store: Store, folder: Path) -> dict[str, Any]:
             try:
                 source.backup(target)  # all pages in one step: one snapshot; writers do not start it over
                 target.execute("PRAGMA journal_mode = DELETE")  # one file, no log beside it
-                found, head = (target.execute(question).fetchone() for question in (_VERSION, _HEAD))
+                target.row_factory = sqlite3.Row
+                found, head = (dict(target.execute(question).fetchone()) for question in (_VERSION, _HEAD))
             except sqlite3.Error as error:
                 raise WorldError("E_BACKUP", f"{path}: {error}") from error
         with open(path, "rb") as file:
@@ -131,15 +143,18 @@ def _copy_file(store: Store, folder: Path) -> dict[str, Any]:
     return {**_facts(found, head), "files": [described(path)]}
 
 
-def _facts(found: Sequence[Any], head: Sequence[Any]) -> dict[str, Any]:
-    return {"store_version": found[0], "audit_entries": head[0], "audit_head": head[1]}
+def _facts(found: dict[str, Any], head: dict[str, Any]) -> dict[str, Any]:
+    kept = {"audit_entries": head["id"], "audit_head": head["hash"], "key": head.get("key")}
+    return {"store_version": found["version_num"], **kept}
 
 
 def _copy_tables(store: Store, folder: Path) -> dict[str, Any]:
     with store.engine.connect() as plain:
         connection = plain.execution_options(isolation_level="REPEATABLE READ")
         with connection.begin():
-            found, head = (connection.execute(text(question)).one() for question in (_VERSION, _HEAD))
+            found, head = (
+                dict(connection.execute(text(question)).one()._mapping) for question in (_VERSION, _HEAD)
+            )
             files = [_copy_table(connection, table, folder) for table in _tables(connection)]
     return {**_facts(found, head), "files": files}
 

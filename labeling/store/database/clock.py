@@ -14,9 +14,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import Connection, bindparam, insert, select, text, update
+from sqlalchemy import Connection, Executable, bindparam, insert, select, text, update
 from sqlalchemy.exc import IntegrityError
 
 from labeling.store.database.schema import clocks
@@ -52,16 +53,21 @@ _NEWEST = select(clocks.c.correction_ms).order_by(clocks.c.noticed_ms.desc()).li
 _DATABASE_TIME = text("SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)")
 
 
-def lease_time_ms(connection: Connection, clock: Clock) -> int:
-    """Lease time now, in milliseconds; never goes back for one machine. Must run in a write transaction."""
+Run = Callable[[Executable, Any], Any]
+"""Executes a statement that changes the table, and notes the change."""
+
+
+def lease_time_ms(connection: Connection, clock: Clock, run: Run) -> int:
+    """Lease time now, in milliseconds; never goes back for one machine. Must run in a write transaction,
+    whose `run` it is."""
     wall_ms, steady_ms = _wall_ms(connection, clock), clock.steady_ms()
     known = connection.execute(_KNOWN, {"machine": clock.machine}).one_or_none()
     if known is None:
-        return _joined(connection, clock, wall_ms, steady_ms)
+        return _joined(connection, clock, run, wall_ms, steady_ms)
     now_ms = int(known.offset_ms) + steady_ms
     if abs(now_ms - wall_ms - known.correction_ms) > STEP_MS:
         noted = {"correction_ms": now_ms - wall_ms, "noticed_ms": now_ms}
-        connection.execute(update(clocks).where(clocks.c.machine == clock.machine).values(noted))
+        run(update(clocks).where(clocks.c.machine == clock.machine).values(noted), None)
     return now_ms
 
 
@@ -73,7 +79,7 @@ def _wall_ms(connection: Connection, clock: Clock) -> int:
     return time.time_ns() // 1_000_000
 
 
-def _joined(connection: Connection, clock: Clock, wall_ms: int, steady_ms: int) -> int:
+def _joined(connection: Connection, clock: Clock, run: Run, wall_ms: int, steady_ms: int) -> int:
     correction_ms = connection.execute(_NEWEST).scalar() or 0
     now_ms = wall_ms + correction_ms
     row = {
@@ -84,7 +90,7 @@ def _joined(connection: Connection, clock: Clock, wall_ms: int, steady_ms: int) 
     }
     try:
         with connection.begin_nested():
-            connection.execute(insert(clocks).values(row))
+            run(insert(clocks).values(row), None)
     except IntegrityError:  # another process of this machine came first: its offset holds
         known = connection.execute(_KNOWN, {"machine": clock.machine}).one()
         return int(known.offset_ms) + steady_ms

@@ -21,7 +21,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = "0006"
+VERSION = "0007"
 """The newest revision: what this code can work with."""
 
 Key = BigInteger().with_variant(Integer, "sqlite")
@@ -264,6 +264,8 @@ audit = Table(
     Column("subject", Text, nullable=False),
     Column("content", Text, nullable=False),
     Column("hash", Text, nullable=False),
+    Column("origin", Text),
+    Column("changes", Text),
 )  # fmt: skip
 
 audit_head = Table(
@@ -271,4 +273,6 @@ audit_head = Table(
     Column("one", Integer, primary_key=True, autoincrement=False),
     Column("id", Key, nullable=False),
     Column("hash", Text, nullable=False),
+    Column("key", Text),  # its id
+    Column("signature", Text),
 )  # fmt: skip

@@ -14,14 +14,15 @@ from dataclasses import dataclass, field
 from functools import cached_property, wraps
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast, overload
 
-from sqlalchemy import Connection, Engine, Executable, text
-from sqlalchemy.engine import CursorResult
+from sqlalchemy import Connection, Engine, Executable, UpdateBase, text
+from sqlalchemy.engine import CursorResult, Result
 from sqlalchemy.exc import DBAPIError
 
 from detector.errors import ConfigError, WorldError
-from labeling.store.database.audit import Entry, append, canonical, lock_head
+from labeling.store.database.audit import Entry, Way, append, canonical, lock_head, origin_of
+from labeling.store.database.changes import Changed, Changes, is_sealed, returning
 from labeling.store.database.clock import Clock, lease_time_ms, system_clock
 from labeling.store.database.engine import (
     PATIENCE_S,
@@ -34,6 +35,7 @@ from labeling.store.database.engine import (
     shown,
     store_url,
 )
+from labeling.store.database.keys import Key, find_key
 from labeling.store.database.schema import VERSION
 
 P = ParamSpec("P")
@@ -48,21 +50,32 @@ RECONNECT_PAUSE_S = 0.25
 class Transaction:
     """A connection inside one transaction, and what is to be done at its end: entries of the audit log,
     and statements on rows that everybody changes, under the lock of the log's head, so that writers never
-    wait for each other in different orders."""
+    wait for each other in different orders. The last entry gets the rows that were changed."""
 
     connection: Connection
-    clock: Clock
+    store: Store
     writes: bool = False
     after: list[Work[None]] = field(default_factory=list)
     """What a transaction that only reads leaves to be written before its result is given away."""
     _entries: list[Entry] = field(default_factory=list)
     _last: list[tuple[Executable, Any]] = field(default_factory=list)
+    _changes: Changes = field(default_factory=Changes)
 
-    def run(self, statement: Executable, parameters: Any = None) -> CursorResult[Any]:
-        """Execute one statement now."""
-        result = self.connection.execute(statement, parameters)
-        assert isinstance(result, CursorResult)
-        return result
+    @overload
+    def run(self, statement: UpdateBase, parameters: Any = None) -> Changed: ...
+    @overload
+    def run(self, statement: Executable, parameters: Any = None) -> Result[Any]: ...
+    def run(self, statement: Executable, parameters: Any = None) -> Result[Any]:
+        """Execute one statement now; what it changes is noted for the audit log."""
+        if not is_sealed(statement):
+            result = self.connection.execute(statement, parameters)
+            assert isinstance(result, CursorResult)
+            return result
+        assert isinstance(statement, UpdateBase)
+        result = self.connection.execute(returning(statement), parameters)
+        rows = result.all()
+        self._changes.add(statement, parameters, rows)
+        return Changed(result, rows)
 
     def at_end(self, statement: Executable, parameters: Any = None) -> None:
         """Execute a statement last, before the commit."""
@@ -77,17 +90,19 @@ class Transaction:
 
     def log(self, account: str, action: str, subject: str, **content: Any) -> None:
         """Write what was done into the audit log, in this transaction."""
-        self._entries.append(Entry(self.now_ms, account, action, subject, canonical(content)))
+        origin = self.store.origin
+        self._entries.append(Entry(self.now_ms, account, action, subject, canonical(content), origin))
 
     @cached_property
     def now_ms(self) -> int:
         """Wall-clock time of this transaction, in milliseconds since 1970, UTC."""
-        return self.clock.wall_ms() if self.clock.wall_ms else time.time_ns() // 1_000_000
+        wall_ms = self.store.clock.wall_ms
+        return wall_ms() if wall_ms else time.time_ns() // 1_000_000
 
     @cached_property
     def lease_ms(self) -> int:
         """Lease time of this transaction, in milliseconds."""
-        return lease_time_ms(self.connection, self.clock)
+        return lease_time_ms(self.connection, self.store.clock, self.run)
 
     @property
     def on_sqlite(self) -> bool:
@@ -96,33 +111,47 @@ class Transaction:
 
     def finish(self) -> None:
         """Do what was left for the end."""
-        if self._entries or self._last:
+        if self._entries or self._last or self._changes:
             lock_head(self.connection)
         for statement, parameters in self._last:
-            self.connection.execute(statement, parameters)
+            self.run(statement, parameters)
+        if self._changes and not self._entries:
+            self.log("system", "write", "store")
         if self._entries:
-            append(self.connection, self._entries)
+            key = self.store.key
+            self._entries[-1] = self._entries[-1]._replace(changes=self._changes.packed(key))
+            append(self.connection, self._entries, key)
 
 
 class Store:
     """An open store; safe to share between threads, to be opened anew in each process."""
 
-    def __init__(self, engine: Engine, clock: Clock | None = None) -> None:
+    def __init__(self, engine: Engine, clock: Clock | None = None, way: Way = "library") -> None:
         self.engine = engine
         self.clock = clock or system_clock()
+        self.origin = origin_of(way)
 
-    @classmethod
-    def open(cls, place: str | None = None, clock: Clock | None = None) -> Store:
-        """Open the store at `place` (see `store_url`).
+    @cached_property
+    def key(self) -> Key:
+        """What the store is sealed with.
 
         Raises:
-            ConfigError: there is none, or it is of another version than this code.
+            ConfigError: it is missing.
+        """
+        return find_key(self.engine.url)
+
+    @classmethod
+    def open(cls, place: str | None = None, clock: Clock | None = None, way: Way = "library") -> Store:
+        """Open the store at `place` (see `store_url`); `way` is what the audit log says of how it was acted.
+
+        Raises:
+            ConfigError: there is none, it is of another version than this code, or its key is missing.
             WorldError: it cannot be reached.
         """
         url = store_url(place)
         if on_sqlite(url) and not Path(str(url.database)).is_file():
             raise ConfigError("E_STORE", f"{shown(url)}: no store; `dialint db upgrade` makes one")
-        store = cls(open_engine(url), clock)
+        store = cls(open_engine(url), clock, way)
         found = store.read(version)
         if found != VERSION:
             store.close()
@@ -130,6 +159,11 @@ class Store:
                 "E_STORE_VERSION",
                 f"{shown(url)}: version {found or 'none'}, expected {VERSION}; run `dialint db upgrade`",
             )
+        try:
+            store.key  # noqa: B018  a missing key is no surprise of the first write
+        except ConfigError:
+            store.close()
+            raise
         return store
 
     def read(self, work: Work[R]) -> R:
@@ -175,7 +209,7 @@ class Store:
             if writes:
                 connection = connection.execution_options(immediate=True)
             with connection.begin() as outer:
-                transaction = Transaction(connection, self.clock, writes)
+                transaction = Transaction(connection, self, writes)
                 result = work(transaction)
                 transaction.finish()
                 try:

@@ -1,7 +1,8 @@
 """Bring a store to the newest version: a backup first, then all revisions in one transaction.
 
 Killed at any statement, the store is the old version, whole; run again, it is done. No way back but the
-backup.
+backup. A store is verified before it is upgraded, and what the revisions made of its rows and its schema is
+entered into the audit log after it, so that an upgrade covers up nothing.
 """
 
 from __future__ import annotations
@@ -9,15 +10,21 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import text
 
 from detector.artifacts import create_private, disk_errors, make_folder
 from detector.errors import ConfigError
+from labeling.store.database.audit import BATCH, START, Entry, Head, append, canonical, lock_head, sign
+from labeling.store.database.catalog import objects
+from labeling.store.database.changes import Changes
 from labeling.store.database.engine import on_sqlite, open_engine, shown, store_url
+from labeling.store.database.keys import Key, make_key
+from labeling.store.database.replay import Replay
 from labeling.store.database.schema import VERSION
 from labeling.store.database.transactions import Store, Transaction, version
+from labeling.store.database.verify import check_log, check_schema, is_sealed
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -37,7 +44,8 @@ def upgrade(
 
     Raises:
         ConfigError: a PostgreSQL store with something to back up, and no `backup_to`; or a store newer
-            than this code.
+            than this code; or its key is missing.
+        StoreDamaged: what is there is not what was written; nothing was changed.
         WorldError: it cannot be reached, or the disk is full.
     """
     from labeling.store.database.backup import backup
@@ -57,6 +65,8 @@ def upgrade(
         saved = None
         if found is not None:
             saved = backup(store, backup_to or _beside(store, found))
+        if not is_sealed(found):
+            make_key(url)
         store.write(lambda transaction: _upgraded(transaction, revisions), repeatable=True)
         return found, saved
 
@@ -120,7 +130,53 @@ def migrate(connection: Connection, target: str = "head", revisions: tuple[Path,
 
 
 def _upgraded(transaction: Transaction, revisions: tuple[Path, ...]) -> None:
+    connection, key = transaction.connection, transaction.store.key
     if not transaction.on_sqlite:
         transaction.run(text(f"SELECT pg_advisory_xact_lock({LOCK})"))
-    migrate(transaction.connection, revisions=revisions)
-    transaction.log("system", "upgrade", "store", version=version(transaction))
+    lock_head(connection)
+    found = version(transaction)
+    with Replay() as replay:
+        if is_sealed(found):
+            check_schema(connection, check_log(connection, key, replay)[2])
+            migrate(connection, revisions=revisions)
+        else:
+            head = Head(0, START) if found is None else check_log(connection, None, replay)[0]
+            migrate(connection, revisions=revisions)
+            sign(connection, head, key)
+        _enter(transaction, replay, key, "upgrade", version=version(transaction))
+
+
+def rekey(store: Store, key: Key) -> None:
+    """Verify the store and seal it with another key: all rows are entered into the audit log anew.
+
+    Raises:
+        StoreDamaged: what is there is not what was written; nothing was changed.
+    """
+
+    def sealed(transaction: Transaction) -> None:
+        connection = transaction.connection
+        lock_head(connection)
+        with Replay() as replay:
+            head, _, schema = check_log(connection, store.key, replay)
+            check_schema(connection, schema)
+            sign(connection, head, key)
+            _enter(transaction, replay, key, "rekey", before=store.key.id, after=key.id)
+
+    store.write(sealed)
+
+
+def _enter(transaction: Transaction, replay: Replay, key: Key, action: str, **content: str | None) -> None:
+    """Enter the schema and all rows into the audit log that are not as it has them."""
+
+    def entered(action: str, changes: Changes, **content: Any) -> None:
+        about = (transaction.now_ms, "system", action, "store", canonical(content))
+        entry = Entry(*about, transaction.store.origin, changes.packed(key))
+        append(transaction.connection, [entry], key)
+
+    changes = Changes()
+    for number, difference in enumerate(replay.differences(transaction.connection, key), start=1):
+        changes.put(difference.change)
+        if number % BATCH == 0:
+            entered("seal", changes)
+            changes = Changes()
+    entered(action, changes, schema=objects(transaction.connection), **content)

@@ -1,14 +1,19 @@
 """Is the store still what was written? Checks, and repairs nothing.
 
-The audit chain to its head; every annotation against its own hash and the one in the audit log; dialogues
-and verdicts against theirs; queue counts against the tasks; SQLite's pages against each other. All in one
-snapshot, so that work goes on meanwhile, and in memory that does not grow.
+The audit chain to its signed head; every row of every table against what the log says was written there
+(`replay`); the schema against what the last upgrade left; annotations, dialogues and verdicts against their
+own hashes; what follows from other tables (counts, the numbers of a task) against them; SQLite's pages
+against each other. All in one snapshot, so that work goes on meanwhile, and in memory that does not grow.
+
+Whoever has the key can still make anything look right, and a whole older copy of the store is right by
+itself: only its head, noted elsewhere (`expect_head`), tells it from the newest.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -18,10 +23,25 @@ from sqlalchemy import Connection, Table, func, select, text, tuple_
 from sqlalchemy.exc import DatabaseError, DBAPIError, OperationalError
 
 from detector.artifacts import fingerprint
-from labeling.store.database.audit import BATCH, walk
+from detector.errors import WorldError
+from labeling.store.database import catalog
+from labeling.store.database.audit import BATCH, START, Entry, Head, walk
+from labeling.store.database.keys import Key
 from labeling.store.database.refusals import StoreDamaged
-from labeling.store.database.schema import annotation_rows, counts, dialogues, tasks, verdicts
-from labeling.store.database.transactions import Store, world_error
+from labeling.store.database.replay import Replay
+from labeling.store.database.schema import (
+    annotation_rows,
+    counts,
+    dialogues,
+    leases,
+    shares,
+    tasks,
+    verdicts,
+)
+from labeling.store.database.transactions import Store, Transaction, version, world_error
+
+SEALED_SINCE = "0007"
+"""The first version whose log is signed and names the rows that were changed."""
 
 HASHED = tuple(column.name for column in annotation_rows.columns if column.name not in ("id", "sha256"))
 """What an annotation's sha256 is made of: everything but its number."""
@@ -29,12 +49,13 @@ HASHED = tuple(column.name for column in annotation_rows.columns if column.name 
 
 @dataclass(frozen=True)
 class Verified:
-    """How many of each were found whole."""
+    """How many of each were found whole, and the head of the audit log."""
 
     audit_entries: int
     annotations: int
     dialogues: int
     verdicts: int
+    head: Head
 
 
 def annotation_hash(values: dict[str, Any]) -> str:
@@ -42,11 +63,12 @@ def annotation_hash(values: dict[str, Any]) -> str:
     return fingerprint([values[name] for name in HASHED])
 
 
-def verify(store: Store) -> Verified:
-    """Check the whole store.
+def verify(store: Store, expect_head: Head | None = None) -> Verified:
+    """Check the whole store. `expect_head` is a head that was noted before: the log must still hold it.
 
     Raises:
         StoreDamaged: names the first thing that is not as it was written.
+        ConfigError: the store's key is missing, or another one.
         WorldError: the database cannot be reached.
     """
     try:
@@ -54,22 +76,49 @@ def verify(store: Store) -> Verified:
             sqlite = plain.dialect.name == "sqlite"
             connection = plain if sqlite else plain.execution_options(isolation_level="REPEATABLE READ")
             with connection.begin():
-                return check_all(connection)
+                sealed = is_sealed(version(Transaction(connection, store)))
+                return check_all(connection, store.key if sealed else None, expect_head)
     except DBAPIError as error:
         if isinstance(error, DatabaseError) and not isinstance(error, OperationalError):
             kind = type(error.orig).__name__
             raise StoreDamaged("E_DAMAGED", f"the database cannot be read: {kind}") from error
         raise world_error(error, store.engine) from error
+    except ValueError as error:  # bytes that are no text, also in SQLite's own messages
+        raise StoreDamaged("E_DAMAGED", f"the database cannot be read: {type(error).__name__}") from error
 
 
-def check_all(connection: Connection) -> Verified:
-    """As `verify`, inside the caller's transaction."""
+def is_sealed(found: str | None) -> bool:
+    """Whether a store of this version is sealed with a key."""
+    return found is not None and found >= SEALED_SINCE
+
+
+def check_all(connection: Connection, key: Key | None, expect_head: Head | None = None) -> Verified:
+    """As `verify`, inside the caller's transaction; without a key for a store from before there were any."""
     if connection.dialect.name == "sqlite":
         _check_pages(connection)
-    entries, saved = _check_audit(connection)
+    with Replay() as replay:
+        head, saved, schema = check_log(connection, key, replay, expect_head)
     n_dialogues, n_verdicts = (_check_content(connection, table) for table in (dialogues, verdicts))
     _check_counts(connection)
-    return Verified(entries, saved, n_dialogues, n_verdicts)
+    if key is not None:
+        _check_tasks(connection)
+        _check_shares(connection)
+        check_schema(connection, schema)
+    return Verified(head.number, saved, n_dialogues, n_verdicts, head)
+
+
+def check_log(
+    connection: Connection, key: Key | None, replay: Replay, expect_head: Head | None = None
+) -> tuple[Head, int, dict[str, str]]:
+    """The audit log, and with a key all tables against it: the head, how many annotations there are, and the
+    schema as the last upgrade left it. What the tables must hold is left in `replay`."""
+    try:
+        head, saved, upgraded = _check_audit(connection, key, expect_head, replay)
+        for difference in replay.differences(connection, key) if key else ():
+            raise StoreDamaged("E_ROW", str(difference))
+    except sqlite3.Error as error:
+        raise WorldError("E_STORE", f"a temporary file of SQLite: {error}") from error
+    return head, saved, json.loads(upgraded.content).get("schema", {}) if upgraded else {}
 
 
 def _check_pages(connection: Connection) -> None:
@@ -81,19 +130,45 @@ def _check_pages(connection: Connection) -> None:
         raise StoreDamaged("E_DAMAGED", f"SQLite: a row of {strangers[0][0]} points to nothing")
 
 
-def _check_audit(connection: Connection) -> tuple[int, int]:
-    """Walk the chain, and look at the annotation behind every entry that tells of one."""
-    entries, saved = 0, 0
-    chain = walk(connection)
+def _check_audit(
+    connection: Connection, key: Key | None, expect_head: Head | None, replay: Replay
+) -> tuple[Head, int, Entry | None]:
+    """Walk the chain, and look at the annotation behind every entry that tells of one. The head, the number
+    of annotations, and the entry of the last upgrade."""
+    head, saved, upgraded = Head(0, START), 0, None
+    expected = expect_head is None or expect_head == head
+    chain = walk(connection, key)
     while batch := list(islice(chain, BATCH)):
-        entries = batch[-1][0]
+        for head, entry in batch:
+            expected = expected or head == expect_head
+            upgraded = entry if entry.action in ("upgrade", "rekey") else upgraded
+            if entry.changes is not None:
+                replay.play(head.number, entry.changes)
         told = [json.loads(entry.content) for _, entry in batch if entry.action == "annotate"]
         _check_annotations(connection, {one["id"]: one["sha256"] for one in told})
         saved += len(told)
     there = connection.execute(select(func.count()).select_from(annotation_rows)).scalar_one()
     if there != saved:
         raise StoreDamaged("E_ANNOTATION", f"{there} annotations, but the audit log tells of {saved}")
-    return entries, saved
+    if not expected:
+        raise StoreDamaged("E_HEAD", f"audit log: the head {expect_head} is not in it; it ends at {head}")
+    return head, saved, upgraded
+
+
+def check_schema(connection: Connection, written: dict[str, str]) -> None:
+    """The schema against what the last upgrade left; on a server of another major version, only what
+    there is.
+
+    Raises:
+        StoreDamaged: names the first object that is missing, other or new.
+    """
+    found = catalog.objects(connection)
+    if written.pop(catalog.SERVER, None) != found.pop(catalog.SERVER, None):
+        written, found = dict.fromkeys(written, ""), dict.fromkeys(found, "")
+    for name in sorted(written.keys() | found.keys()):
+        if written.get(name) != found.get(name):
+            what = "is missing" if name not in found else "was changed" if name in written else "was put in"
+            raise StoreDamaged("E_SCHEMA", f"schema: {name} {what} since the last upgrade")
 
 
 def _check_annotations(connection: Connection, told: dict[int, str]) -> None:
@@ -111,7 +186,7 @@ def _check_content(connection: Connection, table: Table) -> int:
     n = 0
     for row in _rows(connection, table):
         n += 1
-        if hashlib.sha256(row.content.encode()).hexdigest() != row.sha256:
+        if hashlib.sha256(str(row.content).encode()).hexdigest() != row.sha256:
             raise StoreDamaged("E_DAMAGED", f"{table.name}: {row[0]!r} was changed")
     return n
 
@@ -140,3 +215,45 @@ def _check_counts(connection: Connection) -> None:
     }
     if kept != real:
         raise StoreDamaged("E_COUNTS", "the counts of a queue do not agree with its tasks")
+
+
+def _check_tasks(connection: Connection) -> None:
+    """The numbers of a task follow from the leases on it."""
+    numbers = (
+        select(
+            leases.c.task,
+            func.count().filter(leases.c.state == "answered").label("answered"),
+            func.count().filter(leases.c.state == "held").label("leased"),
+        )
+        .group_by(leases.c.task)
+        .subquery()
+    )
+    answered, leased = (func.coalesce(numbers.c[name], 0) for name in ("answered", "leased"))
+    wrong = select(tasks.c.id).outerjoin(numbers, numbers.c.task == tasks.c.id)
+    wrong = wrong.where((tasks.c.answered != answered) | (tasks.c.leased != leased))
+    found = connection.execute(wrong.order_by(tasks.c.id).limit(1)).scalar()
+    if found is not None:
+        raise StoreDamaged("E_COUNTS", f"task {found}: its numbers do not agree with its leases")
+
+
+def _check_shares(connection: Connection) -> None:
+    """How many tasks of a pool an account has answered follows from its first answers."""
+    place = (annotation_rows.c.project, tasks.c.pool, annotation_rows.c.labeler)
+    answers = (
+        select(*place, func.count().label("n"))
+        .join(tasks, tasks.c.id == annotation_rows.c.task)
+        .join(leases, (leases.c.task == tasks.c.id) & (leases.c.account == annotation_rows.c.labeler))
+        .where(annotation_rows.c.supersedes.is_(None))
+        .group_by(*place)
+        .subquery()
+    )
+    same = (
+        (answers.c.project == shares.c.project)
+        & (answers.c.pool == shares.c.pool)
+        & (answers.c.labeler == shares.c.account)
+    )
+    wrong = select(shares.c.account).outerjoin(answers, same)
+    wrong = wrong.where(shares.c.answered != func.coalesce(answers.c.n, 0))
+    found = connection.execute(wrong.order_by(shares.c.account).limit(1)).scalar()
+    if found is not None:
+        raise StoreDamaged("E_COUNTS", f"{found}: the number of answers does not agree with the annotations")

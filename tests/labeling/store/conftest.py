@@ -17,6 +17,7 @@ from labeling.store import accounts
 from labeling.store.database.clock import Clock
 from labeling.store.database.transactions import Store
 from labeling.store.database.upgrade import upgrade
+from labeling.store.database.verify import verify
 from labeling.store.records import Account
 
 DRIVER = Path(__file__).with_name("store_driver.py")
@@ -105,9 +106,12 @@ def elsewhere(place: str, tmp_path: Path, request: pytest.FixtureRequest) -> str
 
 
 @pytest.fixture
-def store(place: str, time_: FakeClock) -> Iterator[Store]:
+def store(place: str, time_: FakeClock, request: pytest.FixtureRequest) -> Iterator[Store]:
+    """Verified at the end: no operation leaves a row that the audit log does not answer for."""
     with Store.open(place, time_.clock()) as store:
         yield store
+        if request.node.get_closest_marker("damaged") is None:
+            verify(store)
 
 
 def dialogue(name: str, agent: str = "a1", text: str = "Anything else?") -> Dialogue:
@@ -141,7 +145,7 @@ class Made:
     verdict: Callable[..., Verdict] = verdict
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def made() -> Made:
     return Made()
 

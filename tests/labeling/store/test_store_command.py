@@ -1,5 +1,6 @@
 """`dialint db`: the four commands, as a person types them, on both databases."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -30,10 +31,14 @@ def test_make_verify_backup_restore(
         db.verify(config=here)
     assert db.upgrade(config=here) == db.verify(config=here) == db.backup(tmp_path / "b", config=here) == 0
     said = capsys.readouterr().out.splitlines()
+    head = said[-1]
+    assert re.fullmatch("head: 1:[0-9a-f]{64}", head)
     assert said == [
         f"the store was made, is at version {VERSION} now",
         "whole: 1 audit entries, 0 annotations, 0 dialogues, 0 verdicts",
+        head,
         f"backup: {tmp_path / 'b'}",
+        head,
     ]
     with pytest.raises(ConfigError, match="E_RESTORE"):
         db.restore(tmp_path / "b", config=here)

@@ -340,7 +340,7 @@ def test_who_spoke_is_kept_of_dialogues_of_older_versions(nowhere: str, made: An
     with Store(open_engine(store_url(nowhere))) as store:
         store.write(lambda t: migrate(t.connection, "0004"))
         put = [dialogues._dialogue_row(each, 1) for each in found]
-        store.write(lambda t: t.run(rows.insert(), put))
+        store.write(lambda t: t.connection.execute(rows.insert(), put))
     upgrade(nowhere, backup_to=None if "://" not in nowhere else made_folder(nowhere))
     with Store.open(nowhere) as store:
         asked = select(participants).order_by(participants.c.dialogue, participants.c.person)

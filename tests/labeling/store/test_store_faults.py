@@ -258,6 +258,7 @@ def test_the_migrations_make_what_the_schema_says(nowhere: str) -> None:
         assert verify(store).audit_entries == 1
 
 
+@pytest.mark.damaged
 def test_a_store_of_another_version_is_not_opened(place: str, store: Store, tmp_path: Path) -> None:
     with store.engine.begin() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '0009'"))

@@ -295,6 +295,7 @@ def test_the_rules_are_the_files_of_masking(monkeypatch: pytest.MonkeyPatch, tmp
     assert plain() != masked_view.masking_rules()
 
 
+@pytest.mark.damaged
 def test_a_view_goes_with_its_dialogue_and_nothing_is_made_of_none(store: Store, made: Any) -> None:
     dialogues.add(store, "lea", [DIALOGUE])
     masked_view.prepare(store, "d1")

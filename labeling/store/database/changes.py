@@ -1,0 +1,154 @@
+"""Which rows an operation changed, as the audit log keeps it: enough to say later what the tables must hold.
+
+Every statement that changes a table gives back the rows it changed (RETURNING), and the transaction keeps of
+them the columns that the statement has set. No operation has to say so, and none can forget it. A column
+that was not set is not entered, so that what somebody changed in the database before is not taken for ours.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from sqlalchemy import Delete, Insert, Table, Update, UpdateBase
+from sqlalchemy.engine import IteratorResult, Result
+from sqlalchemy.engine.result import SimpleResultMetaData
+
+from labeling.store.database.audit import canonical
+from labeling.store.database.keys import Key
+
+DERIVED = ("counts",)
+"""Tables that are not entered, as `verify` computes them from others."""
+UNSEALED = (*DERIVED, "audit", "audit_head")
+
+
+class Change(NamedTuple):
+    """What became of a row: ``+`` it is these values, ``~`` some of its columns are, ``-`` it is gone. Values
+    are as the database holds them, in the log as `Key.sealed` gives them."""
+
+    kind: str
+    table: str
+    row: dict[str, Any]
+    """The primary key, by column."""
+    values: dict[str, Any]
+
+
+class Changed(IteratorResult[Any]):
+    """The rows that a statement changed, as far as it was asked to give them back."""
+
+    def __init__(self, result: Result[Any], rows: Sequence[Any]) -> None:
+        super().__init__(SimpleResultMetaData(list(result.keys())), iter([tuple(row) for row in rows]))
+        self.rowcount = len(rows)
+
+
+def sealed_columns(table: str, columns: Sequence[str]) -> list[str]:
+    """Those of a table's columns that the log answers for. Content that has a SHA-256 beside it, which
+    `verify` compares, is left out."""
+    return [name for name in columns if not (name == "content" and "sha256" in columns)]
+
+
+class Changes:
+    """The changes of one transaction, at most one for each row."""
+
+    def __init__(self) -> None:
+        self._changes: dict[tuple[str, tuple[Any, ...]], Change] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._changes)
+
+    def add(self, statement: UpdateBase, parameters: Any, rows: Sequence[Any]) -> None:
+        """What a statement changed, given what `returning` made of it gave back."""
+        table, names = _set_columns(statement, parameters)
+        keys = [column.name for column in table.primary_key]
+        for row in rows:
+            values = row._mapping
+            key = {name: values[name] for name in keys}
+            kind = "-" if names is None else "~" if _is_partial(statement) else "+"
+            kept = {name: values[name] for name in names or () if name not in key}
+            self.put(Change(kind, table.name, key, kept))
+
+    def put(self, change: Change) -> None:
+        """One more change, joined to what was done to the same row before."""
+        place = (change.table, tuple(change.row.values()))
+        before = self._changes.get(place)
+        if before is not None and change.kind == "~":
+            kind = "+" if before.kind == "-" else before.kind
+            change = change._replace(kind=kind, values={**before.values, **change.values})
+        self._changes[place] = change
+
+    def packed(self, key: Key) -> str | None:
+        """All changes as JSON, none for no changes: ``[kind, table, columns, n, rows]``; the first `n`
+        columns are the primary key, in clear; the values of the others are sealed."""
+        groups: dict[tuple[str, str, tuple[str, ...]], list[list[Any]]] = {}
+        texts: dict[tuple[str, str, str], Any] = {}  # an import says the same of a thousand rows
+
+        def seal(table: str, name: str, value: Any) -> Any:
+            if not isinstance(value, str):
+                return key.sealed(f"{table}.{name}", value)
+            place = table, name, value
+            if place not in texts:
+                texts[place] = key.sealed(f"{table}.{name}", value)
+            return texts[place]
+
+        for kind, table, row, values in self._changes.values():
+            names = (*row, *values)
+            sealed = [seal(table, name, value) for name, value in values.items()]
+            groups.setdefault((kind, table, names), []).append([len(row), *row.values(), *sealed])
+        if not groups:
+            return None
+        return canonical([
+            [kind, table, names, rows[0][0], [row[1:] for row in rows]]
+            for (kind, table, names), rows in groups.items()
+        ])  # fmt: skip
+
+
+def unpacked(changes: str) -> Iterator[Change]:
+    """The changes in an entry of the audit log, with sealed values."""
+    for kind, table, names, n, rows in json.loads(changes):
+        for row in rows:
+            values = dict(zip(names, row, strict=True))
+            key = {name: values.pop(name) for name in names[:n]}
+            yield Change(kind, table, key, values)
+
+
+def is_sealed(statement: Any) -> bool:
+    """Whether a statement changes a table that the log answers for."""
+    return isinstance(statement, UpdateBase) and _table(statement).name not in UNSEALED
+
+
+def _table(statement: UpdateBase) -> Table:
+    assert isinstance(statement.table, Table)
+    return statement.table
+
+
+@lru_cache(512)
+def returning(statement: UpdateBase) -> UpdateBase:
+    """The statement, made to give back every column that the log may want, as well as what it gives now."""
+    table, given = _table(statement), {column.name for column in statement.exported_columns}
+    names = {*(column.name for column in table.primary_key)}
+    if not isinstance(statement, Delete):
+        names |= {*sealed_columns(table.name, [column.name for column in table.columns])}
+    return statement.returning(*(column for column in table.columns if column.name in names - given))
+
+
+def _is_partial(statement: UpdateBase) -> bool:
+    """Whether columns that the statement does not set may hold something already: not of a plain insert."""
+    return not isinstance(statement, Insert) or statement._post_values_clause is not None
+
+
+def _set_columns(statement: UpdateBase, parameters: Any) -> tuple[Table, list[str] | None]:
+    """The table, and the columns that the statement sets; none where it deletes."""
+    table = _table(statement)
+    if isinstance(statement, Delete):
+        return table, None
+    assert isinstance(statement, Insert | Update)
+    every = sealed_columns(table.name, [column.name for column in table.columns])
+    if not _is_partial(statement):
+        return table, every
+    embedded = {getattr(column, "name", column) for column in statement._values or ()}
+    given = parameters if isinstance(statement, Insert) else None
+    first = given[0] if isinstance(given, list) else given
+    names = embedded | set(first or ())
+    return table, [name for name in every if name in names]

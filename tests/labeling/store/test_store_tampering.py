@@ -1,0 +1,379 @@
+"""Whatever is changed in the database past the operations is found: every column, a row less and a row more of
+every table, every trigger and index, the chain computed anew, its end cut off.
+
+The tables and objects are taken from the database itself: a new table that nothing is put into here fails.
+"""
+
+import getpass
+import json
+import shutil
+import socket
+from collections.abc import Callable, Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, MetaData, Table, inspect, select, text
+
+from detector.errors import ConfigError
+from detector.records import Label
+from labeling.store import (
+    accounts,
+    annotations,
+    appeals,
+    dialogues,
+    drafts,
+    labels,
+    leases,
+    masked_view,
+    projects,
+    tasks,
+)
+from labeling.store.crowd import rules
+from labeling.store.database import catalog
+from labeling.store.database.audit import START, Entry, chained
+from labeling.store.database.backup import backup, restore
+from labeling.store.database.refusals import StoreDamaged
+from labeling.store.database.schema import metadata
+from labeling.store.database.transactions import Store
+from labeling.store.database.verify import check_all, verify
+from labeling.store.records import Account, Gold, NewTask, Project
+
+PASSWORD, OTHER = "correct horse battery", "another horse battery"
+TABLES = (*sorted(metadata.tables), "alembic_version")
+N = 4
+
+
+def work_in(store: Store, made: Any) -> None:
+    """At least one row in every table."""
+    accounts.create(store, "ada", Account(id="ag", role="labeler", agent="a1", skills=("es",)), PASSWORD)
+    projects.create(store, "lea", Project(id="p", codes=("C1",)))
+    projects.create(store, "lea", Project(id="q", codes=("C1",)))
+    dialogues.add(store, "lea", [made.dialogue(f"d{i}", "a9" if i == 3 else "a1") for i in range(N)])
+    dialogues.add_verdicts(store, "lea", [made.verdict(f"d{i}", made.finding()) for i in range(N - 1)])
+    labels.set_gold(store, "eve", Gold(dialogue="d3", turn=1, code="C1", present=True, source="expert"))
+    tasks.add(store, "lea", "p", [NewTask(dialogue=f"d{i}", turn=1) for i in range(N - 1)])
+    tasks.add(store, "lea", "p", [NewTask(dialogue="d3", pool="control")])
+    for name in ("ann", "ben"):
+        lease = leases.claim(store, name, "p")
+        assert lease is not None
+        annotations.submit(store, name, lease.task, lease.token, name, [made.finding()], 3.5)
+    held = leases.claim(store, "cem", "p")
+    assert held is not None
+    leases.renew(store, "cem", held.task, held.token)
+    drafts.keep(store, "cem", "item", '{"begun": 1}')
+    label = Label(dialogue_id="d0", turn=1, code="C1", probability=0.9, method="crowd", n_labelers=2)
+    labels.put(store, "lea", [label])
+    appeals.appeal(store, "ag", "d1", 1, "C1", "I did answer")
+    rules.replace(store, "lea", rules.Rules(least=12))
+    dialogues.read(store, "rob", "d0")
+    labels.all_gold(store, "eve")
+    masked_view.prepare(store, "d0")
+
+
+@pytest.fixture(scope="session")
+def sqlite_worked(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory, made: Any) -> Path:
+    path = tmp_path_factory.mktemp("worked") / "store.sqlite"
+    shutil.copyfile(sqlite_template, path)
+    with Store.open(str(path)) as store:
+        work_in(store, made)
+    return path
+
+
+@pytest.fixture(scope="session")
+def postgres_worked(postgres: Any, postgres_template: str, made: Any) -> str:
+    url: str = postgres.new(postgres_template)
+    with Store.open(url) as store:
+        work_in(store, made)
+    return url.rsplit("/", 1)[1]
+
+
+Copies = Callable[[str, Path], str]
+
+
+@pytest.fixture(scope="session")
+def copied(request: pytest.FixtureRequest) -> Copies:
+    """Makes stores with something in every table."""
+
+    def copy(database: str, folder: Path) -> str:
+        if database == "postgresql":
+            name = request.getfixturevalue("postgres_worked")
+            return str(request.getfixturevalue("postgres").new(name))
+        shutil.copyfile(request.getfixturevalue("sqlite_worked"), folder / "store.sqlite")
+        return str(folder / "store.sqlite")
+
+    return copy
+
+
+@pytest.fixture(params=("sqlite", "postgresql"))
+def worked(request: pytest.FixtureRequest, tmp_path: Path, copied: Copies) -> Iterator[Store]:
+    """A store with something in every table."""
+    with Store.open(copied(request.param, tmp_path)) as store:
+        yield store
+
+
+@pytest.fixture(scope="session", params=("sqlite", "postgresql"))
+def shared(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, copied: Copies
+) -> Iterator[Store]:
+    """The same, for tests that commit nothing."""
+    with Store.open(copied(request.param, tmp_path_factory.mktemp("shared"))) as store:
+        yield store
+
+
+def unlocked(connection: Connection) -> None:
+    """The triggers and foreign keys out of the way, in this transaction."""
+    if connection.dialect.name == "sqlite":
+        for trigger in triggers(connection):
+            connection.exec_driver_sql(f"DROP TRIGGER {trigger}")
+        connection.exec_driver_sql("PRAGMA defer_foreign_keys = ON")
+    else:
+        connection.exec_driver_sql("SET LOCAL session_replication_role = replica")
+
+
+def triggers(connection: Connection) -> list[str]:
+    """As they are named in DROP TRIGGER."""
+    if connection.dialect.name == "sqlite":
+        names = "SELECT name FROM sqlite_master WHERE type = 'trigger'"
+    else:
+        names = "SELECT tgname || ' ON ' || tgrelid::regclass FROM pg_trigger WHERE NOT tgisinternal"
+    return sorted(connection.execute(text(names)).scalars())
+
+
+def assert_found(store: Store, *changes: tuple[Any, Any]) -> None:
+    """Each of these statements, by itself, makes the store damaged, and not only by the triggers that are gone
+    for it; none of them stays."""
+    for statement, what in changes:
+        with store.engine.connect() as connection, connection.begin() as transaction:
+            unlocked(connection)
+            assert connection.execute(statement).rowcount, what
+            with pytest.raises((StoreDamaged, ConfigError)) as damage:
+                check_all(connection, store.key)
+            assert damage.value.code != "E_SCHEMA", what
+            transaction.rollback()
+    verify(store)
+
+
+def other(value: Any, kind: Any) -> Any:
+    """Another value of a column's type."""
+    python = kind.python_type
+    if python is bool:
+        return not value
+    if python is str:
+        return f"{value or ''}x"
+    return (value or 0) + (1000 if python is int else 0.125)
+
+
+def table_of(store: Store, name: str) -> tuple[Table, list[Any]]:
+    """A table as the database has it, and its rows."""
+    with store.engine.connect() as connection:
+        table = Table(name, MetaData(), autoload_with=connection)
+        rows = connection.execute(select(table)).all()
+        if name == "counts":  # a count of none says what no row says
+            rows = [row for row in rows if row.n]
+    assert rows, f"nothing in {name}: put something into it in `work_in`"
+    return table, rows
+
+
+def this(table: Table, row: Any) -> list[Any]:
+    return [column == row._mapping[column.name] for column in table.primary_key]
+
+
+def test_the_matrix_knows_every_table(shared: Store) -> None:
+    assert set(inspect(shared.engine).get_table_names()) == set(TABLES)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_changed_value_is_found_in_every_column(shared: Store, name: str) -> None:
+    table, rows = table_of(shared, name)
+    changes = []
+    for column in table.columns:
+        row = rows[-1]
+        value = other(row._mapping[column.name], column.type)
+        for foreign in column.foreign_keys:  # another row that there is, or it would be found by that alone
+            with shared.engine.connect() as connection:
+                there = sorted(connection.execute(select(foreign.column)).scalars(), reverse=True)
+                value = next(one for one in there if one != row._mapping[column.name])
+        changes.append((table.update().where(*this(table, row)).values({column.name: value}), column.name))
+    assert_found(shared, *changes)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_row_less_is_found(shared: Store, name: str) -> None:
+    table, rows = table_of(shared, name)
+    assert_found(shared, *((table.delete().where(*this(table, row)), row) for row in (rows[0], rows[-1])))
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_row_more_is_found(shared: Store, name: str) -> None:
+    table, rows = table_of(shared, name)
+    row = {
+        column.name: rows[-1]._mapping[column.name]
+        if column.foreign_keys
+        else other(rows[-1]._mapping[column.name], column.type)
+        for column in table.columns
+    }
+    keys = list(table.primary_key)
+    if all(column.foreign_keys for column in keys):
+        known = {tuple(one._mapping[column.name] for column in keys) for one in rows}
+        with shared.engine.connect() as connection:
+            parents = [
+                connection.execute(select(next(iter(column.foreign_keys)).column)).scalars().all()
+                for column in keys
+            ]
+        free = next(place for place in product(*parents) if place not in known)
+        row |= {column.name: value for column, value in zip(keys, free, strict=True)}
+    assert_found(shared, (table.insert().values(row), row))
+
+
+def test_every_trigger_and_index_is_missed(shared: Store) -> None:
+    with shared.engine.connect() as connection:
+        inspector = inspect(connection)
+        drops = [f"DROP TRIGGER {name}" for name in triggers(connection)]
+        assert len(drops) == (4 if "sqlite" in shared.engine.name else 2)
+        for table in inspector.get_table_names():
+            drops += [
+                f"DROP INDEX {index['name']}"
+                for index in inspector.get_indexes(table)
+                if "duplicates_constraint" not in index
+            ]
+    if "sqlite" not in shared.engine.name:
+        drops += [f"ALTER TABLE {table} DISABLE TRIGGER ALL" for table in ("annotations", "audit", "leases")]
+        drops += [
+            "ALTER TABLE leases DROP CONSTRAINT leases_account_fkey",
+            "CREATE RULE quiet AS ON DELETE TO drafts DO INSTEAD NOTHING",
+            "CREATE OR REPLACE FUNCTION audit_append_only() RETURNS trigger LANGUAGE plpgsql AS "
+            "$$ BEGIN RETURN NULL; END $$",
+        ]
+    drops += ["ALTER TABLE accounts ADD COLUMN note TEXT", "CREATE TABLE extra (id INTEGER PRIMARY KEY)"]
+    for statement in drops:
+        with shared.engine.connect() as connection, connection.begin() as transaction:
+            connection.exec_driver_sql(statement)
+            with pytest.raises(StoreDamaged) as damage:
+                check_all(connection, shared.key)
+            assert damage.value.code == "E_SCHEMA", statement
+            transaction.rollback()
+    verify(shared)
+
+
+def test_a_newer_server_writes_definitions_in_its_own_way(
+    worked: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then only what there is counts, until the schema is noted anew."""
+    objects = catalog.objects
+
+    def written_otherwise(connection: Connection) -> dict[str, str]:
+        return {name: f"{sql}'" for name, sql in objects(connection).items()} | {catalog.SERVER: "99"}
+
+    monkeypatch.setattr(catalog, "objects", written_otherwise)
+    verify(worked)
+    with worked.engine.connect() as connection, connection.begin() as transaction:
+        connection.exec_driver_sql(f"DROP TRIGGER {triggers(connection)[0]}")
+        with pytest.raises(StoreDamaged, match="is missing"):
+            check_all(connection, worked.key)
+        transaction.rollback()
+
+
+def computed_anew(connection: Connection, upto: int) -> None:
+    """The chain as somebody without the key can make it, up to an entry."""
+    last = START
+    connection.execute(text("DELETE FROM audit WHERE id > :upto"), {"upto": upto})
+    for row in connection.execute(text("SELECT * FROM audit ORDER BY id")).all():
+        entry = Entry(*(row._mapping[name] for name in Entry._fields))
+        last = chained(last, row.id, entry)
+        connection.execute(text("UPDATE audit SET hash = :hash WHERE id = :id"), {"hash": last, "id": row.id})
+    connection.execute(text("UPDATE audit_head SET id = :id, hash = :hash"), {"id": upto, "hash": last})
+
+
+@pytest.mark.parametrize("damage", [
+    "UPDATE audit SET account = 'eve' WHERE id = 3", "UPDATE audit SET changes = NULL WHERE id = 3",
+    "UPDATE audit SET origin = NULL, changes = NULL", None,
+])  # fmt: skip
+def test_a_chain_computed_anew_or_cut_is_not_signed(shared: Store, damage: str | None) -> None:
+    n = verify(shared).audit_entries
+    with shared.engine.connect() as connection, connection.begin() as transaction:
+        unlocked(connection)
+        if damage:
+            connection.execute(text(damage))
+        computed_anew(connection, n if damage else n - 3)
+        with pytest.raises(StoreDamaged, match="not signed") as found:
+            check_all(connection, shared.key)
+        assert found.value.code == "E_AUDIT"
+        transaction.rollback()
+
+
+def test_nothing_is_signed_on_top_of_a_forged_chain(worked: Store) -> None:
+    n = verify(worked).audit_entries
+    with worked.engine.begin() as connection:
+        unlocked(connection)
+        connection.execute(text("UPDATE audit SET account = 'eve' WHERE id = 3"))
+        computed_anew(connection, n)
+    with pytest.raises(StoreDamaged, match="not signed"):
+        accounts.set_skills(worked, "ada", "ann", ("fr",))
+
+
+def test_an_older_copy_is_found_by_a_head_that_was_noted(
+    worked: Store, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    sqlite = "sqlite" in worked.engine.name
+    older = str(tmp_path / "older.sqlite") if sqlite else request.getfixturevalue("postgres").new()
+    before = verify(worked).head
+    folder = backup(worked, tmp_path / "backup")
+    accounts.set_status(worked, "ada", "ann", "banned")
+    noted = verify(worked, expect_head=before).head
+    assert verify(worked, expect_head=noted).head == noted
+    restore(folder, older)
+    with Store.open(older) as store:
+        assert verify(store, expect_head=before).head == before
+        with pytest.raises(StoreDamaged, match="is not in it"):
+            verify(store, expect_head=noted)
+
+
+@pytest.mark.parametrize(("change", "column"), [
+    ("UPDATE accounts SET role = 'admin' WHERE id = 'ag'", "role"),
+    ("UPDATE accounts SET agent = 'a2' WHERE id = 'ag'", "agent"),
+])  # fmt: skip
+def test_an_operation_on_a_changed_row_does_not_vouch_for_the_change(
+    worked: Store, change: str, column: str
+) -> None:
+    """The row is changed by its owner afterwards: only what the operation sets is entered."""
+    with worked.engine.begin() as connection:
+        connection.execute(text(change))
+    accounts.choose_password(worked, "ag", PASSWORD, OTHER)
+    with pytest.raises(StoreDamaged, match=rf"accounts \(ag\): {column} was changed since entry \d+"):
+        verify(worked)
+
+
+@pytest.mark.parametrize("change", [
+    "UPDATE tasks SET answered = answered + 1 WHERE id = (SELECT task FROM leases WHERE account = 'cem')",
+    "UPDATE shares SET answered = answered + 5 WHERE account = 'cem'",
+])  # fmt: skip
+def test_a_number_that_was_counted_on_is_found(worked: Store, made: Any, change: str) -> None:
+    """What an operation computes from a changed number is entered; it does not agree with the leases."""
+    with worked.engine.begin() as connection:
+        connection.execute(text(change))
+    held = leases.claim(worked, "cem", "p")
+    assert held is not None
+    annotations.submit(worked, "cem", held.task, held.token, "cem", [])
+    with pytest.raises(StoreDamaged, match="agree"):
+        verify(worked)
+
+
+def test_an_entry_says_who_where_and_how(worked: Store) -> None:
+    place = worked.engine.url.render_as_string(hide_password=False)
+    place = place if "postgresql" in place else str(worked.engine.url.database)
+    with Store.open(place, way="console") as store:
+        accounts.set_skills(store, "ada", "ann", ("fr",))
+        with store.engine.connect() as connection:
+            origin = connection.execute(
+                text("SELECT origin FROM audit ORDER BY id DESC LIMIT 1")
+            ).scalar_one()
+    assert json.loads(origin) == {"user": getpass.getuser(), "host": socket.gethostname(), "way": "console"}
+
+
+def test_no_text_and_no_password_hash_is_in_the_log(shared: Store) -> None:
+    with shared.engine.connect() as connection:
+        log = str(connection.execute(text("SELECT * FROM audit")).all())
+    for secret in ("argon2", "I did answer", "Anything", "begun", shared.key.secret.hex()):
+        assert secret not in log
