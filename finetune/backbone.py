@@ -18,6 +18,7 @@ from finetune.base_models.bases import weights_sha256, with_adapters
 from finetune.base_models.bits import quantised
 from finetune.base_models.weights import weights_of, without_quantisation
 from finetune.tokenizer import decoder_render, marked
+from finetune.training.estimate import recomputes
 
 if TYPE_CHECKING:
     import torch
@@ -97,23 +98,34 @@ def network(config: ScanConfig, ground: Ground, n_codes: int, device: str) -> Sc
         ConfigError: E_BASE, the weights are not those of config.json.
         ReleaseRefused: the base's attention cannot be computed packed.
     """
+    import torch
+
     from detector.engines.faithful import refuse_unfaithful
+    from finetune.policy.policy import compute_twice
 
     model = _whole(config, ground, n_codes)
     refuse_unfaithful(model, config.context_tokens)
+    recompute = recomputes(config.running, model)  # before 4-bit weights are packed
     if config.adapters.quantise == "nf4":
         model.backbone = quantised(model.backbone, device)
+    elif _rounded(config, device):
+        model.backbone.to(torch.bfloat16)  # type: ignore[arg-type]
     _adapt(config, ground, model)
-    if config.running.gradient_checkpointing:
-        _recompute(model.backbone)
+    if recompute:
+        compute_twice(model.backbone)
     return model.to(device)
 
 
-def _recompute(backbone: Any) -> None:
-    """Have activations computed twice rather than kept; transformers 5.23 gave this another name."""
-    name = "activation_checkpointing_enable"
-    enable = getattr(backbone, name if hasattr(backbone, name) else "gradient_checkpointing_enable")
-    enable({"use_reentrant": False})
+def _rounded(config: ScanConfig, device: str) -> bool:
+    """Whether the frozen weights differ from the file's: in 4 bits, or in bf16 as the arithmetic is."""
+    import torch
+
+    from detector.engines.local import precision_of
+
+    if config.adapters.adapter == "none":
+        return False
+    bf16 = precision_of(config.running.precision, torch.device(device)) == "bf16"
+    return config.adapters.quantise == "nf4" or bf16
 
 
 def learnt(model: torch.nn.Module) -> dict[str, torch.nn.Parameter]:
@@ -131,11 +143,11 @@ def take_up(model: torch.nn.Module, weights: dict[str, torch.Tensor]) -> None:
 
 
 def merged(config: ScanConfig, ground: Ground, model: ScanModel, n_codes: int) -> ScanModel:
-    """The network with its adapters in the base's weights, all fp32. What was learnt beside 4-bit weights is
-    put into those of the file."""
+    """The network with its adapters in the base's weights, all fp32; on the CPU if the base was rounded, for
+    what was learnt beside rounded weights is put into those of the file."""
     if config.adapters.adapter == "none":
         return model
-    if config.adapters.quantise == "nf4":
+    if _rounded(config, str(model.turn_head.weight.device)):
         weights = {name: weight.detach().cpu() for name, weight in learnt(model).items()}
         model = _whole(config, ground, n_codes)
         _adapt(config, ground, model)

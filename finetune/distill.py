@@ -25,7 +25,7 @@ from detector.ingest.config import ReadConfig
 from finetune.average import TRAINING
 from finetune.base_models.folders import found
 from finetune.training.cost import cost_of
-from finetune.training.estimate import Work, measured, memory, show_memory, show_time, sizes_of
+from finetune.training.estimate import Work, measured, memory, recomputes, show_memory, show_time, sizes_of
 from finetune.training.lineage import LIBRARIES, commit, job_of
 from finetune.training.options import Running
 from finetune.training.processes import refuse_launcher
@@ -139,6 +139,7 @@ def _refuse(config: DistillConfig) -> None:
 def _people(config: DistillConfig) -> tuple[Teacher, TrainedScanner]:
     """Teacher and student, the student on its device."""
     from detector.engines.local import device_of
+    from finetune.policy.policy import compute_twice
     from finetune.smaller.scanners import read_scanner
     from finetune.smaller.students import anew, student_of
     from finetune.smaller.teachers import ScannerTeacher, read_answers
@@ -156,11 +157,8 @@ def _people(config: DistillConfig) -> tuple[Teacher, TrainedScanner]:
     if config.from_scratch:
         student = anew(student, config.running.seed)
     model = student.model.requires_grad_(True).to(device_of(config.running.device))
-    if config.running.gradient_checkpointing:
-        renamed = getattr(
-            model.backbone, "activation_checkpointing_enable", None
-        )  # transformers from 5.2x on
-        (renamed or model.backbone.gradient_checkpointing_enable)()
+    if recomputes(config.running, model):
+        compute_twice(model.backbone)
     return teacher, replace(student, model=model)
 
 
@@ -206,7 +204,7 @@ def _show_plan(run: Distillation) -> None:
         layers=shape.num_hidden_layers,
         heads=shape.num_attention_heads,
         value_bytes=2 if run.precision == "bf16" else 4,
-        checkpointing=config.running.gradient_checkpointing,
+        checkpointing=recomputes(config.running, run.student.model),
     )
     sizes = sizes_of(run.student.model)
     show_memory(sizes, memory(sizes, config.running.optimizer, work))

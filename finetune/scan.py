@@ -10,6 +10,7 @@ stopped run goes on from its last checkpoint.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,8 +30,9 @@ from finetune.metrics_log import MetricsLog
 from finetune.teach import Lesson, Run, learn_step, teach
 from finetune.training.checkpoints import clear
 from finetune.training.cost import Cost, cost_of
-from finetune.training.estimate import Work, measured, memory, show_memory, show_time, sizes_of
+from finetune.training.estimate import Work, measured, memory, recomputes, show_memory, show_time, sizes_of
 from finetune.training.finite import save_weights
+from finetune.training.gpu_plan import Pass, gpu_bytes, plan, way_of
 from finetune.training.lineage import LIBRARIES, commit, job_of, told_of
 from finetune.training.options import Adapters, Running
 from finetune.training.processes import refuse_launcher
@@ -115,13 +117,19 @@ def scan(config: ScanConfig) -> None:
 
     _refuse(config)
     config = replace(config, base=found(config.base).folder)
+    gpu = gpu_bytes(config.running.device)
+    if gpu is not None:
+        rows = math.ceil(config.row_tokens / config.context_tokens)
+        work = Pass(rows, config.context_tokens, 0)
+        print(plan(way_of(config.base, None, config.adapters, config.running, work), gpu))
+        return
     device = device_of(config.running.device)
     torch.set_num_threads(config.running.threads)
     codes, dialogue_codes = _codes(config)
     ground = ground_of(config)
     lesson = _lesson(config, ground, codes, dialogue_codes)
-    model = network(config, ground, len(codes), device)
-    run = Run(config, model, lesson, precision_of(config.running.precision, torch.device(device)))
+    precision = precision_of(config.running.precision, torch.device(device))
+    run = Run(config, network(config, ground, len(codes), device), lesson, precision)
     cost = cost_of(config.running, device)
     if config.running.dry_run:
         _show_plan(run, cost)
@@ -130,7 +138,9 @@ def scan(config: ScanConfig) -> None:
     if not teach(run, cost):
         print(f"stopped after step {run.state.step} of {len(run.steps)}; the same command goes on")
         return
-    run.model = merged(config, ground, model, len(codes))
+    run.model = merged(config, ground, run.model, len(codes))
+    run.optimizer.param_groups.clear()  # the last to hold the rounded model: both need not fit the GPU
+    run.optimizer.state.clear()
     _save(run, ground, cost)
     clear(config.out)
     if config.adapters.quantise == "nf4":
@@ -204,7 +214,7 @@ def _show_plan(run: Run, cost: Cost) -> None:
         layers=shape.num_hidden_layers,
         heads=shape.num_attention_heads,
         value_bytes=2 if run.precision == "bf16" else 4,
-        checkpointing=config.running.gradient_checkpointing,
+        checkpointing=recomputes(config.running, run.model),
     )
     sizes = sizes_of(run.model)
     show_memory(sizes, memory(sizes, config.running.optimizer, work))

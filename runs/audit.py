@@ -4,7 +4,7 @@
 
 pip-audit calls a package that it could not look up "skipped" and still ends with "no known vulnerabilities
 found". This says how many packages were looked up, so that an index without vulnerability data is no clean
-result. Exit code 0: none found, or no data to be had, and says which; 1: vulnerabilities; 2: pip-audit failed.
+result. Exit code 0: none found, or no data to be had, and says which; 1: vulnerabilities; 2: it failed.
 """
 
 from __future__ import annotations

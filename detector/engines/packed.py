@@ -101,6 +101,8 @@ def attention(
     longest = max(max_length_q, prefix + max(sizes[1:]))
     sees = None if sliding_window is None or sliding_window >= longest else sliding_window
     _refuse_others(causal, sees, longest, asked)
+    if not prefix and softcap is None and _has_varlen(query):
+        return _varlen(query, key, value, cu_seq_lens_q, max(sizes), scaling, causal, sees), None
     multiplied = _learns_in_16_bits(query) and not prefix
     way = _Way(causal, scaling, softcap, sees, fused=not multiplied and softcap is None and sees is None)
     # split, not slices: a slice's gradient is a row of zeros as long as all windows together
@@ -112,6 +114,35 @@ def attention(
             k, v = torch.cat((first_k, k), dim=2), torch.cat((first_v, v), dim=2)
         parts.append(_window(q, k, v, way))
     return torch.cat(parts, dim=2).transpose(1, 2).contiguous(), None
+
+
+def _has_varlen(query: torch.Tensor) -> bool:
+    """Whether one kernel computes all windows: FlashAttention, on CUDA in 16 bits, heads of up to 256."""
+    return query.is_cuda and query.dtype in (torch.bfloat16, torch.float16) and query.shape[-1] <= 256
+
+
+def _varlen(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    bounds: torch.Tensor,
+    longest: int,
+    scaling: float | None,
+    causal: bool,
+    sees: int | None,
+) -> torch.Tensor:
+    """All windows in one call, with its gradient; shape (1, tokens, heads, dim). torch counts a window of
+    attention without the token itself."""
+    from torch.nn.attention.varlen import varlen_attn
+
+    q, k, v = (part[0].transpose(0, 1) for part in (query, key, value))
+    starts = bounds.to(query.device, torch.int32)
+    behind = -1 if sees is None else sees - 1
+    attended: torch.Tensor = varlen_attn(
+        q, k, v, starts, starts, longest, longest,
+        scale=scaling, window_size=(behind, 0) if causal else (-1, -1), enable_gqa=q.shape[1] != k.shape[1],
+    )  # type: ignore[assignment]  # fmt: skip
+    return attended[None]
 
 
 def _window(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, way: _Way) -> torch.Tensor:

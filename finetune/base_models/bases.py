@@ -111,17 +111,21 @@ def load(
     kind: str = "CAUSAL_LM",
     device: str = "cpu",
     exact: bool = False,
+    bf16: bool = False,
 ) -> Any:
     """The model of `source`, with its adapter, or with a new one where it has none and one is wanted.
 
     `kind` is peft's task type: CAUSAL_LM, or SEQ_CLS for one number a text (a reward). `exact` as in `bare`.
+    `bf16`: its arithmetic will be in bf16, so frozen weights are stored so, 2 bytes each; weights that learn
+    stay in fp32.
 
     Raises:
         ConfigError: E_BASE or E_ADAPTER; E_OPTION, another adapter is wanted than the one that is there.
     """
     if source.adapter is not None and trainable:
         _refuse_other_shape(source.adapter, adapters)
-    model = bare(source, adapters, kind, device, trainable=trainable, exact=exact)
+    half = bf16 and not (trainable and source.adapter is None and adapters.adapter == "none")
+    model = bare(source, adapters, kind, device, trainable=trainable, exact=exact, bf16=half)
     if source.adapter is not None:
         return _adapted(model, source.adapter, trainable)
     if adapters.adapter == "none" or not trainable:
@@ -137,10 +141,11 @@ def bare(
     *,
     trainable: bool = False,
     exact: bool = False,
+    bf16: bool = False,
 ) -> PreTrainedModel:
-    """The base alone, in fp32, or in 4 bits with bf16 for the rest. One that is stored in few bits comes as
-    it is served; with `exact` in floating point, and with `trainable` too, if all of it will learn or its own
-    kernels have no gradient.
+    """The base alone, in fp32 or bf16, or in 4 bits with bf16 for the rest. One that is stored in few bits
+    comes as it is served; with `exact` in floating point, and with `trainable` too, if all of it will learn
+    or its own kernels have no gradient.
 
     Raises:
         ConfigError: E_BASE, nothing there that loads, or its weights are stored in a way that is not known.
@@ -161,7 +166,7 @@ def bare(
     elif adapters.quantise == "nf4":
         more |= {"quantization_config": four_bits(kind), "device_map": {"": device}, "dtype": torch.bfloat16}
     else:
-        more |= {"dtype": torch.float32}
+        more |= {"dtype": torch.bfloat16 if bf16 else torch.float32}
     try:
         if undone and how != "plain":
             model, told = from_weights(loader, folder, **more)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from detector.artifacts import read_manifest
 from detector.errors import ConfigError, OutputRefused
 from finetune.base_models import bases
 from finetune.training import lineage
+from finetune.training.gpu_plan import Pass, gpu_bytes, plan, way_of, weight_sizes
 
 if TYPE_CHECKING:
     from detector.engines.judge_prompt import JudgePrompt
@@ -65,11 +67,17 @@ class Begun:
         """The model, ready to learn; new weights of it follow from the seed."""
         import torch
 
-        from finetune.training.arguments import loading_device
+        from finetune.training.arguments import cut_up, loading_device, low_precision
 
-        torch.manual_seed(self.config.running.seed)
-        device = loading_device(self.config.running)
-        return bases.load(self.source, self.config.adapters, kind=self.kind, device=device)
+        running = self.config.running
+        torch.manual_seed(running.seed)
+        return bases.load(
+            self.source,
+            self.config.adapters,
+            kind=self.kind,
+            device=loading_device(running),
+            bf16=low_precision(running) and not cut_up(),  # FSDP wants weights of one type
+        )
 
     def save(
         self, kind: str, model: Any, figures: dict[str, Any], weights: dict[str, Any] | None = None
@@ -91,6 +99,7 @@ def begin(config: Any, kind: Kind = "CAUSAL_LM", **inputs: Path | None) -> Begun
 
     Raises:
         ConfigError: E_BASE, E_ADAPTER or E_JUDGE: nothing that loads, or taught in other words.
+        SystemExit: 0, after the plan for a GPU that is not here was printed (`gpu_plan`).
     """
     import torch
 
@@ -107,7 +116,32 @@ def begin(config: Any, kind: Kind = "CAUSAL_LM", **inputs: Path | None) -> Begun
         prompt = JudgePrompt.of(bases.tokenizer_folder(source), config.detail, config.prompt_tokens)
     else:
         prompt = prompt_of(source)
+    gpu = gpu_bytes(config.running.device)
+    if gpu is not None:
+        print(_gpu_plan(config, source, prompt, kind, gpu))
+        sys.exit(0)
     return Begun(config, source, prompt, data, lineage.job_of(config, data, source), kind)
+
+
+def _gpu_plan(config: Any, source: bases.Source, prompt: JudgePrompt, kind: Kind, gpu: int) -> str:
+    """What the stage would take of a GPU of `gpu` bytes."""
+    from detector.engines.judge_local import MAX_ANSWER_TOKENS
+    from finetune.judge.rewarding.rewarder import shares_base
+
+    method = getattr(config, "method", config)
+    answer = getattr(method, "answer_tokens", getattr(config, "answer_tokens", MAX_ANSWER_TOKENS))
+    rows, drawn = config.answers_at_once, getattr(config, "answers_drawn", 0)
+    work = Pass(rows, prompt.max_tokens + answer, rows * answer if kind == "CAUSAL_LM" else rows, drawn)
+    copies, extra = int(drawn > 0), 0
+    if getattr(config, "reward", None) is not None:
+        reward = bases.source_of(str(config.reward))
+        own = way_of(reward.base.folder, "SEQ_CLS", config.adapters, config.running, work)
+        sizes = weight_sizes(own)
+        extra = 4 * sizes.n_trained
+        if config.adapters.adapter == "none" or not shares_base(source, reward):
+            extra += sizes.frozen_bytes
+    way = way_of(source.base.folder, kind, config.adapters, config.running, work, copies, extra)
+    return plan(way, gpu)
 
 
 def refuse_begun(config: Any) -> None:

@@ -147,8 +147,11 @@ def load(folder: str, running: Running) -> Any:
 
     source = judge_of(folder)
     prompt = prompt_of(source)
-    model = bases.load(source, Adapters(adapter="none"), trainable=False, device=device_of(running))
-    return LocalJudge(model.eval(), prompt, bf16=low_precision(running))
+    bf16 = low_precision(running)
+    model = bases.load(
+        source, Adapters(adapter="none"), trainable=False, device=device_of(running), bf16=bf16
+    )
+    return LocalJudge(model.eval(), prompt, bf16=bf16)
 
 
 def _show(report: dict[str, Any]) -> None:

@@ -57,6 +57,8 @@ class GrpoConfig:
     """Answers to each question: a group."""
     answer_tokens: int = 128
     """Tokens of an answer, at most."""
+    accumulate: int = 1
+    """Forward passes that a step's answers are learnt in: less memory, the same step."""
     learning_rate: float = 2e-5
     """Peak rate."""
     kl: float = 0.04
@@ -68,6 +70,16 @@ class GrpoConfig:
     asking: Asking = field(default_factory=Asking)
     adapters: Adapters = field(default_factory=Adapters)
     running: Running = field(default_factory=Running)
+
+    @property
+    def answers_at_once(self) -> int:
+        """Questions with an answer in one forward pass."""
+        return self.answers_drawn // self.accumulate
+
+    @property
+    def answers_drawn(self) -> int:
+        """Answers that are drawn at once."""
+        return self.questions * self.answers
 
 
 def grpo(config: GrpoConfig) -> None:
@@ -88,7 +100,9 @@ def run(config: GrpoConfig) -> dict[str, Any]:
     _refuse(config)
     begun = begin(config, reward=config.reward)
     asked = few_for_plan(begun.asked("train"), config.running)
-    trainer = _trainer(config, begun.model(), begun.prompt, asked, rewarder_of(config, asked))
+    model = begun.model()
+    rewarder = rewarder_of(config, asked, model, begun.source)
+    trainer = _trainer(config, model, begun.prompt, asked, rewarder)
     trained = carry_on(trainer, config.out, begun.job, config.running)
     trainer.hand_back()
     return begun.save("judge", trained.model, trained.figures, trained.weights)
@@ -101,6 +115,8 @@ def _refuse(config: GrpoConfig) -> None:
         raise ConfigError(
             "E_OPTION", "--steps, --questions, --answer-tokens at least 1, --answers at least 2"
         )
+    if config.accumulate < 1 or config.questions * config.answers % config.accumulate:
+        raise ConfigError("E_OPTION", "--accumulate must divide --questions times --answers")
     if config.learning_rate <= 0 or config.kl < 0:
         raise ConfigError("E_OPTION", "--learning-rate or --kl is out of range")
 
@@ -112,13 +128,19 @@ def _trainer(
     from trl import GRPOConfig, RLOOConfig
 
     from finetune.judge.group_trainers import Grpo, Rloo
-    from finetune.training.arguments import trainer_arguments
+    from finetune.training.arguments import trainer_config
 
-    arguments = trainer_arguments(
+    kinds: dict[str, tuple[Any, Any]] = {"grpo": (GRPOConfig, Grpo), "rloo": (RLOOConfig, Rloo)}
+    options, kind = kinds[config.method]
+    # divided by its own group's spread, a reward would say nothing of the ratio
+    scaled = {"scale_rewards": "batch"} if config.method == "grpo" else {}
+    arguments = trainer_config(
+        options,
         config.running,
         config.out,
-        per_device_train_batch_size=config.questions * config.answers,
-        gradient_accumulation_steps=1,
+        model,
+        per_device_train_batch_size=config.questions * config.answers // config.accumulate,
+        gradient_accumulation_steps=config.accumulate,
         num_generations=config.answers,
         max_completion_length=config.answer_tokens,
         max_steps=config.steps,
@@ -127,14 +149,8 @@ def _trainer(
         beta=config.kl,
         temperature=1.0,
         use_vllm=config.vllm,
+        **scaled,
     )
-    kinds: dict[str, tuple[Any, Any]] = {
-        "grpo": (GRPOConfig, Grpo),
-        "rloo": (RLOOConfig, Rloo),
-    }
-    options, kind = kinds[config.method]
-    if config.method == "grpo":  # divided by its own group's spread, a reward would say nothing of the ratio
-        arguments["scale_rewards"] = "batch"
     rows = [
         {"prompt": prompt.messages(item.question, item.code), "place": place, "turn": item.text}
         for place, item in enumerate(asked)
@@ -142,7 +158,7 @@ def _trainer(
     trainer = kind(
         model=model,
         reward_funcs=reward_function(rewarder),
-        args=options(**arguments),
+        args=arguments,
         train_dataset=Dataset.from_list(rows),
         processing_class=prompt.tokenizer,
     )

@@ -53,22 +53,17 @@ def run(config: MergeConfig) -> dict[str, Any]:
         OutputRefused: `out` holds a model already.
         ConfigError: E_BASE or E_ADAPTER, a judge that does not load.
     """
-    from finetune.base_models import bases
     from finetune.judge.result import judge_of, prompt_of, save
-    from finetune.training.options import Adapters
 
     refuse_launcher("train merge")
     if (config.out / MANIFEST).exists():
         raise OutputRefused("E_EXISTS", f"{config.out}: holds a model already; name another folder")
     source = judge_of(config.model)
     prompt = prompt_of(source)
-    model = bases.load(source, Adapters(adapter="none"), trainable=False, exact=True)
-    if source.adapter is not None:
-        model = model.merge_and_unload()
     told = _told(source)
     make_folder(config.out)
     return save(
-        config, "judge", _stored(model, config.weights), prompt, source, told["data"], told["figures"]
+        config, "judge", _merged(source, config.weights), prompt, source, told["data"], told["figures"]
     )
 
 
@@ -80,10 +75,17 @@ def _told(source: Source) -> dict[str, Any]:
     return {"data": data, "figures": told["figures"]}
 
 
-def _stored(model: Any, weights: Weights) -> Any:
-    """The model with its weights as they will be served."""
+def _merged(source: Source, weights: Weights) -> Any:
+    """The base with its adapter in its weights, as they will be served. Merging is done in fp32 in main
+    memory; that model is let go before one with fewer bits is loaded."""
     import torch
 
+    from finetune.base_models import bases
+    from finetune.training.options import Adapters
+
+    model = bases.load(source, Adapters(adapter="none"), trainable=False, exact=True)
+    if source.adapter is not None:
+        model = model.merge_and_unload()
     if weights in ("fp32", "bf16"):
         return model.to(torch.float32 if weights == "fp32" else torch.bfloat16)
     from transformers import AutoModelForCausalLM
@@ -94,4 +96,5 @@ def _stored(model: Any, weights: Weights) -> Any:
     loader: Any = AutoModelForCausalLM
     with tempfile.TemporaryDirectory() as folder:
         model.to(torch.bfloat16).save_pretrained(folder)
+        del model
         return loader.from_pretrained(folder, quantization_config=how, local_files_only=True)

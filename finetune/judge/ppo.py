@@ -12,6 +12,7 @@ from human preferences; Huang et al. 2024, The N+ implementation details of RLHF
 
 from __future__ import annotations
 
+import math
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
@@ -32,6 +33,7 @@ from finetune.training.estimate import (
     few_for_plan,
     measured_partly,
     memory,
+    recomputes,
     show_memory,
     show_time,
     sizes_of,
@@ -61,7 +63,9 @@ class Method:
     epochs: int = 2
     """Passes over a round's answers."""
     minibatch: int = 16
-    """Answers learnt from at once."""
+    """Answers in one step of the optimizer."""
+    accumulate: int = 1
+    """Forward passes that a minibatch is learnt in: less memory, the same step."""
     learning_rate: float = 1e-5
     """Rate of the policy, falling to 0 in a line."""
     value_learning_rate: float = 1e-3
@@ -91,7 +95,7 @@ class Method:
         Raises:
             ConfigError: E_OPTION.
         """
-        for name in ("steps", "questions", "answers", "answer_tokens", "epochs", "minibatch"):
+        for name in ("steps", "questions", "answers", "answer_tokens", "epochs", "minibatch", "accumulate"):
             if getattr(self, name) < 1:
                 raise ConfigError("E_OPTION", f"--{name.replace('_', '-')} must be at least 1")
         for name in ("learning_rate", "value_learning_rate", "clip", "value_clip"):
@@ -130,6 +134,16 @@ class PpoConfig:
     adapters: Adapters = field(default_factory=Adapters)
     running: Running = field(default_factory=Running)
 
+    @property
+    def answers_at_once(self) -> int:
+        """Questions with an answer in one forward pass."""
+        return math.ceil(self.method.minibatch / self.method.accumulate)
+
+    @property
+    def answers_drawn(self) -> int:
+        """Answers that are drawn at once."""
+        return self.method.questions * self.method.answers
+
 
 def ppo(config: PpoConfig) -> None:
     """Align a judge by PPO."""
@@ -152,8 +166,9 @@ def run(config: PpoConfig) -> dict[str, Any]:
     _refuse(config)
     begun = begin(config, reward=config.reward)
     asked = few_for_plan(begun.asked("train"), config.running)
-    prompt, device, rewarder = begun.prompt, device_of(config.running), rewarder_of(config, asked)
+    prompt, device = begun.prompt, device_of(config.running)
     team, model = join(device), begun.model()
+    rewarder = rewarder_of(config, asked, model, begun.source)
 
     def reward(prompts: Sequence[Prompt], texts: Sequence[str]) -> list[dict[str, float]]:
         return [_worth(config, own) for own in rewarder.rewards([one.about for one in prompts], texts)]
@@ -184,13 +199,13 @@ def _show_plan(
     method, shape = config.method, model.config.get_text_config()
     window = max(len(prompt.ids) for prompt in prompts) + method.answer_tokens
     work = Work(
-        tokens=window * method.minibatch,
+        tokens=window * math.ceil(method.minibatch / method.accumulate),
         window=window,
         hidden=shape.hidden_size,
         layers=shape.num_hidden_layers,
         heads=shape.num_attention_heads,
         value_bytes=4,
-        checkpointing=config.running.gradient_checkpointing,
+        checkpointing=recomputes(config.running, model),
     )
     sizes = sizes_of(model)
     show_memory(sizes, memory(sizes, config.running.optimizer, work))
@@ -256,7 +271,7 @@ def align(
         cost_of(running, model.device.type),
     )
     bf16 = running.precision == "bf16" or (running.precision == "auto" and model.device.type == "cuda")
-    policy = Policy(model, decode, stop_ids, running.gradient_checkpointing, bf16)
+    policy = Policy(model, decode, stop_ids, recomputes(running, model), bf16)
     state = ppo_steps(Run(policy, prompts, reward, setting, config.out, team))
     if state.step < method.steps and team.leads:
         print(

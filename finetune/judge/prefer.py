@@ -44,6 +44,8 @@ class PreferConfig:
     """Steps."""
     pairs: int = 8
     """Pairs in one step."""
+    accumulate: int = 1
+    """Forward passes that a step's pairs are learnt in: less memory."""
     learning_rate: float = 1e-5
     """Peak rate."""
     kl: float = 0.1
@@ -51,6 +53,11 @@ class PreferConfig:
     asking: Asking = field(default_factory=Asking)
     adapters: Adapters = field(default_factory=Adapters)
     running: Running = field(default_factory=Running)
+
+    @property
+    def answers_at_once(self) -> int:
+        """Questions with an answer in one forward pass."""
+        return 2 * self.pairs // self.accumulate
 
 
 def prefer(config: PreferConfig) -> None:
@@ -77,6 +84,8 @@ def run(config: PreferConfig) -> dict[str, Any]:
 
 def _refuse(config: PreferConfig) -> None:
     refuse_begun(config)
+    if config.accumulate < 1 or config.pairs % config.accumulate:
+        raise ConfigError("E_OPTION", "--accumulate must divide --pairs")
     if min(config.steps, config.pairs) < 1 or config.learning_rate <= 0 or config.kl <= 0:
         raise ConfigError("E_OPTION", "--steps, --pairs, --learning-rate and --kl must be above 0")
 
@@ -86,28 +95,32 @@ def _trainer(config: PreferConfig, model: Any, prompt: JudgePrompt, pairs: Seque
     from trl import DPOConfig, KTOConfig
 
     from finetune.judge.preference_trainers import Dpo, Kto
-    from finetune.training.arguments import trainer_arguments
+    from finetune.training.arguments import trainer_config
 
-    arguments = trainer_arguments(
+    at_once = config.pairs // config.accumulate
+    if config.method == "dpo":
+        unsure = 1 - sum(pair.agreement for pair in pairs) / len(pairs)
+        options, more = DPOConfig, {"label_smoothing": min(unsure, 0.49)}
+        kind, rows = Dpo, paired(pairs, prompt)
+    else:
+        options, more = KTOConfig, {}
+        kind, rows = Kto, apart(pairs, prompt, at_once)
+    arguments = trainer_config(
+        options,
         config.running,
         config.out,
+        model,
+        per_device_train_batch_size=at_once if config.method == "dpo" else 2 * at_once,
+        gradient_accumulation_steps=config.accumulate,
         max_steps=config.steps,
         learning_rate=config.learning_rate,
         warmup_steps=0,
         beta=config.kl,
         max_length=None,
+        **more,
     )
-    if config.method == "dpo":
-        unsure = 1 - sum(pair.agreement for pair in pairs) / len(pairs)
-        options = DPOConfig(
-            **arguments, per_device_train_batch_size=config.pairs, label_smoothing=min(unsure, 0.49)
-        )
-        kind, rows = Dpo, paired(pairs, prompt)
-    else:
-        options = KTOConfig(**arguments, per_device_train_batch_size=2 * config.pairs)
-        kind, rows = Kto, apart(pairs, prompt, config.pairs)
     return kind(
-        model=model, args=options, train_dataset=Dataset.from_list(rows), processing_class=prompt.tokenizer
+        model=model, args=arguments, train_dataset=Dataset.from_list(rows), processing_class=prompt.tokenizer
     )
 
 

@@ -35,6 +35,7 @@ from finetune.policy.token_scores import inner, pack_if_faithful, score_tokens
 from finetune.progress import Progress
 from finetune.training import checkpoints
 from finetune.training.arguments import low_precision
+from finetune.training.estimate import recomputes
 from finetune.training.finite import refuse_not_finite, save_weights
 from finetune.training.optimizers import optimizer_of, set_rates, warm_then_cosine
 from finetune.training.privacy import CLIP, drawn, noise_for, set_noisy_gradient, spent
@@ -146,7 +147,8 @@ class _Run:
         group = list(self.weights.values())
         self.optimizer = optimizer_of(config.running.optimizer, [group], model.device.type, 0.0)
         self.chance = torch.Generator().manual_seed(secrets.randbits(63))
-        if config.running.gradient_checkpointing:
+        self.recompute = recomputes(config.running, model)
+        if self.recompute:
             compute_twice(model)
 
     def to_the_end(self, check: Sequence[Asked]) -> dict[str, float]:
@@ -171,7 +173,7 @@ class _Run:
 
     def _learn(self) -> int:
         """One step; how many tokens it had."""
-        self.model.train(self.config.running.gradient_checkpointing)
+        self.model.train(self.recompute)
         taken = [self.rows[place] for place in drawn(self.plan.owners, self.plan.rate, self.chance)]
         losses = (self._loss(rows) for rows in taken)
         weights = list(self.weights.values())

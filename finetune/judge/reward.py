@@ -54,6 +54,11 @@ class RewardConfig:
     adapters: Adapters = field(default_factory=Adapters)
     running: Running = field(default_factory=Running)
 
+    @property
+    def answers_at_once(self) -> int:
+        """Questions with an answer in one forward pass."""
+        return 2 * self.pairs
+
 
 def reward(config: RewardConfig) -> None:
     """Learn which answers people prefer."""
@@ -71,7 +76,7 @@ def run(config: RewardConfig) -> dict[str, Any]:
     from trl import RewardConfig as Arguments
 
     from finetune.judge.rewarding.trainer import PairTrainer, held_out, rows_of
-    from finetune.training.arguments import learning_arguments, trainer_arguments
+    from finetune.training.arguments import learning_arguments, trainer_config
     from finetune.training.trainers import carry_on
 
     _refuse(config)
@@ -79,18 +84,18 @@ def run(config: RewardConfig) -> dict[str, Any]:
     learn, check = begun.pairs("train"), begun.pairs("dev")
     model, prompt = begun.model(), begun.prompt
     model.config.pad_token_id = prompt.tokenizer.pad_token_id
-    arguments = trainer_arguments(
+    arguments = trainer_config(
+        Arguments,
         config.running,
         config.out,
+        model,
         per_device_train_batch_size=config.pairs,
         learning_rate=config.learning_rate,
         **learning_arguments(config.learning, "log_loss"),
         max_length=None,
     )
     held = rows_of(check, prompt)
-    trainer = PairTrainer.of(
-        model, Arguments(**arguments), prompt, rows_of(learn, prompt), held[: config.dev_pairs]
-    )
+    trainer = PairTrainer.of(model, arguments, prompt, rows_of(learn, prompt), held[: config.dev_pairs])
     trainer.add_callback(EarlyStoppingCallback(early_stopping_patience=config.learning.patience))
     make_folder(config.out)
     trained = carry_on(trainer, config.out, begun.job, config.running)

@@ -67,6 +67,11 @@ class SftJudgeConfig:
     adapters: Adapters = field(default_factory=Adapters)
     running: Running = field(default_factory=Running)
 
+    @property
+    def answers_at_once(self) -> int:
+        """Questions with an answer in one forward pass."""
+        return self.questions
+
 
 def sft_judge(config: SftJudgeConfig) -> None:
     """Fine-tune a judge on labelled dialogues."""
@@ -123,13 +128,15 @@ def _train(
     from trl import SFTConfig
 
     from finetune.judge.sft_trainer import JudgeTrainer, rows_of
-    from finetune.training.arguments import learning_arguments, low_precision, trainer_arguments
+    from finetune.training.arguments import learning_arguments, low_precision, trainer_config
     from finetune.training.trainers import carry_on
 
     make_folder(config.out)
-    arguments = trainer_arguments(
+    arguments = trainer_config(
+        SFTConfig,
         config.running,
         config.out,
+        model,
         per_device_train_batch_size=config.questions,
         learning_rate=config.learning_rate,
         **learning_arguments(config.learning, "log_loss"),
@@ -139,7 +146,7 @@ def _train(
     rows = rows_of(learn, prompt)
     trainer = JudgeTrainer.of(
         model,
-        SFTConfig(**arguments),
+        arguments,
         prompt,
         rows,
         check,

@@ -112,15 +112,17 @@ def _round(
 
     from finetune.base_models import bases
     from finetune.judge.sft_trainer import JudgeTrainer, rows_of
-    from finetune.training.arguments import trainer_arguments
+    from finetune.training.arguments import trainer_config
     from finetune.training.options import Adapters, Running
 
     running = Running(seed=config.seed, device="cpu", precision="fp32", threads=config.threads)
     model = bases.load(bases.source_of(config.model), Adapters(adapter="none"))
     with tempfile.TemporaryDirectory() as folder:
-        arguments = trainer_arguments(
+        arguments = trainer_config(
+            SFTConfig,
             running,
             Path(folder),
+            model,
             per_device_train_batch_size=config.questions,
             max_steps=config.steps,
             learning_rate=1e-4,
@@ -130,13 +132,11 @@ def _round(
         )
         rows = [{**row, "weight": 1.0} for row in rows_of(asked, prompt)]
         if ours:
-            trainer: Any = JudgeTrainer.of(
-                model, SFTConfig(**arguments), prompt, rows, asked[:1], packed=True, bf16=False
-            )
+            trainer: Any = JudgeTrainer.of(model, arguments, prompt, rows, asked[:1], packed=True, bf16=False)
         else:
             trainer = SFTTrainer(
                 model=model,
-                args=SFTConfig(**arguments),
+                args=arguments,
                 train_dataset=Dataset.from_list(rows).remove_columns("weight"),
                 processing_class=prompt.tokenizer,
             )

@@ -9,6 +9,7 @@ alone does, but for rounding. What an answer is worth is the business of the rew
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -158,10 +159,14 @@ def _learn(run: Run, batch: Batch) -> dict[str, float]:
     sums: dict[str, float] = {}
     for places in minibatches(len(batch.rollouts), method, run.setting.seed, run.state.step):
         tokens = sum(batch.lengths[place] for place in places)
-        found = _pass(run, batch, run.team.share(places), tokens) if run.team.share(places) else {}
-        _update(run, sum(found.get(name, 0.0) for name in ("policy_loss", "value_loss")))
-        for name, value in found.items():
-            sums[name] = sums.get(name, 0.0) + value
+        mine, loss = run.team.share(places), 0.0
+        at_once = math.ceil(method.minibatch / method.accumulate)
+        for start in range(0, len(mine), at_once):
+            found = _pass(run, batch, mine[start : start + at_once], tokens)
+            loss += found["policy_loss"] + found["value_loss"]
+            for name, value in found.items():
+                sums[name] = sums.get(name, 0.0) + value
+        _update(run, loss)
     everybodys = run.team.gathered([sums])
     learnt = method.epochs * sum(batch.lengths)
     names = sorted({name for theirs in everybodys for name in theirs})

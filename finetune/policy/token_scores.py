@@ -22,6 +22,9 @@ from detector.engines.faithful import unfaithful
 from detector.engines.verbatim import Allowed
 from detector.errors import ConfigError
 
+ROWS_AT_ONCE = 32
+"""Rows of a batch whose last states are read."""
+
 
 @dataclass(frozen=True)
 class TokenScores:
@@ -177,6 +180,32 @@ def pack_if_faithful(model: Any, longest: int) -> bool:
     else:
         print(f"{why}; questions are padded", file=sys.stderr)
     return why is None
+
+
+def last_states(backbone: Any, rows: Sequence[Sequence[int]], pad: int) -> torch.Tensor:
+    """What `backbone` computes for each row's last token that is not `pad`, of shape (rows, hidden); of equal
+    rows once. Runs under the caller's autocast."""
+    distinct = list(dict.fromkeys(map(tuple, rows)))
+    order = sorted(range(len(distinct)), key=lambda place: len(distinct[place]))
+    device = backbone.device
+    states: dict[tuple[int, ...], torch.Tensor] = {}
+    for start in range(0, len(order), ROWS_AT_ONCE):
+        some = [distinct[place] for place in order[start : start + ROWS_AT_ONCE]]
+        ends = [max(place for place, token in enumerate(row) if token != pad) for row in some]
+        if backbone.config._attn_implementation == packed.NAME:
+            row = packed.pack(some, 0).to(device)
+            found = backbone(
+                input_ids=row.ids, position_ids=row.positions, cu_seq_lens_q=row.bounds, use_cache=False
+            ).last_hidden_state[0]
+            picked = found[row.bounds[:-1] + torch.tensor(ends)]
+        else:
+            size = max(map(len, some))
+            ids = torch.tensor([[*row, *[pad] * (size - len(row))] for row in some], device=device)
+            mask = torch.tensor([[1] * len(row) + [0] * (size - len(row)) for row in some], device=device)
+            found = backbone(input_ids=ids, attention_mask=mask, use_cache=False).last_hidden_state
+            picked = found[torch.arange(len(some)), torch.tensor(ends)]
+        states.update(zip(some, picked, strict=True))
+    return torch.stack([states[tuple(row)] for row in rows])
 
 
 def inner(model: Any) -> Any:

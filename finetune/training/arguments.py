@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from detector.errors import ConfigError
+from finetune.training.estimate import recomputes
 from finetune.training.options import Learning, Optimizer, Running
 from finetune.training.processes import launched
+
+T = TypeVar("T")
 
 OPTIMIZERS: dict[Optimizer, str] = {
     "adamw": "adamw_torch_fused",
@@ -33,12 +37,27 @@ def device_of(running: Running) -> str:
     return device
 
 
+def cut_up() -> bool:
+    """Whether the launcher asked for FSDP or DeepSpeed, which cut a model up among processes."""
+    names = ("ACCELERATE_USE_FSDP", "ACCELERATE_USE_DEEPSPEED")
+    return any(os.environ.get(name, "").lower() == "true" for name in names)
+
+
 def loading_device(running: Running) -> str:
     """Where a model is loaded to: main memory where it will be cut up among processes, else the device."""
-    cut_up = ("ACCELERATE_USE_FSDP", "ACCELERATE_USE_DEEPSPEED")
-    if any(os.environ.get(name, "").lower() == "true" for name in cut_up):
-        return "cpu"
-    return device_of(running)
+    return "cpu" if cut_up() else device_of(running)
+
+
+def one_gpu(config: Any, device: str) -> Any:
+    """A trainer's configuration held to one GPU, though more are visible: without a launcher the Hugging Face
+    trainer would copy the model to all of them (`DataParallel`) and learn batches as many times as large."""
+    if device != "cpu" and "LOCAL_RANK" not in os.environ:
+        import torch
+
+        config._n_gpu = 1
+        if ":" in device:
+            config.__dict__["_setup_devices"] = torch.device(device)  # transformers 5.23 takes cuda:0
+    return config
 
 
 def low_precision(running: Running) -> bool:
@@ -46,21 +65,26 @@ def low_precision(running: Running) -> bool:
     return running.precision == "bf16" or (running.precision == "auto" and device_of(running) != "cpu")
 
 
-def trainer_arguments(running: Running, out: Path, **stage: Any) -> dict[str, Any]:
-    """Arguments for the configuration of any trainer of trl; `stage` adds what the stage alone knows.
+def trainer_config(kind: Callable[..., T], running: Running, out: Path, model: Any, **stage: Any) -> T:
+    """The configuration of a trainer of trl that trains `model`, of class `kind`; `stage` adds what the stage
+    alone knows.
 
     Saving is left to `Watching`, logging to every step, trackers to `finetune.metrics_log`.
     """
+    device = device_of(running)
+    if ":" in device and "LOCAL_RANK" not in os.environ:
+        os.environ["ACCELERATE_TORCH_DEVICE"] = device
+    recompute = recomputes(running, model)
     shared: dict[str, Any] = {
         "output_dir": str(out),
         "seed": running.seed,
         "data_seed": running.seed,
-        "use_cpu": device_of(running) == "cpu",
+        "use_cpu": device == "cpu",
         "bf16": low_precision(running),
         "fp16": False,
         "tf32": None,
         "optim": _optimizer(running),
-        "activation_checkpointing": running.gradient_checkpointing,
+        "activation_checkpointing": recompute,
         "max_grad_norm": 1.0,
         "lr_scheduler_type": "cosine",
         "logging_steps": 1,
@@ -73,9 +97,9 @@ def trainer_arguments(running: Running, out: Path, **stage: Any) -> dict[str, An
         "dataloader_pin_memory": False,
         "ddp_find_unused_parameters": False,
     }
-    if running.gradient_checkpointing:
+    if recompute:
         shared["activation_checkpointing_kwargs"] = {"use_reentrant": False}
-    return {**shared, **stage}
+    return one_gpu(kind(**{**shared, **stage}), device)  # type: ignore[no-any-return]
 
 
 def _optimizer(running: Running) -> str:

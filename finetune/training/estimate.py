@@ -14,6 +14,8 @@ T = TypeVar("T")
 
 STATE_BYTES: dict[Optimizer, int] = {"adamw": 8, "adamw-8bit": 2, "paged-adamw-8bit": 2}
 """Two moments of each trained parameter, in fp32 or in 8 bits."""
+LARGE = 1_000_000_000
+"""Weights above which activations are computed twice unless asked otherwise."""
 MEASURED = 3
 """Steps that are timed at most, after one to warm up."""
 SAMPLE = 256
@@ -71,6 +73,14 @@ def sizes_of(model: Any) -> Sizes:
         else:
             frozen += packed.shape.numel() if packed is not None else weight.numel()
     return Sizes(trained, frozen, stored)
+
+
+def recomputes(running: Running, model: Any) -> bool:
+    """Whether activations are computed twice rather than kept (`Running.gradient_checkpointing`)."""
+    if running.gradient_checkpointing is not None:
+        return running.gradient_checkpointing
+    sizes = sizes_of(model)
+    return sizes.n_trained + sizes.n_frozen > LARGE
 
 
 @dataclass(frozen=True)

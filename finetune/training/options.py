@@ -65,13 +65,15 @@ class Running:
     seed: int = 1
     """Seed of order, sampling and new weights."""
     device: str = "auto"
-    """cpu, cuda or cuda:N; auto takes a GPU if there is one."""
+    """cpu, cuda or cuda:N; auto takes a GPU if there is one. With --dry-run also a size, such as cuda:24GB:
+    what would fit such a GPU, which need not be here."""
     precision: Literal["auto", "fp32", "bf16"] = "auto"
-    """bf16: autocast over fp32 weights; auto takes it on CUDA, for a scanner on all hardware that has it."""
+    """bf16: autocast over fp32 weights, frozen ones stored in bf16; auto takes it on CUDA, for a scanner on
+    all hardware that has it."""
     optimizer: Optimizer = "adamw"
     """adamw, or bitsandbytes' AdamW with 8-bit states, paged to main memory where it is short."""
-    gradient_checkpointing: bool = False
-    """Compute activations twice rather than keep them."""
+    gradient_checkpointing: bool | None = None
+    """Compute activations twice rather than keep them; unset: for models of over a billion weights."""
     checkpoint_minutes: float = 5.0
     """Minutes between checkpoints."""
     checkpoint_steps: int | None = None
@@ -96,6 +98,8 @@ class Running:
             raise ConfigError("E_OPTION", "--seed, --threads, --price-per-hour or --watts is out of range")
         if self.checkpoint_minutes < 0 or (self.checkpoint_steps is not None and self.checkpoint_steps < 1):
             raise ConfigError("E_OPTION", "--checkpoint-minutes or --checkpoint-steps is out of range")
+        if self.device.endswith("GB") and not self.dry_run:
+            raise ConfigError("E_DEVICE", f"--device {self.device} is no device but a size: add --dry-run")
         if self.optimizer != "adamw":
             refuse_without("bitsandbytes", "quantise", f"--optimizer {self.optimizer}")
 

@@ -11,6 +11,7 @@ from finetune.training.estimate import (
     measured,
     measured_partly,
     memory,
+    recomputes,
     show_memory,
     show_time,
     sizes_of,
@@ -31,7 +32,7 @@ def show_plan(trainer: Any, running: Running) -> None:
         layers=shape.num_hidden_layers,
         heads=shape.num_attention_heads,
         value_bytes=2 if arguments.bf16 else 4,
-        checkpointing=running.gradient_checkpointing,
+        checkpointing=recomputes(running, model),
     )
     sizes = sizes_of(model)
     show_memory(sizes, memory(sizes, running.optimizer, work))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -276,3 +277,65 @@ def test_neighbours_do_not_matter_on_cuda(config: dict[str, Any], precision: loc
     assert max(map(far, runs.scan(items), [runs.scan([item])[0] for item in items])) < 1e-4
     if precision == "fp32":
         assert max(map(far, runs.scan(items), engine(config).scan(items))) < 1e-4
+
+
+def reference_varlen(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, starts_q: torch.Tensor, starts_k: torch.Tensor,
+    max_q: int, max_k: int, *, scale: float | None, window_size: tuple[int, int], enable_gqa: bool,
+) -> torch.Tensor:  # fmt: skip
+    """`torch.nn.attention.varlen.varlen_attn` as documented, (tokens, heads, dim) in and out, on any device."""
+    assert starts_q.dtype == starts_k.dtype == torch.int32
+    assert (query.shape[1] != key.shape[1]) == enable_gqa
+    share, parts = query.shape[1] // key.shape[1], []
+    for start, end in itertools.pairwise(starts_q.tolist()):
+        assert end - start <= min(max_q, max_k)
+        q = query[start:end].transpose(0, 1)
+        k, v = (part[start:end].repeat_interleave(share, 1).transpose(0, 1) for part in (key, value))
+        place = torch.arange(end - start)
+        back = place[:, None] - place[None]
+        left, right = window_size
+        seen = ((back <= left) if left >= 0 else back == back) & (
+            (-back <= right) if right >= 0 else back == back
+        )
+        scores = (q @ k.transpose(1, 2)) * (q.shape[-1] ** -0.5 if scale is None else scale)
+        parts.append((scores.masked_fill(~seen, -torch.inf).softmax(-1) @ v).transpose(0, 1))
+    return torch.cat(parts)
+
+
+@pytest.mark.parametrize(
+    ("causal", "sees"), [(True, None), (True, 3), (True, 50), (False, None), (False, 50)]
+)
+def test_one_kernel_for_all_windows_is_asked_for_what_each_call_computes(
+    causal: bool, sees: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CUDA's kernel is not at hand: a stand-in computes what torch's documentation says of its arguments."""
+    torch.manual_seed(0)
+    module = torch.nn.Module()
+    module.is_causal = causal  # type: ignore[assignment]
+    query, key, value = (torch.randn(1, heads, 24, 8, requires_grad=True) for heads in (4, 2, 2))
+    asked = {"sliding_window": sees, "cu_seq_lens_q": torch.tensor([0, 7, 19, 24]), "scaling": 0.3}
+    one_by_one = packed.attention(module, query, key, value, None, **asked)[0]  # type: ignore[arg-type]
+    monkeypatch.setattr(packed, "_has_varlen", lambda query: True)
+    monkeypatch.setattr("torch.nn.attention.varlen.varlen_attn", reference_varlen)
+    together = packed.attention(module, query, key, value, None, **asked)[0]  # type: ignore[arg-type]
+    torch.testing.assert_close(together, one_by_one)
+    wanted = torch.autograd.grad(one_by_one.square().sum(), (query, key, value))
+    torch.testing.assert_close(torch.autograd.grad(together.square().sum(), (query, key, value)), wanted)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("sees", [None, 3])
+def test_the_kernel_on_cuda_computes_what_each_call_computes(
+    sees: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch.manual_seed(0)
+    module = torch.nn.Module()
+    module.is_causal = True  # type: ignore[assignment]
+    query, key, value = (
+        torch.randn(1, heads, 24, 64, device="cuda", dtype=torch.bfloat16) for heads in (4, 2, 2)
+    )
+    asked = {"sliding_window": sees, "cu_seq_lens_q": torch.tensor([0, 7, 19, 24])}
+    together = packed.attention(module, query, key, value, None, **asked)[0]  # type: ignore[arg-type]
+    monkeypatch.setattr(packed, "_has_varlen", lambda query: False)
+    one_by_one = packed.attention(module, query, key, value, None, **asked)[0]  # type: ignore[arg-type]
+    torch.testing.assert_close(together, one_by_one, rtol=0.02, atol=0.02)

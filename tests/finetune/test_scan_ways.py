@@ -227,3 +227,14 @@ def test_a_scanner_says_what_it_was_made_with(config: ScanConfig) -> None:
     assert told["cost"]["watts"] == 50.0
     assert told["config"]["learning_rate"] == 4e-3
     assert told["config"]["price_per_hour"] == 2.0
+
+
+def test_a_frozen_base_is_stored_in_bf16_and_merged_into_exact_weights(config: ScanConfig) -> None:
+    half = replace(config, adapters=Adapters(rank=2), running=replace(EXACT, precision="bf16", device="cpu"))
+    ground = ground_of(half)
+    model = network(half, ground, 3, "cpu")
+    dtypes = {weight.requires_grad: weight.dtype for weight in model.backbone.parameters()}
+    assert dtypes == {False: torch.bfloat16, True: torch.float32}
+    whole = backbone.merged(half, ground, model, 3).state_dict()
+    for name, weight in network(config, ground, 3, "cpu").state_dict().items():
+        torch.testing.assert_close(whole[name], weight)  # adapters begin as nothing

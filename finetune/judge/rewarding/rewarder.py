@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -18,6 +18,7 @@ from detector.errors import ConfigError
 from detector.judge import parsed
 from eval.questions import Asked
 from finetune.base_models import bases
+from finetune.base_models.adapter_files import ADAPTER
 from finetune.judge.rewarding import rewards
 from finetune.judge.rewarding.rewards import Known, Reward, Weights
 from finetune.training.options import Adapters
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from detector.pipeline import ReleaseDetector
     from detector.records import Dialogue
 
+REWARD = "reward"
+"""Name of a reward model's adapter beside the policy's."""
 HEARD = 0.2
 """Probability from which a scanner counts as not silent, where its release accuses nobody by itself."""
 
@@ -46,15 +49,24 @@ class RewardModel:
     Source: Saerens, Latinne and Decaestecker 2002, section 2.2 (posteriors under another prior).
     """
 
-    model: Any
+    scores: Callable[[Sequence[Sequence[int]]], np.ndarray]
     prompt: JudgePrompt
     mean: float
     spread: float
     against: float = 0.0
 
     @classmethod
-    def of(cls, folder: Path, device: str = "cpu", against: float = 0.0) -> RewardModel:
-        """The model of a folder of `dialint train reward`.
+    def of(
+        cls,
+        folder: Path,
+        device: str = "cpu",
+        against: float = 0.0,
+        *,
+        bf16: bool = False,
+        policy: Any = None,
+    ) -> RewardModel:
+        """The model of a folder of `dialint train reward`, its arithmetic in fp32 or bf16. With a `policy` of
+        adapters on the same base it becomes one more adapter there, and no second base is held in memory.
 
         Raises:
             ConfigError: E_ADAPTER, none or not whole.
@@ -62,28 +74,84 @@ class RewardModel:
         from finetune.judge.result import prompt_of
 
         source = bases.source_of(str(folder))
-        told = read_manifest(folder / bases.MANIFEST)
-        if told["kind"] != "reward":
-            raise ConfigError("E_ADAPTER", f"{folder}: no reward model, but a {told['kind']}")
-        model = bases.load(source, Adapters(adapter="none"), trainable=False, kind="SEQ_CLS", device=device)
+        manifest = read_manifest(folder / bases.MANIFEST)
+        if manifest["kind"] != "reward":
+            raise ConfigError("E_ADAPTER", f"{folder}: no reward model, but a {manifest['kind']}")
         prompt = prompt_of(source)
-        model.config.pad_token_id = prompt.tokenizer.pad_token_id
-        last = told["figures"]["held_out"]
-        figures = last.get("label") or last["reviewer"]
-        return cls(model.eval(), prompt, figures["mean_score"], max(figures["score_spread"], 1e-6), against)
+        pad = prompt.tokenizer.pad_token_id
+        held_out = manifest["figures"]["held_out"]
+        figures = held_out.get("label") or held_out["reviewer"]
+        read = _by_itself(source, device, pad, bf16) if policy is None else _beside(policy, folder, pad, bf16)
+        return cls(read, prompt, figures["mean_score"], max(figures["score_spread"], 1e-6), against)
 
     def preferences(self, asked: Sequence[Asked], texts: Sequence[str]) -> list[float]:
         """How much people would prefer each answer, in [-1, 1]."""
-        from finetune.judge.rewarding.trainer import scores
-
         rows = [
             [*self.prompt.ids(item.question, item.code), *self.prompt.answer_ids(text)]
             for item, text in zip(asked, texts, strict=True)
         ]
         answers = [parsed(text) for text in texts]
         accused = np.array([answer is not None and answer.verdict == "error" for answer in answers])
-        found = scores(self.model, rows, self.prompt.tokenizer.pad_token_id) - self.against * accused
+        found = self.scores(rows) - self.against * accused
         return [rewards.standardised(float(score), self.mean, self.spread) for score in found]
+
+
+def _by_itself(
+    source: bases.Source, device: str, pad: int, bf16: bool
+) -> Callable[[Sequence[Sequence[int]]], np.ndarray]:
+    """Scores of rows of token ids by a model of its own."""
+    from finetune.judge.rewarding.trainer import scores
+
+    none = Adapters(adapter="none")
+    model = bases.load(source, none, trainable=False, kind="SEQ_CLS", device=device, bf16=bf16)
+    model.config.pad_token_id = pad
+    model.eval()
+    return lambda rows: scores(model, rows, pad)
+
+
+def _beside(
+    policy: Any, folder: Path, pad: int, bf16: bool
+) -> Callable[[Sequence[Sequence[int]]], np.ndarray]:
+    """Scores of rows of token ids by an adapter beside the policy's, which never learns."""
+    import torch
+    from peft import LoraConfig, set_peft_model_state_dict
+    from safetensors.torch import load_file
+
+    from finetune.policy.token_scores import inner, last_states
+
+    weights = load_file(folder / ADAPTER)
+    head = weights.pop(next(name for name in weights if name.endswith("score.weight")))
+    head = head.float().to(policy.device)
+    shape = LoraConfig.from_pretrained(str(folder))
+    shape.task_type, shape.modules_to_save, shape.inference_mode = "CAUSAL_LM", None, True
+    with torch.random.fork_rng(devices=[]):  # its first weights are drawn, and thrown away
+        policy.add_adapter(REWARD, shape)
+    loaded: Any = set_peft_model_state_dict(policy, weights, adapter_name=REWARD)
+    if loaded.unexpected_keys:
+        raise ConfigError(
+            "E_ADAPTER", f"{folder}: does not fit the judge's base: {loaded.unexpected_keys[0]}"
+        )
+    for name, weight in policy.named_parameters():
+        if f".{REWARD}." in name:
+            weight.requires_grad_(False)
+
+    def scores(rows: Sequence[Sequence[int]]) -> np.ndarray:
+        learns = {name: weight.requires_grad for name, weight in policy.named_parameters()}
+        active, training = policy.active_adapter, policy.training
+        policy.eval()
+        policy.set_adapter(REWARD, inference_mode=True)
+        try:
+            with torch.no_grad(), torch.autocast(policy.device.type, torch.bfloat16, enabled=bf16):
+                states = last_states(inner(policy).base_model, rows, pad)
+            found: np.ndarray = (states.float() @ head[0]).cpu().numpy()
+        finally:
+            policy.set_adapter(active)
+            for name, weight in policy.named_parameters():
+                weight.requires_grad_(learns[name])
+            policy.train(training)
+        return found
+
+    return scores
 
 
 @dataclass(frozen=True)
@@ -171,16 +239,30 @@ class Rewarder:
         ]
 
 
-def rewarder_of(config: Any, asked: Sequence[Asked]) -> Rewarder:
-    """What rewards the answers to `asked`, as `config` names it: `weights`, `reward`, `scanner`."""
+def shares_base(policy: bases.Source, reward: bases.Source) -> bool:
+    """Whether both are adapters on the same weights."""
+    return reward.adapter is not None and reward.sha256 == policy.sha256
+
+
+def rewarder_of(config: Any, asked: Sequence[Asked], model: Any, source: bases.Source) -> Rewarder:
+    """What rewards the answers to `asked`, as `config` names it: `weights`, `reward`, `scanner`. `model` is
+    the policy, made of `source`; a reward model on the same base becomes one of its adapters."""
     from detector.detectors import DetectorConfig
     from detector.pipeline import load_detector
-    from finetune.training.arguments import device_of
+    from finetune.training.arguments import cut_up, device_of, low_precision
 
-    device = device_of(config.running)
-    preferring = None
+    device, bf16 = device_of(config.running), low_precision(config.running)
+    preferring: Preferring | None = None
     if config.reward is not None:
-        preferring = RewardModel.of(config.reward, device, odds_against(asked, config.weights))
+        beside = hasattr(model, "peft_config") and not cut_up()
+        shared = beside and shares_base(source, bases.source_of(str(config.reward)))
+        preferring = RewardModel.of(
+            config.reward,
+            device,
+            odds_against(asked, config.weights),
+            bf16=bf16,
+            policy=model if shared else None,
+        )
     silence = None
     if config.scanner is not None:
         chosen = DetectorConfig(release=config.scanner, device=device, threads=config.running.threads)

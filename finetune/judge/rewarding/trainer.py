@@ -185,7 +185,8 @@ def _scores(model: Any, rows: Sequence[Sequence[int]], pad: int) -> np.ndarray:
     device = next(iter(model.parameters())).device
     found = np.zeros(len(rows))
     order = sorted(range(len(rows)), key=lambda place: len(rows[place]))
-    with torch.no_grad():
+    half = any(weight.dtype == torch.bfloat16 for weight in model.parameters())
+    with torch.no_grad(), torch.autocast(device.type, torch.bfloat16, enabled=half):
         for start in range(0, len(rows), BATCH):
             places = order[start : start + BATCH]
             size = max(len(rows[place]) for place in places)

@@ -186,3 +186,15 @@ def test_a_rewarder_knows_its_questions(dataset: Path) -> None:
     none = '{"verdict":"no_error","probability":0.02}'
     first, second = rewarder.rewards([1, 1], [good, none])
     assert first.total > second.total
+
+
+@pytest.mark.parametrize("method", ["grpo", "rloo"])
+def test_a_step_in_parts_learns_what_it_learns_whole(
+    tiny: Path, dataset: Path, tmp_path: Path, upward: None, method: str
+) -> None:
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    run(config(tiny, dataset, whole, steps=2, method=method, checkpoint_steps=100))
+    run(config(tiny, dataset, parts, steps=2, method=method, checkpoint_steps=100, accumulate=2))
+    wanted = load_file(whole / "adapter_model.safetensors")
+    for name, weight in load_file(parts / "adapter_model.safetensors").items():
+        torch.testing.assert_close(weight, wanted[name], rtol=1e-3, atol=1e-4)

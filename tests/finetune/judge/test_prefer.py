@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from detector.engines.judge_prompt import JudgePrompt
+from detector.errors import ConfigError
 from eval.questions import Asking, read_asked
 from finetune.base_models import bases
 from finetune.judge import grpo, prefer
@@ -104,3 +105,19 @@ def test_questions_of_rewarded_groups_are_those_of_the_judge(
     trainer = grpo._trainer(config, model, prompt, asked, rewarder=None)  # type: ignore[arg-type]
     found = trainer._tokenize_prompts([row["prompt"] for row in trainer.train_dataset])[0]
     assert found == [prompt.ids(item.question, item.code) for item in asked]
+
+
+@pytest.mark.parametrize("method", ["dpo", "kto"])
+def test_pairs_that_cannot_be_divided_are_refused(
+    tiny: Path, dataset: Path, tmp_path: Path, method: str
+) -> None:
+    config = PreferConfig(
+        dataset=dataset,
+        model=str(tiny),
+        out=tmp_path / "judge",
+        method=method,  # type: ignore[arg-type]
+        pairs=4,
+        accumulate=3,
+    )
+    with pytest.raises(ConfigError, match="--accumulate must divide --pairs"):
+        run(config)

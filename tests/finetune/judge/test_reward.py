@@ -13,17 +13,23 @@ import numpy as np
 import pytest
 import torch
 from rude_dialogues import example, written
+from safetensors.torch import load_file
 
 from detector.artifacts import described, write_manifest
 from detector.judge import Question, evidence_of, parsed
+from detector.judge import written as written_answer
 from detector.records import Dialogue, Turn
 from detector.taxonomy import load
-from eval.questions import Asked, Asking
+from eval.questions import Asked, Asking, read_asked, taught
 from finetune.base_models import bases
+from finetune.judge import grpo, ppo
 from finetune.judge.reward import RewardConfig, run
+from finetune.judge.rewarding import rewarder
 from finetune.judge.rewarding.answer_only import answer_only, share_right
 from finetune.judge.rewarding.pairs import of_labels, read_pairs
+from finetune.judge.rewarding.rewarder import RewardModel
 from finetune.judge.rewarding.trainer import figures_of, scores
+from finetune.policy.token_scores import inner
 from finetune.training.options import Adapters, Learning, Running
 
 RUNNING = Running(threads=1, precision="fp32", device="cpu")
@@ -201,3 +207,78 @@ def test_it_learns_to_prefer_and_is_loaded_again(
     alone = scores(first, rows[1:], 0)
     assert alone[0] == pytest.approx(once[1], abs=1e-5)
     assert torch.isfinite(torch.tensor(once)).all()
+
+
+@pytest.fixture(scope="module")
+def rewarding(tiny: Path, dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("reward") / "model"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DIALINT_MIRRORS", "0")
+        run(
+            RewardConfig(
+                dataset=dataset, model=str(tiny), out=folder, pairs=4, learning_rate=1e-2,
+                learning=Learning(steps=4, eval_steps=4), asking=Asking(random_questions=0),
+                adapters=Adapters(rank=4), running=RUNNING,
+            )
+        )  # fmt: skip
+    return folder
+
+
+@pytest.mark.parametrize("attention", ["packed", "sdpa"])
+def test_on_the_policys_base_it_scores_as_by_itself(
+    tiny: Path, dataset: Path, rewarding: Path, attention: str
+) -> None:
+    source = bases.source_of(str(tiny))
+    policy = bases.load(source, Adapters(rank=4))
+    asked = read_asked(dataset, "train", Asking(random_questions=0), 1)[:6]
+    texts = [written_answer(taught(item)) for item in asked[:5]] + ["no answer"]
+    alone = RewardModel.of(rewarding)
+    wanted = alone.preferences(asked, texts)
+    before = {name: (weight.clone(), weight.requires_grad) for name, weight in policy.named_parameters()}
+    n_before, state = sum(weight.numel() for weight in policy.parameters()), torch.get_rng_state()
+
+    shared = RewardModel.of(rewarding, policy=policy)
+    inner(policy).set_attn_implementation(attention)
+    policy.train()
+    np.testing.assert_allclose(shared.preferences(asked, texts), wanted, atol=1e-4)
+    assert np.ptp(wanted) > 0.01  # it tells answers apart
+
+    assert policy.training
+    assert policy.active_adapter == "default"
+    assert torch.equal(torch.get_rng_state(), state)
+    after = dict(policy.named_parameters())
+    for name, (weight, learns) in before.items():
+        assert torch.equal(after[name], weight)
+        assert after[name].requires_grad == learns
+    added = [weight for name, weight in after.items() if name not in before]
+    assert not any(weight.requires_grad for weight in added)
+    n_adapter = sum(weight.numel() for name, (weight, learns) in before.items() if learns)
+    assert sum(weight.numel() for weight in after.values()) == n_before + n_adapter
+
+
+@pytest.mark.parametrize("stage", ["ppo", "grpo"])
+def test_a_policy_of_the_same_base_shares_it(
+    tiny: Path, dataset: Path, rewarding: Path, tmp_path: Path, stage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The stage learns what it learns with a reward model of its own."""
+    common = {
+        "dataset": dataset, "model": str(tiny), "reward": rewarding, "asking": Asking(random_questions=0),
+        "adapters": Adapters(rank=4), "running": RUNNING,
+    }  # fmt: skip
+
+    def trained(out: Path) -> dict[str, torch.Tensor]:
+        if stage == "ppo":
+            method = ppo.Method(steps=2, questions=2, answers=2, answer_tokens=6, minibatch=4)
+            ppo.run(ppo.PpoConfig(**common, out=out, method=method))  # type: ignore[arg-type]
+        else:
+            grpo.run(
+                grpo.GrpoConfig(**common, out=out, steps=2, questions=2, answers=2, answer_tokens=6)  # type: ignore[arg-type]
+            )
+        return load_file(out / "adapter_model.safetensors")
+
+    shared = trained(tmp_path / "shared")
+    monkeypatch.setattr(rewarder, "shares_base", lambda policy, reward: False)
+    alone = trained(tmp_path / "alone")
+    assert shared.keys() == alone.keys()
+    for name, weight in shared.items():
+        torch.testing.assert_close(weight, alone[name], rtol=1e-3, atol=1e-5)

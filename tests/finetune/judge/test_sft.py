@@ -20,7 +20,7 @@ from eval.questions import Asking, read_asked, taught
 from finetune.base_models import adapter_files, bases
 from finetune.judge.sft import SftJudgeConfig, run
 from finetune.judge.sft_trainer import Collator, JudgeTrainer, rows_of
-from finetune.training.arguments import trainer_arguments
+from finetune.training.arguments import trainer_config
 from finetune.training.options import Adapters, Learning, Running
 
 
@@ -164,10 +164,9 @@ def test_noise_on_embeddings_is_scaled_by_each_questions_own_length(
     assert len(set(sizes)) > 1
     model = bases.load(bases.source_of(str(tiny)), Adapters(rank=4))
     running = Running(threads=1, precision="fp32", device="cpu")
-    given = trainer_arguments(
-        running, tmp_path, max_length=None, dataset_kwargs={"skip_prepare_dataset": True}
+    arguments = trainer_config(
+        SFTConfig, running, tmp_path, model, max_length=None, dataset_kwargs={"skip_prepare_dataset": True}
     )
-    arguments = SFTConfig(**given)
     trainer = JudgeTrainer.of(
         model, arguments, prompt, rows, asked[:1], packed=packed, bf16=False, neftune=5.0
     )

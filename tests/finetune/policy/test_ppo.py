@@ -406,3 +406,13 @@ if __name__ == "__main__":
     torch.set_num_threads(1)
     kills(Path(sys.argv[1]))
     team_of_two(Path(sys.argv[1]))
+
+
+@pytest.mark.parametrize("accumulate", [2, 3])
+def test_a_minibatch_in_parts_learns_what_it_learns_whole(tmp_path: Path, accumulate: int) -> None:
+    whole = run_of(tmp_path / "whole", adapter=True, **QUICK)
+    parts = run_of(tmp_path / "parts", adapter=True, **QUICK, accumulate=accumulate)
+    ppo_steps(whole)
+    ppo_steps(parts)
+    for name, weight in whole.policy.state().items():
+        torch.testing.assert_close(parts.policy.state()[name], weight, rtol=1e-4, atol=1e-5)

@@ -1,0 +1,170 @@
+"""The plan for a GPU that is not here, against the bytes of real models and real passes on the CPU."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+from transformers import Qwen3Config, Qwen3ForCausalLM
+
+from detector.errors import ConfigError
+from eval.questions import Asking
+from finetune.base_models import bases
+from finetune.decoder import SMALL
+from finetune.judge import grpo, sft
+from finetune.policy.token_scores import pack_if_faithful
+from finetune.training.gpu_plan import Pass, Way, activations, gpu_bytes, memory_of, plan, weight_sizes
+from finetune.training.options import Adapters, Running
+
+LORA, ALL = Adapters(rank=8), Adapters(adapter="none")
+WORK = Pass(rows=4, window=128, scored=64)
+
+
+@pytest.fixture(scope="module")
+def decoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A decoder of five layers, wide enough that activations outweigh what torch keeps beside them."""
+    folder = tmp_path_factory.mktemp("decoder")
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        shutil.copyfile(SMALL / name, folder / name)
+    torch.manual_seed(0)
+    shape = Qwen3Config(
+        vocab_size=8192, hidden_size=256, num_hidden_layers=5, num_attention_heads=4, num_key_value_heads=2,
+        head_dim=64, intermediate_size=768, max_position_embeddings=2048, tie_word_embeddings=True,
+    )  # fmt: skip
+    Qwen3ForCausalLM(shape).save_pretrained(folder)
+    return folder
+
+
+def way(folder: Path, adapters: Adapters = LORA, *, bf16: bool = True, work: Pass = WORK) -> Way:
+    return Way(folder, "CAUSAL_LM", adapters, "adamw", bf16, checkpointing=False, work=work)
+
+
+@pytest.mark.parametrize("bf16", [True, False])
+@pytest.mark.parametrize(
+    "adapters", [LORA, replace(LORA, dora=True), replace(LORA, targets=("q_proj",)), ALL]
+)
+def test_weights_are_counted_as_they_are_loaded(decoder: Path, adapters: Adapters, bf16: bool) -> None:
+    model = bases.load(bases.source_of(str(decoder)), adapters, bf16=bf16)
+    learns = [weight for weight in model.parameters() if weight.requires_grad]
+    frozen = [weight for weight in model.parameters() if not weight.requires_grad]
+    sizes = weight_sizes(way(decoder, adapters, bf16=bf16))
+    assert sizes.n_trained == sum(weight.numel() for weight in learns)
+    assert sizes.frozen_bytes == sum(weight.numel() * weight.element_size() for weight in frozen)
+    assert all(weight.dtype == torch.float32 for weight in learns)
+
+
+def test_a_frozen_base_takes_two_bytes_a_weight_in_bf16(decoder: Path) -> None:
+    frozen = [
+        w
+        for w in bases.load(bases.source_of(str(decoder)), LORA, bf16=True).parameters()
+        if not w.requires_grad
+    ]
+    n_weights = sum(weight.numel() for weight in frozen)
+    assert sum(weight.numel() * weight.element_size() for weight in frozen) == 2 * n_weights
+
+
+def test_four_bits_are_counted_as_bitsandbytes_packs_them(decoder: Path) -> None:
+    nf4 = replace(LORA, quantise="nf4")
+    model = bases.load(bases.source_of(str(decoder)), nf4)
+    stored = 0
+    for weight in model.parameters():
+        if not weight.requires_grad:
+            stored += weight.numel() * weight.element_size()
+            state = getattr(weight, "quant_state", None)
+            if state is not None:
+                stored += state.absmax.numel() * state.absmax.element_size()
+                stored += state.state2.absmax.numel() * state.state2.absmax.element_size()
+    assert weight_sizes(way(decoder, nf4)).frozen_bytes == pytest.approx(stored, rel=0.01)
+
+
+def test_the_optimizer_holds_what_was_planned(decoder: Path) -> None:
+    model = bases.load(bases.source_of(str(decoder)), LORA, bf16=True)
+    learns = [weight for weight in model.parameters() if weight.requires_grad]
+    optimizer = torch.optim.AdamW(learns)
+    for weight in learns:
+        weight.grad = torch.ones_like(weight)
+    optimizer.step()
+    states = [part for state in optimizer.state.values() for part in state.values() if part.dim()]
+    planned = memory_of(way(decoder))
+    assert planned.optimizer == sum(part.numel() * part.element_size() for part in states)
+    assert planned.gradients == sum(weight.grad.numel() * 4 for weight in learns if weight.grad is not None)
+
+
+@pytest.mark.parametrize("adapters", [LORA, ALL])
+@pytest.mark.parametrize("bf16", [True, False])
+def test_activations_on_meta_are_those_of_a_real_pass(decoder: Path, adapters: Adapters, bf16: bool) -> None:
+    """Within a fifth. A pass with all weights learning keeps their copies in bf16 too, which the plan counts as
+    weights."""
+    model = bases.load(bases.source_of(str(decoder)), adapters, bf16=bf16).train()
+    pack_if_faithful(model, WORK.window)
+    own = {weight.untyped_storage()._cdata for weight in model.parameters()}
+    kept: dict[int, torch.Tensor] = {}
+
+    def keep(tensor: torch.Tensor) -> torch.Tensor:
+        if tensor.untyped_storage()._cdata not in own:
+            kept[tensor.untyped_storage()._cdata] = tensor
+        return tensor
+
+    tokens = WORK.rows * WORK.window
+    with (
+        torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor),
+        torch.autocast("cpu", torch.bfloat16, enabled=bf16),
+    ):
+        logits = model(
+            input_ids=torch.randint(0, 8000, (1, tokens)),
+            position_ids=torch.arange(WORK.window).repeat(WORK.rows)[None],
+            cu_seq_lens_q=torch.arange(0, tokens + 1, WORK.window),
+            logits_to_keep=torch.arange(WORK.scored),
+            use_cache=False,
+        ).logits[0]
+        cross_entropy(logits.float(), torch.zeros(WORK.scored, dtype=torch.long), reduction="none").sum()
+    real = sum(tensor.untyped_storage().nbytes() for tensor in kept.values())
+    if bf16 and adapters.adapter == "none":
+        real -= 2 * sum(weight.numel() for weight in model.parameters())
+    assert activations(way(decoder, adapters, bf16=bf16)) == pytest.approx(real, rel=0.2)
+
+
+def test_checkpointing_keeps_the_inputs_of_layers_and_one_layer(decoder: Path) -> None:
+    without, deeper = activations(way(decoder)), replace(way(decoder), checkpointing=True)
+    layer_inputs = 5 * 4 * 128 * 256 * 2
+    assert layer_inputs < activations(deeper) < without / 2
+
+
+def test_the_plan_says_what_fits(decoder: Path) -> None:
+    large = way(decoder, work=Pass(rows=64, window=1024, scored=4096))
+    needed = memory_of(large).total
+    assert "as asked" in plan(large, 10**9 + 2 * needed)
+    lines = plan(large, 10**9 + round(0.7 * needed)).splitlines()
+    assert "does not fit" in lines[3]
+    assert "fits" in lines[4]
+    assert "does not" not in lines[4]
+    assert "not even one window" in plan(large, 10**9 + needed // 1000).splitlines()[3]
+
+
+def test_sizes_are_gigabytes() -> None:
+    assert gpu_bytes("cuda:24GB") == 24 * 10**9
+    assert gpu_bytes("cuda:1") is None
+    with pytest.raises(ConfigError, match="add --dry-run"):
+        Running(device="cuda:24GB").refuse()
+
+
+@pytest.mark.parametrize("stage", ["sft", "grpo"])
+def test_a_dry_run_plans_for_a_gpu_that_is_not_here(
+    decoder: Path, dataset: Path, tmp_path: Path, stage: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    common = {
+        "dataset": dataset, "model": str(decoder), "out": tmp_path / "judge", "asking": Asking(random_questions=0),
+        "running": Running(device="cuda:24GB", dry_run=True),
+    }  # fmt: skip
+    planned = sft.SftJudgeConfig(**common) if stage == "sft" else grpo.GrpoConfig(**common)  # type: ignore[arg-type]
+    with pytest.raises(SystemExit) as ended:
+        (sft.run if stage == "sft" else grpo.run)(planned)  # type: ignore[operator]
+    assert ended.value.code == 0
+    printed = capsys.readouterr().out
+    assert "a GPU of 24 GB has 21.9 GB to use" in printed
+    assert "fits" in printed
+    assert not (tmp_path / "judge").exists()
