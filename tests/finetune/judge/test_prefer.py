@@ -100,7 +100,7 @@ def test_questions_of_rewarded_groups_are_those_of_the_judge(
     )  # fmt: skip
     prompt = JudgePrompt.of(tiny)
     prompt.tokenizer.chat_template = HYBRID
-    asked = read_asked(dataset, "train", Asking(random_questions=0), 1)[:3]
+    asked = read_asked(dataset, "train", Asking(random_questions=1), 1)[:3]
     model = bases.load(bases.source_of(str(tiny)), Adapters(rank=4))
     trainer = grpo._trainer(config, model, prompt, asked, rewarder=None)  # type: ignore[arg-type]
     found = trainer._tokenize_prompts([row["prompt"] for row in trainer.train_dataset])[0]

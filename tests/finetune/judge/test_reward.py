@@ -217,7 +217,7 @@ def rewarding(tiny: Path, dataset: Path, tmp_path_factory: pytest.TempPathFactor
         run(
             RewardConfig(
                 dataset=dataset, model=str(tiny), out=folder, pairs=4, learning_rate=1e-2,
-                learning=Learning(steps=4, eval_steps=4), asking=Asking(random_questions=0),
+                learning=Learning(steps=4, eval_steps=4), asking=Asking(random_questions=1),
                 adapters=Adapters(rank=4), running=RUNNING,
             )
         )  # fmt: skip
@@ -230,7 +230,7 @@ def test_on_the_policys_base_it_scores_as_by_itself(
 ) -> None:
     source = bases.source_of(str(tiny))
     policy = bases.load(source, Adapters(rank=4))
-    asked = read_asked(dataset, "train", Asking(random_questions=0), 1)[:6]
+    asked = read_asked(dataset, "train", Asking(random_questions=1), 1)[:6]
     texts = [written_answer(taught(item)) for item in asked[:5]] + ["no answer"]
     alone = RewardModel.of(rewarding)
     wanted = alone.preferences(asked, texts)
@@ -262,7 +262,7 @@ def test_a_policy_of_the_same_base_shares_it(
 ) -> None:
     """The stage learns what it learns with a reward model of its own."""
     common = {
-        "dataset": dataset, "model": str(tiny), "reward": rewarding, "asking": Asking(random_questions=0),
+        "dataset": dataset, "model": str(tiny), "reward": rewarding, "asking": Asking(random_questions=1),
         "adapters": Adapters(rank=4), "running": RUNNING,
     }  # fmt: skip
 

@@ -13,7 +13,6 @@ from detector.judge import SAYS, Answer, Question, written
 from detector.records import Dialogue, Turn
 from detector.taxonomy import load
 from eval.questions import Asked
-from finetune.judge.rewarding import trainer
 from finetune.judge.rewarding.rewarder import RewardModel, odds_against
 from finetune.judge.rewarding.rewards import Weights
 
@@ -48,15 +47,14 @@ class Prompt:
         return [len(text)]
 
 
-def test_an_accusation_must_outdo_the_odds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_accusation_must_outdo_the_odds() -> None:
     """Of a model that likes all answers alike: an accusation gets log 13 less, in its standard deviations."""
 
-    def liked(model: Any, rows: Sequence[Any], pad: int) -> np.ndarray:
+    def liked(rows: Sequence[Sequence[int]]) -> np.ndarray:
         return np.full(len(rows), 5.0)
 
-    monkeypatch.setattr(trainer, "scores", liked)
     against = odds_against(QUESTIONS, Weights(most_stands_for=10.0))
-    model = RewardModel(None, Prompt(), 5.0, 2.0, against)  # type: ignore[arg-type]
+    model = RewardModel(liked, Prompt(), 5.0, 2.0, against)  # type: ignore[arg-type]
     texts = [*(written(Answer(verdict=said, probability=0.5)) for said in SAYS[:2]), "{"]
     accused, silent, broken = model.preferences(QUESTIONS, texts)
     assert accused == pytest.approx(-math.log(13) / 2 / 3)
