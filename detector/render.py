@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 from tokenizers import Tokenizer
@@ -24,6 +24,8 @@ from detector.windows import Window, plan, smallest_capacity
 
 OVERHEAD = 2
 """Tokens that a turn costs beside its own: the role's mark and the slot."""
+TOGETHER = 256
+"""Turns that are encoded in one call."""
 HIDDEN = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f"
     "\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]"
@@ -179,9 +181,20 @@ class Renderer:
 
     def _encode(self, texts: list[str]) -> list[_Encoded]:
         """Each text's tokens, hidden characters left out, offsets those of the text as given."""
+        encoded: list[_Encoded] = []
+        shared: dict[Any, Any] = {}
+        for start in range(0, len(texts), TOGETHER):
+            for one in self._encode_some(texts[start : start + TOGETHER]):
+                if len(texts) > TOGETHER:  # equal numbers and pairs once: half the memory of a long dialogue
+                    one = _Encoded(
+                        *([shared.setdefault(item, item) for item in part] for part in (one.ids, one.offsets))
+                    )
+                encoded.append(one)
+        return encoded
+
+    def _encode_some(self, texts: list[str]) -> Iterator[_Encoded]:
         visible = [visible_text(text) for text in texts]
         batch = self._tokenizer.encode_batch([text for text, _ in visible], add_special_tokens=False)
-        encoded = []
         for encoding, (_, places) in zip(batch, visible, strict=True):
             ids, offsets = encoding.ids, encoding.offsets
             if not self._reserved.isdisjoint(ids):
@@ -190,8 +203,7 @@ class Renderer:
                 offsets = [
                     (places[a], places[b - 1] + 1) if b > a else (places[a], places[a]) for a, b in offsets
                 ]
-            encoded.append(_Encoded(ids, offsets))
-        return encoded
+            yield _Encoded(ids, offsets)
 
 
 def visible_text(text: str) -> tuple[str, list[int] | None]:

@@ -39,7 +39,7 @@ TEMPLATE = re.compile(
 _SCRIPTS = ("LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "FULLWIDTH", "MATHEMATICAL")
 
 
-@dataclass
+@dataclass(slots=True)
 class DraftTurn:
     """A message as a format reader found it; every value may still be of any type."""
 

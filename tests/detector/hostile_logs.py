@@ -1,26 +1,44 @@
-"""Hostile logs from a seed, and what reading each costs, measured in a process of its own.
+"""100 hostile logs from a seed, and what each costs, measured in a process of its own.
 
-Run: ``python tests/detector/hostile_logs.py`` (all of them, to standard output, a table). Every log is
-made up. Time is CPU time of inspecting and reading the file, less what a file of two honest lines takes;
-memory is the peak over that of the same process before it opened the file.
+Run: ``python tests/detector/hostile_logs.py [seed]`` (all of them, a table to standard output; exit code 1 if
+one is over a bound). Every log is made up. Time is CPU time of inspecting, reading and masking, checks
+included; memory is the peak over that of the same process before it opened the file. A megabyte counts as
+one for smaller files too: what is decompressed and decoded from them is bounded by their size.
 """
 
 from __future__ import annotations
 
+import csv
+import gzip
+import io
 import json
 import os
+import random
 import re
+import signal
 import sys
+import tempfile
 import time
 import traceback
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import zstandard
+from pyarrow import parquet
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from detector.checks import CHECKS
 from detector.errors import UserError
 from detector.ingest.config import ReadConfig
 from detector.ingest.read import Counts, Reject, inspect, open_logs, read
+from detector.masking import mask_dialogue
+
+MAX_S_PER_MB = 2
+MAX_MEBIBYTES = 512
 
 
 class Outcome(NamedTuple):
@@ -41,8 +59,8 @@ def memory_kib(name: str) -> int:
     return int(found[1])
 
 
-def outcome_of(path: Path, config: ReadConfig) -> Outcome:
-    """Read a log in this process."""
+def outcome_of(path: Path, config: ReadConfig, mask: bool) -> Outcome:
+    """Read a log in this process; with `mask` its dialogues are masked and checked as in scoring."""
     Path("/proc/self/clear_refs").write_text("5")  # the peak counts from here
     before, began = memory_kib("VmRSS"), time.process_time()
     refused, error, loaded = None, "", 0
@@ -56,6 +74,10 @@ def outcome_of(path: Path, config: ReadConfig) -> Outcome:
                 rejects[record.code] = rejects.get(record.code, 0) + 1
             else:
                 loaded += 1
+                if mask:
+                    masked, _ = mask_dialogue(record.dialogue)
+                    for check in CHECKS.values():
+                        list(check(masked))
     except UserError as refusal:
         refused = refusal.code
     except BaseException:  # noqa: BLE001  what must never happen is reported, not raised here
@@ -64,22 +86,320 @@ def outcome_of(path: Path, config: ReadConfig) -> Outcome:
     return Outcome(refused, loaded, rejects, seconds, (memory_kib("VmHWM") - before) / 1024, error)
 
 
-def measured(path: Path, config: ReadConfig | None = None, timeout_s: int = 0) -> Outcome:
+def measured(path: Path, config: ReadConfig | None = None, timeout_s: int = 0, mask: bool = False) -> Outcome:
     """Read a log in a forked child, which has everything imported already."""
+    data, status = in_child(lambda: outcome_of(path, config or ReadConfig(max_bad=1.0), mask), timeout_s)
+    if data is None:
+        return Outcome(None, 0, {}, float(timeout_s), 0.0, f"ended by signal or status {status}")
+    return Outcome(*data)
+
+
+def peak_mebibytes(act: Callable[[], object]) -> float:
+    """The memory that `act` takes in a forked child, at its peak over what the child held before."""
+
+    def peak() -> float:
+        Path("/proc/self/clear_refs").write_text("5")
+        before = memory_kib("VmRSS")
+        act()
+        return (memory_kib("VmHWM") - before) / 1024
+
+    found, status = in_child(peak, 0)
+    assert found is not None, status
+    return float(found)
+
+
+def in_child(act: Callable[[], Any], timeout_s: int) -> tuple[Any, int]:
+    """What `act` returns in a forked child, as JSON brings it; none if the child was ended, and its status."""
     receive, send = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(receive)
-        import signal
-
         signal.alarm(timeout_s)  # the kernel's default: the child is ended
-        outcome = outcome_of(path, config or ReadConfig(max_bad=1.0))
-        os.write(send, json.dumps(outcome).encode())
+        os.write(send, json.dumps(act()).encode())
         os._exit(0)
     os.close(send)
     with os.fdopen(receive, "rb") as pipe:
         data = pipe.read()
     _, status = os.waitpid(child, 0)
-    if not data:
-        return Outcome(None, 0, {}, float(timeout_s), 0.0, f"ended by signal or status {status}")
-    return Outcome(*json.loads(data))
+    return (json.loads(data) if data else None), status
+
+
+PUMPS = (
+    "a-", "1111 ", "z-", "(", "<", "{", "[[", "a@", " ", "\\", "> ", "http://a", "\u200b", "\U0001f600", "=", "\u202e",
+    "Re: ", "1 rue a-", "a.", "+1 ", "&lt;", "<div>", "<!--", "<a href='", "-- \n", "Anna ", "0", "\u0301", "I", "%",
+)  # fmt: skip
+ENDS = ("", "a(", "!@a.b ", "zz 555-123-4567", "]", ">")
+
+
+def turn(text: object, role: object = "agent", **more: object) -> dict[str, object]:
+    return {"role": role, "text": text, **more}
+
+
+def record(number: object, *texts: object, **more: object) -> dict[str, object]:
+    turns = [turn(text, ("customer", "agent")[place % 2]) for place, text in enumerate(texts)]
+    return {"id": f"d{number}", "turns": turns, **more}
+
+
+def lines(records: list[Any]) -> bytes:
+    return b"".join(
+        json.dumps(one, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n" for one in records
+    )
+
+
+def honest(chance: random.Random, n: int) -> list[dict[str, object]]:
+    words = (
+        "order",
+        "parcel",
+        "refund",
+        "hello",
+        "please",
+        "number",
+        "late",
+        "bank",
+        "4111",
+        "jo@example.org",
+    )
+    return [record(k, *(" ".join(chance.choices(words, k=9)) for _ in range(6))) for k in range(n)]
+
+
+def pumped(chance: random.Random, size: int) -> str:
+    start = chance.choice(("", "1 rue ", "order ", "my name is ", "<p>", "call "))
+    pump = chance.choice(PUMPS)
+    return (start + pump * (size // len(pump)))[:size] + chance.choice(ENDS)
+
+
+def odd(chance: random.Random) -> object:
+    return chance.choice(
+        [None, True, -1, 2**63, 1.5, "", "x", [], [[]], {}, {"a": []}, "\x00", "9" * 400, [1] * 50]
+    )
+
+
+def damaged(chance: random.Random, data: bytes) -> bytes:
+    """Bits flipped, pieces doubled, left out or cut off."""
+    out = bytearray(data)
+    for _ in range(chance.randint(1, 60)):
+        place = chance.randrange(len(out))
+        kind = chance.randrange(4)
+        if kind == 0:
+            out[place] ^= 1 << chance.randrange(8)
+        elif kind == 1:
+            out[place:place] = out[place : place + chance.randrange(200)]
+        elif kind == 2:
+            del out[place : place + chance.randrange(50)]
+        else:
+            out[place : place + 1] = chance.choice(
+                [b"\0", b"\xff", b"\xef\xbb\xbf", b'"', b"\n", b"\\", b"{", b"\r"]
+            )
+    return bytes(out[: chance.randrange(len(out) // 2, len(out) + 1)])
+
+
+def table(chance: random.Random, rows: list[list[str]]) -> bytes:
+    out = io.StringIO()
+    csv.writer(out).writerows([["conversation_id", "role", "text"], *rows])
+    return out.getvalue().encode("utf-8", "surrogatepass")
+
+
+def parquet_bytes(made: Any, **options: Any) -> bytes:
+    out = io.BytesIO()
+    settings = {"compression": "zstd", "store_schema": False, "row_group_size": 1 << 26, **options}
+    parquet.write_table(made, out, **settings)
+    return out.getvalue()
+
+
+def same(n: int, *texts: str) -> Any:
+    """`n` times the first of `texts`, all of them in the dictionary."""
+    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(n, np.int32)), pa.array(texts))
+
+
+def nested(lengths: list[int], texts: Any, **columns: list[str]) -> Any:
+    """Dialogues of so many turns each, all by the agent."""
+    turns = pa.StructArray.from_arrays([same(sum(lengths), "agent"), texts], names=["role", "text"])
+    offsets = pa.array(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32))
+    ids = [f"d{number}" for number in range(len(lengths))]
+    return pa.table({"dialogue_id": ids, "turns": pa.ListArray.from_arrays(offsets, turns), **columns})
+
+
+HELPDESKS: dict[str, Callable[[list[str]], object]] = {
+    "zendesk": lambda texts: {
+        "ticket": {"id": 1, "requester_id": 1},
+        "comments": [{"author_id": k % 2, "public": True, "html_body": text} for k, text in enumerate(texts)],
+    },
+    "intercom": lambda texts: {
+        "id": "1",
+        "source": {"body": "hi", "author": {"type": "user"}},
+        "conversation_parts": {
+            "conversation_parts": [
+                {"part_type": "comment", "body": text, "author": {"type": "admin", "id": 1}} for text in texts
+            ]
+        },
+    },
+    "freshdesk": lambda texts: [
+        {"incoming": bool(k % 2), "ticket_id": k % 7, "body": text} for k, text in enumerate(texts)
+    ],
+    "hubspot": lambda texts: {
+        "results": [
+            {"conversationsThreadId": f"t{k % 5}", "type": "MESSAGE", "direction": "INCOMING", "richText": text,
+             "createdAt": "2026-03-02T09:14:00Z"} for k, text in enumerate(texts)
+        ]
+    },
+    "twilio": lambda texts: {
+        "messages": [
+            {"conversation_sid": "c", "index": k, "author": "+155512", "body": text} for k, text in enumerate(texts)
+        ]
+    },
+    "connect": lambda texts: {
+        "ContactId": "c",
+        "Transcript": [{"Content": text, "ParticipantRole": "AGENT", "ParticipantId": "p"} for text in texts],
+    },
+    "openai": lambda texts: {"messages": [{"role": "user", "content": text} for text in texts]},
+}  # fmt: skip
+
+
+def hostile(seed: int = 2026, scale: float = 1.0) -> Iterator[tuple[str, bytes]]:
+    """100 logs: a file name that says what is wrong, and its bytes; large ones are made smaller by `scale`. One
+    is made at a time."""
+    chance = random.Random(seed)
+
+    def big(size: int) -> int:
+        return int(size * scale)
+
+    for number in range(14):
+        size = chance.choice((2_000, 20_000, 99_000))
+        yield (
+            f"{number}-pumped-{size}.jsonl",
+            lines([record(k, pumped(chance, size), "ok") for k in range(8)]),
+        )
+    for number in range(7):
+        yield f"{number}-damaged.jsonl", damaged(chance, lines(honest(chance, 400)))
+    for number in range(3):
+        rows = [{**record(k, "a", "b"), chance.choice(("id", "turns", "language", "metadata")): odd(chance)}
+                for k in range(3000)]  # fmt: skip
+        rows += [
+            {"id": f"e{k}", "turns": [turn(odd(chance), odd(chance), at=odd(chance))]} for k in range(3000)
+        ]
+        yield f"{number}-wrong-types.jsonl", lines(rows)
+    deep = b'{"id":"x","turns":[],"metadata":'
+    yield "deep-lists.jsonl", deep + b"[" * big(4_000_000) + b"\n" + lines([record(1, "a", "b")])
+    yield "deep-objects.jsonl", deep + b'{"a":' * big(1_500_000) + b"\n" + lines([record(1, "a", "b")])
+    yield "closed-lists.jsonl", deep + b"[]," * big(2_600_000) + b"[]}\n"
+    yield "empty-turns.jsonl", b'{"id":"x","turns":[' + b"{}," * big(2_600_000) + b"{}]}\n"
+    yield "many-turns.jsonl", lines([record(1, *["a"] * big(250_000))])
+    yield "many-keys.jsonl", deep + b"{" + b",".join(b'"%x":0' % n for n in range(big(700_000))) + b"}}\n"
+    yield "one-key-again.jsonl", b'{"id":"x",' + b'"turns":[],' * big(700_000) + b'"a":1}\n'
+    yield "long-number.jsonl", deep + b"9" * big(7_900_000) + b"}\n"
+    yield "long-float.jsonl", deep + b"0." + b"1" * big(7_900_000) + b"}\n"
+    yield "long-id.jsonl", lines([{**record(1, "a", "b"), "id": "x" * big(7_000_000)}])
+    yield "long-line.jsonl", lines([record(1, "x" * big(40_000_000))])
+    yield "no-newline.jsonl", b"x" * big(30_000_000)
+    yield (
+        "escapes.jsonl",
+        (b'{"id":"x","turns":[{"role":"agent","text":"' + b"\\ud800" * big(1_300_000) + b'"}]}\n'),
+    )
+    yield "backslashes.jsonl", b'{"id":"x","turns":[{"role":"agent","text":"' + b"\\" * big(7_900_000) + b"\n"
+    yield "quotes.jsonl", b'"' * big(8_000_000)
+    yield "blank-lines.jsonl", b"\n" * big(20_000_000)
+    yield "carriage-returns.jsonl", b"{}\r\n" * big(1_000_000)
+    yield "many-ids.jsonl", lines([record(k, "a", "b") for k in range(big(100_000))])
+    yield "one-id.jsonl", lines([record(1, "a", f"b{k}") for k in range(big(60_000))])
+    yield "copies.jsonl", lines([record(1, "a", "b")]) * big(100_000)
+    yield "encodings.jsonl", b"".join(
+        json.dumps(record(k, "caf\xe9 \u20ac", "ok"), ensure_ascii=False).encode(("utf-8", "utf-16-le", "cp1252")[k % 3])
+        + b"\n" for k in range(4000)
+    )  # fmt: skip
+    yield "long-dialogue.jsonl", lines([record(1, *["Where is my order 4111 2222? " * 50] * 4990)])
+    yield (
+        "names.jsonl",
+        lines([record(k, f"My name is A{k} B{k}. " * 500, "A1 B2 " * 2000) for k in range(20)]),
+    )
+    for name, made in HELPDESKS.items():
+        lists = name == "freshdesk"
+        texts = [pumped(chance, 20_000) for _ in range(60)]
+        yield f"{name}-pumped.json", json.dumps(made(texts)).encode()
+        yield (
+            f"{name}-many.json{'' if lists else 'l'}",
+            json.dumps(made(["<p>a</p>"] * big(60_000))).encode() + b"\n",
+        )
+        yield f"{name}-damaged.json", damaged(chance, json.dumps(made(texts[:9]), indent=1).encode())
+    yield "objects.json", b'{"conversation_parts":[' + b'{"a":{}},' * big(3_000_000) + b"{}]}"
+    yield (
+        "elements.json",
+        json.dumps(
+            [{"conversations": [{"value": "a", "from": "gpt"}]} for _ in range(big(100_000))]
+        ).encode(),
+    )
+    rows = [[f"d{k // 4}", "agent", pumped(chance, 2000)] for k in range(600)]
+    for number in range(4):
+        yield f"{number}-damaged.csv", damaged(chance, table(chance, rows))
+    yield (
+        "interleaved.csv",
+        table(chance, [[f"d{k % 20_000}", "agent", "hello"] for k in range(big(120_000))]),
+    )
+    yield "one-dialogue.csv", table(chance, [["d", "agent", "x" * 11_400]] * big(5_000))
+    yield "unclosed.csv", table(chance, rows) + b'd,agent,"' + b"x\n" * big(8_000_000)
+    yield "one-row.csv", table(chance, rows) + b'"a\nb",' * big(3_000_000)
+    yield (
+        "wide.csv",
+        b"conversation_id,role,text"
+        + b",c" * big(500_000)
+        + b"\n"
+        + b"d,agent,a"
+        + b"," * big(500_000)
+        + b"\n",
+    )
+    yield "quotes.csv", table(chance, rows) + b'"' * big(7_000_000) + b"\n"
+    yield "formulas.csv", table(chance, [[f"=d{k}", "agent", "=1+1|cmd"] for k in range(20_000)])
+    for number in range(6):
+        made = nested([3] * 500, pa.array([pumped(chance, 500) for _ in range(1500)]))
+        yield f"{number}-damaged.parquet", b"PAR1" + damaged(chance, parquet_bytes(made))[4:-4] + b"PAR1"
+    yield "turns.parquet", parquet_bytes(nested([big(20_000_000)], same(big(20_000_000), "hello")))
+    noise = [chance.randbytes(200).hex() for _ in range(4000)]
+    turns = [big(2_000_000)] + [1] * 3999
+    yield "turns-and-noise.parquet", parquet_bytes(nested(turns, same(sum(turns), "hi"), language=noise))
+    n = big(30_000_000)
+    messages = {"conversation_id": same(n, "a"), "role": same(n, "agent"), "text": same(n, "hello")}
+    yield "messages.parquet", parquet_bytes(pa.table(messages))
+    skew = same(20_000, "x" * big(500_000), *map(str, range(big(100_000))))
+    yield "skewed.parquet", parquet_bytes(nested([10_000, 10_000], skew))
+    one = pa.table({"conversation_id": ["a"] * 20_000, "role": ["agent"] * 20_000, "text": skew})
+    yield "skewed-messages.parquet", parquet_bytes(one)
+    wide = {f"c{k}": ["a"] * 3 for k in range(max(300, big(20_000)))}
+    yield (
+        "columns.parquet",
+        parquet_bytes(pa.table({"id": ["a"] * 3, "role": ["agent"] * 3, "text": ["b"] * 3, **wide})),
+    )
+    yield "groups.parquet", parquet_bytes(nested([2] * 3000, pa.array(["hi"] * 6000)), row_group_size=1)
+    plain = lines(honest(chance, 3000))
+    yield "bomb.jsonl.gz", gzip.compress(b" " * big(80_000_000))
+    yield "bomb-of-lines.jsonl.gz", gzip.compress(lines([record(1, "a" * 9000)]) * 9000)
+    yield "damaged.jsonl.gz", b"\x1f\x8b" + damaged(chance, gzip.compress(plain))[2:]
+    yield "members.jsonl.gz", b"".join(gzip.compress(line + b"\n") for line in plain.split(b"\n")[:2000])
+    packed = zstandard.ZstdCompressor(level=19).compress
+    yield "bomb.jsonl.zst", packed(b" " * big(80_000_000))
+    yield "damaged.jsonl.zst", b"\x28\xb5\x2f\xfd" + damaged(chance, packed(plain))[4:]
+
+
+def main(seed: int = 2026) -> int:
+    """The table; 1 if a log is over a bound or ends in a traceback."""
+    worst = over = n = 0
+    print(f"{'log':32} {'MB':>7} {'s':>7} {'s a MB':>7} {'MiB':>6}  became")
+    with tempfile.TemporaryDirectory() as folder:
+        for name, data in hostile(seed):
+            path = Path(folder) / name
+            path.write_bytes(data)
+            megabytes = max(1.0, len(data) / 1e6)
+            found = measured(path, ReadConfig(), int(60 * megabytes), mask=True)
+            path.unlink()
+            n += 1
+            became = found.refused or f"{found.loaded} read, {found.rejects}"
+            rate = found.seconds / megabytes
+            bad = rate > MAX_S_PER_MB or found.mebibytes > MAX_MEBIBYTES or found.traceback
+            over += bool(bad)
+            worst = max(worst, rate)
+            print(f"{name:32} {len(data) / 1e6:7.2f} {found.seconds:7.2f} {rate:7.2f} {found.mebibytes:6.0f}  "
+                  f"{became[:70]}{'  OVER ' + found.traceback[-300:] if bad else ''}", flush=True)  # fmt: skip
+    print(f"{n} logs, {over} over {MAX_S_PER_MB} s a MB or {MAX_MEBIBYTES} MiB; slowest {worst:.2f} s a MB")
+    return int(over > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*map(int, sys.argv[1:2])))

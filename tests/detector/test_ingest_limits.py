@@ -6,6 +6,7 @@ Each file is read in a process of its own, and memory is that process's peak ove
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from pyarrow import parquet
 
 from detector.errors import InputRefused
 from detector.ingest.config import ReadConfig
+from detector.ingest.formats.markup import html_text
 from detector.ingest.read import open_logs
 from labeling.platforms.framing import placed_rows
 from labeling.truth.files.tables import read_answers
@@ -201,3 +203,20 @@ def test_a_dialogue_of_a_whole_document_has_the_limit_of_a_record(tmp_path: Path
     path.write_text(json.dumps({"ticket": {"id": 1, "requester_id": 1}, "comments": comments}))
     outcome = hostile_logs.measured(path, ReadConfig(max_bad=1.0), timeout_s=TIMEOUT_S)
     assert outcome.rejects == {"E_RECORD_SIZE": 1}
+
+
+@pytest.mark.parametrize("end", ["", ">", "'>"])
+@pytest.mark.parametrize("pump", ["<a href='", "<a b=", "<a ", "<!--", "<![", "&", "</a ", "<![x y>"])
+def test_html_is_read_in_linear_time(pump: str, end: str) -> None:
+    took = []
+    for size in (40_000, 160_000):
+        html = pump * (size // len(pump)) + end
+        began = time.process_time()
+        html_text(html)
+        took.append(time.process_time() - began)
+    assert took[1] < 10 * max(took[0], 0.02)  # 4 times as long if linear, 16 if not
+
+
+def test_html_keeps_long_tags_and_loose_signs() -> None:
+    picture = f'<img src="data:image/png;base64,{"A" * 30_000}">'
+    assert html_text(f"<p>a &lt; b < c</p>{picture * 3}<b>d</b> <") == "a < b < c\nd <"

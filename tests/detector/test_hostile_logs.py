@@ -1,0 +1,57 @@
+"""100 hostile logs, the large ones made small: no traceback, no hang, bounded memory. ``python
+tests/detector/hostile_logs.py`` measures them in full."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import hostile_logs
+import pytest
+
+from detector.ingest.config import ReadConfig
+from detector.records import Dialogue, Turn
+from detector.release import EMBEDDED, Release
+from detector.render import Renderer, visible_text
+
+TIMEOUT_S = 100  # a backstop
+
+
+def test_no_hostile_log_ends_in_a_traceback_or_takes_too_much(tmp_path: Path) -> None:
+    names = set()
+    for name, data in hostile_logs.hostile(seed=7, scale=0.02):
+        path = tmp_path / name
+        path.write_bytes(data)
+        outcome = hostile_logs.measured(path, ReadConfig(max_bad=1.0), TIMEOUT_S)
+        path.unlink()
+        assert not outcome.traceback, f"{name}: {outcome.traceback}"
+        assert outcome.mebibytes < hostile_logs.MAX_MEBIBYTES, name
+        assert outcome.refused or outcome.loaded or outcome.rejects, name
+        names.add(name)
+    assert len(names) == 100
+
+
+def long_dialogue(n_turns: int, text: str) -> Dialogue:
+    roles = ("customer", "agent")
+    turns = [Turn(index=k, role=roles[k % 2], text=f"{k} {text}") for k in range(n_turns)]
+    return Dialogue(id="long", turns=tuple(turns))
+
+
+@pytest.fixture(scope="module")
+def renderer() -> Renderer:
+    release = Release(EMBEDDED)
+    return Renderer(release.info.render, release.tokenizer_json())
+
+
+def test_a_long_dialogue_is_read_in_bounded_memory(renderer: Renderer) -> None:
+    dialogue = long_dialogue(5_000, "Nobody answered, and the cable is late again today. " * 6)
+    size = sum(len(turn.text) for turn in dialogue.turns) / (1 << 20)
+    assert hostile_logs.peak_mebibytes(lambda: renderer.render(dialogue)) < 40 * size
+
+
+def test_a_long_dialogue_is_read_as_its_turns_are(renderer: Renderer) -> None:
+    turns = long_dialogue(700, "Where is it? My number is 4111.").turns
+    texts = [turn.text for turn in turns]
+    assert [visible_text(text)[0] for text in texts] == texts
+    together = renderer._encode(texts)
+    alone = [renderer._encode([text])[0] for text in texts]
+    assert [(one.ids, one.offsets) for one in together] == [(one.ids, one.offsets) for one in alone]
