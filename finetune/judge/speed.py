@@ -44,8 +44,8 @@ class SpeedConfig:
     """Base model."""
     questions: int = 16
     """Questions in a batch."""
-    steps: int = 8
-    """Batches of a pass."""
+    steps: int = 24
+    """Batches of a pass; of fewer than 8 none are grouped by length."""
     rounds: int = 3
     """Rounds of each."""
     prompt_tokens: int = 512
