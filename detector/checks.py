@@ -41,6 +41,8 @@ _UNFILLED = re.compile(
 )
 _REDACTED = re.compile(r"\[\s*(?:[A-Z]+_\d+|name|email|phone|number|address|date|url|link)\s*\]")
 
+_SLOT_MARKS = "{}<>[]%$ "
+
 
 def unfilled_placeholder(dialogue: Dialogue) -> Iterator[Hit]:
     """A template's slot that nobody filled.
@@ -49,12 +51,17 @@ def unfilled_placeholder(dialogue: Dialogue) -> Iterator[Hit]:
     not count; nor do blanks of underscores, which quizzes and forms hold (49 of 82 hits in STAR and
     MultiWOZ, 2026-11-20), nor what the customer himself speaks of.
     """
-    spoken_of = " ".join(turn.text for turn in dialogue.turns if turn.role == "customer")
+    spoken_of = {
+        match[0].strip(_SLOT_MARKS)
+        for turn in dialogue.turns
+        if turn.role == "customer"
+        for match in _UNFILLED.finditer(turn.text)
+    }
     for turn in dialogue.turns:
         if turn.role not in JUDGED_ROLES:
             continue
         for match in _UNFILLED.finditer(turn.text):
-            if not _REDACTED.fullmatch(match.group()) and match.group() not in spoken_of:
+            if not _REDACTED.fullmatch(match.group()) and match[0].strip(_SLOT_MARKS) not in spoken_of:
                 yield Hit(turn.index, match.start(), match.end(), "a template's slot was left unfilled")
                 break
 
@@ -62,6 +69,8 @@ def unfilled_placeholder(dialogue: Dialogue) -> Iterator[Hit]:
 MIN_WORDS = 6
 SHORT_ANSWER = 4
 """Words that mean something in the longest turn that counts as the plain answer to a question."""
+MAX_BETWEEN = 100
+"""Turns between two sendings of the same words; after more of them nobody can say what called for what."""
 
 _ROUTINE = re.compile(
     r"\b(anything|something) else\b|\b(further|more|additional) (help|assistance|questions)\b"
@@ -121,6 +130,10 @@ def same_text_again(dialogue: Dialogue) -> Iterator[Hit]:
     a question that has not been answered; short messages, thanks, goodbyes and offers of further help.
     """
     sent: dict[str, int] = {}
+    first: dict[str, int] = {}
+    for place, turn in enumerate(dialogue.turns):
+        for word in _words(turn.text):
+            first.setdefault(word, place)
     for place, turn in enumerate(dialogue.turns):
         if turn.role not in JUDGED_ROLES:
             continue
@@ -128,35 +141,40 @@ def same_text_again(dialogue: Dialogue) -> Iterator[Hit]:
         if len(words) < MIN_WORDS or _ROUTINE.search(turn.text):
             continue
         last = sent.get(key)
-        if last is not None and _uncalled_for(turn.text, dialogue.turns[:last], dialogue.turns[last:place]):
+        if last is not None and _uncalled_for(turn.text, dialogue.turns, last, place, first):
             start = len(turn.text) - len(turn.text.lstrip())
             why = "the same words were sent before, and nothing new was said"
             yield Hit(turn.index, start, len(turn.text.rstrip()), why)
         sent[key] = place
 
 
-def _uncalled_for(text: str, before: tuple[Turn, ...], between: tuple[Turn, ...]) -> bool:
-    """Whether what the customer said since the text was last sent gives no reason to send it again."""
+def _uncalled_for(text: str, turns: tuple[Turn, ...], sent: int, place: int, first: dict[str, int]) -> bool:
+    """Whether what the customer said between the turns `sent` and `place` gives no reason to send the text
+    again. `first` is the turn in which each word of the dialogue stands first."""
+    if place - sent > MAX_BETWEEN:
+        return False
+    between = turns[sent:place]
     said = [turn.text for turn in between if turn.role == "customer"]
     if not said or (_QUESTION.search(text) and not _ANSWERED.match(said[0])):
         return False
     if any(turn.role in JUDGED_ROLES and _QUESTION.search(turn.text) for turn in between[1:]):
         return False  # a "yes" to another question may well call for the same words again
-    last = next((turn.text for turn in reversed(before) if turn.role == "customer"), "")
-    heard = " ".join(turn.text for turn in (*before, between[0]))
+    last = next((turns[i].text for i in range(sent - 1, -1, -1) if turns[i].role == "customer"), "")
+    heard = {word for reply in said for word in _words(reply) if first[word] <= sent}
     return not any(_calls_for_more(reply, heard, last) for reply in said)
 
 
-def _calls_for_more(reply: str, heard: str, last: str) -> bool:
-    """Whether the customer's turn `reply` asks, wishes or states something new. Saying once more what was
-    said in the turn before (`last`) does not count: the text did not answer it the first time either."""
+def _calls_for_more(reply: str, heard: set[str], last: str) -> bool:
+    """Whether the customer's turn `reply` asks, wishes or states something new, of which no word was `heard`
+    before. Saying once more what was said in the turn before (`last`) does not count: the text did not
+    answer it the first time either."""
     words = set(_words(reply)) - _EMPTY
     if _CALL.fullmatch(reply) or (len(words) >= SHORT_ANSWER and words <= set(_words(last))):
         return False
     if _ASKS.search(_POLITE.sub("", reply)) or 0 < len(words) <= SHORT_ANSWER:
         return True
     values = {found.casefold() for found in (*_VALUE.findall(reply), *_NAMED.findall(reply))}
-    return bool(values - set(_words(heard)))
+    return bool(values - heard)
 
 
 def _words(text: str) -> list[str]:

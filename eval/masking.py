@@ -3,7 +3,8 @@
     python -m eval.masking [tests/detector/masking_lines.jsonl] [--half test] [--misses]
 
 Reads labelled lines: ``{"text", "kind": plain|obfuscated|clean, "half": development|test, "entities":
-[{"start", "end", "type"}]}``. An entity is found when every letter and digit of it lies under a
+[{"start", "end", "type"}]}``, and a
+"language" where lines are of several. An entity is found when every letter and digit of it lies under a
 placeholder of any type; a leaked half counts as a miss. A false mask is a placeholder that covers no
 entity. Writes nothing. `--misses` names lines by number and type, never by text.
 """
@@ -44,6 +45,7 @@ class Line:
     kind: str
     half: str
     entities: tuple[Entity, ...]
+    language: str = "en"
 
 
 @dataclass
@@ -57,6 +59,8 @@ class Tally:
     false_masks: Counter[str] = field(default_factory=Counter)
     misses: list[tuple[int, str]] = field(default_factory=list)
     false: list[tuple[int, str]] = field(default_factory=list)
+    by_language: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    """(type, language, "entities" or "found"), over all kinds of lines."""
 
     def recall(self, kind: str, type_: str | None = None) -> float:
         """Share of entities found, in [0, 1]; of one type, or of all; NaN where there are none."""
@@ -92,7 +96,7 @@ def _line(number: int, row: dict[str, Any]) -> Line:
     entities = tuple(Entity(**entity) for entity in row["entities"])
     if row["kind"] not in KINDS or any(not 0 <= e.start < e.end <= len(row["text"]) for e in entities):
         raise ValueError("kind or offsets")
-    return Line(number, row["text"], row["kind"], row["half"], entities)
+    return Line(number, row["text"], row["kind"], row["half"], entities, row.get("language", "en"))
 
 
 def measure(lines: Iterable[Line]) -> Tally:
@@ -108,8 +112,10 @@ def _count(tally: Tally, line: Line, masked: MaskedText) -> None:
     for entity in line.entities:
         key = (line.kind, entity.type)
         tally.entities[key] += 1
+        tally.by_language[entity.type, line.language, "entities"] += 1
         if _is_covered(line.text, entity, masked):
             tally.found[key] += 1
+            tally.by_language[entity.type, line.language, "found"] += 1
         else:
             tally.misses.append((line.number, entity.type))
         tally.typed[key] += any(span.kind == entity.type for span in _touching(entity, masked))
@@ -151,6 +157,27 @@ def report(tally: Tally) -> str:
     return "\n".join(rows)
 
 
+def language_table(tally: Tally) -> str:
+    """Found of all entities by type and language, as a table in Markdown; the last column is the share."""
+    languages = sorted({key[1] for key in tally.by_language})
+    rows = [f"| type | {' | '.join(languages)} | recall |", "|---" * (len(languages) + 2) + "|"]
+    for type_ in (*sorted({key[0] for key in tally.by_language}), "all"):
+        counts = [
+            [
+                sum(
+                    n
+                    for key, n in tally.by_language.items()
+                    if key[1:] == (language, what) and type_ in (key[0], "all")
+                )
+                for language in languages
+            ]
+            for what in ("found", "entities")
+        ]
+        cells = [f"{found}/{total}" if total else "" for found, total in zip(*counts, strict=True)]
+        rows.append(f"| {type_} | {' | '.join(cells)} | {sum(counts[0]) / sum(counts[1]):.2f} |")
+    return "\n".join(rows)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point; exit code 0, or 2 when the lines cannot be read."""
     parser = argparse.ArgumentParser(
@@ -169,6 +196,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"eval.masking: {error}\n")
         return error.exit_code
     sys.stdout.write(report(tally) + "\n")
+    if len({line.language for line in lines}) > 1:
+        sys.stdout.write(language_table(tally) + "\n")
     if options.misses:
         sys.stdout.write(f"missed: {tally.misses}\nfalse: {tally.false}\n")
     return 0

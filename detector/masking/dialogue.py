@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from detector.masking import digit_runs, documents, email_addresses, names, street_addresses
+from detector.masking import announced, digit_runs, documents, email_addresses, names, street_addresses
 from detector.masking.mentions import KnownNames, find_mentions
 from detector.masking.spans import PLACEHOLDER, Found, Kind, MaskedText, placeholders_in, replace_spans
 from detector.masking.view import BLANK, View, view_of
@@ -16,6 +16,7 @@ Recogniser = Callable[[View, str], Iterator[Found]]
 RECOGNISERS: tuple[Recogniser, ...] = (
     email_addresses.find,
     documents.find,
+    announced.find,
     street_addresses.find,
     digit_runs.find,
     names.find,

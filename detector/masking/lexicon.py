@@ -100,9 +100,57 @@ GIVEN_NAMES = words(
     георгий григорий дарья даша денис диана дима дмитрий евгений евгения екатерина елена иван игорь илья инна
     ирина катя кирилл константин ксения лариса лена лидия любовь людмила максим маргарита марина мария маша
     михаил надежда наталия наталья наташа никита николай оксана олег ольга оля павел петр полина пётр роман
+    anke annika antje arno astrid bastian benedikt bernd birgit birte britta carsten christa christoph detlef
+    dieter dörte eckhard elke erich florian franziska friedrich gabriele gerd gerhard gisela gudrun günter
+    hannelore hartmut heike heiko heiner heinz helmut henning herta hilde horst ingo irmgard jannik jasmin
+    joachim jochen johannes jörn julian jutta karsten kerstin kurt lars leonie lothar lukas lutz maik manfred
+    mareike margret markus matthias maximilian monika niklas norbert olaf ortwin petra philipp rainer ralf
+    regine reiner renate rolf rüdiger rudi sabine sandra sascha sebastian sigrid silke simone sören steffen
+    susanne sven svenja swantje tanja thorsten tim timo torsten ulf ulla ursel ursula ute uwe verena volker
+    walburga waltraud wiebke wilfried adrián agustín ainhoa aitor alfonso amparo andreu antonia araceli
+    asunción aurelio begoña belén benito blanca borja carmelo celestino concepción consuelo cristóbal dolores
+    elías encarnación
+    esteban eugenia eusebio facundo fermín gonzalo gregorio guadalupe héctor hernán hortensia
+    íker iker inmaculada inés isidro iván itziar jacinto jacobo jerónimo jimena joaquín julián julieta
+    lautaro leandro leticia lourdes luciana maite marcelino mariano maritza matías maximiliano mercedes
+    milagros montserrat nahuel nuria octavio óscar pascual paloma patxi pilar ramiro raimundo remedios rocío
+    rodolfo rogelio rubén salvador saturnino sergi soledad tatiana teodoro tomás unai valentín vicente
+    victoriano ximena yago yesenia yolanda agathe alain alexis amandine amélie andré anne-marie anaïs armand
+    arnaud aurélie aurélien bastien bénédicte benoît bernadette bertrand brigitte bruno cécile cédric céline
+    chantal christelle christophe claudine clémence clément colette coralie corentin corinne damien didier
+    dominique édouard élise élodie émile émilie éric estelle étienne fabienne fabrice flavien florent
+    françoise frédéric gaël gaëlle gaspard geneviève gérard ghislaine gilles guillaume guy hervé honoré
+    hugues isabelle jacqueline jean-luc jean-marc jean-paul jean-pierre jérémie jérôme joëlle josiane julien
+    justine laetitia laurent léonie loïc lucie ludovic magali manon marcel margaux marion martine
+    mathieu mathilde maxime mélanie michel mickaël mireille monique morgane muriel nadège nathalie nicolas
+    noémie océane odile olivier pascal pascale paulette philippe pierrick quentin rachid raphaël régis rémi
+    renaud robin rodolphe romain roselyne sandrine séverine simone solène sophie stéphane stéphanie sylvain
+    sylvie thibaut thierry valentin valérie véronique vincent virginie xavier yann yannick yohan yves yvonne
+    zoé агата аглая аделина альбина анжелика ангелина аркадий арсений артур богдан борислав вадим валерия
+    вениамин вероника виолетта виталина владислав влада всеволод вячеслав галя геннадий герман глеб гриша даня
+    денис дарина егор ефим жанна захар зинаида зоя игнат илона карина катерина клавдия кира костя кристина
+    леонид лиза лилия лика майя макар марат марк матвей милана миша настя нелли нина оля паша платон
+    раиса рената родион руслан рустам саша серёжа снежана соня степан тамара тамерлан тимофей тоня
+    ульяна фаина федор филипп эдуард эльвира эмма юра юлиана яков ярослава
     светлана семён сергей софия станислав степан таня татьяна тимур фёдор юлия юрий яна ярослав
     """
 )
+
+_CASES = {"а": "у ы е ой", "я": "ю и е ей", "й": "я ю ем е"}
+
+
+def _in_cases(name: str) -> set[str]:
+    """A Russian given name in its other cases: "Мария" is "Марию" where somebody is put through to her."""
+    stem = name[:-1] if name[-1] in _CASES else name
+    return {stem + ending for ending in _CASES.get(name[-1], "а у ом е").split()}
+
+
+GIVEN_NAMES |= {
+    form
+    for name in GIVEN_NAMES - {"вера", "надежда", "любовь", "роман"}
+    if "а" <= name[0] <= "я" and name[-1] in "абвгдзйклмнпрстфхцчшя"
+    for form in _in_cases(name)
+}
 
 COMMON_WORDS = words(
     """

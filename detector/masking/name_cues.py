@@ -48,20 +48,26 @@ _BARE = _any(
     "le atiende|le habla|soy|зовут",
 )
 _TITLE = _any(
-    "mr|mrs|ms|miss|mx|dr|prof|professor|señora|señor|señorita|sra|sr|herr|frau|monsieur|madame|mme|pan|pani",
-    "г-н|г-жа|господин|госпожа|доктор",
+    "mr|mrs|ms|miss|mx|dr|prof|professor|herrn|don|doña|señora|señor|señorita|sra|sr|herr|frau|monsieur|madame|mme|pan|pani",
+    "г-н|г-жа|господин|господина|госпожа|госпожу|доктор",
 )
 _WEAK = _any(
     "this is|i am|i'm|im|it's|it is|here is|here's|that's|it was|meet|named|on behalf of|attn:?",
     "is this|are you|am i (?:speaking|talking|chatting) (?:to|with)",
     "(?:reservation|booking|appointment|order|account|room|table|tickets?) (?:for|under|with|of)",
-    "это|говорит|вас беспокоит|habla|aquí|hier ist|hier spricht|ich bin|je suis|c'est|sono",
+    "(?:transfer|connect|pass|put|hand|refer)\\w{0,5} (?:you|me|him|her|them)(?: (?:over|through|on))? to",
+    "verbinde sie mit|(?:paso|transfiero|comunico) con|transf[eè]re à|перевожу вас на|соединяю (?:вас )?с|"
+    "para|pour|colleague|an|cc",
+    "это|говорит|вас приветствует|вас беспокоит|habla|aquí|hier ist|hier spricht|ich bin|je suis|c'est|sono",
 )
 _RELATED = rf"(?:my|your|our|his|her|their) (?:{_FAMILY}|{_JOB})"
 _PERSON = _any(
     "(?:speaking|speak|spoke|spoken|talk|talked|talking|chat|chatted|chatting) (?:to|with)",
     rf"(?:{_JOB})(?:(?: today| here| now)? (?:is|was|named|called|will be))?",
     _FAMILY,
+    "(?:booking|reservation|appointment|table|it's|it is) (?:is )?under|(?:reserviert|gebucht|buchung) unter|"
+    "auf den namen|sprechen mit|gesprochen mit|hablé con|parlé (?:avec|à)",
+    "sign me up as|travell?ing with|passenger is|passagère?|through to|владелец сч[её]та",
     "connected (?:to|with)|reached|(?:booked|registered|listed|known|address me|signed in|saved) (?:as|"
     "under)|signed by|helped by|assisted by|served by|answered by|handled by",
 )
@@ -85,7 +91,8 @@ _CLOSING = _any(
 )
 
 CUES = re.compile(
-    rf"(?<![\w'])(?:(?P<mine>{_MINE})|(?P<theirs>{_THEIRS})|(?P<field>(?:(?:customer|guest|passenger|"
+    rf"(?<![\w'])(?:(?P<mine>{_MINE})|(?P<theirs>{_THEIRS})|(?P<party>(?:beneficiary|recipient|payee|gast|kundin?|guest|passenger|"
+    rf"customer|to|an|para|cc|pour|à|кому|клиент) ?:)|(?P<field>(?:(?:customer|guest|passenger|"
     rf"recipient|account holder|"
     rf"cardholder|patient)(?: name)?|name) ?[:=-])|(?P<bare>{_BARE})|(?P<title>(?:{_TITLE})\.?)|"
     rf"(?P<related>{_RELATED}(?:'s (?:\w{{1,10}} )?name)?(?:(?: today| here| now)? (?:is|was|named|called|"

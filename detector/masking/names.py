@@ -20,10 +20,12 @@ MAX_WORDS = 4
 
 _DASHED = re.compile(r"(?:^|\s)[-~]{1,2}\s?(?=[^\W\d_][\w'-]{1,20}\s{0,3}$)")
 _FIELD = re.compile(
-    r"""["'](?:first_?name|last_?name|full_?name|customer_?name|passenger_?name|sur_?name|author_?name)["']\s?:\s?["']([^"'\n<_\d]{2,60})["']"""
+    r"""["'](?:first_?name|last_?name|full_?name|customer_?name|passenger_?name|sur_?name|"
+    r"author_?name)["']\s?:\s?["']([^"'\n<_\d]{2,60})["']"""
 )
 _HERE = re.compile(
-    r"(?:^|[.!?,\n])\s{0,2}([^\W\d_]{2,20}(?:[ ][^\W\d_]{2,20})?) (?:here|speaking)(?=[\s,.!;-]|$)"
+    r"(?:^|[.!?,\n])\s{0,2}([^\W\d_]{2,20}(?:[ ][^\W\d_]{2,20})?) (?:here|speaking|again|hier|"
+    r"de nuevo|à nouveau|снова|опять)(?=[\s,.!;-]|$)"
 )
 _WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
 _SPELLED = re.compile(r"[^\W\d_](?:(?:-|\.|\. |, | )[^\W\d_]){2,20}(?![\w'])")
@@ -38,7 +40,11 @@ _PLACE = re.compile(
     r"\s(?:hotel|restaurant|college|street|road|inn|house|museum|park|guest|lodge|bar|cafe|salon|airport|"
     r"store)\b"
 )
-_SPEAKING = re.compile(r"\s(?:here|speaking|calling)\b")
+_SPEAKING = re.compile(
+    r"\s(?:here|speaking|calling|from (?=[a-z])|aus der|du service|de la (?=comp|serv)|из)\b"
+)
+_SPEAKER = re.compile(r"(?:^|\n)\s{0,3}([^\W\d_]{2,20}(?:[ '-][^\W\d_]{2,20})?)\s?:(?=\s|$)")
+"""Who speaks, as a transcript has it: "ANNA: hello"."""
 _AFTER_WEAK = re.compile(
     r"\s(?:here|speaking|calling|again|from|with|and i|at|writing|chatting|\()\b|\s?[,.!?;:)\n-]|\s?$"
 )
@@ -65,6 +71,10 @@ def find(view: View, before: str) -> Iterator[Found]:
     for match in _HERE.finditer(view.low):
         if match[1].split()[0] in GIVEN_NAMES and view.text[match.start(1)].isupper():
             yield _found(view, match.start(1), match.end(1))
+    for match in _SPEAKER.finditer(view.low):
+        speaker = _words(view, match.start(1), lower=False, most=3)
+        if speaker and speaker.end == match.end(1) and _first(view, speaker) in GIVEN_NAMES:
+            yield speaker
     for form in (_SIGNED, _DASHED):
         for match in form.finditer(view.low):
             yield from _signature(view, match.end())
@@ -79,6 +89,8 @@ def _after(view: View, position: int, group: str, capital: bool) -> Found | None
         return _titled(view, position, capital)
     if group == "assent":
         return _known(view, position)
+    if group == "party":
+        return _party(view, position)
     if group == "field":
         return _in_form(view, position)
     if group == "person":
@@ -95,6 +107,14 @@ def _known(view: View, position: int) -> Found | None:
     if not found or _first(view, found) not in GIVEN_NAMES:
         return None
     return found if _AFTER_WEAK.match(view.low, found.end) else None
+
+
+def _party(view: View, position: int) -> Found | None:
+    """After "recipient:": a well-known given name, or two capitalised words and nothing behind them."""
+    found = _words(view, position, lower=False, most=3)
+    if not found or _first(view, found) in GIVEN_NAMES:
+        return found
+    return found if " " in view.low[found.start : found.end] and _CLOSED.match(view.low, found.end) else None
 
 
 def _in_form(view: View, position: int) -> Found | None:

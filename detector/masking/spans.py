@@ -11,8 +11,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
-Kind = Literal["EMAIL", "IBAN", "CARD", "IP", "SSN", "ID", "ADDRESS", "PHONE", "NAME"]
-"""`SSN` is any social security, insurance or tax number, `ID` a passport, licence or identity card."""
+Kind = Literal[
+    "EMAIL",
+    "IBAN",
+    "CARD",
+    "IP",
+    "SSN",
+    "ID",
+    "ADDRESS",
+    "PHONE",
+    "NAME",
+    "BIRTH",
+    "SECRET",
+    "ACCOUNT",
+    "PLATE",
+    "VIN",
+]
+"""`SSN` is any social security, insurance or tax number, `ID` a passport, licence or identity card,
+`BIRTH` a date of birth, `SECRET` a password, PIN or code, `ACCOUNT` a bank's or customer's account."""
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 

@@ -9,9 +9,40 @@ from pathlib import Path
 
 import pytest
 
-from eval.masking import Line, Tally, main, measure, read_lines
+from detector.masking import mask_dialogue, mask_text
+from detector.records import Dialogue, Turn
+from eval.masking import Line, Tally, language_table, main, measure, read_lines
 
 LINES = Path(__file__).parent / "masking_lines.jsonl"
+RECALL_LINES = Path(__file__).parent / "masking_recall_lines.jsonl"
+"""Lines in five languages that somebody else wrote, who had not seen the rules. Half of them, drawn by a hash
+of the text, were looked at when the rules were extended (2026-11-23); of the others only figures were."""
+
+FLOORS = {
+    "development": {
+        "ACCOUNT": 0.95,
+        "BIRTH": 0.95,
+        "NAME": 0.85,
+        "PLATE": 0.95,
+        "SECRET": 0.95,
+        "VIN": 0.95,
+        "all": 0.9,
+    },
+    "test": {
+        "ACCOUNT": 0.6,
+        "BIRTH": 0.7,
+        "NAME": 0.5,
+        "PLATE": 0.75,
+        "SECRET": 0.6,
+        "VIN": 0.75,
+        "all": 0.67,
+    },
+}
+"""A little below what was measured."""
+LANGUAGE_FLOORS = {
+    "development": {"de": 0.88, "en": 0.91, "es": 0.93, "fr": 0.82, "ru": 0.82},
+    "test": {"de": 0.55, "en": 0.8, "es": 0.7, "fr": 0.65, "ru": 0.45},
+}
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +74,85 @@ def test_obfuscated_forms_are_found(tally: Tally) -> None:
 def test_clean_lines_are_left_alone(tally: Tally) -> None:
     assert tally.false_per_thousand("clean") <= 15
     assert tally.false_per_thousand("plain") <= 15
+
+
+@pytest.mark.parametrize("half", FLOORS)
+def test_lines_of_another_author_by_type_and_language(half: str) -> None:
+    lines = [line for line in read_lines(RECALL_LINES) if line.half == half]
+    tally = measure(lines)
+    print(language_table(tally))
+    assert len(lines) >= 250
+    for place, floors in ((0, FLOORS[half]), (1, LANGUAGE_FLOORS[half])):
+        for name, floor in floors.items():
+            counts = {
+                what: sum(
+                    n
+                    for key, n in tally.by_language.items()
+                    if key[2] == what and name in (key[place], "all")
+                )
+                for what in ("found", "entities")
+            }
+            assert counts["found"] / counts["entities"] >= floor, (name, counts)
+    assert tally.false_masks["clean"] == tally.false_masks["plain"] == 0
+
+
+NEW = [
+    ("My date of birth is 14 March 1986.", "My date of birth is [BIRTH_1]."),
+    ("geboren am 03.05.1981", "geboren am [BIRTH_1]"),
+    ("My password is Tulip!77, PIN: 4821", "My password is [SECRET_1], PIN: [SECRET_2]"),
+    ("the password is marmalade.", "the password is [SECRET_1]."),
+    ("account number 0042 1177 88", "account number [ACCOUNT_1]"),
+    ("number plate AB12 CDE, VIN 1HGCM82633A004352", "number plate [PLATE_1], VIN [VIN_1]"),
+    ("I am transferring you to Maria.", "I am transferring you to [NAME_1]."),
+    ("Booking under Whitcombe, please", "Booking under [NAME_1], please"),
+    ("This is Kwame from billing", "This is [NAME_1] from billing"),
+    ("ANNA: hello", "[NAME_1]: hello"),
+    ("Thanks a lot\n- Anna", "Thanks a lot\n- [NAME_1]"),
+    ("Перевожу вас на Викторию из бухгалтерии", "Перевожу вас на [NAME_1] из бухгалтерии"),
+]
+
+OLD = [
+    "this is great, it is a trip to London",
+    "I want to fly to Berlin and this is Amazon",
+    "my password is wrong and I can't change my password",
+    "Is my PIN required? What is my date of birth for?",
+    "my account is 5000 dollars in debt",
+    "the registration closes in 2024",
+    "NOTE: closed. ACHTUNG: heiss. To: sales",
+    "- one blanket",
+]
+
+
+@pytest.mark.parametrize(("text", "masked"), NEW)
+def test_what_words_announce_is_masked(text: str, masked: str) -> None:
+    assert mask_text(text).text == masked
+
+
+@pytest.mark.parametrize("text", OLD)
+def test_what_only_looks_announced_stays(text: str) -> None:
+    assert mask_text(text).text == text
+
+
+def test_an_answer_to_a_question_for_a_secret_is_masked() -> None:
+    turns = (
+        "What is your PIN?",
+        "4821",
+        "And your date of birth?",
+        "It's 3.4.1980",
+        "Your account number?",
+        "00123456",
+    )
+    given = Dialogue(
+        id="d",
+        turns=tuple(
+            Turn(index=i, role="customer" if i % 2 else "agent", text=t) for i, t in enumerate(turns)
+        ),
+    )
+    assert [turn.text for turn in mask_dialogue(given)[0].turns][1::2] == [
+        "[SECRET_1]",
+        "It's [BIRTH_1]",
+        "[ACCOUNT_1]",
+    ]
 
 
 def test_the_report_names_no_text(lines: list[Line], capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,229 @@
+"""Values that only the words before them tell: dates of birth, secrets, accounts, plates, vehicle numbers.
+
+English, German, Spanish, French and Russian cues. A word without digits is a secret only where a colon or
+"is" stands before it, so that "my password is wrong" and "change my password" stay as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from detector.masking.documents import HAS_DIGIT
+from detector.masking.lexicon import NOT_NAMES, words
+from detector.masking.spans import Found, Kind
+from detector.masking.view import View
+
+_LINK = (
+    r"(?P<link>(?:[\s:=,#\"'«“(.-]|n[º°]\.?|(?:is|was|are|has|now|currently|to|still|it's|its|on|in|"
+    r"as|on file|"
+    r"number|numbers|no|nr|id|code|the|my|your|new|temporary|provided|ending|sent|received|"
+    r"ist|war|lautet|nummer|auf|zu|am|der|die|den|das|es|era|fue|número|numero|el|a|de|del|al|"
+    r"est|était|numéro|le|la|en|du|reçu|par|provisoire|это|был|была|на|номер|мой|из|смс|sms)(?!\w)){1,10}+)"
+)
+_MONTH = (
+    r"(?:jan|jän|ene|feb|fév|mar|mär|apr|abr|avr|may|mai|jun|juin|jul|juil|aug|ago|aoû|sep|oct|okt|"
+    r"nov|dec|dez|dic|"
+    r"déc|янв|фев|мар|апр|мая|май|июн|июл|авг|сен|окт|ноя|дек)[^\W\d_]{0,8}+\.?"
+)
+_DATE = (
+    rf"(?:\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}|\d{{1,2}}\s?[-/.]\s?\d{{1,2}}\s?[-/.]\s?(?:\d{{4}}|\d\d)|"
+    rf"\d{{1,2}}(?:st|nd|rd|th|er|º|\.)?[\s/-]{{0,2}}(?:(?:of|"
+    rf"de)\s)?{_MONTH}(?:[\s,/-]{{1,2}}(?:del?\s)?(?:\d{{4}}|\d\d))?|"
+    rf"{_MONTH}\s(?:\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s\d{{4}})?|(?:de\s)?\d{{4}}))(?!\w)"
+)
+_BIRTH_WORD = (
+    r"born|date of birth|birth ?dates?|birthday|d\.?o\.?b|geboren|geb|geburtsdatum|geburtstag|"
+    r"fecha de nacimiento|"
+    r"nací|nacid[oa]|cumpleaños|née?|date de naissance|anniversaire|дата рождения|дату рождения|"
+    r"день рождения|"
+    r"родил(?:ся|ась)"
+)
+_BIRTH = re.compile(rf"(?<!\w)(?:{_BIRTH_WORD})(?!\w){_LINK}(?P<value>{_DATE}|(?:19|20)\d\d(?!\w))")
+_BIRTH_AFTER = re.compile(
+    rf"(?<!\w)(?P<value>{_DATE})(?:\sis)?(?:\s(?:my|her|his))?\s(?:date of birth|dob|birthday|"
+    rf"дата рождения)(?!\w)"
+)
+_PASSWORD_WORD = (
+    r"pass ?words?|passphrase|passwort|kennwort|contraseña|clave|mot de passe|пароль|login pass|pwd|"
+    r"(?:secret|security|memorable) (?:word|answer|phrase)|(?:geheim|sicherheits)(?:wort|antwort)|"
+    r"respuesta secreta|palabra secreta|réponse secrète|mot secret|(?:секретн|кодов)(?:ое|ый) (?:слово|ответ)"
+)
+_PASSWORD = re.compile(
+    rf"(?<!\w)(?P<cue>{_PASSWORD_WORD})(?!\w){_LINK}(?P<value>[^\s,;\"'»”()\ue000]{{3,40}}+)"
+)
+_PASSWORD_PARTS = (
+    "pass", "pwd", "word", "answer", "phrase", "wort", "contraseña", "clave", "respuesta", "mot", "réponse",
+    "парол", "слов", "ответ",
+)  # fmt: skip
+_STATES = re.compile(r"[:=]|(?<!\w)(?:is|was|ist|lautet|es|era|est|était|это|to)(?!\w)")
+_CODE_WORD = (
+    r"pin(?:[ -]?(?:code|number|nummer))?|cvv2?|cvc2?|passcode|otp|(?:mobile)?tan|puk|(?:three|"
+    r"last three|3) digits|"
+    r"(?:security|verification|one[- ]time|access|sms|authentication|confirmation pin|2fa) code|"
+    r"sicherheitscode|"
+    r"prüfziffer|bestätigungscode|código (?:de )?(?:verificación|seguridad|sms)|code (?:secret|"
+    r"de sécurité|de "
+    r"vérification|reçu|sms)|cryptogramme|пин(?:-?код\w*)?|код (?:из|подтверждения|безопасности)"
+)
+_CODE = re.compile(rf"(?<!\w)(?:{_CODE_WORD})(?!\w){_LINK}(?P<value>\d(?:[ -]?\d){{2,7}})(?![\w%]|[.,:]\d)")
+_EXPIRY = re.compile(
+    r"(?<!\w)(?:exp(?:iry|ires|iration)?(?: date)?|valid (?:thru|until|to)|gültig bis|ablaufdatum|"
+    r"caduca|caducidad|"
+    rf"vence|expire|expiration|срок действия)(?!\w){_LINK}(?P<value>(?:0?[1-9]|"
+    rf"1[0-2])\s?[/-]\s?(?:20)?\d\d)(?![\w/-])"
+)
+"""Of a card."""
+_ACCOUNT_WORD = (
+    r"(?:(?:bank|checking|savings|customer|client|member(?:ship)?|user) )?(?:account|acct|a/c)|"
+    r"(?:customer|client|member(?:ship)?) (?:number|id|no)|sort code|routing number|"
+    r"kontonummer|konto|kundennummer|blz|bankleitzahl|cuenta|número de (?:cuenta|cliente)|clabe|"
+    r"(?:numéro de )?compte|numéro de client|rib|(?:лицев\w{1,4} |расчётн\w{1,4} )?сч[её]та?|номер клиента"
+)
+_ACCOUNT = re.compile(
+    rf"(?<!\w)(?:{_ACCOUNT_WORD})(?!\w){_LINK}"
+    rf"(?P<value>(?:[a-z]{{1,4}}[ -]?)?\d(?:[ -]{{0,2}}\d){{5,25}})(?![\w%]|[.,]\d)"
+)
+_MONEY_AFTER = re.compile(r"\s?(?:[$€£¥₽]|usd|eur|gbp|euros?|dollars?|pounds?|руб)")
+_PLATE = re.compile(
+    r"(?<!\w)(?:(?:licen[cs]e|number) plates?|plate(?: number)?|(?:car |"
+    r"vehicle )?reg(?:istration)?(?: number| plate)?|"
+    r"kennzeichen|nummernschild|matr[ií]cula|placa|plaque(?: d'immatriculation)?|immatriculée?|"
+    r"immatriculation|"
+    rf"гос\.? ?номер|номер (?:машины|автомобиля|авто))(?!\w){_LINK}"
+    r"(?P<value>(?:[^\W_]{1,4}[ -]){1,2}[^\W_]{1,4}|[^\W_]{5,9})(?![^\W_])"
+)
+_VIN = re.compile(r"(?<!\w)[a-hj-npr-z\d]{17}(?!\w)")
+_VIN_CUE = re.compile(
+    r"(?<!\w)(?:vin|chassis|vehicle identification|fahrgestell\w{0,8}|fin|châssis|bastidor|"
+    r"вин)(?!\w)[^.!?\n]{0,24}$"
+)
+_NO_SECRETS = NOT_NAMES | words(
+    "reset resets resetting expired required changed correct weak strong protected saved working "
+    "accepted rejected "
+    "locked stored sensitive already being used too that case falsch richtig abgelaufen vergessen "
+    "nicht gesperrt "
+    "incorrecta incorrecto correcta vencida faux fausse incorrect expiré perdu неверный неправильный "
+    "забыт hidden"
+)
+_ASKED: tuple[tuple[Kind, re.Pattern[str], re.Pattern[str]], ...] = (
+    (
+        "SECRET",
+        re.compile(rf"(?<!\w)(?:{_CODE_WORD})(?!\w)[^.!\n]{{0,40}}\??\s{{0,3}}$"),
+        re.compile(r"\W{0,3}(?:[^\W\d_]{2,9}[\s,.:]{1,3}){0,4}+(?P<value>\d{3,8})\s?[.!]?\s{0,3}$"),
+    ),
+    (
+        "BIRTH",
+        re.compile(rf"(?<!\w)(?:{_BIRTH_WORD})(?!\w)[^.!\n]{{0,40}}\??\s{{0,3}}$"),
+        re.compile(rf"\W{{0,3}}(?:(?:it's|it is|yes|sure|its|on)[\s,]{{1,2}}){{0,3}}+(?P<value>{_DATE})"),
+    ),
+    (
+        "ACCOUNT",
+        re.compile(rf"(?<!\w)(?:{_ACCOUNT_WORD})(?!\w)[^.!\n]{{0,40}}\??\s{{0,3}}$"),
+        re.compile(
+            r"\W{0,3}(?:[^\W\d_]{2,9}[\s,.:]{1,3}){0,4}+(?P<value>\d(?:[ -]?\d){5,19})\s?[.!]?\s{0,3}$"
+        ),
+    ),
+)
+"""The kind, how the turn before asks for it, and the turn that is nothing but the answer."""
+
+
+_SEARCHES: tuple[tuple[Kind, tuple[str, ...], tuple[re.Pattern[str], ...]], ...] = (
+    (
+        "BIRTH",
+        (
+            "born", "birth", "dob", "d.o", "o.b", "geb", "nac", "cumple", "né", "naiss", "annivers", "рожд",
+            "родил",
+        ),
+        (_BIRTH, _BIRTH_AFTER),
+    ),
+    (
+        "SECRET",
+        ("pin", "cv", "code", "otp", "tan", "puk", "digits", "ziffer", "código", "crypto", "пин", "код"),
+        (_CODE,),
+    ),
+    ("SECRET", ("exp", "valid", "gültig", "ablauf", "caduc", "vence", "срок"), (_EXPIRY,)),
+    (
+        "PLATE",
+        ("plate", "reg", "kennz", "nummern", "matr", "placa", "plaque", "immat", "гос", "номер"),
+        (_PLATE,),
+    ),
+    (
+        "ACCOUNT",
+        (
+            "acc", "a/c", "customer", "client", "member", "sort", "routing", "konto", "kunden", "blz",
+            "leitz", "cuenta", "clabe", "compte", "rib", "сч", "клиент",
+        ),
+        (_ACCOUNT,),
+    ),
+)  # fmt: skip
+"""The kind, parts of words of which one must be there (a quick look saves the search), and the patterns."""
+
+
+def find(view: View, before: str) -> Iterator[Found]:
+    """Dates of birth, secrets, accounts, plates and vehicle numbers in `view`; `before` may have asked."""
+    low = view.low
+    if any(part in low for part in _PASSWORD_PARTS):
+        for match in _PASSWORD.finditer(low):
+            if found := _secret(view, match):
+                yield found
+    if not HAS_DIGIT.search(low):
+        return
+    for match in _VIN.finditer(low):
+        digits = sum(char.isdigit() for char in match[0])
+        cued = _VIN_CUE.search(low, max(0, match.start() - 48), match.start())
+        if 3 <= digits < 17 and (cued or _is_vin(match[0])):
+            yield Found(match.start(), match.end(), "VIN", match[0])
+    for kind, parts, patterns in _SEARCHES:
+        if any(part in low for part in parts):
+            for pattern in patterns:
+                yield from (
+                    _value(match, kind) for match in pattern.finditer(low) if _holds(view, match, kind)
+                )
+    for kind, asks, answers in _ASKED:
+        if (answer := answers.match(low)) and asks.search(before, max(0, len(before) - 120)):
+            yield _value(answer, kind)
+
+
+def _secret(view: View, match: re.Match[str]) -> Found | None:
+    """What follows the word for a password, if it looks like one or is plainly said to be one."""
+    value = match["value"].rstrip(".!?:")
+    written = view.text[match.start("value") : match.start("value") + len(value)]
+    odd = any(not char.isalpha() for char in value) or written[1:] != written[1:].lower()
+    if len(value) < 3 or written[:1] in "[{<" or "'" in value:
+        return None
+    if not (odd and any(char.isalnum() for char in value)):
+        closed = match["value"] != value or not view.low[match.end() :].lstrip(" ")[:1].isalnum()
+        if not _STATES.search(match["link"]) or not closed or value in _NO_SECRETS:
+            return None
+        if value.endswith(("ed", "ing", "ly")):
+            return None
+    return Found(match.start("value"), match.start("value") + len(value), "SECRET", value)
+
+
+def _holds(view: View, match: re.Match[str], kind: Kind) -> bool:
+    """Whether what was matched is of its kind beyond its shape."""
+    if kind == "PLATE":
+        value = view.text[match.start("value") : match.end("value")]
+        return 4 < len(value) < 12 and sum(char.isdigit() for char in value) >= 2 and value == value.upper()
+    return kind != "ACCOUNT" or not _MONEY_AFTER.match(view.low, match.end())
+
+
+_WEIGHTS = (8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2)
+_VIN_VALUES = dict(
+    zip("abcdefghjklmnprstuvwxyz", (*range(1, 9), *range(1, 6), 7, 9, *range(2, 10)), strict=True)
+)
+
+
+def _is_vin(text: str) -> bool:
+    """Whether the check digit of a North American vehicle number is right."""
+    total = sum(
+        weight * (int(char) if char.isdigit() else _VIN_VALUES[char])
+        for char, weight in zip(text, _WEIGHTS, strict=True)
+    )
+    return text[8] == "0123456789x"[total % 11]
+
+
+def _value(match: re.Match[str], kind: Kind) -> Found:
+    key = "".join(char for char in match["value"] if char.isalnum())
+    return Found(match.start("value"), match.end("value"), kind, key)

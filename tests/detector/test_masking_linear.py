@@ -1,0 +1,123 @@
+"""Masking, the exact checks and recognition take time linear in the text, whatever the text is.
+
+Counted is the CPU time of the thread, of two lengths in one run, with a wide margin: four times the text may
+cost eight times as much, where a quadratic algorithm costs sixteen times.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from detector.checks import CHECKS
+from detector.errors import InputRefused
+from detector.ingest.config import ReadConfig
+from detector.ingest.framing.recognition import recognise
+from detector.ingest.sources import open_logs
+from detector.masking import mask_dialogue
+from detector.records import Dialogue, Turn
+
+LENGTH = 12_000
+TURNS = 300
+
+TEXTS = {
+    "an address that never ends": "1 rue a-a-a-a-a-a(",
+    "ten numbers and a phone": "order " + " ".join(["1111"] * 11) + " zz 555-123-4567 ",
+    "a local part of dashes": "z-" * 31 + "!@a.b ",
+    "names": "Hi Anna, ",
+    "introductions": "my name is Anna Kowalska. ",
+    "addresses": "a@b.co ",
+    "hidden addresses": "anna at example dot com ",
+    "phones": "call 555-0199, ",
+    "digits": "1 ",
+    "spelled numbers": "one two three ",
+    "titles": "Mr. ",
+    "signatures": "Regards,\nAnna\n",
+    "passports": "passport nr 533380006 ",
+    "secrets": "my password is is is x1! pin code 4821 ",
+    "births": "born on on on 12 12 12 ",
+    "accounts": "account no 1 2 3 4 5 6 7 8 ",
+    "plates": "plate AB 12 CD VIN 1HGCM82633A004352 ",
+    "colons": "ANNA: 1:2:",
+    "placeholders": "[NAME_1] ",
+    "spaces": " ",
+    "letters": "a",
+    "capitals": "A",
+    "hidden characters": "a\u200b",
+    "number signs": "12 Main Street ",
+    "brackets": "{{name [",
+}
+
+DIALOGUES: dict[str, Callable[[int], str]] = {
+    "another name in each turn": lambda i: (
+        f"my name is Anna{chr(97 + i % 26)}{chr(97 + i // 26 % 26)}{chr(97 + i // 676)}"
+    ),
+    "the same name in each turn": lambda i: "Hi Anna, I am Ben",
+    "another address in each turn": lambda i: f"mail a{i}@b.co or call 555-{1000 + i}",
+    "questions and answers": lambda i: "And your name?" if i % 2 else "Zebulon",
+    "a name of the first turn": lambda i: "So Kowalska it is, Anna" if i else "my name is Anna Kowalska",
+    "the same words again": lambda i: (
+        "We are looking into it and we will write to you soon" if i % 2 == 0 else "ok fine then"
+    ),
+}
+
+
+def dialogue(texts: list[str]) -> Dialogue:
+    turns = (Turn(index=i, role="customer" if i % 2 else "agent", text=text) for i, text in enumerate(texts))
+    return Dialogue(id="d", turns=tuple(turns))
+
+
+def cost(work: Callable[[], object]) -> float:
+    """CPU seconds, the better of two."""
+    seconds = []
+    for _ in range(2):
+        start = time.thread_time()
+        work()
+        seconds.append(time.thread_time() - start)
+    return min(seconds)
+
+
+def check(given: Dialogue) -> None:
+    for find in CHECKS.values():
+        list(find(given))
+
+
+def ratio(work: Callable[[Dialogue], object], short: Dialogue, long: Dialogue) -> float:
+    """How much more the four times longer one costs; a millisecond is added to either as noise."""
+    work(short)  # what is imported and compiled at the first use
+    return (cost(lambda: work(long)) + 0.001) / (cost(lambda: work(short)) + 0.001)
+
+
+@pytest.mark.parametrize("work", [mask_dialogue, check])
+@pytest.mark.parametrize("name", TEXTS)
+def test_four_times_the_text_costs_four_times_as_much(name: str, work: Callable[[Dialogue], object]) -> None:
+    unit = TEXTS[name]
+    short, long = (dialogue([unit * (n // len(unit)) + " zz"] * 2) for n in (LENGTH // 4, LENGTH))
+    assert ratio(work, short, long) < 8
+
+
+@pytest.mark.parametrize("work", [mask_dialogue, check])
+@pytest.mark.parametrize("name", DIALOGUES)
+def test_four_times_the_turns_cost_four_times_as_much(name: str, work: Callable[[Dialogue], object]) -> None:
+    short, long = (dialogue([DIALOGUES[name](i) for i in range(n)]) for n in (TURNS, 4 * TURNS))
+    assert ratio(work, short, long) < 8
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_the_format_of_a_long_line_is_recognised_in_linear_time(name: str, tmp_path: Path) -> None:
+    def work(n: int) -> None:
+        for wrap in (str, lambda text: json.dumps({"id": text, "turns": [text]})):
+            path = tmp_path / f"log-{n}.jsonl"
+            path.write_text(wrap(TEXTS[name] * (n // len(TEXTS[name]))), encoding="utf-8")
+            try:
+                for source in open_logs([str(path)]):
+                    recognise(source, ReadConfig())
+            except InputRefused:
+                continue
+
+    work(LENGTH)
+    assert (cost(lambda: work(16 * LENGTH)) + 0.001) / (cost(lambda: work(4 * LENGTH)) + 0.001) < 8
