@@ -25,6 +25,8 @@ format: $(VENV)/installed-dev
 AUDIT := build/audit-tools
 
 locked: $(VENV)/python
+	@$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements.torch-cpu.lock || \
+		echo "torch's build for CPUs is not to be had here: taking the package index's"
 	$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements.lock
 
 lock: $(AUDIT)/installed
