@@ -56,7 +56,7 @@ _CUE = re.compile(
     r"(?:e-?mails?|e-?mail address|mail|correo|почт\w*|адрес|inbox|write to|reach me|contact me)\b"
 )
 _INITIALS = re.compile(r"(?:(?<![^\s:,;(])[b-hj-z]\s){1,3}$")
-_HANDLE = re.compile(r"(?<![^\W_])[^\W\d_][\w.]{0,62}[\d_.]\w{1,62}+$")
+_HANDLE = re.compile(r"(?<![^\W_])[^\W\d_](?=[\w.]{2,63}+$)[\w.]{0,62}[\d_.]\w{1,62}+$")
 _VERBS = words(
     "look looked looking shop shopped shopping buy bought order ordered ordering was is are were be been "
     "am me us him "
