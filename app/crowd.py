@@ -23,7 +23,7 @@ def agreement(
 ) -> int:
     """Say how far people agree: alpha, kappas, agreement on each label and the human ceiling.
 
-    Of a crowd table with --annotations, else of the store.
+    Of a crowd table with --annotations, else of the store, where the marked evidence is compared as well.
 
     Parameters
     ----------

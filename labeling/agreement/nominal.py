@@ -1,4 +1,4 @@
-"""Agreement on labels: Krippendorff's alpha, Fleiss' and Cohen's kappa, specific agreement.
+"""Agreement on labels: Krippendorff's alpha at three levels, Fleiss' and Cohen's kappa, specific agreement.
 
 Each function turns votes, shape (tasks, labels), into rows whose sums make the figure, and hands these
 to `resampling`. A task with fewer than two answers says nothing. Where only one label was ever given,
@@ -7,10 +7,15 @@ chance agreement is 1 and a kappa or alpha is not defined: NaN, not 1.
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from labeling.agreement.resampling import ROUNDS, Estimate, estimated, ratio
 from labeling.truth.answers import Answers, Floats
+
+Level = Literal["nominal", "ordinal", "interval"]
+"""What labels may be compared by: whether they are the same, which is higher, or how far apart they are."""
 
 
 def krippendorff_alpha(votes: Floats, rounds: int = ROUNDS, seed: int = 0) -> Estimate:
@@ -28,6 +33,39 @@ def _alpha(sums: Floats) -> Floats:
     n = given.sum(axis=1)
     by_chance = (given * (given - 1)).sum(axis=1)
     return np.asarray(1.0 - (n - 1) * ratio(n - agreeing, n * (n - 1) - by_chance), float)
+
+
+def ranked_alpha(
+    votes: Floats, values: Floats, level: Level, rounds: int = ROUNDS, seed: int = 0
+) -> Estimate:
+    """Alpha for labels on a scale, by which near answers disagree less than far ones: `votes`, shape
+    (tasks, labels), with each label's place on it, `values`, shape (labels,), of which "ordinal" takes the
+    order alone. With "nominal" it is `krippendorff_alpha`.
+
+    Source: Krippendorff 2011, sections C and D: coincidences, and the difference functions of a level.
+    """
+    order = np.argsort(values, kind="stable")
+    paired, scale = _pairable(votes)[:, order], np.asarray(values, float)[order]
+    size = len(scale)
+    pairs = paired[:, :, None] * (paired[:, None, :] - np.eye(size))
+    coincidences = pairs / np.maximum(paired.sum(axis=1) - 1.0, 1.0)[:, None, None]
+
+    def alpha(sums: Floats) -> Floats:
+        table = sums.reshape(-1, size, size)
+        given = table.sum(axis=2)
+        n = given.sum(axis=1)
+        if level == "ordinal":
+            middle = np.cumsum(given, axis=1) - given / 2  # the mean rank of each label
+            apart = (middle[:, :, None] - middle[:, None, :]) ** 2
+        elif level == "interval":
+            apart = np.broadcast_to((scale[:, None] - scale) ** 2, table.shape)
+        else:
+            apart = np.broadcast_to(1.0 - np.eye(size), table.shape)
+        observed = (table * apart).sum(axis=(1, 2))
+        by_chance = (given[:, :, None] * given[:, None, :] * apart).sum(axis=(1, 2))
+        return np.asarray(1.0 - (n - 1) * ratio(observed, by_chance), float)
+
+    return estimated(coincidences.reshape(len(votes), -1), alpha, rounds, seed)
 
 
 def fleiss_kappa(votes: Floats, rounds: int = ROUNDS, seed: int = 0) -> Estimate:

@@ -1,18 +1,19 @@
 """Stage ``dialint label agreement``: how far the people of a crowd agree, with intervals.
 
 Reads a table of task, worker, label (optionally code and at), or the answers in a store. Gives, and with
-``--out`` writes as JSON, for each code: Krippendorff's alpha, Fleiss' kappa, specific agreement of each
-label, the leave-one-out human ceiling, Cohen's kappa of the pairs with most tasks in common, and alpha by
-period of time. Says nothing of who is right.
+``--out`` writes as JSON, for each code: Krippendorff's alpha (of a scale with ``--level``), Fleiss' kappa,
+specific agreement of each label, the leave-one-out human ceiling, Cohen's kappa of the pairs with most tasks
+in common, alpha by period of time and, from a store, how far marked evidence agrees (soft F1 and alpha of
+spans). Says nothing of who is right.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -21,7 +22,10 @@ from labeling.reports import Report, headed, refuse_existing, write_report
 
 if TYPE_CHECKING:
     from labeling.agreement.resampling import Estimate
-    from labeling.truth.answers import Answers
+    from labeling.agreement.spans import Read
+    from labeling.truth.answers import Answers, Floats
+
+    Stored = tuple[Mapping[str, Answers], Mapping[str, Sequence[Read]]]
 
 DAY_S = 86_400
 
@@ -44,17 +48,24 @@ class AgreementConfig:
     """Length of a period for agreement over time."""
     seed: int = 0
     """Draw of the bootstrap."""
+    level: Literal["nominal", "ordinal", "interval"] = "nominal"
+    """How labels compare in alpha: the same or not; by their order; by their distance, which needs
+    numbers."""
+    order: tuple[str, ...] = ()
+    """The labels from low to high, for --level ordinal where they are not numbers."""
     last_wins: Annotated[bool, Parameter(negative=())] = False
     """Of a worker's several answers to a task take the last; without, they are refused."""
 
     def __post_init__(self) -> None:
+        if self.order and self.level != "ordinal":
+            raise ConfigError("E_OPTION", "--order needs --level ordinal")
         if self.rounds < 1 or self.pairs < 0 or not 0 < self.period_days < math.inf:
             raise ConfigError(
                 "E_OPTION", "--rounds must be at least 1, --pairs 0 or more, --period-days above 0"
             )
 
 
-def run(config: AgreementConfig, stored: Callable[[], Mapping[str, Answers]] | None = None) -> Report:
+def run(config: AgreementConfig, stored: Callable[[], Stored] | None = None) -> Report:
     """All figures, of the table or of what is `stored`; written to `out` if there is one.
 
     Raises:
@@ -65,8 +76,8 @@ def run(config: AgreementConfig, stored: Callable[[], Mapping[str, Answers]] | N
     refuse_existing(config.out)
 
     def figures() -> Mapping[str, Any]:
-        tables = _tables(config) if stored is None else stored()
-        return {"codes": {code: _figures(table, config) for code, table in tables.items()}}
+        tables, reads = (_tables(config), {}) if stored is None else stored()
+        return {"codes": {code: _figures(table, reads.get(code), config) for code, table in tables.items()}}
 
     inputs = [config.annotations]
     report = headed("agreement", asdict(config), figures, inputs=inputs, libraries=("numpy", "scipy"))
@@ -94,16 +105,20 @@ def rows(report: Report) -> list[list[str]]:
 
 
 def _main_figures(figures: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    yield "Krippendorff's alpha", figures["alpha"]
+    yield f"Krippendorff's alpha, {figures['level']}", figures["alpha"]
     yield "Fleiss' kappa", figures["fleiss_kappa"]
     yield "human ceiling", figures["human_ceiling"]
     for label, figure in figures["specific_agreement"].items():
         yield f"agreement on {label}", figure
+    if figures["spans"]:
+        yield "soft F1 of spans", figures["spans"]["f1"]
+        yield "alpha of spans", figures["spans"]["alpha"]
 
 
-def _figures(answers: Answers, config: AgreementConfig) -> dict[str, Any]:
+def _figures(answers: Answers, reads: Sequence[Read] | None, config: AgreementConfig) -> dict[str, Any]:
     from labeling.agreement.ceiling import human_ceiling
-    from labeling.agreement.nominal import cohen_kappa, fleiss_kappa, krippendorff_alpha, specific_agreement
+    from labeling.agreement.nominal import cohen_kappa, fleiss_kappa, ranked_alpha, specific_agreement
+    from labeling.agreement.spans import soft_span_f1, unitised_alpha
 
     draw, votes = (config.rounds, config.seed), answers.votes()
     pairs = [
@@ -117,16 +132,41 @@ def _figures(answers: Answers, config: AgreementConfig) -> dict[str, Any]:
         "answers": len(answers),
         "tasks": len(answers.tasks),
         "labelers": len(set(answers.worker.tolist())),
-        "alpha": _plain(krippendorff_alpha(votes, *draw)),
+        "level": config.level,
+        "alpha": _plain(ranked_alpha(votes, scale(answers.labels, config), config.level, *draw)),
         "fleiss_kappa": _plain(fleiss_kappa(votes, *draw)),
         "human_ceiling": _plain(human_ceiling(answers, *draw)),
         "specific_agreement": {
             label: _plain(specific_agreement(votes, place, *draw))
             for place, label in enumerate(answers.labels)
         },
+        "spans": reads
+        and {"f1": _plain(soft_span_f1(reads, *draw)), "alpha": _plain(unitised_alpha(reads, *draw))},
         "pairs": pairs,
         "periods": list(_periods(answers, config)),
     }
+
+
+def scale(labels: Sequence[str], config: AgreementConfig) -> Floats:
+    """The place of each label on the scale of `config`, shape (labels,).
+
+    Raises:
+        ConfigError: a label that is no number, or not in the order given.
+    """
+    import numpy as np
+
+    if config.level == "nominal":
+        return np.arange(len(labels), dtype=float)
+    if config.order:
+        if missing := sorted(set(labels) - set(config.order)):
+            raise ConfigError("E_OPTION", f"--order does not name {', '.join(missing)}")
+        return np.array([config.order.index(label) for label in labels], float)
+    try:
+        return np.array([float(label) for label in labels])
+    except ValueError:
+        raise ConfigError(
+            "E_OPTION", f"--level {config.level}: labels are no numbers; --order names them from low to high"
+        ) from None
 
 
 def closest_pairs(answers: Answers, n: int) -> list[tuple[int, int]]:
@@ -146,7 +186,7 @@ def _periods(answers: Answers, config: AgreementConfig) -> Iterator[dict[str, An
     """Alpha of the answers of each period in order of time; answers without a time are left out."""
     import numpy as np
 
-    from labeling.agreement.nominal import krippendorff_alpha
+    from labeling.agreement.nominal import ranked_alpha
 
     if answers.at is None or np.isnan(answers.at).all():
         return
@@ -154,7 +194,8 @@ def _periods(answers: Answers, config: AgreementConfig) -> Iterator[dict[str, An
     for number in np.unique(period[~np.isnan(period)]):
         chosen = answers.where(period == number)
         begins = float(np.nanmin(answers.at)) + float(number) * config.period_days * DAY_S
-        figure = krippendorff_alpha(chosen.votes(), config.rounds, config.seed)
+        values = scale(chosen.labels, config)
+        figure = ranked_alpha(chosen.votes(), values, config.level, config.rounds, config.seed)
         yield {"begins_at": begins, "answers": len(chosen), **_plain(figure)}
 
 

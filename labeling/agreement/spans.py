@@ -61,36 +61,35 @@ def _share(span: Marked, other: Marked) -> float:
 
 
 def unitised_alpha(texts: Sequence[Read], rounds: int = ROUNDS, seed: int = 0) -> Estimate:
-    """Alpha over characters, each with the code that a reader gave it or none: 1 all agree, 0 by chance.
+    """Alpha over characters: 1 all agree, 0 by chance. Each code is a question of its own, marked here or
+    not, so that no code hides another where spans overlap; their disagreements are added, and those by
+    chance.
 
-    Source: the idea of Krippendorff's alpha for unitising in its nominal form (Krippendorff, Mathet,
-    Bouvry and Widlöcher 2016): lengths of intersections, gaps included, take the place of counts of
-    values. We leave out the small-sample correction, which characters, being no independent units, do not
-    earn; and a character marked twice by a reader has the code that comes last in the alphabet. It is not
+    Source: the idea of Krippendorff's alpha for unitising in its binary form (Krippendorff, Mathet, Bouvry
+    and Widlöcher 2016): lengths of intersections, gaps included, take the place of counts of values. We leave
+    out the small-sample correction, which characters, being no independent units, do not earn. It is not
     gamma (Mathet et al. 2015), which also aligns units: two touching spans of one code count as one here.
     """
     codes = sorted({span.code for text in texts for spans in text.spans.values() for span in spans})
-    places = {code: place + 1 for place, code in enumerate(codes)}
-    rows = np.array([_lengths(text, places) for text in texts], float).reshape(len(texts), -1)
+    rows = np.array([_lengths(text, codes) for text in texts], float).reshape(len(texts), -1)
     return estimated(rows, _alpha, rounds, seed)
 
 
-def _lengths(text: Read, places: Mapping[str, int]) -> Floats:
-    """Characters on which pairs of readers agree, weighted 1 / (readers - 1), and those of each value."""
-    size, readers = len(places) + 1, len(text.spans)
+def _lengths(text: Read, codes: Sequence[str]) -> Floats:
+    """Characters on which pairs of readers differ, weighted 1 / (readers - 1), over all codes; all that were
+    read; and those marked with each code."""
+    readers = len(text.spans)
     if readers < 2:
-        return np.zeros(1 + size)
-    values = np.zeros((readers, text.length), int)
-    for row, spans in zip(values, text.spans.values(), strict=True):
-        for span in sorted(spans, key=lambda span: span.code):
-            row[span.start : span.end] = places[span.code]
-    votes = np.stack([(values == value).sum(axis=0) for value in range(size)], axis=1)  # (characters, values)
-    agreeing = (votes * (votes - 1)).sum() / (readers - 1)
-    return np.concatenate(([agreeing], votes.sum(axis=0))).astype(float)
+        return np.zeros(2 + len(codes))
+    marked = np.zeros((len(codes), readers, text.length), bool)
+    for reader, spans in enumerate(text.spans.values()):
+        for span in spans:
+            marked[codes.index(span.code), reader, span.start : span.end] = True
+    votes = marked.sum(axis=1)  # (codes, characters)
+    differing = 2.0 * (votes * (readers - votes)).sum() / (readers - 1)
+    return np.concatenate(([differing, readers * text.length], votes.sum(axis=1))).astype(float)
 
 
 def _alpha(sums: Floats) -> Floats:
-    n = sums[:, 1:].sum(axis=1)
-    observed = 1.0 - ratio(sums[:, 0], n)
-    chance = 1.0 - ratio((sums[:, 1:] ** 2).sum(axis=1), n**2)
-    return 1.0 - ratio(observed, chance)
+    shares = sums[:, 2:] / np.maximum(sums[:, 1:2], 1e-12)
+    return 1.0 - ratio(ratio(sums[:, 0], sums[:, 1]), (2.0 * shares * (1.0 - shares)).sum(axis=1))

@@ -1,13 +1,16 @@
 """What is believed of every question somebody answered: the joint posterior of people and model.
 
-Gold stands before any posterior. Reads the answers of people whose work counts, of one project or of the
-whole store; writes nothing.
+Gold takes part in the fit, from which the people and the other questions are known, and stands before it.
+Reads the answers of people whose work counts, of one project or of the whole store; writes nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
 
 from detector.errors import ConfigError
 from detector.taxonomy import Taxonomy
@@ -63,7 +66,7 @@ def believed(
     """
     known = Certainties.read(store, actor, taxonomy)
     found = answers_in(store, actor, project, taxonomy)
-    return [known.instead_of(one) for one in beliefs(found, share_workers)]
+    return [known.instead_of(one) for one in beliefs(found, share_workers, known)]
 
 
 def answers_in(store: Store, actor: str, project: str | None, taxonomy: Taxonomy) -> Gathered:
@@ -95,11 +98,14 @@ def _known(transaction: Transaction, name: str) -> Known:
     return Known.of(dialogue, verdict_on(transaction, name))
 
 
-def beliefs(found: Gathered, share_workers: bool = False) -> Iterator[Belief]:
-    """What the joint method makes of gathered answers; no gold."""
+def beliefs(
+    found: Gathered, share_workers: bool = False, known: Certainties | None = None
+) -> Iterator[Belief]:
+    """What the joint method makes of gathered answers, and of what is `known` for sure."""
     tables = found.tables()
     models: dict[str, Floats] = {code: found.model(code) for code in tables}
-    fitted = posteriors(tables, "joint", models, share_workers)
+    golds = None if known is None else {code: known.labels(code, found.codes[code].said) for code in tables}
+    fitted = posteriors(tables, "joint", models, share_workers, golds)
     for code, posterior in fitted.items():
         yield from told(found, code, found.codes[code].said, posterior.probabilities[:, 1], models[code])
 
@@ -137,6 +143,11 @@ class Certainties:
             key = (one.dialogue, ANYWHERE if one.code in of_dialogue else one.turn, one.code)
             found[key] = one.present or found.get(key, False)
         return cls(found, of_dialogue)
+
+    def labels(self, code: str, items: Iterable[Item]) -> NDArray[np.int64]:
+        """For each item the place among `ANSWERS` of what is known of it, or -1, shape (items,)."""
+        found = (self.present.get((item.dialogue, item.turn, code)) for item in items)
+        return np.array([-1 if present is None else int(present) for present in found], np.int64)
 
     def instead_of(self, one: Belief) -> Belief:
         """The belief, or what is known for sure in its place."""

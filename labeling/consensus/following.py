@@ -75,7 +75,7 @@ class Follower:
         for one in counted(self._store, self._actor, self._project):
             self._step()
             found.take_in(one, known, of_dialogue)
-        self._opinion = Opinion(found, of_dialogue, self._step)
+        self._opinion = Opinion(found, of_dialogue, self._step, self._gold)
         return Round(True, self._decide(None))
 
     def step(self) -> Round:
@@ -99,6 +99,7 @@ class Follower:
     def _made_certain(self) -> frozenset[str]:
         """Dialogues of which something else is known for sure than before."""
         before, self._gold = self._gold, Certainties.read(self._store, self._actor, self._taxonomy)
+        self._opinion.certain = self._gold
         return frozenset(key[0] for key, _ in before.present.items() ^ self._gold.present.items())
 
     def _decide(self, dialogues: Collection[str] | None) -> Counter[Decision]:

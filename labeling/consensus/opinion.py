@@ -1,6 +1,6 @@
 """What is held of a project's questions, kept up as answers come: a running posterior of each code.
 
-Knows no store and no gold. Everything is fitted anew, from memory, whenever answers have grown by `GROWTH`:
+Knows no store. Everything is fitted anew, from memory, whenever answers have grown by `GROWTH`:
 so a fit is paid for by many answers however large a project is, and a small one is as good as always fresh.
 What a fit assumes is chosen anew when a code's answers have doubled, and held in between: which answers are
 hidden for a choice is a draw of lots, and where another one takes items to differ otherwise, a quarter of all
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 from labeling.annotation import Annotation
-from labeling.consensus.belief import Belief, told
+from labeling.consensus.belief import Belief, Certainties, told
 from labeling.consensus.gathering import ANSWERS, ANYWHERE, Gathered, Item, Known
 from labeling.truth.incremental import Running
 from labeling.truth.joint.choice import chosen
@@ -20,19 +20,23 @@ from labeling.truth.joint.fit import Assumptions, fitted
 
 GROWTH = 0.05
 """Share of new answers at which a fit is old. Until then the decisions on touched tasks are those of a refit
-but for 3 % (4 % at 0.1), of which all but 1 in 10,000 are within 0.05 of being sure (48 simulated crowds,
-2026-11-22; tolerance in `tests/labeling/test_consensus_opinion.py`)."""
+but for 4 %, of which all but 1 in 12 are within 0.05 of being sure (3 simulated crowds, 2026-11-23; tolerance
+in `tests/labeling/test_consensus_opinion.py`)."""
 
 
 class Opinion:
     """The joint posterior of all that was `found` so far and of what is taken in afterwards; `assumed` has
-    what was chosen for each code, and from how many answers. `step` is called before each code is fitted and
-    may raise to end it."""
+    what was chosen for each code, and from how many answers. What is `certain` takes part in every fit.
+    `step` is called before each code is fitted and may raise to end it."""
 
     def __init__(
-        self, found: Gathered, of_dialogue: frozenset[str], step: Callable[[], None] = lambda: None
+        self,
+        found: Gathered,
+        of_dialogue: frozenset[str],
+        step: Callable[[], None] = lambda: None,
+        certain: Certainties | None = None,
     ) -> None:
-        self.found = found
+        self.found, self.certain = found, certain
         self.assumed: dict[str, tuple[Assumptions, int]] = {}
         self._of_dialogue, self._step = of_dialogue, step
         self._fit()
@@ -67,9 +71,10 @@ class Opinion:
         for code, table in self.found.tables().items():
             self._step()
             model = self.found.model(code)
+            gold = None if self.certain is None else self.certain.labels(code, self.found.codes[code].said)
             if code not in self.assumed or len(table) >= 2 * self.assumed[code][1]:
-                self.assumed[code] = chosen(table, model), len(table)
-            self._running[code] = Running(fitted(table, model, self.assumed[code][0]), table)
+                self.assumed[code] = chosen(table, model, gold=gold), len(table)
+            self._running[code] = Running(fitted(table, model, self.assumed[code][0], gold=gold), table)
             self._n_fitted += len(table)
 
     def _update(self, code: str, answers: dict[tuple[Item, str], bool]) -> None:

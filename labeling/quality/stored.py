@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from detector.errors import ConfigError
 from detector.taxonomy import Taxonomy
 from labeling.agreement.dated import dated
+from labeling.agreement.spans import Read
 from labeling.annotation import Annotation
 from labeling.consensus.belief import whole
 from labeling.quality.gold import Gold
@@ -52,15 +53,17 @@ def work_in(store: Store, actor: str, project: str | None, taxonomy: Taxonomy) -
     return work
 
 
-def tables_in(store: Store, actor: str, project: str | None, taxonomy: Taxonomy) -> dict[str, Answers]:
-    """The answers of a project or of the whole store by code, with their times; no control tasks, whose
-    items are chosen to be clear.
+def tables_in(
+    store: Store, actor: str, project: str | None, taxonomy: Taxonomy
+) -> tuple[dict[str, Answers], dict[str, list[Read]]]:
+    """The answers of a project or of the whole store by code, with their times, and the spans that were
+    marked; no control tasks, whose items are chosen to be clear.
 
     Raises:
         NotAllowed: the actor does not review.
         ConfigError: nobody has answered anything.
     """
-    tables = dated(counted(store, actor, project), StoredDialogues(store), whole(taxonomy))
+    tables, reads = dated(counted(store, actor, project), StoredDialogues(store), whole(taxonomy))
     if not tables:
         raise ConfigError("E_NO_RECORDS", f"no answers in {project or 'the store'} yet")
-    return tables
+    return tables, reads

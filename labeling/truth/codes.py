@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from detector.errors import ConfigError
 from labeling.truth.answers import Answers, Floats
@@ -23,18 +24,24 @@ def posteriors(
     method: str,
     models: Mapping[str, Floats] | None = None,
     shared: bool = False,
+    golds: Mapping[str, NDArray[np.int64]] | None = None,
 ) -> dict[str, Posterior]:
-    """The posterior of each code; with `shared`, from one fit with one table a worker.
+    """The posterior of each code; with `shared`, from one fit with one table a worker. `golds` has the known
+    label of each task or -1, shape (tasks,), for the joint method.
 
     Raises:
         ConfigError: `shared`, and the codes do not have the same labels.
     """
     if not shared or len(tables) < 2:
-        return {code: aggregated(table, method, (models or {}).get(code)) for code, table in tables.items()}
+        return {
+            code: aggregated(table, method, (models or {}).get(code), (golds or {}).get(code))
+            for code, table in tables.items()
+        }
     if len({table.labels for table in tables.values()}) > 1:
         raise ConfigError("E_OPTION", "--share-workers needs the same labels for every code")
     stacked = None if models is None else np.concatenate([models[code] for code in tables])
-    whole = aggregated(joined(tables), method, stacked)
+    gold = None if golds is None else np.concatenate([golds[code] for code in tables])
+    whole = aggregated(joined(tables), method, stacked, gold)
     ends = np.cumsum([len(table.tasks) for table in tables.values()])
     starts = ends - [len(table.tasks) for table in tables.values()]
     return {

@@ -6,6 +6,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from labeling.truth.answers import Answers, Floats
 from labeling.truth.bayesian import ebcc, ibcc, model_as_worker
 from labeling.truth.borrowed import glad, mace
@@ -51,10 +54,14 @@ and `ebcc` take them for the prior of each task, and for the answer of one more 
 names."""
 
 
-def aggregated(answers: Answers, method: str, model: Floats | None = None) -> Posterior:
-    """The posterior of `answers` by the method of that name.
+def aggregated(
+    answers: Answers, method: str, model: Floats | None = None, gold: NDArray[np.int64] | None = None
+) -> Posterior:
+    """The posterior of `answers` by the method of that name; `gold` as `joint` takes it, for `joint` alone.
 
     Raises:
         KeyError: with a model, a method that takes none; without, one that needs one.
     """
+    if method == "joint":
+        return joint(answers, model, gold=gold)
     return METHODS[method](answers) if model is None else WITH_MODEL[method](answers, model)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 
 from detector.artifacts import atomic_file
 from detector.verdict_files import escaped
+from labeling.truth.answers import Answers, Floats
 from labeling.truth.study import TASK, rows_of
 
 Item = tuple[str, str, str, Counter[str]]
@@ -48,18 +50,12 @@ def predict(config: ModelConfig) -> None:
     Raises:
         InputRefused: the corpus is missing.
     """
-    dialogues = [_items(row) for row in rows_of(config.data, "dbdc3")]
-    fold = np.random.default_rng(config.seed).integers(config.folds, size=len(dialogues))
-    items = [item for dialogue in dialogues for item in dialogue]
-    of = np.repeat(fold, [len(dialogue) for dialogue in dialogues])
-    labels = sorted({label for *_, answers in items for label in answers})
-    found = np.full((len(items), len(labels)), np.nan)
-    for one in range(config.folds):
-        found[of == one] = _foretold(items, of != one, labels)
+    rows_read = rows_of(config.data, "dbdc3")
+    labels, tasks, found = _foretold_by_fold(rows_read, lambda label: True, config.folds, config.seed)
     rows = io.StringIO(newline="")
     table = csv.writer(rows)
     table.writerow(("task", "label", "probability"))
-    for (task, *_), probabilities in zip(items, found, strict=True):
+    for task, probabilities in zip(tasks, found, strict=True):
         table.writerows(
             (escaped(task), escaped(label), f"{share:.6f}")
             for label, share in zip(labels, probabilities, strict=True)
@@ -68,17 +64,43 @@ def predict(config: ModelConfig) -> None:
         file.write(rows.getvalue().encode())
 
 
-def _items(row: dict[str, Any]) -> list[Item]:
+def predictions(
+    rows: list[dict[str, Any]], asked: Callable[[dict[str, Any]], bool], answers: Answers
+) -> Floats:
+    """What the model makes of each task of `answers`, shape (tasks, labels), from the labels of other
+    dialogues for which `asked` holds; `rows` as `study.rows_of` reads them."""
+    labels, tasks, found = _foretold_by_fold(rows, asked, ModelConfig.folds, ModelConfig.seed)
+    place = {task: number for number, task in enumerate(tasks)}
+    columns = [labels.index(label) for label in answers.labels]
+    return found[[place[task] for task in answers.tasks]][:, columns]
+
+
+def _foretold_by_fold(
+    rows: list[dict[str, Any]], asked: Callable[[dict[str, Any]], bool], folds: int, seed: int
+) -> tuple[list[str], list[str], Floats]:
+    dialogues = [_items(row, asked) for row in rows]
+    fold = np.random.default_rng(seed).integers(folds, size=len(dialogues))
+    items = [item for dialogue in dialogues for item in dialogue]
+    of = np.repeat(fold, [len(dialogue) for dialogue in dialogues])
+    labels = sorted({label for *_, answers in items for label in answers})
+    found = np.full((len(items), len(labels)), np.nan)
+    for one in range(folds):
+        found[of == one] = _foretold(items, of != one, labels)
+    return labels, [item[0] for item in items], found
+
+
+def _items(row: dict[str, Any], asked: Callable[[dict[str, Any]], bool]) -> list[Item]:
+    """The items of a dialogue; of a question about all of it (turn -1) the turn is all of it."""
     answers: dict[int, Counter[str]] = {}
-    for label in row["labels"]:
+    for label in filter(asked, row["labels"]):
         answers.setdefault(label["turn_id"], Counter())[label["value"]] += 1
     texts = [turn["text"] or "" for turn in row["turns"]]
     place = {turn["turn_id"]: number for number, turn in enumerate(row["turns"])}
     return [
         (
             TASK.format(dialogue=row["dialogue_id"], turn=turn),
-            texts[place[turn]],
-            " ".join(texts[max(0, place[turn] - 3) : place[turn]]),
+            " ".join(texts) if turn < 0 else texts[place[turn]],
+            texts[-1] if turn < 0 else " ".join(texts[max(0, place[turn] - 3) : place[turn]]),
             counts,
         )
         for turn, counts in answers.items()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,9 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from detector.artifacts import read_manifest
-from detector.errors import OutputRefused
+from detector.errors import ConfigError, OutputRefused
 from labeling.agreement.ceiling import human_ceiling, left_out_agreement, worker_agreement
-from labeling.agreement.nominal import cohen_kappa, fleiss_kappa, krippendorff_alpha, specific_agreement
+from labeling.agreement.nominal import (
+    Level,
+    cohen_kappa,
+    fleiss_kappa,
+    krippendorff_alpha,
+    ranked_alpha,
+    specific_agreement,
+)
 from labeling.agreement.report import AgreementConfig, closest_pairs, run
 from labeling.agreement.resampling import estimated, ratio
 from labeling.truth.answers import Answers, from_rows
@@ -43,6 +51,26 @@ def test_alpha_of_krippendorffs_own_example() -> None:
     assert found.value == pytest.approx(0.743, abs=0.0005)
     assert found.n == 11
     assert found.low < found.value <= found.high
+
+
+@pytest.mark.parametrize(("level", "expected"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)])
+def test_alpha_of_krippendorffs_own_example_at_each_level(level: Level, expected: float) -> None:
+    answers = krippendorff_example()
+    values = np.array([float(label) for label in answers.labels])
+    found = ranked_alpha(answers.votes(), values, level)
+    assert found.value == pytest.approx(expected, abs=0.0005)
+    assert found.n == 11
+    mixed = [3, 0, 4, 1, 2]
+    assert ranked_alpha(answers.votes()[:, mixed], values[mixed], level).value == pytest.approx(found.value)
+    if level == "nominal":
+        assert found == krippendorff_alpha(answers.votes())
+
+
+def test_interval_alpha_by_hand() -> None:
+    """Pairs 1-1, 1-2, 2-4: coincidences 2, 1 + 1, 1 + 1 of 6; observed 2 x 1 + 2 x 4 = 10. Given: 1 thrice, 2
+    twice, 4 once; by chance 2 (6 x 1 + 3 x 9 + 2 x 4) = 82: 1 - 5 x 10 / 82."""
+    votes = np.array([[2.0, 0, 0], [1, 1, 0], [0, 1, 1]])
+    assert ranked_alpha(votes, np.array([1.0, 2, 4]), "interval").value == pytest.approx(1 - 50 / 82)
 
 
 def test_alpha_by_hand() -> None:
@@ -123,6 +151,26 @@ def test_pairs_with_most_in_common_come_first() -> None:
     )
     names = [{answers.workers[i] for i in pair} for pair in closest_pairs(answers, 2)]
     assert names == [{"b", "c"}, {"a", "b"}]
+
+
+def test_a_scale_is_numbers_or_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "crowd.csv"
+    near = [("low", "mid"), ("mid", "low"), ("mid", "high"), ("high", "high"), ("low", "low"), ("mid", "mid")]
+    lines = [f"t{n},{who},{x}" for n, pair in enumerate(near) for who, x in zip("ab", pair, strict=True)]
+    path.write_text("task,worker,label\n" + "\n".join(lines) + "\n")
+
+    def alpha(**options: Any) -> float:
+        report = run(AgreementConfig(path, rounds=2, **options))["codes"][""]
+        assert report["level"] == options.get("level", "nominal")
+        return float(report["alpha"]["value"])
+
+    assert alpha(level="ordinal", order=("low", "mid", "high")) > alpha() + 0.2
+    with pytest.raises(ConfigError, match="labels are no numbers"):
+        alpha(level="interval")
+    with pytest.raises(ConfigError, match="does not name mid"):
+        alpha(level="ordinal", order=("low", "high"))
+    with pytest.raises(ConfigError, match="--order needs"):
+        AgreementConfig(path, order=("a",))
 
 
 def test_the_report_by_code_pair_and_period(tmp_path: Path) -> None:

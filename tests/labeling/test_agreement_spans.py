@@ -45,3 +45,12 @@ def test_unitised_alpha_of_equals_strangers_and_opposites() -> None:
 
 def test_one_reader_says_nothing_of_agreement() -> None:
     assert unitised_alpha([Read(10, {"a": [Marked(0, 5)]})]).n == 0
+
+
+def test_no_code_hides_another() -> None:
+    """Both mark all of it as B; one marks half of it as A as well, the other the other half. They agree on B
+    wholly and on A nowhere: observed 20 of 20 characters twice read, by chance A at a half, B at none."""
+    b = Marked(0, 20, "B")
+    text = Read(20, {"a": [Marked(0, 10, "A"), b], "b": [Marked(10, 20, "A"), b]})
+    assert unitised_alpha([text]).value == pytest.approx(1 - 1.0 / 0.5)
+    assert unitised_alpha([Read(20, {"a": [b], "b": [b, Marked(0, 10, "A")]})]).value < 1

@@ -8,7 +8,7 @@ import pytest
 
 from detector.records import Dialogue, Finding, Turn, Verdict
 from labeling.annotation import Annotation
-from labeling.consensus.belief import Belief, beliefs
+from labeling.consensus.belief import Belief, Certainties, beliefs
 from labeling.consensus.gathering import ANYWHERE, Gathered, Item, Known, gathered
 
 TURNS = ("customer", "agent", "customer", "agent")
@@ -124,3 +124,29 @@ def test_where_two_people_disagree_the_model_decides_as_far_as_it_is_good() -> N
     blind = list(beliefs(gathered(answers, lambda _: Known((1,), None), frozenset())))
     assert all(one.model is None for one in blind)
     assert max(abs(one.probability - 0.5) for one in blind if not one.unanimous) < 0.25
+
+
+def test_gold_takes_part_in_the_fit() -> None:
+    """Four people overlook six errors of ten, and see none where there is none. A third of the dialogues has gold:
+    it tells of the others that one yes of four is a yes."""
+    random = np.random.default_rng(1)
+    truth = random.random(300) < 0.3
+    answers = [
+        said(
+            who,
+            *((finding("C1", 1),) if there and random.random() < 0.4 else ()),
+            codes=("C1",),
+            dialogue_id=f"d{number}",
+            id=f"{who}{number}",
+        )
+        for number, there in enumerate(truth)
+        for who in ("ann", "ben", "cem", "dot")
+    ]
+    found = gathered(answers, lambda _: Known((1,), None), frozenset())
+    known = Certainties({(f"d{n}", 1, "C1"): bool(truth[n]) for n in range(100)}, frozenset())
+    without, with_gold = list(beliefs(found)), list(beliefs(found, known=known))
+    one_yes = [place for place, one in enumerate(without) if place >= 100 and one.n_yes == 1]
+    assert len(one_yes) > 10
+    assert max(without[place].probability for place in one_yes) < 0.5
+    assert min(with_gold[place].probability for place in one_yes) > 0.6
+    assert known.labels("C1", found.codes["C1"].said)[:101].tolist() == [*truth[:100].tolist(), -1]

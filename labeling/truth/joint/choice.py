@@ -2,15 +2,16 @@
 
 How far a model is heard is decided by the evidence of the votes (`items`): not at all, unless it foretells
 them better by more than what it costs to learn how. What is meant by true, the plurality of many people or
-what items lean to, is decided by gold if there is any. How firmly workers are held to the pool is decided by
-hidden answers: one answer is hidden from each of some tasks, the rest is fitted, and the hidden ones are
-foretold from their tasks' other answers, as a stranger's; where answers are few, several times over. No
-answer that is foretold takes part in the fit.
+what items lean to, is decided by gold if there is any. How whoever knows nothing answers, and how firmly
+workers are held to the pool, is decided by hidden answers: one answer is hidden from each of some tasks, the
+rest is fitted, and the hidden ones are foretold from their tasks' other answers, as a stranger's; where
+answers are few, several times over. No answer that is foretold takes part in the fit.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,34 +35,35 @@ USES: tuple[Use, ...] = ("none", "calibrated", "recalibrated")
 def chosen(
     answers: Answers, model: Floats | None = None, seed: int = 0, gold: NDArray[np.int64] | None = None
 ) -> Assumptions:
-    """The use of the model of most evidence, then the strength, where a bolder one must foretell hidden
-    answers better than the best so far by a standard error of the difference."""
+    """The form and the use of the model of most evidence, then the rest, where a bolder assumption must
+    foretell hidden answers better than the best so far by a standard error of the difference."""
     form = form_by_gold(answers.votes(), gold)
     items, use = most_evidence(answers, form, model, gold)
     n_draws = min(MOST_DRAWS, math.ceil(ENOUGH / max(1, len(answers))))
     draws = [hidden_answers(answers, seed + draw) for draw in range(n_draws)]
     trials = [(answers.where(~hidden), answers.where(hidden)) for hidden in draws if hidden.any()]
-    best = STRENGTHS[0]
+    best = Assumptions(STRENGTHS[0], form, use, "anything")
     if not trials:
-        return Assumptions(best, form, use)
+        return best
 
-    def logs(strength: float) -> Floats:
-        tried = Assumptions(strength, form, use)
+    def logs(tried: Assumptions) -> Floats:
         found = [
             foretold(fitted(seen, model, tried, MAX_ITERATIONS, gold, items), asked) for seen, asked in trials
         ]
         return np.concatenate(found)
 
     kept = logs(best)
-    for strength in STRENGTHS[1:]:
-        found = logs(strength)
+    for strength in STRENGTHS:  # the first with other people, the others bolder
+        first = strength == STRENGTHS[0]
+        tried = replace(best, blind="as the crowd") if first else replace(best, strength=strength)
+        found = logs(tried)
         gains = found - kept  # draws share answers: the standard error is that of a single draw
         error = float(gains.std()) / math.sqrt(len(gains) / len(trials))
         if float(gains.mean()) > error:
-            best, kept = strength, found
-        elif float(gains.mean()) < -2 * error:
+            best, kept = tried, found
+        elif not first and float(gains.mean()) < -2 * error:
             break
-    return Assumptions(best, form, use)
+    return best
 
 
 def form_by_gold(votes: Floats, gold: NDArray[np.int64] | None) -> Form:

@@ -1,7 +1,7 @@
 """What single workers are like, given what items are like.
 
 Two steps from the pooled confusion to a worker's own. First a *kind*: how sharply a worker answers,
-from not at all (answers as the crowd does on any item) over the average person to better than that; the
+from not at all (`Blind`) over the average person to better than that; the
 shares of the kinds are learnt from all. Then a table (truth x answer) of how much more often this worker
 gives that answer to that truth than the kind would, shrunk towards 1 as if `strength` answers an average
 worker gave to each truth stood behind it. The tables' mean over all answers is 1: the average worker
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,9 @@ from labeling.truth.answers import Floats
 from labeling.truth.joint.items import Items
 from labeling.truth.posterior import normalised, softmax
 from labeling.truth.sparse import Pairs
+
+Blind = Literal["anything", "as the crowd"]
+"""How whoever knows nothing of an item answers: any label alike, or as people do on all items."""
 
 SHARPNESS = np.array([0.0, 0.3, 0.6, 1.0, 1.5, 2.2])
 """Exponents of the pooled shares: 0 knows nothing of the item, 1 is the average person."""
@@ -36,11 +40,13 @@ class Crowd:
     kinds: Floats
     centre: Floats
     strength: float
+    blind: Blind = "as the crowd"
 
     def kind_logs(self) -> Floats:
         """The logarithm of each kind's answer shares, shape (kinds, components, labels)."""
-        shares, marginal = self.items.shares, self.items.weights @ self.items.shares
-        rows = [shares**x * marginal ** max(0.0, 1.0 - x) for x in SHARPNESS]
+        shares = self.items.shares
+        blind = self.items.weights @ shares if self.blind == "as the crowd" else np.ones(shares.shape[1])
+        rows = [shares**x * blind ** max(0.0, 1.0 - x) for x in SHARPNESS]
         return np.asarray(np.log(normalised(np.stack(rows))), float)
 
     def memberships(self, counts: Floats) -> Floats:
@@ -79,10 +85,10 @@ def _log_normalised(logs: Floats) -> Floats:
     return np.asarray(logs - np.log(np.exp(logs).sum(axis=-1, keepdims=True)), float)
 
 
-def newcomers(items: Items, strength: float) -> Crowd:
+def newcomers(items: Items, strength: float, blind: Blind = "as the crowd") -> Crowd:
     """A crowd of which nothing is known but the items: most are near the average."""
     kinds = normalised(np.exp(-((SHARPNESS - 1.0) ** 2)))
-    return Crowd(items, kinds, np.zeros((items.n_labels, items.n_labels)), strength)
+    return Crowd(items, kinds, np.zeros((items.n_labels, items.n_labels)), strength, blind)
 
 
 def refreshed(crowd: Crowd, pairs: Pairs, counts: Floats) -> tuple[Crowd, Floats]:

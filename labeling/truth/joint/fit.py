@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labeling.truth.answers import Answers, Floats
-from labeling.truth.joint.crowd import Crowd, confusion, newcomers, refreshed
+from labeling.truth.joint.crowd import Blind, Crowd, confusion, newcomers, refreshed
 from labeling.truth.joint.items import Form, Items, Use, learned_items, model_logs
 from labeling.truth.posterior import Posterior, softmax
 from labeling.truth.sparse import Pairs, pairs
@@ -55,11 +55,13 @@ class Fit:
 @dataclass(frozen=True)
 class Assumptions:
     """What is assumed and not learnt in a fit: the `strength` with which workers are held to the pool, in
-    answers (infinite: kinds only), the form of the items, and how a model is used if there is one."""
+    answers (infinite: kinds only), the form of the items, how a model is used if there is one, and how
+    whoever knows nothing answers."""
 
     strength: float
     form: Form = "moot"
     use: Use = "recalibrated"
+    blind: Blind = "as the crowd"
 
 
 def joint(
@@ -94,7 +96,7 @@ def fitted(
     if items is None:
         items = learned_items(votes, assumptions.form, use, said, gold)
     base = items.component_logs(said, gold, len(votes))
-    crowd, table = newcomers(items, assumptions.strength), pairs(answers)
+    crowd, table = newcomers(items, assumptions.strength, assumptions.blind), pairs(answers)
     member = softmax(votes @ np.log(items.shares).T + base)[0]
     iterations, likelihood = 0, float("nan")
     counts = table.by_pair @ member

@@ -93,7 +93,10 @@ def test_agreement_knows_when_each_answer_was_given(answered: Store) -> None:
     assert (figures["answers"], figures["tasks"], figures["labelers"]) == (44, 22, 2)
     assert figures["specific_agreement"]["no"]["value"] == pytest.approx(22 / 33)
     assert [period["answers"] for period in figures["periods"]] == [44]
+    assert figures["spans"]["f1"]["value"] == 0
     whole = agreement(config, lambda: tables_in(answered, "rob", None, TAXONOMY))["codes"]["C1"]
     assert [period["answers"] for period in whole["periods"]] == [44, 4]
+    assert whole["spans"]["f1"]["value"] == pytest.approx(4 / 21)  # dot and ann mark the same in d2 and d4
+    assert -1 < whole["spans"]["alpha"]["value"] < 1
     with pytest.raises(ConfigError, match="no answers in q"):
         agreement(config, lambda: tables_in(answered, "rob", "q", TAXONOMY))
