@@ -282,6 +282,20 @@ def test_gold_tells_what_is_meant_by_true() -> None:
     assert chosen(plain.answers, gold=np.where(np.arange(600) < 60, plain.truth, -1)).form == "moot"
 
 
+def test_a_part_of_a_large_table_is_enough_to_choose(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tasks that nobody answered, a model that is silent on some, and gold, stay in their rows."""
+    crowd = simulated(CrowdPlan(n_tasks=2000, per_task=3, skill=0.85, first_label=0.8, seed=3))
+    answers = crowd.answers.where(crowd.answers.task > 50)
+    model = model_of(crowd.truth, 2, 1.5, 1)
+    model[::3] = np.nan
+    gold = np.where(np.arange(2000) % 10 == 0, crowd.truth, -1)
+    whole = chosen(answers, model, gold=gold)
+    monkeypatch.setattr("labeling.truth.joint.choice.PLENTY", 2000)
+    part = chosen(answers, model, gold=gold)
+    assert part.form == whole.form == "moot"
+    assert "none" not in (part.use, whole.use)
+
+
 def test_ibcc_by_hand() -> None:
     """One worker says y to one task: before the first step the truth is y, so the worker's rows hold (4, 1) and
     (1, 5), the class shares (1, 2)."""

@@ -28,6 +28,8 @@ HIDDEN = 0.5
 """Share of the tasks with two answers or more that lose one."""
 ENOUGH, MOST_DRAWS = 20_000, 4
 """Small tables are tried in several draws of what is hidden, until all draws have so many answers."""
+PLENTY = 100_000
+"""Of larger tables so many answers are tried, all those to some tasks."""
 MAX_ITERATIONS = 10
 USES: tuple[Use, ...] = ("none", "calibrated", "recalibrated")
 
@@ -39,6 +41,11 @@ def chosen(
     foretell hidden answers better than the best so far by a standard error of the difference."""
     form = form_by_gold(answers.votes(), gold)
     items, use = most_evidence(answers, form, model, gold)
+    if len(answers) > PLENTY:
+        drawn = np.random.default_rng(seed).random(len(answers.tasks)) < PLENTY / len(answers)
+        drawn &= answers.n_labelers > 0
+        answers, model = answers.where(drawn[answers.task]), None if model is None else model[drawn]
+        gold, answers = None if gold is None else gold[drawn], answers.compact()
     n_draws = min(MOST_DRAWS, math.ceil(ENOUGH / max(1, len(answers))))
     draws = [hidden_answers(answers, seed + draw) for draw in range(n_draws)]
     trials = [(answers.where(~hidden), answers.where(hidden)) for hidden in draws if hidden.any()]
