@@ -38,25 +38,26 @@ some=(--limit "${SOURCES:-400}") # dialogues that the later stages read: more th
         --steps "${REWARD_STEPS:-60}" --pairs 8 --learning-rate 5e-4 "${prompt[@]}" --eval-steps 60 \
         --dev-pairs 60 --held-pairs "${HELD_PAIRS:-250}" --checkpoint-steps 30 "${running[@]}"
 align=(--checkpoint-steps 10 "${running[@]}" --model "$work/sft" --rank 32 --answer-tokens 64)
+judges=()
 for seed in $seeds; do
-    own=("$work/ppo.$seed")
+    judges+=("$work/ppo.$seed")
     [ -e "$work/ppo.$seed/MANIFEST.json" ] ||
         dialint train ppo "${data[@]}" "${some[@]}" "${align[@]}" --reward "$work/reward" --seed "$seed" \
             --steps "$steps" --questions 6 --answers 4 --learning-rate 3e-4 --out "$work/ppo.$seed"
     for ratio in $ratios; do
-        own+=("$work/grpo-$ratio.$seed")
+        judges+=("$work/grpo-$ratio.$seed")
         [ -e "$work/grpo-$ratio.$seed/MANIFEST.json" ] ||
             dialint train grpo "${data[@]}" "${some[@]}" "${align[@]}" --ratio "$ratio" --seed "$seed" \
                 --steps "$steps" --questions 12 --answers 4 --learning-rate 4e-4 --out "$work/grpo-$ratio.$seed"
     done
-    for split in ${SPLITS:-test}; do
-        [ -e "$work/$split.$seed.json" ] ||
-            dialint eval judge "$work/crowd" --split "$split" --random-questions 1 --seed "$seed" \
-                --limit "${EXAM:-250}" "${running[@]}" --judge "$work/sft" --against "${own[@]}" --out "$work/$split.$seed.json"
-    done
+done
+for split in ${SPLITS:-test}; do # all judges are asked the same questions
+    [ -e "$work/$split.json" ] ||
+        dialint eval judge "$work/crowd" --split "$split" --random-questions 1 --limit "${EXAM:-200}" \
+            "${running[@]}" --judge "$work/sft" --against "${judges[@]}" --out "$work/$split.json"
 done
 
-# Over seeds: mean, and from least to most. Differences from the judge before alignment are in the reports.
+# Over seeds: mean, and from least to most; one judge has its 95 % interval. Then each judge's paired difference.
 "$python" - "$work" <<'PY'
 import json, pathlib, sys
 work = pathlib.Path(sys.argv[1])
@@ -76,18 +77,22 @@ for origin, row in held_out.items():
             for name, own in parts.items())  # fmt: skip
     print(f"{row['pairs']} held-out pairs of {origin}: {', '.join(told)}; calibration {row['calibration_error']:.3f}")
 for split in ("test", "test_unseen"):
-    of_judge, differences = {}, {}
-    for report in sorted(work.glob(f"{split}.[0-9]*.json")):
-        content = json.loads(report.read_text())
-        for name, own in content["judges"].items():
-            of_judge.setdefault(pathlib.Path(name).name.split(".")[0], []).append(own)
-        for name, own in content["differences"].items():
-            differences[pathlib.Path(name).name] = own
-    if not of_judge:
+    if not (work / f"{split}.json").exists():
         continue
+    report, of_judge = json.loads((work / f"{split}.json").read_text()), {}
+    for name, own in report["judges"].items():
+        of_judge.setdefault(pathlib.Path(name).name.split(".")[0], []).append(own)
+    differences = {pathlib.Path(name).name: own for name, own in report["differences"].items()}
+    asked = report["judges"][str(work / "sft")]
+    print(f"\n{split}: {asked['questions']} questions, {asked['errors']} errors, {asked['agent_turns']} turns, "
+          f"{asked['source_dialogues']} source dialogues, {asked['cut']} questions cut")  # fmt: skip
     print(f"\n| {split} | seeds | {' | '.join(FIGURES)} |\n|{'---|' * (2 + len(FIGURES))}")
     for name, own in sorted(of_judge.items()):
-        print(f"| {name} | {len(own)} | {' | '.join(over_seeds([one[f] for one in own]) for f in FIGURES)} |")
+        cells = [over_seeds([one[f] for one in own]) for f in FIGURES]
+        if len(own) == 1:
+            cells = [f"{own[0][f]:.3f} ({own[0][f + '_95'][0]:.3f} to {own[0][f + '_95'][1]:.3f})"
+                     if None not in (own[0][f], *own[0][f + "_95"]) else "" for f in FIGURES]  # fmt: skip
+        print(f"| {name} | {len(own)} | {' | '.join(cells)} |")
     print(f"\n| {split}: SFT less | {' | '.join(FIGURES)} |\n|{'---|' * (1 + len(FIGURES))}")
     for name, own in differences.items():
         cells = (f"{own[f]['difference']:+.3f} ({own[f]['low']:+.3f} to {own[f]['high']:+.3f})"
