@@ -9,6 +9,7 @@ have had without it. What the worker does is the detector's business.
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import pickle
 import signal
@@ -52,7 +53,7 @@ class WatchConfig:
     (E_TIMEOUT)."""
 
     def __post_init__(self) -> None:
-        if self.dialogue_seconds < 0 or self.dialogue_megabytes < 1:
+        if not 0 <= self.dialogue_seconds < math.inf or self.dialogue_megabytes < 1:
             raise ConfigError(
                 "E_OPTION", "--dialogue-seconds must be at least 0 and --dialogue-megabytes at least 1"
             )

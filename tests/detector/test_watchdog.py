@@ -146,6 +146,9 @@ def test_what_cannot_be_loaded_is_said_as_ever(tmp_path: Path) -> None:
         watched.ready()
     with pytest.raises(ConfigError):
         WatchConfig(dialogue_megabytes=0)
+    for seconds in (-1.0, float("nan"), float("inf")):
+        with pytest.raises(ConfigError):
+            WatchConfig(dialogue_seconds=seconds)
 
 
 def test_a_worker_that_dies_while_it_loads_is_the_worlds_fault() -> None:
