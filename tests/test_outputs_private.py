@@ -45,6 +45,7 @@ def writes(name: str, call: ast.Call) -> bool:
     texts = [arg.value for arg in call.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
     modes = [text for text in texts if text and set(text) <= set("rwxabt+")]
     private = any(each.arg == "opener" for each in call.keywords)
+    private |= any("create_private" in ast.unparse(arg) for arg in call.args)
     by_flags = any("O_CREAT" in ast.unparse(arg) for arg in call.args)
     return by_flags or (not private and any(set(mode) & set("wxa+") for mode in modes))
 

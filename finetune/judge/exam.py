@@ -94,7 +94,9 @@ def examine(dataset: Path, config: ExamConfig) -> dict[str, Any]:
     from eval.questions import agent_turns, read_asked
     from eval.run import refuse_no_folder
     from finetune.training.lineage import data_id
+    from finetune.training.processes import refuse_launcher
 
+    refuse_launcher("eval judge")
     config.running.refuse()
     if config.rounds < 0:
         raise ConfigError("E_OPTION", "--rounds must not be negative")

@@ -23,6 +23,12 @@ LAYOUT = {
     "set_page_config",
 }  # fmt: skip
 """Of Streamlit, what shows no text of ours but titles of pages."""
+ELEMENTS = {
+    "badge", "button", "caption", "checkbox", "dataframe", "download_button", "expander", "form_submit_button",
+    "header", "html", "link_button", "markdown", "metric", "page_link", "pills", "popover", "radio",
+    "segmented_control", "selectbox", "subheader", "success", "table", "text_area", "text_input", "toast", "toggle",
+}  # fmt: skip
+"""Of Streamlit, what shows text also as a method of a column or a container, by names that nothing else has."""
 NO_TEXT = {
     "anchor", "args", "autocomplete", "border", "clear_on_submit", "disabled", "enter_to_submit", "expanded",
     "horizontal", "index", "key", "label_visibility", "language", "max_chars", "on_change", "on_click", "shortcut", "type", "vertical_alignment", "width",
@@ -61,7 +67,11 @@ def shows(call: ast.Call) -> str | None:
         for node in ast.walk(call.func)
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "st"
     ]
-    return names[0] if names and names[0] not in LAYOUT | {"session_state"} else None
+    names = [name for name in names if name not in LAYOUT | {"session_state"}]
+    if names:
+        return names[0]
+    method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    return method if method in ELEMENTS else None
 
 
 def unsafe(source: str) -> list[str]:
@@ -98,6 +108,7 @@ def test_no_page_shows_raw_text() -> None:
         "st.text(f'Turn {quote}')", "st.selectbox('Project', names)", "st.button(word)", "st.write(x)",
         "st.selectbox('Error', codes, format_func=lambda each: named(each))", "st.markdown(a + b)",
         "{'info': st.info}[kind](text)", "st.sidebar.markdown(text)", "st.text_input('x', placeholder=name)",
+        "left.caption(text)", "st.columns(2)[0].button(word)",
     ],
 )  # fmt: skip
 def test_the_lint_finds_raw_text(line: str) -> None:

@@ -15,7 +15,7 @@ from finetune.judge.reward import RewardConfig
 from finetune.training.options import Adapters, Learning, Running
 
 RUNNING = Running(threads=1, precision="fp32", device="cpu")
-ASKING = Asking(random_questions=0)
+ASKING = Asking(random_questions=1)
 
 
 @pytest.fixture(scope="module")
