@@ -55,6 +55,7 @@ LET = {
     "detector/watchdog.py": "a setting of the kernel",
     "app/scoring/lock.py": "mode 0700, and a file by create_private",
     "labeling/store/benchmark.py": "figures",
+    "labeling/truth/peer_study.py": "figures of a study",
     "labeling/dataset/speed.py": "made-up dialogues of a benchmark, in a temporary folder",
     "eval/ingest_speed.py": "made-up dialogues of a benchmark",
     "finetune/screening/study.py": "made-up dialogues of a study",
@@ -138,7 +139,7 @@ def by_study(text: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> byte
     from labeling.truth import study_model
 
     monkeypatch.setattr(study_model, "rows_of", lambda *_: [{}])
-    monkeypatch.setattr(study_model, "_items", lambda _: [(text, "", "", Counter({text: 1}))])
+    monkeypatch.setattr(study_model, "_items", lambda *_: [(text, "", "", Counter({text: 1}))])
     monkeypatch.setattr(study_model, "_foretold", lambda *_: np.ones((1, 1)))
     out = tmp_path / "out.csv"
     study_model.predict(study_model.ModelConfig(data=tmp_path, out=out, folds=1))
