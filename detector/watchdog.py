@@ -68,7 +68,8 @@ class Trouble:
 
 
 class Watched:
-    """Judges dialogues in a worker. `what` is a detector, which the worker inherits, or what to load.
+    """Judges dialogues in a worker. `what` is what to load there, or a detector, which the worker inherits by
+    fork: not one that computes in threads, as torch does, for a fork has none of them and waits for ever.
 
     Use it as a context manager: the worker ends with it. It ends as well when this process dies.
     """

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import save_file
 
 from detector.errors import OutputRefused
 from finetune.training.checkpoints import newest, seal
@@ -14,7 +16,7 @@ from finetune.training.checkpoints import newest, seal
 def out(tmp_path: Path) -> Path:
     inside = tmp_path / "checkpoint-7" / "below"
     inside.mkdir(parents=True)
-    (inside.parent / "optimizer.safetensors").write_bytes(b"weights")
+    save_file({"weight": torch.ones(2)}, inside.parent / "optimizer.safetensors")
     (inside / "state.json").write_text("{}")
     seal(inside.parent, "job", 12)
     return tmp_path

@@ -19,7 +19,6 @@ from app.score import ScoreConfig, run
 from detector.artifacts import read_manifest
 from detector.detectors import DetectorConfig
 from detector.errors import ConfigError
-from detector.pipeline import load_detector
 from detector.verdict_files import read_verdicts
 from eval.truth import read_examples
 from finetune.backbone import ground_of, network, written
@@ -93,8 +92,8 @@ def test_it_is_taught_and_packed_and_scores(
     log = tmp_path / "log.jsonl"
     log.write_text("".join(_record(item) for item in examples))
     out = tmp_path / "verdicts.jsonl"
-    options = ScoreConfig(out=out, quiet=True, all_probabilities=True)
-    assert run([str(log)], options, load_detector(DetectorConfig(release=release))) == 0
+    detector = DetectorConfig(release=release)
+    assert run([str(log)], ScoreConfig(out=out, quiet=True, all_probabilities=True, detector=detector)) == 0
     rude = [
         (verdict.probabilities[label_turn]["T1"], labelled)
         for item, verdict in zip(examples, read_verdicts(out), strict=True)
