@@ -315,7 +315,7 @@ def test_a_base_with_code_or_pickles_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="safetensors"):
         from_base(tmp_path)
     (tmp_path / "model.safetensors").write_bytes(b"")
-    with pytest.raises(ConfigError, match="no weights to read|no decoder that loads"):
+    with pytest.raises(ConfigError, match=r"no weights to read|no decoder that loads"):
         from_base(tmp_path)
 
 
