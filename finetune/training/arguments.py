@@ -54,6 +54,7 @@ def one_gpu(config: Any, device: str) -> Any:
     if device != "cpu" and "LOCAL_RANK" not in os.environ:
         import torch
 
+        _ = config.device  # transformers counts the GPUs when it is first asked, and not again
         config._n_gpu = 1
         if ":" in device:
             config.__dict__["_setup_devices"] = torch.device(device)  # transformers 5.23 takes cuda:0
