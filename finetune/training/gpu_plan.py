@@ -219,6 +219,10 @@ def _kept(folder: Path, kind: str | None, adapters: Adapters, bf16: bool, work: 
     with torch.device("meta"), torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
         ids = torch.zeros(1, rows * window, dtype=torch.long)
         named = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "use_cache": False}
+        if kind is None:  # an encoder has tables of positions and segments, shorter than a row of windows
+            named["position_ids"] = torch.zeros_like(ids)
+            if getattr(model.config, "type_vocab_size", 0):
+                named["token_type_ids"] = torch.zeros_like(ids)
         bounds = torch.arange(0, rows * window + 1, window, device="cpu")
         if kind == "CAUSAL_LM":
             named["logits_to_keep"] = torch.zeros(scored, dtype=torch.long)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 from torch.nn.functional import cross_entropy
-from transformers import Qwen3Config, Qwen3ForCausalLM
+from transformers import BertConfig, Qwen3Config, Qwen3ForCausalLM
 
 from detector.errors import ConfigError
 from eval.questions import Asking
@@ -17,7 +17,16 @@ from finetune.base_models import bases
 from finetune.decoder import SMALL
 from finetune.judge import grpo, sft
 from finetune.policy.token_scores import pack_if_faithful
-from finetune.training.gpu_plan import Pass, Way, activations, gpu_bytes, memory_of, plan, weight_sizes
+from finetune.training.gpu_plan import (
+    Pass,
+    Way,
+    activations,
+    gpu_bytes,
+    memory_of,
+    plan,
+    way_of,
+    weight_sizes,
+)
 from finetune.training.options import Adapters, Running
 
 LORA, ALL = Adapters(rank=8), Adapters(adapter="none")
@@ -168,3 +177,13 @@ def test_a_dry_run_plans_for_a_gpu_that_is_not_here(
     assert "a GPU of 24 GB has 21.9 GB to use" in printed
     assert "fits" in printed
     assert not (tmp_path / "judge").exists()
+
+
+def test_a_scanners_base_is_planned_in_rows_longer_than_its_positions(tmp_path: Path) -> None:
+    BertConfig(
+        hidden_size=32, num_hidden_layers=3, num_attention_heads=2, intermediate_size=64
+    ).save_pretrained(tmp_path)
+    for adapters in (ALL, LORA):
+        planned = way_of(tmp_path, None, adapters, Running(), Pass(rows=9, window=500, scored=0))
+        assert "as asked" in plan(planned, 24 * 10**9)
+        assert 9 * 500 * 32 * 2 * 3 < activations(planned) < 10**9
