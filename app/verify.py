@@ -10,7 +10,7 @@ from pathlib import Path
 
 from detector.artifacts import read_manifest, verify_files
 from detector.errors import ConfigError, OutputRefused, UserError
-from detector.verdict_files import manifest_path
+from detector.verdict_files import find_manifest
 
 
 def verify(*paths: Path) -> int:
@@ -46,7 +46,7 @@ def verified(path: Path) -> int:
         return _release(path) if (path / "release.json").exists() else _listed(path / "manifest.json")
     if path.name.endswith(".manifest.json"):
         return _listed(path)
-    return _listed(manifest_path(path), path.name)
+    return _listed(find_manifest(path), path.name)
 
 
 def _release(folder: Path) -> int:

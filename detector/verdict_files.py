@@ -31,14 +31,34 @@ MAX_CELL = 1 << 30
 ROW_GROUP_BYTES = 2 << 20
 
 
+def beside(out: Path) -> str:
+    """What the names of files that belong to `out` begin with: its stem if it is JSON lines, else its whole
+    name, so that ``verdicts.jsonl`` and ``verdicts.csv`` may lie in one folder."""
+    return out.stem if out.suffix == ".jsonl" else out.name
+
+
 def manifest_path(out: Path) -> Path:
-    """Where the manifest of `out` lies: ``verdicts.jsonl`` has ``verdicts.manifest.json``."""
-    return out.with_name(f"{out.stem}.manifest.json")
+    """Where the manifest of `out` is written: ``verdicts.jsonl`` has ``verdicts.manifest.json``,
+    ``verdicts.csv`` has ``verdicts.csv.manifest.json``."""
+    return out.with_name(f"{beside(out)}.manifest.json")
+
+
+def find_manifest(out: Path) -> Path:
+    """Where the manifest of `out` lies: at `manifest_path`, or, for what was written before 2026-11-23, under
+    the stem alone if that one names `out`."""
+    path, older = manifest_path(out), out.with_name(f"{out.stem}.manifest.json")
+    if path == older or path.exists() or not older.exists():
+        return path
+    try:
+        is_named = out.name in [entry["name"] for entry in read_manifest(older).get("files", [])]
+    except OutputRefused:
+        is_named = out.exists()  # who reads it learns that it is damaged
+    return older if is_named else path
 
 
 def rejects_path(out: Path) -> Path:
-    """Where the rejects of `out` lie."""
-    return out.with_name(f"{out.stem}.rejects.jsonl")
+    """Where the rejects of `out` are written."""
+    return out.with_name(f"{beside(out)}.rejects.jsonl")
 
 
 def verdict_line(verdict: Verdict) -> bytes:
@@ -69,9 +89,10 @@ def read_verdicts(out: Path) -> Iterator[Verdict]:
     Raises:
         OutputRefused: not finished, damaged, or not an output of ``dialint score``.
     """
-    manifest = read_manifest(manifest_path(out))
+    path = find_manifest(out)
+    manifest = read_manifest(path)
     if manifest.get("kind") != "verdicts" or manifest["files"][0]["name"] != out.name:
-        raise OutputRefused("E_MANIFEST", f"{manifest_path(out)}: does not describe {out.name}")
+        raise OutputRefused("E_MANIFEST", f"{path}: does not describe {out.name}")
     verify_files(out.parent, manifest["files"])
     readers = {"jsonl": _read_jsonl, "csv": _read_csv, "parquet": _read_parquet}
     if manifest["format"] not in readers:

@@ -104,5 +104,5 @@ def test_the_demo_walk_runs(tmp_path: Path) -> None:
     assert result.returncode == 0, result.stderr
     assert {path.name for path in (tmp_path / "demo").iterdir()} == {
         "verdicts.jsonl", "verdicts.rejects.jsonl", "verdicts.manifest.json",
-        "findings.sarif", "findings.rejects.jsonl", "findings.manifest.json",
+        "findings.sarif", "findings.sarif.rejects.jsonl", "findings.sarif.manifest.json",
     }  # fmt: skip

@@ -31,7 +31,7 @@ from detector.artifacts import (
     write_manifest,
 )
 from detector.errors import OutputRefused
-from detector.verdict_files import manifest_path, rejects_path
+from detector.verdict_files import beside, find_manifest, manifest_path, rejects_path
 
 
 @dataclass
@@ -89,7 +89,7 @@ class Job:
         if restart:
             self._withdraw()
         self._publish()
-        path = manifest_path(self.out)
+        path = find_manifest(self.out)
         if not path.exists():
             for stray in (self.out, rejects_path(self.out)):
                 if stray.exists() or stray.is_symlink():
@@ -100,7 +100,7 @@ class Job:
         manifest = read_manifest(path)
         if manifest.get("kind") != "verdicts":
             raise OutputRefused("E_OUTPUT_EXISTS", f"{path}: is no manifest of verdicts; use another --out")
-        _refuse_shared_stem(self.out, manifest["files"][0]["name"])
+        _refuse_shared_manifest(self.out, path, manifest["files"][0]["name"])
         _same_job(self.out, manifest["work"], work, "; move it away or use another --out")
         verify_files(self.out.parent, manifest["files"])
         return manifest
@@ -220,14 +220,14 @@ def _is_whole(path: Path, entry: dict[str, Any]) -> bool:
     return True
 
 
-def _refuse_shared_stem(out: Path, other: str) -> None:
-    """``v.jsonl`` and ``v.sarif`` would have one manifest."""
+def _refuse_shared_manifest(out: Path, path: Path, other: str) -> None:
+    """``v.csv`` and ``v.csv.jsonl`` would have one manifest."""
     if other != out.name:
-        free = out.with_name(f"{out.stem}-{out.suffix.removeprefix('.')}{out.suffix}")
+        free = out.with_name(f"{out.stem.replace('.', '-')}-2{out.suffix}")
         raise OutputRefused(
             "E_OTHER_JOB",
-            f"{out}: {other} has the same stem, so their manifests would be one file, "
-            f"{manifest_path(out).name}; use another stem, such as --out {free}",
+            f"{out}: its manifest would be {path.name}, which is that of {other}; use another name, such as "
+            f"--out {free}",
         )
 
 
@@ -262,7 +262,7 @@ def hold(out: Path) -> Iterator[Job]:
         OutputRefused: another process works on it; the message has its id.
         WorldError: the folder cannot be written.
     """
-    folder = out.with_name(f".{out.stem}.job")
+    folder = out.with_name(f".{beside(out)}.job")
     lock = locked(folder, out)
     job = Job(out, folder)
     try:
@@ -278,4 +278,4 @@ def hold(out: Path) -> Iterator[Job]:
 
 def _is_over(job: Job) -> bool:
     """Whether the output is out and only leftovers are in the folder."""
-    return manifest_path(job.out).exists() and not (job.folder / "manifest.json").exists()
+    return find_manifest(job.out).exists() and not (job.folder / "manifest.json").exists()

@@ -7,9 +7,11 @@ here and nothing is written.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 
+from detector.errors import TooManyBad
 from detector.ingest.collection import collection_paused
 from detector.ingest.config import ReadConfig
 from detector.ingest.duplicates import Seen, content_hash
@@ -26,6 +28,8 @@ from detector.ingest.sources import COMPRESSED, Source, open_logs
 __all__ = ["Counts", "Loaded", "ReadConfig", "Reject", "Source", "inspect", "open_logs", "read"]
 
 EARLY_STOP_FROM = 10_000
+HOPELESS_FROM = 100
+"""Records of which one must be good for the rest to be read."""
 _LINE_BITS = 40
 
 
@@ -36,15 +40,20 @@ def read(sources: Sequence[Source], config: ReadConfig, counts: Counts) -> Itera
 
     Raises:
         InputRefused: what `inspect` refuses, or E_CHANGED.
-        TooManyBad: over `config.max_bad` of the records are bad; looked at once 10,000 are read, and
-            at the end.
+        TooManyBad: over `config.max_bad` of the records are bad: all of the first 100, or looked at once
+            10,000 are read, and at the end.
     """
+    last: Loaded | Reject | None = None
     with closing(Seen()) as seen:
         for index, source in enumerate(sources):
             source.check_unchanged()
             n_before, bytes_before = counts.read, counts.bytes_read
             for batch in _made(_batches(source, config, counts)):
-                yield from _settled(batch, index, sources, seen, counts)
+                for outcome in _settled(batch, index, sources, seen, counts):
+                    last = outcome
+                    yield outcome
+                    if counts.rejected == counts.read == HOPELESS_FROM:
+                        _stop_if_hopeless(outcome, config, counts)
                 if batch and not source.name.endswith(COMPRESSED):
                     counts.bytes_read = bytes_before + min(batch[-1].offset, source.size)
                 if counts.read >= EARLY_STOP_FROM:
@@ -53,6 +62,7 @@ def read(sources: Sequence[Source], config: ReadConfig, counts: Counts) -> Itera
             counts.bytes_read = bytes_before + source.size
             if counts.read == n_before:
                 raise refuse("E_NO_RECORDS", source.name, "no records")
+        _stop_if_hopeless(last, config, counts)
         counts.check_share(config.max_bad)
 
 
@@ -113,6 +123,22 @@ def _repeated(batch: list[Found], index: int, seen: Seen) -> dict[int, tuple[boo
         good[row]: (content == contents[row], place)
         for row, (content, place) in seen.add(ids, contents, places).items()
     }
+
+
+def _stop_if_hopeless(last: Loaded | Reject | None, config: ReadConfig, counts: Counts) -> None:
+    """
+    Raises:
+        TooManyBad: every record so far is bad, `last` among them, and not every share is allowed.
+    """
+    if not isinstance(last, Reject) or counts.rejected < counts.read or config.max_bad == 1.0:
+        return
+    code, n = counts.codes.most_common(1)[0]
+    shown = f", as at line {last.line}, {last.path or 'record'}: {last.found}; expected {last.expected}"
+    raise TooManyBad(
+        "E_TOO_MANY_BAD",
+        f"{last.file}: the first {counts.read} records are all bad, mostly {code} ({n})"
+        f"{shown if last.code == code else ''}; try: dialint ingest preview {shlex.quote(last.file)}",
+    )
 
 
 def _conflict(name: str, place: int, sources: Sequence[Source]) -> BadRecord:

@@ -15,7 +15,7 @@ from app.score import ScoreConfig, run
 from app.verify import verified
 from detector.errors import OutputRefused
 from detector.ingest.config import ReadConfig
-from detector.verdict_files import read_verdicts
+from detector.verdict_files import manifest_path, read_verdicts, rejects_path
 
 WriteLog = Callable[..., Path]
 N_GOOD = 297
@@ -103,7 +103,7 @@ def test_f19_every_flipped_bit_is_found(
     out = tmp_path / f"v.{ending}"
     config = ScoreConfig(out=out, quiet=True, read=ReadConfig(max_bad=1.0))
     run([str(write_log(20, extra=("{}",)))], config, driver.FakeDetector({}))
-    files = [out, tmp_path / "v.manifest.json", tmp_path / "v.rejects.jsonl"]
+    files = [out, manifest_path(out), rejects_path(out)]
     places = random.Random(19)
     for number in range(100):
         path = files[number % len(files)]

@@ -13,14 +13,14 @@ import pytest
 
 from app.cli import app as command_line
 from app.score import ScoreConfig, run
-from app.verify import verify
-from detector.artifacts import read_manifest
+from app.verify import verified, verify
+from detector.artifacts import read_manifest, write_manifest
 from detector.errors import ConfigError, DialintError, InputRefused, OutputRefused, TooManyBad
 from detector.ingest.config import ReadConfig
 from detector.ingest.outcomes import Counts
 from detector.ingest.read import open_logs, read
 from detector.records import Verdict
-from detector.verdict_files import read_verdicts
+from detector.verdict_files import find_manifest, manifest_path, read_verdicts
 from detector.watchdog import WatchConfig
 
 WriteLog = Callable[..., Path]
@@ -264,11 +264,59 @@ def test_another_job_on_the_same_output_is_refused_and_told_what_differs(
         run([log], ScoreConfig(out=out, quiet=True, limit=3), detector)
     with pytest.raises(OutputRefused, match="other inputs"):
         run([str(write_log(6, "other.jsonl"))], ScoreConfig(out=out, quiet=True), detector)
-    with pytest.raises(OutputRefused, match=r"v.jsonl has the same stem.*--out \S+/v-csv.csv"):
-        run([log], ScoreConfig(out=tmp_path / "v.csv", quiet=True, restart=True), detector)
     after = contents(tmp_path)
     del after["other.jsonl"]
     assert after == before
+
+
+def test_outputs_may_share_a_stem(tmp_path: Path, write_log: WriteLog, detector: Any) -> None:
+    log = str(write_log(5))
+    names = ("v.jsonl", "v.csv", "v.parquet", "v.sarif", "v.xml")
+    for name in names:
+        assert run([log], ScoreConfig(out=tmp_path / name, quiet=True), detector) == 0
+    before = contents(tmp_path)
+    for name in names:
+        assert verified(tmp_path / name) == 2
+        assert run([log], ScoreConfig(out=tmp_path / name, quiet=True), detector) == 0  # done already
+    assert contents(tmp_path) == before
+    rows = [list(read_verdicts(tmp_path / name)) for name in names[:3]]
+    assert len(rows[0]) == 5
+    assert rows[0] == rows[1] == rows[2]
+
+
+def test_an_output_whose_manifest_has_the_stem_alone_is_read(
+    tmp_path: Path, write_log: WriteLog, detector: Any
+) -> None:
+    """As they were named before 2026-11-23."""
+    log, out = str(write_log(5)), tmp_path / "v.csv"
+    run([log], ScoreConfig(out=out, quiet=True), detector)
+    manifest = read_manifest(manifest_path(out))
+    manifest["files"][1]["name"] = "v.rejects.jsonl"
+    (tmp_path / "v.csv.rejects.jsonl").rename(tmp_path / "v.rejects.jsonl")
+    manifest_path(out).unlink()
+    write_manifest(tmp_path / "v.manifest.json", manifest)
+    assert len(list(read_verdicts(out))) == 5
+    assert verified(out) == 2
+    assert run([log], ScoreConfig(out=out, quiet=True), detector) == 0
+    assert run([log], ScoreConfig(out=tmp_path / "v.parquet", quiet=True), detector) == 0
+    assert sorted(contents(tmp_path)) == [
+        "log.jsonl", "v.csv", "v.manifest.json", "v.parquet", "v.parquet.manifest.json",
+        "v.parquet.rejects.jsonl", "v.rejects.jsonl",
+    ]  # fmt: skip
+    run([log], ScoreConfig(out=tmp_path / "x.csv", quiet=True), detector)
+    with pytest.raises(OutputRefused, match=r"manifest would be x.csv.manifest.json"):
+        run([log], ScoreConfig(out=tmp_path / "x.csv.jsonl", quiet=True), detector)
+
+
+def test_a_damaged_manifest_of_the_stem_is_no_obstacle_and_no_secret(
+    tmp_path: Path, write_log: WriteLog, detector: Any
+) -> None:
+    (tmp_path / "v.manifest.json").write_text("{}")
+    out = tmp_path / "v.csv"
+    assert find_manifest(out) == manifest_path(out)
+    out.write_text("mine")
+    with pytest.raises(OutputRefused, match=r"v.manifest.json: not a manifest"):
+        verified(out)
 
 
 def test_a_file_that_is_no_output_is_not_overwritten(
@@ -447,7 +495,7 @@ def test_verify_says_what_is_whole_and_what_is_not(
     assert "no manifest" in capsys.readouterr().err
     (tmp_path / "v.csv").write_text("of another job\n")
     assert verify(tmp_path / "v.csv") == 2
-    assert "v.manifest.json: vouches for other files, not for v.csv" in capsys.readouterr().err
+    assert "v.csv.manifest.json: no manifest" in capsys.readouterr().err
     with pytest.raises(ConfigError):
         verify()
 

@@ -559,8 +559,25 @@ def test_over_five_percent_bad_records_stop_the_job(tmp_path: Path, n_bad: int, 
 
 def test_many_bad_records_stop_the_job_early(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
-    path.write_bytes(b"{}\n" * 100_000)
+    path.write_bytes(line() + b"{}\n" * 100_000)
     counts = Counts()
     with pytest.raises(TooManyBad):
         list(read(open_logs([str(path)]), ReadConfig(), counts))
-    assert counts.read < 100_000
+    assert 100 < counts.read < 100_000
+
+
+@pytest.mark.parametrize(("n", "read_to"), [(3, 3), (100_000, 100)])
+def test_a_log_without_a_good_record_stops_and_says_what_to_try(tmp_path: Path, n: int, read_to: int) -> None:
+    path = tmp_path / "my log.jsonl"
+    path.write_bytes(line(id=17) + line(id="x", turns=[turn(role="visitor")]) * (n - 1))
+    counts = Counts()
+    with pytest.raises(TooManyBad) as caught:
+        list(read(open_logs([str(path)]), ReadConfig(), counts))
+    assert counts.read == read_to
+    assert caught.value.message == (
+        f"{path}: the first {read_to} records are all bad, mostly E_ROLE ({read_to - 1}), as at line {read_to}, "
+        "turns[0].role: xxxxxxx; expected customer, agent, bot, system, tool; or --role NAME=ROLE; "
+        f"try: dialint ingest preview '{path}'"
+    )
+    counts = Counts()
+    assert len(list(read(open_logs([str(path)]), ReadConfig(max_bad=1.0), counts))) == n

@@ -12,6 +12,7 @@ import pytest
 
 from detector.artifacts import described, read_manifest, verify_files, write_manifest
 from detector.errors import ConfigError, InputRefused, OutputRefused
+from detector.verdict_files import manifest_path
 from labeling.annotation import Annotation
 from labeling.platforms.export_labels import ExportConfig, run
 from labeling.platforms.import_labels import ImportConfig
@@ -57,7 +58,7 @@ def test_personal_data_leave_in_no_shape_and_the_blind_see_no_verdict(
     assert EMAIL not in text
     assert "spelling" not in text
     assert "0.8" not in text
-    verify_files(tmp_path, read_manifest(tmp_path / "tasks.manifest.json")["files"])
+    verify_files(tmp_path, read_manifest(manifest_path(out))["files"])
     # L1 of both agent turns and R1 once: three questions, two turns, one dialogue
     expected = {"toloka": 3, "crowd": 3, "label-studio": 1}.get(name, 2)
     assert manifest["files"][0]["rows"] == expected
