@@ -195,7 +195,7 @@ class ReleaseDetector:
         probability: float,
         where: tuple[int, int] | None,
     ) -> Finding:
-        """The finding with its evidence: offsets in the original text, quote in the masked one."""
+        """The finding with its evidence: offsets in the text of the log, quote in the masked one."""
         known = self.taxonomy.codes[code]
         if where is None:
             shown = _outer(masked.text)
@@ -203,6 +203,7 @@ class ReleaseDetector:
                 shown = evidence(turn, self.info.head_codes.index(code), masked.text)
             where = text.to_original(*shown)
         shown = text.from_original(*where)
+        start, end = original.to_log(*where)
         return Finding(
             code=code,
             turn=turn.turn,
@@ -210,8 +211,8 @@ class ReleaseDetector:
             fault="bot" if original.role == "bot" else known.fault,
             probability=round(probability, PLACES),
             quote=masked.text[shown[0] : shown[1]],
-            start=where[0],
-            end=where[1],
+            start=start,
+            end=end,
             reason=f"{known.name.en}: {known.definition.split('. ')[0].rstrip('.')}.",
         )
 

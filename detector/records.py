@@ -11,6 +11,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
+from detector import offsets
+
 Role = Literal["customer", "agent", "bot", "system"]
 Severity = Literal["S1", "S2", "S3", "S4"]
 Scope = Literal["span", "turn", "dialogue"]
@@ -30,13 +32,28 @@ class Record(BaseModel):
 
 
 class Turn(Record):
-    """One message. `index` is its place in the input, from 0; blank turns keep theirs."""
+    """One message. `index` is its place in the input, from 0; blank turns keep theirs, and where internal
+    notes were left out, theirs are missing.
+
+    `text` is what a person reads. `edits` say where the log's own text differs: markup, quoted replies
+    and signatures that were stripped.
+    """
 
     index: Annotated[int, Field(ge=0)]
     role: Role
     text: str
     at: datetime | None = None
     author: str | None = None
+    edits: tuple[offsets.Edit, ...] = Field(default=(), exclude_if=lambda edits: not edits)
+
+    def to_log(self, start: int, end: int) -> tuple[int, int]:
+        """Offsets ``[start, end)`` of `text` as offsets of the text in the log."""
+        return offsets.to_original(self.edits, start, end)
+
+    def from_log(self, start: int, end: int) -> tuple[int, int]:
+        """Offsets ``[start, end)`` of the text in the log as offsets of `text`; empty where all of it was
+        stripped."""
+        return offsets.from_original(self.edits, start, end)
 
 
 class Dialogue(Record):
@@ -58,8 +75,10 @@ class Dialogue(Record):
 class Finding(Record):
     """One error, from a model or a person.
 
-    `turn` is the index in the input. `start` and `end` are offsets in code points into that turn's
-    original text, end exclusive; `quote` is that text, with personal data as placeholders.
+    `turn` is the index in the input. `start` and `end` are offsets in code points into that turn's text,
+    end exclusive: in a verdict's file into the text as it stands in the log, in the store and with the
+    text of a `Dialogue` into that. `quote` is what a person reads there, without stripped markup and with
+    personal data as placeholders.
     """
 
     code: str
@@ -100,6 +119,23 @@ class Verdict(Record):
         if (self.status == "scored") != (self.quality is not None):
             raise ValueError("a scored verdict, and no other, has a quality")
         return self
+
+    def placed_in(self, dialogue: Dialogue) -> Verdict:
+        """The verdict of a file with its offsets in the texts of `dialogue` in place of the log's."""
+        turns = {turn.index: turn for turn in dialogue.turns if turn.edits}
+        if not any(finding.turn in turns for finding in self.findings):
+            return self
+        findings = tuple(
+            _placed(finding, turns[finding.turn]) if finding.turn in turns else finding
+            for finding in self.findings
+        )
+        return self.model_copy(update={"findings": findings})
+
+
+def _placed(finding: Finding, turn: Turn) -> Finding:
+    start, end = turn.from_log(finding.start, finding.end)
+    start = max(0, min(start, len(turn.text) - 1))
+    return finding.model_copy(update={"start": start, "end": max(end, start + 1)})
 
 
 class Label(Record):

@@ -19,6 +19,7 @@ from typing import Any
 from detector.errors import excerpt
 from detector.ingest.config import ROLES, ReadConfig
 from detector.ingest.outcomes import BadRecord
+from detector.ingest.privacy import has_note_prefix
 from detector.records import Dialogue, Role
 
 MAX_ID_BYTES = 256
@@ -41,12 +42,18 @@ _SCRIPTS = ("LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "FUL
 
 @dataclass(slots=True)
 class DraftTurn:
-    """A message as a format reader found it; every value may still be of any type."""
+    """A message as a format reader found it; every value may still be of any type.
+
+    `internal` says whether it is an internal note, none where the format does not; `html` that its text is
+    HTML, none where that is to be seen from the text.
+    """
 
     role: object
     text: object
     at: object = None
     author: object = None
+    internal: bool | None = None
+    html: bool | None = None
 
 
 @dataclass
@@ -122,12 +129,18 @@ def _turns(draft: Draft, config: ReadConfig, warnings: Counter[str]) -> list[dic
     size = 0
     for index, turn in enumerate(draft.turns):
         path = f"{draft.path}[{index}]"
+        if turn.internal:
+            warnings["W_INTERNAL_NOTE"] += 1
+            continue
         role = turn.role if draft.known_roles else _role(turn.role, roles, path)
         text = _text(turn.text, config, path, warnings)
         size += len(text) if text.isascii() else len(text.encode())
         if size > config.max_record_bytes:
             expected = f"at most {config.max_record_bytes} bytes in one dialogue"
             raise BadRecord("E_RECORD_SIZE", draft.path, f"over {size} bytes", expected)
+        if turn.internal is None and role != "customer" and has_note_prefix(text):
+            warnings["W_INTERNAL_NOTE"] += 1
+            continue
         author = turn.author if isinstance(turn.author, str) and turn.author else None
         if turn.author is not None and not isinstance(turn.author, str):
             raise BadRecord("E_TYPE", f"{path}.author", type(turn.author).__name__, "a text or null")
@@ -138,6 +151,8 @@ def _turns(draft: Draft, config: ReadConfig, warnings: Counter[str]) -> list[dic
 
 
 def _check_whole(turns: list[dict[str, Any]], path: str, warnings: Counter[str]) -> None:
+    if not turns:
+        raise BadRecord("E_EMPTY", path, "only internal notes", "at least one turn that is none")
     blank = sum(not turn["text"].strip() for turn in turns)
     if blank == len(turns):
         raise BadRecord("E_EMPTY", path, "only blank turns", "at least one turn with text")

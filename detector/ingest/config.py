@@ -57,6 +57,10 @@ class ReadConfig:
     role: tuple[str, ...] = ()
     """Which speaker is what: `Operator=agent`. Values: customer, agent, bot, system."""
 
+    privacy: tuple[str, ...] = ()
+    """What a word in the privacy column means: `Nein=public`, `Ja=internal`; `blank` is an empty cell.
+    Internal notes are left out."""
+
     delimiter: str = ","
     """Delimiter of CSV logs: one character, or `tab`."""
 
@@ -100,10 +104,20 @@ class ReadConfig:
             raise ConfigError("E_OPTION", "--delimiter: expected one character, or 'tab'")
         self.columns()
         self.roles()
+        self.private_words()
 
     def columns(self) -> dict[str, str]:
         """Meaning of a column (id, text, role, ...) to its name in the file."""
         return _pairs("column", self.column, value_first=False)
+
+    def private_words(self) -> dict[str, bool]:
+        """Words of the privacy column, folded, and whether each means that a message is internal."""
+        found = {}
+        for word, meaning in _pairs("privacy", self.privacy, value_first=True).items():
+            if meaning not in ("internal", "public"):
+                raise ConfigError("E_OPTION", f"--privacy {meaning!r}: expected internal or public")
+            found[" ".join(word.casefold().split())] = meaning == "internal"
+        return found
 
     def roles(self) -> dict[str, Role]:
         """Name of a speaker in the file, as written there, to its role."""
@@ -115,7 +129,7 @@ class ReadConfig:
         return found
 
 
-COLUMN_MEANINGS = ("id", "text", "role", "author", "time", "order", "private", "language", "channel")
+COLUMN_MEANINGS = ("id", "text", "role", "author", "time", "order", "private", "type", "language", "channel")
 
 
 def _pairs(option: str, values: tuple[str, ...], *, value_first: bool) -> dict[str, str]:

@@ -6,10 +6,11 @@ Knows nothing of how personal data look.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
+
+from detector import offsets
 
 Kind = Literal[
     "EMAIL",
@@ -74,7 +75,7 @@ class MaskedText:
         """
         if not 0 <= start <= end <= len(self.text):
             raise ValueError(f"range {start}:{end} is not within 0:{len(self.text)}")
-        return self._point(start, at_end=False), self._point(end, at_end=True)
+        return offsets.to_original(self.spans, start, end)
 
     def from_original(self, start: int, end: int) -> tuple[int, int]:
         """Offsets ``[start, end)`` of the original text as offsets of the masked text.
@@ -86,29 +87,7 @@ class MaskedText:
         """
         if not 0 <= start <= end:
             raise ValueError(f"range {start}:{end} is reversed")
-        shift = 0
-        masked_start, masked_end = start, end
-        for span in self.spans:
-            if span.original_start >= end:
-                break
-            shift = span.end - span.original_end
-            if start >= span.original_end:
-                masked_start = start + shift
-            elif start >= span.original_start:
-                masked_start = span.start
-            masked_end = max(end + shift, span.end)
-        return masked_start, masked_end
-
-    def _point(self, offset: int, *, at_end: bool) -> int:
-        place = bisect_right(self.spans, offset, key=lambda span: span.start) - 1
-        if place < 0:
-            return offset
-        span = self.spans[place]
-        if offset >= span.end:
-            return span.original_end + offset - span.end
-        if offset == span.start:
-            return span.original_start
-        return span.original_end if at_end else span.original_start
+        return offsets.from_original(self.spans, start, end)
 
 
 def placeholders_in(text: str) -> list[Found]:

@@ -467,7 +467,7 @@ def test_zendesk_roles_notes_and_bots(tmp_path: Path) -> None:
     alone = {"ticket": {"id": 21, "requester_id": 5}, "comments": [comment(5, "a"), comment(6, "b")]}
     loaded = records(tmp_path, ticket, alone)
     assert said(loaded[0]) == [
-        ("customer", "a"), ("system", "note"), ("bot", "b"), ("bot", "c"), ("agent", "Tom & Ann\ntwo\nthree"),
+        ("customer", "a"), ("bot", "b"), ("bot", "c"), ("agent", "Tom & Ann\ntwo\nthree"),
     ]  # fmt: skip
     assert said(loaded[1]) == [("customer", "a"), ("agent", "b")]
     assert [item.dialogue.id for item in loaded] == ["20", "21"]
@@ -496,11 +496,10 @@ def test_intercom_notes_bots_and_events(tmp_path: Path) -> None:
     assert said(loaded[0]) == [
         ("customer", "Where?"),
         ("bot", "Fin here"),
-        ("system", "hidden"),
         ("agent", "Bye"),
     ]
-    assert counts.warnings == {"W_EVENT_SKIPPED": 1, "W_INCOMPLETE": 1}
-    assert loaded[0].dialogue.turns[3].author == "3"
+    assert counts.warnings == {"W_EVENT_SKIPPED": 1, "W_INCOMPLETE": 1, "W_INTERNAL_NOTE": 1}
+    assert [(turn.index, turn.author) for turn in loaded[0].dialogue.turns][2] == (3, "3")
 
 
 def test_freshdesk_ticket_begins_with_its_description(tmp_path: Path) -> None:
@@ -508,7 +507,7 @@ def test_freshdesk_ticket_begins_with_its_description(tmp_path: Path) -> None:
         {"incoming": False, "private": False, "body_text": "Sorry.", "user_id": 2},
         {"incoming": False, "private": True, "body_text": "Idiot.", "user_id": 2}]}  # fmt: skip
     loaded = records(tmp_path, ticket)
-    assert said(loaded[0]) == [("customer", "It broke."), ("agent", "Sorry."), ("system", "Idiot.")]
+    assert said(loaded[0]) == [("customer", "It broke."), ("agent", "Sorry.")]
 
 
 def test_hubspot_comments_bots_and_order(tmp_path: Path) -> None:
@@ -522,7 +521,7 @@ def test_hubspot_comments_bots_and_order(tmp_path: Path) -> None:
         message(4, "COMMENT", direction=None), message(3, actor="L-7"), message(2), message(1, direction="INCOMING"),
         message(0, "WELCOME_MESSAGE"), message(5, "ASSIGNMENT")]}  # fmt: skip
     loaded = records(tmp_path, page)
-    assert said(loaded[0]) == [("bot", "0"), ("customer", "1"), ("agent", "2"), ("bot", "3"), ("system", "4")]
+    assert said(loaded[0]) == [("bot", "0"), ("customer", "1"), ("agent", "2"), ("bot", "3")]
 
 
 def test_connect_events_and_voice(tmp_path: Path) -> None:
@@ -612,10 +611,10 @@ def test_csv_columns_roles_privacy_and_times(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("column", "hidden", "shown"), [("private", "true", "False"), ("public", "false", "1")]
 )
-def test_csv_private_messages_are_system_turns(tmp_path: Path, column: str, hidden: str, shown: str) -> None:
+def test_csv_private_messages_are_no_turns(tmp_path: Path, column: str, hidden: str, shown: str) -> None:
     text = f"thread_id,role,text,{column}\nd1,agent,note,{hidden}\nd1,agent,hi,{shown}\nd1,user,yes,\n"
     loaded, _, _ = table(tmp_path, text)
-    assert said(loaded[0]) == [("system", "note"), ("agent", "hi"), ("customer", "yes")]
+    assert said(loaded[0]) == [("agent", "hi"), ("customer", "yes")]
 
 
 def test_csv_dialogues_may_be_interleaved(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Tickets of Zendesk (comments), Intercom and Freshdesk: e-mail like, with internal notes.
 
-A note that the customer never saw is a system turn. Events without a text are counted
+A note that the customer never saw is marked as internal. Events without a text are counted
 (`W_EVENT_SKIPPED`) and are no turns.
 """
 
@@ -13,6 +13,7 @@ from typing import Any
 from detector.ingest.checks import Draft, DraftTurn
 from detector.ingest.formats import fields
 from detector.ingest.formats.markup import html_text
+from detector.ingest.privacy import is_note_type, record_flag
 
 ZENDESK_ROLES = {"end-user": "customer", "agent": "agent", "admin": "agent"}
 GENERATED = 4
@@ -25,7 +26,6 @@ INTERCOM_ROLES = {
     "admin": "agent",
     "bot": "bot",
 }
-INTERCOM_NOTES = ("note", "note_and_reopen", "note_and_unsnooze")
 
 
 def matches_zendesk(record: Any) -> bool:
@@ -48,14 +48,13 @@ def drafts_zendesk(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]:
                 _body(comment, ("plain_body", "body"), "html_body", path, name),
                 comment.get("created_at"),
                 author,
+                record_flag(comment, "public", path, public=True),
             )
         )
     yield Draft(name, turns, {"channel": _channel(record)}, path="comments")
 
 
 def _zendesk_role(comment: dict[str, Any], user: dict[str, Any] | None, requester: object) -> object:
-    if comment.get("public") is False:
-        return "system"
     flags = fields.mapping(comment, "metadata").get("flags")
     generated = isinstance(flags, list) and GENERATED in flags
     if generated or fields.mapping(comment, "via").get("channel") == "rule":
@@ -109,14 +108,16 @@ def drafts_intercom(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]
 def _intercom_turn(item: dict[str, Any], path: str, at: object, name: str) -> DraftTurn:
     author = fields.mapping(item, "author")
     role = fields.known(author.get("type"), INTERCOM_ROLES)
-    if item.get("part_type") in INTERCOM_NOTES:
-        role = "system"
-    elif author.get("from_ai_agent") is True:
+    if author.get("from_ai_agent") is True:
         role = "bot"
     elif role == "team":
         role = "agent"
     return DraftTurn(
-        role, html_text(fields.text(item, "body", path, name)), at, fields.name(author.get("id"))
+        role,
+        html_text(fields.text(item, "body", path, name)),
+        at,
+        fields.name(author.get("id")),
+        is_note_type(item.get("part_type")),
     )
 
 
@@ -156,8 +157,10 @@ def _freshdesk(items: list[dict[str, Any]], path: str, name: str) -> list[DraftT
         role: object = (
             {True: "customer", False: "agent"}.get(incoming) if isinstance(incoming, bool) else incoming
         )
-        if item.get("private") is True:
-            role = "system"
-        text = _body(item, ("body_text",), "body", f"{path}[{index}]", name)
-        turns.append(DraftTurn(role, text, item.get("created_at"), fields.name(item.get("user_id"))))
+        place = f"{path}[{index}]"
+        text = _body(item, ("body_text",), "body", place, name)
+        internal = record_flag(item, "private", place, public=False)
+        turns.append(
+            DraftTurn(role, text, item.get("created_at"), fields.name(item.get("user_id")), internal)
+        )
     return turns

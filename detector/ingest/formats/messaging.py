@@ -1,7 +1,7 @@
 """Chats of Zendesk messaging, HubSpot, Twilio Conversations and Amazon Connect.
 
 Pages of an API: the conversations on one page are told apart by id and read in order of time where the
-tool does not promise an order. Internal comments are system turns; events without a text are counted.
+tool does not promise an order. Internal comments are marked so; events without a text are counted.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 from detector.ingest.checks import Draft, DraftTurn
 from detector.ingest.formats import fields
 from detector.ingest.formats.markup import html_text
+from detector.ingest.privacy import record_flag
 
 ZENDESK_ROLES = {"user": "customer", "agent": "agent", "business": "agent", "bot": "bot"}
 HUBSPOT_ACTORS = {
@@ -60,10 +61,9 @@ def drafts_zendesk(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]:
         subtypes = author.get("subtypes")
         if isinstance(subtypes, list) and "AI" in subtypes:
             role = "bot"
-        if message.get("public") is False:
-            role = "system"
         at = message.get("received", message.get("created_at"))
-        turns.append(DraftTurn(role, text, at, fields.name(author.get("userId", author.get("id")))))
+        internal = record_flag(message, "public", f"{key}[{index}]", public=True)
+        turns.append(DraftTurn(role, text, at, fields.name(author.get("userId", author.get("id"))), internal))
     yield Draft(name, turns, warnings=warnings, path=key)
 
 
@@ -86,9 +86,8 @@ def drafts_hubspot(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]:
                 warnings["W_INCOMPLETE"] += 1
             text = fields.text(message, "text", "results", name)
             text = text or html_text(fields.text(message, "richText", "results", name))
-            turns.append(
-                DraftTurn(_hubspot_role(message), text, message.get("createdAt"), _actor(message) or None)
-            )
+            at, internal = message.get("createdAt"), kind == "COMMENT"
+            turns.append(DraftTurn(_hubspot_role(message), text, at, _actor(message) or None, internal))
         yield Draft(name, turns, warnings=warnings, path="results")
 
 
@@ -98,8 +97,6 @@ def _actor(message: dict[str, Any]) -> str:
 
 
 def _hubspot_role(message: dict[str, Any]) -> object:
-    if message.get("type") == "COMMENT":
-        return "system"
     if message.get("type") == "WELCOME_MESSAGE":
         return "bot"
     if message.get("direction") == "INCOMING":

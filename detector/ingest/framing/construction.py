@@ -27,7 +27,10 @@ def trusted_turns(roles: Sequence[Role], texts: Sequence[str]) -> tuple[Turn, ..
     turns = []
     for index, (role, text) in enumerate(zip(roles, texts, strict=True)):
         turn = _new(Turn)
-        _set_fields(turn, {"index": index, "role": role, "text": text, "at": None, "author": None})
+        _set_fields(
+            turn,
+            {"index": index, "role": role, "text": text, "at": None, "author": None, "edits": ()},
+        )
         _set_given(turn, {"index", "role", "text"})
         _set_extra(turn, None)
         _set_private(turn, None)

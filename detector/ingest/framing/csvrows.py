@@ -14,7 +14,7 @@ from detector.errors import InputRefused
 from detector.ingest.config import ReadConfig
 from detector.ingest.found import Found
 from detector.ingest.framing.lines import chunks
-from detector.ingest.framing.messages import Columns, Row, gather, identity
+from detector.ingest.framing.messages import Columns, Row, check_privacy, gather, identity
 from detector.ingest.framing.regroup import Runs, regrouped
 from detector.ingest.framing.streams import blocks
 from detector.ingest.outcomes import BadRecord, refuse
@@ -48,11 +48,13 @@ def check_csv(source: Source, config: ReadConfig) -> bool:
     """Read every row once; whether the rows of each dialogue stand together.
 
     Raises:
-        InputRefused: E_CSV, or E_NO_RECORDS where there is no row but the header.
+        InputRefused: E_CSV; E_PRIVACY for a privacy cell that says nothing; E_NO_RECORDS where there is no
+            row but the header.
     """
     table = _Table(source, config)
     runs = Runs()
     for row in table.rows():
+        check_privacy(row, table.columns, config, source.name)
         runs.add(identity(row.cells, table.columns))
     if not runs.rows:
         raise refuse("E_NO_RECORDS", source.name, "a header and no rows")

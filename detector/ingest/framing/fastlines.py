@@ -19,6 +19,7 @@ from detector.ingest.checks import BIDI, CONTROL, FIRST_YEAR, INVISIBLE, LAST_YE
 from detector.ingest.config import ReadConfig
 from detector.ingest.framing.construction import trusted_dialogue, trusted_turns, with_time_and_author
 from detector.ingest.outcomes import BadRecord
+from detector.ingest.privacy import has_note_prefix
 from detector.records import Dialogue, Role, Turn
 
 _ODD_ESCAPE = re.compile(rb"\\[ubf\\]")
@@ -126,6 +127,8 @@ class FastLines:
         if "system" in roles and roles.count("system") == len(roles):
             return None
         texts = [turn.text for turn in found]
+        if any(map(has_note_prefix, texts)):
+            return None
         blank = 0 if all(map(str.strip, texts)) else sum(not text.strip() for text in texts)
         if blank == len(texts):
             return None

@@ -14,7 +14,8 @@ from email.utils import parsedate_to_datetime
 from detector.ingest.checks import Draft, DraftTurn, parse_time
 from detector.ingest.config import ReadConfig
 from detector.ingest.found import Found, finished
-from detector.ingest.outcomes import BadRecord
+from detector.ingest.outcomes import BadRecord, refuse
+from detector.ingest.privacy import BLANK, asks_public, is_internal, is_note_type, shown
 
 NAMES = {
     "id": "conversation_id ticket_id dialogue_id dialog_id thread_id chat_id session_id case_id",
@@ -22,7 +23,11 @@ NAMES = {
     "text": "text body message content utterance comment msg",
     "time": "created_at timestamp sent_at time date datetime",
     "author": "author author_id sender sender_id agent from name",
-    "private": "private is_private internal is_internal public",
+    "private": "private is_private internal is_internal is_internal_note is_note public is_public"
+    " public_comment is_public_comment visibility visible_to_customer intern ist_intern interne"
+    " öffentlich ist_öffentlich publique privé interno privado público publico es_publico es_interno"
+    " внутренний публичный публично внутренняя wewnętrzny publiczny",
+    "type": "message_type comment_type part_type note_type event_type",
     "order": "message_id turn_id turn index seq utterance_id",
     "language": "language",
     "channel": "channel",
@@ -45,11 +50,13 @@ def plain(name: str) -> str:
 
 @dataclass(frozen=True)
 class Columns:
-    """Meaning to position of each column; an id may be made of several."""
+    """Meaning to position of each column; an id may be made of several. `public` says that the privacy
+    column, `private_name`, asks whether the customer saw the message."""
 
     ids: tuple[int, ...]
     positions: dict[str, int]
-    inverted_private: bool = False
+    public: bool = False
+    private_name: str = ""
     inbound: bool = False
 
     @classmethod
@@ -76,8 +83,9 @@ class Columns:
         missing = [need for need in REQUIRED if need not in positions and not (need == "id" and ids)]
         if missing:
             return f"no column for {', '.join(missing)}; name it with --column {missing[0]}=..."
-        private = plain(header[positions["private"]]) if "private" in positions else ""
-        return cls(ids, positions, private == "public", plain(header[positions["role"]]) == "inbound")
+        private = header[positions["private"]] if "private" in positions else ""
+        inbound = plain(header[positions["role"]]) == "inbound"
+        return cls(ids, positions, asks_public(private), private, inbound)
 
 
 @dataclass
@@ -171,16 +179,50 @@ def _close(group: Group, config: ReadConfig, warnings: Counter[str]) -> Iterator
 
 
 def _turn(cells: Sequence[object], columns: Columns, config: ReadConfig) -> DraftTurn:
-    def cell(meaning: str) -> object:
-        return cells[columns.positions[meaning]] if meaning in columns.positions else None
-
-    author = cell("author")
-    role = _speaker(cell("role"), columns, config)
-    if _private(cell("private"), columns):
-        role = "system"
+    author = _cell(cells, columns, "author")
     return DraftTurn(
-        role, cell("text"), _time(cell("time")), str(author) if author not in (None, "") else None
+        _speaker(_cell(cells, columns, "role"), columns, config),
+        _cell(cells, columns, "text"),
+        _time(_cell(cells, columns, "time")),
+        str(author) if author not in (None, "") else None,
+        internal=_internal(cells, columns, config),
     )
+
+
+def _cell(cells: Sequence[object], columns: Columns, meaning: str) -> object:
+    return cells[columns.positions[meaning]] if meaning in columns.positions else None
+
+
+def _internal(cells: Sequence[object], columns: Columns, config: ReadConfig) -> bool | None:
+    """Whether a row is an internal note, by its columns; none if they do not say."""
+    if is_note_type(_cell(cells, columns, "type")):
+        return True
+    if "private" not in columns.positions:
+        return None
+    value = _cell(cells, columns, "private")
+    internal = is_internal(value, public=columns.public, given=config.private_words())
+    if internal is None and value in (None, ""):
+        return False if _speaker(_cell(cells, columns, "role"), columns, config) == "customer" else None
+    return internal
+
+
+def check_privacy(row: Row, columns: Columns, config: ReadConfig, file: str) -> None:
+    """Refuse a file with a row of which nobody knows whether it is an internal note.
+
+    Raises:
+        InputRefused: E_PRIVACY.
+    """
+    if "private" not in columns.positions or row.bad is not None:
+        return
+    if _internal(row.cells, columns, config) is None:
+        value = _cell(row.cells, columns, "private")
+        word = BLANK if value in (None, "") else shown(value)
+        message = (
+            f"line {row.line}: column {columns.private_name!r} holds {word!r}, which says neither that a "
+            f"message is internal nor that it is public; say what it means with --privacy '{word}=internal' "
+            f"or --privacy '{word}=public'"
+        )
+        raise refuse("E_PRIVACY", file, message)
 
 
 def _speaker(value: object, columns: Columns, config: ReadConfig) -> object:
@@ -191,13 +233,6 @@ def _speaker(value: object, columns: Columns, config: ReadConfig) -> object:
     if columns.inbound and value.lower() in TRUE + FALSE:
         return "customer" if value.lower() in TRUE else "agent"
     return SPEAKERS.get(plain(value), value)
-
-
-def _private(value: object, columns: Columns) -> bool:
-    if value is None or value == "":
-        return False
-    told = value if isinstance(value, bool) else str(value).lower() in TRUE
-    return told != columns.inverted_private
 
 
 def _time(value: object) -> object:

@@ -19,7 +19,7 @@ from detector.ingest.checks import Draft, DraftTurn
 from detector.ingest.config import ReadConfig
 from detector.ingest.formats.tau import seen_by_customer
 from detector.ingest.found import Found, finished
-from detector.ingest.framing.messages import Columns, Row, gather, identity, oversized
+from detector.ingest.framing.messages import Columns, Row, check_privacy, gather, identity, oversized
 from detector.ingest.framing.parquet_pages import VALUE_BYTES, check_columns, expansion_limit
 from detector.ingest.framing.regroup import Runs, regrouped
 from detector.ingest.framing.strictjson import check_characters
@@ -90,14 +90,28 @@ def check_parquet(source: Source, config: ReadConfig) -> Layout:
 
     Raises:
         InputRefused: E_PARQUET for a damaged footer, an unknown codec, a row group over the limit or
-            columns that are neither; E_EXPANSION for columns that expand to too much; E_NO_RECORDS for no
-            rows.
+            columns that are neither; E_EXPANSION for columns that expand to too much; E_PRIVACY for a
+            privacy cell that says nothing; E_NO_RECORDS for no rows.
     """
     with _open(source) as file:
         if file.metadata.num_rows == 0:
             raise refuse("E_NO_RECORDS", source.name, "no rows")
         layout = _layout(file, source, config)
-        return replace(layout, batch_rows=check_leaves(source, file, layout.paths, config))
+        layout = replace(layout, batch_rows=check_leaves(source, file, layout.paths, config))
+    if layout.table is not None and "private" in layout.table.positions:
+        _check_privacy(source, layout, layout.table, config)
+    return layout
+
+
+def _check_privacy(source: Source, layout: Layout, table: Columns, config: ReadConfig) -> None:
+    """Read the columns that decide whether a row is an internal note, and no other."""
+    wanted = {
+        layout.names[table.positions[need]] for need in ("private", "role", "type") if need in table.positions
+    }
+    paths = [path for path in layout.paths if path.split(".")[0] in wanted]
+    for number, _, row in sized_rows(source, paths, layout.batch_rows, config):
+        cells = [row.get(name) for name in layout.names]
+        check_privacy(Row(number, 0, cells), table, config, source.name)
 
 
 def read_table(source: Source, config: ReadConfig) -> Iterator[tuple[int, int, dict[str, Any]]]:

@@ -1,0 +1,84 @@
+"""Offsets between an original text and what was made of it: by masking, or by stripping markup.
+
+A text is made from another by replacing some ranges; between them it is the same, character for
+character. Knows nothing of why a range was replaced.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+
+class Replacement(Protocol):
+    """``[start, end)`` of the new text stands for ``[original_start, original_end)`` of the original."""
+
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+    @property
+    def original_start(self) -> int: ...
+    @property
+    def original_end(self) -> int: ...
+
+
+class Edit(NamedTuple):
+    """A replacement and nothing else; where `start` equals `end`, something was left out."""
+
+    start: int
+    end: int
+    original_start: int
+    original_end: int
+
+
+def to_original(edits: Sequence[Replacement], start: int, end: int) -> tuple[int, int]:
+    """Offsets ``[start, end)`` of the new text as offsets of the original.
+
+    `edits` are in order and disjoint. A range that touches a replaced one grows to the whole of it, an
+    empty range inside one does too; what was left out before or after the range does not belong to it.
+    """
+    if start < end:
+        return _first(edits, start), _last(edits, end - 1)
+    place = bisect_right(edits, start, key=lambda edit: edit.start) - 1
+    inside = place >= 0 and edits[place].start < start < edits[place].end
+    first = _first(edits, start)
+    return first, edits[place].original_end if inside else first
+
+
+def from_original(edits: Sequence[Replacement], start: int, end: int) -> tuple[int, int]:
+    """Offsets ``[start, end)`` of the original text as offsets of the new one.
+
+    A range that touches a replaced one grows to the whole of it; one that was left out becomes empty.
+    """
+    shift = 0
+    new_start, new_end = start, end
+    for edit in edits:
+        if edit.original_start >= end:
+            break
+        shift = edit.end - edit.original_end
+        if start >= edit.original_end:
+            new_start = start + shift
+        elif start >= edit.original_start:
+            new_start = edit.start
+        new_end = max(end + shift, edit.end)
+    return new_start, new_end
+
+
+def _first(edits: Sequence[Replacement], offset: int) -> int:
+    """Where the character at `offset` begins in the original."""
+    place = bisect_right(edits, offset, key=lambda edit: edit.start) - 1
+    if place < 0:
+        return offset
+    edit = edits[place]
+    return edit.original_start if offset < edit.end else edit.original_end + offset - edit.end
+
+
+def _last(edits: Sequence[Replacement], offset: int) -> int:
+    """Where the character at `offset` ends in the original, exclusive."""
+    place = bisect_right(edits, offset, key=lambda edit: edit.start) - 1
+    if place < 0:
+        return offset + 1
+    edit = edits[place]
+    return edit.original_end if offset < edit.end else edit.original_end + offset - edit.end + 1

@@ -1,0 +1,196 @@
+"""Internal notes never are turns: columns of any language, message types, and the first words of a text."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from detector.errors import ConfigError, InputRefused
+from detector.ingest.privacy import has_note_prefix, is_internal
+from detector.ingest.read import Counts, Loaded, ReadConfig, Reject, inspect, open_logs, read
+
+ANY_SHARE = ReadConfig(max_bad=1.0)
+ROWS = [("d1", "customer", "Where is it?"), ("d1", "agent", "he is a pain"), ("d1", "agent", "On its way.")]
+
+
+def load(
+    path: Path, config: ReadConfig = ANY_SHARE
+) -> tuple[list[list[tuple[int, str]]], list[Reject], Counts]:
+    """The turns of each dialogue as index and text, what was rejected, and what was counted."""
+    sources, counts = open_logs([str(path)]), Counts()
+    inspect(sources[0], config)
+    outcomes = list(read(sources, config, counts))
+    good = [[(t.index, t.text) for t in each.dialogue.turns] for each in outcomes if isinstance(each, Loaded)]
+    return good, [each for each in outcomes if isinstance(each, Reject)], counts
+
+
+def written(folder: Path, kind: str, column: str, values: list[Any]) -> Path:
+    """A table of `ROWS` with one more column, as CSV or Parquet."""
+    path = folder / f"log.{kind}"
+    if kind == "csv":
+        lines = [f"ticket_id,role,body,{column}"]
+        lines += [
+            ",".join((*row, "" if value is None else str(value)))
+            for row, value in zip(ROWS, values, strict=True)
+        ]
+        path.write_text("\n".join(lines) + "\n")
+    else:
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        names = ("ticket_id", "role", "body")
+        columns: dict[str, Any] = {name: [row[at] for row in ROWS] for at, name in enumerate(names)}
+        parquet.write_table(pa.table({**columns, column: values}), path)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize(
+    ("column", "note", "shown"),
+    [
+        ("is_internal", "Ja", "Nein"), ("is_internal", "да", "нет"), ("private", "sí", "no"),
+        ("private", "TRUE", "False"), ("internal", "oui", "non"), ("is_private", "1", "0"),
+        ("is_private", "tak", "nie"), ("internal", "sim", "não"), ("is_internal", "wahr", "falsch"),
+        ("public", "nein", "ja"), ("is_public", "0", "1"), ("öffentlich", "Nein", "Ja"), ("public", "нет", "да"),
+        ("visibility", "internal", "public"), ("visibility", "intern", "öffentlich"), ("public", "private", "public"),
+        ("private", "Внутренняя", "публичная"), ("public_comment", "n", "y"), ("comment_type", "internal_note", "email"),
+        ("message_type", "whisper", "reply"),
+    ],
+)  # fmt: skip
+def test_truth_words_of_many_languages(tmp_path: Path, kind: str, column: str, note: str, shown: str) -> None:
+    good, rejects, counts = load(written(tmp_path, kind, column, [shown, note, shown]))
+    assert (good, rejects) == ([[(0, "Where is it?"), (2, "On its way.")]], [])
+    assert counts.warnings == {"W_INTERNAL_NOTE": 1}
+
+
+def test_flags_of_a_typed_table(tmp_path: Path) -> None:
+    good, _, _ = load(written(tmp_path, "parquet", "is_internal", [False, True, None]))
+    assert good == [[(0, "Where is it?"), (2, "On its way.")]]
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_an_unknown_word_refuses_the_file(tmp_path: Path, kind: str) -> None:
+    path = written(tmp_path, kind, "is_internal", ["no", "vielleicht", "no"])
+    with pytest.raises(InputRefused) as refused:
+        load(path)
+    line = 3 if kind == "csv" else 2
+    assert refused.value.code == "E_PRIVACY"
+    for part in (f"line {line}: column 'is_internal' holds 'vielleicht'", "--privacy 'vielleicht=internal'"):
+        assert part in refused.value.message
+    good, _, _ = load(path, ReadConfig(privacy=("vielleicht=internal",)))
+    assert good == [[(0, "Where is it?"), (2, "On its way.")]]
+
+
+def test_a_blank_cell_says_nothing_of_what_the_customer_saw(tmp_path: Path) -> None:
+    path = written(tmp_path, "csv", "public", ["", "no", ""])
+    with pytest.raises(InputRefused, match="line 4: column 'public' holds 'blank'"):
+        load(path)
+    assert load(path, ReadConfig(privacy=("blank=public",)))[0] == [[(0, "Where is it?"), (2, "On its way.")]]
+    assert load(written(tmp_path, "csv", "private", ["", "yes", ""]))[0] == [
+        [(0, "Where is it?"), (2, "On its way.")]
+    ]
+
+
+def test_the_meaning_can_be_turned_round(tmp_path: Path) -> None:
+    path = written(tmp_path, "csv", "is_internal", ["true", "false", "true"])
+    given = ReadConfig(privacy=("True=public", "FALSE=internal"))
+    assert load(path, given)[0] == [[(0, "Where is it?"), (2, "On its way.")]]
+    for wrong in ("true", "true=secret", "=public"):
+        with pytest.raises(ConfigError):
+            ReadConfig(privacy=(wrong,))
+
+
+def test_what_is_refused_shows_nobodys_data(tmp_path: Path) -> None:
+    for value in ("4111 1111 1111 1111", "anna@example.org", "a sentence of some length about somebody"):
+        with pytest.raises(InputRefused) as refused:
+            load(written(tmp_path, "csv", "private", ["no", value, "no"]))
+        assert value not in refused.value.message
+
+
+@pytest.mark.parametrize(
+    ("flag", "index"), [("nein", [0, 2]), ("false", [0, 2]), (0, [0, 2]), ("yes", [0, 1, 2]), (None, [0, 1, 2])]
+)  # fmt: skip
+def test_flags_in_json_may_be_words(tmp_path: Path, flag: object, index: list[int]) -> None:
+    good, rejects, _ = load(zendesk(tmp_path, flag))
+    assert [place for place, _ in good[0]] == index
+    assert not rejects
+
+
+def test_an_unknown_flag_in_json_rejects_the_record(tmp_path: Path) -> None:
+    good, rejects, _ = load(zendesk(tmp_path, "maybe"))
+    assert (good, [(each.code, each.path) for each in rejects]) == ([], [("E_PRIVACY", "comments[1].public")])
+
+
+def zendesk(folder: Path, flag: object) -> Path:
+    users = [{"id": 1, "role": "end-user"}, {"id": 2, "role": "agent"}]
+    comments = [
+        {"author_id": 1 if role == "customer" else 2, "plain_body": text, "public": True}
+        for _, role, text in ROWS
+    ]
+    comments[1]["public"] = flag
+    path = folder / "log.jsonl"
+    path.write_text(json.dumps({"ticket_id": 1, "users": users, "comments": comments}) + "\n")
+    return path
+
+
+NOTES = (
+    "[Internal note] he calls daily", "INTERNAL: he calls daily", "Interne Notiz: ruft täglich an",
+    "Nota interna: llama cada día", "Внутренняя заметка: звонит каждый день", "(internal only) no refund",
+    "**Interner Kommentar:** ruft an", "  [NOTE INTERNE] il appelle", "Do not send to customer: he lies",
+)  # fmt: skip
+SAID = (
+    "Internal transfers take two days.", "I made a note: you are in.", "[Customer Name], hello",
+    "International: 3 days", "[internal", "Note that the internal review is over: it is fine.", "",
+    "A note for you: internal parts are sold out.",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", NOTES)
+def test_first_words_of_a_note(text: str) -> None:
+    assert has_note_prefix(text)
+
+
+@pytest.mark.parametrize("text", SAID)
+def test_first_words_of_an_answer(text: str) -> None:
+    assert not has_note_prefix(text)
+
+
+@pytest.mark.parametrize("note", NOTES)
+@pytest.mark.parametrize("more", [{}, {"extra": 1}])
+def test_prefixes_count_in_every_format(tmp_path: Path, note: str, more: dict[str, int]) -> None:
+    """The quick way for canonical lines and the strict one, for records with a field more, agree."""
+    turns = [
+        {"role": "customer", "text": note}, {"role": "agent", "text": note}, {"role": "agent", "text": "On its way."}
+    ]  # fmt: skip
+    path = tmp_path / "log.jsonl"
+    path.write_text(json.dumps({"id": "d1", "turns": turns, **more}) + "\n")
+    good, _, counts = load(path)
+    assert good == [[(0, note), (2, "On its way.")]]
+    assert counts.warnings["W_INTERNAL_NOTE"] == 1
+
+
+def test_a_message_that_the_customer_saw_is_judged_whatever_it_begins_with(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("ticket_id,role,body,public\nd1,customer,hi,1\nd1,agent,INTERNAL: he is a pain,1\n")
+    assert load(path)[0] == [[(0, "hi"), (1, "INTERNAL: he is a pain")]]
+
+
+def test_a_dialogue_of_notes_alone_is_rejected(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("ticket_id,role,body,private\nd1,agent,a,1\nd1,agent,b,1\nd2,agent,c,0\n")
+    good, rejects, counts = load(path)
+    assert [(each.code, each.found) for each in rejects] == [("E_EMPTY", "only internal notes")]
+    assert good == [[(0, "c")]]
+    assert not counts.warnings
+
+
+@pytest.mark.parametrize(
+    ("value", "public", "internal"),
+    [(True, False, True), (True, True, False), ("", False, False), ("", True, None), ("Public", True, False),
+     ("PRIVATE ", True, True), (" not  public", False, True), ("perhaps", False, None), (2, False, None)],
+)  # fmt: skip
+def test_a_cell(value: object, public: bool, internal: bool | None) -> None:
+    assert is_internal(value, public=public, given={}) is internal
