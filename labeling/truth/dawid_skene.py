@@ -40,14 +40,14 @@ def one_coin(answers: Answers, max_iterations: int = MAX_ITERATIONS) -> Posterio
 def _fitted(answers: Answers, tables: Tables, max_iterations: int) -> Posterior:
     crowd = pairs(answers)
     truth = normalised(answers.votes())
-    prior, table = truth.mean(axis=0), tables(crowd, crowd.by_pair @ truth)
+    prior, table = truth.mean(axis=0), tables(crowd, crowd.counts(truth))
     bound, iterations, likelihood = -np.inf, 0, float("nan")
     while iterations < max_iterations:
         iterations += 1
         logs = crowd.by_task @ np.log(table) + np.log(np.maximum(prior, FLOOR))
         truth, sums = softmax(logs)
         likelihood = float(sums.sum())
-        counts = crowd.by_pair @ truth
+        counts = crowd.counts(truth)
         prior, table = truth.mean(axis=0), tables(crowd, counts)
         gained = _bound(counts, truth, prior, table) / len(answers)
         if gained - bound < TOLERANCE:

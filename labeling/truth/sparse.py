@@ -1,7 +1,7 @@
 """Crowd tables as sparse products: from what workers are like to tasks, and back.
 
 A *pair* is a worker and a label that this worker gave at least once; pairs are sorted by worker. One
-product with `by_task` sums a table of pairs over each task's answers, one with `by_pair` sums a table
+product with `by_task` sums a table of pairs over each task's answers, one with its transpose sums a table
 of tasks over each pair's answers: an EM step is these two, whatever the model.
 """
 
@@ -14,26 +14,57 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labeling.truth.answers import Answers, Floats
+from labeling.truth.posterior import softmax
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+CELLS = 1 << 19
+"""Numbers of a block of tasks or workers (4 MiB), few enough to stay in the cache from the first step to the
+last."""
+
 
 @dataclass(frozen=True)
 class Pairs:
-    """`worker` and `label` have shape (pairs,); `by_task` (tasks, pairs), `by_pair` its transpose."""
+    """`worker` and `label` have shape (pairs,), `by_task` (tasks, pairs)."""
 
     worker: NDArray[np.int64]
     label: NDArray[np.int64]
     by_task: csr_array[Any]
-    by_pair: csr_array[Any]
     n_workers: int
     n_labels: int
 
     @property
     def answers(self) -> Floats:
         """How many answers each pair stands for, shape (pairs,)."""
-        return np.asarray(np.diff(self.by_pair.indptr), float)
+        return np.bincount(self.by_task.indices, minlength=len(self.worker)).astype(float)
+
+    def counts(self, member: Floats) -> Floats:
+        """Expected answers of each pair in each component, shape (pairs, components), from the tasks'
+        probabilities `member`, shape (tasks, components)."""
+        return np.asarray(self.by_task.T @ member, float)
+
+    def expectation(self, logs: Floats, base: Floats, member: NDArray[Any]) -> tuple[Floats, float, float]:
+        """The E step: `member`, shape (tasks, components), becomes the softmax of the tasks' sums of `logs`,
+        shape (pairs, components), plus `base`, shaped as `member`, in whose precision it is computed. The
+        counts that follow, the sum over tasks of the logarithms of what the rows were divided by, and the
+        largest change in `member`."""
+        counts, likelihood, change = np.zeros_like(logs), 0.0, 0.0
+        step = max(1, CELLS // max(1, logs.shape[1]))
+        logs = logs.astype(member.dtype, copy=False)
+        for first in range(0, len(member), step):
+            rows = slice(first, first + step)
+            answers = self.by_task[rows]
+            total = answers @ logs
+            total += base[rows]
+            after, sums = softmax(total)
+            counts += answers.T @ after
+            likelihood += float(sums.sum(dtype=float))
+            before = member[rows]
+            np.subtract(after, before, out=before)
+            change = max(change, float(before.max()), -float(before.min()))
+            before[:] = after
+        return counts, likelihood, change
 
     def per_worker(self, values: Floats) -> Floats:
         """Sums over each worker's pairs: (pairs, anything) becomes (workers, anything)."""
@@ -53,6 +84,5 @@ def pairs(answers: Answers) -> Pairs:
     found = np.flatnonzero(seen)
     place = (np.cumsum(seen) - 1)[keys]
     shape = (len(answers.tasks), len(found))
-    by_task = csr_array((np.ones(len(answers)), (answers.task, place)), shape)
-    by_pair = csr_array(by_task.T)
-    return Pairs(found // size, found % size, by_task, by_pair, len(answers.workers), size)
+    by_task = csr_array((np.ones(len(answers), np.float32), (answers.task, place)), shape)
+    return Pairs(found // size, found % size, by_task, len(answers.workers), size)

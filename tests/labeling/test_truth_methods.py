@@ -343,8 +343,34 @@ def test_ibcc_and_ebcc_are_the_loops_of_their_equations(subtypes: int) -> None:
     crowd = simulated(CrowdPlan(n_tasks=12, n_workers=5, n_labels=3, per_task=3, skill=0.7, seed=2)).answers
     rows = [(f"t{t}", f"w{w}", int(x)) for t, w, x in zip(crowd.task, crowd.worker, crowd.label, strict=True)]
     dealt = np.random.default_rng(0).dirichlet(np.ones(subtypes), (12, 3)).reshape(36, subtypes)
-    found = ibcc(crowd) if subtypes == 1 else ebcc(crowd)
+    found = ibcc(crowd) if subtypes == 1 else ebcc(crowd, starts=1)
     assert found.probabilities == pytest.approx(by_loops(rows, 3, dealt, found.iterations), abs=1e-5)
+
+
+def test_the_bound_of_ibcc_is_below_the_evidence_and_near_it() -> None:
+    """Two workers say y to one task. With the truth k summed out, the classes are Dirichlet(1, 1) and the rows
+    (4, 1) and (1, 4): the evidence is 1/2 (1/5)^2 + 1/2 (4/5)^2 = .34."""
+    found = ibcc(from_rows([("t", "a", "y"), ("t", "b", "y")], labels=("n", "y")))
+    assert np.log(0.34) - 0.3 < found.log_likelihood < np.log(0.34)
+
+
+def test_ebcc_keeps_the_start_of_the_highest_bound() -> None:
+    plan = CrowdPlan(n_tasks=400, n_workers=20, per_task=3, skill=0.88, spread=1000, first_label=0.9, seed=1)
+    crowd = simulated(plan).answers
+    by_starts = [ebcc(crowd, seed=0, starts=n).log_likelihood for n in range(1, 6)]
+    assert by_starts == sorted(by_starts)
+    assert by_starts[0] < by_starts[-1]
+    assert ebcc(crowd, seed=0).log_likelihood >= by_starts[-1]
+
+
+def test_class_shares_are_learnt_where_the_model_is_silent() -> None:
+    """The model is sure of yes where it speaks; that says nothing about the tasks that it leaves to people."""
+    silent = [*[(f"t{n}", "a", "n") for n in range(3)], ("u", "b", "y")]
+    crowd = from_rows([*silent, *[(f"s{n}", "c", "y") for n in range(20)]], labels=("n", "y"))
+    model = np.tile([0.01, 0.99], (24, 1))
+    model[:4] = np.nan
+    alone = ibcc(from_rows(silent, labels=("n", "y"))).probabilities
+    assert ibcc(crowd, model).probabilities[:4] == pytest.approx(alone, abs=1e-3)
 
 
 def test_a_model_is_a_worker_or_a_prior() -> None:

@@ -20,15 +20,13 @@ from numpy.typing import NDArray
 from labeling.truth.answers import Floats
 from labeling.truth.joint.items import Items
 from labeling.truth.posterior import normalised, softmax
-from labeling.truth.sparse import Pairs
+from labeling.truth.sparse import CELLS, Pairs
 
 Blind = Literal["anything", "as the crowd"]
 """How whoever knows nothing of an item answers: any label alike, or as people do on all items."""
 
 SHARPNESS = np.array([0.0, 0.3, 0.6, 1.0, 1.5, 2.2])
 """Exponents of the pooled shares: 0 knows nothing of the item, 1 is the average person."""
-CELLS = 1 << 22
-"""Numbers of a table of workers held at a time."""
 
 
 @dataclass(frozen=True)
@@ -43,46 +41,50 @@ class Crowd:
     blind: Blind = "as the crowd"
 
     def kind_logs(self) -> Floats:
-        """The logarithm of each kind's answer shares, shape (kinds, components, labels)."""
+        """The logarithm of each kind's answer shares, shape (kinds, labels, components)."""
         shares = self.items.shares
         blind = self.items.weights @ shares if self.blind == "as the crowd" else np.ones(shares.shape[1])
         rows = [shares**x * blind ** max(0.0, 1.0 - x) for x in SHARPNESS]
-        return np.asarray(np.log(normalised(np.stack(rows))), float)
+        return np.ascontiguousarray(np.log(normalised(np.stack(rows))).transpose(0, 2, 1))
 
     def memberships(self, counts: Floats) -> Floats:
         """The probability of each kind, shape (workers, kinds), from expected `counts` of answers, shape
         (workers, labels, components)."""
         size = len(counts)
-        logs = self.kind_logs().transpose(2, 1, 0).reshape(-1, len(SHARPNESS))
-        return softmax(counts.reshape(size, -1) @ logs + np.log(self.kinds))[0]
+        logs = self.kind_logs().reshape(len(SHARPNESS), -1)
+        return softmax(counts.reshape(size, -1) @ logs.T + np.log(self.kinds))[0]
 
     def raw_tables(self, counts: Floats, members: Floats) -> Floats:
         """Logarithm of the workers' own tables before centring, shape (workers, truth, answer)."""
         if np.isinf(self.strength):
             return np.zeros((len(counts), self.items.n_labels, self.items.n_labels))
-        expected = np.exp(self._mixed(members)) * counts.sum(axis=1)[:, :, None]
-        own = (counts @ self.items.verdicts).transpose(0, 2, 1)
-        thought = self.items.verdicts.T @ expected
+        expected = np.exp(self._mixed(members)) * counts.sum(axis=1)[:, None]
+        own, thought = (self._by_truth(values) for values in (counts, expected))
         weight = self.strength * self.items.pooled
         return np.asarray(np.log((own + weight) / (thought + weight)), float)
 
     def logs(self, members: Floats, raw: Floats) -> Floats:
         """The logarithm of each answer's chance, shape (workers, labels, components)."""
-        mixed = self._mixed(members) + self.items.verdicts @ (raw - self.centre)
-        return _log_normalised(mixed).transpose(0, 2, 1)
+        own = (raw - self.centre).transpose(0, 2, 1)
+        flat = np.ascontiguousarray(own).reshape(-1, self.items.n_labels) @ self.items.verdicts.T
+        return _log_normalised(self._mixed(members) + flat.reshape(*own.shape[:2], -1))
+
+    def _by_truth(self, values: Floats) -> Floats:
+        """Sums over components, shape (workers, labels, components), by truth: (workers, truth, answer)."""
+        flat = values.reshape(-1, values.shape[2]) @ self.items.verdicts
+        return np.asarray(flat.reshape(*values.shape[:2], -1).transpose(0, 2, 1), float)
 
     def _mixed(self, members: Floats) -> Floats:
-        """The kinds' logarithms averaged for each worker, shape (workers, components, labels), each row
-        a distribution."""
+        """The kinds' logarithms averaged for each worker, shape (workers, labels, components), a distribution
+        of labels in each component."""
         logs = self.kind_logs()
-        mixed = (members @ logs.reshape(len(logs), -1)).reshape(-1, *logs.shape[1:])
-        return _log_normalised(mixed)
+        return _log_normalised((members @ logs.reshape(len(logs), -1)).reshape(-1, *logs.shape[1:]))
 
 
 def _log_normalised(logs: Floats) -> Floats:
-    """`logs` less the logarithm of their sum along the last axis; they are near 0 as chances are, so that no
-    maximum need be taken out first."""
-    return np.asarray(logs - np.log(np.exp(logs).sum(axis=-1, keepdims=True)), float)
+    """`logs`, shape (workers, labels, components), less the logarithm of their sum over labels; they are near
+    0 as chances are, so that no maximum need be taken out first."""
+    return np.asarray(logs - np.log(np.exp(logs).sum(axis=1, keepdims=True)), float)
 
 
 def newcomers(items: Items, strength: float, blind: Blind = "as the crowd") -> Crowd:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from labeling.truth.answers import Answers, Floats
 from labeling.truth.joint.crowd import Blind, Crowd, confusion, newcomers, refreshed
 from labeling.truth.joint.items import Form, Items, Use, learned_items, model_logs
-from labeling.truth.posterior import Posterior, softmax
+from labeling.truth.posterior import Posterior
 from labeling.truth.sparse import Pairs, pairs
 
 MAX_ITERATIONS = 30
@@ -97,15 +97,11 @@ def fitted(
         items = learned_items(votes, assumptions.form, use, said, gold)
     base = items.component_logs(said, gold, len(votes))
     crowd, table = newcomers(items, assumptions.strength, assumptions.blind), pairs(answers)
-    member = softmax(votes @ np.log(items.shares).T + base)[0]
-    iterations, likelihood = 0, float("nan")
-    counts = table.by_pair @ member
-    while iterations < max_iterations:
+    member = np.zeros(base.shape, np.float32)  # sums over tasks are taken in double
+    counts, likelihood, change = table.expectation(np.log(items.shares).T[table.label], base, member)
+    iterations = 0
+    while iterations < max_iterations and change >= TOLERANCE:
         iterations += 1
         crowd, logs = refreshed(crowd, table, counts)
-        before = member
-        member, sums = softmax(table.by_task @ logs + base)
-        counts, likelihood = table.by_pair @ member, float(sums.sum())
-        if np.abs(member - before).max() < TOLERANCE:
-            break
-    return Fit(crowd, table, said is not None, base, member, counts, iterations, likelihood)
+        counts, likelihood, change = table.expectation(logs, base, member)
+    return Fit(crowd, table, said is not None, base, member.astype(float), counts, iterations, likelihood)

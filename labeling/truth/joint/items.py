@@ -101,11 +101,11 @@ class Items:
         """The logarithm of each task's prior, shape (tasks, components), up to a constant a row: `said` as
         `model_logs` has it, `gold`, shape (tasks,), the known truth or -1."""
         if said is None:
-            logs = np.tile(np.log(self.weights + 1e-300), (n_tasks, 1))
+            logs = np.broadcast_to(np.log(self.weights + 1e-300), (n_tasks, len(self.shares)))
         else:
             logs = np.log(self.leans(said) @ self.leaning + 1e-300)
         if gold is not None:
-            known = gold >= 0
+            known, logs = gold >= 0, np.array(logs)
             logs[known] += np.log(self.verdicts.T[gold[known]] + 1e-9)
         return logs
 
@@ -150,12 +150,25 @@ def _sample(
     """Tasks to learn from, with how many each stands for: equal ones once or, with a model, a draw."""
     gold = np.full(len(votes), -1) if gold is None else gold
     if said is None:
-        rows, counts = np.unique(np.column_stack([votes, gold]), axis=0, return_counts=True)
-        return rows[:, :-1], None, rows[:, -1].astype(np.int64), counts.astype(float)
+        first, place = distinct(np.column_stack([votes, gold]))
+        return votes[first], None, gold[first], np.bincount(place).astype(float)
     chosen = np.arange(len(votes))
     if len(votes) > ENOUGH_TASKS:
         chosen = np.sort(np.random.default_rng(0).choice(len(votes), ENOUGH_TASKS, replace=False))
     return votes[chosen], said[chosen], gold[chosen], np.full(len(chosen), len(votes) / len(chosen))
+
+
+def distinct(table: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The first row of each kind in a table of whole numbers, kinds in the order of `np.unique`, and the kind
+    of each row, shape (rows,): as one number a row, which is sorted twenty times as fast as rows are."""
+    least = table.min(axis=0)
+    sizes = (table.max(axis=0) - least).astype(np.int64) + 1
+    if math.prod(sizes.tolist()) < 2**62:
+        keys = np.ravel_multi_index(tuple((table - least).astype(np.int64).T), tuple(sizes))
+        _, first, place = np.unique(keys, return_index=True, return_inverse=True)
+    else:
+        _, first, place = np.unique(table, axis=0, return_index=True, return_inverse=True)
+    return np.asarray(first, np.int64), np.asarray(place, np.int64).reshape(-1)
 
 
 def _alike(votes: Floats, use: Use, said: Floats | None, known: Floats, counts: Floats) -> Items:
@@ -232,8 +245,8 @@ def _moot(votes: Floats, use: Use, said: Floats | None, known: Floats, counts: F
     from scipy.optimize import minimize
 
     size = votes.shape[1]
-    rows, place = np.unique(votes, axis=0, return_inverse=True)
-    place = place.reshape(-1)
+    first, place = distinct(votes)
+    rows = votes[first]
     cells, n_offsets = size * size, 0 if use == "calibrated" else size
     speaks = np.zeros((1, 1), bool) if said is None else np.asarray((said != 0).any(axis=1, keepdims=True))
     likelihood, prior = 0.0, _one_coin(FIRST_RIGHT, size)
