@@ -121,6 +121,8 @@ def closing_table(tally: Tally, reading: dict[str, Any], detector: Detector) -> 
     notes = ", ".join(f"{name} {count:,}" for name, count in sorted(reading["warnings"].items()))
     if notes:
         parts.append(Text(f"warnings: {notes}"))
+    for name, facts in reading.get("files", {}).items():
+        parts.append(Text(f"{name}: read with {', '.join(facts)}"))
     if tally.slowest and tally.n > 1:
         seconds, number, rows, longest = max(tally.slowest)
         parts.append(

@@ -59,7 +59,9 @@ class Pass:
         warnings = dict(sorted(self.counts.warnings.items()))
         if self.counts.duplicates:
             warnings["duplicates skipped"] = self.counts.duplicates
+        facts = {name: told for name, told in self.counts.facts.items() if told}
         return {
+            **({"files": facts} if facts else {}),
             "read": self.counts.read,
             "rejected": self.counts.rejected,
             "rejects": dict(sorted(self.counts.codes.items())),

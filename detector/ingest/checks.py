@@ -12,7 +12,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
@@ -20,12 +20,11 @@ from detector.errors import excerpt
 from detector.ingest.config import ROLES, ReadConfig
 from detector.ingest.outcomes import BadRecord
 from detector.ingest.privacy import has_note_prefix
+from detector.ingest.times import from_epoch, parse_iso
 from detector.records import Dialogue, Role
 
 MAX_ID_BYTES = 256
 FIRST_YEAR, LAST_YEAR = 1970, 2200
-MILLISECONDS_FROM = 1e11
-"""Epoch numbers from here on are milliseconds: as seconds they would lie after the year 5000."""
 
 CONTROL = re.compile("[\x00-\x08\x0c\x0e-\x1f\x7f-\x84\x86-\x9f]")
 BIDI = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -204,9 +203,9 @@ def _time(value: object, path: str) -> datetime | None:
     if value is None or isinstance(value, datetime):
         time = value
     elif isinstance(value, str):
-        time = parse_time(value)
+        time = parse_iso(value)
     elif isinstance(value, int | float) and not isinstance(value, bool):
-        time = _from_epoch(value)
+        time = from_epoch(value)
     else:
         raise BadRecord("E_TYPE", path, type(value).__name__, "an ISO 8601 time, epoch seconds or null")
     if value is not None and (time is None or not FIRST_YEAR <= time.year <= LAST_YEAR):
@@ -214,24 +213,6 @@ def _time(value: object, path: str) -> datetime | None:
             "E_TIME", path, excerpt(value), f"a time between {FIRST_YEAR} and {LAST_YEAR}, ISO 8601"
         )
     return time
-
-
-def parse_time(value: str) -> datetime | None:
-    """An ISO 8601 time, or none if it is not one."""
-    try:
-        return datetime.fromisoformat(value)
-    except ValueError:
-        return None
-
-
-def _from_epoch(value: float) -> datetime | None:
-    seconds = value / 1000 if abs(value) >= MILLISECONDS_FROM else value
-    if seconds < 0:
-        return None
-    try:
-        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
-    except OverflowError:
-        return None
 
 
 def _in_time_order(

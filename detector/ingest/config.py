@@ -5,12 +5,14 @@ Only settings: nothing here opens a file.
 
 from __future__ import annotations
 
+import codecs
 from dataclasses import dataclass
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from detector.errors import ConfigError
+from detector.ingest.times import check_time_format
 from detector.records import Role
 
 ROLES: dict[str, Role] = {
@@ -43,6 +45,10 @@ FORMATS = (
 )
 
 
+NO_ENCODING = ("idna", "punycode", "unicode_escape", "raw_unicode_escape", "utf-7")
+"""Codecs of Python that are no encodings of logs."""
+
+
 @dataclass(frozen=True)
 class ReadConfig:
     """How logs are read and what is too much."""
@@ -61,8 +67,20 @@ class ReadConfig:
     """What a word in the privacy column means: `Nein=public`, `Ja=internal`; `blank` is an empty cell.
     Internal notes are left out."""
 
-    delimiter: str = ","
-    """Delimiter of CSV logs: one character, or `tab`."""
+    delimiter: str = "auto"
+    """Delimiter of CSV logs: one character, or `tab`; `auto` takes the comma, semicolon, tab or bar that
+    gives the columns that are needed."""
+
+    encoding: str = "auto"
+    """Encoding of the logs, such as cp1251; `auto` takes UTF-8, what a byte order mark says, or a guess where
+    it is safe."""
+
+    time_format: str = "auto"
+    """How times stand in CSV and Parquet logs: `day-first`, `month-first`, or a pattern such as
+    `%d.%m.%Y %H:%M`; `auto` reads ISO 8601, epoch numbers, and what the whole column leaves no doubt of."""
+
+    time_zone: str | None = None
+    """Time zone of times that name none, such as Europe/Berlin."""
 
     sort_turns: bool = False
     """Sort turns by time where they are out of order, instead of rejecting the dialogue (E_TIME)."""
@@ -100,8 +118,13 @@ class ReadConfig:
             )
         if not 0.0 <= self.max_bad <= 1.0:
             raise ConfigError("E_OPTION", "--max-bad: expected a share between 0 and 1")
-        if self.delimiter != "tab" and len(self.delimiter) != 1:
-            raise ConfigError("E_OPTION", "--delimiter: expected one character, or 'tab'")
+        if self.delimiter not in ("auto", "tab") and len(self.delimiter) != 1:
+            raise ConfigError("E_OPTION", "--delimiter: expected one character, 'tab' or 'auto'")
+        if self.encoding != "auto" and not _is_encoding(self.encoding):
+            raise ConfigError(
+                "E_OPTION", f"--encoding {self.encoding!r}: not known; such as utf-8, cp1251, cp1252, utf-16"
+            )
+        check_time_format(self.time_format, self.time_zone)
         self.columns()
         self.roles()
         self.private_words()
@@ -127,6 +150,16 @@ class ReadConfig:
                 raise ConfigError("E_OPTION", f"--role {role!r}: expected {', '.join(ROLES)}")
             found[name] = ROLES[role]
         return found
+
+
+def _is_encoding(name: str) -> bool:
+    """Whether Python has a codec of text to bytes by this name that works piece by piece."""
+    try:
+        codec = codecs.lookup(name)
+        is_text = "a".encode(name) != b"" and codec.incrementaldecoder is not None
+    except (LookupError, UnicodeError, ValueError):
+        return False
+    return is_text and codec.name not in NO_ENCODING
 
 
 COLUMN_MEANINGS = ("id", "text", "role", "author", "time", "order", "private", "type", "language", "channel")

@@ -9,10 +9,10 @@ import hashlib
 
 from detector.ingest.config import ReadConfig
 from detector.ingest.framing.csvrows import check_csv
+from detector.ingest.framing.encodings import blocks
 from detector.ingest.framing.lines import BOM
 from detector.ingest.framing.parquet import check_parquet
 from detector.ingest.framing.recognition import Recognised, recognise
-from detector.ingest.framing.streams import blocks
 from detector.ingest.outcomes import refuse
 from detector.ingest.sources import Source
 

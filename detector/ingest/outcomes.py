@@ -66,7 +66,8 @@ class BadRecord(Exception):
 
 @dataclass
 class Counts:
-    """Running totals of a job. `read` counts every record: loaded, rejected and skipped."""
+    """Running totals of a job. `read` counts every record: loaded, rejected and skipped. `facts` holds what
+    was found out of each file that is not the usual: its encoding, its delimiter, the order of its dates."""
 
     read: int = 0
     rejected: int = 0
@@ -74,6 +75,7 @@ class Counts:
     bytes_read: int = 0
     warnings: Counter[str] = field(default_factory=Counter)
     codes: Counter[str] = field(default_factory=Counter)
+    facts: dict[str, list[str]] = field(default_factory=dict)
 
     def check_share(self, max_bad: float) -> None:
         """Raises:

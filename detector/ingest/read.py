@@ -18,6 +18,7 @@ from detector.ingest.duplicates import Seen, content_hash
 from detector.ingest.found import Found
 from detector.ingest.framing.csvrows import read_csv
 from detector.ingest.framing.documents import read_document
+from detector.ingest.framing.encodings import encoding_of
 from detector.ingest.framing.jsonlines import read_lines
 from detector.ingest.framing.parquet import read_parquet
 from detector.ingest.framing.recognition import recognise
@@ -70,10 +71,14 @@ def _batches(source: Source, config: ReadConfig, counts: Counts) -> Iterator[lis
     found = recognise(source, config)
     if found.bom:
         counts.warnings["W_BOM"] += 1
+    facts = counts.facts.setdefault(source.name, [])
     if found.framing == "parquet":
         return read_parquet(source, config, counts.warnings)
+    encoding = encoding_of(source, config)
+    if encoding.name != "utf-8":
+        facts.append(f"encoding {encoding.name}{' (guessed)' if encoding.guessed else ''}")
     if found.framing == "csv":
-        return read_csv(source, config, counts.warnings)
+        return read_csv(source, config, counts.warnings, facts)
     if found.framing == "document":
         return read_document(source, found, config, counts.warnings)
     return read_lines(source, found.shape, config, counts.warnings)

@@ -15,12 +15,13 @@ from typing import Any, BinaryIO, NamedTuple
 
 from detector.ingest.config import ReadConfig
 from detector.ingest.framing.documents import segments
+from detector.ingest.framing.encodings import blocks
 from detector.ingest.framing.jsonlines import overlong
 from detector.ingest.framing.lines import BOM, chunks
 from detector.ingest.framing.messages import oversized
 from detector.ingest.framing.parquet import read_table
-from detector.ingest.framing.recognition import check_encoding, check_ending
-from detector.ingest.framing.streams import blocks
+from detector.ingest.framing.recognition import check_ending
+from detector.ingest.framing.streams import magic
 from detector.ingest.framing.strictjson import check_characters, decode
 from detector.ingest.outcomes import BadRecord, refuse
 from detector.ingest.sources import Source
@@ -47,10 +48,9 @@ def framing_of(source: Source) -> Framing:
         InputRefused: E_FORMAT, E_ENCODING, E_NO_RECORDS, or what decompression refuses.
     """
     check_ending(source)
-    start = b"".join(islice(blocks(source, CONFIG), 2))
-    if start.startswith(PARQUET):
+    if magic(source).startswith(PARQUET):
         return "parquet"
-    check_encoding(start, source)
+    start = b"".join(islice(blocks(source, CONFIG), 2))
     text = start.removeprefix(BOM).lstrip()
     if not text:
         raise refuse("E_NO_RECORDS", source.name, "no records")

@@ -13,28 +13,34 @@ from collections.abc import Iterator
 from detector.errors import InputRefused
 from detector.ingest.config import ReadConfig
 from detector.ingest.found import Found
+from detector.ingest.framing.encodings import blocks
 from detector.ingest.framing.lines import chunks
-from detector.ingest.framing.messages import Columns, Row, check_privacy, gather, identity
-from detector.ingest.framing.regroup import Runs, regrouped
-from detector.ingest.framing.streams import blocks
+from detector.ingest.framing.messages import Columns, Row, check_privacy, gather
+from detector.ingest.framing.regroup import Survey, regrouped
 from detector.ingest.outcomes import BadRecord, refuse
 from detector.ingest.sources import Source
 
 GROUP = 256
-DELIMITERS = {";": "';'", "\t": "tab", "|": "'|'"}
+DELIMITERS = {",": "','", ";": "';'", "\t": "tab", "|": "'|'"}
+"""Those that are tried, and how messages and options call them."""
 
 
-def read_csv(source: Source, config: ReadConfig, warnings: Counter[str]) -> Iterator[list[Found]]:
-    """Batches of dialogues, each at the line of its first row.
+def read_csv(
+    source: Source, config: ReadConfig, warnings: Counter[str], facts: list[str]
+) -> Iterator[list[Found]]:
+    """Batches of dialogues, each at the line of its first row; `facts` gets what was found out of the file.
 
     Raises:
         InputRefused: E_CSV with the line, for a header or quoting that makes the rest unreadable.
     """
-    together = check_csv(source, config)
+    survey = check_csv(source, config)
     table = _Table(source, config)
-    rows = table.rows() if together else regrouped(table.rows(), table.columns)
+    rows = table.rows() if survey.is_together else regrouped(table.rows(), table.columns)
+    if table.delimiter != ",":
+        facts.append(f"delimiter {DELIMITERS.get(table.delimiter, table.delimiter)}")
+    facts += survey.facts()
     batch: list[Found] = []
-    for found in gather(rows, table.columns, config, warnings):
+    for found in gather(rows, table.columns, config, warnings, survey.times(source.name)):
         batch.append(found)
         if len(batch) >= GROUP:
             yield batch
@@ -44,21 +50,41 @@ def read_csv(source: Source, config: ReadConfig, warnings: Counter[str]) -> Iter
     yield batch
 
 
-def check_csv(source: Source, config: ReadConfig) -> bool:
-    """Read every row once; whether the rows of each dialogue stand together.
+def check_csv(source: Source, config: ReadConfig) -> Survey:
+    """Read every row once.
 
     Raises:
-        InputRefused: E_CSV; E_PRIVACY for a privacy cell that says nothing; E_NO_RECORDS where there is no
-            row but the header.
+        InputRefused: E_CSV; E_PRIVACY for a privacy cell that says nothing; E_TIME where dates can be read in
+            two ways; E_NO_RECORDS where there is no row but the header.
     """
     table = _Table(source, config)
-    runs = Runs()
+    survey = Survey(table.columns, config)
     for row in table.rows():
         check_privacy(row, table.columns, config, source.name)
-        runs.add(identity(row.cells, table.columns))
-    if not runs.rows:
+        survey.add(row)
+    if not survey.n_rows:
         raise refuse("E_NO_RECORDS", source.name, "a header and no rows")
-    return runs.together()
+    survey.times(source.name)
+    return survey
+
+
+def delimiter_of(header: str, config: ReadConfig) -> str:
+    """The delimiter that was named, else the one by which a header has the columns that are needed, else the
+    one that stands there most often."""
+    if config.delimiter != "auto":
+        return "\t" if config.delimiter == "tab" else config.delimiter
+    for sign in DELIMITERS:
+        if not isinstance(Columns.of(cells_of(header, sign), config), str):
+            return sign
+    return max(DELIMITERS, key=header.count)
+
+
+def cells_of(line: str, delimiter: str) -> list[str]:
+    """The cells of a row that is one line; none if its quoting is wrong."""
+    try:
+        return next(csv.reader([line], delimiter=delimiter, strict=True), [])
+    except csv.Error:
+        return []
 
 
 class _Feed:
@@ -114,9 +140,10 @@ class _Table:
 
     def __init__(self, source: Source, config: ReadConfig) -> None:
         self._source = source
-        self._delimiter = "\t" if config.delimiter == "tab" else config.delimiter
+        header = next((line for line in _Feed(source, config) if line.strip()), "")
+        self.delimiter = delimiter_of(header, config)
         self.feed = _Feed(source, config)
-        self._reader = csv.reader(self.feed, delimiter=self._delimiter, strict=True)
+        self._reader = csv.reader(self.feed, delimiter=self.delimiter, strict=True)
         self.header = self._next() or []
         columns = Columns.of(self.header, config)
         if isinstance(columns, str):
@@ -141,8 +168,8 @@ class _Table:
 
     def _bad_header(self, problem: str) -> InputRefused:
         for sign, name in DELIMITERS.items():
-            if len(self.header) == 1 and sign in self.header[0] and sign != self._delimiter:
-                problem = f"the delimiter is not {self._delimiter!r}; try --delimiter {name}"
+            if len(self.header) == 1 and sign in self.header[0] and sign != self.delimiter:
+                problem = f"the delimiter is not {self.delimiter!r}; try --delimiter {name}"
         return refuse("E_CSV", self._source.name, f"line 1: {problem}")
 
     def rows(self) -> Iterator[Row]:

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 from detector.ingest.config import ReadConfig
 from detector.ingest.found import Found, finished
+from detector.ingest.framing.encodings import blocks
 from detector.ingest.framing.jsonlines import overlong, strict_record
 from detector.ingest.framing.lines import BOM
 from detector.ingest.framing.recognition import Recognised
-from detector.ingest.framing.streams import blocks
 from detector.ingest.framing.strictjson import decode
 from detector.ingest.outcomes import BadRecord
 from detector.ingest.sources import Source

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 from detector.ingest.config import ReadConfig
 from detector.ingest.found import Found, finished
+from detector.ingest.framing.encodings import blocks
 from detector.ingest.framing.fastlines import FastLines
 from detector.ingest.framing.lines import Chunk, chunks
-from detector.ingest.framing.streams import blocks
 from detector.ingest.framing.strictjson import decode
 from detector.ingest.outcomes import BadRecord
 from detector.ingest.shapes import Shape

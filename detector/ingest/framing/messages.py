@@ -9,13 +9,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
 
-from detector.ingest.checks import Draft, DraftTurn, parse_time
+from detector.ingest.checks import Draft, DraftTurn
 from detector.ingest.config import ReadConfig
 from detector.ingest.found import Found, finished
 from detector.ingest.outcomes import BadRecord, refuse
 from detector.ingest.privacy import BLANK, asks_public, is_internal, is_note_type, shown
+from detector.ingest.times import TimeFormat
 
 NAMES = {
     "id": "conversation_id ticket_id dialogue_id dialog_id thread_id chat_id session_id case_id",
@@ -121,7 +121,7 @@ def identity(cells: Sequence[object], columns: Columns) -> object:
 
 
 def gather(
-    rows: Iterable[Row], columns: Columns, config: ReadConfig, warnings: Counter[str]
+    rows: Iterable[Row], columns: Columns, config: ReadConfig, warnings: Counter[str], times: TimeFormat
 ) -> Iterator[Found]:
     """Consecutive rows of one id become a dialogue. A bad row spoils its whole dialogue, which is
     then rejected at that row's line: a message must not go missing unseen."""
@@ -132,12 +132,12 @@ def gather(
             if group is not None:
                 yield from _close(group, config, warnings)
             group = Group(name, row.line, row.offset)
-        _add(group, row, columns, config)
+        _add(group, row, columns, config, times)
     if group is not None:
         yield from _close(group, config, warnings)
 
 
-def _add(group: Group, row: Row, columns: Columns, config: ReadConfig) -> None:
+def _add(group: Group, row: Row, columns: Columns, config: ReadConfig, times: TimeFormat) -> None:
     if group.bad is not None:
         return
     bad = row.bad
@@ -149,7 +149,7 @@ def _add(group: Group, row: Row, columns: Columns, config: ReadConfig) -> None:
             row = Row(group.line, group.offset, row.cells)
     if bad is None:
         if len(group.turns) <= config.max_turns:
-            group.turns.append(_turn(row.cells, columns, config))
+            group.turns.append(_turn(row.cells, columns, config, times))
         for meaning in ("language", "channel"):
             value = row.cells[columns.positions[meaning]] if meaning in columns.positions else None
             if isinstance(value, str) and value:
@@ -178,12 +178,12 @@ def _close(group: Group, config: ReadConfig, warnings: Counter[str]) -> Iterator
         yield from finished([draft], group.line, group.offset, config, warnings)
 
 
-def _turn(cells: Sequence[object], columns: Columns, config: ReadConfig) -> DraftTurn:
+def _turn(cells: Sequence[object], columns: Columns, config: ReadConfig, times: TimeFormat) -> DraftTurn:
     author = _cell(cells, columns, "author")
     return DraftTurn(
         _speaker(_cell(cells, columns, "role"), columns, config),
         _cell(cells, columns, "text"),
-        _time(_cell(cells, columns, "time")),
+        _time(_cell(cells, columns, "time"), times),
         str(author) if author not in (None, "") else None,
         internal=_internal(cells, columns, config),
     )
@@ -235,15 +235,8 @@ def _speaker(value: object, columns: Columns, config: ReadConfig) -> object:
     return SPEAKERS.get(plain(value), value)
 
 
-def _time(value: object) -> object:
-    """A time cell: ISO 8601, epoch seconds, or the dates of e-mail and Twitter; else as it is."""
+def _time(value: object, times: TimeFormat) -> object:
+    """The time in a cell; what is none, as it is."""
     if not isinstance(value, str):
         return value
-    if not value.strip():
-        return None
-    if parse_time(value) is not None:
-        return value
-    try:
-        return float(value) if re.fullmatch(r"-?\d{9,14}(?:\.\d+)?", value) else parsedate_to_datetime(value)
-    except (ValueError, TypeError):
-        return value
+    return (times.parse(value) or value) if value.strip() else None

@@ -19,9 +19,9 @@ from detector.ingest.checks import Draft, DraftTurn
 from detector.ingest.config import ReadConfig
 from detector.ingest.formats.tau import seen_by_customer
 from detector.ingest.found import Found, finished
-from detector.ingest.framing.messages import Columns, Row, check_privacy, gather, identity, oversized
+from detector.ingest.framing.messages import Columns, Row, check_privacy, gather, oversized
 from detector.ingest.framing.parquet_pages import VALUE_BYTES, check_columns, expansion_limit
-from detector.ingest.framing.regroup import Runs, regrouped
+from detector.ingest.framing.regroup import Survey, regrouped
 from detector.ingest.framing.strictjson import check_characters
 from detector.ingest.outcomes import BadRecord, refuse
 from detector.ingest.sources import Source
@@ -72,11 +72,13 @@ def read_parquet(source: Source, config: ReadConfig, warnings: Counter[str]) -> 
 
 def _table(source: Source, layout: Layout, config: ReadConfig, warnings: Counter[str]) -> Iterator[Found]:
     assert layout.table is not None
-    runs = Runs()
+    survey = Survey(layout.table, config)
     for row in _rows(source, layout, config):
-        runs.add(identity(row.cells, layout.table))
+        survey.add(row)
     rows = _rows(source, layout, config)
-    return gather(rows if runs.together() else regrouped(rows, layout.table), layout.table, config, warnings)
+    if not survey.is_together:
+        rows = regrouped(rows, layout.table)
+    return gather(rows, layout.table, config, warnings, survey.times(source.name))
 
 
 def _nested(source: Source, layout: Layout, config: ReadConfig, warnings: Counter[str]) -> Iterator[Found]:

@@ -15,9 +15,11 @@ from typing import Any, Literal
 from detector.errors import InputRefused
 from detector.ingest.config import ReadConfig
 from detector.ingest.formats.registry import SHAPES, unread
+from detector.ingest.framing.csvrows import cells_of, delimiter_of
+from detector.ingest.framing.encodings import blocks
 from detector.ingest.framing.lines import BOM
 from detector.ingest.framing.messages import Columns
-from detector.ingest.framing.streams import FOREIGN, GZIP, ZSTD, blocks, magic
+from detector.ingest.framing.streams import FOREIGN, GZIP, ZSTD, magic
 from detector.ingest.outcomes import refuse
 from detector.ingest.shapes import CANONICAL, Shape
 from detector.ingest.sources import Source
@@ -52,7 +54,6 @@ def recognise(source: Source, config: ReadConfig) -> Recognised:
             raise refuse("E_FORMAT", source.name, f"is Parquet and not {config.format}")
         return Recognised("parquet")
     prefix = _prefix(source, config)
-    check_encoding(prefix, source)
     return replace(_recognise(prefix, source, config, ending), bom=prefix.startswith(BOM))
 
 
@@ -97,26 +98,6 @@ def check_ending(source: Source) -> str:
     return kind
 
 
-def check_encoding(prefix: bytes, source: Source) -> None:
-    """Raises:
-    InputRefused: E_ENCODING for UTF-16 and UTF-32, with or without a byte order mark.
-    """
-    guess = None
-    if prefix.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):
-        guess = "UTF-32"
-    elif prefix.startswith((b"\xff\xfe", b"\xfe\xff")):
-        guess = "UTF-16"
-    else:
-        head = prefix[:4096]
-        even, odd = head[::2].count(0), head[1::2].count(0)
-        if len(head) >= 4 and even + odd > 0.6 * len(head):
-            guess = "UTF-32"
-        elif len(head) >= 4 and max(even, odd) > 0.3 * len(head):
-            guess = "UTF-16, little end first" if odd > even else "UTF-16, big end first"
-    if guess:
-        raise refuse("E_ENCODING", source.name, f"looks like {guess}; convert it to UTF-8")
-
-
 def _prefix(source: Source, config: ReadConfig) -> bytes:
     """The first megabyte, of which blank blocks at the start do not count."""
     found = b""
@@ -131,8 +112,7 @@ def _prefix(source: Source, config: ReadConfig) -> bytes:
 
 def _text(text: bytes, source: Source, config: ReadConfig, ending: str) -> Recognised:
     header = text.partition(b"\n")[0].decode(errors="replace").rstrip("\r")
-    delimiter = "\t" if config.delimiter == "tab" else config.delimiter
-    names = [name.strip('" ') for name in header.split(delimiter)]
+    names = cells_of(header, delimiter_of(header, config))
     if text[:1] in b"{[" or (ending == ".json" and not text[:1].isalpha()):
         raise refuse("E_FORMAT", source.name, f"holds JSON, against its ending {ending}")
     if ending in (".csv", ".tsv") or not isinstance(Columns.of(names, config), str):

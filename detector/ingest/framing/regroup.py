@@ -13,8 +13,10 @@ from collections.abc import Iterable, Iterator
 from datetime import date, datetime
 from pathlib import Path
 
+from detector.ingest.config import ReadConfig
 from detector.ingest.framing.messages import Columns, Row, identity
-from detector.ingest.outcomes import BadRecord
+from detector.ingest.outcomes import BadRecord, refuse
+from detector.ingest.times import DateOrder, TimeFormat
 
 _SCHEMA = """
 CREATE TABLE first (name TEXT PRIMARY KEY, number INTEGER) WITHOUT ROWID;
@@ -22,26 +24,48 @@ CREATE TABLE rows (number INTEGER, position INTEGER, line INTEGER, offset INTEGE
 """
 
 
-class Runs:
-    """Notes where runs of one id begin: 8 bytes each."""
+class Survey:
+    """What one pass over all rows says of a table: how many, whether those of each dialogue stand together,
+    and how its times are read. Holds 8 bytes for each run of one id."""
 
-    def __init__(self) -> None:
-        self.rows = 0
+    def __init__(self, columns: Columns, config: ReadConfig) -> None:
+        self.n_rows = 0
+        self._columns, self._config = columns, config
+        self._time = columns.positions.get("time") if config.time_format == "auto" else None
         self._last: object = self
         self._starts = array("q")
+        self._dates = DateOrder()
 
-    def add(self, name: object) -> None:
-        """Note the id of the next row."""
-        self.rows += 1
+    def add(self, row: Row) -> None:
+        """Look at the next row."""
+        self.n_rows += 1
+        name = identity(row.cells, self._columns)
         if name != self._last:
             self._last = name
             self._starts.append(hash(name))
+        if self._time is not None and self._time < len(row.cells):
+            self._dates.add(row.cells[self._time])
 
-    def together(self) -> bool:
+    @property
+    def is_together(self) -> bool:
         """Whether no id began a second run."""
         import numpy as np
 
         return len(np.unique(np.frombuffer(self._starts, dtype=np.int64))) == len(self._starts)
+
+    def facts(self) -> list[str]:
+        """What the dates said of their order, in words."""
+        return [f"dates {self._dates.order}"] if self._dates.is_told else []
+
+    def times(self, file: str) -> TimeFormat:
+        """How the times are read.
+
+        Raises:
+            InputRefused: E_TIME, the dates do not say whether the day or the month stands first.
+        """
+        if self._dates.is_open:
+            raise refuse("E_TIME", file, self._dates.question())
+        return TimeFormat.of(self._config.time_format, self._config.time_zone, self._dates.order)
 
 
 def regrouped(rows: Iterable[Row], columns: Columns) -> Iterator[Row]:

@@ -37,7 +37,7 @@ def magic(source: Source) -> bytes:
         return file.read(16)
 
 
-def blocks(
+def decompressed(
     source: Source, config: ReadConfig, on_raw: Callable[[bytes], object] | None = None
 ) -> Iterator[bytes]:
     """The decompressed content in blocks of at most 64 KiB (zstd: more). `on_raw` sees every raw block.

@@ -1,0 +1,195 @@
+"""Times as logs write them: ISO 8601, epoch numbers, e-mail dates, and local forms such as 24.11.2025 15:17.
+
+Whether 03/04/2026 is in March or April no single value says: `DateOrder` looks at a whole column, and where
+that leaves it open the user is asked. Dates with points have the day first.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from typing import Literal
+from zoneinfo import ZoneInfo
+
+from detector.errors import ConfigError, excerpt
+
+Order = Literal["day-first", "month-first"]
+DAY_FIRST: Order = "day-first"
+MONTH_FIRST: Order = "month-first"
+
+MILLISECONDS_FROM = 1e11
+"""Epoch numbers from here on are milliseconds: as seconds they would lie after the year 5000."""
+CENTURY = 2000
+"""Years of two digits belong to it."""
+
+_EPOCH = re.compile(r"-?\d{9,14}(?:\.\d{1,9})?")
+_DATE = re.compile(
+    r"(\d{1,4})([./-])(\d{1,2})([./-])(\d{4}|\d{2})"
+    r"(?:(?:,? {1,3}|T)(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,6}))?)?(?: ?([AaPp])\.?[Mm]\.?)?)?"
+    r"(?: ?(Z|UTC|GMT|[+-]\d{2}:?\d{2}))?"
+)
+SEPARATED = re.compile(r"\s+")
+
+
+def check_time_format(pattern: str, zone: str | None) -> None:
+    """
+    Raises:
+        ConfigError: no times can be read by `pattern`, or `zone` is unknown.
+    """
+    if pattern not in ("auto", DAY_FIRST, MONTH_FIRST):
+        day = datetime(2025, 11, 24)
+        try:
+            whole = "%" in pattern and datetime.strptime(day.strftime(pattern), pattern).date() == day.date()
+        except ValueError:
+            whole = False
+        if not whole:
+            expected = "day-first, month-first, or a pattern of day, month and year, such as '%d.%m.%Y %H:%M'"
+            raise ConfigError("E_OPTION", f"--time-format {pattern!r}: expected {expected}")
+    if zone is not None:
+        try:
+            ZoneInfo(zone)
+        except (OSError, ValueError, KeyError):
+            expected = "a name such as Europe/Berlin"
+            raise ConfigError("E_OPTION", f"--time-zone {zone!r}: expected {expected}") from None
+
+
+@dataclass(frozen=True)
+class TimeFormat:
+    """How the times of one log are read; `order` is that of day and month where neither is a name."""
+
+    pattern: str | None = None
+    order: Order = DAY_FIRST
+    zone: ZoneInfo | None = None
+
+    @classmethod
+    def of(cls, pattern: str, zone: str | None, order: Order = DAY_FIRST) -> TimeFormat:
+        """That of the options; `order` is what was found where they leave it open."""
+        named: Order = MONTH_FIRST if pattern == MONTH_FIRST else DAY_FIRST if pattern == DAY_FIRST else order
+        return cls(pattern if "%" in pattern else None, named, ZoneInfo(zone) if zone else None)
+
+    def parse(self, value: str) -> datetime | None:
+        """The time that `value` is, or none if it is none."""
+        text = SEPARATED.sub(" ", value).strip()
+        time = _by_pattern(text, self.pattern) if self.pattern else _by_form(text, self.order)
+        if time is not None and time.tzinfo is None and self.zone is not None:
+            try:
+                return time.replace(tzinfo=self.zone).astimezone(UTC)
+            except OverflowError:
+                return None
+        return time
+
+
+def _by_pattern(text: str, pattern: str) -> datetime | None:
+    try:
+        return datetime.strptime(text, pattern)
+    except ValueError:
+        return None
+
+
+def _by_form(text: str, order: Order) -> datetime | None:
+    time = parse_iso(text)
+    if time is None and _EPOCH.fullmatch(text):
+        time = from_epoch(float(text))
+    if time is None:
+        time = _local(text, order)
+    if time is None:
+        try:
+            time = parsedate_to_datetime(text)
+        except (ValueError, TypeError, OverflowError, IndexError):
+            return None
+    return time
+
+
+def parse_iso(value: str) -> datetime | None:
+    """An ISO 8601 time, or none if it is not one."""
+    try:
+        return datetime.fromisoformat(value)
+    except ValueError:
+        return None
+
+
+def from_epoch(value: float) -> datetime | None:
+    """The time so many seconds, or milliseconds if there are very many, after the beginning of 1970."""
+    seconds = value / 1000 if abs(value) >= MILLISECONDS_FROM else value
+    if seconds < 0:
+        return None
+    try:
+        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
+    except OverflowError:
+        return None
+
+
+def _local(text: str, order: Order) -> datetime | None:
+    match = _DATE.fullmatch(text)
+    if match is None or match[2] != match[4]:
+        return None
+    first, second, third = int(match[1]), int(match[3]), int(match[5])
+    if len(match[1]) == 4:
+        year, month, day = first, second, third
+    else:
+        is_day_first = match[2] == "." or order == DAY_FIRST
+        day, month = (first, second) if is_day_first else (second, first)
+        year = third if len(match[5]) == 4 else CENTURY + third
+    hour, minute, second_of = int(match[6] or 0), int(match[7] or 0), int(match[8] or 0)
+    if match[10]:
+        if not 1 <= hour <= 12:
+            return None
+        hour = hour % 12 + 12 * (match[10] in "pP")
+    try:
+        time = datetime(year, month, day, hour, minute, second_of, int((match[9] or "").ljust(6, "0")))
+    except ValueError:
+        return None
+    zone = match[11]
+    return time if zone is None else parse_iso(time.isoformat() + ("Z" if zone.isalpha() else zone))
+
+
+@dataclass
+class DateOrder:
+    """What the dates of a column say of the order of day and month; `shown` is the first that says nothing,
+    masked."""
+
+    day_first: int = 0
+    month_first: int = 0
+    either: int = 0
+    shown: str = ""
+
+    def add(self, value: object) -> None:
+        """Look at one cell."""
+        if not isinstance(value, str) or not value[:1].isdigit():
+            return
+        match = _DATE.fullmatch(SEPARATED.sub(" ", value).strip())
+        if match is None or match[2] == "." or match[2] != match[4] or len(match[1]) > 2:
+            return
+        first, second = int(match[1]), int(match[3])
+        if first > 12 >= second:
+            self.day_first += 1
+        elif second > 12 >= first:
+            self.month_first += 1
+        elif first != second:
+            self.either += 1
+            self.shown = self.shown or excerpt(value)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether dates stand there that could be read in two ways, and nothing says in which."""
+        return bool(self.either or self.day_first) and not self.is_told
+
+    @property
+    def is_told(self) -> bool:
+        """Whether a date says it."""
+        return bool(self.day_first) != bool(self.month_first)
+
+    @property
+    def order(self) -> Order:
+        """Which it is, if it is not open."""
+        return MONTH_FIRST if self.month_first > self.day_first else DAY_FIRST
+
+    def question(self) -> str:
+        """What to ask where it is open."""
+        why = "both stand there" if self.day_first else "no day above 12 stands there"
+        return (
+            f"dates such as {self.shown} may have the day or the month first, and {why}; say which with "
+            f"--time-format {DAY_FIRST} or --time-format {MONTH_FIRST}"
+        )

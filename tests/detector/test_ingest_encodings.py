@@ -1,0 +1,287 @@
+"""Logs as other tools write them: encodings, delimiters and times. All texts are made up."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import random
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from detector.errors import ConfigError, InputRefused, TooManyBad
+from detector.ingest.framing.encodings import encoding_of
+from detector.ingest.read import Counts, Loaded, ReadConfig, Reject, inspect, open_logs, read
+from detector.ingest.times import DateOrder, TimeFormat
+
+GERMAN = ["Guten Tag, wo bleibt mein Paket?", "Das tut mir leid, ich prüfe das für Sie.", "Schöne Grüße aus Köln!",
+          "Natürlich, die Straße heißt Müllerweg.", "Es sollte längst hier sein."]  # fmt: skip
+RUSSIAN = ["Здравствуйте, где мой заказ?", "Извините за задержку, сейчас проверю.", "Спасибо, жду ответа.",
+           "Он придёт завтра, до обеда.", "Хорошо, до свидания."]  # fmt: skip
+FRENCH = ["Bonjour, où est ma commande ?", "Désolé pour le délai, elle a été expédiée hier.",
+          "À bientôt, très bonne journée.", "Ça ne marche pas, c’est cassé.", "Je vérifie ça tout de suite."]  # fmt: skip
+POLISH = ["Dzień dobry, gdzie jest moja przesyłka?", "Przepraszam za opóźnienie, sprawdzę to.", "Dziękuję za pomoc.",
+          "Źle się stało, proszę o zwrot środków.", "Czy mogę coś jeszcze zrobić?"]  # fmt: skip
+JAPANESE = ["こんにちは、注文はどこですか。", "確認いたします。", "ありがとうございます。", "昨日届くはずでした。", "はい。"]  # fmt: skip
+
+
+def table(texts: list[str], header: str = "ticket_id,role,text", delimiter: str = ",", n: int = 6) -> str:
+    out = io.StringIO()
+    out.write(header.replace(",", delimiter) + "\n")
+    rows = csv.writer(out, delimiter=delimiter, lineterminator="\n")
+    for number in range(n):
+        rows.writerows([f"t{number}", ("user", "agent")[k % 2], text] for k, text in enumerate(texts))
+    return out.getvalue()
+
+
+def load(path: Path, config: ReadConfig | None = None) -> tuple[list[Loaded], list[Reject], Counts]:
+    config = config or ReadConfig()
+    sources = open_logs([str(path)])
+    for source in sources:
+        inspect(source, config)
+    counts = Counts()
+    found = list(read(sources, config, counts))
+    return (
+        [one for one in found if isinstance(one, Loaded)],
+        [one for one in found if isinstance(one, Reject)],
+        counts,
+    )
+
+
+def refused(path: Path, config: ReadConfig | None = None) -> InputRefused:
+    with pytest.raises(InputRefused) as caught:
+        inspect(open_logs([str(path)])[0], config or ReadConfig())
+    return caught.value
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz"])
+@pytest.mark.parametrize(
+    ("encoding", "texts"),
+    [
+        ("cp1251", RUSSIAN), ("koi8_r", RUSSIAN), ("cp866", RUSSIAN), ("cp1252", GERMAN), ("cp1252", FRENCH),
+        ("cp1250", POLISH), ("iso8859_2", POLISH), ("cp932", JAPANESE), ("utf-16", RUSSIAN), ("utf-32", GERMAN),
+        ("utf-8", RUSSIAN), ("utf-8-sig", GERMAN),
+    ],
+)  # fmt: skip
+def test_a_log_in_another_encoding_is_read_and_told(
+    tmp_path: Path, encoding: str, texts: list[str], ending: str
+) -> None:
+    path = tmp_path / f"log.{ending}"
+    data = table(texts).encode(encoding)
+    path.write_bytes(gzip.compress(data) if ending.endswith("gz") else data)
+    loaded, rejects, counts = load(path)
+    assert not rejects
+    assert [[turn.text for turn in one.dialogue.turns] for one in loaded] == [texts] * 6
+    told = counts.facts[str(path)]
+    mark = "" if encoding.startswith("utf") else " (guessed)"
+    assert told == ([] if encoding.startswith("utf-8") else [f"encoding {encoding}{mark}"])
+    named = load(path, ReadConfig(encoding=encoding))[0]
+    assert [one.dialogue for one in named] == [one.dialogue for one in loaded]
+
+
+def test_json_lines_in_another_encoding_are_read(tmp_path: Path) -> None:
+    import json
+
+    path = tmp_path / "log.jsonl"
+    turns = [{"role": ("customer", "agent")[k % 2], "text": text} for k, text in enumerate(RUSSIAN)]
+    lines = [json.dumps({"id": f"d{k}", "turns": turns}, ensure_ascii=False) for k in range(5)]
+    path.write_text("\n".join(lines), encoding="cp1251")
+    assert [turn.text for turn in load(path)[0][4].dialogue.turns] == RUSSIAN
+
+
+@pytest.mark.parametrize(
+    "texts", [["Caf\xe9?", "Ok"], ["\xe9\xe8", "\xc0\xc1\xc2\xc3", "\xdf\xfe\xf0\xd0\xfd"]]
+)
+def test_a_guess_that_is_not_safe_is_refused_with_what_to_say(tmp_path: Path, texts: list[str]) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text(table(texts, n=1), encoding="cp1252")
+    error = refused(path)
+    assert error.code == "E_ENCODING"
+    assert "is not UTF-8, and what else it is cannot be told safely; name it" in error.message
+    assert "--encoding cp125" in error.message
+    assert [turn.text for turn in load(path, ReadConfig(encoding="cp1252"))[0][0].dialogue.turns] == texts
+
+
+def test_a_few_bad_bytes_in_utf_8_are_bad_records_and_no_other_encoding(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    lines = table(RUSSIAN, n=40).encode().split(b"\n")
+    lines[77] = lines[77][:-3] + b"\xff" + lines[77][-3:]
+    path.write_bytes(b"\n".join(lines))
+    loaded, rejects, counts = load(path)
+    assert (len(loaded), [(reject.code, reject.line) for reject in rejects]) == (39, [("E_UTF8", 78)])
+    assert counts.facts[str(path)] == []
+
+
+def test_a_byte_that_an_encoding_does_not_have_spoils_its_dialogue_only(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    lines = table(GERMAN, n=40).encode("cp1252").split(b"\n")
+    lines[77] = lines[77][:-3] + b"\x81" + lines[77][-3:]
+    path.write_bytes(b"\n".join(lines))
+    loaded, rejects, _ = load(path, ReadConfig(encoding="cp1252"))
+    assert (len(loaded), [(reject.code, reject.line) for reject in rejects]) == (39, [("E_UTF8", 78)])
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=30), min_size=1, max_size=8))
+def test_what_is_utf_8_is_never_taken_for_anything_else(tmp_path: Path, texts: list[str]) -> None:
+    path = tmp_path / "log.csv"
+    path.write_bytes(b"ticket_id,role,text\n" + "\n".join(texts).replace("\0", "").encode())
+    assert encoding_of(open_logs([str(path)])[0], ReadConfig()).name == "utf-8"
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.binary(max_size=400), st.sampled_from(["auto", "cp1252", "utf-16", "gb18030", "utf-8"]))
+def test_no_bytes_break_the_decoding(tmp_path: Path, data: bytes, encoding: str) -> None:
+    path = tmp_path / "log.csv"
+    path.write_bytes(b"ticket_id,role,text\n" + data)
+    try:
+        load(path, ReadConfig(encoding=encoding))
+    except (InputRefused, TooManyBad):
+        return
+
+
+@pytest.mark.parametrize("name", ["cp9999", "rot13", "idna", "base64", ""])
+def test_an_unknown_encoding_is_refused(name: str) -> None:
+    with pytest.raises(ConfigError, match=r"--encoding '\w*': not known; such as utf-8, cp1251"):
+        ReadConfig(encoding=name)
+
+
+@pytest.mark.parametrize(("delimiter", "told"), [(";", "';'"), ("\t", "tab"), ("|", "'|'"), (",", None)])
+def test_the_delimiter_that_gives_the_columns_is_taken(
+    tmp_path: Path, delimiter: str, told: str | None
+) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text(table(["a, b", "c; d", 'e "f"', "g\th", "i | j"], delimiter=delimiter))
+    loaded, _, counts = load(path)
+    assert [turn.text for turn in loaded[0].dialogue.turns] == ["a, b", "c; d", 'e "f"', "g\th", "i | j"]
+    assert counts.facts[str(path)] == ([f"delimiter {told}"] if told else [])
+    with pytest.raises(InputRefused, match="the delimiter is not '/'; try --delimiter"):
+        inspect(open_logs([str(path)])[0], ReadConfig(delimiter="/"))
+
+
+# times
+
+
+def times(tmp_path: Path, column: list[str], config: ReadConfig | None = None) -> list[datetime | None]:
+    path = tmp_path / "log.csv"
+    path.write_text(
+        "ticket_id;role;text;created_at\n" + "".join(f"t{k};user;hi;{at}\n" for k, at in enumerate(column))
+    )
+    loaded, rejects, _ = load(path, config)
+    assert not rejects
+    return [one.dialogue.turns[0].at for one in loaded]
+
+
+AT = datetime(2025, 11, 24, 15, 17)
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("24.11.2025 15:17", AT),
+        ("24.11.2025, 15:17:05", AT.replace(second=5)),
+        ("24.11.25 15:17", AT),
+        ("24/11/2025 15:17", AT),
+        ("11/24/2025 3:17 PM", AT),
+        ("11/24/2025 03:17:05 p.m.", AT.replace(second=5)),
+        ("24-11-2025  15:17:05.250", AT.replace(second=5, microsecond=250_000)),
+        ("2025/11/24 15:17", AT),
+        ("24.11.2025", AT.replace(hour=0, minute=0)),
+        ("24.11.2025 15:17 +02:00", AT.replace(tzinfo=timezone(timedelta(hours=2)))),
+        ("11/24/2025 12:17 AM", AT.replace(hour=0)),
+        ("2025-11-24T15:17:00Z", AT.replace(tzinfo=UTC)),
+        ("1764000000", datetime.fromtimestamp(1764000000, UTC)),
+        ("Mon, 24 Nov 2025 15:17:00 +0000", AT.replace(tzinfo=UTC)),
+    ],
+)
+def test_times_of_many_tools_are_read(tmp_path: Path, written: str, expected: datetime) -> None:
+    assert times(tmp_path, [written]) == [expected]
+
+
+def test_the_order_of_day_and_month_is_that_of_the_whole_column(tmp_path: Path) -> None:
+    assert times(tmp_path, ["03/04/2026 10:00", "25/04/2026 10:00"])[0] == datetime(2026, 4, 3, 10)
+    assert times(tmp_path, ["03/04/2026 10:00", "04/25/2026 10:00"])[0] == datetime(2026, 3, 4, 10)
+    assert times(tmp_path, ["03.04.2026 10:00"])[0] == datetime(2026, 4, 3, 10)
+
+
+@pytest.mark.parametrize(
+    ("column", "why"),
+    [
+        (["03/04/2026 10:00", "", "05/06/2026"], "no day above 12 stands there"),
+        (["03/04/2026", "25/04/2026", "04/25/2026"], "both stand there"),
+    ],
+)
+def test_an_order_that_is_open_is_asked_for(tmp_path: Path, column: list[str], why: str) -> None:
+    with pytest.raises(InputRefused) as caught:
+        times(tmp_path, column)
+    assert caught.value.code == "E_TIME"
+    assert why in caught.value.message
+    assert caught.value.message.endswith("--time-format day-first or --time-format month-first")
+    assert "03/04" not in caught.value.message
+
+
+def test_the_order_that_is_named_is_taken(tmp_path: Path) -> None:
+    column = ["03/04/2026 10:00"]
+    assert times(tmp_path, column, ReadConfig(time_format="day-first")) == [datetime(2026, 4, 3, 10)]
+    assert times(tmp_path, column, ReadConfig(time_format="month-first")) == [datetime(2026, 3, 4, 10)]
+    assert times(tmp_path, ["2026|04|03"], ReadConfig(time_format="%Y|%m|%d")) == [datetime(2026, 4, 3)]
+
+
+def test_times_without_a_zone_are_in_the_one_that_is_named(tmp_path: Path) -> None:
+    config = ReadConfig(time_zone="Europe/Berlin")
+    assert times(tmp_path, ["24.11.2025 15:17"], config) == [datetime(2025, 11, 24, 14, 17, tzinfo=UTC)]
+    assert times(tmp_path, ["2025-11-24T15:17:00Z"], config) == [AT.replace(tzinfo=UTC)]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"time_format": "dd.mm.yyyy"},
+            "--time-format 'dd.mm.yyyy': expected day-first, month-first, or a pattern",
+        ),
+        ({"time_format": "%H:%M"}, "--time-format '%H:%M': expected"),
+        ({"time_zone": "Berlin"}, "--time-zone 'Berlin': expected a name such as Europe/Berlin"),
+        ({"time_zone": "../../etc/passwd"}, "--time-zone '../../etc/passwd': expected"),
+    ],
+)
+def test_options_of_time_that_cannot_be(options: dict[str, str], message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        ReadConfig(**options)  # type: ignore[arg-type]
+    assert message in caught.value.message
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.datetimes(datetime(1970, 1, 1), datetime(2099, 12, 31)), st.sampled_from("./-"), st.booleans())
+def test_a_written_time_is_the_one_that_is_read(at: datetime, sign: str, day_first: bool) -> None:
+    at = at.replace(microsecond=0)
+    day_first = day_first or sign == "."
+    written = at.strftime(f"{'%d' + sign + '%m' if day_first else '%m' + sign + '%d'}{sign}%Y %H:%M:%S")
+    dates = DateOrder()
+    dates.add(written)
+    order = "day-first" if day_first else "month-first"
+    assert dates.is_open == (sign != "." and at.day <= 12 and at.day != at.month)
+    assert TimeFormat.of(order, None).parse(written) == at
+    if not dates.is_open:
+        assert TimeFormat.of("auto", None, dates.order).parse(written) == at
+
+
+@given(st.text(max_size=40))
+def test_no_text_breaks_the_reading_of_times(text: str) -> None:
+    TimeFormat.of("auto", "Asia/Tokyo").parse(text)
+    dates = DateOrder()
+    dates.add(text)
+
+
+def test_a_guess_does_not_depend_on_how_the_lines_fall(tmp_path: Path) -> None:
+    rows = table(FRENCH, n=30).split("\n")
+    body = rows[1:-1]
+    for seed in range(5):
+        random.Random(seed).shuffle(body)
+        path = tmp_path / f"log{seed}.csv"
+        path.write_text("\n".join([rows[0], *body[: 20 + 20 * seed]]), encoding="cp1252")
+        assert encoding_of(open_logs([str(path)])[0], ReadConfig()).name == "cp1252"
