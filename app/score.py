@@ -47,7 +47,8 @@ class ScoreConfig:
     """Format of the output; `auto` goes by the ending of --out."""
 
     fail_on: Severity | None = None
-    """Exit with 1 if a reported finding is this severe or more severe."""
+    """Exit with 1 if a reported finding is this severe or more severe, and with 3 if none is, but too many
+    dialogues (--max-failed) are in languages that the release does not cover."""
 
     codes: tuple[str, ...] = ()
     """Report only these codes or categories, for instance C1,T."""
@@ -62,7 +63,8 @@ class ScoreConfig:
     """Stop after this many dialogues."""
 
     max_failed: float = 0.05
-    """Share of dialogues that could not be judged above which the job stops."""
+    """Share of dialogues that could not be judged above which the job stops. Those in languages that the
+    release does not cover count with --fail-on only."""
 
     chunk_size: int = 128
     """Dialogues that are judged, written and made durable together."""

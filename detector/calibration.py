@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from detector.languages import UNKNOWN
 from detector.records import Probability, Record
 
 
@@ -33,11 +34,17 @@ class Contract(Record):
 
 class Scan(Record):
     """The scan finds this code: probability is sigmoid(slope x score + offset). Without a contract
-    no threshold kept the wanted rate, and the scan may not accuse by itself."""
+    no threshold kept the wanted rate, and the scan may not accuse by itself. `languages`: ISO 639-1 codes of
+    those it was calibrated on, and may judge; releases older than this field are of English."""
 
     slope: Annotated[float, Field(gt=0)]
     offset: float
     contract: Contract | None
+    languages: Annotated[tuple[str, ...], Field(min_length=1)] = ("en",)
+
+    def covers(self, language: str) -> bool:
+        """Whether the scan may judge a turn in `language`; one that nobody can know it may."""
+        return language == UNKNOWN or language in self.languages
 
     def probability(self, score: float) -> float:
         """Calibrated probability of a raw score; 0 for -inf, a code that is not asked there."""

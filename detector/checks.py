@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from detector.languages import UNKNOWN
 from detector.records import JUDGED_ROLES, Dialogue, Turn
 
 
@@ -186,3 +187,12 @@ CHECKS: dict[str, Callable[[Dialogue], Iterator[Hit]]] = {
     "same_text_again": same_text_again,
 }
 """Every check by the name a release uses."""
+
+CHECK_LANGUAGES: dict[str, tuple[str, ...]] = {"same_text_again": ("en",)}
+"""Languages of the checks that are not free of language: an unfilled slot is one whatever stands around it,
+but whether a customer called for the same words again is read from English ones."""
+
+
+def check_covers(name: str, language: str) -> bool:
+    """Whether a check may say something of a turn in `language`."""
+    return language == UNKNOWN or language in CHECK_LANGUAGES.get(name, (language,))

@@ -58,3 +58,6 @@ class DetectorConfig:
     """CPU threads of the model; 0 for every core this process may use."""
     row_tokens: int = 4096
     """Tokens that go through the model together."""
+    languages: tuple[str, ...] = ()
+    """Language of the dialogues, for instance de, in place of the one that is found; of several (en,de) one
+    is found for each turn. Turns in a language that the release does not cover are not judged."""

@@ -1,20 +1,24 @@
-"""One dialogue's way from a checked log to a verdict: mask, scan, check, calibrate, quote.
+"""One dialogue's way from a checked log to a verdict: mask, find languages, scan, check, calibrate, quote.
 
+A code is judged on a turn only if the release covers the turn's language; a dialogue of which no turn is
+covered is not scanned at all. Turns of other languages stay what they are for the rest: context.
 `detector.detectors` has the contract that `ReleaseDetector` keeps.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from detector.artifacts import fingerprint
 from detector.calibration import CodeRelease
-from detector.checks import CHECKS, Hit
+from detector.checks import CHECKS, Hit, check_covers
 from detector.detectors import DetectorConfig
 from detector.errors import ConfigError, DialogueFailed, ReleaseRefused
+from detector.languages import forced_languages, languages_of
 from detector.masking import MaskedText, mask_dialogue
-from detector.records import Dialogue, Finding, Turn, Verdict
+from detector.records import JUDGED_ROLES, Dialogue, Finding, NotJudged, Turn, Verdict
 from detector.release import EMBEDDED, Release, ReleaseInfo
 from detector.render import Renderer
 from detector.scanner import Scanner, TurnScores, evidence
@@ -33,6 +37,7 @@ def load_detector(config: DetectorConfig, *, unfinished: bool = False) -> Releas
     """
     if config.row_tokens < 1 or config.threads < 0:
         raise ConfigError("E_OPTION", "--row-tokens must be at least 1 and --threads at least 0")
+    languages = forced_languages(config.languages)
     taxonomy = load(config.taxonomy)
     release = Release(config.release or EMBEDDED)
     _refuse_other_codes(release, taxonomy, unfinished)
@@ -49,7 +54,7 @@ def load_detector(config: DetectorConfig, *, unfinished: bool = False) -> Releas
         engine,
         tuple(code in info.dialogue_codes for code in info.head_codes),
     )
-    detector = ReleaseDetector(info, release.fingerprint, scanner, taxonomy)
+    detector = ReleaseDetector(info, release.fingerprint, scanner, taxonomy, languages)
     engine.on_row = lambda: detector.mark(None)
     return detector
 
@@ -76,15 +81,78 @@ def available_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+@dataclass(frozen=True)
+class _Coverage:
+    """The language of a dialogue and of its turns, and what the release may judge of them."""
+
+    info: ReleaseInfo
+    dialogue: str
+    turns: Mapping[int, str]
+
+    def language(self, code: str, turn: int) -> str:
+        """The language that decides about a code on a turn: for a code of dialogue scope that of the whole,
+        but where the turn's own is not covered either."""
+        own = self.turns[turn]
+        scan = self.info.codes[code].scan
+        is_own = code not in self.info.dialogue_codes or (scan is not None and not scan.covers(own))
+        return own if is_own else self.dialogue
+
+    def scanned(self, code: str, turn: int) -> bool:
+        """Whether the model may judge the code on the turn."""
+        scan = self.info.codes[code].scan
+        return scan is not None and scan.covers(self.language(code, turn))
+
+    def checked(self, code: str, turn: int) -> bool:
+        """Whether the code's exact check may speak of the turn."""
+        check = self.info.codes[code].check
+        return check is not None and check_covers(check.name, self.turns[turn])
+
+    def judged(self, turn: int) -> bool:
+        """Whether the model may judge any code on the turn; if the release has no model for any, a check."""
+        by_model = [code for code, how in self.info.codes.items() if how.scan is not None]
+        if by_model:
+            return any(self.scanned(code, turn) for code in by_model)
+        return any(self.checked(code, turn) for code in self.info.codes)
+
+    def gaps(self, turns: Sequence[int]) -> tuple[NotJudged, ...]:
+        """The codes that were not judged, by language, on `turns`; those of dialogue scope that are not only
+        because of the dialogue's language name no turn."""
+        found: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[int]] = {}
+        for turn in turns:
+            missing: dict[tuple[str, bool], tuple[list[str], list[str]]] = {}
+            for code, how in self.info.codes.items():
+                checked = self.checked(code, turn)
+                if self.scanned(code, turn) or (how.scan is None and checked):
+                    continue
+                language = self.language(code, turn)
+                missing.setdefault((language, language == self.turns[turn]), ([], []))[checked].append(code)
+            for (language, is_own), (codes, check_only) in missing.items():
+                named = found.setdefault((language, tuple(codes), tuple(check_only)), [])
+                named += [turn] if is_own else []
+        return tuple(
+            NotJudged(language=language, turns=tuple(turns), codes=codes, check_only=check_only)
+            for (language, codes, check_only), turns in sorted(found.items())
+        )
+
+
 class ReleaseDetector:
     """Judges dialogues with a release's scanner and exact checks."""
 
-    def __init__(self, info: ReleaseInfo, weights: str, scanner: Scanner, taxonomy: Taxonomy) -> None:
-        """`weights` is the fingerprint of the release's files."""
+    def __init__(
+        self,
+        info: ReleaseInfo,
+        weights: str,
+        scanner: Scanner,
+        taxonomy: Taxonomy,
+        languages: tuple[str, ...] = (),
+    ) -> None:
+        """`weights` is the fingerprint of the release's files; `languages` as `detector.languages` forces
+        them."""
         self.scanner = scanner
         self.taxonomy = taxonomy
         self.info = info
         self._weights = weights
+        self._languages = languages
         self.mark: Callable[[int | None], None] = lambda place: None
         """Called when a step begins that may take its time: with the place of the dialogue that is masked,
         read or judged, or none for a row that goes through the model."""
@@ -96,30 +164,48 @@ class ReleaseDetector:
                 info.model_dump(mode="json"),
                 taxonomy.model_dump(mode="json"),
                 scanner.engine.fingerprint,
+                *([languages] if languages else []),
             ]
         )
 
     def under(self, info: ReleaseInfo) -> ReleaseDetector:
         """The same weights under another `release.json`, for a release in the making."""
-        return ReleaseDetector(info, self._weights, self.scanner, self.taxonomy)
+        return ReleaseDetector(info, self._weights, self.scanner, self.taxonomy, self._languages)
 
     def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
-        masked = [mask_dialogue(dialogue) for dialogue in self._marked(dialogues)]
-        scans = self.scanner.stream(self._marked([dialogue for dialogue, _ in masked]))
+        masked = []
+        coverages = []
+        for place, dialogue in enumerate(dialogues):
+            self.mark(place)
+            masked.append(mask_dialogue(dialogue))
+            coverages.append(_Coverage(self.info, *languages_of(masked[-1][0], self._languages)))
+        judged = [[turn.index for turn in dialogue.turns if self._can_judge(turn)] for dialogue, _ in masked]
+        scanned = [
+            place
+            for place, turns in enumerate(judged)
+            if not turns or any(coverages[place].judged(turn) for turn in turns)
+        ]
+        scans = self.scanner.stream(self._marked([(place, masked[place][0]) for place in scanned]))
+        read = set(scanned)
         verdicts = []
-        for place, (dialogue, (changed, texts), scan) in enumerate(
-            zip(dialogues, masked, scans, strict=True)
-        ):
+        for place, (dialogue, (changed, texts)) in enumerate(zip(dialogues, masked, strict=True)):
+            scan = next(scans) if place in read else ()
             self.mark(place)
             verdicts.append(
                 self._failed(dialogue, scan)
                 if isinstance(scan, DialogueFailed)
-                else self._judged(dialogue, changed, texts, scan, all_probabilities)
+                else self._judged(
+                    dialogue, changed, texts, judged[place], scan, coverages[place], all_probabilities
+                )
             )
         return verdicts
 
-    def _marked(self, dialogues: Sequence[Dialogue]) -> Iterator[Dialogue]:
-        for place, dialogue in enumerate(dialogues):
+    def _can_judge(self, turn: Turn) -> bool:
+        """Whether a turn gets a verdict where its language is covered, as the renderer has it."""
+        return turn.role in JUDGED_ROLES and turn.role in self.info.render.roles and bool(turn.text.strip())
+
+    def _marked(self, dialogues: Iterable[tuple[int, Dialogue]]) -> Iterator[Dialogue]:
+        for place, dialogue in dialogues:
             self.mark(place)
             yield dialogue
 
@@ -137,76 +223,89 @@ class ReleaseDetector:
         dialogue: Dialogue,
         masked: Dialogue,
         texts: Sequence[MaskedText],
+        judged: Sequence[int],
         scan: Sequence[TurnScores],
+        coverage: _Coverage,
         all_probabilities: bool,
     ) -> Verdict:
+        """The verdict. `judged` are the indices of the agents' turns, `scan` their scores if any."""
         place_of = {turn.index: place for place, turn in enumerate(dialogue.turns)}
+        scores_of = {turn.turn: turn for turn in scan}
         hits = {
             (hit.turn, code): hit
             for code, how in self.info.codes.items()
             if how.check is not None
             for hit in CHECKS[how.check.name](dialogue)
+            if coverage.checked(code, hit.turn)
         }
         findings = []
         probabilities: dict[int, dict[str, float]] = {}
-        for turn in scan:
-            place = place_of[turn.turn]
-            probabilities[turn.turn] = {}
+        for index in judged:
+            place = place_of[index]
+            probabilities[index] = {}
             for code, how in self.info.codes.items():
-                hit = hits.get((turn.turn, code))
-                probability = self._probability(turn, code, how, hit)
-                probabilities[turn.turn][code] = round(probability, PLACES)
+                hit = hits.get((index, code))
+                scores = scores_of.get(index) if coverage.scanned(code, index) else None
+                if hit is None and scores is None and (how.scan or not coverage.checked(code, index)):
+                    continue
+                probability = self._probability(scores, code, how, hit)
+                probabilities[index][code] = round(probability, PLACES)
                 if hit is not None or _accused(how, probability):
-                    where = (hit.start, hit.end) if hit is not None else None
                     finding = self._finding(
-                        turn,
+                        index,
                         code,
                         dialogue.turns[place],
                         masked.turns[place],
                         texts[place],
                         probability,
-                        where,
+                        (hit.start, hit.end) if hit is not None else scores,
                     )
                     findings.append(finding if hit is None else _by_check(finding, how, hit))
+        share = sum(map(coverage.judged, judged)) / len(judged)
         return Verdict(
             dialogue_id=dialogue.id,
             release=self.release,
             taxonomy=self.taxonomy.version,
-            status="scored",
-            quality=self.taxonomy.quality(tuple(findings)),
+            status="scored" if share else "not_judged",
+            quality=self.taxonomy.quality(tuple(findings)) if share else None,
             findings=tuple(findings),
             probabilities=probabilities if all_probabilities else None,
+            judged_share=None if share in (0.0, 1.0) else round(share, 4),
+            not_judged=coverage.gaps(judged),
         )
 
-    def _probability(self, turn: TurnScores, code: str, how: CodeRelease, hit: Hit | None) -> float:
+    def _probability(self, turn: TurnScores | None, code: str, how: CodeRelease, hit: Hit | None) -> float:
         by_check = how.check.precision if hit is not None and how.check is not None else 0.0
         by_scan = 0.0
-        if how.scan is not None:
+        if how.scan is not None and turn is not None:
             by_scan = how.scan.probability(float(turn.scores[self.info.head_codes.index(code)]))
         return max(by_check, by_scan)
 
     def _finding(
         self,
-        turn: TurnScores,
+        turn: int,
         code: str,
         original: Turn,
         masked: Turn,
         text: MaskedText,
         probability: float,
-        where: tuple[int, int] | None,
+        evidence_of: tuple[int, int] | TurnScores | None,
     ) -> Finding:
-        """The finding with its evidence: offsets in the text of the log, quote in the masked one."""
+        """The finding with its evidence: offsets in the text of the log, quote in the masked one. Where it
+        lies is given, or read from the scores of the turn's tokens."""
         known = self.taxonomy.codes[code]
-        if where is None:
+        if isinstance(evidence_of, tuple):
+            where = evidence_of
+        else:
             shown = _outer(masked.text)
-            if known.scope == "span":
-                shown = evidence(turn, self.info.head_codes.index(code), masked.text)
+            if known.scope == "span" and evidence_of is not None:
+                shown = evidence(evidence_of, self.info.head_codes.index(code), masked.text)
             where = text.to_original(*shown)
         shown = text.from_original(*where)
         start, end = original.to_log(*where)
         return Finding(
             code=code,
-            turn=turn.turn,
+            turn=turn,
             severity=known.severity,
             fault="bot" if original.role == "bot" else known.fault,
             probability=round(probability, PLACES),

@@ -99,18 +99,33 @@ class Finding(Record):
         return self
 
 
+class NotJudged(Record):
+    """Turns in a language (ISO 639-1) that the release's model does not cover: nobody looked for `codes`
+    there, and for `check_only` no more than their exact checks did. No turns: codes of the dialogue as a
+    whole, most of which is in that language."""
+
+    language: str
+    turns: tuple[Annotated[int, Field(ge=0)], ...]
+    codes: tuple[str, ...]
+    check_only: tuple[str, ...] = ()
+
+
 class Verdict(Record):
-    """What a release says of one dialogue. A failed one has a `failure` code and no quality:
-    it is never a clean dialogue. `probabilities` maps turn index to code to probability."""
+    """What a release says of one dialogue. A failed one has a `failure` code and no quality, one that is
+    `not_judged` (no agent's turn is in a language that the model covers) has no quality either: neither is a
+    clean dialogue. Where a part was judged, `judged_share` is that part of the agents' turns, and quality is
+    of that part. `probabilities` maps turn index to code to probability, of what was judged."""
 
     dialogue_id: str
     release: str
     taxonomy: str
-    status: Literal["scored", "failed"]
+    status: Literal["scored", "failed", "not_judged"]
     failure: str | None = None
     quality: Annotated[float, Field(ge=0.0, le=100.0)] | None = None
     findings: tuple[Finding, ...] = ()
     probabilities: dict[int, dict[str, Probability]] | None = None
+    judged_share: Probability | None = None
+    not_judged: tuple[NotJudged, ...] = ()
 
     @model_validator(mode="after")
     def _whole(self) -> Verdict:
@@ -118,6 +133,8 @@ class Verdict(Record):
             raise ValueError("a failed verdict, and no other, names its failure")
         if (self.status == "scored") != (self.quality is not None):
             raise ValueError("a scored verdict, and no other, has a quality")
+        if self.status == "not_judged" and not self.not_judged:
+            raise ValueError("a verdict that is not judged says of which languages")
         return self
 
     def placed_in(self, dialogue: Dialogue) -> Verdict:

@@ -21,10 +21,17 @@ from detector.records import Finding, Verdict
 
 FileFormat = Literal["jsonl", "parquet", "csv"]
 
-VERDICT_COLUMNS = ("dialogue_id", "release", "taxonomy", "status", "failure", "quality", "probabilities")
+VERDICT_COLUMNS = (
+    "dialogue_id", "release", "taxonomy", "status", "failure", "quality", "probabilities", "judged_share",
+    "not_judged",
+)  # fmt: skip
+AS_JSON = ("probabilities", "not_judged")
+"""Columns that hold JSON."""
+ABSENT = ("failure", "probabilities", "judged_share", "not_judged")
+"""Fields that stand in a line of JSONL only if there is something to say; older files lack some columns."""
 FINDING_COLUMNS = tuple(Finding.model_fields)
-NULLABLE = frozenset({"failure", "quality", "probabilities", "rewrite"})
-NUMBERS = frozenset({"quality", "turn", "probability", "start", "end"})
+NULLABLE = frozenset({"failure", "quality", "probabilities", "judged_share", "not_judged", "rewrite"})
+NUMBERS = frozenset({"quality", "judged_share", "turn", "probability", "start", "end"})
 FORMULA_STARTS = "=+-@\u2212"
 """What spreadsheets begin a formula with, in compatibility form: full-width and small signs count."""
 MAX_CELL = 1 << 30
@@ -62,8 +69,8 @@ def rejects_path(out: Path) -> Path:
 
 
 def verdict_line(verdict: Verdict) -> bytes:
-    """One verdict as one line; `failure` and `probabilities` stand there only if there are any."""
-    absent = {name for name in ("failure", "probabilities") if getattr(verdict, name) is None}
+    """One verdict as one line."""
+    absent = {name for name in ABSENT if getattr(verdict, name) in (None, ())}
     return verdict.model_dump_json(exclude=absent).encode() + b"\n"
 
 
@@ -139,9 +146,7 @@ def _write_csv(verdicts: Iterable[Verdict], out: BinaryIO) -> None:
     writer = csv.writer(text, lineterminator="\r\n", quoting=csv.QUOTE_ALL)
     writer.writerow(VERDICT_COLUMNS + FINDING_COLUMNS)
     for verdict in verdicts:
-        head = verdict.model_dump(include=set(VERDICT_COLUMNS), mode="json")
-        if head["probabilities"] is not None:
-            head["probabilities"] = json.dumps(head["probabilities"], ensure_ascii=False)
+        head = _with_json(verdict.model_dump(include=set(VERDICT_COLUMNS), mode="json"))
         cells = [_cell(head[name]) for name in VERDICT_COLUMNS]
         for finding in verdict.findings:
             writer.writerow(cells + [_cell(getattr(finding, name)) for name in FINDING_COLUMNS])
@@ -149,6 +154,14 @@ def _write_csv(verdicts: Iterable[Verdict], out: BinaryIO) -> None:
             writer.writerow(cells + [""] * len(FINDING_COLUMNS))
     text.flush()
     text.detach()
+
+
+def _with_json(row: dict[str, Any]) -> dict[str, Any]:
+    """The row with what has no column of its own as JSON, none where there is nothing."""
+    packed = {name: json.dumps(row[name], ensure_ascii=False) if row[name] else None for name in AS_JSON}
+    if row["probabilities"] is not None:  # told, if only of no turn
+        packed["probabilities"] = json.dumps(row["probabilities"], ensure_ascii=False)
+    return row | packed
 
 
 def _cell(value: str | float | None) -> str:
@@ -163,7 +176,8 @@ def _read_csv(path: Path) -> Iterator[Verdict]:
     try:
         with open(path, encoding="utf-8", newline="") as file:
             for row in csv.DictReader(file):
-                values = {name: _value(name, row[name]) for name in VERDICT_COLUMNS + FINDING_COLUMNS}
+                cells = {name: row.get(name, "") for name in VERDICT_COLUMNS + FINDING_COLUMNS}
+                values = {name: _value(name, cell) for name, cell in cells.items()}
                 if head and values["dialogue_id"] != head["dialogue_id"]:
                     yield _verdict(head, findings)
                     findings = []
@@ -184,8 +198,8 @@ def _value(name: str, cell: str) -> Any:
 
 
 def _verdict(head: dict[str, Any], findings: list[dict[str, Any]]) -> Verdict:
-    probabilities = head["probabilities"] and json.loads(head["probabilities"])
-    record = {**head, "probabilities": probabilities, "findings": findings}
+    held = {name: json.loads(head[name]) for name in AS_JSON if head[name] is not None}
+    record = {**head, "not_judged": [], **held, "findings": findings}
     return Verdict.model_validate_json(json.dumps(record))
 
 
@@ -193,7 +207,8 @@ def _schema() -> Any:
     import pyarrow as pa
 
     text, whole, real = pa.string(), pa.int64(), pa.float64()
-    kinds = {"turn": whole, "start": whole, "end": whole, "probability": real, "quality": real}
+    kinds = dict.fromkeys(("turn", "start", "end"), whole)
+    kinds |= dict.fromkeys(("probability", "quality", "judged_share"), real)
 
     def field(name: str) -> Any:
         return pa.field(name, kinds.get(name, text), nullable=name in NULLABLE)
@@ -229,10 +244,7 @@ def _groups(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
 
 
 def _parquet_row(verdict: Verdict) -> dict[str, Any]:
-    row = verdict.model_dump(mode="json")
-    if row["probabilities"] is not None:
-        row["probabilities"] = json.dumps(row["probabilities"], ensure_ascii=False)
-    return row
+    return _with_json(verdict.model_dump(mode="json"))
 
 
 def _read_parquet(path: Path) -> Iterator[Verdict]:
@@ -241,4 +253,4 @@ def _read_parquet(path: Path) -> Iterator[Verdict]:
     with pq.ParquetFile(path) as file:
         for number in range(file.num_row_groups):
             for row in file.read_row_group(number).to_pylist():
-                yield _verdict({name: row[name] for name in VERDICT_COLUMNS}, row["findings"])
+                yield _verdict({name: row.get(name) for name in VERDICT_COLUMNS}, row["findings"])

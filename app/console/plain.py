@@ -7,6 +7,7 @@ import re
 from functools import cache
 from typing import get_args
 
+from detector.languages import gap_text, language_name
 from detector.records import Finding, Severity, Verdict
 from detector.release import EMBEDDED
 from detector.taxonomy import Code, Names, Taxonomy
@@ -118,6 +119,15 @@ def coverage(verdict: Verdict | None, code: str, turn: int | None) -> str:
         return "No model has judged this dialogue."
     if verdict.status == "failed":
         return f"{verdict.release} failed on this dialogue, so it judged no code."
+    gaps = [gap for gap in verdict.not_judged if turn is None or turn in gap.turns or not gap.turns]
+    names = " and ".join(dict.fromkeys(language_name(gap.language) for gap in gaps if code in gap.codes))
+    checked = " and ".join(
+        dict.fromkeys(language_name(gap.language) for gap in gaps if code in gap.check_only)
+    )
+    if names:
+        return f"{verdict.release} did not judge this code in {names}."
+    if checked:
+        return f"{verdict.release} looked for this code in {checked} by an exact check only."
     codes = judged_codes(verdict)
     if codes is None:
         return f"It is not known whether {verdict.release} judges this code."
@@ -135,10 +145,13 @@ def verdict_line(verdict: Verdict | None, n_asked: int) -> str:
         return "No model has judged this dialogue."
     if verdict.status == "failed":
         return f"{verdict.release} failed on this dialogue ({verdict.failure}). That is not a clean dialogue."
+    gap = gap_text(verdict)
+    if verdict.status == "not_judged":
+        return f"{verdict.release} did not judge this dialogue ({gap}). That is not a clean dialogue."
     found = {0: "no findings", 1: "1 finding"}.get(n_asked, f"{n_asked} findings")
     hidden = len(verdict.findings) - n_asked
     more = f", and {hidden} more that this task does not ask about" if hidden else ""
-    return f"{verdict.release}: {found}{more}."
+    return f"{verdict.release}: {found}{more}{f' ({gap})' if gap else ''}."
 
 
 def explained(code: Code) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from detector.detectors import Detector
 from detector.ingest.outcomes import Loaded, Reject
-from detector.records import Finding, Severity, Verdict
+from detector.records import Finding, NotJudged, Severity, Verdict
 from detector.taxonomy import Taxonomy
 
 MAX_CHUNK_CHARACTERS = 1_000_000
@@ -58,10 +58,23 @@ class Keep:
     def __call__(self, verdict: Verdict) -> Verdict:
         """The verdict with only the findings that are reported, its quality derived from these."""
         kept = tuple(finding for finding in verdict.findings if self._wanted(finding))
-        if len(kept) == len(verdict.findings):
+        gaps = tuple(gap for gap in map(self._asked, verdict.not_judged) if gap.codes or gap.check_only)
+        if len(kept) == len(verdict.findings) and gaps == verdict.not_judged:
             return verdict
-        quality = None if verdict.status == "failed" else self.taxonomy.quality(kept)
-        return Verdict.model_validate({**dict(verdict), "findings": kept, "quality": quality})
+        quality = self.taxonomy.quality(kept) if verdict.status == "scored" else None
+        if verdict.status == "not_judged":
+            gaps = gaps or verdict.not_judged
+        changed = {"findings": kept, "quality": quality, "not_judged": gaps}
+        return Verdict.model_validate({**dict(verdict), **changed})
+
+    def _asked(self, gap: NotJudged) -> NotJudged:
+        """What was not judged of the codes that are reported."""
+        if not self.codes:
+            return gap
+        codes, check_only = (
+            tuple(code for code in named if code in self.codes) for named in (gap.codes, gap.check_only)
+        )
+        return gap.model_copy(update={"codes": codes, "check_only": check_only})
 
     def _wanted(self, finding: Finding) -> bool:
         return finding.severity in self.severities and (not self.codes or finding.code in self.codes)

@@ -22,8 +22,8 @@ from app.scoring.final import make_final, manifest_of
 from app.scoring.job import Job, hold
 from app.scoring.journal import Chunk, ids_hash
 from app.scoring.progress import progress
-from app.scoring.summary import Tally, found_from
-from app.scoring.work import Pass, prepared
+from app.scoring.summary import Tally
+from app.scoring.work import Pass, exit_code_of, prepared
 from detector.artifacts import Appender
 from detector.detectors import Detector
 from detector.errors import ConfigError, InputRefused, OutputRefused, TooManyBad
@@ -65,7 +65,7 @@ def finish(
     manifest = job.finished(description, restart=work.config.restart)
     if manifest is not None:
         say(f"{job.out}: done already, {manifest['files'][0]['rows']:,} verdicts; nothing to do")
-        return int(found_from(manifest["counts"], work.config.fail_on))
+        return exit_code_of(manifest["counts"], work.config)
     started_at = datetime.now(UTC)
     job.begin(description, restart=work.config.restart)
     try:

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 from xml.sax.saxutils import escape, quoteattr
 
 from app.scoring.summary import SEVERITIES
+from detector.languages import gap_text
 from detector.records import Finding, Severity, Verdict
 from detector.taxonomy import Taxonomy
 
@@ -35,9 +36,11 @@ def as_text(verdict: Verdict, taxonomy: Taxonomy) -> str:
     """One dialogue's findings for a person; an empty string if there is nothing to say."""
     if verdict.status == "failed":
         return f"{visible(verdict.dialogue_id)}   FAILED {verdict.failure}\n"
-    if not verdict.findings:
+    if not verdict.findings and verdict.status == "scored":
         return ""
-    lines = [f"{visible(verdict.dialogue_id)}   quality {verdict.quality:g}"]
+    quality = "" if verdict.quality is None else f"quality {verdict.quality:g}"
+    told = ", ".join(part for part in (quality, gap_text(verdict)) if part)
+    lines = [f"{visible(verdict.dialogue_id)}   {told}"]
     for finding in verdict.findings:
         lines.append(
             f"  turn {finding.turn}  {finding.severity}  {title(finding.code, taxonomy)}"
@@ -69,7 +72,7 @@ def _counts(finding: Finding, fail_on: Severity | None) -> bool:
 
 
 def _junit_case(placed: Placed, taxonomy: Taxonomy, fail_on: Severity | None) -> tuple[str, str]:
-    """One test case and what it is: passed, failure or error."""
+    """One test case and what it is: passed, failure, error, or skipped where nothing was judged."""
     verdict = placed.verdict
     place = f"file={quoteattr(_xml(placed.file))} line={quoteattr(str(placed.line))}"
     name = f"name={quoteattr(_xml(verdict.dialogue_id))} classname={quoteattr(_xml(placed.file))}"
@@ -87,6 +90,11 @@ def _junit_case(placed: Placed, taxonomy: Taxonomy, fail_on: Severity | None) ->
             inside = f"<failure message={quoteattr(short)} type={quoteattr(worst.code)}>{body}</failure>"
         else:
             inside = f"<system-out>{body}</system-out>"
+    if kind == "passed" and verdict.status == "not_judged":
+        kind = "skipped"
+        inside = f"<skipped message={quoteattr(gap_text(verdict))}/>{inside}"
+    elif kind == "passed" and not inside and gap_text(verdict):
+        inside = f"<system-out>{escape(gap_text(verdict))}</system-out>"
     return kind, f"<testcase {name} {place}>{inside}</testcase>\n"
 
 
@@ -118,7 +126,7 @@ def write_junit(
     """JUnit XML: a suite for each log, in the order of `files`, a test case for each dialogue.
 
     A finding is a failure (with `fail_on`: only if it is that severe); a dialogue that could not be read
-    or judged is an error.
+    or judged is an error, one in a language that the release does not cover is skipped.
 
     The suites' counts stand before their cases, so cases go through `spool`, a temporary file.
     """
@@ -128,7 +136,7 @@ def write_junit(
     cases = next(of_verdicts, None)
     bad = next(of_rejects, None)
     for file in files:
-        totals = {"passed": 0, "failure": 0, "error": 0}
+        totals = {"passed": 0, "failure": 0, "error": 0, "skipped": 0}
         spool.seek(0)
         spool.truncate()
         if cases and cases[0] == file:
@@ -150,7 +158,7 @@ def write_junit(
 def _junit_suite(file: str, totals: dict[str, int], spool: BinaryIO, out: BinaryIO) -> None:
     head = (
         f'<testsuite name={quoteattr(_xml(file))} tests="{sum(totals.values())}" '
-        f'failures="{totals["failure"]}" errors="{totals["error"]}" skipped="0">\n'
+        f'failures="{totals["failure"]}" errors="{totals["error"]}" skipped="{totals["skipped"]}">\n'
     )
     out.write(head.encode())
     spool.seek(0)

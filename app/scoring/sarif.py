@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 from urllib.parse import quote as percent_encoded
 
 from app.scoring.reports import Placed, title
+from detector.languages import gap_text
 from detector.taxonomy import Taxonomy
 
 LEVELS = {"S1": "error", "S2": "error", "S3": "warning", "S4": "note"}
@@ -26,7 +27,8 @@ def write_sarif(
     spool: BinaryIO,
 ) -> None:
     """SARIF 2.1.0: a result for each finding, its line that of the dialogue in the log. What could not
-    be read or judged is a tool notification of level error; they wait in `spool` until the results end."""
+    be read or judged is a tool notification of level error, a language that is not covered one of level
+    warning; they wait in `spool` until the results end."""
     order = {code: index for index, code in enumerate(taxonomy.codes)}
     driver = {"name": "dialint", "version": version, "rules": [_rule(code, taxonomy) for code in order]}
     out.write(f'{{"$schema":{json.dumps(SARIF_SCHEMA)},"version":"2.1.0","runs":[{{'.encode())
@@ -41,6 +43,11 @@ def write_sarif(
         if one.verdict.status == "failed":
             text = f"dialogue {one.verdict.dialogue_id} could not be judged: {one.verdict.failure}"
             spool.write((b"," if notes else b"") + _json(_notification(text, one.file, one.line)).encode())
+            notes += 1
+        elif told := gap_text(one.verdict):
+            text = f"dialogue {one.verdict.dialogue_id}: {told}"
+            note = _notification(text, one.file, one.line, "warning")
+            spool.write((b"," if notes else b"") + _json(note).encode())
             notes += 1
     for reject in rejects:
         text = f"{reject['code']}: found {reject['found']}, expected {reject['expected']}"
@@ -76,9 +83,9 @@ def _location(file: str, line: int) -> dict[str, Any]:
     }
 
 
-def _notification(text: str, file: str, line: int) -> dict[str, Any]:
+def _notification(text: str, file: str, line: int, level: str = "error") -> dict[str, Any]:
     return {
-        "level": "error",
+        "level": level,
         "message": {"text": text},
         "locations": [{"physicalLocation": _location(file, line)}],
     }

@@ -1,6 +1,7 @@
 """What a scoring job found, in numbers of fixed size: for the closing table, the manifest, the exit code.
 
-A failed dialogue is counted as failed and nowhere else. One without an agent's turn is failed too, for it
+A failed dialogue is counted as failed and nowhere else, one in a language that the release does not cover as
+not judged; its findings by exact checks count as findings. One without an agent's turn is failed too, for it
 is not clean, but nothing broke: chats are abandoned every day, and trying again cannot help.
 """
 
@@ -16,6 +17,8 @@ from rich.table import Table
 from rich.text import Text
 
 from detector.detectors import Detector
+from detector.errors import TooManyBad
+from detector.languages import language_name
 from detector.records import Severity, Verdict
 from detector.taxonomy import Taxonomy
 
@@ -26,21 +29,35 @@ NOTHING_TO_JUDGE = "E_NO_AGENT_TURN"
 
 
 @dataclass
+class LanguageTally:
+    """What was not judged in one language: dialogues with such turns, these turns, and the codes; `whole`
+    counts the dialogues of which nothing was judged, `check_only` are codes that only a check looked for."""
+
+    dialogues: int = 0
+    whole: int = 0
+    turns: int = 0
+    codes: set[str] = field(default_factory=set)
+    check_only: set[str] = field(default_factory=set)
+
+
+@dataclass
 class Tally:
     """Counts over verdicts; its size does not depend on how many there are."""
 
     scored: int = 0
     failed: int = 0
+    not_judged: int = 0
     serious: int = 0
     findings: dict[str, Counter[str]] = field(default_factory=dict)
+    languages: dict[str, LanguageTally] = field(default_factory=dict)
     failures: Counter[str] = field(default_factory=Counter)
     failed_ids: list[str] = field(default_factory=list)
     slowest: list[tuple[float, int, int, str]] = field(default_factory=list)
 
     @property
     def n(self) -> int:
-        """Dialogues with a verdict, failed ones included."""
-        return self.scored + self.failed
+        """Dialogues with a verdict, failed ones and those not judged included."""
+        return self.scored + self.failed + self.not_judged
 
     @property
     def nothing_to_judge(self) -> int:
@@ -65,10 +82,27 @@ class Tally:
             if verdict.failure != NOTHING_TO_JUDGE and len(self.failed_ids) < N_SHOWN:
                 self.failed_ids.append(verdict.dialogue_id)
             return
-        self.scored += 1
-        self.serious += any(finding.severity in SERIOUS for finding in verdict.findings)
+        if verdict.status == "scored":
+            self.scored += 1
+            self.serious += any(finding.severity in SERIOUS for finding in verdict.findings)
+        else:
+            self.not_judged += 1
+        self._add_languages(verdict)
         for finding in verdict.findings:
             self.findings.setdefault(finding.code, Counter())[finding.severity] += 1
+
+    def _add_languages(self, verdict: Verdict) -> None:
+        turns: dict[str, set[int]] = {}
+        for gap in verdict.not_judged:
+            language = self.languages.setdefault(gap.language, LanguageTally())
+            language.codes.update(gap.codes)
+            language.check_only.update(gap.check_only)
+            turns.setdefault(gap.language, set()).update(gap.turns)
+        for code, indices in turns.items():
+            self.languages[code].dialogues += bool(indices)
+            self.languages[code].turns += len(indices)
+        if verdict.status == "not_judged":
+            self.languages[max(turns, key=lambda code: len(turns[code]))].whole += 1
 
     def add_chunk(self, number: int, rows: int, longest: str, seconds: float) -> None:
         """Remember a chunk if it is among the slowest."""
@@ -83,6 +117,17 @@ class Tally:
         return {
             "scored": self.scored,
             "failed": self.failed,
+            "not_judged": self.not_judged,
+            "languages_not_judged": {
+                code: {
+                    "dialogues": one.dialogues,
+                    "dialogues_not_judged": one.whole,
+                    "turns": one.turns,
+                    "codes": sorted(one.codes),
+                    "check_only": sorted(one.check_only),
+                }
+                for code, one in sorted(self.languages.items())
+            },
             "with_s1_or_s2": self.serious,
             "failures": dict(sorted(self.failures.items())),
             "findings": {
@@ -100,6 +145,22 @@ def found_from(counts: dict[str, Any], fail_on: Severity | None) -> bool:
     return any(severity in by for by in counts["findings"].values() for severity in reached)
 
 
+def check_judged(counts: dict[str, Any], fail_on: Severity | None, allowed: float) -> None:
+    """
+    Raises:
+        TooManyBad: ``--fail-on`` is asked to vouch for a log of which a larger share than is `allowed` is in
+            languages that the release does not cover.
+    """
+    not_judged = counts.get("not_judged", 0)
+    n = counts["scored"] + not_judged
+    if fail_on is not None and not_judged > allowed * n:
+        raise TooManyBad(
+            "E_NOT_JUDGED",
+            f"{not_judged} of {n} dialogues are in languages that the release does not cover, so --fail-on "
+            f"{fail_on} cannot vouch for them; {allowed:.1%} are allowed. --max-failed 1 accepts them",
+        )
+
+
 def closing_table(tally: Tally, reading: dict[str, Any], detector: Detector) -> RenderableType:
     """Findings by code and severity, the share of dialogues with an S1 or S2, failed and slowest ones.
     `reading` holds what the reader counted: rejected, duplicates, warnings."""
@@ -110,9 +171,12 @@ def closing_table(tally: Tally, reading: dict[str, Any], detector: Detector) -> 
     parts.append(
         Text(
             f"{tally.scored:,} dialogues scored, {tally.serious:,} ({share:.1%}) with an S1 or S2; "
-            f"{tally.broken.total():,} failed; {reading['rejected']:,} records rejected"
+            f"{tally.broken.total():,} failed; "
+            + (f"{tally.not_judged:,} not judged; " if tally.not_judged else "")
+            + f"{reading['rejected']:,} records rejected"
         )
     )
+    parts += [Text(line, "bold yellow") for line in language_warnings(tally, detector)]
     if tally.nothing_to_judge:
         parts.append(Text(f"nothing to judge, no agent's turn: {tally.nothing_to_judge:,}"))
     if tally.broken:
@@ -132,6 +196,24 @@ def closing_table(tally: Tally, reading: dict[str, Any], detector: Detector) -> 
     if uncovered:
         parts.append(Text(f"not covered by {detector.release}: {' '.join(uncovered)}"))
     return Group(*parts)
+
+
+def language_warnings(tally: Tally, detector: Detector) -> list[str]:
+    """One line for each language that was not judged: ``74 dialogues in German (81 agent turns): ...``."""
+    lines = []
+    for code, one in sorted(tally.languages.items(), key=lambda item: (-item[1].dialogues, item[0])):
+        codes = sorted(one.codes)
+        shown = f"{len(codes)} codes not judged: {' '.join(codes)}" if codes else ""
+        checks = f"by exact check only: {' '.join(sorted(one.check_only))}" if one.check_only else ""
+        n = f"{one.dialogues:,} dialogue{'s' * (one.dialogues != 1)}"
+        whole = f", {one.whole:,} of them not judged at all" if one.whole else ""
+        lines.append(
+            f"not judged: {n} with {one.turns:,} agent turn{'s' * (one.turns != 1)} in {language_name(code)}"
+            f"{whole}; {'; '.join(part for part in (shown, checks) if part)}"
+        )
+    if lines:
+        lines.append(f"{detector.release} does not cover what is not judged, and nobody may call it clean")
+    return lines
 
 
 def _findings_table(tally: Tally, taxonomy: Taxonomy) -> Table:

@@ -12,7 +12,7 @@ from typing import Any
 
 from app.score import ScoreConfig, say
 from app.scoring.chunks import Keep, judged, selected_codes
-from app.scoring.summary import SEVERITIES, Tally, closing_table, found_from, show
+from app.scoring.summary import SEVERITIES, Tally, check_judged, closing_table, found_from, show
 from detector.detectors import Detector
 from detector.errors import ConfigError, TooManyBad
 from detector.ingest.outcomes import Counts, Loaded
@@ -122,8 +122,20 @@ class Pass:
             show(closing_table(self.tally, self.reading, self.detector), to_stderr=data_there)
 
     def exit_code(self) -> int:
-        """0, or 1 if ``--fail-on`` found something."""
-        return int(found_from(self.tally.counts(), self.config.fail_on))
+        """As `exit_code_of` what was counted."""
+        return exit_code_of(self.tally.counts(), self.config)
+
+
+def exit_code_of(counts: dict[str, Any], config: ScoreConfig) -> int:
+    """0, or 1 if ``--fail-on`` found something.
+
+    Raises:
+        TooManyBad: it found nothing and can't vouch for that, as too much is in other languages.
+    """
+    found = found_from(counts, config.fail_on)
+    if not found:
+        check_judged(counts, config.fail_on, config.max_failed)
+    return int(found)
 
 
 def prepared(

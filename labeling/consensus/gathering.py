@@ -48,7 +48,7 @@ class Known:
     @classmethod
     def of(cls, dialogue: Dialogue, verdict: Verdict | None) -> Known:
         """What `dialogue` and the verdict on it tell."""
-        told = verdict.probabilities if verdict is not None and verdict.status == "scored" else None
+        told = verdict.probabilities if verdict is not None and verdict.status != "failed" else None
         return cls(judged_turns(dialogue), told, None if verdict is None else verdict.release)
 
     def probability(self, turn: int, code: str) -> float:

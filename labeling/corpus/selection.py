@@ -10,9 +10,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from detector.languages import language_of
 from detector.likeness.neighbours import near_pairs, united
 from detector.likeness.shingles import shingled, words
-from labeling.corpus.languages import language_of
 from labeling.corpus.quality import fault, rude_agent, rude_customer
 from labeling.corpus.sources import SOURCES, CorpusDialogue
 from labeling.inject.corpora import split_of

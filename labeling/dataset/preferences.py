@@ -35,7 +35,7 @@ def judgement(finding: Finding) -> Judgement:
 def preferences(opinions: Opinions, verdict: Verdict) -> Iterator[Preference]:
     """The pairs of one dialogue, not yet in a split, in order of turn and code; none for a failed
     verdict."""
-    if verdict.status != "scored":
+    if verdict.status == "failed":
         return
     model: dict[tuple[int, str], Finding] = {}
     for finding in verdict.findings:

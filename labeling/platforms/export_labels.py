@@ -158,4 +158,4 @@ def verdicts_of(path: Path | None) -> dict[str, Verdict]:
     """
     if path is None:
         return {}
-    return {verdict.dialogue_id: verdict for verdict in read_verdicts(path) if verdict.status == "scored"}
+    return {verdict.dialogue_id: verdict for verdict in read_verdicts(path) if verdict.status != "failed"}

@@ -62,17 +62,30 @@ def candidate(verdict: Verdict, policy: Policy, severities: Mapping[str, Severit
             verdict.dialogue_id, "review", policy.failed_value, minutes.review, True, luck, reason
         )
     best = _most_probable(verdict, severities)
-    flagged = bool(best)
+    flagged = bool(best) or verdict.status == "not_judged"
+    unread = _unread_share(verdict)
     doubts = [_doubt(finding, policy) for finding in best.values() if finding.probability < policy.accept_at]
     sure_enough = any(doubt.probability >= policy.review_at for doubt in doubts)
     doubts += _unflagged(verdict, best, policy, severities)
+    if not doubts and unread:
+        languages = " ".join(dict.fromkeys(gap.language for gap in verdict.not_judged))
+        reason = f"{unread:.0%} not judged: {languages}"
+        value = unread * policy.not_judged_value
+        return Candidate(verdict.dialogue_id, "review", value, minutes.review, flagged, luck, reason)
     if not doubts:
         reason = "sure" if flagged else "nothing found"
         return Candidate(verdict.dialogue_id, None, 0.0, minutes.review, flagged, luck, reason)
     kind: Kind = "review" if sure_enough else "crowd"
-    value = sum(doubt.value for doubt in doubts)
+    value = sum(doubt.value for doubt in doubts) + unread * policy.not_judged_value
     spent = minutes.review if sure_enough else minutes.crowd
     return Candidate(verdict.dialogue_id, kind, value, spent, flagged, luck, _told(doubts))
+
+
+def _unread_share(verdict: Verdict) -> float:
+    """The share of agents' turns in languages that the release does not cover."""
+    if verdict.status == "not_judged":
+        return 1.0
+    return 0.0 if verdict.judged_share is None else 1.0 - verdict.judged_share
 
 
 def lucky(seed: int, dialogue: str) -> float:

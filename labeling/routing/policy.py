@@ -45,8 +45,9 @@ class Policy(Record):
     A finding from `accept_at` on is taken as it is, one from `review_at` on goes to a reviewer, a less
     probable one to the crowd, and so does a turn and code from `crowd_at` on that was not flagged.
     `audit_share` of `budget_minutes` is kept for unflagged dialogues drawn at random. `failed_value` is
-    the expected worth of reading a dialogue that could not be judged. What did not fit into its day's
-    budget is tried again for `backlog_days` more.
+    the expected worth of reading a dialogue that could not be judged, `not_judged_value` that of one in a
+    language that the release does not cover, and of a part of one as much less: none of these is ever
+    accepted unseen. What did not fit into its day's budget is tried again for `backlog_days` more.
     """
 
     accept_at: Probability = 1.0
@@ -56,6 +57,7 @@ class Policy(Record):
     audit_share: Annotated[float, Field(ge=0.0, le=1.0)] = 0.1
     backlog_days: Annotated[int, Field(ge=0)] = 7
     failed_value: Worth = 0.5
+    not_judged_value: Worth = 0.1
     weights: SeverityWeights = SeverityWeights()
     minutes: MinutesPerItem = MinutesPerItem()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -103,15 +102,19 @@ def _dialogue_row(dialogue: Dialogue, now_ms: int) -> dict[str, Any]:
 
 
 def _verdict_row(verdict: Verdict, now_ms: int) -> dict[str, Any]:
-    """`risk` is the highest probability of any turn and code: a column, as drawing reads a million."""
-    content = canonical(verdict.model_dump(mode="json"))
+    """`risk` is the highest probability of any turn and code: a column, as drawing reads a million. What was
+    not judged is no matter of an audit of the unflagged. Fields that say nothing are left out, so that a
+    verdict has the content that it had before there were such fields."""
+    whole = verdict.model_dump(mode="json")
+    absent = [name for name in ("judged_share", "not_judged") if whole[name] in (None, [])]
+    content = canonical({name: value for name, value in whole.items() if name not in absent})
     every = [p for codes in (verdict.probabilities or {}).values() for p in codes.values()]
     every += [finding.probability for finding in verdict.findings]
     return {
         "dialogue": verdict.dialogue_id,
         "release": verdict.release,
         "risk": max(every, default=0.0),
-        "flagged": bool(verdict.findings),
+        "flagged": bool(verdict.findings) or verdict.status == "not_judged",
         "created_ms": now_ms,
         "sha256": sha256_of(content),
         "content": content,
@@ -184,8 +187,5 @@ def verdict_on(transaction: Transaction, name: str) -> Verdict | None:
 
 
 def verdict_of(content: str) -> Verdict:
-    """The verdict in a row's content. JSON has text keys only: turns become numbers again, lists tuples."""
-    found = json.loads(content)
-    if found["probabilities"] is not None:
-        found["probabilities"] = {int(turn): codes for turn, codes in found["probabilities"].items()}
-    return Verdict.model_validate({**found, "findings": tuple(found["findings"])})
+    """The verdict in a row's content."""
+    return Verdict.model_validate_json(content)

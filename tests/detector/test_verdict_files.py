@@ -12,7 +12,7 @@ from outputs import finished
 
 from detector import verdict_files
 from detector.errors import OutputRefused
-from detector.records import Finding, Verdict
+from detector.records import Finding, NotJudged, Verdict
 from detector.verdict_files import FileFormat, escaped, read_verdicts, unescaped, verdict_line
 
 texts = st.text(st.characters(exclude_categories=("Cs",)), max_size=12)
@@ -32,6 +32,12 @@ findings = st.builds(
     reason=cells,
     rewrite=st.none() | cells,
 )
+gaps = st.builds(
+    NotJudged,
+    language=st.sampled_from(["de", "zh"]),
+    turns=st.lists(st.integers(0, 9), max_size=2).map(tuple),
+    codes=st.lists(st.sampled_from(["C1", "L2"]), max_size=2).map(tuple),
+)
 probabilities = st.none() | st.dictionaries(
     st.integers(0, 5), st.dictionaries(st.sampled_from(["C1", "L2"]), shares, max_size=2), max_size=3
 )
@@ -42,14 +48,18 @@ def verdict_lists(draw: st.DrawFn) -> list[Verdict]:
     verdicts = []
     for number in range(draw(st.integers(0, 4))):
         about = {"dialogue_id": f"{draw(cells)}{number}", "release": draw(cells), "taxonomy": "1.0.0"}
-        if draw(st.booleans()):
+        status = draw(st.sampled_from(["failed", "not_judged", "scored"]))
+        if status == "failed":
             verdicts.append(Verdict(**about, status="failed", failure=draw(cells)))
             continue
+        judged = status == "scored"
         verdicts.append(
             Verdict(
                 **about,
-                status="scored",
-                quality=draw(st.floats(0, 100)),
+                status=status,
+                quality=draw(st.floats(0, 100)) if judged else None,
+                judged_share=draw(st.none() | shares) if judged else None,
+                not_judged=tuple(draw(st.lists(gaps, min_size=not judged, max_size=2))),
                 findings=tuple(draw(st.lists(findings, max_size=3))),
                 probabilities=draw(probabilities),
             )
@@ -150,3 +160,16 @@ def test_reading_trusts_the_manifest_alone(tmp_path: Path, file_format: FileForm
     verdict_files.manifest_path(out).unlink()
     with pytest.raises(OutputRefused, match="not complete"):
         read_verdicts(out)
+
+
+def test_outputs_from_before_there_were_languages_are_read(tmp_path: Path) -> None:
+    """Their tables lack the columns, their lines the fields."""
+    verdict = Verdict(dialogue_id="d", release="r", taxonomy="1.0.0", status="scored", quality=100.0)
+    assert b"judged" not in verdict_line(verdict)
+    out = finished(tmp_path, [verdict], "csv")
+    rows = list(csv.reader(out.read_text().splitlines()))
+    kept = [place for place, name in enumerate(rows[0]) if name not in ("judged_share", "not_judged")]
+    old = io.StringIO()
+    csv.writer(old, quoting=csv.QUOTE_ALL).writerows([[row[place] for place in kept] for row in rows])
+    out.write_text(old.getvalue())
+    assert list(verdict_files._read_csv(out)) == [verdict]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from labeling.corpus.languages import language_of
+from detector.languages import language_of
 from labeling.corpus.quality import fault, rude_agent, rude_customer
 from labeling.corpus.sources import SOURCES, CorpusDialogue
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from detector.errors import ConfigError
-from detector.records import Finding, Severity, Verdict
+from detector.records import Finding, NotJudged, Severity, Verdict
 from labeling.routing.candidates import candidate, lucky
 from labeling.routing.plan import WORK, Routed, audit_rate, plan
 from labeling.routing.policy import MinutesPerItem, Policy, load
@@ -33,6 +33,16 @@ def verdict(name: str, *findings: Finding, unflagged: dict[str, float] | None = 
 
 def failed(name: str) -> Verdict:
     return Verdict(dialogue_id=name, release="r", taxonomy="1", status="failed", failure="E_LONG")
+
+
+def foreign(name: str, *findings: Finding, share: float | None = None) -> Verdict:
+    """Not judged, or but for `share` of it."""
+    gap = NotJudged(language="de", turns=(1, 3), codes=("C1", "T1"))
+    status, quality = ("not_judged", None) if share is None else ("scored", 100.0)
+    return Verdict(
+        dialogue_id=name, release="r", taxonomy="1", status=status, quality=quality, findings=findings,
+        judged_share=share, not_judged=(gap,),
+    )  # fmt: skip
 
 
 def by_name(routed: list[Routed]) -> dict[str, Routed]:
@@ -183,3 +193,25 @@ def test_a_bad_policy_is_refused_with_its_line(tmp_path: Path, text: str, said: 
     path.write_text(text)
     with pytest.raises(ConfigError, match=said):
         load(path)
+
+
+def test_what_was_not_judged_is_never_accepted_and_no_matter_of_the_audit() -> None:
+    """It comes after all that was found, a part of it after the whole."""
+    policy = Policy(audit_share=1.0, budget_minutes=6.0, not_judged_value=0.1)
+    verdicts = [
+        foreign("whole"),
+        foreign("part", share=0.75),
+        foreign("found", finding(0.9)),
+        verdict("clean"),
+    ]
+    found = [candidate(one, policy, SEVERITIES, 0) for one in verdicts]
+    assert [one.wanted for one in found] == ["review", "review", "review", None]
+    assert [one.value for one in found[:2]] == pytest.approx([0.1, 0.025])
+    assert found[2].value == pytest.approx(0.9 * 3 + 0.1)
+    assert [one.flagged for one in found] == [True, False, True, False]
+    assert found[0].reason == "100% not judged: de"
+    assert found[1].reason == "25% not judged: de"
+    routed = by_name(plan(verdicts, policy.model_copy(update={"audit_share": 0.0}), 0, SEVERITIES))
+    assert {name: one.fate for name, one in routed.items()} == {
+        "found": "review", "whole": "review", "part": "later", "clean": "accept",
+    }  # fmt: skip

@@ -24,9 +24,9 @@ from app.console.answer import (
     unanswered,
 )
 from app.console.dialogue import UNSEEN, Mark, Stretch, drawn, marks_of, page_of, paged
-from app.console.plain import HIDDEN_AT, coverage, inert, judged_codes, percent, visible
+from app.console.plain import HIDDEN_AT, coverage, inert, judged_codes, percent, verdict_line, visible
 from app.console.work import AWAY_S, Watch
-from detector.records import Dialogue, Finding, Turn, Verdict
+from detector.records import Dialogue, Finding, NotJudged, Turn, Verdict
 from detector.taxonomy import load
 from labeling.annotation import Annotation
 
@@ -226,6 +226,21 @@ def test_what_is_known_of_the_model_is_said_and_no_more() -> None:
     assert coverage(None, "T1", 4) == "No model has judged this dialogue."
     embedded = verdict().model_copy(update={"release": "embedded-3"})
     assert "C1" in (judged_codes(embedded) or ())
+
+
+def test_the_screen_says_what_was_not_judged_for_its_language() -> None:
+    gap = NotJudged(language="de", turns=(1, 4), codes=("C1",), check_only=("M2",))
+    about = {"dialogue_id": "d", "release": "r1", "taxonomy": "1.0.0", "not_judged": (gap,)}
+    whole = Verdict(**about, status="not_judged")
+    assert coverage(whole, "C1", 4) == "r1 did not judge this code in German."
+    assert coverage(whole, "M2", None) == "r1 looked for this code in German by an exact check only."
+    assert (
+        verdict_line(whole, 0)
+        == "r1 did not judge this dialogue (not judged: German). That is not a clean dialogue."
+    )
+    part = Verdict(**about, status="scored", quality=100.0, judged_share=0.5)
+    assert coverage(part, "C1", 3) == "It is not known whether r1 judges this code."
+    assert verdict_line(part, 0) == "r1: no findings (50% judged, the rest is German)."
 
 
 def test_markdown_is_inert() -> None:

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from detector.errors import ConfigError
+from detector.records import NotJudged
 from labeling.sampling import allocation, entropy, inclusion, stratified, uniform, weighted
 from labeling.store import dialogues, draws, leases, projects, tasks
 from labeling.store.database.refusals import StoreRefused
@@ -161,3 +162,19 @@ def test_a_committee_that_disagrees_is_uncertain(store: Store, made: Any) -> Non
     ((name, row),) = drawn(store).items()
     assert row.inclusion_probability == pytest.approx(chances[int(name[1])])
     assert chances[0] == pytest.approx(1 / (1 + 0.286397), abs=1e-4)
+
+
+def test_a_verdict_without_gaps_has_the_content_it_had_before_there_were_gaps(
+    scored: Store, made: Any
+) -> None:
+    """So that verdicts of older stores are known again; one that is not judged is no matter of an audit."""
+    verdict = made.verdict("d6")
+    content = dialogues._verdict_row(verdict, 0)["content"]
+    assert "judged" not in content
+    assert dialogues.verdict_of(content) == verdict
+    gap = NotJudged(language="de", turns=(1,), codes=("C1",))
+    foreign = verdict.model_copy(update={"status": "not_judged", "quality": None, "not_judged": (gap,)})
+    assert dialogues.add_verdicts(scored, "lea", [foreign]) == 1
+    assert dialogues.add_verdicts(scored, "lea", [foreign]) == 0
+    draws.draw(scored, "lea", draws.DrawConfig("p", design="audit", n=5, seed=4))
+    assert set(drawn(scored)) == {"d1", "d2", "d3", "d4", "d5"}

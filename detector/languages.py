@@ -1,0 +1,213 @@
+"""The language of every turn of a dialogue, by py3langid and by what the record itself says.
+
+A turn is in another language than its dialogue only if its own words say so clearly; the rest inherits, the
+agent's turns from all that agents say. The record's `language` holds unless the text is clearly in another.
+What nobody can know is `UNKNOWN`, and is judged: nothing shows that a release does not cover it, and a
+dialogue of five English words must not be lost. Error rates by length: `docs/experiments.md`, 2026-11-23.
+Which codes a release judges in which language is its own statement (`detector/calibration.py`).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from detector.errors import ConfigError
+from detector.records import JUDGED_ROLES, Dialogue, Turn, Verdict
+from detector.yaml_document import read_document
+
+if TYPE_CHECKING:
+    from py3langid.langid import LanguageIdentifier
+
+UNKNOWN = "und"
+"""ISO 639-3's code of a language that could not be found."""
+MIN_LETTERS = 10
+MIN_LETTERS_OTHER = 4
+"""Letters below which a text says nothing of its language (``hello`` passes for Breton): in Latin letters,
+and in others, where few languages are left."""
+TURN_AT = 0.9
+"""Probability from which a turn's own words outweigh the dialogue around it."""
+DIALOGUE_AT = 0.8
+MIXED_LETTERS = 60
+MIXED_AT = 0.5
+"""Probability from which all words together say the language of a dialogue, or of its agents; the second one
+where so many letters are in doubt: they are of two languages, and it is that of most."""
+IMPOSSIBLE = 1e-4
+"""Probability below which a text is not in the language around it, whichever it is in."""
+DECLARED_LETTERS = 30
+DECLARED_AT = 0.95
+"""Letters and probability from which they outweigh the language that the record declares."""
+TURN_CHARACTERS = 200
+DIALOGUE_CHARACTERS = 1500
+"""Characters looked at; more changes nothing and takes longer."""
+WIDE_LETTER = 3
+"""Letters of an alphabet that a letter of a script without one, such as Chinese, counts for."""
+
+_PLACEHOLDER = re.compile(r"\[[^\[\]]{1,40}\]|<[^<>]{1,40}>|\{[^{}]{1,40}\}")
+_NO_WORD = re.compile(r"[\d_#/\\|@]|\Awww\.")
+"""What links, addresses, numbers and codes hold, and words do not."""
+_LATIN = re.compile(r"[A-Za-z\u00c0-\u024f\u1e00-\u1eff]++")
+_OTHER = re.compile(r"[\u0370-\u1dff\u2c00-\ud7ff\uf900-\uffef]++")
+_WIDE = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+
+
+@cache
+def _table() -> Mapping[str, tuple[str, ...]]:
+    """Each language's code with its names, the one shown first."""
+    found = read_document(Path(__file__).with_suffix(".yaml"), "E_LANGUAGES").value
+    return {code: tuple(names) for code, names in found.items()}
+
+
+@cache
+def _codes() -> Mapping[str, str]:
+    """Every code and name of a language, in lower case, with its code."""
+    names = {name.casefold(): code for code, names in _table().items() for name in names}
+    return names | {code: code for code in _table()}
+
+
+@cache
+def _identifier() -> LanguageIdentifier:
+    """py3langid, held to the languages of `languages.yaml`; 0.5 s and 60 MB when it is first asked for."""
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    identifier = LanguageIdentifier.from_model_file(MODEL_FILE)
+    identifier.set_languages(list(_table()))
+    return identifier
+
+
+def language_name(code: str) -> str:
+    """``German`` for ``de``; the code itself where no name is known."""
+    return "unknown" if code == UNKNOWN else _table().get(code, (code,))[0]
+
+
+def language_code(text: str | None) -> str | None:
+    """The code that a log's word for a language means (``de-AT``, ``deu``, ``Deutsch``: ``de``); none for
+    words that name no language. An unknown code of two or three letters stays what it is."""
+    whole = (text or "").strip().casefold()
+    first = re.split(r"[-_\s]", whole)[0]
+    for name in (whole, first):
+        if name in _codes():
+            return _codes()[name]
+    plain = first.isascii() and first.isalpha() and len(first) in (2, 3)
+    return first if plain and first not in (UNKNOWN, "mul", "zxx", "mis") else None
+
+
+def forced_languages(names: Iterable[str]) -> tuple[str, ...]:
+    """The languages of an option such as ``en,de``, each once, in alphabetical order.
+
+    Raises:
+        ConfigError: a name of no language that is told apart.
+    """
+    found: set[str] = set()
+    for name in (part for group in names for part in group.split(",")):
+        code = language_code(name)
+        if code is None or code not in _table():
+            raise ConfigError("E_LANGUAGE", f"--languages {name!r}: expected some of {' '.join(_table())}")
+        found.add(code)
+    return tuple(sorted(found))
+
+
+def gap_text(verdict: Verdict) -> str:
+    """What of a verdict's dialogue was not judged, and in which languages; an empty string for nothing."""
+    names = " and ".join(dict.fromkeys(language_name(gap.language) for gap in verdict.not_judged))
+    if verdict.status == "not_judged":
+        return f"not judged: {names}"
+    return "" if verdict.judged_share is None else f"{verdict.judged_share:.0%} judged, the rest is {names}"
+
+
+def words_of(text: str) -> str:
+    """The words of `text` that may tell its language: no links, addresses, placeholders, numbers, codes, and
+    none in a script that is not the one of most letters (a quoted title)."""
+    if text.isupper():
+        text = text.lower()
+    tokens = _PLACEHOLDER.sub(" ", text).split()
+    words = " ".join(
+        token for token in tokens if not _NO_WORD.search(token) and not (token.isupper() and len(token) > 1)
+    )
+    if not words.isascii():
+        other = sum(map(len, _OTHER.findall(words))) + (WIDE_LETTER - 1) * len(_WIDE.findall(words))
+        latin = sum(map(len, _LATIN.findall(words)))
+        if latin and other:
+            words = " ".join((_OTHER if latin > other else _LATIN).sub(" ", words).split())
+    return words
+
+
+def _letters(words: str) -> int:
+    return sum(map(str.isalpha, words)) + (WIDE_LETTER - 1) * len(_WIDE.findall(words))
+
+
+def _probabilities(words: str, among: tuple[str, ...]) -> dict[str, float]:
+    """Of each language that is told apart, or of those `among` them; the best one first.
+
+    Source: naive Bayes scores at a temperature of the root of the bytes are py3langid's own normalisation.
+    """
+    scores = [(code, score) for code, score in _identifier().rank(words) if not among or code in among]
+    best = scores[0][1]
+    temperature = math.sqrt(len(words.encode(errors="replace")))
+    shares = {code: math.exp(max((score - best) / temperature, -700.0)) for code, score in scores}
+    total = sum(shares.values())
+    return {code: share / total for code, share in shares.items()}
+
+
+def _language(words: str, known: str, enough: float, among: tuple[str, ...]) -> str:
+    """The language of `words` if its probability is `enough`, or if they cannot be in the `known` one."""
+    other = bool(words) and not words.isascii() and _OTHER.search(words) is not None
+    if _letters(words) < (MIN_LETTERS_OTHER if other else MIN_LETTERS):
+        return known
+    found = _probabilities(words, among)
+    best = next(iter(found))
+    if found[best] >= enough or (other if known == UNKNOWN else found.get(known, 1.0) < IMPOSSIBLE):
+        return best
+    return known
+
+
+def language_of(text: str, declared: str | None = None, among: tuple[str, ...] = ()) -> str:
+    """The language of a whole text: what it clearly is, else what is `declared`, else `UNKNOWN`."""
+    words = words_of(text[:DIALOGUE_CHARACTERS])
+    if declared is None:
+        enough = DIALOGUE_AT if _letters(words) < MIXED_LETTERS else MIXED_AT
+        return _language(words, UNKNOWN, enough, among)
+    enough = DECLARED_AT if _letters(words) >= DECLARED_LETTERS else math.inf
+    return _language(words, declared, enough, among)
+
+
+def languages_of(dialogue: Dialogue, forced: tuple[str, ...] = ()) -> tuple[str, dict[int, str]]:
+    """The language of the dialogue, and of each turn by its index.
+
+    `forced`: one language is taken as it is, several are all that may be found.
+    """
+    if len(forced) == 1:
+        return forced[0], {turn.index: forced[0] for turn in dialogue.turns}
+    declared = language_code(dialogue.language)
+    if forced and declared not in forced:
+        declared = None
+    whole = language_of(_joined(dialogue.turns), declared, forced)
+    inherited = {
+        judged: language_of(
+            _joined([turn for turn in dialogue.turns if (turn.role in JUDGED_ROLES) is judged]),
+            None if whole == UNKNOWN else whole,
+            forced,
+        )
+        for judged in (True, False)
+    }
+    return whole, {
+        turn.index: _language(
+            words_of(turn.text[:TURN_CHARACTERS]), inherited[turn.role in JUDGED_ROLES], TURN_AT, forced
+        )
+        for turn in dialogue.turns
+    }
+
+
+def _joined(turns: Iterable[Turn]) -> str:
+    """The beginnings of the turns, one after the other; what tools and systems say is nobody's language."""
+    parts: list[str] = []
+    size = 0
+    for turn in turns:
+        if turn.role != "system" and size < DIALOGUE_CHARACTERS:
+            parts.append(turn.text[:TURN_CHARACTERS])
+            size += len(parts[-1])
+    return "\n".join(parts)

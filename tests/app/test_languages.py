@@ -1,0 +1,182 @@
+"""Dialogues in languages that the embedded release does not cover: never accused, never clean, always counted."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+import pytest
+from languages_corpus import dialogues
+
+from app.score import ScoreConfig, run
+from detector.detectors import DetectorConfig
+from detector.errors import TooManyBad
+from detector.pipeline import ReleaseDetector, load_detector
+from detector.records import Dialogue, Verdict
+from detector.verdict_files import manifest_path, read_verdicts
+from detector.watchdog import WatchConfig
+
+CHATS = {
+    "german": [
+        ("customer", "Guten Tag, wo ist meine Bestellung?"),
+        ("agent", "Guten Tag, ich sehe gern für Sie nach. Sie sind ein Idiot."),
+        ("customer", "Wie bitte?"),
+        ("agent", "Hallo {first_name}, Ihre Bestellung kommt am Freitag."),
+    ],
+    "mixed": [
+        ("customer", "Guten Tag, wo ist meine Bestellung? Sie sollte gestern kommen."),
+        ("agent", "Guten Tag, ich sehe gern für Sie nach und melde mich gleich wieder."),
+        ("customer", "Das dauert mir zu lange."),
+        ("agent", "You are such an idiot, stop wasting my time and shut up already."),
+        ("customer", "Das ist unverschämt."),
+        ("agent", "Es tut mir sehr leid, das hätte ich nicht schreiben dürfen."),
+    ],
+    "english": [
+        ("customer", "Hello, where is my order?"),
+        ("agent", "Let me check that for you right away."),
+        ("customer", "Thank you."),
+        ("agent", "It was shipped yesterday and arrives on Friday."),
+    ],
+    "short": [("customer", "hi"), ("agent", "Hello there"), ("customer", "thanks, bye"), ("agent", "Bye!")],
+}  # fmt: skip
+
+
+def written(path: Path, chats: dict[str, list[tuple[str, str]]]) -> Path:
+    lines = [
+        json.dumps({"dialogue_id": name, "turns": [{"role": role, "text": text} for role, text in turns]})
+        for name, turns in chats.items()
+    ]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+@cache
+def detector_for(*languages: str) -> ReleaseDetector:
+    """The embedded release, loaded once, with languages forced."""
+    if not languages:
+        return load_detector(DetectorConfig(threads=1))
+    loaded = detector_for()
+    return ReleaseDetector(loaded.info, loaded.release, loaded.scanner, loaded.taxonomy, languages)
+
+
+def scored(log: Path, out: Path, *languages: str, **options: object) -> dict[str, Verdict]:
+    """The verdicts of a run in this process, if `out` holds verdicts."""
+    config = ScoreConfig(out=out, watch=WatchConfig(dialogue_seconds=0), **{"quiet": True, **options})  # type: ignore[arg-type]
+    run([str(log)], config, detector_for(*languages))
+    if out.suffix not in (".jsonl", ".csv", ".parquet"):
+        return {}
+    return {verdict.dialogue_id: verdict for verdict in read_verdicts(out)}
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return written(tmp_path_factory.mktemp("log") / "chats.jsonl", CHATS)
+
+
+@pytest.fixture(scope="module")
+def verdicts(log: Path) -> dict[str, Verdict]:
+    return scored(log, log.with_name("verdicts.jsonl"), all_probabilities=True)
+
+
+def test_a_german_dialogue_is_neither_accused_nor_clean(verdicts: dict[str, Verdict]) -> None:
+    verdict = verdicts["german"]
+    assert verdict.status == "not_judged"
+    assert verdict.quality is None
+    (gap,) = verdict.not_judged
+    assert (gap.language, gap.turns) == ("de", (1, 3))
+    assert {"L1", "T1", "C1", "R1"} <= set(gap.codes)
+    assert gap.check_only == ("M2",)
+    assert [(finding.code, finding.turn) for finding in verdict.findings] == [("M2", 3)]
+    assert verdict.probabilities == {1: {}, 3: {"M2": 0.846}}
+
+
+def test_in_a_mixed_dialogue_english_turns_are_judged_and_german_ones_are_not(
+    verdicts: dict[str, Verdict],
+) -> None:
+    verdict = verdicts["mixed"]
+    assert verdict.status == "scored"
+    assert verdict.judged_share == pytest.approx(1 / 3, abs=1e-4)
+    assert ("T1", 3) in {(finding.code, finding.turn) for finding in verdict.findings}
+    assert {finding.turn for finding in verdict.findings} == {3}
+    assert {turn for gap in verdict.not_judged for turn in gap.turns if "T1" in gap.codes} == {1, 5}
+
+
+def test_english_dialogues_are_judged_whole_however_short(verdicts: dict[str, Verdict]) -> None:
+    for name in ("english", "short"):
+        assert verdicts[name].status == "scored"
+        assert verdicts[name].judged_share is None
+        assert verdicts[name].not_judged == ()
+
+
+def test_the_manifest_counts_what_was_not_judged(log: Path, verdicts: dict[str, Verdict]) -> None:
+    counts = json.loads(manifest_path(log.with_name("verdicts.jsonl")).read_text())["counts"]
+    assert (counts["scored"], counts["not_judged"], counts["failed"]) == (3, 1, 0)
+    german = counts["languages_not_judged"]["de"]
+    assert (german["dialogues"], german["dialogues_not_judged"], german["turns"]) == (2, 1, 4)
+    assert german["check_only"] == ["M2"]
+    assert counts["findings"]["M2"] == {"S2": 1}
+
+
+def test_the_summary_warns(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scored(log, tmp_path / "v.jsonl", quiet=False)
+    shown = capsys.readouterr().out
+    assert "not judged: 2 dialogues with 4 agent turns in German, 1 of them not judged at all; " in shown
+    assert "by exact check only: M2" in shown
+    assert "3 dialogues scored" in shown
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_tables_hold_what_was_not_judged(
+    log: Path, tmp_path: Path, verdicts: dict[str, Verdict], ending: str
+) -> None:
+    assert scored(log, tmp_path / f"v.{ending}", all_probabilities=True) == verdicts
+
+
+def test_junit_skips_and_sarif_warns(log: Path, tmp_path: Path) -> None:
+    scored(log, tmp_path / "r.xml", codes=("T1",))
+    report = (tmp_path / "r.xml").read_text()
+    assert 'skipped="1"' in report
+    assert '<skipped message="not judged: German"/>' in report
+    scored(log, tmp_path / "s.sarif")
+    (notes,) = json.loads((tmp_path / "s.sarif").read_text())["runs"][0]["invocations"]
+    told = {note["message"]["text"]: note["level"] for note in notes["toolExecutionNotifications"]}
+    assert told == {
+        "dialogue german: not judged: German": "warning",
+        "dialogue mixed: 33% judged, the rest is German": "warning",
+    }
+
+
+def test_fail_on_does_not_vouch_for_what_was_not_judged(log: Path, tmp_path: Path) -> None:
+    german = written(tmp_path / "german.jsonl", {"d": CHATS["german"][:2]})
+    with pytest.raises(TooManyBad, match=r"E_NOT_JUDGED.*1 of 1 dialogues"):
+        scored(german, tmp_path / "v.jsonl", fail_on="S2")
+    assert next(iter(read_verdicts(tmp_path / "v.jsonl"))).status == "not_judged"
+    with pytest.raises(TooManyBad, match="E_NOT_JUDGED"):  # done already, and still no gate
+        scored(german, tmp_path / "v.jsonl", fail_on="S2")
+    assert scored(german, tmp_path / "w.jsonl", fail_on="S2", max_failed=1.0)
+    assert scored(german, tmp_path / "x.jsonl")
+
+
+def test_a_forced_language_is_taken_as_it_is(log: Path, tmp_path: Path) -> None:
+    forced = scored(log, tmp_path / "de.jsonl", "de")
+    assert {verdict.status for verdict in forced.values()} == {"not_judged"}
+    forced = scored(log, tmp_path / "en.jsonl", "en")
+    assert all(not verdict.not_judged for verdict in forced.values())
+
+
+@pytest.mark.parametrize("language", ["de"])
+def test_correct_dialogues_are_hardly_ever_flagged(language: str, tmp_path: Path) -> None:
+    """At most one agent turn of 100, whatever the record declares."""
+    corpus = [*dialogues(language, 200)]
+    log = tmp_path / "log.jsonl"
+    log.write_text("\n".join(map(_line, corpus)) + "\n", encoding="utf-8")
+    verdicts = scored(log, tmp_path / "v.jsonl")
+    turns = sum(turn.role == "agent" for one in corpus for turn in one.turns)
+    flagged = {(name, finding.turn) for name, verdict in verdicts.items() for finding in verdict.findings}
+    assert len(flagged) <= turns / 100
+    assert {verdict.status for verdict in verdicts.values()} == {"not_judged"}
+
+
+def _line(dialogue: Dialogue) -> str:
+    return dialogue.model_dump_json(include={"id", "language", "turns"}, exclude_none=True)

@@ -1,0 +1,103 @@
+"""The language of dialogues and turns; lines written here."""
+
+from __future__ import annotations
+
+import pytest
+
+from detector.errors import ConfigError
+from detector.languages import UNKNOWN, forced_languages, language_code, language_of, languages_of, words_of
+from detector.records import Dialogue, Turn
+
+GERMAN = "Guten Tag, ich habe Ihre Bestellung geprüft, sie wird morgen geliefert."
+ENGLISH = "Good morning, I have checked your order and it will be delivered tomorrow."
+
+
+def dialogue(*texts: str, language: str | None = None) -> Dialogue:
+    """Customer and agent in turn, the customer first."""
+    roles = ("customer", "agent")
+    turns = tuple(Turn(index=i, role=roles[i % 2], text=text) for i, text in enumerate(texts))
+    return Dialogue(id="d", turns=turns, language=language)
+
+
+@pytest.mark.parametrize(
+    ("word", "code"),
+    [
+        ("de", "de"), ("de-AT", "de"), ("DE_de", "de"), ("deu", "de"), ("Deutsch", "de"), ("German", "de"),
+        ("English (US)", "en"), ("русский", "ru"), ("zh-Hant", "zh"), ("NO", "no"), ("sw", "sw"),
+        ("unknown", None), ("und", None), ("", None), (None, None),
+    ],
+)  # fmt: skip
+def test_words_for_a_language(word: str | None, code: str | None) -> None:
+    assert language_code(word) == code
+
+
+def test_links_addresses_codes_and_placeholders_are_no_words() -> None:
+    text = (
+        "Hi [NAME_1], https://hilfe.example.de/kontakt mail@beispiel.de A-1234 {order_id} SKU <Kundenname> ok"
+    )
+    assert words_of(text) == "Hi , ok"
+
+
+def test_a_quoted_title_in_another_script_does_not_count() -> None:
+    assert language_of("Yes, Lal Singh Chaddha (लाल सिंह चड्ढा) is now playing in the cinema near you") == "en"
+    assert language_of("Я купил у вас iPhone 15 Pro и чехол Silicone Case, а чехол не подходит") == "ru"
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("You are an idiot.", "en"), ("Sie sind ein Idiot", "de"), ("Lo siento mucho, voy a revisarlo.", "es"),
+        ("Je vérifie cela tout de suite.", "fr"), ("Здравствуйте, чем могу помочь?", "ru"),
+        ("我的手机坏了怎么办", "zh"), ("ok", UNKNOWN), ("Gerne!", UNKNOWN), ("12345 :)", UNKNOWN),
+    ],
+)  # fmt: skip
+def test_short_texts(text: str, language: str) -> None:
+    assert language_of(text) == language
+
+
+def test_what_the_record_says_holds_for_weak_evidence_and_not_for_clear() -> None:
+    assert language_of("Sie sind ein Idiot", "en") == "en"
+    assert language_of(GERMAN, "en") == "de"
+    assert language_of("Здравствуйте!", "en") == "ru"  # no English has these letters
+    assert language_of(ENGLISH, "sw") == "en"
+    assert language_of("ok", "sw") == "sw"
+
+
+def test_short_turns_inherit_and_others_stand_for_themselves() -> None:
+    found = dialogue(
+        "Wo ist mein Paket mit den Büchern?",
+        GERMAN,
+        "ok",
+        "Gerne!",
+        ENGLISH,
+        ENGLISH,
+        GERMAN,
+        GERMAN,
+        "danke",
+        "Ok.",
+    )
+    whole, turns = languages_of(found)
+    assert whole == "de"
+    assert [turns[i] for i in range(4)] == ["de"] * 4
+    assert (turns[4], turns[5]) == ("en", "en")
+
+
+def test_an_agent_who_answers_in_another_language_keeps_it_in_short_turns() -> None:
+    found = dialogue("Wo ist mein Paket?", ENGLISH, "Es sollte gestern kommen, oder?", "Sure!", "Ja", "Bye!")
+    _, turns = languages_of(found)
+    assert [turns[i] for i in (1, 3, 5)] == ["en"] * 3
+    assert turns[2] == "de"
+
+
+def test_languages_are_forced() -> None:
+    found = dialogue(GERMAN, ENGLISH)
+    assert languages_of(found, ("de",)) == ("de", {0: "de", 1: "de"})
+    assert languages_of(dialogue("Mi pedido todavía no ha llegado"), ("de", "en"))[0] in ("de", "en", UNKNOWN)
+    assert languages_of(found.model_copy(update={"language": "fr"}), ("de", "en"))[1] == {0: "de", 1: "en"}
+
+
+def test_names_of_the_option() -> None:
+    assert forced_languages(("en,German", "de")) == ("de", "en")
+    assert forced_languages(()) == ()
+    with pytest.raises(ConfigError, match=r"E_LANGUAGE.*'klingon'"):
+        forced_languages(("klingon",))
