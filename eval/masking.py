@@ -1,10 +1,11 @@
 """How much personal data masking finds, and how often it masks what is none.
 
-    python -m eval.masking [tests/detector/masking_lines.jsonl] [--half test] [--misses]
+    python -m eval.masking [tests/detector/masking_lines.jsonl] [--half test] [--author other] [--misses]
 
 Reads labelled lines: ``{"text", "kind": plain|obfuscated|clean, "half": development|test, "entities":
 [{"start", "end", "type"}]}``, and a
-"language" where lines are of several. An entity is found when every letter and digit of it lies under a
+"language" and an "author" where lines are of several. An entity is found when every letter and digit of it
+lies under a
 placeholder of any type; a leaked half counts as a miss. A false mask is a placeholder that covers no
 entity. Writes nothing. `--misses` names lines by number and type, never by text.
 """
@@ -46,6 +47,7 @@ class Line:
     half: str
     entities: tuple[Entity, ...]
     language: str = "en"
+    author: str = ""
 
 
 @dataclass
@@ -96,7 +98,15 @@ def _line(number: int, row: dict[str, Any]) -> Line:
     entities = tuple(Entity(**entity) for entity in row["entities"])
     if row["kind"] not in KINDS or any(not 0 <= e.start < e.end <= len(row["text"]) for e in entities):
         raise ValueError("kind or offsets")
-    return Line(number, row["text"], row["kind"], row["half"], entities, row.get("language", "en"))
+    return Line(
+        number,
+        row["text"],
+        row["kind"],
+        row["half"],
+        entities,
+        row.get("language", "en"),
+        row.get("author", ""),
+    )
 
 
 def measure(lines: Iterable[Line]) -> Tally:
@@ -185,12 +195,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("lines", nargs="?", type=Path, default=DEFAULT_LINES)
     parser.add_argument("--half", choices=("development", "test"), help="only this half of the lines")
+    parser.add_argument("--author", help="only the lines that this author wrote")
     parser.add_argument("--misses", action="store_true", help="list line numbers of misses and false masks")
     options = parser.parse_args(arguments)
     try:
-        lines = [line for line in read_lines(options.lines) if options.half in (None, line.half)]
+        lines = [
+            line
+            for line in read_lines(options.lines)
+            if options.half in (None, line.half) and options.author in (None, line.author)
+        ]
         if not lines:
-            raise ConfigError("E_OPTION", f"{options.lines}: no lines in half {options.half!r}")
+            raise ConfigError(
+                "E_OPTION",
+                f"{options.lines}: no lines of half {options.half!r} and author {options.author!r}",
+            )
         tally = measure(lines)
     except DialintError as error:
         sys.stderr.write(f"eval.masking: {error}\n")

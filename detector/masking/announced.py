@@ -19,7 +19,12 @@ _LINK = (
     r"as|on file|"
     r"number|numbers|no|nr|id|code|the|my|your|new|temporary|provided|ending|sent|received|"
     r"ist|war|lautet|nummer|auf|zu|am|der|die|den|das|es|era|fue|número|numero|el|a|de|del|al|"
-    r"est|était|numéro|le|la|en|du|reçu|par|provisoire|это|был|была|на|номер|мой|из|смс|sms)(?!\w)){1,10}+)"
+    r"est|était|numéro|le|la|en|du|reçu|par|provisoire|confirmation|это|был|была|на|номер|мой|из|смс|sms|"
+    r"que|me|dieron|dio|llegó|enviaron|mandaron|dice|tengo|hab|habe|ich|geändert|lautete|war|j'ai|m'a|"
+    r"été|envoyé|c'est|"
+    r"пришёл|пришел|такой|прислали|я|мне|ввожу|у|меня|стоит|i|got|you|gave|used|typed|entered|"
+    r"hat|дня|полная|am|vom|born|un|une|por|für|for|at|bei|der|von|cliente|del|titular|"
+    r"пациента|пациентки|клиента|ребёнка|patientin|patienten|kunden|kundin)(?!\w)){1,10}+)"
 )
 _MONTH = (
     r"(?:jan|jän|ene|feb|fév|mar|mär|apr|abr|avr|may|mai|jun|juin|jul|juil|aug|ago|aoû|sep|oct|okt|"
@@ -28,8 +33,8 @@ _MONTH = (
 )
 _DATE = (
     rf"(?:\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}|\d{{1,2}}\s?[-/.]\s?\d{{1,2}}\s?[-/.]\s?(?:\d{{4}}|\d\d)|"
-    rf"\d{{1,2}}(?:st|nd|rd|th|er|º|\.)?[\s/-]{{0,2}}(?:(?:of|"
-    rf"de)\s)?{_MONTH}(?:[\s,/-]{{1,2}}(?:del?\s)?(?:\d{{4}}|\d\d))?|"
+    rf"\d{{1,2}}(?:st|nd|rd|th|er|º|-?го|\.)?[\s/-]{{0,2}}(?:(?:of|"
+    rf"de)\s)?{_MONTH}(?:[\s,/-]{{1,2}}(?:del?\s)?(?:\d{{4}}(?:\sгода?(?!\w))?|\d\d))?|"
     rf"{_MONTH}\s(?:\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s\d{{4}})?|(?:de\s)?\d{{4}}))(?!\w)"
 )
 _BIRTH_WORD = (
@@ -37,21 +42,34 @@ _BIRTH_WORD = (
     r"fecha de nacimiento|"
     r"nací|nacid[oa]|cumpleaños|née?|date de naissance|anniversaire|дата рождения|дату рождения|"
     r"день рождения|"
-    r"родил(?:ся|ась)"
+    r"родил(?:ся|ась)|рождени[яе]|рожд[её]н[а]?|д\.\s?р\.?|др|f(?:\.|echa)?(?: de)? nac(?:imiento)?\.?|"
+    r"nacimiento|"
+    r"jahrgang|birth ?year|year of birth|born on|d\.? de naissance|naissance|date de naiss\.?"
 )
 _BIRTH = re.compile(rf"(?<!\w)(?:{_BIRTH_WORD})(?!\w){_LINK}(?P<value>{_DATE}|(?:19|20)\d\d(?!\w))")
 _BIRTH_AFTER = re.compile(
-    rf"(?<!\w)(?P<value>{_DATE})(?:\sis)?(?:\s(?:my|her|his))?\s(?:date of birth|dob|birthday|"
-    rf"дата рождения)(?!\w)"
+    rf"(?<!\w)(?P<value>{_DATE}|(?:19|20)\d\d(?=\s(?:г|года)))(?:,?\s(?:is|ist|es|est|was|это|года?|г\.?))?"
+    r"(?:\s(?:my|her|his|mein|meine|mi|ma|мой|моя|when i was|am|in \w{3,15}))?\s?"
+    rf"(?:date of birth|dob|birthday|born|geboren|geburtstag|geburtsdatum|fecha de nacimiento|cumpleaños|"
+    rf"date de naissance|"
+    rf"anniversaire|дата рождения|день рождения|рождения|г\.\s?р\.?)(?![\w?])"
 )
 _PASSWORD_WORD = (
     r"pass ?words?|passphrase|passwort|kennwort|contraseña|clave|mot de passe|пароль|login pass|pwd|"
     r"(?:secret|security|memorable) (?:word|answer|phrase)|(?:geheim|sicherheits)(?:wort|antwort)|"
-    r"respuesta secreta|palabra secreta|réponse secrète|mot secret|(?:секретн|кодов)(?:ое|ый) (?:слово|ответ)"
+    r"my pass|pass(?=\s?(?:[:=]|is |ist ))|mdp|passwd|passcode|zugangswort|contrasena|password_|пасс|"
+    r"respuesta secreta|palabra secreta|réponse secrète|mot secret|(?:секретн|кодов|контрольн)(?:ое|ый) "
+    r"(?:слово|ответ)"
 )
 _PASSWORD = re.compile(
     rf"(?<!\w)(?P<cue>{_PASSWORD_WORD})(?!\w){_LINK}(?P<value>[^\s,;\"'»”()\ue000]{{3,40}}+)"
 )
+_PASSWORD_FAR = re.compile(
+    rf"(?<!\w)(?:{_PASSWORD_WORD})(?!\w)(?!\s?(?:reset|for|für|para|pour|для|de passe oublié))"
+    r"(?:[\s,]{1,2}[^\W\d_]{1,12}(?!\S{0,16}[\d@])(?=\s)){1,5}+\s"
+    r"(?P<value>(?=\S{0,20}[^\W\d_])(?=\S{0,20}\d)[^\s,;\"'»”()/\ue000]{6,40}+)"
+)
+"""A password that stands some words behind: "the password you sent is Zq7!mallard"."""
 _PASSWORD_PARTS = (
     "pass", "pwd", "word", "answer", "phrase", "wort", "contraseña", "clave", "respuesta", "mot", "réponse",
     "парол", "слов", "ответ",
@@ -60,6 +78,21 @@ _STATES = re.compile(r"[:=]|(?<!\w)(?:is|was|ist|lautet|es|era|est|était|это
 _CODE_WORD = (
     r"pin(?:[ -]?(?:code|number|nummer))?|cvv2?|cvc2?|passcode|otp|(?:mobile)?tan|puk|(?:three|"
     r"last three|3) digits|"
+    r"(?:login|log-in|entry|door|gate|unlock|activation|access|passcode|two-factor|2-factor|"
+    r"confirmation) code|"
+    r"(?:code|pin|passcode|otp) (?:i|you|we|that i|that you|he|she) (?:\w{2,6} )?(?:got|received|sent|"
+    r"texted|typed|entered|gave|"
+    r"was sent)|code (?:from|in|by|via) (?:the |my |your |an )?(?:sms|text|message|email|app)|"
+    r"(?:zugangs|bestätigungs|verifizierungs|freischalt|einmal|aktivierungs|sms|pin|entsperr|"
+    r"transaktions|prüf)-?code|"
+    r"geheimzahl|geheimnummer|c[oó]digo (?:que (?:me|les|te) (?:llegó|dieron|enviaron|mandaron|llega)|"
+    r"que recibí|de acceso|"
+    r"de confirmación|de activación|pin|postal secreto)|clave dinámica|code (?:de confirmation|d'accès|"
+    r"de validation|"
+    r"d'activation|confidentiel|à usage unique|que j'ai reçu|pin|de la carte|de déverrouillage)|"
+    r"код (?:доступа|активации|авторизации|входа|смс|sms|пришел|пришёл|такой|от)|(?:пришёл|пришел|"
+    r"прислали|получил|получила|"
+    r"ввожу|ввёл|ввел|ввела|мой|одноразовый) код|кодом|cvc|"
     r"(?:security|verification|one[- ]time|access|sms|authentication|confirmation pin|2fa) code|"
     r"sicherheitscode|"
     r"prüfziffer|bestätigungscode|código (?:de )?(?:verificación|seguridad|sms)|code (?:secret|"
@@ -67,10 +100,18 @@ _CODE_WORD = (
     r"vérification|reçu|sms)|cryptogramme|пин(?:-?код\w*)?|код (?:из|подтверждения|безопасности)"
 )
 _CODE = re.compile(rf"(?<!\w)(?:{_CODE_WORD})(?!\w){_LINK}(?P<value>\d(?:[ -]?\d){{2,7}})(?![\w%]|[.,:]\d)")
+_CODE_BEFORE = re.compile(
+    r"(?<![\w.,:-])(?P<value>\d(?:[ -]?\d){2,7})\s(?:is|as|was|als|ist|war|es|como|est|comme|était|это|-|"
+    r"как)\s"
+    rf"(?:(?:my|the|your|mein|meine|die|der|das|mi|el|la|mon|le|мой) )?(?:{_CODE_WORD})(?!\w)"
+)
 _EXPIRY = re.compile(
     r"(?<!\w)(?:exp(?:iry|ires|iration)?(?: date)?|valid (?:thru|until|to)|gültig bis|ablaufdatum|"
     r"caduca|caducidad|"
-    rf"vence|expire|expiration|срок действия)(?!\w){_LINK}(?P<value>(?:0?[1-9]|"
+    rf"vence|expire|expiration|срок(?: действия)?|действует до|действительна до|годна до|годен до|válida "
+    rf"hasta|"
+    rf"vencimiento|expira|valable jusqu'(?:au|en)|gültigkeit|ablauf|"
+    rf"verfall)(?!\w){_LINK}(?P<value>(?:0?[1-9]|"
     rf"1[0-2])\s?[/-]\s?(?:20)?\d\d)(?![\w/-])"
 )
 """Of a card."""
@@ -78,7 +119,12 @@ _ACCOUNT_WORD = (
     r"(?:(?:bank|checking|savings|customer|client|member(?:ship)?|user) )?(?:account|acct|a/c)|"
     r"(?:customer|client|member(?:ship)?) (?:number|id|no)|sort code|routing number|"
     r"kontonummer|konto|kundennummer|blz|bankleitzahl|cuenta|número de (?:cuenta|cliente)|clabe|"
-    r"(?:numéro de )?compte|numéro de client|rib|(?:лицев\w{1,4} |расчётн\w{1,4} )?сч[её]та?|номер клиента"
+    r"(?:numéro de )?compte|numéro de client|rib|(?:лицев\w{1,4} |расчётн\w{1,4} )?сч[её]та?|номер клиента|"
+    r"р/с|л/с|р\.с\.|kundennr\.?|kunden-nr\.?|mitgliedsnummer|vertragskonto|depot(?:nummer)?|compte "
+    r"bancaire|n° (?:de )?(?:client|"
+    r"compte)|cuenta (?:corriente|bancaria|de ahorros)|n[º°.] de (?:cuenta|cliente)|(?:customer|client|"
+    r"member|membership|account) "
+    r"(?:number|no\.?|id|reference)|номер(?:ом)? (?:счета|счёта|договора клиента)"
 )
 _ACCOUNT = re.compile(
     rf"(?<!\w)(?:{_ACCOUNT_WORD})(?!\w){_LINK}"
@@ -90,13 +136,20 @@ _PLATE = re.compile(
     r"vehicle )?reg(?:istration)?(?: number| plate)?|"
     r"kennzeichen|nummernschild|matr[ií]cula|placa|plaque(?: d'immatriculation)?|immatriculée?|"
     r"immatriculation|"
-    rf"гос\.? ?номер|номер (?:машины|автомобиля|авто))(?!\w){_LINK}"
+    r"patente(?: del (?:auto|coche))?|kfz|plaque|"
+    r"(?:voiture|véhicule|auto|coche|wagen|pkw|fahrzeug|car|van|машин\w|автомобил\w|"
+    r"авто)(?=[\s,:(]{1,3}(?:c'est|is|ist|es|est|"
+    r"с номером|номер|mit|con|avec|immatriculée?|[^\W\d_]{1,3}[ -]?\d))|"
+    rf"гос\.? ?номер\w{{0,2}}|номер (?:машины|автомобиля|авто))(?!\w){_LINK}"
     r"(?P<value>(?:[^\W_]{1,4}[ -]){1,2}[^\W_]{1,4}|[^\W_]{5,9})(?![^\W_])"
+)
+_RUSSIAN_PLATE = re.compile(
+    r"(?<!\w)[авекмнорстухabekmhopctyx] ?\d{3} ?[авекмнорстухabekmhopctyx]{2} ?\d{2,3}(?!\w)"
 )
 _VIN = re.compile(r"(?<!\w)[a-hj-npr-z\d]{17}(?!\w)")
 _VIN_CUE = re.compile(
     r"(?<!\w)(?:vin|chassis|vehicle identification|fahrgestell\w{0,8}|fin|châssis|bastidor|"
-    r"вин)(?!\w)[^.!?\n]{0,24}$"
+    r"вин|série du véhicule|номер кузова|rahmennummer|número de serie)(?!\w)[^.!?\n]{0,24}$"
 )
 _NO_SECRETS = NOT_NAMES | words(
     "reset resets resetting expired required changed correct weak strong protected saved working "
@@ -128,35 +181,39 @@ _ASKED: tuple[tuple[Kind, re.Pattern[str], re.Pattern[str]], ...] = (
 """The kind, how the turn before asks for it, and the turn that is nothing but the answer."""
 
 
-_SEARCHES: tuple[tuple[Kind, tuple[str, ...], tuple[re.Pattern[str], ...]], ...] = (
+_SEARCHES: tuple[tuple[Kind, frozenset[str], tuple[re.Pattern[str], ...]], ...] = (
     (
         "BIRTH",
-        (
-            "born", "birth", "dob", "d.o", "o.b", "geb", "nac", "cumple", "né", "naiss", "annivers", "рожд",
-            "родил",
-        ),
+        words("born birth dob d.o o.b geb nac cumple né naiss annivers рожд родил г.р г. др д.р д. jahrg"),
         (_BIRTH, _BIRTH_AFTER),
     ),
     (
         "SECRET",
-        ("pin", "cv", "code", "otp", "tan", "puk", "digits", "ziffer", "código", "crypto", "пин", "код"),
-        (_CODE,),
+        words("pin cv code otp tan puk digits ziffer código codigo crypto пин код cvc zahl nummer clave"),
+        (_CODE, _CODE_BEFORE),
     ),
-    ("SECRET", ("exp", "valid", "gültig", "ablauf", "caduc", "vence", "срок"), (_EXPIRY,)),
+    (
+        "SECRET",
+        words("exp val gültig ablauf caduc venc срок год действ verfall"),
+        (_EXPIRY,),
+    ),
     (
         "PLATE",
-        ("plate", "reg", "kennz", "nummern", "matr", "placa", "plaque", "immat", "гос", "номер"),
+        words(
+            "plate reg kennz nummern matr placa plaque immat гос номер patente kfz auto car van voiture "
+            "véhicule coche wagen pkw zeug машин авто"
+        ),
         (_PLATE,),
     ),
     (
         "ACCOUNT",
-        (
-            "acc", "a/c", "customer", "client", "member", "sort", "routing", "konto", "kunden", "blz",
-            "leitz", "cuenta", "clabe", "compte", "rib", "сч", "клиент",
+        words(
+            "acc a/c customer client member sort routing konto kunden blz leitz cuenta clabe compte rib сч "
+            "клиент р/с л/с р.с mitglied depot"
         ),
         (_ACCOUNT,),
     ),
-)  # fmt: skip
+)
 """The kind, parts of words of which one must be there (a quick look saves the search), and the patterns."""
 
 
@@ -167,6 +224,8 @@ def find(view: View, before: str) -> Iterator[Found]:
         for match in _PASSWORD.finditer(low):
             if found := _secret(view, match):
                 yield found
+        for match in _PASSWORD_FAR.finditer(low):
+            yield Found(match.start("value"), match.end("value"), "SECRET", match["value"].rstrip(".!?:"))
     if not HAS_DIGIT.search(low):
         return
     for match in _VIN.finditer(low):
@@ -174,6 +233,9 @@ def find(view: View, before: str) -> Iterator[Found]:
         cued = _VIN_CUE.search(low, max(0, match.start() - 48), match.start())
         if 3 <= digits < 17 and (cued or _is_vin(match[0])):
             yield Found(match.start(), match.end(), "VIN", match[0])
+    for match in _RUSSIAN_PLATE.finditer(low):
+        if view.text[match.start() : match.end()].isupper():
+            yield Found(match.start(), match.end(), "PLATE", re.sub(r"\W", "", match[0]))
     for kind, parts, patterns in _SEARCHES:
         if any(part in low for part in parts):
             for pattern in patterns:
@@ -205,7 +267,8 @@ def _holds(view: View, match: re.Match[str], kind: Kind) -> bool:
     """Whether what was matched is of its kind beyond its shape."""
     if kind == "PLATE":
         value = view.text[match.start("value") : match.end("value")]
-        return 4 < len(value) < 12 and sum(char.isdigit() for char in value) >= 2 and value == value.upper()
+        digits = sum(char.isdigit() for char in value)
+        return 4 < len(value) < 12 and 2 <= digits < len(value) and value == value.upper()
     return kind != "ACCOUNT" or not _MONEY_AFTER.match(view.low, match.end())
 
 

@@ -43,7 +43,9 @@ _PHONE = (
     r"teléfono|telefono|móvil|movil|celular|llámame|llamame|llamar|llámeme|llámenos|mi número|mi numero|"
     r"telefon|"
     r"telefonnummer|handynummer|anrufen|rückruf|numéro|appelez|téléphone|mon portable|"
-    r"телефон\w*|тел|звон\w*|позвон\w*|перезвон\w*|мобильн\w*|вотсап|ватсап|мой номер|номер телефона|набер\w+"
+    r"телефон\w*|тел|звон\w*|позвон\w*|перезвон\w*|мобильн\w*|вотсап|ватсап|мой номер|номер телефона|"
+    r"набер\w+|домашн\w+|festnetz|portable(?= ?:| est)|joignable|fixe|cel|contacto|erreichen|erreichbar|"
+    r"mobil|rufen|tél"
 )
 _CARD = (
     r"(?:credit |debit |bank |payment )?cards?(?: number| no)?|cc|visa|mastercard|amex|american express|"
@@ -65,7 +67,8 @@ _CUES = re.compile(
 )
 _FOREIGN = re.compile(r"\d{3}|[{}\[\]]")
 _FILLER = re.compile(
-    r"(?:\W++|(?<!\w)(?=\w*\d)\w++|(?<!\w)(?:number|numbers|no|nr|num|n|id|code|codes|ref|reference|is|was|are|were|it's|"
+    r"(?:\W++|(?<!\w)(?=\w*\d)\w++|(?<!\w)(?:number|numbers|no|nr|num|n|id|code|codes|ref|reference|is|"
+    r"was|are|were|it's|"
     r"its|it|the|my|your|our|"
     r"of|for|with|by|and|or|a|this|that|here|has|reads|says|ending|starting|called|s|número|numero|es|"
     r"номер\w*|мой|ваш|nummer|ist|de|del|y|и)\b)*+"

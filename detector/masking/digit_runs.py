@@ -41,6 +41,10 @@ _SCHEMES = re.compile(
 )
 """Visa, Mastercard, Mir, American Express, Diners, JCB, Discover, UnionPay, Maestro, RuPay."""
 
+_GROUPED_CARD = re.compile(r"(?:[45]\d|3[47]|22|6[0245])\d\d([ -])\d{4}\1\d{4}\1\d{4}")
+"""Written in the groups of a card, whatever its check digit says: people mistype."""
+_PAIRS = re.compile(r"0[1-9]([ .-])\d\d(?:\1\d\d){3}")
+"""A French phone number; its head looks like a date."""
 _SSN_SHAPE = re.compile(r"\d{3}([- ])\d{2}\1\d{4}")
 
 
@@ -75,7 +79,11 @@ def _found(view: View, start: int, end: int, before: str) -> Found | None:
         start += 1
     run = view.low[start:end]
     digits = re.sub(r"\D", "", run)
-    if len(digits) < 7 or _NOT_PERSONAL.match(run) or _MONEY_AFTER.match(view.low, end):
+    if (
+        len(digits) < 7
+        or (not _PAIRS.fullmatch(run) and _NOT_PERSONAL.match(run))
+        or _MONEY_AFTER.match(view.low, end)
+    ):
         return None
     cue, adjacent = cue_of(view, start, end, before)
     kind = _kind_of(run, digits, cue, adjacent)
@@ -91,6 +99,10 @@ def _found(view: View, start: int, end: int, before: str) -> Found | None:
 def _kind_of(run: str, digits: str, cue: Cue | None, adjacent: bool) -> Kind | None:
     """What a typed run is. `adjacent`: the cue stands right before it."""
     kept = cue == "keep" and adjacent
+    if run.startswith("00") and len(digits) <= 17 and not kept and looks_like_phone(run, digits):
+        return "PHONE"
+    if _GROUPED_CARD.fullmatch(run) and not kept:
+        return "CARD"
     if 13 <= len(digits) <= 19 and not run.startswith("+"):
         if cue == "card" or (is_card(digits) and (len(digits) in (15, 16) or not kept)):
             return "CARD"

@@ -35,14 +35,25 @@ _SHAPED = re.compile(
 _NUMBERED = re.compile(
     r"\b(?:(?P<ssn>ssn|social security|social insurance|national insurance|ni number|nino|nif|dni|nie|"
     r"pesel|tax id|"
-    r"itin|taxpayer id|aadhaar|aadhar|cpf|codice fiscale|steuer-?id|снилс|инн)|"
+    r"itin|taxpayer id|aadhaar|aadhar|cpf|codice fiscale|steuer-?id|steuernummer|steueridentifikationsnummer|"
+    r"(?:sozial|renten|kranken)versicherungsnummer|sv-?nummer|svnr|ahv|seguridad social|nss|rfc|cuit|"
+    r"cuil|rut|ruc|"
+    r"sécurité sociale|sécu|numéro fiscal|nir|ein|nhs number|medicare|снилс|инн|огрн|омс)|"
     r"(?P<id>passports?|pasaporte|reisepass|passeport|паспорт\w*|(?:driver'?s?'?|driving) licen[cs]e|"
     r"licen[cs]e|identity card|id card|national id|personalausweis|ausweis|"
-    r"führerschein|carte d'identité|permis de conduire|carnet de conducir|curp|водительск\w+|полис\w*))\b"
+    r"führerschein|carte d'identité|permis de conduire|carnet de conducir|curp|водительск\w+|полис\w*|"
+    r"загранпаспорт\w*|удостоверени\w+|свидетельств\w+|военный билет|"
+    r"в/у|стс|птс|c[eé]dula(?: de identidad)?|carnet|licencia|carte vitale|titre de séjour|cni|"
+    r"(?:reisepass|ausweis|führerschein|versicherten|personalausweis)nummer|visa number|green card|"
+    r"resident card))\b"
     r"(?P<filler>[^\d\n!?\ue000]{1,40}?)(?<![^\W_])"
     r"(?P<value>(?!(?:is|no|nr|it|to|on|in|my|of|at|es|by|as|or|so|an|a|i|n)\b)"
-    r"(?:[a-z]{1,5}|[a-z]{1,2}[ -])?\d[a-z0-9]{0,14}"
-    r"(?:[ -](?:[a-z]{0,2}\d[a-z0-9]*|[a-z](?![\w']))){0,9})(?!\w)"
+    r"(?:[a-z]{1,5}|[a-z]{1,2}[ -])?\d[a-z0-9]{0,19}"
+    r"(?:[ .-](?:[a-z]{0,2}\d[a-z0-9]*|[a-z](?![\w']))){0,9})(?!\w)"
+)
+_RUSSIAN_PASSPORT = re.compile(
+    r"(?<!\w)(?:серия|серии|серию|паспорт\w{0,3})[\s:]{1,3}(?P<value>\d\d ?\d\d[\s,]{1,3}(?:(?:номер|№|"
+    r"n)[\s:]{0,2})?\d{6})(?!\w)"
 )
 _CUE_WORDS = re.compile(
     r"\b(?:order|ticket|case|invoice|tracking|phone|call|flight|booking|reference|ref|code)\b"
@@ -126,6 +137,8 @@ def _is_valid(name: str, text: str) -> bool:
 
 
 def _cued(view: View, before: str) -> Iterator[Found]:
+    for match in _RUSSIAN_PASSPORT.finditer(view.low):
+        yield _compact(match, "value", "ID")
     for match in _NUMBERED.finditer(view.low):
         value = re.sub(r"[^a-z0-9]", "", match["value"])
         if _CUE_WORDS.search(match["filler"]):

@@ -21,23 +21,36 @@ _LOCAL_CHARS = frozenset("!#$%&'*+-./=?^_`{|}~")
 
 _OPEN, _CLOSE = r"\s?[\[({<*|]\s?", r"\s?[\])}>*|]\s?"
 _AT = re.compile(
-    rf"{_OPEN}(?:at|@|ät|arroba|arobase|собака){_CLOSE}|(?<=[\w.])\s(?:at|arroba|arobase|собака|"
-    rf"at sign)\s|\s?@\s?"
+    rf"{_OPEN}(?:at|@|ät|arroba|arobase|arobas|собака|собачка|klammeraffe|affenschwanz){_CLOSE}|"
+    rf"(?<=[\w.])\s(?:at|arroba|arobase|arobas|собака|собачка|ät|klammeraffe|affenschwanz|at sign|"
+    rf"at-zeichen)\s|\s?@\s?"
     r"|(?<=\w)[_-](?:at|AT)[_-]"
 )
-_DOT = rf"(?:{_OPEN}(?:dot|\.|punto|точка){_CLOSE}|\s(?:dot|punto|точка)\s|\s\.\s?|\.\s?|[_-]dot[_-])"
+_DOT = (
+    rf"(?:{_OPEN}(?:dot|\.|punto|точка|punkt|point){_CLOSE}|\s(?:dot|punto|точка|punkt|point)\s|"
+    r"\s\.\s?|\.\s?|[_-]dot[_-])"
+)
 _LABEL = r"[^\W_]{1,42}+(?:(?![_-]dot[_-])[_-]{1,3}+[^\W_]{1,42}+){0,8}+"
 """Of a domain or a local part: possessive, so that there is one way only to read a text as labels."""
 _SPACED_DOMAIN = re.compile(rf"({_LABEL}(?:\s(?:dash|hyphen)\s{_LABEL})?)((?:{_DOT}{_LABEL}){{1,4}})")
 _DOTTED_LABEL = re.compile(rf"{_DOT}({_LABEL})")
-_SPELLED_DOT = re.compile(rf"{_OPEN}|\b(?:dot|punto|точка)\b|\s\.")
-_JOINT = rf"(?:{_DOT}|\s(?:underscore|dash|hyphen|minus|plus|guion|guión|guion bajo)\s|\+)"
+_SPELLED_DOT = re.compile(rf"{_OPEN}|\b(?:dot|punto|точка|punkt|point)\b|\s\.")
+_JOINT = (
+    rf"(?:{_DOT}|\s(?:underscore|dash|hyphen|minus|plus|gui[oó]n bajo|guion|guión|tiret bas|tiret|"
+    rf"bindestrich|unterstrich|"
+    r"дефис|тире|минус|нижнее подч[её]ркивание|barra baja)\s|\+)"
+)
 _LOCAL = re.compile(rf"(?:(?<=[\s:,;(\"'])|^){_LABEL}(?:{_JOINT}{_LABEL}){{0,4}}+$")
 _LETTERS = re.compile(r"(?:(?<=[\s:,;(])|^)\w(?:[\s-]\w){2,30}$")
 _SIGNS = (
     (re.compile(_DOT), "."),
-    (re.compile(r"\s(?:underscore|guion bajo)\s"), "_"),
-    (re.compile(r"\s(?:dash|hyphen|minus|guion|guión)\s"), "-"),
+    (
+        re.compile(
+            r"\s(?:underscore|gui[oó]n bajo|barra baja|tiret bas|unterstrich|нижнее подч[её]ркивание)\s"
+        ),
+        "_",
+    ),
+    (re.compile(r"\s(?:dash|hyphen|minus|guion|guión|tiret|bindestrich|дефис|тире|минус)\s"), "-"),
     (re.compile(r"\splus\s"), "+"),
     (re.compile(r"[\s\[\](){}<>*|]"), ""),
 )
@@ -45,12 +58,14 @@ _SIGNS = (
 _PROVIDER = re.compile(
     r"(?:g\s?mail|google\s?mail|yahoo|hot\s?mail|outlook|i\s?cloud|proton(?:\s?mail)?|gmx|web|aol|yandex|"
     r"mail|"
-    r"live|msn|me|fastmail|zoho|rambler)\b"
+    r"live|msn|me|fastmail|zoho|rambler|posteo|t-online|freenet|laposte|orange|wanadoo|bluewin|яндекс|"
+    r"мейл|майл|"
+    r"рамблер|bk|inbox)\b"
 )
 _TLD = words(
     "com org net edu gov info biz io co uk de fr es it nl pl ru eu us ca au br mx ch at be se no dk fi ie "
     "pt cz jp "
-    "cn in nz za me dev app test example invalid ua by kz tr gr hu ro"
+    "cn in nz za me dev app test example invalid ua by kz tr gr hu ro mx ar cl co pe lu li su рф ру ком бай"
 )
 _CUE = re.compile(
     r"(?:e-?mails?|e-?mail address|mail|correo|почт\w*|адрес|inbox|write to|reach me|contact me)\b"
@@ -86,7 +101,7 @@ def find(view: View, before: str) -> Iterator[Found]:
 
 
 def _maybe_spelled(low: str) -> bool:
-    return any(word in low for word in ("at", "arroba", "arobase", "собака", "ät"))
+    return any(word in low for word in ("at", "arroba", "arobas", "соба", "ät", "affe"))
 
 
 def _plain(low: str, match: re.Match[str]) -> Found | None:
@@ -110,7 +125,7 @@ def _obfuscated(low: str, match: re.Match[str], before: str) -> Found | None:
     )
     cued = cued or _HANDLE.search(low, window_start, match.start()) is not None
     domain_end = _domain_end(low, match.end(), bracketed, cued)
-    if domain_end is None:
+    if domain_end is None or (match[0] == " at " and " point " in low[match.end() : domain_end]):
         return None
     left = low[window_start : match.start()]
     local = _LETTERS.search(left) or _LOCAL.search(left)

@@ -6,6 +6,8 @@ cue ("my name is"). All in lower case.
 
 from __future__ import annotations
 
+import re
+
 
 def words(text: str) -> frozenset[str]:
     """The words of `text`, which blanks separate."""
@@ -136,6 +138,153 @@ GIVEN_NAMES = words(
     """
 )
 
+GIVEN_NAMES |= words(
+    """
+    abdoulaye abdullah abdel adela adelaida adele adelheid adrien agnieszka ahmad aicha aïcha aïssatou alfie
+    alfred
+    alicja almudena alois aloys althea alwin amadou amal ambre amélia aminata amine anatole andrzej anette
+    angelina angèle anneliese annelie annelies annett annette annie anselm ansgar antje anouk anton antoni
+    apolline
+    arabella archibald ariadna ariane aristide arlette armin armando arnulf arthur asmaa aslı astrid
+    athanase aurel aurélia
+    aurore axel ayşe aziz aída aníbal baptiste barnaby bartolomé basile baltasar barış beate beatrix belén
+    benita benno
+    berit bernardo bert berta berthold bettina blandine blas blaise bodo bogdan bożena brahim braulio
+    brunhilde burak
+    burkhard bärbel béatrice bérénice calixto can candela candice capucine carl caspian cassandra catalina
+    cathrin catrin
+    cecily celeste cem charlène chiara christelle christiane christof cilly clarissa claas claude claudette
+    claudio
+    clemens clotilde colm conny constantin constanze cora cordula corentin cosima curd cyprien damaris
+    damián danielle
+    dariusz debora deirdre delfina denisa denny desirée desiderio diarmuid dietlinde dietmar dietrich dilara
+    dilek djamila
+    dorothea dorothée dunja edda edelgard edeltraud edith edmond edwin edyta egon ekkehard eleonore eleonora
+    elfriede eliane
+    eliana elias elif elin elisabeta elisabeth elise elliot ellinor eloísa elvira emanuele emeric emilie
+    emiliana emir emre
+    enrico enzo erdem ernestina erwin esra estefanía ester estela estéfano etienne eugen eugénie eulalia
+    euan ewa ezequiel
+    fadi faiza fanny fatemeh fatih fatma fatou fatoumata felipa felicitas ferdinando fernand fidel finn
+    finja firmin fleur
+    flora florence floriane florentina florian flurin francine francisca frauke frederic frederik frederike
+    friederike fridolin
+    frieda friedhelm friedrich froilán fulgencio fátima gabi gaby gaetano gaëtan genaro georg georges
+    georgette georgina
+    gerda gerlinde gernot gero gerhild gerrit gertrud gesa ghislain ghislaine gianluca gianna gilda giovanna
+    gisele gitta
+    godehard gottfried gracia gregor gretel grit guido guilherme gundula gustav gwenaëlle gülay gülsen
+    hadrien hagen hakan
+    halima hanna hannes hannah hans-peter hans-jürgen harro hartwig hatice hedi hedwig heide heidemarie
+    heidrun heinke heino
+    helga helge helmuth hendrik henriette henri henryk hermann hermine hicham hildegard hilario hiltrud
+    hippolyte hinrich
+    holger hortense hugo huguette humphrey hussein ibai ida ignace ilka ilona ilse imelda imke immanuel inès
+    inga inge
+    ingolf inken iolanda irena iria irmtraud isaak isabela isaura ismail isolde iwona jaap jadwiga jakob
+    jalil jamal jan
+    jannis jana janina janine janek janusz jaroslav jasmina javad jeannette jeannot jelena jens jette
+    jeremias jessika
+    joanne jochem joelle jochen jolanta jolanda jonas jordi jordan joris josefa josefine josep josette
+    josiane jost joséphine jovana
+    juanjo jule julienne juliette jutta kader kamel karel karima karl-heinz karolina karoline kathi
+    katharina kathleen käthe
+    katinka katka kayleigh kelvin kemal kenan kerim kevin khadija kilian killian kirstin kjell klara klaas
+    konstanze korbinian
+    kornelia kristian kristiane krista kunigunde kuno kwabena ladislav laila lambert lamia larissa laszlo
+    laure laureano
+    laurette lauriane layla leander leif leila lena lene leni lennart leon leonhard leonor leonora leopold
+    letizia levin
+    liane liesbeth liesel lilian liliane lieselotte linh linus lisbeth lisette loredana lorena lorin loriane
+    lotte louane
+    louisa louison loïs luana lucie lucienne lucrecia ludger ludmila ludwig luigi luise luisa lukasz lutgard
+    lydie lysann
+    macarena maciej maddie maelle maelys maëlle maëlys mahmut maike maja makarius malek malgorzata malika
+    malte mamadou mandy
+    manoel manuela marc-andré marcela marcella marceline marek margareta margarete margarethe margit
+    margherita margrit
+    marguerite marianna marie marie-claire marie-france marie-louise mariella marietta marija marika marilyn
+    marina marine
+    marit marita marlies marlis marlène martin marthe martín marwan maryse mascha massimo matej mathéo
+    mathis matilde matteo
+    maurizio maxime mayra mehdi meike meinhard melchior meliha melike melina mercè merlin meryem meta
+    michaela michal
+    michaël michelle milica milena milo mirco mirela mirjana mirko miroslav mirosława modesto mohamed
+    mohammad moises
+    moisés monique moritz mounir moussa murat myriam mélissa nabil nadège nadezhda nadia nadine naima nando
+    narciso nasrin natacha
+    natascha nathan nawal nazanin nelli nerea nesrin nicanor nicole niklas nico niko nils nina nine ninon
+    nkechi noa noelia noémie
+    nolan norberto noé nuno nurcan octave oihana oksana oktay olaf olaia olatunde olivier oluwatobi omer
+    ophélie oriol orhan
+    oriane osvaldo otmar ottilie ottmar otto ousmane paola pascal pascaline patricio patrizia pau paulette
+    paulin pauline
+    pavlina perrine philippa philippine piedad pierre-yves piero pina poppy prosper prudencio przemysław pál
+    quirin rafaela
+    rafał raimund rainer ralph ramazan ramón ramona raoul raphaëlle rasmus rayan raymonde refugio reinhild
+    reinhold reyes
+    rigoberto rike rita robertina rocio rodrigue roland rolande romane romeo romuald rosa rosalía rosalie
+    rosalind rosana
+    rosaura rosemarie roswitha rosette roxana roza rune ruslana ruth régine rémy rüdiger saad sabina sabri
+    sabrine said
+    saïd salim salimata salomé salva samia samira samuele sander sanne sara-jane saray sarina saturnina
+    savannah selim selin
+    sepp serap serkan severin sergi sibel sibylle sidonie siegfried siegbert sieglinde siegmund sigfrido
+    sigmund sigurd silvana
+    silvan silvère silvester simeon simona simão sinan solange soledad sonja sophie-charlotte sorin
+    stanislas stanislaw steffi
+    stefania stéphane suleiman susana susann susi sven svea sybille sylke sylvester sylviane sylvana szymon
+    séraphine tadeusz
+    tamás tanguy tarek tatjana teo teodora tereza thaddeus thaïs thea theodor theres therese thérèse thiago
+    thibaud thilo thorben
+    thiemo thomasina tibor tiago till tilman timéo timon tino titus tomaso tobi torben torge torsten traudl
+    traute trinidad
+    tristan trude uğur ulises ulla ulrika umberto urbain urs urban uschi valentine valentino valérian vanesa
+    veit verena
+    vera-lynn verónica victorine victorino vigdis vilma violaine violeta virgile vito vivien volkmar vreni
+    walid waldemar walentyna
+    waltraut wenzel wibke wiebke wieland wiktor wilfredo wilhelmine wilmer winfried winnie wilma wojciech
+    wolf-dieter wolfram
+    xaver xenia xoán yael yamina yanis yann yannis yara yasemin yassine yasmina yeray yolande youssef ysabel
+    yunus yusra yvan
+    zacarías zacharie zahra zehra zeno zeynep zineb zita zlata zoé zofia zulema óscar úrsula édith éloïse
+    élise émilien éric
+    étienne ömer özlem ülkü şule çiğdem ibtissam abigaïl latifa siham nkem chidi amara okechukwu olumide
+    temitope yetunde
+    anjali arnav ashwin bhavna dhruv gaurav harsh ishaan jyoti kiran lakshmi manish meera mohit nandini
+    neeraj parvati pranav
+    prakash rahul rohit sachin shreya sneha swati tanvi tushar varun vinay yash zainab mei-ling xiu wei jing
+    liang feng
+    аделаида агафья аграфена агния азамат айгуль айдар акулина алевтина алексия альберт альбина алсу анисья
+    анфиса антонина
+    арсен артемий архип асия афанасий ахмед аяна аида белла богдана булат борислав бэлла валерьян варя
+    василиса вася вика
+    виола виталик вова володя всеволод вячеслав габриэль гавриил галина гарик гена георгина герасим гоша
+    гульнара гульшат гузель
+    давид дамир данила даниил даниэль демид демьян диляра динара дина добрыня дуня ева евдокия евлампия
+    егорка елизавета елисей
+    емельян ермолай ерофей ефросинья женя заира залина зарина земфира зинаида зинаида зульфия ибрагим
+    игнатий изабелла ильдар
+    ильнур ильяс инга инесса иннокентий иосиф ираида ирма исмаил казимир камила камиль капитолина ким клим
+    климент коля конрад
+    корней кузьма лаврентий лазарь лала ларочка лейла леонтий лера лев луиза лука лукерья люба люба людмила
+    люся мадина майя
+    макар максимилиан мариам марианна марьяна матрёна медея мелания мирон мирослав мирослава митя михей
+    модест мурат мустафа
+    наиля назар наиль наина настасья нателла нелли нестор ника никифор нинель нона оксана октябрина олеся
+    онисим орест осип остап
+    пелагея петя платон прасковья прохор равиль радмила радик раиля ралина рамиль рафаэль рашид регина ринат
+    рита роберт розалия
+    ростислав рудольф руфина сабина савва савелий святослав севастьян серафим серафима серёжа стас стефания
+    сусанна таисия
+    тарас теймур тихон толик тома тося ульян устинья фаддей фарид фатима федот феликс фёкла флора фома фрол
+    харитон христина
+    цветана шамиль эдгар элина элла эльдар эльмира эмиль эмилия эмин эрик эрнест юлиан юлиана юнус юра
+    юстина яков янина
+    ярослава ярик
+    """
+)
+
 _CASES = {"а": "у ы е ой", "я": "ю и е ей", "й": "я ю ем е"}
 
 
@@ -147,7 +296,7 @@ def _in_cases(name: str) -> set[str]:
 
 GIVEN_NAMES |= {
     form
-    for name in GIVEN_NAMES - {"вера", "надежда", "любовь", "роман"}
+    for name in GIVEN_NAMES - {"вера", "надежда", "любовь", "роман", "мир", "март", "лев", "ким"}
     if "а" <= name[0] <= "я" and name[-1] in "абвгдзйклмнпрстфхцчшя"
     for form in _in_cases(name)
 }
@@ -252,6 +401,209 @@ NOT_NAMES = words(
     по на в с к у за от для из о и а но вас вам нас нам меня мне очень просто уже ещё еще всё все так там тут
     здесь можно нужно надо хорошо плохо правда безобразие заказ доставка оператор менеджер бот чат магазин
     компания банк
+    herzlichen glückwunsch zurück kundendienst support rechnung bestellung lieferung paket versand konto
+    karte kunden damen
+    herren leute mai märz januar februar juni juli oktober dezember montag dienstag mittwoch donnerstag
+    freitag samstag
+    sonntag heute morgen gestern hier da dort wie was wer wo wann warum wir ihr sie er man mein meine ihre
+    unser haben
+    sind kann können möchte würde wurde werden im am zum zur mit von für auf aus bei nach deutschland
+    österreich schweiz wien
+    hamburg münchen köln frankfurt stuttgart salzburg zürich falschen jemand niemand rückfragen fragen
+    probleme problem
+    abteilung vertrieb technik buchhaltung firma gmbh ag kg amt finanzamt krankenkasse versicherung ware
+    nummer adresse
+    stau ende anfang grund ober chef nachbarn kollegen tier name vorname nachname stunden tage wochen eur euro
+    enero febrero marzo mayo junio julio agosto septiembre octubre noviembre diciembre lunes martes
+    miércoles jueves
+    viernes sábado domingo ustedes usted nosotros ellos él esto eso este esta quiero necesito tengo puedo
+    hay está
+    estoy cuándo cuánto dónde quién navidad españa madrid barcelona méxico argentina chile perú colombia
+    departamento
+    facturación envíos ventas empresa banco tienda pedido factura cuenta señores señoras estimados
+    departamentos premium
+    cliente clientes agente nada algo mañana hoy ayer favor aquí ahí allí porque también pero cuando si no
+    janvier février mars avril juin juillet août septembre octobre novembre décembre lundi mardi mercredi
+    jeudi vendredi
+    samedi dimanche mademoiselle messieurs mesdames il elle on nous ils elles ce cette ces c'est j'ai j' mon
+    ma mes ton votre notre
+    quand où comment pourquoi combien noël pâques france paris lyon marseille belgique suisse genève service
+    services
+    commande compte facture livraison colis beaucoup ici là voilà oui non mais avec pour dans sur chez bien
+    tout toute
+    client cliente clients assistance technique comptabilité société banque magasin boutique premium rien
+    personne
+    января февраля марта апреля мая июня июля августа сентября октября ноября декабря понедельник вторник
+    среда четверг
+    пятница суббота воскресенье россия россии москва москвы москве питер казань сочи клиента клиентов
+    поддержки поддержке
+    службы отдел отдела компании банка магазина заказа доставки сайт сайта приложение вами мной мною ими ней
+    ним них
+    господа дамы девушка молодой человек уважаемый уважаемая девушки ребята народ товарищи добрый доброе
+    доброго вечер
+    утро возмутительно ужасно отлично спасибо благодарю извините простите скажите подскажите помогите хочу
+    могу буду
+    будет был была были есть сейчас сегодня завтра вчера почта адрес номер телефон пароль код паспорт карта
+    карты счёт
+    счет договор билет рейс поезд отель ресторан такси музей интернет оценка качество работа фамилия имя
+    отчество фио
+    если чтобы потому этот эта эти тот мы вам ваша ваше ваши наша наше наши мои моё мое моего твой свой один
+    два три
+    dear all there regard greeting wishes thanks again via parcel
     """
 )
 """What may stand where a name is expected and is none: common words, roles, brands, cities, months."""
+
+PLACES = words(
+    """
+    paris london berlin sydney austin dallas jordan georgia victoria florence chelsea madison lincoln
+    washington charlotte
+    santiago valencia lourdes adelaide virginia carolina alexandria israel kent milan nancy lorraine
+    savannah dakota
+    diego francisco jose josé juan luis antonio sebastián sebastian bernardino pedro asia africa cuba kenya
+    chad jersey
+    odessa sofia roma siena geneva vienna ireland holland troy eugene phoenix helena cleveland houston
+    memphis orlando
+    aurora salvador trinidad córdoba cordoba leon león mérida mercedes alicante santa cruz guadalupe
+    concepción asunción
+    rosario bolívar colón sucre augusta beverly bristol cambridge denver detroit devon raleigh regina rio
+    rochester
+    """
+)
+"""Of the given names, those that are cities, countries or regions as well."""
+
+THINGS_TOO = (
+    COMMON_WORDS
+    | PLACES
+    | words(
+        """
+        alba aimé amande ambre américa angèle aurore azul barbie blanche bella blanca carmen celeste chase
+        clara claire
+        clarissa consuelo constance cruz diana dolores elsa ernst esperanza estrella fidel fiesta fleur
+        flora france gala
+        gloria golf gracia hugo inmaculada jaguar jasmin jasmine jesús jo joy juste kai kelly kim lima linde
+        linus lotus
+        luca luna luz margarita marina marine martini mia mini miranda montana montserrat nova noël océane
+        olive omar opera
+        oscar otto paloma pascal patience paz perle piedad pilar prudence python reine remedios reyes rio
+        rita rosalie
+        rosa rosario roger serena siena sierra sol soledad stella titus tomb valentine valentina violet
+        viola vito wolf zara
+        alexa siri cortana alice julia java ada alfa romeo merlin tesla lidl aldi penny edeka amigo domingo
+        abril milagros
+        вера надежда любовь роман лев слава март август майя роза лилия мила лада алиса яна мир злата
+        октябрина ким виола
+        тома сила победа элла флора ника маша даша мишка белла клим лука паша
+        can said finn till urban pau nine reyes ling feng wei jing liang xiu kiran jan juli jana karl veit
+        noa ida ewa lo
+        """
+    )
+)
+"""Given names that, alone and unannounced, are as often something else: words, goods, brands, places."""
+
+SURNAMES = words(
+    """
+    smith johnson williams brown jones garcia davis rodriguez martinez hernandez lopez gonzalez wilson
+    anderson thomas
+    moore jackson thompson harris sanchez clark ramirez lewis robinson walker allen wright scott torres
+    nguyen flores
+    adams nelson baker rivera campbell mitchell carter roberts gomez phillips evans turner diaz edwards
+    collins reyes
+    stewart morris morales murphy rogers gutierrez ortiz cooper peterson bailey reed howard ramos richardson
+    watson
+    brooks chavez bennett mendoza ruiz hughes alvarez castillo sanders patel myers foster jimenez powell
+    jenkins russell
+    sullivan patterson henderson ramsey kowalski o'brien o'connor o'neill o'sullivan o'reilly macdonald
+    mackenzie mcdonald
+    mccarthy kennedy gallagher doyle hussain khan ahmed singh sharma kumar gupta chaudhry begum iyer nair
+    okafor okonkwo adeyemi
+    chukwu eze mensah abubakar obi osei abebe haile mwangi kamau otieno dlamini nkosi wong chan cheung leung
+    tan lim wu zhang
+    kim park choi jung tanaka suzuki sato yamamoto nakamura tran pham hoang huynh silva santos oliveira
+    pereira ferreira
+    almeida costa carvalho gomes ribeiro rossi russo ferrari esposito bianchi romano colombo ricci marino
+    greco
+    müller schmidt schneider fischer weber meyer wagner becker schulz hoffmann schäfer koch bauer richter
+    klein wolf schröder
+    neumann schwarz zimmermann braun krüger hofmann hartmann lange schmitt werner schmitz krause meier
+    lehmann schmid schulze
+    maier köhler herrmann könig walter mayer huber kaiser fuchs peters lang scholz möller weiß jung hahn
+    schubert vogel
+    friedrich keller günther frank berger winkler roth beck lorenz baumann franke albrecht schuster simon
+    ludwig böhm winter
+    kraus martin schumacher krämer vogt stein jäger otto sommer groß seidel heinrich brandt haas schreiber
+    graf schulte dietrich
+    ziegler kuhn kühn pohl engel horn busch bergmann thomas voigt sauer arnold wolff pfeiffer yilmaz yıldız
+    kaya demir şahin
+    öztürk aydin aydın çelik arslan doğan kılıç aslan koç gruber wimmer steiner moser hofer leitner fuchs
+    eder pichler egger
+    reiter schwarz brunner zuber meier bühler gerber frei widmer zürcher kunz baumgartner lüdtke quandt
+    rademacher engelbrecht
+    garcía gonzález rodríguez fernández lópez martínez sánchez pérez gómez martín jiménez ruiz hernández
+    díaz moreno muñoz
+    álvarez romero alonso gutiérrez navarro torres domínguez vázquez ramos gil ramírez serrano blanco molina
+    morales suárez
+    ortega delgado castro ortiz rubio marín sanz núñez iglesias medina garrido cortés castillo santos lozano
+    guerrero cano
+    prieto méndez cruz calvo gallego vidal león márquez herrera peña flores cabrera campos vega fuentes
+    carrasco diez reyes
+    caballero nieto aguilar pascual santana herrero montero lorenzo hidalgo giménez ibáñez ferrer durán
+    santiago benítez mora
+    vargas arias carmona crespo soto sáez velasco moya soler parra esteban bravo gallardo rojas quispe
+    mamani ibarra echeverría
+    villalobos montenegro cifuentes figueroa espinoza contreras sepúlveda valdés zamora salazar rivas acosta
+    cárdenas quiroga
+    bernard dubois durand moreau laurent lefebvre lefèvre leroy roux bertrand morel fournier girard bonnet
+    dupont lambert fontaine
+    rousseau vincent muller faure mercier blanc guérin boyer garnier chevalier legrand gauthier perrin robin
+    clément morin
+    nicolas henry roussel mathieu gautier masson marchand duval denis dumont lemaire noël meyer dufour
+    meunier brun blanchard
+    giraud joly rivière brunet gaillard barbier arnaud martinez renard schmitt roche colin vidal caron
+    picard roger fabre
+    aubert lemoine renaud dumas lacroix olivier philippe bourgeois pierre benoît rey leclerc payet rolland
+    leclercq guillaume
+    lecomte lopez jean dupuy guillot hubert berger carpentier dupuis moulin louis deschamps huet vasseur
+    perez boucher fleury
+    royer klein jacquet adam paris poirier marty aubry guyot carré charles renault charpentier ménard
+    maillard baron bertin
+    bailly hervé schneider fernandez le gall collet léger bouvier julien prévost millet perrot daniel le
+    roux cousin germain
+    breton benard besson langlois rémy le goff pelletier lévêque perrier leblanc barré lebrun marchal weber
+    mallet hamon
+    boulanger jacob monnier michaud rodriguez guichard gillet étienne grondin poulain tessier chevallier
+    collin chauvin bouchet
+    gay lemaître bénard maréchal humbert reynaud antoine hoarau perret barthélemy cordier pichon lejeune
+    gilbert lamy delaunay
+    pasquier carlier laporte diallo traoré coulibaly keïta ndiaye touré benali haddad bouaziz
+    """
+)
+"""Family names, which in the place of a name, and there only, make it sure."""
+
+_RUSSIAN_SURNAME = re.compile(
+    r"(?!(?:саратов|ростов|псков|тамбов|азов|серпухов|чехов|берлин|пекин|москв|подмосков|сбербанк|"
+    r"магазин|один|здоров|готов|"
+    r"санкт|пушкин|калинин|ленин|берез|росси|украин|китай|герман|итал|ворон|красн|город|улиц|район|калуг|"
+    r"харьков|киев|львов|"
+    r"краков|турин|дублин|карантин|витамин|апельсин|кузов|остров|серов|минск|омск|томск|курск|брянск|"
+    r"смоленск|иваново|"
+    r"бензин|термин|камин|вечерин|половин|новин|машин|картин|цен|перв|нов|улуч|остальн|росс|англ|русск|"
+    r"советск|российск|"
+    r"английск|немецк|французск|испанск|московск|европейск|турецк|китайск|сочин|украинск|японск|американск))"
+    r"[а-яё]{2,18}(?:[оеё]в(?:а|у|ым|ой|ых|ыми)?|[иы]н(?:а|у|ым|ой|ых)?|[сц]к(?:ий|ая|ого|ому|им|ой|ую)|"
+    r"(?:ен)ко|чук(?:а|у|ом)?|юк(?:а|у|ом)?|ян(?:а|у|ом)?|дзе|швили)"
+)
+_PATRONYMIC = re.compile(
+    r"[а-яё]{2,14}(?:[ое]вич(?:а|у|ем|е)?|(?:овн|евн|ичн)(?:а|ы|е|у|ой))|"
+    r"(?:иль|кузьм|фом|лук|сав|никит)ич(?:а|у|ом|е)?"
+)
+
+
+def is_patronymic(word: str) -> bool:
+    """Whether a lower-case word is formed like a Russian patronymic, in any case: "ильинична"."""
+    return word[-1:] in "чауеймы" and _PATRONYMIC.fullmatch(word) is not None
+
+
+def is_surname(word: str) -> bool:
+    """Whether a lower-case word is a well-known family name or formed like a Russian one, in any case."""
+    return word in SURNAMES or ("а" <= word[:1] <= "я" and _RUSSIAN_SURNAME.fullmatch(word) is not None)

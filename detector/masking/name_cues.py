@@ -2,12 +2,14 @@
 
 `mine`: "my name is", where any word may follow. `theirs`: "the name is". `bare`: a capital must follow.
 `title`: "Mr". `related`: "my sister", where a capital must follow. `person`: "speaking with". `weak`: "this
-is". `greeting`: "hello". `assent`: "okay, ..." before a well-known name. `field`: "name:" in a form.
+is". `greeting`: "hello". `assent`: "okay, ..." before a well-known name. `field`: "name:" in a form. `party`:
+"recipient:". English, German, Spanish, French and Russian, and a few phrases of other languages.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 
 def _any(*phrases: str) -> str:
@@ -21,8 +23,12 @@ _IS = "is|would be|it's|should be|reads|'s"
 _MINE = _any(
     rf"my(?: (?:{_WHOSE})){{0,2}} ?(?:sur)?names? (?:{_IS})",
     rf"my(?: (?:{_WHOSE})){{0,2}} name's",
-    "me llamo|mi nombre(?: completo)? es|mi apellido es|a nombre de|se llama",
-    "меня зовут|моё имя|мое имя|моя фамилия|на имя|ich heiße|mein name ist|je m'appelle|mon nom est",
+    "me llamo|mi nombre(?: completo)? es|mi apellido es|mis apellidos son|a nombre de|se llama|en nombre de",
+    "меня зовут|моё имя|мое имя|моя фамилия|на имя|от имени|на фамилию|по фамилии|ich heiße|ich heisse",
+    "mein (?:voller |vor|nach|familien)?name ist|mein (?:vor|nach|familien)name lautet|auf den namen|im "
+    "namen von",
+    "je m'appelle|mon nom(?: de famille)? (?:est|c'est)|mon prénom (?:est|c'est)|s'appelle|au nom de|au "
+    "nom d(?=')",
     "mi chiamo|nazywam się|mam na imię|meu nome é|ik heet|mijn naam is",
 )
 _THEIRS = _any(
@@ -31,80 +37,242 @@ _THEIRS = _any(
     rf"(?:my|her|his|the|your|their|{_WHOSE}|customer)(?: (?:{_WHOSE})){{0,2}} ?(?:sur)?name was",
     rf"(?:the|{_WHOSE}) name's|(?<!\w )name's|surname is|account holder is|(?<!\w )name is",
     r"name on (?:the |my |your )?[\w ]{1,24}? is",
-    "under (?:the )?name(?: of)?|in the name(?: of)?",
+    "under (?:the )?name(?: of)?|in the name(?: of)?|in (?:my|her|his) \\w{3,11}'s name",
+    "(?:der|ihr|sein|vor|nach|familien)(?: |)name (?:ist|lautet|war)|heißt|heisst",
+    "(?:su|el|tu)(?: primer)? (?:nombre|apellido) es|(?:son|le|votre|leur) (?:pré)?nom (?:est|c'est)|"
+    "prénomm?ée?",
 )
 _FAMILY = _any(
-    "wife|husband|son|daughter|sister|brother|mother|father|mom|mum|dad|grandmother|grandfather|aunt|uncle|cousin",
-    "friend|boyfriend|girlfriend|fiancée?|partner|roommate|flatmate|neighbou?r",
+    "wife|husband|son|daughter|sister|brother|mother|father|mom|mum|dad|grandmother|grandfather|aunt|"
+    "uncle|cousin",
+    "friend|boyfriend|girlfriend|fiancée?|partner|roommate|flatmate|neighbou?r|grandson|granddaughter|"
+    "nephew|niece",
+)
+_FAMILY_ELSEWHERE = _any(
+    "(?:mein|unser|dein|ihr|sein)e?[rnms]{0,2} (?:mann|frau|sohn|tochter|bruder|schwester|mutter|vater|"
+    "freund(?:in)?|opa|"
+    "oma|tante|onkel|partner(?:in)?|nachbar(?:in)?|kolleg(?:e|in)n?|chef(?:in)?|enkelin|enkel|cousine?|"
+    "nichte|neffe)",
+    "(?:mi|su|tu|nuestr[oa]) (?:marido|mujer|espos[oa]|hij[oa]|herman[oa]|madre|padre|novi[oa]|amig[oa]|"
+    "t[ií][oa]|prim[oa]|"
+    "suegr[oa]|abuel[oa]|niet[oa]|vecin[oa]|compañer[oa]|jef[ea]|colega|pareja|sobrin[oa])",
+    "(?:mon|ma|notre|son|sa) (?:mari|femme|fils|fille|frère|sœur|soeur|mère|père|ami|amie|copine?|"
+    "compagnon|compagne|"
+    "épouse?|tante|oncle|cousine?|voisine?|collègue|conjointe?|belle-\\w{4,5}|petit-fils|petite-fille|"
+    "nièce|neveu)",
+    "(?:мо|тво|сво|наш|ваш)[^\\W\\d_]{0,3} (?:муж|жен|сын|доч|бра|сест|мам|мат|пап|отец|отц|друг|подруг|"
+    "сосед|бабушк|дедушк|"
+    "коллег|невест|тёт|тет|дяд|племянни|внук|внуч|супруг|тёщ|свекров)[^\\W\\d_]{0,4}",
 )
 _JOB = _any(
-    "colleague|coworker|boss|manager|supervisor|agent|representative|rep|advisor|assistant|host|driver|technician",
-    "specialist",
+    "colleague|coworker|boss|manager|supervisor|agent|representative|rep|advisor|assistant|host|driver|"
+    "technician",
+    "specialist|courier|engineer|adviser|consultant|clerk|operator|nurse|receptionist|tenant|landlord|"
+    "beneficiary",
+)
+_JOB_ELSEWHERE = _any(
+    "mitarbeiter(?:in)?|kolleg(?:e|in)|sachbearbeiter(?:in)?|ansprechpartner(?:in)?|berater(?:in)?|"
+    "kund(?:e|in)|gast|fahrer(?:in)?",
+    "techniker(?:in)?|passagier(?:in)?|empfänger(?:in)?|absender(?:in)?|mieter(?:in)?|patient(?:in)?|"
+    "vermieter(?:in)?|nachbar(?:in)?",
+    "(?:konto|karten|vertrags)inhaber(?:in)?|inhaber(?:in)?|agente|operador(?:a)?|asesor(?:a)?|"
+    "gestor(?:a)?|técnico|pasajer[oa]|titular|"
+    "destinatari[oa]|client[ea]|paciente|huésped|inquilin[oa]|repartidor(?:a)?|conductor(?:a)?|"
+    "compañer[oa]|encargad[oa]|una? tal",
+    "conseill(?:er|ère)|opérat(?:eur|rice)|technicien(?:ne)?|livreur|livreuse|destinataire|expédit(?:eur|"
+    "rice)|titulaire"
+    "(?: du compte| de la carte)?|passag(?:er|ère)|locataire|patiente?|clientes?|collègue|responsable|"
+    "interlocut(?:eur|rice)|maître",
+    "(?:оператор|менеджер|специалист|консультант|сотрудни[кц]|курьер|водител|мастер|получател|отправител|"
+    "пассажир|клиент|"
+    "покупател|заказчи[кц]|владел[ец]|держател|пациент|абонент|заявител|врач|бухгалтер|коллег|"
+    "администратор|руководител|"
+    "начальни[кц]|юрист|инженер|агент|муж|жен|сын|доч|брат|сестр|подруг|сосед|страхователь|плательщи[кц]|"
+    "арендатор)[^\\W\\d_]{0,4}",
 )
 _BARE = _any(
+    "(?:его|её|ее|их|моего|мою|моей|нашего|нашу|вашего|вашу) (?:[^\\W\\d_]{2,12} )?зовут|по имени",
     rf"(?:{_FAMILY})'s (?:\w{{1,10}} )?name(?: is)?",
     "(?:first|last|full|middle|family|maiden) ?name|surname|call me|go by|goes by|spell(?:ed|t)(?: as)?",
     "(?:customer|contact|account|card ?holder|passenger|recipient|guest|patient) name",
-    "le atiende|le habla|soy|зовут",
+    "le atiende|le habla|soy|les habla|te habla|le saluda|зовут|фамилия|отчество|фио|имя",
+    "vorname|nachname|familienname|(?:kunden|kontakt)name|apellidos?|nombres?(?: completo)?|prénom|"
+    "nom(?: de famille)?",
+    "an die adresse von|à l'attention de|a la atención de|zu händen(?: von)?|z\\. ?hd\\.(?: von)?|"
+    "attention of",
 )
 _TITLE = _any(
-    "mr|mrs|ms|miss|mx|dr|prof|professor|herrn|don|doña|señora|señor|señorita|sra|sr|herr|frau|monsieur|madame|mme|pan|pani",
-    "г-н|г-жа|господин|господина|госпожа|госпожу|доктор",
+    "mr|mrs|ms|miss|mx|dr|prof|professor|herrn?|don|doña|señora|señor|señorita|sra|srta|sr|frau|monsieur|"
+    "madame|mademoiselle",
+    "mme|mlle|maître|lic|pan|pani|dra|fräulein|hr|г-н|г-жа|г-ну|г-жу|г-же|гр|господин[^\\W\\d_]{0,2}|"
+    "госпож[^\\W\\d_]{1,2}",
+    "гражданин[^\\W\\d_]{0,2}|гражданк[^\\W\\d_]{1,2}|доктор|familie|familia|famille|m(?=\\. )",
 )
 _WEAK = _any(
     "this is|i am|i'm|im|it's|it is|here is|here's|that's|it was|meet|named|on behalf of|attn:?",
     "is this|are you|am i (?:speaking|talking|chatting) (?:to|with)",
-    "(?:reservation|booking|appointment|order|account|room|table|tickets?) (?:for|under|with|of)",
+    "(?:reservation|booking|appointment|order|account|room|table|tickets?|parcel|package|policy|payment) "
+    "(?:for|under|with|of|to)",
     "(?:transfer|connect|pass|put|hand|refer)\\w{0,5} (?:you|me|him|her|them)(?: (?:over|through|on))? to",
     "verbinde sie mit|(?:paso|transfiero|comunico) con|transf[eè]re à|перевожу вас на|соединяю (?:вас )?с|"
     "para|pour|colleague|an|cc",
-    "это|говорит|вас приветствует|вас беспокоит|habla|aquí|hier ist|hier spricht|ich bin|je suis|c'est|sono",
+    "это|говорит|вас приветствует|вас беспокоит|habla|aquí|hier ist|hier spricht|ich bin(?: die| der)?|"
+    "je suis|c'est|sono",
+    "deliver(?:ed)? to|addressed to|belongs? to|registered to|issued to|made out to|ship(?:ped)? to|"
+    "signed for by|looking for",
+    "läuft auf|lautet auf|ausgestellt auf|bestellt von|angenommen von|unterschrieben von|im auftrag von|"
+    "lieferung an|tisch auf",
+    "hier|ici|de (?:la )?part de|de la part d(?=')|de parte de|firmado(?: por)?|firmó|entregado a|"
+    "entregaron a|recibió|atendió|enviado por",
+    "remis à|livré à|signé(?: par)?|envoyé par|reçu par|gez\\.|i\\. ?a\\.|i\\. ?v\\.|unterzeichnet von",
+    "(?:оформлен|записан|бронь|столик|билет|номер|карт|договор|заказ|квартир|счёт|счет)[^\\W\\d_]{0,3} "
+    "на|передайте|позовите",
+    "я|пишет|звонит|с вами|от|для|у|к|благодаря|спросите|за|подпись|подписал[аи]?|принял[аи]?|по просьбе",
 )
 _RELATED = rf"(?:my|your|our|his|her|their) (?:{_FAMILY}|{_JOB})"
 _PERSON = _any(
     "(?:speaking|speak|spoke|spoken|talk|talked|talking|chat|chatted|chatting) (?:to|with)",
     rf"(?:{_JOB})(?:(?: today| here| now)? (?:is|was|named|called|will be))?",
+    rf"(?:{_JOB_ELSEWHERE})(?: (?:ist|war|heißt|es|era|est|était|c'est|это|по имени))?",
     _FAMILY,
-    "(?:booking|reservation|appointment|table|it's|it is) (?:is )?under|(?:reserviert|gebucht|buchung) unter|"
-    "auf den namen|sprechen mit|gesprochen mit|hablé con|parlé (?:avec|à)",
+    "(?:booking|reservation|appointment|table|it's|it is) (?:is )?under(?! (?:the )?name)|(?:reserviert|gebucht|buchung) unter|"
+    "(?:mit|bei|von) (?=herrn|frau|dr)|sprechen mit|gesprochen mit|hablé(?: \\w{3,6})? con|hablar con|"
+    "hablando con|"
+    "parl(?:é|er)(?: \\w{3,6})? (?:avec|à)|eu|passer",
     "sign me up as|travell?ing with|passenger is|passagère?|through to|владелец сч[её]та",
     "connected (?:to|with)|reached|(?:booked|registered|listed|known|address me|signed in|saved) (?:as|"
     "under)|signed by|helped by|assisted by|served by|answered by|handled by",
+    "(?:говорил|разговаривал|общал|беседовал|созванивал|переписывал|соедин|связ|свяж)[^\\W\\d_]{0,5}(?: "
+    "меня| вас)? со?",
 )
 _GREETING = _any(
     "hi|hello|hey|dear|hiya|good (?:morning|afternoon|evening|day)|greetings|welcome(?: back)?|many thanks",
     "thanks(?: so much| again| a lot| a million)?|thank you(?: so much| very much| again)?|sorry|goodbye|bye",
-    "cheers|morning|evening|nice to meet you",
-    "hola|buenos días|buenas tardes|buenas noches|buenas|estimad[oa]|querid[oa]|gracias|saludos",
-    r"здравствуйте|добрый день|доброе утро|добрый вечер|привет|уважаем\w+|дорог(?:ой|ая|ие)|спасибо",
-    "hallo|guten tag|guten morgen|liebe|lieber|sehr geehrte[rs]?|danke|bonjour|bonsoir|cher|chère|merci|ciao",
-    "buongiorno|dzień dobry|cześć|olá",
+    "cheers|morning|evening|nice to meet you|no worries|no problem",
+    "hola|buenos días|buenas tardes|buenas noches|buenas|estimad[oa]|querid[oa]|gracias|muchas gracias|"
+    "saludos|disculpe|perdone",
+    r"здравствуйте|добрый день|доброе утро|добрый вечер|привет|уважаем\w{2,4}|дорог(?:ой|ая|ие)|спасибо(?: "
+    r"большое| вам)?|до свидания",
+    "hallo|guten tag|guten morgen|guten abend|liebe|lieber|sehr geehrte[rs]?|danke(?: dir)?|vielen dank|"
+    "moin|servus|grüß gott|"
+    "tschüss|bonjour|bonsoir|cher|chère|salut|merci|ciao|au revoir|entschuldigung|pardon",
+    "buongiorno|dzień dobry|cześć|olá|благодарю|извините|простите",
 )
 _ASSENT = "ok|okay|sure|yes|no|great|perfect|alright|pleasure|appreciate it|of course|for|with"
 _CLOSING = _any(
-    "(?:best|kind|warm|kindest|warmest)? ?regards|best wishes|best|sincerely|yours (?:sincerely|truly|"
-    "faithfully)",
+    "(?:best|kind|warm|kindest|warmest|many)? ?regards|best wishes|best|sincerely|yours (?:sincerely|truly|"
+    "faithfully)|with thanks|love|rgds",
     "sincerely yours|cheers|thanks|thank you|many thanks|thanks in advance|respectfully|warmly|cordially|"
-    "take care",
-    "signed|sent by|all the best|yours|saludos|un saludo|atentamente|saludos cordiales|gracias|с уважением",
-    "mit freundlichen grüßen|viele grüße|liebe grüße|mfg|cordialement|bien à vous|pozdrawiam",
+    "take care|thanks again|have a (?:nice|good|great) \\w{3,7}",
+    "signed|sent by|all the best|yours|(?:un )?(?:cordial )?saludos?(?: cordial(?:es)?)?|atentamente|"
+    "gracias(?: de antemano)?|"
+    "muchas gracias|un (?:fuerte )?abrazo|besos|cordialmente|atte|con cariño|hasta pronto|firmado",
+    "с (?:большим )?уважением|всего (?:доброго|хорошего)|с благодарностью|заранее (?:спасибо|благодарю)|"
+    "искренне ваша?|"
+    "с наилучшими пожеланиями|ваша?|спасибо",
+    "(?:mit )?(?:freundlichen|besten|herzlichen|vielen|lieben|schönen)? ?gr[üu](?:ß|ss)en?|(?:viele|"
+    "liebe|beste|herzliche|"
+    "freundliche|schöne) grüße(?: aus \\w{3,20})?|mfg|hochachtungsvoll|(?:vielen|besten) dank|danke(?: "
+    "im voraus)?|ihre?|bis bald",
+    "(?:bien |très )?cordialement|bien à (?:vous|toi)|sincères salutations|(?:mes |meilleures |"
+    "respectueuses )?salutations"
+    "(?: distinguées)?|bonne (?:journée|soirée)|merci(?: d'avance)?|à bientôt|amicalement|bises|pozdrawiam",
 )
 
-CUES = re.compile(
-    rf"(?<![\w'])(?:(?P<mine>{_MINE})|(?P<theirs>{_THEIRS})|(?P<party>(?:beneficiary|recipient|payee|gast|kundin?|guest|passenger|"
-    rf"customer|to|an|para|cc|pour|à|кому|клиент) ?:)|(?P<field>(?:(?:customer|guest|passenger|"
-    rf"recipient|account holder|"
-    rf"cardholder|patient)(?: name)?|name) ?[:=-])|(?P<bare>{_BARE})|(?P<title>(?:{_TITLE})\.?)|"
-    rf"(?P<related>{_RELATED}(?:'s (?:\w{{1,10}} )?name)?(?:(?: today| here| now)? (?:is|was|named|called|"
-    rf"will be))?)|(?P<person>{_PERSON})|"
-    rf"(?P<weak>{_WEAK})|(?P<greeting>{_GREETING})|(?P<assent>{_ASSENT}))(?!\w)(?=[^\w\n]{{0,3}}\s?\w)"
-)
-"""The name of the group that matched says how sure the cue is."""
+_GROUPS = {
+    "mine": _MINE,
+    "theirs": _THEIRS,
+    "party": "(?:beneficiary|recipient|payee|gast|kundin?|guest|passenger|customer|to|an|para|cc|pour|à|"
+    "кому|клиент|"
+    "empfänger(?:in)?|absender(?:in)?|destinataire|destinatari[oa]|expéditeur|titulaire|titular|"
+    "получатель|отправитель|"
+    "пассажир|kontoinhaber(?:in)?|inhaber(?:in)?|huésped|cliente?|de|von|from|от|attn|driver|"
+    "patient(?:in)?) ?:",
+    "field": "(?:(?:customer|guest|passenger|recipient|account holder|cardholder|patient)(?: name)?|name|"
+    "nombre|nom|"
+    "имя|фио|fio) ?[:=-]",
+    "bare": _BARE,
+    "title": rf"(?:{_TITLE})\.?",
+    "related": rf"(?:{_RELATED}(?:'s (?:\w{{1,10}} )?name)?(?:(?: today| here| now)? (?:is|was|named|called|"
+    rf"will be))?)|(?:{_FAMILY_ELSEWHERE})(?: (?:ist|heißt|se llama|es|s'appelle|est|это|зовут))?",
+    "person": _PERSON,
+    "weak": _WEAK,
+    "greeting": _GREETING,
+    "assent": _ASSENT,
+}
+"""Patterns by group, the surer ones first. Each alternative begins with a letter, a lookbehind, or a group of
+such alternatives, which is not optional."""
+
+
+def _alternatives(pattern: str) -> Iterator[str]:
+    """The alternatives of `pattern` at its top level."""
+    depth = start = 0
+    for place, char in enumerate(pattern):
+        depth += (char in "([") - (char in ")]")
+        if char == "|" and not depth:
+            yield pattern[start:place]
+            start = place + 1
+    yield pattern[start:]
+
+
+def _beginning(pattern: str, letter: str) -> str:
+    """`pattern` without the alternatives that cannot begin with `letter`; empty if none can."""
+    kept = []
+    for part in _alternatives(pattern):
+        behind = re.match(r"(?:\(\?<!.*?\))?", part)
+        head, part = (behind[0], part[behind.end() :]) if behind else ("", part)
+        if not part.startswith("(?:"):
+            kept += [head + part] if part[0] == letter else []
+            continue
+        end = _closing(part)
+        if inner := _beginning(part[3:end], letter):
+            kept.append(f"{head}(?:{inner}){part[end + 1 :]}")
+    return "|".join(kept)
+
+
+def _closing(pattern: str) -> int:
+    """Where the bracket at the beginning of `pattern` closes."""
+    depth = 0
+    for place, char in enumerate(pattern):
+        depth += (char == "(") - (char == ")")
+        if not depth:
+            return place
+    raise ValueError("a bracket does not close")
+
+
+def _by_letter() -> dict[str, re.Pattern[str]]:
+    """For each letter the cues that begin with it: a fraction of the time that all of them at once take."""
+    table = {}
+    for letter in set(re.findall(r"[^\W\d_]", "".join(_GROUPS.values()))):
+        groups = ((name, _beginning(pattern, letter)) for name, pattern in _GROUPS.items())
+        if cues := "|".join(f"(?P<{name}>{found})" for name, found in groups if found):
+            table[letter] = re.compile(rf"(?:{cues})(?!\w)(?=[^\w\n]{{0,3}}\s?\w)")
+    return table
+
+
+_BY_LETTER = _by_letter()
+_WORD_START = re.compile(r"(?<![\w'])[^\W\d_]")
+
+
+def find_cues(low: str) -> Iterator[tuple[int, int, str]]:
+    """The cues in a lower-case text, in order and disjoint: where each begins and ends, and its group, which
+    says how sure it is."""
+    end = 0
+    for word in _WORD_START.finditer(low):
+        start = word.start()
+        if start < end or (cues := _BY_LETTER.get(low[start])) is None:
+            continue
+        if match := cues.match(low, start):
+            end = match.end()
+            yield start, end, str(match.lastgroup)
+
 
 SIGNED = re.compile(
-    rf"(?:^|[\n.!?,;] ?)\s{{0,3}}(?:(?:{_CLOSING})\s?(?:[,.!-]{{1,2}}\s{{0,3}}\n?|\n)\s{{0,3}}|(?:regards|"
-    rf"wishes|sincerely|sent by|signed by)\s)"
-    r"(?=\w)"
+    rf"(?:^|[\n.!?,;] ?)\s{{0,3}}(?:(?:{_CLOSING})\s?(?:[,.!-]{{1,2}}\s{{0,3}}\n{{0,2}}|"
+    rf"\n{{1,2}})\s{{0,3}}|(?:regards|"
+    rf"wishes|sincerely|sent by|signed by|уважением)\s|(?:mfg|lg|vg|bg|glg|atte|grüße[n]?|cordialement|"
+    rf"saludos)[\s,]\s?)"
+    r"(?:i\. ?[av]\. )?(?=\w)"
 )
 """A closing formula; the name follows."""
 
@@ -113,6 +281,9 @@ ASKED = re.compile(
         "(?:your|full|first|last|whose|account|caller|the|a|and|sur|under what|under which|guest|patient|"
         "passenger) ?name",
         "who (?:am i|is this|do i)|имя|как вас зовут|фамили|se llama|su nombre|tu nombre|ihr name|votre nom",
+        "ihren? (?:vollen |vor|nach)?namen?|wie heißen|wer spricht|mit wem|con quién|cómo te llamas|"
+        "apellido|nombre completo|"
+        "qui ai-je|votre prénom|qui est à l'appareil|как к вам обращаться|представьтесь|с кем|фио",
     )
 )
 """A turn that asks for a name."""

@@ -1,6 +1,7 @@
 """People's names where people put them: introductions, greetings, signatures, titles, fields, answers.
 
-Not a recogniser of any name anywhere: a name that nothing announces is found only when the same
+A name that nothing announces is found where its own form tells it: a well-known given name with a surname
+behind it, a Russian patronymic, a well-known given name by which somebody is addressed; or when the same
 dialogue announces it elsewhere (`detector.masking.mentions`).
 """
 
@@ -9,12 +10,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from detector.masking.lexicon import COMMON_WORDS, GIVEN_NAMES, NAMES_TOO, NOT_NAMES, PARTICLES, TITLES
+from detector.masking.lexicon import (
+    GIVEN_NAMES,
+    NAMES_TOO,
+    NOT_NAMES,
+    PARTICLES,
+    PLACES,
+    THINGS_TOO,
+    TITLES,
+    is_patronymic,
+    is_surname,
+    words,
+)
 from detector.masking.name_cues import ASKED as _ASKED
-from detector.masking.name_cues import CUES as _CUES
 from detector.masking.name_cues import SIGNED as _SIGNED
+from detector.masking.name_cues import find_cues
 from detector.masking.spans import Found
-from detector.masking.view import View
+from detector.masking.view import BLANK, View
 
 MAX_WORDS = 4
 
@@ -25,63 +37,189 @@ _FIELD = re.compile(
 )
 _HERE = re.compile(
     r"(?:^|[.!?,\n])\s{0,2}([^\W\d_]{2,20}(?:[ ][^\W\d_]{2,20})?) (?:here|speaking|again|hier|"
-    r"de nuevo|à nouveau|снова|опять)(?=[\s,.!;-]|$)"
+    r"de nuevo|otra vez|à nouveau|(?P<sure>à l'appareil|am apparat|mein name)|снова|опять|на связи|на "
+    r"линии)(?=[\s,.!;-]|$)"
 )
 _WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
 _SPELLED = re.compile(r"[^\W\d_](?:(?:-|\.|\. |, | )[^\W\d_]){2,20}(?![\w'])")
 _LEADING = re.compile(
     r"\W{0,3}(?:(?:yes|yeah|yep|sure|ok|okay|hi|hello|of course|certainly|it's|it is|its|the name is|"
-    r"name is|that's|that would be|sí|да)[\s,.:!]{1,3}){0,2}"
+    r"name is|that's|that would be|sí|да|ja|oui|claro|soy|ich bin|je suis|mein name ist|я|это|меня "
+    r"зовут)[\s,.:!]{1,3}){0,2}"
 )
 _FORM = re.compile(
     r"\b(?:e-?mail|phone|tel|telephone|mobile|surname|date of birth|dob|birthday)\b[^\n]{0,12}[:=]"
 )
 _PLACE = re.compile(
     r"\s(?:hotel|restaurant|college|street|road|inn|house|museum|park|guest|lodge|bar|cafe|salon|airport|"
-    r"store)\b"
+    r"store|station|bed|b&b|avenue|ave|square|hall|church|cathedral|school|university|theat(?:re|er)|"
+    r"cinema|center|centre|"
+    r"mall|bridge|bay|beach|island|hill|lake|river|city|tower|drive|lane|st|rd|kitchen|grill|pizza|"
+    r"pizzeria|bistro|spa|"
+    r"suites?|resort|apartments?|plaza|court|collection|sofa|sponge|lamp|shirt|dress|model|edition|"
+    r"series|hospital|clinic|"
+    r"hostel|manor|gardens?|gallery|club|pub|tavern|oriental|indian|chinese|straße|strasse|platz|allee|"
+    r"отель|улица|hostal|"
+    r"'s (?=[a-z]{0,12}\W?$))\b"
 )
 _SPEAKING = re.compile(
-    r"\s(?:here|speaking|calling|from (?=[a-z])|aus der|du service|de la (?=comp|serv)|из)\b"
+    r"\s(?:here|speaking|calling|from (?=[a-z])|aus der|vom|aus dem|von der|du service|de la (?=comp|serv)|"
+    r"del (?=dep|serv|equ)|du (?=serv|dép)|из|au téléphone|qui m'a|à l'appareil|am telefon|on the "
+    r"(?:line|phone))\b"
 )
-_SPEAKER = re.compile(r"(?:^|\n)\s{0,3}([^\W\d_]{2,20}(?:[ '-][^\W\d_]{2,20})?)\s?:(?=\s|$)")
+_SPEAKER = re.compile(
+    r"(?:^|\n)\s{0,3}(?:[^\W\d_]{2,12} \()?([^\W\d_]{2,20}(?:[ '-][^\W\d_]{2,20})?)\)?\s?:(?=\s|$)"
+)
 """Who speaks, as a transcript has it: "ANNA: hello"."""
 _AFTER_WEAK = re.compile(
-    r"\s(?:here|speaking|calling|again|from|with|and i|at|writing|chatting|\()\b|\s?[,.!?;:)\n-]|\s?$"
+    r"\s(?:here|speaking|calling|again|from|with|and i|and my|at|writing|chatting|said|says|told|"
+    r"promised|has|had|is|was|will|"
+    r"who|about|please|bitte|para|pour|für|yesterday|today|earlier|did|can|could|would|und|y|et|и|vom|"
+    r"aus|von|der|die|hat|ist|meinte|sagte|wird|war|"
+    r"de|del|me|no|ha|es|dijo|le|que|du|a|au|m'a|est|va|qui|из|от|сказал|сказала|обещал|обещала|был|была|"
+    r"не|мне|"
+    r"обещает|уже|и|что|\()(?!\w)|\s?[,.!?;:)\n-]|\s?$"
 )
 
-_GAP, _SHORT_GAP = re.compile(r"[\s,:.\"'*(-]{0,4}"), re.compile(r"[ ,]{1,2}")
+_CAPITALISED = re.compile(
+    r"(?<![\w@.'&/-])(?![a-zа-я])[^\W\d_][^\W\d_]{1,24}(?:-[^\W\d_]{2,24}){0,2}(?![\w@/&]|-\w|\.\w)"
+)
+_WORD_BEFORE = re.compile(r"(?<![^\W_])([^\W\d_]{1,20}) $")
+_TWO_SENTENCES = re.compile(r"\w{2}\. |'s\s")
+_COMMA_AFTER = re.compile(r"\s?(?:[,!]|\.?\s{0,3}$)")
+_ADDRESSING = re.compile(r"(?:^|[.!?\n]\s|, )$")
+_CAPITAL_AFTER = re.compile(r"['-]?\s?(?![a-zа-яё])[^\W\d_]")
+_NEXT_NAME = re.compile(f"{BLANK},? (?:and|und|y|e|et|и|or|oder|o|ou|или) $")
+NEAR_NAMES = words(
+    "with by from for ask tell asked told add contact contacted met emailed texted thank thanked both "
+    "remove named called "
+    "invite invited mit von für bitte frage fragte bei gewisser gewisse con para por preguntar pregunte "
+    "avec pour par chez demandez "
+    "с со у от для к"
+)
+"""Words that stand before people rather than before goods and places."""
+_DOT_GAP, _GAP, _SHORT_GAP = (
+    re.compile(r"[\s,:.\"'*(-]{0,4}"),
+    re.compile(r"[ ,:\"'*(-]{0,4}"),
+    re.compile(r"[ ,]{1,2}"),
+)
+_GAPS = dict.fromkeys(("weak", "greeting", "assent"), _SHORT_GAP) | dict.fromkeys(("related", "person"), _GAP)
 _CLOSED = re.compile(r"\s?[,.!?\n:;)~-]|(?<!\s)\s*+$")
+_SENTENCE_BREAK = re.compile(r"\w\s?[.!][ .!]*$")
 _SIGNATURE_END = re.compile(r"[.!)\s]{0,3}(?:$|\n|[,|])")
 _ANSWER_END = re.compile(r"\s?(?:[.,!?\n;]|$)")
+_INITIALS = re.compile(r" (?:[А-ЯЁ]\. ?){1,2}(?<=\.)|, (?=[A-ZÀ-Þ]{2})(?<=[A-ZÀ-Þ]{2}, )[A-ZÀ-Þ]{2,20}(?!\w)")
+"""Behind a family name: "Мельник О.П.", "DUVAL, ANNE"."""
 _NEXT_WORD = re.compile(r"\.? (?=\w)")
-_SHORT_WORD = re.compile(r"(?:^|\W)\w{1,4}$")
+_PLAIN_TITLES = ("señor", "sr", "monsieur", "madame", "mme", "mlle", "господин", "госпож", "граждан", "г-")
+"""Titles that are nothing else, also in lower case."""
+_SHORT_WORD = re.compile(r"(?:^|\W)(?i:\w{1,2}|prof|mrs|sra|srta|dra|lic|ing|mme|mlle|г-н|г-жа)$")
 
 
 def find(view: View, before: str) -> Iterator[Found]:
     """Announced names in `view`; `before`, the turn before, may have asked for one."""
     if _ASKED.search(before, max(0, len(before) - 160)):
         yield from _answers(view)
-    for match in _FIELD.finditer(view.low):
-        yield _found(view, match.start(1), match.end(1))
-    for match in _CUES.finditer(view.low):
-        group = str(match.lastgroup)
-        found = _after(view, match.end(), group, view.text[match.start()].isupper())
+    if "name" in view.low:
+        for match in _FIELD.finditer(view.low):
+            yield _found(view, match.start(1), match.end(1))
+    for start, end, group in find_cues(view.low):
+        found = _after(view, end, group, view.text[start].isupper())
         if found:
             yield found
     for match in _HERE.finditer(view.low):
-        if match[1].split()[0] in GIVEN_NAMES and view.text[match.start(1)].isupper():
-            yield _found(view, match.start(1), match.end(1))
-    for match in _SPEAKER.finditer(view.low):
+        found = _words(view, match.start(1), lower=False, most=3)
+        if found and found.end == match.end(1) and (match["sure"] or _is_sure(view, found)):
+            yield found
+    for match in _SPEAKER.finditer(view.low) if ":" in view.low else ():
         speaker = _words(view, match.start(1), lower=False, most=3)
-        if speaker and speaker.end == match.end(1) and _first(view, speaker) in GIVEN_NAMES:
+        if speaker and speaker.end == match.end(1) and _is_sure(view, speaker):
             yield speaker
-    for form in (_SIGNED, _DASHED):
+    for form in (_SIGNED, _DASHED) if "-" in view.low or "~" in view.low else (_SIGNED,):
         for match in form.finditer(view.low):
-            yield from _signature(view, match.end())
+            yield from _signature(view, match)
+    yield from _unannounced(view)
+
+
+def _unannounced(view: View) -> Iterator[Found]:
+    """Names that tell themselves: given and family name, patronymics, given names of people addressed."""
+    end = 0
+    for word in _CAPITALISED.finditer(view.text):
+        low = view.low[word.start() : word.end()]
+        given = low in GIVEN_NAMES or low.partition("-")[0] in GIVEN_NAMES
+        if word.start() < end or low in TITLES or not (given or is_patronymic(low)):
+            continue
+        found = _full_name(view, word.start()) if given else _with_patronymic(view, word.start())
+        if found is None and given and low not in THINGS_TOO and _is_addressed(view, word):
+            found = _found(view, word.start(), word.end())
+        if found:
+            end = found.end
+            yield found
+
+
+def _full_name(view: View, start: int) -> Found | None:
+    """The given name at `start` with a family name behind it, or before it as Russians write it."""
+    found = _words(view, start, lower=False, most=MAX_WORDS)
+    if not found or _PLACE.search(view.low, found.start, found.end) or _PLACE.match(view.low, found.end):
+        return None
+    if _TWO_SENTENCES.search(view.low, found.start, found.end):
+        return None
+    before = _WORD_BEFORE.search(view.text, max(0, start - 24), start)
+    if before and before[1][0].isupper() and (low := before[1].lower()) not in NOT_NAMES:
+        if "а" <= low[0] <= "я" and is_surname(low):
+            return _found(view, before.start(1), found.end)
+        return None
+    words = _WORD.findall(view.low[found.start : found.end])
+    sure = words[0] not in THINGS_TOO or is_surname(words[-1])
+    last = words[-1]
+    return (
+        found
+        if len(words) > 1 and sure and len(last) > 1 and last not in PARTICLES and last not in PLACES
+        else None
+    )
+
+
+def _with_patronymic(view: View, start: int) -> Found | None:
+    """The patronymic at `start` with the capitalised words right before it."""
+    first, end = start, _WORD.match(view.text, start)
+    for _ in range(2):
+        before = _WORD_BEFORE.search(view.text, max(0, first - 24), first)
+        if not before or not before[1][0].isupper() or before[1].lower() in NOT_NAMES:
+            break
+        first = before.start(1)
+    return _found(view, first, end.end()) if end and first < start else None
+
+
+def _is_addressed(view: View, word: re.Match[str]) -> bool:
+    """Whether a given name stands where one addresses or mentions a person: "Anna, ...", "..., Anna!",
+    "ask Anna to"."""
+    if _PLACE.match(view.low, word.end()):
+        return False
+    if _COMMA_AFTER.match(view.text, word.end()) and _ADDRESSING.search(
+        view.text, max(0, word.start() - 4), word.start()
+    ):
+        return True
+    before = _WORD_BEFORE.search(view.low, max(0, word.start() - 16), word.start())
+    near = before is not None and (
+        before[1] in NEAR_NAMES or _NEXT_NAME.search(view.low, max(0, word.start() - 8), word.start())
+    )
+    crossing = before is not None and before[1] == "from" and view.low.startswith(" and ", word.end())
+    return bool(near) and not crossing and not _CAPITAL_AFTER.match(view.text, word.end())
+
+
+def _is_sure(view: View, found: Found) -> bool:
+    """Whether what stands where a name may stand is one: a well-known name, or a patronymic."""
+    words = _WORD.findall(view.low, found.start, found.end)
+    return not _PLACE.match(view.low, found.end) and (
+        words[0] in GIVEN_NAMES
+        or words[0].partition("-")[0] in GIVEN_NAMES
+        or any(is_patronymic(word) or is_surname(word) for word in words)
+        or words[0].startswith(("o'", "mc", "d'"))
+    )
 
 
 def _after(view: View, position: int, group: str, capital: bool) -> Found | None:
-    gap = (_SHORT_GAP if group in ("weak", "greeting", "assent") else _GAP).match(view.low, position)
+    gap = _GAPS.get(group, _DOT_GAP).match(view.low, position)
     position = gap.end() if gap else position
     if group in ("mine", "theirs", "bare", "related"):
         return _spelled(view, position) or _stated(view, position, group)
@@ -104,7 +242,7 @@ def _after(view: View, position: int, group: str, capital: bool) -> Found | None
 def _known(view: View, position: int) -> Found | None:
     """A capitalised name that begins with a well-known one and has nothing behind it."""
     found = _words(view, position, lower=False, most=3)
-    if not found or _first(view, found) not in GIVEN_NAMES:
+    if not found or not _is_sure(view, found):
         return None
     return found if _AFTER_WEAK.match(view.low, found.end) else None
 
@@ -112,7 +250,7 @@ def _known(view: View, position: int) -> Found | None:
 def _party(view: View, position: int) -> Found | None:
     """After "recipient:": a well-known given name, or two capitalised words and nothing behind them."""
     found = _words(view, position, lower=False, most=3)
-    if not found or _first(view, found) in GIVEN_NAMES:
+    if not found or _is_sure(view, found):
         return found
     return found if " " in view.low[found.start : found.end] and _CLOSED.match(view.low, found.end) else None
 
@@ -120,28 +258,30 @@ def _party(view: View, position: int) -> Found | None:
 def _in_form(view: View, position: int) -> Found | None:
     """After "name:", which things have as well as people: a given name, or a form with other fields."""
     found = _words(view, position, lower=True, most=MAX_WORDS)
-    if not found or _first(view, found) in GIVEN_NAMES:
+    if not found or _is_sure(view, found):
         return found
     around = view.low[max(0, position - 80) : found.start] + view.low[found.end : found.end + 80]
     return found if _FORM.search(around) else None
 
 
 def _titled(view: View, position: int, capital: bool) -> Found | None:
-    """A name after "Mr" or "Dr."; after a title in lower case only "mr", "mrs", "ms" and given names."""
-    short = view.low[max(0, position - 6) : position].strip(" .").split(" ")[-1] in ("mr", "mrs", "ms")
+    """A name after "Mr" or "Dr."; after one in lower case that may be another word ("don", "miss")
+    only well-known names."""
+    title = view.low[max(0, position - 12) : position].strip(" .").split(" ")[-1]
+    short = title in ("mr", "mrs", "ms")
     found = _words(view, position, lower=short, most=3)
-    return found if found and (capital or short or _first(view, found) in GIVEN_NAMES) else None
-
-
-def _first(view: View, found: Found) -> str:
-    return view.low[found.start : found.end].split()[0]
+    return (
+        found
+        if found and (capital or short or title.startswith(_PLAIN_TITLES) or _is_sure(view, found))
+        else None
+    )
 
 
 def _stated(view: View, position: int, group: str) -> Found | None:
     """After "my name is" a name in any case; after "the name is" and the like, where things other than
     names follow as well, a capitalised or a well-known one."""
     found = _words(view, position, lower=group in ("mine", "theirs"), most=MAX_WORDS)
-    if not found or _first(view, found) in GIVEN_NAMES:
+    if not found or _is_sure(view, found):
         return found
     sure = group == "mine" or view.text[found.start].isupper()
     return None if not sure or (_is_verb(view, found) and group in ("mine", "related")) else found
@@ -162,8 +302,10 @@ def _spelled(view: View, position: int) -> Found | None:
 def _weak(view: View, position: int) -> Found | None:
     found = _spelled(view, position) or _words(view, position, lower=False, most=3)
     if not found:
-        return _known_lower(view, position)
-    if _first(view, found) in GIVEN_NAMES:
+        return None if view.low[position : position + 1] >= "а" else _known_lower(view, position)
+    if _WORD.findall(view.low, found.start, found.end)[0] in GIVEN_NAMES or (
+        _is_sure(view, found) and _AFTER_WEAK.match(view.low, found.end)
+    ):
         return None if _PLACE.match(view.low, found.end) else found
     spelled = view.low[found.start + 1 : found.start + 2] == "-"
     return found if spelled or _SPEAKING.match(view.low, found.end) else None
@@ -173,25 +315,33 @@ def _greeted(view: View, position: int) -> Found | None:
     found = _words(view, position, lower=False, most=3)
     if not found:
         return _known_lower(view, position)
-    words = view.low[found.start : found.end].split()
+    count = len(view.low[found.start : found.end].split())
     closed = _CLOSED.match(view.low, found.end)
-    if words[0] in GIVEN_NAMES:
+    if _is_sure(view, found):
         return found
-    return found if closed and len(words) <= 2 and len(words[0]) > 2 else None
+    first = _WORD.match(view.low, found.start)
+    return found if closed and count <= 2 and first and len(first[0]) > 2 else None
 
 
 def _known_lower(view: View, position: int) -> Found | None:
     """ "hi sarah," in lower case: a given name that is no common word, with nothing behind it that
     makes it something else."""
     word = _WORD.match(view.low, position)
-    if word and word[0] in GIVEN_NAMES - COMMON_WORDS and _AFTER_WEAK.match(view.low, word.end()):
+    if (
+        word
+        and word[0] in GIVEN_NAMES
+        and word[0] not in THINGS_TOO
+        and _AFTER_WEAK.match(view.low, word.end())
+    ):
         return _found(view, word.start(), word.end())
     return None
 
 
-def _signature(view: View, position: int) -> Iterator[Found]:
-    found = _words(view, position, lower=False, most=3)
-    if found and _SIGNATURE_END.match(view.low, found.end):
+def _signature(view: View, match: re.Match[str]) -> Iterator[Found]:
+    found = _words(view, match.end(), lower=False, most=3)
+    if not found or not _SIGNATURE_END.match(view.low, found.end):
+        return
+    if _is_sure(view, found) or not _SENTENCE_BREAK.search(match[0]):
         yield found
 
 
@@ -238,7 +388,8 @@ def _words(view: View, position: int, *, lower: bool, most: int) -> Found | None
             break
     if end == start:
         return None
-    return _found(view, start, end)
+    initials = _INITIALS.match(view.text, end)
+    return _found(view, start, initials.end() if initials else end)
 
 
 def _may_be_surname(view: View, start: int, low: str) -> bool:

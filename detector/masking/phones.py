@@ -24,14 +24,14 @@ def looks_like_phone(run: str, digits: str) -> bool:
     """Whether `run` is written as nothing but a phone number is, so that no word need say so."""
     if run.startswith("+"):
         return 8 <= len(digits) <= 15 and _is_international(digits)
+    if digits.startswith("00") and len(digits) <= 17:
+        return len(digits) >= 11 and _is_international(digits[2:])
     if not 7 <= len(digits) <= 13:
         return False
     if any(form.fullmatch(run) for form in (_AMERICAN, _AREA_IN_BRACKETS, _RUSSIAN, _EIGHT_FREE)):
         return True
     if _SINGLE.fullmatch(run):
         return digits not in _COUNTING
-    if digits.startswith("00"):
-        return _is_international(digits[2:])
     if run == digits:
         return _MOBILE.fullmatch(run) is not None
     return 9 <= len(digits) <= 12 and _TRUNK.fullmatch(run) is not None

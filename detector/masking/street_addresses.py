@@ -61,10 +61,138 @@ _GERMAN = re.compile(
     r"[^\W\d_][\w-]{1,20}\s(?:straße|strasse|str\.|allee|platz))\s\d{1,4}\s?[a-z]?(?!\w|[:.]\d)"
     r"(?:,\s?\d{5}(?:\s[^\W\d_]\w{2,20})?)?"
 )
+_UPPER = "[A-ZÀ-ÖØ-ÞĀĆČŁŚŠŻŽ]"
+_HOUSE = r"\d{1,4}(?:\s?[a-zA-Z])?(?:\s?[/-]\s?\d{1,4}){0,3}(?![\w:]|[.,]\d)"
+_TOWN = (
+    rf",?\s(?:(?:D|A|CH|F|B|L)-\s?)?\d{{4,5}},?\s{_UPPER}[\w'.-]{{1,24}}+"
+    rf"(?:[ -](?:(?:am|an|der|im|ob|bei|sur|en|la|le|de|du|des|les|del|y)[ "
+    rf"-]){{0,2}}{_UPPER}[\w'.-]{{1,24}}+){{0,2}}"
+)
+"""A postcode and the town behind it."""
+_GERMAN_WORDS = (
+    rf"(?:(?:Am|Im|An der|An den|An dem|Auf der|Auf dem|In der|In den|Unter den|Unter der|Zum|Zur|Hinter "
+    rf"der|Hinter dem|"
+    rf"Vor dem|Beim|Alte[rs]?|Neue[rs]?|Obere[rs]?|Untere[rs]?|Große[rs]?|Kleine[rs]?|Hohe[rs]?|"
+    rf"Lange[rs]?)\s)?"
+    rf"(?!(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|Januar|Februar|März|April|Mai|Juni|Juli|"
+    rf"August|September|Oktober|"
+    rf"November|Dezember|January|February|March|June|July|October|December|No|Nr|Nummer|Zimmer|Raum|Room|"
+    rf"Order|Line|"
+    rf"Bestellung|Rechnung|Artikel|Seite|Flug|Gate|Punkt|Version|Filiale|Kunde|"
+    rf"Vertrag)(?!\w)){_UPPER}[\w.-]{{2,30}}+"
+    rf"(?:[ -]{_UPPER}[\w.-]{{1,24}}+){{0,2}}"
+)
+_GERMAN_TOWN = re.compile(
+    rf"(?<!\w)(?:{_GERMAN_WORDS}|[Ss]tr(?:aße|asse|\.)\s(?:des|der|"
+    rf"von)\s(?:\d{{1,2}}\.\s)?{_UPPER}\w{{2,24}}+)\s{_HOUSE}(?!,?\s(?:19|20)\d\d,?\s){_TOWN}"
+)
+"""A street of any name: the postcode and town behind it make it sure."""
+_GERMAN_PREPOSITION = re.compile(
+    rf"(?<!\w)(?:Am|Im|An der|An den|Auf der|Auf dem|In der|In den|Unter den|Zum|Zur|Hinter der|Hinter "
+    rf"dem|Vor dem|Beim)\s"
+    rf"{_UPPER}\w{{2,24}}+\s{_HOUSE}"
+)
+_GERMAN_STREET = re.compile(
+    rf"(?<!\w)(?:{_UPPER}[\w-]{{1,30}}(?:straße|strasse|str\.|gasse|allee|weg|ring|damm|ufer|platz|steig|"
+    rf"graben|promenade)|"
+    rf"{_UPPER}[\w-]{{1,20}}\s(?:Straße|Strasse|Str\.|Allee|Platz|Weg|Gasse|Ring|Damm|Ufer|Promenade)|"
+    rf"Stra(?:ß|ss)e\s(?:des|der|von)\s(?:\d{{1,2}}\.\s)?{_UPPER}\w{{2,24}}+)\s{_HOUSE}"
+    rf"(?:,?\s(?:Stiege|Top|Tür|Whg\.?|Wohnung|Haus|Hinterhaus)\s\w{{1,4}})?(?:{_TOWN})?"
+)
+_ARTICLE = r"(?:de|du|des|la|le|les|aux?|en|sur|et|sous)"
+_PROPER = rf"(?:[dl]')?{_UPPER}[\w'.-]{{0,24}}+"
+_FRENCH_NAME = (
+    rf"(?:\s{_ARTICLE}(?=\s)){{0,3}}+\s{_PROPER}(?:(?:\s{_ARTICLE}(?=\s)){{0,2}}+\s{_PROPER}){{0,4}}"
+)
+_FRENCH_TYPE = (
+    r"(?:[Rr]ue|[Aa]v(?:enue|\.)|[Bb](?:oulevar)?d\.?|[Pp]l(?:ace|\.)|[Cc]hemin|[Cc]h\.|[Aa]llées?|"
+    r"[Ii]mpasse|[Qq]uai|[Rr]oute|[Rr]te|"
+    r"[Cc]ours|[Ss]quare|[Pp]assage|[Ff]aubourg|[Rr]uelle|[Ss]entier|[Ee]splanade|[Pp]romenade|[Mm]ontée|"
+    r"[Vv]oie|[Cc]ité|[Tt]raverse)"
+)
+_FRENCH_STREET = re.compile(
+    rf"(?<![\w.])(?:(?:[Rr]ésidence|[Rr]és\.|[Ii]mmeuble|[Ll]otissement|[Hh]ameau){_FRENCH_NAME},?\s"
+    r"(?:(?:[Bb]ât|[Bb]âtiment|[Aa]ppt?|[Aa]ppartement|[Ee]sc|[Ee]ntrée)\.?\s\w{1,4},?\s){0,3})?"
+    rf"\d{{1,4}}(?:\s?(?:bis|ter|quater|[A-D]))?,?\s{_FRENCH_TYPE}{_FRENCH_NAME}(?:{_TOWN})?"
+)
+_SWISS_STREET = re.compile(
+    rf"(?<!\w)(?:{_FRENCH_TYPE}|[Vv]ia(?:le)?|[Pp]iazza){_FRENCH_NAME}\s{_HOUSE}{_TOWN}"
+)
+_SPANISH_STREET = re.compile(
+    r"(?<!\w)(?:[Cc]alle|[Cc]/|[Aa]venida|[Aa]vda?\.?|[Aa]v\.|[Pp]laza|[Pp]za\.?|[Pp]aseo|[Pp]º|"
+    r"[Cc]amino|[Cc]arretera|[Cc]tra\.?|[Rr]onda|"
+    r"[Tt]ravesía|[Gg]lorieta|[Cc]alzada|[Jj]irón|[Jj]r\.|[Pp]asaje|[Dd]iagonal|[Uu]rb(?:anización|\.)|"
+    r"[Bb]ulevar|[Cc]allejón|[Aa]lameda|"
+    rf"[Rr]ambla|[Cc]arrera)\s?(?:(?:de|del|la|las|los|el|y)\s){{0,3}}{_UPPER}[\w'.-]{{0,24}}+"
+    rf"(?:\s(?:(?:de|del|la|las|los|el|y)\s){{0,3}}{_UPPER}[\w'.-]{{0,24}}+){{0,4}},?\s(?:n[º°o]\.?\s?|"
+    rf"núm(?:ero|\.)\s?|#\s?)?"
+    r"\d{1,5}[a-zA-Z]?(?![\w:]|[.,]\d)"
+    r"(?:,?\s(?:piso|puerta|esc\.?|bloque|portal|dpto\.?|depto\.?|apto\.?|int\.?|"
+    r"\d{1,2}[º°ª])(?:\s?\w{1,3}(?!\w))?){0,4}"
+    rf"(?:,\s(?:[Cc]ol\.|[Cc]olonia|[Bb]arrio)\s{_UPPER}[\w'.-]{{1,24}}+(?:\s{_UPPER}[\w'.-]{{1,24}}+){{0,2}})?"
+    rf"(?:{_TOWN}|,?\s\d{{5}}(?!\w)|,\s{_UPPER}[\w'-]{{2,24}}+(?:\s(?:de\s)?{_UPPER}[\w'-]{{2,24}}+)?)?"
+)
+_GRID = re.compile(
+    r"(?<!\w)(?:calle|carrera|cra|kr|cl|transversal|diagonal|avenida|av)\.?\s\d{1,3}\s?[a-z]?(?:\s(?:bis|"
+    r"sur|norte|este))?"
+    r"\s?(?:#|n[oº°]\.?)\s?\d{1,3}\s?[a-z]?\s?-\s?\d{1,3}(?!\w)(?:,\s[^\W\d_]{3,20})?"
+)
+"""Streets by number: "Carrera 15 # 93-47, Bogotá"."""
+_BRITISH_WHOLE = re.compile(
+    rf"(?<![\w.])\d{{1,4}}[a-zA-Z]?,?\s{_UPPER}[\w'-]{{1,24}}+(?:\s{_UPPER}[\w'-]{{1,24}}+){{0,3}}(?:,\s{_UPPER}[\w'-]{{1,24}}+"
+    rf"(?:\s{_UPPER}[\w'-]{{1,24}}+){{0,2}}?){{1,3}},?\s[A-Z]{{1,2}}\d[\dA-Z]?\s?\d[A-Z]{{2}}(?!\w)"
+)
+_STREET_WORD = re.compile(
+    r"(?<!\w)(?:rue|av(?:enue|enida|da)?|b(?:oulevar)?d|pl(?:ace|aza)?|chemin|ch|allées?|impasse|quai|"
+    r"route|rte|cours|square|passage|"
+    r"faubourg|ruelle|sentier|esplanade|promenade|montée|voie|cité|traverse|via|viale|piazza|calle|c/|"
+    r"pza|paseo|pº|camino|"
+    r"carretera|ctra|ronda|travesía|glorieta|calzada|jirón|jr|pasaje|diagonal|urb(?:anización)?|bulevar|"
+    r"callejón|alameda|rambla|"
+    r"carrera|rua|ulica|ul)(?![^\W\d_])"
+)
+_STREET_FIRST = (_FRENCH_STREET, _SWISS_STREET, _SPANISH_STREET)
+"""Only where there is a `_STREET_WORD`."""
+_TOWN_LIKE = re.compile(r"\d{4,5},?\s[A-ZÀ-Þ]|\d[\dA-Z]? ?\d[A-Z]{2}(?!\w)")
+_BEFORE_TOWN = (_BRITISH_WHOLE, _GERMAN_TOWN)
+"""Only where there is something like a postcode."""
+_STRONG_CUE_WORD = re.compile("adress|anschrift|wohn|liefer|schick|zustell|umgezogen|zieh")
+_RUSSIAN_UPPER = r"[А-ЯЁ][а-яё]{1,20}+(?:-[А-ЯЁа-яё]{1,20}+){0,3}"
+_RUSSIAN_TYPE = (
+    r"(?:[Уу]л\.?|[Уу]лиц[аеуы]|[Пп]росп(?:\.|ект[еау]?)?|[Пп]р-к?т[а-я]?|[Пп]р\.|[Пп]ер\.|"
+    r"[Пп]ереул(?:ок|ке)|[Бб]ульваре?|[Бб]-р|[Бб]ул\.|"
+    r"ш\.|[Шш]оссе|[Нн]аб\.|[Нн]абережн(?:ая|ой)|[Пп]л\.|[Пп]лощад[ьи]|[Пп]роезде?|[Пп]р-д|[Тт]упик[е]?|"
+    r"[Аа]лле[яе]|[Мм]кр(?:н|\.)?|"
+    r"[Мм]икрорайон|[Лл]иния|[Кк]вартал|[Пп]ос\.|[Сс]ело|[Дд]ер\.|СНТ)(?![а-яё])"
+)
+_RUSSIAN_TOWN = rf"(?:(?:г\.\s?|гор\.\s?|город\s|пос\.\s?|с\.\s?){_RUSSIAN_UPPER}|{_RUSSIAN_UPPER}(?=,)|СПб)"
+_RUSSIAN_HOUSE = (
+    r"(?:д\.?|дом)?\s?\d{1,4}(?:[/-]\d{1,4})?(?:(?:[а-яА-Я]|\s[А-Я])(?!\w))?(?![\w:]|[.,]\d)"
+    r"(?:,?\s?(?:(?:корпус|корп|к)\.?\s?\d{1,3}|(?:строение|стр|литера|лит)\.?\s?\w{1,3})(?!\w))?"
+    r"(?:,?\s?(?:кв|квартира|оф|офис|пом|комн)\.?\s?\d{1,5})?(?:,?\s?(?:под|подъезд|эт|этаж)\.?\s?\d{1,2})?"
+)
+_RUSSIAN_NAME = r"(?:\d{1,3}(?:-?[а-я]{1,2})?(?=\s)|[А-ЯЁа-яё][а-яё.-]{0,24}+)"
+_RUSSIAN_CASED = re.compile(
+    rf"(?<!\w)(?:\d{{6}},?\s)?(?:{_RUSSIAN_UPPER}\s(?:обл\.|область|край|"
+    rf"респ\.),?\s)?(?:{_RUSSIAN_TOWN},\s){{0,2}}"
+    rf"(?:{_RUSSIAN_TYPE}\s?{_RUSSIAN_NAME}(?:\s{_RUSSIAN_NAME}){{0,2}}?|"
+    rf"[А-ЯЁ][а-яё-]{{2,24}}(?:ий|ый|ой|ая|ое|ом|ского|ском)\s{_RUSSIAN_TYPE}),?\s?{_RUSSIAN_HOUSE}"
+    rf"(?:,\s(?:г\.\s?)?{_RUSSIAN_UPPER})?"
+)
+_RUSSIAN_BARE = re.compile(
+    rf"(?:живу|проживаю|адрес\w{{0,2}}|привезите|доставьте|доставк\w|отправ\w{{2,5}})(?: доставки)?(?: "
+    rf"на| по адресу| в)?:?\s"
+    rf"(?P<value>(?:{_RUSSIAN_TOWN},?\s)?{_RUSSIAN_UPPER},?\s{_RUSSIAN_HOUSE})"
+)
+_FLAT = re.compile(
+    r"(?<!\w)(?:д\.?|дом)\s?\d{1,4}[а-я]?,?\s(?:(?:к|корп|корпус|стр)\.?\s?\d{1,3},?\s)?(?:кв\.?|"
+    r"квартира)\s?\d{1,5}(?!\w)"
+)
 _RUSSIAN = re.compile(
     r"(?<!\w)(?:ул\.?|улица|улице|улицы|проспект|проспекте|пр-т|пр\.|пер\.|переулок|переулке|бульвар|"
     r"бул\.|шоссе|наб\.|площадь|пл\.)\s"
-    r"(?:(?:\d{1,4}(?:-[^\W\d_]{1,24}+)?|[^\W\d_](?:[^\W\d]|[.-]){0,24}+)\s?+){1,3}?,?\s?(?:д\.?|дом)?\s?\d{1,4}(?:/\d{1,3})?[а-я]?(?![\w])"
+    r"(?:(?:\d{1,4}(?:-[^\W\d_]{1,24}+)?|[^\W\d_](?:[^\W\d]|[.-]){0,24}+)\s?+){1,3}?,?\s?(?:д\.?|"
+    r"дом)?\s?\d{1,4}(?:/\d{1,3})?[а-я]?(?![\w])"
     r"(?:,?\s?(?:к\.?|корп\.?|корпус|стр\.?)\s?\d{1,3})?(?:,?\s?(?:кв\.?|квартира|оф\.?|офис)\s?\d{1,5})?"
 )
 _BOX = re.compile(
@@ -72,23 +200,28 @@ _BOX = re.compile(
 )
 _POSTCODE = re.compile(
     r"(?<!\w)(?:post\s?code|postal code|zip(?:\s?code)?|código postal|codigo postal|plz|postleitzahl|"
-    r"почтовый индекс|индекс)"
+    r"code postal|"
+    r"c\.?p\.(?=\s?\d)|почтовый индекс|индекс)"
     r"(?:[\s:,]{1,2}(?:is|was|for|of|it|it's|es|ist|my|the|delivery|billing|on|file|here|there|"
     r"-)\b)*[\s:,\"'-]{1,4}(?:is\s)?"
     r"(?P<value>(?:[a-z\d]\s){4,6}[a-z\d]|"
     rf"(?:(?:{_NUMBER_WORD})[\s,-]{{1,2}}){{4,5}}(?:{_NUMBER_WORD})|"
-    r"[a-z]{1,2}\d[\da-z]?\s?\d[a-z]{2}|\d{5}(?:-\d{4})?|\d{6}|\d{4}\s?[a-z]{2}|"
+    r"[a-z]{1,2}\d[\da-z]?\s?\d[a-z]{2}|\d{5}(?:-\d{4})?|\d{6}|\d{4}\s?[a-z]{2}|\d{4}|"
     r"[a-z]\d[a-z]\s?\d[a-z]\d)(?!\w)"
 )
 _BRITISH = re.compile(r"(?<![\w-])[a-z]{1,2}\d[\da-z]? \d[abd-hjlnp-uw-z]{2}(?![\w-])")
 _STRONG_CUE = re.compile(
-    r"(?:address|live|living|lives|resid\w{1,12}|ship\w{0,12}|deliver\w{0,12}|moved|moving|billing|located|house|home|"
+    r"(?:address|live|living|lives|resid\w{1,12}|ship\w{0,12}|deliver\w{0,12}|moved|moving|billing|"
+    r"located|house|home|"
     r"send (?:it|them)|"
-    r"pick\w{0,12} (?:me|it|us|her|him) up|i'm at|i am at|we're at|we are at|drop it)\b[^.!?\n]{0,24}$"
+    r"pick\w{0,12} (?:me|it|us|her|him) up|i'm at|i am at|we're at|we are at|drop it|adresse|anschrift|"
+    r"wohn\w{0,3}|liefer\w{0,7}|"
+    r"schick\w{0,4}|zustell\w{0,4}|umgezogen|zieh\w{0,4})\b[^.!?\n]{0,24}$"
 )
 _CUE = re.compile(r"(?:sent?|from|to|at|is|near)\b[^.!?\n]{0,12}$")
 _WORD_AFTER_COMMA = re.compile(r",\s?([^\W\d_]+)")
 _DIGIT = re.compile(r"\d")
+_CYRILLIC = re.compile("[а-я]")
 _STRANGERS = words(
     "minute minutes min mins mile miles hour hours day days week weeks month months year years km meter "
     "meters feet yard "
@@ -109,7 +242,24 @@ def find(view: View, before: str) -> Iterator[Found]:
         yield _found(low, match.start("value"), match.end("value"))
     if not _DIGIT.search(low):
         return
-    for form in (_LATIN, _FRENCH, _GERMAN, _RUSSIAN, _BOX):
+    forms = _STREET_FIRST if _STREET_WORD.search(low) else ()
+    for form in (*forms, *(_BEFORE_TOWN if _TOWN_LIKE.search(view.text) else ()), _GERMAN_STREET):
+        for match in form.finditer(view.text):
+            yield _found(low, match.start(), match.end())
+    if _STRONG_CUE_WORD.search(low):
+        for match in _GERMAN_PREPOSITION.finditer(view.text):
+            if _STRONG_CUE.search(low, max(0, match.start() - 48), match.start()):
+                yield _found(low, match.start(), match.end())
+    if _CYRILLIC.search(low):
+        for match in _RUSSIAN_CASED.finditer(view.text):
+            yield _found(low, match.start(), match.end())
+        for form in (_RUSSIAN_BARE, _FLAT):
+            for match in form.finditer(view.text):
+                yield _found(low, match.start(match.lastindex or 0), match.end(match.lastindex or 0))
+    for match in _GRID.finditer(low):
+        yield _found(low, match.start(), match.end())
+    latin = (_LATIN, _FRENCH) if forms else ()
+    for form in (*latin, _GERMAN, *((_RUSSIAN,) if _CYRILLIC.search(low) else ()), _BOX):
         for match in form.finditer(low):
             named = view.text[match.start() : match.end()].partition(" ")[2]
             if form is not _LATIN or named != named.lower() or _is_announced(view, match.start(), sure=False):

@@ -15,33 +15,34 @@ from eval.masking import Line, Tally, language_table, main, measure, read_lines
 
 LINES = Path(__file__).parent / "masking_lines.jsonl"
 RECALL_LINES = Path(__file__).parent / "masking_recall_lines.jsonl"
-"""Lines in five languages that somebody else wrote, who had not seen the rules. Half of them, drawn by a hash
-of the text, were looked at when the rules were extended (2026-11-23); of the others only figures were."""
+"""Made-up lines in five languages. Those of the author "other" were written by somebody who had not seen the
+rules, those of "rules" by the author of the rules, before the rules that they ask for. Half of either, drawn by a
+hash of the text, were looked at while the rules were extended (2026-11-23); of the others only figures were."""
 
 FLOORS = {
-    "development": {
-        "ACCOUNT": 0.95,
+    ("other", "development"): {"all": 0.97, "NAME": 0.95, "ADDRESS": 0.95, "SECRET": 0.95},
+    ("other", "test"): {
+        "all": 0.88,
+        "ACCOUNT": 0.7,
+        "ADDRESS": 0.75,
         "BIRTH": 0.95,
-        "NAME": 0.85,
+        "EMAIL": 0.95,
+        "ID": 0.95,
+        "NAME": 0.86,
+        "PHONE": 0.95,
         "PLATE": 0.95,
-        "SECRET": 0.95,
+        "SECRET": 0.7,
         "VIN": 0.95,
-        "all": 0.9,
     },
-    "test": {
-        "ACCOUNT": 0.6,
-        "BIRTH": 0.7,
-        "NAME": 0.5,
-        "PLATE": 0.75,
-        "SECRET": 0.6,
-        "VIN": 0.75,
-        "all": 0.67,
-    },
+    ("rules", "development"): {"all": 0.97, "NAME": 0.95, "ADDRESS": 0.95, "SECRET": 0.95},
+    ("rules", "test"): {"all": 0.92, "NAME": 0.9, "ADDRESS": 0.9, "BIRTH": 0.85, "SECRET": 0.95},
 }
-"""A little below what was measured."""
+"""A little below what was measured, by author, half and type."""
 LANGUAGE_FLOORS = {
-    "development": {"de": 0.88, "en": 0.91, "es": 0.93, "fr": 0.82, "ru": 0.82},
-    "test": {"de": 0.55, "en": 0.8, "es": 0.7, "fr": 0.65, "ru": 0.45},
+    ("other", "development"): {"de": 0.97, "en": 0.95, "es": 0.97, "fr": 0.97, "ru": 0.97},
+    ("other", "test"): {"de": 0.86, "en": 0.88, "es": 0.88, "fr": 0.84, "ru": 0.85},
+    ("rules", "development"): {"de": 0.95, "en": 0.9, "es": 0.95, "fr": 0.95, "ru": 0.95},
+    ("rules", "test"): {"de": 0.83, "en": 0.91, "es": 0.93, "fr": 0.93, "ru": 0.93},
 }
 
 
@@ -76,13 +77,13 @@ def test_clean_lines_are_left_alone(tally: Tally) -> None:
     assert tally.false_per_thousand("plain") <= 15
 
 
-@pytest.mark.parametrize("half", FLOORS)
-def test_lines_of_another_author_by_type_and_language(half: str) -> None:
-    lines = [line for line in read_lines(RECALL_LINES) if line.half == half]
+@pytest.mark.parametrize(("author", "half"), FLOORS)
+def test_recall_lines_by_author_type_and_language(author: str, half: str) -> None:
+    lines = [line for line in read_lines(RECALL_LINES) if (line.author, line.half) == (author, half)]
     tally = measure(lines)
     print(language_table(tally))
-    assert len(lines) >= 250
-    for place, floors in ((0, FLOORS[half]), (1, LANGUAGE_FLOORS[half])):
+    assert len(lines) >= 190
+    for place, floors in ((0, FLOORS[author, half]), (1, LANGUAGE_FLOORS[author, half])):
         for name, floor in floors.items():
             counts = {
                 what: sum(
@@ -93,7 +94,8 @@ def test_lines_of_another_author_by_type_and_language(half: str) -> None:
                 for what in ("found", "entities")
             }
             assert counts["found"] / counts["entities"] >= floor, (name, counts)
-    assert tally.false_masks["clean"] == tally.false_masks["plain"] == 0
+    assert tally.false_masks["plain"] == 0
+    assert tally.false_masks["clean"] <= ((author, half) == ("rules", "test"))
 
 
 NEW = [
@@ -109,6 +111,17 @@ NEW = [
     ("ANNA: hello", "[NAME_1]: hello"),
     ("Thanks a lot\n- Anna", "Thanks a lot\n- [NAME_1]"),
     ("Перевожу вас на Викторию из бухгалтерии", "Перевожу вас на [NAME_1] из бухгалтерии"),
+    ("Please call Frau Odenthal or Mme Le Quellec", "Please call Frau [NAME_1] or Mme [NAME_2]"),
+    ("Yes, Siobhan, ask Tomasz Zielinski to call", "Yes, [NAME_1], ask [NAME_2] to call"),
+    ("Заявку приняла Инга Львовна Громова", "Заявку приняла [NAME_1]"),
+    ("tél. 01.44.27.60.00 ou 0033 7 81 22 33 44", "tél. [PHONE_1] ou [PHONE_2]"),
+    ("karl Punkt huber ät gmx Punkt at", "[EMAIL_1]"),
+    ("паспорт серия 4510 номер 123456, 12.03.85 г.р.", "паспорт серия [ID_1], [BIRTH_1] г.р."),
+    ("г. Тверь, ул. Новая, д. 5, кв. 12", "[ADDRESS_1]"),
+    ("12 rue Jean Jaurès, 69100 Villeurbanne", "[ADDRESS_1]"),
+    ("Lindengasse 3/2/14, 1070 Wien", "[ADDRESS_1]"),
+    ("А123ВС77 стоит во дворе", "[PLATE_1] стоит во дворе"),
+    ("4821 is my PIN", "[SECRET_1] is my PIN"),
 ]
 
 OLD = [
@@ -120,6 +133,12 @@ OLD = [
     "the registration closes in 2024",
     "NOTE: closed. ACHTUNG: heiss. To: sales",
     "- one blanket",
+    "a taxi from Craig and Central to Victoria Station",
+    "Спасибо. Теперь всё хорошо. Прощай!",
+    "Стоимость проезда 23,60 фунта, Кембриджская колокольня",
+    "Please say at some point in March",
+    "July 18, 2013 Ministry of Trade",
+    "I had to pass the VIP lane",
 ]
 
 
