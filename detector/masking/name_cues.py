@@ -135,7 +135,8 @@ _PERSON = _any(
     rf"(?:{_JOB})(?:(?: today| here| now)? (?:is|was|named|called|will be))?",
     rf"(?:{_JOB_ELSEWHERE})(?: (?:ist|war|heißt|es|era|est|était|c'est|это|по имени))?",
     _FAMILY,
-    "(?:booking|reservation|appointment|table|it's|it is) (?:is )?under(?! (?:the )?name)|(?:reserviert|gebucht|buchung) unter|"
+    "(?:booking|reservation|appointment|table|it's|it is) (?:is )?under(?! (?:the )?name)|(?:reserviert|"
+    "gebucht|buchung) unter|"
     "(?:mit|bei|von) (?=herrn|frau|dr)|sprechen mit|gesprochen mit|hablé(?: \\w{3,6})? con|hablar con|"
     "hablando con|"
     "parl(?:é|er)(?: \\w{3,6})? (?:avec|à)|eu|passer",
@@ -219,7 +220,7 @@ def _beginning(pattern: str, letter: str) -> str:
     """`pattern` without the alternatives that cannot begin with `letter`; empty if none can."""
     kept = []
     for part in _alternatives(pattern):
-        behind = re.match(r"(?:\(\?<!.*?\))?", part)
+        behind = re.match(r"(?:\(\?<![^()]{0,20}+\))?", part)
         head, part = (behind[0], part[behind.end() :]) if behind else ("", part)
         if not part.startswith("(?:"):
             kept += [head + part] if part[0] == letter else []

@@ -210,7 +210,9 @@ def _is_addressed(view: View, word: re.Match[str]) -> bool:
 def _is_sure(view: View, found: Found) -> bool:
     """Whether what stands where a name may stand is one: a well-known name, or a patronymic."""
     words = _WORD.findall(view.low, found.start, found.end)
-    return not _PLACE.match(view.low, found.end) and (
+    if _PLACE.search(view.low, found.start, found.end) or _PLACE.match(view.low, found.end):
+        return False
+    return (
         words[0] in GIVEN_NAMES
         or words[0].partition("-")[0] in GIVEN_NAMES
         or any(is_patronymic(word) or is_surname(word) for word in words)
