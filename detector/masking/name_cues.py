@@ -27,8 +27,7 @@ _MINE = _any(
     "меня зовут|моё имя|мое имя|моя фамилия|на имя|от имени|на фамилию|по фамилии|ich heiße|ich heisse",
     "mein (?:voller |vor|nach|familien)?name ist|mein (?:vor|nach|familien)name lautet|auf den namen|im "
     "namen von",
-    "je m'appelle|mon nom(?: de famille)? (?:est|c'est)|mon prénom (?:est|c'est)|s'appelle|au nom de|au "
-    "nom d(?=')",
+    "je m'appelle|mon nom(?: de famille)? (?:est|c'est)|mon prénom (?:est|c'est)|au nom de|au nom d(?=')",
     "mi chiamo|nazywam się|mam na imię|meu nome é|ik heet|mijn naam is",
 )
 _THEIRS = _any(
@@ -38,7 +37,7 @@ _THEIRS = _any(
     rf"(?:the|{_WHOSE}) name's|(?<!\w )name's|surname is|account holder is|(?<!\w )name is",
     r"name on (?:the |my |your )?[\w ]{1,24}? is",
     "under (?:the )?name(?: of)?|in the name(?: of)?|in (?:my|her|his) \\w{3,11}'s name",
-    "(?:der|ihr|sein|vor|nach|familien)(?: |)name (?:ist|lautet|war)|heißt|heisst",
+    "(?:der|ihr|sein|vor|nach|familien)(?: |)name (?:ist|lautet|war)",
     "(?:su|el|tu)(?: primer)? (?:nombre|apellido) es|(?:son|le|votre|leur) (?:pré)?nom (?:est|c'est)|"
     "prénomm?ée?",
 )
@@ -120,7 +119,8 @@ _WEAK = _any(
     "je suis|c'est|sono",
     "deliver(?:ed)? to|addressed to|belongs? to|registered to|issued to|made out to|ship(?:ped)? to|"
     "signed for by|looking for",
-    "läuft auf|lautet auf|ausgestellt auf|bestellt von|angenommen von|unterschrieben von|im auftrag von|"
+    "heißt|heisst|s'appelle|läuft auf|lautet auf|ausgestellt auf|bestellt von|angenommen von|"
+    "unterschrieben von|im auftrag von|"
     "lieferung an|tisch auf",
     "hier|ici|de (?:la )?part de|de la part d(?=')|de parte de|firmado(?: por)?|firmó|entregado a|"
     "entregaron a|recibió|atendió|enviado por",

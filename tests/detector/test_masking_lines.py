@@ -94,8 +94,7 @@ def test_recall_lines_by_author_type_and_language(author: str, half: str) -> Non
                 for what in ("found", "entities")
             }
             assert counts["found"] / counts["entities"] >= floor, (name, counts)
-    assert tally.false_masks["plain"] == 0
-    assert tally.false_masks["clean"] <= ((author, half) == ("rules", "test"))
+    assert tally.false_masks["clean"] == tally.false_masks["plain"] == 0
 
 
 NEW = [
@@ -139,6 +138,7 @@ OLD = [
     "Please say at some point in March",
     "July 18, 2013 Ministry of Trade",
     "I had to pass the VIP lane",
+    "Das Modell heißt Galaxy",
 ]
 
 
