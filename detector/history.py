@@ -24,26 +24,34 @@ _DIGITS = {word: str(number) for number, word in enumerate(_NUMBERS)}
 MIN_LETTERS = 3
 
 
-def said_before(turns: Iterable[tuple[bool, str]]) -> list[list[tuple[int, int, int]]]:
+def said_before(turns: Iterable[tuple[bool, str]], *, own: bool = True) -> list[list[tuple[int, int, int]]]:
     """The words of each turn as (start, end, kind), offsets into its text, end exclusive.
 
     `turns` are (whether the judged side speaks, text), in order; a word is compared with earlier turns
-    only, so that a dialogue cut short gives the same kinds.
+    only, so that a dialogue cut short gives the same kinds. Without `own` nothing counts as said before
+    by the judged side.
     """
     said: tuple[set[str], set[str]] = (set(), set())
     found = []
     for judged, text in turns:
         words = [(match.start(), match.end(), _form(match[0])) for match in _WORD.finditer(text)]
-        own, other = said[judged], said[not judged]
+        same, other = said[judged], said[not judged]
         found.append(
             [
-                (start, end, 1 + (form in own) + 2 * (form in other))
+                (start, end, 1 + (form in same) + 2 * (form in other))
                 for start, end, form in words
-                if form[0].isdigit() or len(form) >= MIN_LETTERS
+                if _counts(form)
             ]
         )
-        own.update(form for _, _, form in words)
+        if own or not judged:
+            same.update(form for _, _, form in words)
     return found
+
+
+def forms_of(text: str) -> frozenset[str]:
+    """The words of a text that count, as they are compared."""
+    forms = (_form(match[0]) for match in _WORD.finditer(text))
+    return frozenset(form for form in forms if _counts(form))
 
 
 def kinds_of(words: Sequence[tuple[int, int, int]], offsets: Sequence[tuple[int, int]]) -> list[int]:
@@ -64,3 +72,7 @@ def _form(word: str) -> str:
     """How a word is compared: in lower case, small numbers as digits, no thousands mark."""
     low = word.lower()
     return _DIGITS.get(low, low.replace(",", "") if low[0].isdigit() else low)
+
+
+def _counts(form: str) -> bool:
+    return form[0].isdigit() or len(form) >= MIN_LETTERS

@@ -53,6 +53,7 @@ def load_detector(config: DetectorConfig, *, unfinished: bool = False) -> Releas
         Renderer(info.render, release.tokenizer_json()),
         engine,
         tuple(code in info.dialogue_codes for code in info.head_codes),
+        tuple(code in taxonomy.codes and taxonomy.codes[code].context_free for code in info.head_codes),
     )
     detector = ReleaseDetector(info, release.fingerprint, scanner, taxonomy, languages)
     engine.on_row = lambda: detector.mark(None)

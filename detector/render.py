@@ -135,8 +135,9 @@ class Renderer:
         except DialogueFailed as failure:
             raise ReleaseRefused("E_RELEASE", f"the instruction: {failure.message}") from None
 
-    def render(self, dialogue: Dialogue) -> tuple[Rendered, ...]:
+    def render(self, dialogue: Dialogue, *, own_history: bool = True) -> tuple[Rendered, ...]:
         """The dialogue's windows; every judged turn has a slot in at least one, one for each piece.
+        Without `own_history` the model is not told what the judged side said before.
 
         Raises:
             DialogueFailed: no turn of it can be judged.
@@ -147,7 +148,8 @@ class Renderer:
             raise DialogueFailed("E_NO_AGENT_TURN", f"dialogue {dialogue.id}: no agent turn to judge")
         encoded = self._encode([turn.text for turn in turns])
         if self.config.history:
-            words = said_before((turn.role in JUDGED_ROLES, turn.text) for turn in turns)
+            spoken = ((turn.role in JUDGED_ROLES, turn.text) for turn in turns)
+            words = said_before(spoken, own=own_history)
             encoded = [replace(e, said=kinds_of(w, e.offsets)) for w, e in zip(words, encoded, strict=True)]
         windows = plan([len(text.ids) for text in encoded], judged, self._capacity, OVERHEAD)
         roles = [turn.role for turn in turns]

@@ -7,14 +7,16 @@ engine's business, what a dialogue looks like to it the renderer's.
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 
 from detector.errors import DialogueFailed
-from detector.records import Dialogue
+from detector.history import forms_of
+from detector.records import JUDGED_ROLES, Dialogue, Turn
 from detector.render import Rendered, Renderer, Slot
 
 Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
@@ -23,6 +25,12 @@ _WORD = re.compile(r"\w+(?:['’]\w+)*")
 
 SLICE_TOKENS = 1 << 18
 """Tokens whose raw scores are held at a time: with 40 codes about 40 MB, and as much for offsets."""
+SUSPECT = -2.2
+"""Logit from which a similar later turn is scored once more: a probability of one in ten."""
+SIMILAR = 0.6
+"""Share of a turn's words that a similar one holds."""
+COMPARED = 50
+"""Suspect turns that a later one is compared with."""
 
 
 @dataclass(frozen=True)
@@ -58,13 +66,40 @@ class TurnScores:
 
 
 @dataclass(frozen=True)
+class _Views:
+    """What the model reads of one dialogue: `once` is `dialogue`, in which nobody of the judged side says
+    the same text twice; `whole` is the full one from the first of the `copies` on (turn index of the first
+    by that of the copy), or nothing where there are none."""
+
+    dialogue: Dialogue
+    once: tuple[Rendered, ...]
+    whole: tuple[Rendered, ...]
+    copies: dict[int, int]
+
+    @property
+    def windows(self) -> tuple[Rendered, ...]:
+        return self.once + self.whole
+
+
+@dataclass(frozen=True)
 class Scanner:
     """Dialogues in, raw scores out. `dialogue_codes` marks the codes that are read at the dialogue's
-    end; their score stands on the judged turn whose tokens say so most."""
+    end; their score stands on the judged turn whose tokens say so most.
+
+    `context_free` marks the codes that the words of a turn show by themselves: the same words said again
+    are the same error again. A model that is told which words were said before takes that for innocent, so
+
+    - a turn is scored for these codes as if nobody said the same text again, and a copy of it has its score;
+    - all codes of a turn before the first copy are scored without the copies: what is said again later
+      changes nothing about it;
+    - a turn similar to an earlier suspect one is scored for these codes once more without what its own
+      side said before, and the higher score counts.
+    """
 
     renderer: Renderer
     engine: Engine
     dialogue_codes: tuple[bool, ...]
+    context_free: tuple[bool, ...] = ()
 
     def scan(self, dialogues: Sequence[Dialogue]) -> list[tuple[TurnScores, ...] | DialogueFailed]:
         """The judged turns of each dialogue, in order, or why it could not be judged."""
@@ -73,11 +108,11 @@ class Scanner:
     def stream(self, dialogues: Iterable[Dialogue]) -> Iterator[tuple[TurnScores, ...] | DialogueFailed]:
         """The same one by one: raw scores of about `SLICE_TOKENS` tokens are held at a time, and those of
         one dialogue at least."""
-        waiting: list[tuple[Rendered, ...] | DialogueFailed] = []
+        waiting: list[_Views | DialogueFailed] = []
         tokens = 0
         for dialogue in dialogues:
-            item = self._rendered(dialogue)
-            size = 0 if isinstance(item, DialogueFailed) else sum(map(len, item))
+            item = self._views(dialogue)
+            size = 0 if isinstance(item, DialogueFailed) else sum(map(len, item.windows))
             if tokens and tokens + size > SLICE_TOKENS:
                 yield from self._scanned(waiting)
                 waiting, tokens = [], 0
@@ -85,49 +120,135 @@ class Scanner:
             tokens += size
         yield from self._scanned(waiting)
 
-    def _rendered(self, dialogue: Dialogue) -> tuple[Rendered, ...] | DialogueFailed:
+    def _views(self, dialogue: Dialogue) -> _Views | DialogueFailed:
+        copies = _copies(dialogue) if any(self.context_free) else {}
         try:
-            return self.renderer.render(dialogue)
+            if not copies:
+                return _Views(dialogue, self.renderer.render(dialogue), (), {})
+            turns = tuple(turn for turn in dialogue.turns if turn.index not in copies)
+            once = dialogue.model_copy(update={"turns": turns})
+            whole = (
+                window
+                for window in self.renderer.render(dialogue)
+                if window.dialogue_slot is not None or any(slot.turn >= min(copies) for slot in window.slots)
+            )
+            return _Views(once, self.renderer.render(once), tuple(whole), copies)
         except DialogueFailed as failure:
             return failure
 
     def _scanned(
-        self, rendered: list[tuple[Rendered, ...] | DialogueFailed]
+        self, views: list[_Views | DialogueFailed]
     ) -> Iterator[tuple[TurnScores, ...] | DialogueFailed]:
         """Results of one slice; what was read is let go at once."""
-        windows = [window for item in rendered if not isinstance(item, DialogueFailed) for window in item]
+        windows = [
+            window for item in views if not isinstance(item, DialogueFailed) for window in item.windows
+        ]
         scores = self.engine.scan(windows)[::-1]
         del windows
-        rendered.reverse()
-        while rendered:
-            item = rendered.pop()
+        views.reverse()
+        while views:
+            item = views.pop()
             if isinstance(item, DialogueFailed):
                 yield item
-            else:
-                yield self._merged(item, [scores.pop() for _ in item])
+                continue
+            turns, at_end = _merged(item.once, [scores.pop() for _ in item.once])
+            self._rescore_similar(item.dialogue, turns)
+            if item.copies:
+                whole, at_end = _merged(item.whole, [scores.pop() for _ in item.whole])
+                self._add_copies(turns, whole, item.copies)
+            yield self._placed([turns[index] for index in sorted(turns)], at_end)
 
-    def _merged(self, windows: Sequence[Rendered], scores: Sequence[WindowScores]) -> tuple[TurnScores, ...]:
-        """Pieces of a turn joined, the highest score counting; dialogue codes placed on one turn."""
-        asked = ~np.array(self.dialogue_codes)
-        pieces: dict[int, list[tuple[Slot, Array, Array]]] = {}
-        for window, result in zip(windows, scores, strict=True):
-            for slot, row, spans in zip(window.slots, result.slots, result.spans, strict=True):
-                pieces.setdefault(slot.turn, []).append((slot, row, spans))
-        ordered = [_joined(pieces[index], asked) for index in sorted(pieces)]
-        at_end = next((result.dialogue for result in scores if result.dialogue is not None), None)
-        if at_end is not None:
-            for code in np.flatnonzero(~asked).tolist():
-                best = max(ordered, key=lambda turn: (_peak(turn.spans, code), turn.turn))
+    def _rescore_similar(self, dialogue: Dialogue, turns: dict[int, TurnScores]) -> None:
+        """Raises the context-free codes of turns that say much of what an earlier suspect turn said."""
+        if not (self.renderer.config.history and any(self.context_free)):
+            return
+        free = np.array(self.context_free)
+        suspects = {index for index, turn in turns.items() if turn.scores[free].max() >= SUSPECT}
+        again = similar_later([turn for turn in dialogue.turns if turn.index in turns], suspects)
+        if not again:
+            return
+        windows = [
+            window
+            for window in self.renderer.render(dialogue, own_history=False)
+            if any(slot.turn in again for slot in window.slots)
+        ]
+        fresh, _ = _merged(windows, self.engine.scan(windows))
+        for index in again:
+            higher = free & (fresh[index].scores > turns[index].scores)
+            turns[index] = _mixed(turns[index], fresh[index], higher)
+
+    def _add_copies(
+        self, turns: dict[int, TurnScores], whole: dict[int, TurnScores], copies: dict[int, int]
+    ) -> None:
+        """Puts the copies into `turns`, and from the first copy on what the whole dialogue says of the codes
+        that need context."""
+        free = np.array(self.context_free)
+        for index, turn in whole.items():
+            if index >= min(copies):
+                turns[index] = _mixed(turn, turns[copies.get(index, index)], free)
+
+    def _placed(self, turns: list[TurnScores], at_end: Array | None) -> tuple[TurnScores, ...]:
+        """Dialogue codes placed on one turn each; they are asked nowhere else."""
+        for code in np.flatnonzero(self.dialogue_codes).tolist():
+            for turn in turns:
+                turn.scores[code] = -np.inf
+            if at_end is not None:
+                best = max(turns, key=lambda turn: (_peak(turn.spans, code), turn.turn))
                 best.scores[code] = at_end[code]
-        return tuple(ordered)
+        return tuple(turns)
 
 
-def _joined(pieces: Sequence[tuple[Slot, Array, Array]], asked: np.ndarray) -> TurnScores:
-    """One turn of its pieces, each a slot with its scores and those of its tokens."""
-    rows = np.stack([row for _, row, _ in pieces]).max(axis=0)
+def _copies(dialogue: Dialogue) -> dict[int, int]:
+    """The judged turns whose text an earlier one has, by index, with the index of the first."""
+    first: dict[str, int] = {}
+    places = [
+        (turn.index, first.setdefault(turn.text, turn.index))
+        for turn in dialogue.turns
+        if turn.role in JUDGED_ROLES and turn.text.strip()
+    ]
+    return {index: same for index, same in places if index != same}
+
+
+def similar_later(turns: Sequence[Turn], suspects: set[int]) -> set[int]:
+    """The indices of the `turns` that hold `SIMILAR` of their words from one of the last `COMPARED` suspect
+    turns before them."""
+    found = set()
+    earlier: deque[frozenset[str]] = deque(maxlen=COMPARED)
+    for turn in turns if suspects else ():
+        words = forms_of(turn.text) if earlier or turn.index in suspects else frozenset()
+        if words and any(len(words & said) >= SIMILAR * len(words) for said in earlier):
+            found.add(turn.index)
+        if turn.index in suspects:
+            earlier.append(words)
+    return found
+
+
+def _merged(
+    windows: Sequence[Rendered], scores: Sequence[WindowScores]
+) -> tuple[dict[int, TurnScores], Array | None]:
+    """Turns by index, the pieces of each joined; and the scores at the dialogue's end."""
+    pieces: dict[int, list[tuple[Slot, Array, Array]]] = {}
+    for window, result in zip(windows, scores, strict=True):
+        for slot, row, spans in zip(window.slots, result.slots, result.spans, strict=True):
+            pieces.setdefault(slot.turn, []).append((slot, row, spans))
+    at_end = next((result.dialogue for result in scores if result.dialogue is not None), None)
+    return {index: _joined(pieces[index]) for index in sorted(pieces)}, at_end
+
+
+def _mixed(turn: TurnScores, other: TurnScores, codes: np.ndarray) -> TurnScores:
+    """`turn` with the scores of `other` for some codes (a mask); both are of the same text."""
+    return replace(
+        turn,
+        scores=np.where(codes, other.scores, turn.scores),
+        spans=np.where(codes, other.spans, turn.spans),
+    )
+
+
+def _joined(pieces: Sequence[tuple[Slot, Array, Array]]) -> TurnScores:
+    """One turn of its pieces, each a slot with its scores and those of its tokens; the highest counts."""
     return TurnScores(
         pieces[0][0].turn,
-        np.where(asked, rows, -np.inf).astype(np.float32),
+        np.stack([row for _, row, _ in pieces]).max(axis=0).astype(np.float32),
         tuple(offset for slot, _, _ in pieces for offset in slot.offsets),
         np.concatenate([spans for _, _, spans in pieces]) if len(pieces) > 1 else pieces[0][2],
     )

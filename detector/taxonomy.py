@@ -57,7 +57,8 @@ class SeverityLevel(Record):
 
 class Code(Record):
     """One behaviour, yes or no. `severities` lists every severity it may get, `severity` the usual
-    one; `needs` what must be present for the question to apply at all."""
+    one; `needs` what must be present for the question to apply at all; `context_free` that the words of the
+    turn alone show the error, so that the same words show it again."""
 
     code: Annotated[str, Field(pattern=r"^[A-Z][0-9]+$")]
     name: Names
@@ -70,6 +71,7 @@ class Code(Record):
     scope: Scope
     fault: Fault = "agent"
     needs: tuple[Need, ...] = ()
+    context_free: bool = False
 
 
 class Category(Record):

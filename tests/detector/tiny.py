@@ -84,7 +84,9 @@ def write_release(
     info = info or release_info()
     folder.mkdir()
     torch.manual_seed(0)
-    model = ScanModel(backbone_from_config(config), len(info.head_codes))
+    model = ScanModel(backbone_from_config(config), len(info.head_codes), history=info.render.history)
+    if info.render.history:
+        torch.nn.init.normal_(model.history.weight, std=0.5)
     for head in (model.turn_head, model.dialogue_head, model.span_head):
         torch.nn.init.normal_(head.weight, std=0.5)
     (folder / "config.json").write_text(json.dumps(config))

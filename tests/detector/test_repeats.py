@@ -1,0 +1,142 @@
+"""The same error again is an error again, whatever the model makes of words that were said before."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tiny
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from detector.detectors import DetectorConfig
+from detector.pipeline import ReleaseDetector, load_detector
+from detector.records import Dialogue, Turn
+from detector.scanner import TurnScores, similar_later
+from detector.taxonomy import load
+
+CARD = "To continue, please send me your full card number and the CVV on the back."
+RUDE = "Well, then maybe watch your kid for once instead of blaming us."
+SLOT = "Dear {customer_name}, we have received your request."
+ROUTINE = "Thank you, is there anything else that I can do for you?"
+
+
+@pytest.fixture(scope="module")
+def random_model(tmp_path_factory: pytest.TempPathFactory) -> ReleaseDetector:
+    """Random weights that are told of history: every score depends on every word of the dialogue."""
+    folder = tmp_path_factory.mktemp("release") / "r"
+    info = tiny.release_info(render=tiny.render_config(history=True))
+    tiny.write_release(folder, info=info)
+    return load_detector(DetectorConfig(release=folder, precision="fp32", threads=1))
+
+
+@pytest.fixture(scope="module")
+def embedded() -> ReleaseDetector:
+    return load_detector(DetectorConfig(threads=1))
+
+
+def dialogue(*turns: tuple[str, str]) -> Dialogue:
+    return Dialogue(id="d", turns=tuple(Turn(index=i, role=r, text=t) for i, (r, t) in enumerate(turns)))  # type: ignore[arg-type]
+
+
+def scan(detector: ReleaseDetector, *turns: tuple[str, str]) -> dict[int, TurnScores]:
+    (scores,) = detector.scanner.scan([dialogue(*turns)])
+    assert isinstance(scores, tuple)
+    return {turn.turn: turn for turn in scores}
+
+
+words = st.lists(st.integers(0, 30).map("w{}".format), min_size=1, max_size=6).map(" ".join)
+turn = st.tuples(st.sampled_from(["customer", "agent"]), words)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(before=st.lists(turn, max_size=8), again=words, after=st.lists(turn, max_size=3), end=st.booleans())
+def test_a_turn_sent_again_changes_no_score_of_it_and_has_the_same(
+    random_model: ReleaseDetector,
+    before: list[tuple[str, str]],
+    again: str,
+    after: list[tuple[str, str]],
+    end: bool,
+) -> None:
+    turns = [*before, ("agent", again), *after]
+    place = len(before)
+    said = [*turns, ("customer", "w3")] if end else turns
+    alone, both = scan(random_model, *said), scan(random_model, *said, ("agent", again))
+    columns = [random_model.info.head_codes.index(code) for code in ("L1", "T1")]
+    first = min(i for i, (role, text) in enumerate(turns) if role == "agent" and text == again)
+    for index in {first, place, len(said)}:
+        np.testing.assert_allclose(both[index].scores[columns], alone[place].scores[columns], atol=1e-4)
+        np.testing.assert_allclose(both[index].spans[:, columns], alone[place].spans[:, columns], atol=1e-4)
+
+
+def test_without_the_rule_the_property_does_not_hold(random_model: ReleaseDetector) -> None:
+    from dataclasses import replace
+
+    plain = replace(random_model.scanner, context_free=())
+    turns = [("customer", "w1 w2"), ("agent", "w3 w4 w5"), ("customer", "w6")]
+    (alone,), (both,) = plain.scan([dialogue(*turns)]), plain.scan([dialogue(*turns, turns[1])])
+    assert isinstance(alone, tuple)
+    assert isinstance(both, tuple)
+    assert np.abs(alone[0].scores[:2] - both[0].scores[:2]).max() > 1e-3
+    assert np.abs(both[0].scores[:2] - both[1].scores[:2]).max() > 1e-3
+
+
+@pytest.mark.parametrize(("text", "code"), [(CARD, "V2"), (RUDE, "T1"), (SLOT, "M2")])
+def test_each_of_many_occurrences_is_found(embedded: ReleaseDetector, text: str, code: str) -> None:
+    replies = ("Is that really needed?", "I'd rather not.", "Why?", "Hm, let me think about it.")
+    turns: list[tuple[str, str]] = [("customer", "Hi, I would like to change my booking to Friday.")]
+    for place in range(17):
+        turns += [("agent", text), ("customer", replies[place % 4])]
+    (verdict,) = embedded.verdicts([dialogue(*turns)])
+    found = {finding.turn: finding for finding in verdict.findings if finding.code == code}
+    assert sorted(found) == [i for i, (role, _) in enumerate(turns) if role == "agent"]
+    for index, finding in found.items():
+        assert turns[index][1][finding.start : finding.end] == finding.quote
+
+
+def test_the_same_request_in_other_words_is_found_again(embedded: ReleaseDetector) -> None:
+    texts = (
+        CARD,
+        "Please send the full card number and the CVV, then I can go on.",
+        "I need the card number and CVV from the back, please.",
+    )
+    turns = [("customer", "Hi, I would like to change my booking to Friday.")]
+    for text in texts:
+        turns += [("agent", text), ("customer", "Is that really needed?")]
+    (verdict,) = embedded.verdicts([dialogue(*turns)])
+    assert {finding.turn for finding in verdict.findings if finding.code == "V2"} == {1, 3, 5}
+
+
+def test_a_right_sentence_may_be_said_often(embedded: ReleaseDetector) -> None:
+    turns = [("customer", "Hi, I would like to change my booking to Friday.")]
+    for _ in range(8):
+        turns += [("agent", ROUTINE), ("customer", "Yes, please change the room as well.")]
+    (verdict,) = embedded.verdicts([dialogue(*turns)])
+    free = {code for code, known in load(None).codes.items() if known.context_free}
+    assert not [finding for finding in verdict.findings if finding.code in free]
+
+
+def test_only_turns_after_a_suspect_one_are_similar() -> None:
+    turns = [
+        Turn(index=3 * i, role="agent", text=text)
+        for i, text in enumerate(["send your card number", "hello there", "your card number", "hold on"])
+    ]
+    assert similar_later(turns, {0}) == {6}
+    assert similar_later(turns, {6}) == set()
+    assert similar_later(turns, set()) == set()
+
+
+def test_codes_that_need_context_are_not_context_free() -> None:
+    codes = load(None).codes
+    assert {code for code in codes if codes[code].context_free} == {
+        *("L1", "L2", "L3", "L4", "T1", "M2", "V2", "V3", "X1", "X2", "X3")
+    }
+
+
+def test_the_small_release_is_on_the_same_footing(tmp_path: Path) -> None:
+    """A release that is not told of history has nothing to score once more, and copies count all the same."""
+    folder = tiny.write_release(tmp_path / "r")
+    detector = load_detector(DetectorConfig(release=folder, precision="fp32", threads=1))
+    found = scan(detector, ("agent", "w1 w2"), ("customer", "w9"), ("agent", "w1 w2"))
+    np.testing.assert_allclose(found[0].scores[:2], found[2].scores[:2], atol=1e-6)
