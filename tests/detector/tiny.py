@@ -85,7 +85,7 @@ def write_release(
     folder.mkdir()
     torch.manual_seed(0)
     model = ScanModel(backbone_from_config(config), len(info.head_codes), history=info.render.history)
-    if info.render.history:
+    if model.history is not None:
         torch.nn.init.normal_(model.history.weight, std=0.5)
     for head in (model.turn_head, model.dialogue_head, model.span_head):
         torch.nn.init.normal_(head.weight, std=0.5)
