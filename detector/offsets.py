@@ -7,7 +7,7 @@ character. Knows nothing of why a range was replaced.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 
@@ -82,3 +82,64 @@ def _last(edits: Sequence[Replacement], offset: int) -> int:
         return offset + 1
     edit = edits[place]
     return edit.original_end if offset < edit.end else edit.original_end + offset - edit.end + 1
+
+
+class Piece(NamedTuple):
+    """Part of a new text: ``[start, end)`` of the original as it stands there, or `text` in its place."""
+
+    start: int
+    end: int
+    text: str | None = None
+
+    @property
+    def size(self) -> int:
+        """Characters of the new text."""
+        return self.end - self.start if self.text is None else len(self.text)
+
+
+def assembled(original: str, pieces: Iterable[Piece]) -> tuple[str, tuple[Edit, ...]]:
+    """The text that `pieces` of `original`, in order, make, and what in it is not as it stands there."""
+    parts: list[str] = []
+    edits: list[Edit] = []
+    length = position = 0
+    for piece in pieces:
+        if piece.start > position:
+            edits.append(Edit(length, length, position, piece.start))
+        if piece.text is not None:
+            edits.append(Edit(length, length + len(piece.text), piece.start, piece.end))
+        parts.append(original[piece.start : piece.end] if piece.text is None else piece.text)
+        length += len(parts[-1])
+        position = piece.end
+    if position < len(original):
+        edits.append(Edit(length, length, position, len(original)))
+    return "".join(parts), tuple(edits)
+
+
+def without(pieces: Iterable[Piece], ranges: Sequence[tuple[int, int]]) -> Iterator[Piece]:
+    """`pieces` less the `ranges` of the text they make; these are in order and disjoint.
+
+    A piece with a text of its own that a range cuts in two is left out as a whole.
+    """
+    place = at = 0
+    for piece in pieces:
+        first, last = at, at + piece.size
+        at = last
+        while place < len(ranges) and ranges[place][1] <= first:
+            place += 1
+        kept = first
+        for start, end in _touching(ranges, place, last):
+            if piece.text is not None:
+                kept = last
+                break
+            if start > kept:
+                yield Piece(piece.start + kept - first, piece.start + start - first)
+            kept = end
+        if kept < last:
+            yield piece if piece.text is not None else Piece(piece.start + kept - first, piece.end)
+
+
+def _touching(ranges: Sequence[tuple[int, int]], place: int, last: int) -> Iterator[tuple[int, int]]:
+    """Those of `ranges` from `place` on that begin before `last`."""
+    while place < len(ranges) and ranges[place][0] < last:
+        yield ranges[place]
+        place += 1

@@ -71,6 +71,13 @@ class Dialogue(Record):
     metadata: dict[str, JsonValue] = Field(default_factory=dict)
     masked: bool = False
 
+    def without_edits(self) -> Dialogue:
+        """The same dialogue, its texts taken for the log's own."""
+        if not any(turn.edits for turn in self.turns):
+            return self
+        turns = tuple(turn.model_copy(update={"edits": ()}) if turn.edits else turn for turn in self.turns)
+        return self.model_copy(update={"turns": turns})
+
 
 class Finding(Record):
     """One error, from a model or a person.

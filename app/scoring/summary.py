@@ -18,6 +18,7 @@ from rich.text import Text
 
 from detector.detectors import Detector
 from detector.errors import TooManyBad
+from detector.ingest.cleaning import STRIPPED
 from detector.languages import language_name
 from detector.records import Severity, Verdict
 from detector.taxonomy import Taxonomy
@@ -182,9 +183,12 @@ def closing_table(tally: Tally, reading: dict[str, Any], detector: Detector) -> 
     if tally.broken:
         reasons = ", ".join(f"{name} {count:,}" for name, count in tally.broken.most_common())
         parts.append(Text(f"failed: {reasons}; first: {', '.join(map(repr, tally.failed_ids))}"))
-    notes = ", ".join(f"{name} {count:,}" for name, count in sorted(reading["warnings"].items()))
-    if notes:
-        parts.append(Text(f"warnings: {notes}"))
+    warnings = dict(sorted(reading["warnings"].items()))
+    stripped = [f"{warnings.pop(name):,} {words}" for name, words in STRIPPED.items() if name in warnings]
+    if stripped:
+        parts.append(Text(f"stripped: {', '.join(stripped)}"))
+    if warnings:
+        parts.append(Text(f"warnings: {', '.join(f'{name} {count:,}' for name, count in warnings.items())}"))
     for name, facts in reading.get("files", {}).items():
         parts.append(Text(f"{name}: read with {', '.join(facts)}"))
     if tally.slowest and tally.n > 1:

@@ -1,8 +1,8 @@
 """The checks that every format's dialogues pass, and the record that comes out of them.
 
-A format reader fills a `Draft` with whatever it found; `finish` judges it. Text changes in one way
-only, and keeps its length: control characters become spaces. Invisible and bidirectional characters
-are counted here and neutralised where text is rendered.
+A format reader fills a `Draft` with whatever it found; `finish` judges it. Texts are cleaned first
+(`cleaning`); then they change in one way only, and keep their length: control characters become spaces.
+Invisible and bidirectional characters are counted here and neutralised where text is rendered.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from itertools import pairwise
 from typing import Any
 
 from detector.errors import excerpt
+from detector.ingest.cleaning import Clean, cleaned
 from detector.ingest.config import ROLES, ReadConfig
 from detector.ingest.outcomes import BadRecord
 from detector.ingest.privacy import has_note_prefix
@@ -124,6 +125,7 @@ def _turns(draft: Draft, config: ReadConfig, warnings: Counter[str]) -> list[dic
     if len(draft.turns) > config.max_turns:
         raise BadRecord("E_TURNS", draft.path, f"{len(draft.turns)}", f"at most {config.max_turns} turns")
     roles = config.roles()
+    clean = _cleaned(draft, config)
     turns = []
     size = 0
     for index, turn in enumerate(draft.turns):
@@ -132,7 +134,7 @@ def _turns(draft: Draft, config: ReadConfig, warnings: Counter[str]) -> list[dic
             warnings["W_INTERNAL_NOTE"] += 1
             continue
         role = turn.role if draft.known_roles else _role(turn.role, roles, path)
-        text = _text(turn.text, config, path, warnings)
+        text = _text(turn.text if clean is None else clean[index].text, config, path, warnings)
         size += len(text) if text.isascii() else len(text.encode())
         if size > config.max_record_bytes:
             expected = f"at most {config.max_record_bytes} bytes in one dialogue"
@@ -144,9 +146,21 @@ def _turns(draft: Draft, config: ReadConfig, warnings: Counter[str]) -> list[dic
         if turn.author is not None and not isinstance(turn.author, str):
             raise BadRecord("E_TYPE", f"{path}.author", type(turn.author).__name__, "a text or null")
         at = _time(turn.at, f"{path}.at")
-        turns.append({"index": index, "role": role, "text": text, "at": at, "author": author})
+        made = {"index": index, "role": role, "text": text, "at": at, "author": author}
+        if clean is not None and clean[index].edits:
+            made["edits"] = clean[index].edits
+            warnings.update(clean[index].counted)
+        turns.append(made)
     _check_whole(turns, draft.path, warnings)
     return turns
+
+
+def _cleaned(draft: Draft, config: ReadConfig) -> list[Clean] | None:
+    """The texts of the draft's turns, cleaned; none where they stay, or one is no text and is refused."""
+    texts = [turn.text for turn in draft.turns if isinstance(turn.text, str)]
+    if not config.strip or len(texts) < len(draft.turns):
+        return None
+    return cleaned(texts, [turn.html for turn in draft.turns], config.max_turn_bytes)
 
 
 def _check_whole(turns: list[dict[str, Any]], path: str, warnings: Counter[str]) -> None:

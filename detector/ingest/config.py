@@ -67,6 +67,10 @@ class ReadConfig:
     """What a word in the privacy column means: `Nein=public`, `Ja=internal`; `blank` is an empty cell.
     Internal notes are left out."""
 
+    strip: bool = True
+    """Read messages in HTML as text and leave out quoted replies, signatures and the lines of help desks'
+    templates."""
+
     delimiter: str = "auto"
     """Delimiter of CSV logs: one character, or `tab`; `auto` takes the comma, semicolon, tab or bar that
     gives the columns that are needed."""

@@ -85,7 +85,7 @@ def mask_dialogue(dialogue: Dialogue) -> tuple[Dialogue, tuple[MaskedText, ...]]
         update={
             "turns": tuple(
                 turn if turn.text == after.text else turn.model_copy(update={"text": after.text})
-                for turn, after in zip(turns, masked, strict=False)
+                for turn, after in zip(dialogue.without_edits().turns, masked, strict=False)
             ),
             "sources": tuple(next(sources).text if " " in source else source for source in dialogue.sources),
             "masked": True,

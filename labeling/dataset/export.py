@@ -101,7 +101,7 @@ def _dataset(config: DatasetConfig, key: str) -> dict[str, Any]:
 def _told(config: DatasetConfig, key: str, taxonomy: Taxonomy) -> dict[str, Any]:
     """The configuration without the key, of which only a fingerprint is told."""
     told = {**asdict(config), "key": fingerprint_of(key), "taxonomy": taxonomy.version}
-    del told["key_file"]
+    del told["key_file"], told["records"]
     for name in ("out", "labels", "verdicts"):
         told[name] = told[name] and Path(told[name]).name
     return {**told, "annotations": [path.name for path in config.annotations]}

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from detector.errors import ConfigError, InputRefused
+from detector.example_files import read_records
 from detector.ingest.config import ReadConfig
 from detector.ingest.outcomes import Counts, Loaded
 from detector.ingest.read import open_logs, read
@@ -40,6 +41,8 @@ class DatasetConfig:
 
     dialogues: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
     """Logs of the dialogues; the store has its own."""
+    records: Annotated[bool, Parameter(parse=False)] = False
+    """Whether `dialogues` hold records as the store has them, which verdicts' offsets are of, not logs."""
     annotations: Annotated[tuple[Path, ...], Parameter(consume_multiple=True)] = ()
     """Our annotations (JSONL), oldest first; without them those of the store are taken."""
     out: Path
@@ -119,11 +122,22 @@ class Making:
     def dialogues(self) -> Iterator[Dialogue]:
         """The dialogues that were annotated, in the order of the logs."""
         met = 0
-        for item in read(open_logs(list(self.config.dialogues)), ReadConfig(), Counts()):
-            if isinstance(item, Loaded) and item.dialogue.id in self.annotations:
+        for dialogue in self._read():
+            if dialogue.id in self.annotations:
                 met += 1
-                yield item.dialogue
+                yield dialogue.without_edits()
         self.left_out["annotated, not in the logs"] = len(self.annotations) - met
+
+    def _read(self) -> Iterator[Dialogue]:
+        if self.config.records:
+            for path in self.config.dialogues:
+                yield from read_records(Path(path), Dialogue, "E_DIALOGUE")
+            return
+        for item in read(open_logs(list(self.config.dialogues)), ReadConfig(), Counts()):
+            if isinstance(item, Loaded):
+                if verdict := self.verdicts.get(item.dialogue.id):
+                    self.verdicts[item.dialogue.id] = verdict.placed_in(item.dialogue)
+                yield item.dialogue
 
     def opinions(self, dialogue: Dialogue) -> Opinions:
         """What was said of a dialogue, in its masked text if so configured.

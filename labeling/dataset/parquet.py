@@ -63,7 +63,8 @@ def preference_table() -> Table:
 def _schema(fields: list[Any]) -> Any:
     import pyarrow as pa
 
-    turn = pa.struct([(name, _kind(name)) for name in Turn.model_fields])
+    # examples are texts of their own, without the way back to a log
+    turn = pa.struct([(name, _kind(name)) for name in Turn.model_fields if name != "edits"])
     named = [(name, pa.string()) for name in ("dialogue_id", *TEXTS, "metadata")]
     more = [("turns", pa.list_(turn)), ("sources", pa.list_(pa.string())), ("masked", pa.bool_())]
     return pa.schema([*named, *more, *fields])

@@ -127,7 +127,8 @@ def _items(config: ExportConfig, taxonomy: Taxonomy, codes: tuple[str, ...]) -> 
         item = Item(Shown(dialogue), codes, known.of_dialogue, tuple(answers.get(dialogue.id, ())))
         verdict = verdicts.get(dialogue.id)
         if verdict is not None:
-            model = tuple(finding for finding in verdict.findings if finding.code in codes)
+            placed = verdict.placed_in(dialogue)
+            model = tuple(finding for finding in placed.findings if finding.code in codes)
             item = replace(item, model=model, release=verdict.release)
         yield item
 

@@ -54,19 +54,21 @@ def add(transaction: Transaction, actor: str, found: Sequence[Dialogue]) -> int:
 
 @writing(repeatable=True)
 def add_verdicts(transaction: Transaction, actor: str, found: Sequence[Verdict]) -> int:
-    """Put up to 1,000 verdicts in, of dialogues that are there; how many were new.
+    """Put up to 1,000 verdicts in, of dialogues that are there; how many were new. Their offsets, into the
+    texts of the log, become offsets into the dialogues' texts.
 
     Raises:
         NotAllowed: the actor does not plan.
         StoreRefused: a dialogue is unknown, or a release said something else of it before.
     """
     authorised(transaction, actor, "plan")
+    ids = _checked([verdict.dialogue_id for verdict in found])
     rows = {
-        (verdict.dialogue_id, verdict.release): _verdict_row(verdict, transaction.now_ms) for verdict in found
+        (verdict.dialogue_id, verdict.release): _verdict_row(verdict, transaction.now_ms)
+        for verdict in _placed(transaction, found, ids)
     }
     if len(rows) != len(found):
         raise StoreRefused("E_VERDICT", "a dialogue and release are given twice in one call")
-    ids = _checked([dialogue for dialogue, _ in rows])
     there = set(transaction.run(select(dialogues.c.id).where(dialogues.c.id.in_(ids))).scalars())
     if missing := sorted(set(ids) - there):
         raise StoreRefused("E_VERDICT", f"{len(missing)} verdicts of dialogues that are not in the store")
@@ -78,6 +80,18 @@ def add_verdicts(transaction: Transaction, actor: str, found: Sequence[Verdict])
         transaction.run(insert(verdicts), new)
         transaction.log(actor, "verdicts.add", f"{len(new)} verdicts", sha256=_digest(new))
     return len(new)
+
+
+def _placed(transaction: Transaction, found: Sequence[Verdict], ids: Sequence[str]) -> list[Verdict]:
+    """The verdicts with offsets in the texts of their dialogues, where those are not the log's own."""
+    asked = select(dialogues.c.id, dialogues.c.content).where(
+        dialogues.c.id.in_(ids), dialogues.c.content.contains('"edits":')
+    )
+    changed = {row.id: Dialogue.model_validate_json(row.content) for row in transaction.run(asked)}
+    return [
+        verdict.placed_in(changed[verdict.dialogue_id]) if verdict.dialogue_id in changed else verdict
+        for verdict in found
+    ]
 
 
 def _checked(ids: Sequence[str]) -> Sequence[str]:

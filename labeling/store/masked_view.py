@@ -200,7 +200,7 @@ def _kept(transaction: Transaction, dialogue: Dialogue) -> MaskedView | None:
     }
     turns = tuple(
         turn.model_copy(update={"text": texts[turn.index].text}) if place in masked else turn
-        for place, turn in enumerate(dialogue.turns)
+        for place, turn in enumerate(dialogue.without_edits().turns)
     )
     shown = dialogue.model_copy(update={"turns": turns, "sources": tuple(found["sources"]), "masked": True})
     return MaskedView(dialogue, shown, texts, json.loads(row.words))

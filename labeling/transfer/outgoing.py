@@ -91,6 +91,7 @@ def export_dataset(store: Store, actor: str, config: DatasetConfig, project: str
         named = replace(
             config,
             dialogues=(str(files.dialogues),),
+            records=True,
             annotations=(files.annotations,),
             labels=files.labels if files.labels.stat().st_size else None,
             verdicts=files.verdicts if files.verdicts.stat().st_size else None,

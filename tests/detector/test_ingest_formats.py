@@ -498,7 +498,7 @@ def test_intercom_notes_bots_and_events(tmp_path: Path) -> None:
         ("bot", "Fin here"),
         ("agent", "Bye"),
     ]
-    assert counts.warnings == {"W_EVENT_SKIPPED": 1, "W_INCOMPLETE": 1, "W_INTERNAL_NOTE": 1}
+    assert counts.warnings == {"W_EVENT_SKIPPED": 1, "W_INCOMPLETE": 1, "W_INTERNAL_NOTE": 1, "W_HTML": 2}
     assert [(turn.index, turn.author) for turn in loaded[0].dialogue.turns][2] == (3, "3")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from html import escape
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import tiny
 from detector import scanner as detector_scanner
 from detector.calibration import CodeRelease, Contract, Scan
 from detector.detectors import DetectorConfig
+from detector.ingest.cleaning import cleaned
 from detector.pipeline import ReleaseDetector, load_detector
 from detector.records import Dialogue
 from detector.render import Rendered
@@ -69,6 +71,46 @@ def test_the_quote_holds_placeholders_where_the_turn_holds_personal_data(detecto
     assert (found.start, found.end) == (16, 28)
     assert "exact check 'unfilled_placeholder'" in found.reason.lower()
     assert "example.com" not in verdict.model_dump_json()
+
+
+def test_what_is_stripped_changes_no_finding_and_offsets_point_into_the_log(
+    detector: ReleaseDetector,
+) -> None:
+    """The same dialogues plain and as mails in HTML, with a quotation of the customer below each answer."""
+    plain = [
+        *many(),
+        dialogue(("customer", "w1"), ("agent", "w2 & ann@example.com {first_name} <order id> w3")),
+    ]
+    mails = [
+        [
+            f"<div><p>{escape(turn.text).replace(' ', '<br> ', 1)}</p></div><blockquote type='cite'>w9 &amp; <name></blockquote>"
+            for turn in each.turns
+        ]
+        for each in plain
+    ]
+    read = []
+    for each, texts in zip(plain, mails, strict=True):
+        clean = cleaned(texts, [None] * len(texts), 10_000)
+        turns = [
+            turn.model_copy(update={"text": one.text.replace("\n", " "), "edits": one.edits})
+            for turn, one in zip(each.turns, clean, strict=True)
+        ]
+        assert [turn.text for turn in turns] == [turn.text for turn in each.turns]
+        read.append(each.model_copy(update={"turns": tuple(turns)}))
+    n_findings = 0
+    for given, texts, before, after in zip(
+        plain, mails, detector.verdicts(plain), detector.verdicts(read), strict=True
+    ):
+        assert before == after.placed_in(read[plain.index(given)])
+        for one, other in zip(before.findings, after.findings, strict=True):
+            n_findings += 1
+            source = texts[other.turn][other.start : other.end]
+            assert (
+                cleaned([source], [True], 10_000)[0].text.replace("\n", " ")
+                == given.turns[one.turn].text[one.start : one.end].strip()
+            )
+            assert "blockquote" not in source
+    assert n_findings > 20
 
 
 def test_all_probabilities_name_every_judged_turn_and_covered_code(detector: ReleaseDetector) -> None:

@@ -12,7 +12,6 @@ from typing import Any
 
 from detector.ingest.checks import Draft, DraftTurn
 from detector.ingest.formats import fields
-from detector.ingest.formats.markup import html_text
 from detector.ingest.privacy import is_note_type, record_flag
 
 ZENDESK_ROLES = {"end-user": "customer", "agent": "agent", "admin": "agent"}
@@ -42,15 +41,9 @@ def drafts_zendesk(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]:
     for index, comment in enumerate(fields.items(record, "comments", name)):
         path, author = f"comments[{index}]", fields.name(comment.get("author_id"))
         role = _zendesk_role(comment, users.get(author), ticket.get("requester_id"))
-        turns.append(
-            DraftTurn(
-                role,
-                _body(comment, ("plain_body", "body"), "html_body", path, name),
-                comment.get("created_at"),
-                author,
-                record_flag(comment, "public", path, public=True),
-            )
-        )
+        text, html = _body(comment, ("plain_body", "body"), "html_body", path, name)
+        internal = record_flag(comment, "public", path, public=True)
+        turns.append(DraftTurn(role, text, comment.get("created_at"), author, internal, html))
     yield Draft(name, turns, {"channel": _channel(record)}, path="comments")
 
 
@@ -71,11 +64,14 @@ def _channel(record: dict[str, Any]) -> str | None:
     return channel if isinstance(channel, str) else None
 
 
-def _body(item: dict[str, Any], plain: tuple[str, ...], html: str, path: str, name: str | None) -> str:
+def _body(
+    item: dict[str, Any], plain: tuple[str, ...], html: str, path: str, name: str | None
+) -> tuple[str, bool | None]:
+    """The text of the first field there is, and whether it is HTML by its name."""
     for key in plain:
         if item.get(key) is not None:
-            return fields.text(item, key, path, name)
-    return html_text(fields.text(item, html, path, name))
+            return fields.text(item, key, path, name), None
+    return fields.text(item, html, path, name), True
 
 
 def matches_intercom(record: Any) -> bool:
@@ -114,10 +110,11 @@ def _intercom_turn(item: dict[str, Any], path: str, at: object, name: str) -> Dr
         role = "agent"
     return DraftTurn(
         role,
-        html_text(fields.text(item, "body", path, name)),
+        fields.text(item, "body", path, name),
         at,
         fields.name(author.get("id")),
         is_note_type(item.get("part_type")),
+        html=True,
     )
 
 
@@ -133,12 +130,9 @@ def drafts_freshdesk(record: Any, fallback_id: str) -> Iterator[Draft]:
     message; a bare list does not hold it."""
     if isinstance(record, dict):
         name = fields.name(record.get("id")) or fallback_id
-        first = DraftTurn(
-            "customer",
-            _body(record, ("description_text",), "description", "ticket", name),
-            record.get("created_at"),
-            fields.name(record.get("requester_id")),
-        )
+        text, html = _body(record, ("description_text",), "description", "ticket", name)
+        requester = fields.name(record.get("requester_id"))
+        first = DraftTurn("customer", text, record.get("created_at"), requester, html=html)
         turns = [first] if first.text else []
         conversations = fields.items(record, "conversations", name)
         yield Draft(name, turns + _freshdesk(conversations, "conversations", name), path="conversations")
@@ -158,9 +152,8 @@ def _freshdesk(items: list[dict[str, Any]], path: str, name: str) -> list[DraftT
             {True: "customer", False: "agent"}.get(incoming) if isinstance(incoming, bool) else incoming
         )
         place = f"{path}[{index}]"
-        text = _body(item, ("body_text",), "body", place, name)
+        text, html = _body(item, ("body_text",), "body", place, name)
         internal = record_flag(item, "private", place, public=False)
-        turns.append(
-            DraftTurn(role, text, item.get("created_at"), fields.name(item.get("user_id")), internal)
-        )
+        author = fields.name(item.get("user_id"))
+        turns.append(DraftTurn(role, text, item.get("created_at"), author, internal, html))
     return turns

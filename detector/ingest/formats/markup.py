@@ -1,70 +1,285 @@
-"""HTML bodies as the text a person read: once, before any offset into the text exists."""
+"""HTML as the text a person reads, each character with its place in the source; and which texts are HTML.
+
+Written here and not taken from a library: none of those that are kept (lxml, selectolax, html5lib,
+inscriptis) says where in the source a character came from, and `html.parser` of the standard library
+takes time by the square on hostile text. One pass, linear in the text.
+
+Only elements of HTML are markup. ``<name>`` or ``a < b > c`` stay: in a message they are what somebody
+wrote, a template's empty slot for one.
+"""
 
 from __future__ import annotations
 
-from html.parser import HTMLParser
+import re
+from html import unescape
+from html.entities import html5
+from typing import Literal, NamedTuple
 
-_BLOCKS = {"p", "div", "br", "li", "tr", "ul", "ol", "table", "blockquote", "h1", "h2", "h3", "h4", "pre"}
-_SILENT = {"script", "style", "head", "title"}
-FAR = 10_000
-MAX_FAR = 50
-"""Tags longer than `FAR` characters, such as pictures within the text; what comes after so many is text."""
+from detector.ingest.outcomes import BadRecord
+from detector.offsets import Piece
+
+_BLOCK_NAMES = """
+address article aside blockquote body br center dd div dl dt fieldset figure footer form h1 h2 h3 h4 h5 h6
+header hr html li main nav ol p pre section table tbody tfoot thead tr ul
+"""
+_INLINE_NAMES = """
+a abbr acronym area audio b base bdi bdo big button canvas caption cite code col colgroup del dfn em embed
+font i iframe img input ins kbd label link map mark meta nobr noscript object option param picture q s samp
+select small source span strike strong sub sup svg textarea tt u var video wbr
+"""
+_BLOCKS = frozenset(_BLOCK_NAMES.split())
+_CELLS = frozenset(("td", "th"))
+_SILENT = {
+    name: re.compile(rf"</{name}(?=[\s>])", re.IGNORECASE) for name in ("script", "style", "head", "title")
+}
+_KNOWN = _BLOCKS.union(_CELLS, _INLINE_NAMES.split(), _SILENT)
+
+_MARKUP = re.compile(r"<(?:(!--)|([!?][a-zA-Z\[])|(/?)([a-zA-Z][a-zA-Z0-9:_-]{0,40}+)(?=[\s/>]))")
+_ENTITY = re.compile(r"&(?:#\d{1,7}+|#[xX][0-9a-fA-F]{1,6}+|[a-zA-Z][a-zA-Z0-9]{1,31}+);?")
+_TOKEN = re.compile(rf"\s+|{_ENTITY.pattern}|[^\s&]+|&")
+_ATTRIBUTE = re.compile(r"""=\s*+("[^"]*+"?|'[^']*+'?)""")
+_LINKIFIED = re.compile(
+    r"""<a\s[^<>]{0,200}?href=["']?(?:mailto:|https?://)?([^"'<>\s]{1,200})["'][^<>]*>([^<]{1,200})</a>""",
+    re.I,
+)
+_BREAK = re.compile(r"[^\s\"'`(<]<br\s?/?>(?=[^ \t\"'`)]|$)|<br\s?/?><br\s?/?>", re.IGNORECASE)
+
+MAX_QUOTED = 2_000
+"""Characters within which an attribute's closing quote must stand where the value holds ``<`` or ``>``."""
+MAX_TAGS = 100_000
+"""Tags of one message; a long newsletter has some thousands."""
+MAX_ATTRIBUTES = 400
+"""Characters of a tag in which its class is looked for."""
+
+Mark = Literal["quote", "blockquote", "signature"]
+_MARKS: dict[str, Mark] = {
+    "type=cite": "quote",
+    "gmail_quote": "quote",
+    "gmail_attr": "quote",
+    "moz-cite-prefix": "quote",
+    "yahoo_quoted": "quote",
+    "protonmail_quote": "quote",
+    "tutanota_quote": "quote",
+    "freshdesk_quote": "quote",
+    "zendesk_quote": "quote",
+    "gmail_signature": "signature",
+    "moz-signature": "signature",
+    "protonmail_signature": "signature",
+}
+"""What mail programs write into the tags around a quoted message or a signature."""
+_CONTAINERS = ("div", "blockquote", "span", "p", "section")
 
 
-class _Text(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.parts: list[str] = []
-        self._silent = 0
+class Markup(NamedTuple):
+    """What HTML says: the pieces of its text, and ranges of that text that its tags mark."""
 
-    def parse_html_declaration(self, i: int) -> int:
-        """As in the library, which raises on some of ``<![...``: browsers take those for comments."""
-        try:
-            return super().parse_html_declaration(i)
-        except AssertionError:
-            return self.parse_bogus_comment(i)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in _SILENT:
-            self._silent += 1
-        elif tag in _BLOCKS:
-            self.parts.append("\n")
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in _SILENT:
-            self._silent = max(0, self._silent - 1)
-        elif tag in _BLOCKS and tag != "br":
-            self.parts.append("\n")
-
-    def handle_data(self, data: str) -> None:
-        if not self._silent:
-            self.parts.append(data)
+    pieces: list[Piece]
+    marks: list[tuple[int, int, Mark]]
 
 
-def html_text(html: str) -> str:
-    """The visible text of an HTML fragment, blocks on their own lines, other white space as one blank."""
-    if "<" not in html and "&" not in html:
-        return html
-    parser = _Text()
-    parser.feed(_bounded(html))
-    parser.close()
-    lines = (" ".join(line.split()) for line in "".join(parser.parts).split("\n"))
-    return "\n".join(line for line in lines if line)
+def is_html(text: str) -> bool:
+    """Whether a text of unknown type is HTML as a whole.
+
+    So is one that begins and ends with a tag and has a pair of them, one with ``<br>`` where a line ends, and
+    one with links as programs make them. A text that speaks of tags is none.
+    """
+    if "<" not in text or ">" not in text:
+        return False
+    body = text.strip()
+    opened, paired = set(), False
+    for match in _MARKUP.finditer(body):
+        name = (match[4] or "").lower()
+        if name in _KNOWN:
+            paired = paired or bool(match[3] and name in opened)
+            opened.add(name)
+    if body.startswith("<") and body.endswith(">") and paired:
+        first = _MARKUP.match(body)
+        return first is not None and (first[4] is None or first[4].lower() in _KNOWN)
+    if _BREAK.search(body):
+        return True
+    return any(match[1].rstrip("/") in match[2] for match in _LINKIFIED.finditer(body))
 
 
-def _bounded(html: str) -> str:
-    """The same text with each ``<`` that begins no tag written as ``&lt;``: the parser looks for the end of
-    one in all that follows, so that many of them take time by the square."""
-    pieces: list[str] = []
-    done = n_far = close = 0
-    start = html.find("<")
-    while start >= 0:
-        if 0 <= close < start:
-            close = html.find(">", start)
-        far = close - start > FAR
-        n_far += far
-        if close < 0 or (far and n_far > MAX_FAR):
-            pieces += (html[done:start], "&lt;")
-            done = start + 1
-        start = html.find("<", start + 1)
-    return "".join((*pieces, html[done:]))
+def may_be_html(text: str) -> bool:
+    """Whether a text beside one that is HTML is so, too: it has a pair of tags, a line break or an entity."""
+    if "<" not in text:
+        return any(_entity(match[0]) != match[0] for match in _ENTITY.finditer(text))
+    opened = set()
+    for match in _MARKUP.finditer(text):
+        name = (match[4] or "").lower()
+        if name in opened and match[3]:
+            return True
+        if name in _KNOWN:
+            opened.add(name)
+    return _BREAK.search(text) is not None
+
+
+def read_html(html: str) -> Markup:
+    """The visible text of an HTML fragment: blocks on their own lines, other white space as one blank.
+
+    What no tag closes stays visible, so that broken markup hides no words.
+
+    Raises:
+        BadRecord: E_TURN_SIZE, over `MAX_TAGS` tags.
+    """
+    return _Reader(html).read()
+
+
+class _Reader:
+    """One pass over a text. `size` is the length of what came of it so far."""
+
+    def __init__(self, html: str) -> None:
+        self.html = html
+        self.pieces: list[Piece] = []
+        self.marks: list[tuple[int, int, Mark]] = []
+        self.size = 0
+        self._open: dict[str, list[tuple[int, Mark | None]]] = {name: [] for name in _CONTAINERS}
+        self._pre = 0
+        self._break: tuple[int, int] | None = None
+        self._blank: tuple[int, int] | None = None
+        self._known_ends: dict[str, int] = {}
+        self._unclosed: set[str] = set()
+        self._lines = not any(
+            (match[4] or "").lower() in _BLOCKS for match in _MARKUP.finditer(html)
+        )  # without a block, line feeds are what ends a line
+
+    def read(self) -> Markup:
+        html, position, searched, n_tags = self.html, 0, 0, 0
+        while match := _MARKUP.search(html, searched):
+            start = match.start()
+            end = self._tag_end(match)
+            if end < 0:
+                searched = start + 1
+                continue
+            n_tags += 1
+            if n_tags > MAX_TAGS:
+                raise BadRecord(
+                    "E_TURN_SIZE", "", f"over {MAX_TAGS} tags", f"at most {MAX_TAGS} tags in a text"
+                )
+            self._text(position, start)
+            position = searched = end
+            name = (match[4] or "").lower()
+            if name:
+                position = searched = self._tag(name, bool(match[3]), match.end(), start, end)
+        self._text(position, len(html))
+        for name in _CONTAINERS:
+            for begun, mark in self._open[name]:
+                self._marked(begun, mark)
+        return Markup(self.pieces, sorted(self.marks))
+
+    def _next(self, sign: str, start: int) -> int:
+        """Where `sign` stands next, or -1; each part of the text is searched once."""
+        known = self._known_ends.get(sign, 0)
+        if 0 <= known < start or (known == 0 and sign not in self._known_ends):
+            known = self._known_ends[sign] = self.html.find(sign, start)
+        return known
+
+    def _tag_end(self, match: re.Match[str]) -> int:
+        """Where a tag ends, exclusive; -1 where it is no tag."""
+        html, start = self.html, match.end()
+        if match[1]:
+            end = self._next("-->", start)
+            return end + 3 if end >= 0 else self._next(">", start) + 1 or -1
+        end = self._next(">", start)
+        if match[2]:
+            return end + 1 if end >= 0 else -1
+        if end < 0 or (match[4].lower() not in _KNOWN and ":" not in match[4]):
+            return -1
+        inner = html.find("<", start, end)
+        if inner >= 0 and (end - start > MAX_QUOTED or not _quote_open(html[start:inner])):
+            return -1
+        quote = _quote_open(html[start:end])
+        if quote:
+            close = html.find(quote, end, end + MAX_QUOTED)
+            further = html.find(">", close, close + MAX_QUOTED) if close >= 0 else -1
+            if further >= 0 and html.find("<", end, further) < 0:
+                end = further
+        return end + 1
+
+    def _tag(self, name: str, closing: bool, inside: int, start: int, end: int) -> int:
+        """Take one tag; where to go on."""
+        if name in _BLOCKS:
+            self._break = self._break or (start, end)
+        elif name in _CELLS:
+            self._blank = self._blank or (start, end)
+        if name == "pre":
+            self._pre = max(0, self._pre + (-1 if closing else 1))
+        if name in self._open:
+            if not closing:
+                attributes = self.html[inside : min(end, inside + MAX_ATTRIBUTES)].lower()
+                self._open[name].append((self.size, _mark_of(name, attributes)))
+            elif self._open[name]:
+                self._marked(*self._open[name].pop())
+        if name in _SILENT and not closing and name not in self._unclosed:
+            close = _SILENT[name].search(self.html, end)
+            if close is None:
+                self._unclosed.add(name)
+            else:
+                return close.start()
+        return end
+
+    def _marked(self, begun: int, mark: Mark | None) -> None:
+        if mark is not None and self.size > begun:
+            self.marks.append((begun, self.size, mark))
+
+    def _text(self, start: int, end: int) -> None:
+        for match in _TOKEN.finditer(self.html, start, end):
+            token = match[0]
+            if token[0] == "&":
+                said = _entity(token)
+                if said != token:
+                    if said.isspace():
+                        self._blank = self._blank or match.span()
+                    else:
+                        self._add(Piece(match.start(), match.end(), said))
+                    continue
+            if not token.isspace():
+                self._add(Piece(match.start(), match.end()))
+            elif "\n" in token and (self._lines or self._pre):
+                self._break = self._break or match.span()
+            else:
+                self._blank = self._blank or match.span()
+
+    def _add(self, piece: Piece) -> None:
+        """Add a word, with the break or blank before it."""
+        if self._break is not None and self.pieces:
+            self._put(Piece(*self._break, "\n"))
+        elif self._blank is not None and self.pieces:
+            self._put(Piece(*self._blank, " "))
+        self._break = self._blank = None
+        self._put(piece)
+
+    def _put(self, piece: Piece) -> None:
+        if piece.text is not None and self.html[piece.start : piece.end] == piece.text:
+            piece = Piece(piece.start, piece.end)
+        self.size += piece.size
+        last = self.pieces[-1] if self.pieces else None
+        if last is not None and last.text is None and piece.text is None and last.end == piece.start:
+            self.pieces[-1] = Piece(last.start, piece.end)
+        else:
+            self.pieces.append(piece)
+
+
+def _entity(token: str) -> str:
+    """What an entity stands for; itself where it is none. A name needs its semicolon, but for those that
+    HTML knows without."""
+    if token[1:2] != "#" and token[1:] not in html5:
+        return token
+    return unescape(token) or token
+
+
+def _quote_open(attributes: str) -> str:
+    """The quote in which the text of a tag so far ends, or none."""
+    last = ""
+    for match in _ATTRIBUTE.finditer(attributes):
+        value = match[1]
+        last = "" if len(value) > 1 and value[-1] == value[0] else value[0]
+    return last
+
+
+def _mark_of(name: str, attributes: str) -> Mark | None:
+    bare = attributes.replace('"', "").replace("'", "")
+    for sign, mark in _MARKS.items():
+        if sign in bare and not (sign == "gmail_quote" and name == "div"):  # holds own words, too
+            return mark
+    return "blockquote" if name == "blockquote" else None

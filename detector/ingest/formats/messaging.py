@@ -12,7 +12,6 @@ from typing import Any
 
 from detector.ingest.checks import Draft, DraftTurn
 from detector.ingest.formats import fields
-from detector.ingest.formats.markup import html_text
 from detector.ingest.privacy import record_flag
 
 ZENDESK_ROLES = {"user": "customer", "agent": "agent", "business": "agent", "bot": "bot"}
@@ -51,9 +50,8 @@ def drafts_zendesk(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]:
     for index, message in enumerate(fields.items(record, key, name)):
         content, author = fields.mapping(message, "content"), fields.mapping(message, "author")
         path = f"{key}[{index}].content"
-        text = fields.text(content, "text", path, name) or html_text(
-            fields.text(content, "htmlText", path, name)
-        )
+        plain = fields.text(content, "text", path, name)
+        text = plain or fields.text(content, "htmlText", path, name)
         if not text and message.get("type") not in (None, "Comment", "Messaging::ConversationMessage"):
             warnings["W_EVENT_SKIPPED"] += 1
             continue
@@ -84,10 +82,10 @@ def drafts_hubspot(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]:
                 continue
             if message.get("truncationStatus") not in (None, "NOT_TRUNCATED"):
                 warnings["W_INCOMPLETE"] += 1
-            text = fields.text(message, "text", "results", name)
-            text = text or html_text(fields.text(message, "richText", "results", name))
+            plain = fields.text(message, "text", "results", name)
+            text, html = plain or fields.text(message, "richText", "results", name), None if plain else True
             at, internal = message.get("createdAt"), kind == "COMMENT"
-            turns.append(DraftTurn(_hubspot_role(message), text, at, _actor(message) or None, internal))
+            turns.append(DraftTurn(_hubspot_role(message), text, at, _actor(message) or None, internal, html))
         yield Draft(name, turns, warnings=warnings, path="results")
 
 

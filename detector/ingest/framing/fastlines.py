@@ -16,6 +16,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from detector.ingest.checks import BIDI, CONTROL, FIRST_YEAR, INVISIBLE, LAST_YEAR, MAX_ID_BYTES, check_id
+from detector.ingest.cleaning import may_change
 from detector.ingest.config import ReadConfig
 from detector.ingest.framing.construction import trusted_dialogue, trusted_turns, with_time_and_author
 from detector.ingest.outcomes import BadRecord
@@ -127,7 +128,7 @@ class FastLines:
         if "system" in roles and roles.count("system") == len(roles):
             return None
         texts = [turn.text for turn in found]
-        if any(map(has_note_prefix, texts)):
+        if any(map(has_note_prefix, texts)) or (self._config.strip and any(map(may_change, texts))):
             return None
         blank = 0 if all(map(str.strip, texts)) else sum(not text.strip() for text in texts)
         if blank == len(texts):

@@ -20,7 +20,8 @@ from detector.ingest.times import TimeFormat
 NAMES = {
     "id": "conversation_id ticket_id dialogue_id dialog_id thread_id chat_id session_id case_id",
     "role": "role author_role sender_type speaker author_type from_type direction inbound",
-    "text": "text body message content utterance comment msg",
+    "text": "text plain_body body_text body message content utterance comment msg html_body"
+    " body_html html rich_text",
     "time": "created_at timestamp sent_at time date datetime",
     "author": "author author_id sender sender_id agent from name",
     "private": "private is_private internal is_internal is_internal_note is_note public is_public"
@@ -32,6 +33,8 @@ NAMES = {
     "language": "language",
     "channel": "channel",
 }
+RICH = ("richtext", "richbody")
+"""Columns of HTML beside those that say so."""
 REQUIRED = ("id", "role", "text")
 _SPEAKERS = {
     "customer": "customer user client visitor enduser contact requester lead inbound incoming in",
@@ -50,11 +53,13 @@ def plain(name: str) -> str:
 
 @dataclass(frozen=True)
 class Columns:
-    """Meaning to position of each column; an id may be made of several. `public` says that the privacy
+    """Meaning to position of each column; an id may be made of several. `html` says that texts are HTML by
+    their column's name, none that it does not tell. `public` says that the privacy
     column, `private_name`, asks whether the customer saw the message."""
 
     ids: tuple[int, ...]
     positions: dict[str, int]
+    html: bool | None = None
     public: bool = False
     private_name: str = ""
     inbound: bool = False
@@ -85,7 +90,9 @@ class Columns:
             return f"no column for {', '.join(missing)}; name it with --column {missing[0]}=..."
         private = header[positions["private"]] if "private" in positions else ""
         inbound = plain(header[positions["role"]]) == "inbound"
-        return cls(ids, positions, asks_public(private), private, inbound)
+        text = plain(header[positions["text"]])
+        html = True if "html" in text or text in RICH else None
+        return cls(ids, positions, html, asks_public(private), private, inbound)
 
 
 @dataclass
@@ -186,6 +193,7 @@ def _turn(cells: Sequence[object], columns: Columns, config: ReadConfig, times: 
         _time(_cell(cells, columns, "time"), times),
         str(author) if author not in (None, "") else None,
         internal=_internal(cells, columns, config),
+        html=columns.html,
     )
 
 

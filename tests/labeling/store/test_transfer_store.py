@@ -360,3 +360,61 @@ def test_a_dataset_straight_from_the_store(answered: Store, made: Any, tmp_path:
         ]
         for one in known
     } == {"d0": [], "d1": [], "d2": []}
+
+
+def test_what_was_stripped_from_a_log_moves_no_finding(store: Store, made: Any, tmp_path: Path) -> None:
+    """A log in HTML with a note: the verdict's offsets are of the log; those of the store and of a dataset made
+    from it are of the text that people read, and the turns keep their number."""
+    asked, said = (
+        "<p>Where &amp; when?</p>",
+        "<p>Tom &amp; I: <b>it arrived</b></p><blockquote type=cite>a</blockquote>",
+    )
+    turns = [("customer", asked), ("agent", "[Internal note] he lies"), ("agent", said)]
+    path = tmp_path / "log.jsonl"
+    record = {"id": "d0", "turns": [{"role": role, "text": text} for role, text in turns]}
+    path.write_text(json.dumps(record) + "\n")
+    bring_logs(store, "lea", [str(path)], ReadConfig(), SILENT)
+    start = said.index("it arrived")
+    place = {"turn": 2, "start": start, "end": start + 10, "quote": "it arrived"}
+    found = made.finding().model_copy(update=place)
+    verdicts = tmp_path / "v.jsonl"
+    verdicts.write_bytes(verdict_line(made.verdict("d0", found)))
+    write_manifest(
+        manifest_path(verdicts), {"kind": "verdicts", "format": "jsonl", "files": [described(verdicts, 1)]}
+    )
+    assert bring_verdicts(store, "lea", verdicts, SILENT).new == 1
+    assert bring_verdicts(store, "lea", verdicts, SILENT).known == 1
+    kept, verdict = dialogues.read(store, "rob", "d0")
+    assert verdict is not None
+    assert [(turn.index, turn.text) for turn in kept.turns] == [
+        (0, "Where & when?"),
+        (2, "Tom & I: it arrived"),
+    ]
+    (placed,) = verdict.findings
+    assert (placed.start, placed.end, placed.quote) == (9, 19, "it arrived")
+    projects.create(store, "lea", Project(id="p", codes=("C1",)))
+    tasks.add(store, "lea", "p", [NewTask(dialogue="d0")])
+    lease = leases.claim(store, "rob", "p")
+    assert lease is not None
+    annotations.submit(
+        store, "rob", lease.task, lease.token, "k", [placed.model_copy(update={"probability": 1.0})]
+    )
+    config = DatasetConfig(out=tmp_path / "set", key="k", shares=(1.0, 0.0, 0.0, 0.0), near=0)
+    export_dataset(store, "lea", config, "p")
+    (line,) = (tmp_path / "set/train.jsonl").read_text().splitlines()
+    example = json.loads(line)
+    (label,) = example["labels"]
+    assert [turn["index"] for turn in example["dialogue"]["turns"]] == [0, 2]
+    assert (label["turn"], label["start"], label["end"]) == (2, 9, 19)
+    assert "edits" not in line
+    annotated = tmp_path / "a.jsonl"
+    export_annotations(store, "rob", annotated, "p")
+    from_files = replace(
+        config, out=tmp_path / "files", dialogues=(str(path),), annotations=(annotated,), verdicts=verdicts
+    )
+    from labeling.dataset.export import run as make_dataset
+
+    make_dataset(from_files)
+    (again,) = (tmp_path / "files/train.jsonl").read_text().splitlines()
+    assert json.loads(again)["dialogue"] == example["dialogue"]
+    assert [(each["start"], each["end"]) for each in json.loads(again)["labels"]] == [(9, 19)]

@@ -1,0 +1,91 @@
+"""The text of each message as a person reads it: HTML read, what is not the message left out.
+
+Works on what a format reader drafted, before it is checked, so on every format alike. What is left out is
+counted; where nothing would remain, all stays. The edits lead each character back to its place in the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
+from detector.ingest.formats.markup import Markup, is_html, may_be_html, read_html
+from detector.ingest.formats.replies import Heard, Kind, not_the_message
+from detector.offsets import Edit, Piece, assembled, without
+
+COUNTED: dict[Kind, str] = {
+    "quote": "W_QUOTED_REPLY",
+    "signature": "W_SIGNATURE",
+    "chrome": "W_TEMPLATE_LINE",
+}
+STRIPPED = {
+    "W_HTML": "messages in HTML",
+    "W_QUOTED_REPLY": "quoted replies",
+    "W_SIGNATURE": "signatures and footers",
+    "W_TEMPLATE_LINE": "lines of templates",
+    "W_INTERNAL_NOTE": "internal notes",
+}
+"""What is counted as left out, in words for a person."""
+
+
+class Clean(NamedTuple):
+    """What a person reads of a text, where it differs from the log's, and what was left out of it."""
+
+    text: str
+    edits: tuple[Edit, ...] = ()
+    counted: tuple[str, ...] = ()
+
+
+def cleaned(texts: Sequence[str], html: Sequence[bool | None], most: int) -> list[Clean]:
+    """The texts of a dialogue's messages, cleaned. Texts of over `most` characters are only read as HTML.
+
+    `html` says of each whether it is HTML, none where that is to be seen from the texts: where one is, the
+    others of the dialogue are likely to be.
+
+    Raises:
+        BadRecord: E_TURN_SIZE, a text has too many tags.
+    """
+    pieces = [_read(text, markup) for text, markup in zip(texts, _are_html(texts, html), strict=True)]
+    read = [
+        text if markup is None else assembled(text, markup.pieces)[0]
+        for text, markup in zip(texts, pieces, strict=True)
+    ]
+    heard = Heard(read)
+    found = []
+    for place, (text, plain, markup) in enumerate(zip(texts, read, pieces, strict=True)):
+        marks = () if markup is None else markup.marks
+        ranges, kinds = (
+            not_the_message(plain, marks, partial(heard.before, place)) if len(plain) <= most else ([], set())
+        )
+        if markup is None and not ranges:
+            found.append(Clean(text))
+            continue
+        whole = [Piece(0, len(text))] if markup is None else markup.pieces
+        counted = (("W_HTML",) if markup is not None else ()) + tuple(COUNTED[kind] for kind in sorted(kinds))
+        found.append(Clean(*assembled(text, without(whole, ranges)), counted))
+    return found
+
+
+def may_change(text: str) -> bool:
+    """Whether cleaning may change a text that has no tags, whatever stands beside it."""
+    if "\n" not in text and "##-" not in text:
+        return False
+    return bool(not_the_message(text, (), lambda words: True)[0])
+
+
+def _are_html(texts: Sequence[str], told: Sequence[bool | None]) -> list[bool]:
+    known = [is_html(text) if html is None else html for text, html in zip(texts, told, strict=True)]
+    if not any(known):
+        return known
+    return [
+        html or (said is None and may_be_html(text))
+        for text, html, said in zip(texts, known, told, strict=True)
+    ]
+
+
+def _read(text: str, html: bool) -> Markup | None:
+    """The markup of a text; none where there is none to be read."""
+    if not html or ("<" not in text and "&" not in text):
+        return None
+    return read_html(text)

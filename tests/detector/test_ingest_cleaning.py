@@ -1,0 +1,466 @@
+"""Messages as a person reads them: HTML, quoted replies, signatures and templates' lines, offsets to the log."""
+
+from __future__ import annotations
+
+import csv
+import json
+import time
+from collections.abc import Callable
+from html import escape
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from detector.ingest.cleaning import Clean, cleaned
+from detector.ingest.formats.markup import is_html, read_html
+from detector.ingest.read import Counts, Loaded, ReadConfig, Reject, open_logs, read
+from detector.offsets import assembled, from_original, to_original, without
+from detector.records import Dialogue, Finding, Turn, Verdict
+
+MOST = 100_000
+ASKED = "Where is my refund? I wait since March, you idiots."
+ANSWER = "Your refund is on its way.\n\nBest regards,\nTom"
+
+
+def clean(text: str, *before: str, html: bool | None = None) -> Clean:
+    """A text cleaned, which comes after others in its dialogue."""
+    return cleaned([*before, text], [None] * len(before) + [html], MOST)[-1]
+
+
+# --- HTML -----------------------------------------------------------------------------------------------
+
+PLAIN = (
+    "My page shows <br> where a line should end.",
+    "Use <br> or <br/> to break a line.",
+    'Write "<br>" there, or `<br>`.',
+    "It holds if a < b > c, and a<b>c as well.",
+    "Hello <name>, your order <order_id> and {first_name}.",
+    "<customer name>, thank you for <company>",
+    "<link>",
+    "Dear <title> <name>,",
+    "Put <p>Hello</p> into your page, then <div> around it.",
+    "```\n<div class='x'>Hello</div>\n```",
+    "Use <a href=\"https://example.org\">a link</a> in the editor.",
+    "Write to <anna@example.org> or see <https://example.org/a?b=1&c=2>.",
+    "AT&T &amp; friends; R&D &copy; 2026",
+    "I <3 you > all",
+    "<!-- TODO: greet --> hello",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", PLAIN)
+def test_a_text_that_speaks_of_markup_stays(text: str) -> None:
+    assert not is_html(text)
+    assert clean(text) == Clean(text)
+
+
+HTML = {
+    "<p>Hello Anna,</p><p>it is <b>done</b>.</p>": "Hello Anna,\nit is done.",
+    "<div>Hello<br>you &amp; me</div>": "Hello\nyou & me",
+    "Hello Anna,<br><br>it is done.": "Hello Anna,\nit is done.",
+    "Hello Anna,<br />\r\nit is done.": "Hello Anna,\nit is done.",
+    'See <a href="https://example.org/a" target="_blank">https://example.org/a</a> now': "See https://example.org/a now",
+    "<html><head><title>x</title><style>p {}</style></head><body>Hi<script>a()</script></body></html>": "Hi",
+    "<p>Dear &lt;name&gt;, dear <first_name>, {order}</p>": "Dear <name>, dear <first_name>, {order}",
+    "<p>a &lt; b &gt; c, a < b</p>": "a < b > c, a < b",
+    "<table><tr><td>Size</td><td>XL</td></tr><tr><td>Price</td><td>5&nbsp;&euro;</td></tr></table>": "Size XL\nPrice 5 €",
+    "<ul><li>one</li><li>two</li></ul>": "one\ntwo",
+    "<p>x<o:p></o:p></p><!--[if mso]><p>y</p><![endif]-->": "x",
+    "<p>It is <code>&lt;br&gt;</code></p><pre>a\n  b</pre>": "It is <br>\na\nb",
+    '<p>a <img alt="2 > 1" src="x"> b <a title="<3">c</a></p>': "a b c",
+    "<p>broken <b>tags</p>": "broken tags",
+    "<p>an open <!-- comment</p>": "an open",
+    "<div>a <script>never closed</div>": "a never closed",
+}
+
+
+@pytest.mark.parametrize("html", HTML)
+def test_html_is_read_as_text(html: str) -> None:
+    assert is_html(html)
+    assert clean(html).text == HTML[html]
+
+
+def test_html_beside_html_needs_less_to_show_it() -> None:
+    inline = "Use <b>the blue one</b>, Tom &amp; Ann"
+    assert clean(inline).text == inline
+    assert clean(inline, "<p>Hello</p>").text == "Use the blue one, Tom & Ann"
+    assert clean("a &lt; b", "<p>Hello</p>").text == "a < b"
+    assert clean("I mean <br>, and <name>", "<p>Hello</p>").text == "I mean <br>, and <name>"
+
+
+def test_what_a_field_says_counts() -> None:
+    assert clean("a <b>b</b>", html=True).text == "a b"
+    assert clean("<p>a</p>", html=False).text == "<p>a</p>"
+    assert clean("<p><img src='x'></p>", html=True).text == ""
+
+
+# --- quoted replies -------------------------------------------------------------------------------------
+
+ABOVE = {
+    "gmail": "On Mon, 2 Mar 2026 at 10:14, Anna <anna@example.org> wrote:\n",
+    "gmail, wrapped": "On Mon, 2 Mar 2026 at 10:14, Anna Maria von Weber und Partner\n<anna@example.org> wrote:\n",
+    "german": "Am 02.03.2026 um 10:14 schrieb Anna Weber <anna@example.org>:\n",
+    "german, outlook": "Von: Anna Weber <anna@example.org>\nGesendet: Montag, 2. März 2026 10:14\nAn: Hilfe\nBetreff: AW: Geld\n\n",
+    "french": "Le lun. 2 mars 2026 à 10:14, Anna <anna@example.org> a écrit :\n",
+    "spanish": "El lun, 2 mar 2026 a las 10:14, Anna (<anna@example.org>) escribió:\n",
+    "portuguese": "Em seg., 2 de mar. de 2026 às 10:14, Anna <anna@example.org> escreveu:\n",
+    "italian": "Il giorno lun 2 mar 2026 alle ore 10:14 Anna <anna@example.org> ha scritto:\n",
+    "dutch": "Op ma 2 mrt 2026 om 10:14 schreef Anna <anna@example.org>:\n",
+    "polish": "W dniu pon., 2.03.2026 o 10:14 Anna <anna@example.org> napisał(a):\n",
+    "russian": "пн, 2 мар. 2026 г. в 10:14, Анна <anna@example.org> писал(а):\n",
+    "russian, no verb": "пн, 2 мар. 2026 г. в 10:14, Анна <anna@example.org>:\n",
+    "russian, short": "02.03.2026 10:14, Анна пишет:\n",
+    "outlook": "________________________________\nFrom: Anna <anna@example.org>\nSent: Monday, March 2, 2026 10:14 AM\nTo: Help\nSubject: RE: Money\n\n",
+    "outlook, bold": "*From:* Anna <anna@example.org>\n*Sent:* Monday, March 2, 2026\n*To:* Help\n*Subject:* Money\n\n",
+    "original": "-----Original Message-----\nFrom: Anna\n",
+    "urspruenglich": "-----Ursprüngliche Nachricht-----\nVon: Anna\n",
+    "zendesk": "##- Please type your reply above this line -##\n\n",
+    "zendesk, german": "##- Bitte geben Sie Ihre Antwort über dieser Zeile ein. -##\n".replace("ein. -", "ein -"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("above", ABOVE)
+@pytest.mark.parametrize("sign", ["> ", ""])
+def test_what_was_quoted_below_is_left_out(above: str, sign: str) -> None:
+    quoted = "\n".join(sign + line for line in ASKED.split("? "))
+    found = clean(f"{ANSWER}\n\n{ABOVE[above]}{quoted}\n")
+    assert (found.text, found.counted) == (ANSWER, ("W_QUOTED_REPLY",))
+
+
+@pytest.mark.parametrize(
+    "above", [name for name in ABOVE if "outlook" not in name and name[:2] not in ("or", "ur", "ze")]
+)
+def test_an_answer_below_a_quotation_stays(above: str) -> None:
+    found = clean(f"{ABOVE[above]}> {ASKED}\n> Anna\n\n{ANSWER}")
+    assert (found.text, found.counted) == (ANSWER, ("W_QUOTED_REPLY",))
+
+
+def test_an_answer_below_words_that_were_heard_stays() -> None:
+    assert clean(f"{ABOVE['german']}{ASKED}\n\n{ANSWER}", ASKED).text == ANSWER
+    unheard = f"{ABOVE['german']}{ASKED}\n\n{ANSWER}"
+    assert clean(unheard).text == unheard  # nobody can say where the answer begins
+
+
+def test_answers_between_quoted_lines_stay() -> None:
+    text = "Hi,\n> Where is my refund?\nIt is on its way.\n> I wait since March, you idiots.\nSorry."
+    assert clean(text, ASKED).text == "Hi,\nIt is on its way.\nSorry."
+    assert clean(text).text == text  # one line alone may be anything
+
+
+OWN = (
+    'On 3 March at 10:14 you wrote:\n"I never got it."\nWe have looked: it was delivered.',
+    "Am 3. März um 10:14 schrieben Sie:\n„Nie bekommen.“\nWir haben nachgesehen.",
+    'You said "where is my refund", and it is on its way.\nTom',
+    "Your trip:\nFrom: Berlin\nTo: Munich\nDate: 3 March 2026\nHave fun!",
+    "Your rule:\n> 500 items get a discount\nBye",
+    ">_<\noh dear\n>:(",
+    "Sent from my warehouse today\nBye",
+    "You can unsubscribe in your settings.\nTo unsubscribe, open Settings, then News.",
+    "Disclaimer: prices change.\nYours is 5 €.",
+    "> quoted\n> alone",
+    "Best regards,\nTom\nP.S. A voucher is on its way to anna@example.org",
+    "-----Original Message-----\nFrom: Anna <anna@example.org>\nTo: x\nSubject: y\n\nForwarded, no word of mine.",
+    "Steps:\n---\nFrom: the menu\nTo: the folder\nSubject: any",
+    "First:\n--------\nThis is step one.\n--------\nThis is step two.",
+    "Here is what changed:\n- From: 5 € to 6 €\n- To: all",
+)
+
+
+@pytest.mark.parametrize("text", OWN)
+def test_own_words_stay(text: str) -> None:
+    assert clean(text, "Hello", "Anything else?") == Clean(text)
+
+
+# --- signatures, footers, chrome ----------------------------------------------------------------------------
+
+BELOW = {
+    "delimiter": "\n\n-- \nTom Baker\nAcme Ltd\nFirst floor",
+    "telephone": "\n\nSent from my iPhone",
+    "handy": "\n\nVon meinem iPhone gesendet",
+    "envoye": "\n\nEnvoyé de mon iPhone",
+    "enviado": "\n\nEnviado desde mi iPhone",
+    "otpravleno": "\n\nОтправлено с iPhone",
+    "outlook": "\nGet Outlook for iOS",
+    "contact": "\nAcme Ltd\nPhone: +49 30 1234567",
+    "disclaimer": "\n\nThis e-mail is confidential and meant for its reader only.\nIf you are not, delete it.",
+    "vertraulich": "\n\nDiese E-Mail enthält vertrauliche Informationen.",
+    "unsubscribe": "\n\nUnsubscribe\nhttps://example.org/u",
+    "otpisatsya": "\n\nОтписаться от рассылки",
+    "zendesk": "\n\nThis email is a service from Acme Support. Delivered by Zendesk",
+}
+
+
+@pytest.mark.parametrize("below", BELOW)
+def test_what_stands_below_a_message_is_left_out(below: str) -> None:
+    found = clean(ANSWER + BELOW[below])
+    assert (found.text, found.counted) == (ANSWER, ("W_SIGNATURE",))
+
+
+def test_the_chrome_of_a_template_is_left_out() -> None:
+    mail = f"##- Please type your reply above this line -##\n\n{ANSWER}\n\nView ticket"
+    assert clean(mail) == Clean(ANSWER, clean(mail).edits, ("W_TEMPLATE_LINE",))
+    assert clean("##- Bitte hier antworten -## Ist unterwegs.").text == "Ist unterwegs."
+    assert clean("View ticket").text == "View ticket"
+
+
+def test_everything_at_once_and_the_marks_of_html() -> None:
+    mail = (
+        '<div dir="ltr">Done, Anna.<br></div><div class="gmail_signature">Tom<br>Acme</div><br>'
+        '<div class="gmail_quote"><div class="gmail_attr">On Mon, Mar 2, 2026 Anna wrote:<br></div>'
+        '<blockquote class="gmail_quote"><div>where is it, idiots<br>Anna</div></blockquote>'
+        "<div>And the voucher, too.</div></div>"
+    )
+    found = clean(mail)
+    assert found.text == "Done, Anna.\nAnd the voucher, too."
+    assert found.counted == ("W_HTML", "W_QUOTED_REPLY", "W_SIGNATURE")
+    rule = "<p>Our rule:</p><blockquote>Returns within 30 days.</blockquote><p>So no.</p>"
+    assert clean(rule).text == "Our rule:\nReturns within 30 days.\nSo no."
+    assert clean(rule, "what of your returns within 30 days.").text == "Our rule:\nSo no."
+
+
+@pytest.mark.parametrize(
+    "above", ["On 1:11 a@b wrote:\n", "From: a@b\nTo: b\nSubject: c\n", "> a\n> b\n", "-- \n", ""]
+)
+def test_where_nothing_would_remain_all_stays(above: str) -> None:
+    text = f"{above}> a\n> b\n> c"
+    assert clean(text) == Clean(text)
+
+
+# --- offsets ----------------------------------------------------------------------------------------------
+
+WORDS = st.text("abc &<>'\";éß漢😀x1", min_size=1, max_size=12)
+TAGS = st.sampled_from(
+    ["<p>", "</p>", "<br>", "<b>", "</b>", "&nbsp;", "\n", '<a href="x>y">', "</a>", "<!-- c -->", "&amp;"]
+)
+
+
+@settings(deadline=None)
+@given(st.lists(st.one_of(TAGS, WORDS.map(escape)), max_size=30))
+def test_each_character_kept_leads_back_to_its_place(parts: list[str]) -> None:
+    html = "<p>" + "".join(parts) + "</p>"
+    text, edits = assembled(html, read_html(html).pieces)
+    position = 0
+    for place, char in enumerate(text):
+        start, end = to_original(edits, place, place + 1)
+        assert position <= start < end
+        position = end
+        source = html[start:end]
+        if source.startswith("&") and len(source) > 1:
+            assert source.endswith(";")
+            assert not source[1:].count("&")
+        elif char not in " \n":
+            assert source == char
+        assert from_original(edits, start, end) == (place, place + 1)
+    assert from_original(edits, 0, len(html)) == (0, len(text))
+    assert "".join(text.split()) == "".join(read_back(html).split())
+
+
+def read_back(html: str) -> str:
+    """The text of simple HTML, by other means."""
+    import re
+    from html import unescape
+
+    bare = re.sub(r'<!-- c -->|<a href="x>y">|</?(?:p|b|br|a)>', "", html)
+    return unescape(bare)
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from(
+    ["Hello.", "> quoted line", "> another", "", "On Mon, 2 Mar 2026 at 10:14, A <a@b.org> wrote:", "-- ", "Tom",
+     "Sent from my iPhone", "View ticket", "From: a@b.org", "To: c", "Subject: d", "best regards,", "Tel. 030 1234567",
+     "-----Original Message-----", "Unsubscribe", "<br>", "&amp;"]), max_size=14))  # fmt: skip
+def test_what_is_kept_of_any_mail_are_its_own_lines(lines: list[str]) -> None:
+    """Each character kept is that of the log; nothing is invented, and cleaning leaves something of what said
+    something."""
+    text = "\n".join(lines)
+    found = cleaned([text], [False], MOST)[0]
+    for place, char in enumerate(found.text):
+        start, end = to_original(found.edits, place, place + 1)
+        assert text[start:end] == char
+    assert bool(found.text.strip()) == bool(text.strip())
+    assert set(found.text.split("\n")) <= {*lines, ""}
+    assert bool(found.counted) == bool(found.edits)
+
+
+@settings(deadline=None)
+@given(st.text("ab", max_size=20), st.lists(st.integers(0, 20), max_size=8))
+def test_pieces_without_ranges(text: str, cuts: list[int]) -> None:
+    marks = sorted({min(cut, len(text)) for cut in cuts})
+    ranges = [(a, b) for a, b in zip(marks[::2], marks[1::2], strict=False) if a < b]
+    from detector.offsets import Piece
+
+    kept, edits = assembled(text, without([Piece(0, len(text))], ranges))
+    gone = {place for a, b in ranges for place in range(a, b)}
+    places = [place for place in range(len(text)) if place not in gone]
+    assert kept == "".join(text[place] for place in places)
+    assert [to_original(edits, n, n + 1)[0] for n in range(len(kept))] == places
+
+
+# --- ways in --------------------------------------------------------------------------------------------------
+
+MAIL = f"<div>{ANSWER.replace(chr(10), '<br>')}</div><blockquote type='cite'>{ASKED}</blockquote>"
+TEXTS = [("customer", "Where &amp; when?"), ("agent", MAIL), ("agent", "Is there more?")]
+
+
+def as_canonical(folder: Path) -> Path:
+    turns = [{"role": role, "text": text} for role, text in TEXTS]
+    return written(folder / "log.jsonl", json.dumps({"id": "d", "turns": turns}))
+
+
+def as_openai(folder: Path) -> Path:
+    names = {"customer": "user", "agent": "assistant"}
+    messages = [{"role": names[role], "content": text} for role, text in TEXTS]
+    return written(folder / "log.jsonl", json.dumps({"id": "d", "messages": messages}))
+
+
+def as_csv(folder: Path) -> Path:
+    path = folder / "log.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["ticket_id", "role", "body"])
+        writer.writerows(("d", role, text) for role, text in TEXTS)
+    return path
+
+
+def as_parquet(folder: Path) -> Path:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    path = folder / "log.parquet"
+    rows = {
+        "ticket_id": ["d"] * 3,
+        "role": [role for role, _ in TEXTS],
+        "html_body": [text for _, text in TEXTS],
+    }
+    parquet.write_table(pa.table(rows), path)
+    return path
+
+
+def as_nested_parquet(folder: Path) -> Path:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    path = folder / "log.parquet"
+    turns = [[{"role": role, "text": text} for role, text in TEXTS]]
+    parquet.write_table(pa.table({"dialogue_id": ["d"], "turns": turns}), path)
+    return path
+
+
+def as_zendesk(folder: Path) -> Path:
+    ids = {"customer": 1, "agent": 2}
+    users = [{"id": 1, "role": "end-user"}, {"id": 2, "role": "agent"}]
+    comments = [{"author_id": ids[role], "public": True, "html_body": text} for role, text in TEXTS]
+    return written(folder / "log.jsonl", json.dumps({"ticket_id": "d", "users": users, "comments": comments}))
+
+
+def as_freshdesk(folder: Path) -> Path:
+    items = [
+        {"ticket_id": "d", "incoming": r == "customer", "private": False, "body": t, "user_id": 1}
+        for r, t in TEXTS
+    ]
+    return written(folder / "log.json", json.dumps(items))
+
+
+def written(path: Path, text: str) -> Path:
+    path.write_text(text + "\n")
+    return path
+
+
+def loaded(path: Path, config: ReadConfig = ReadConfig()) -> tuple[Dialogue, Counts]:  # noqa: B008
+    counts = Counts()
+    outcomes = list(read(open_logs([str(path)]), config, counts))
+    assert not any(isinstance(each, Reject) for each in outcomes)
+    return next(each.dialogue for each in outcomes if isinstance(each, Loaded)), counts
+
+
+WAYS: list[Callable[[Path], Path]] = [
+    as_canonical, as_openai, as_csv, as_parquet, as_nested_parquet, as_zendesk, as_freshdesk
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_way_in_cleans(tmp_path: Path, way: Callable[[Path], Path]) -> None:
+    dialogue, counts = loaded(way(tmp_path))
+    texts = [turn.text for turn in dialogue.turns]
+    assert texts == ["Where & when?", ANSWER.replace("\n\n", "\n"), "Is there more?"]
+    assert (counts.warnings["W_QUOTED_REPLY"], counts.warnings["W_HTML"]) == (1, 2)
+    refund = dialogue.turns[1].text.index("refund")
+    assert MAIL[slice(*dialogue.turns[1].to_log(refund, refund + 6))] == "refund"
+    crossing = dialogue.turns[1].to_log(0, len(dialogue.turns[1].text))
+    assert MAIL[slice(*crossing)] == ANSWER.replace("\n", "<br>")
+    untouched, counts = loaded(way(tmp_path), ReadConfig(strip=False))
+    assert [turn.text for turn in untouched.turns] == [text for _, text in TEXTS]
+    assert not counts.warnings
+
+
+def test_plain_mail_is_cleaned_on_the_quick_way_too(tmp_path: Path) -> None:
+    quoted = f"{ANSWER}\n\n{ABOVE['gmail']}> {ASKED}"
+    for more in ({}, {"extra": 1}):
+        turns = [{"role": "customer", "text": ASKED}, {"role": "agent", "text": quoted}]
+        dialogue, _ = loaded(written(tmp_path / "log.jsonl", json.dumps({"id": "d", "turns": turns, **more})))
+        assert [turn.text for turn in dialogue.turns] == [ASKED, ANSWER]
+
+
+def test_many_tags_reject_the_dialogue(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    turns = [{"role": "agent", "text": "<p>" + "<b></b>" * 60_000 + "a</p>"}]
+    path.write_text(json.dumps({"id": "d", "turns": turns}) + "\n")
+    (reject,) = read(open_logs([str(path)]), ReadConfig(max_bad=1.0), Counts())
+    assert isinstance(reject, Reject)
+    assert reject.code == "E_TURN_SIZE"
+
+
+# --- verdicts ---------------------------------------------------------------------------------------------------
+
+
+def verdict(turn: int, start: int, end: int, quote: str) -> Verdict:
+    finding = Finding(
+        code="T1", turn=turn, severity="S2", probability=0.9, quote=quote, start=start, end=end, reason="r"
+    )
+    return Verdict(
+        dialogue_id="d", release="r", taxonomy="1", status="scored", quality=50.0, findings=(finding,)
+    )
+
+
+def test_a_verdict_of_a_log_is_placed_in_its_dialogue(tmp_path: Path) -> None:
+    dialogue, _ = loaded(as_csv(tmp_path))
+    at = MAIL.index("refund")
+    (found,) = verdict(1, at, at + 6, "refund").placed_in(dialogue).findings
+    assert dialogue.turns[1].text[found.start : found.end] == "refund"
+    other = verdict(2, 3, 8, "there")
+    assert other.placed_in(dialogue) is other
+    at = MAIL.index("idiots")  # in what was left out: a verdict of an earlier version, or with --no-strip
+    (found,) = verdict(1, at, at + 6, "idiots").placed_in(dialogue).findings
+    assert 0 <= found.start < found.end <= len(dialogue.turns[1].text)
+
+
+def test_edits_are_kept_in_records_and_only_where_there_are_some(tmp_path: Path) -> None:
+    dialogue, _ = loaded(as_csv(tmp_path))
+    assert Dialogue.model_validate_json(dialogue.model_dump_json()) == dialogue
+    assert "edits" not in Turn(index=0, role="agent", text="a").model_dump()
+    bare = dialogue.without_edits()
+    assert [turn.text for turn in bare.turns] == [turn.text for turn in dialogue.turns]
+    assert not any(turn.edits for turn in bare.turns)
+
+
+# --- cost -------------------------------------------------------------------------------------------------------
+
+PUMPS = (
+    "\n", "> ", ">\n", "> a\n", "On ", "On 1 a\n", "On 1:11 a wrote:\n", "On 1:11 a wrote:\n> x\n", "From: a\n",
+    "From: 1@a\nTo: b\nSubject: c\n", "--\n", "-- \na\n", "___\n", "Am 1\n", "@:\n", "1:11 <a@b>:\n", "##-", "##- x -##",
+    "##- x -##\n", "On 1:11 @ wrote:\nx\n", "best,\n", "unsubscribe\n", "a\n\n\n", "> a\n\nb\n", "(1)", ">\n\n", "1 ",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("pump", PUMPS)
+@pytest.mark.parametrize("head", ["", "x\n"])
+def test_mail_is_read_in_linear_time(pump: str, head: str) -> None:
+    took = []
+    for size in (20_000, 80_000):
+        text = head + pump * (size // len(pump))
+        began = time.process_time()
+        clean(text, text)
+        took.append(time.process_time() - began)
+    assert took[1] < 10 * max(took[0], 0.02)  # 4 times as long if linear, 16 if not
