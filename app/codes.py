@@ -1,20 +1,22 @@
 """``dialint codes``: the taxonomy on the screen, and all that is known of one code or category.
 
-It shows what the file says and which codes the embedded release covers; it judges nothing.
+It shows what the file says, and which codes the embedded release covers in which languages; it judges
+nothing.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from cyclopts import Parameter
 
 from detector.errors import ReleaseRefused
+from detector.languages import language_name
 from detector.taxonomy import PACKAGED, Category, Code, Taxonomy, load
 
 if TYPE_CHECKING:
@@ -63,7 +65,11 @@ def codes(
         _show(_table(taxonomy, covered, config.language), f"\n{_summary(taxonomy, covered)}")
 
 
-def covered_codes(release: Path, taxonomy: Taxonomy) -> frozenset[str] | None:
+Coverage: TypeAlias = Mapping[str, tuple[str, ...]]
+"""Codes that a release finds, with the languages of its scan; none where it only has an exact check."""
+
+
+def covered_codes(release: Path, taxonomy: Taxonomy) -> Coverage | None:
     """The codes that the release described in the file `release` finds; None if there is no release.
 
     A release made for another version of the taxonomy covers none of this one: equal letters need
@@ -74,16 +80,23 @@ def covered_codes(release: Path, taxonomy: Taxonomy) -> frozenset[str] | None:
     """
     try:
         described = json.loads(release.read_bytes())
-        names = frozenset(map(str, described["codes"]))
+        names = {str(code): _languages(how) for code, how in described["codes"].items()}
         made_for = described.get("taxonomy", taxonomy.version)
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError, AttributeError):
         raise ReleaseRefused("E_RELEASE", f"{release}: not a release's description") from None
-    return names & taxonomy.codes.keys() if made_for == taxonomy.version else frozenset()
+    if made_for != taxonomy.version:
+        return {}
+    return {code: languages for code, languages in names.items() if code in taxonomy.codes}
 
 
-def as_json(taxonomy: Taxonomy, chosen: Sequence[Code], covered: frozenset[str] | None) -> dict[str, Any]:
+def _languages(how: dict[str, Any]) -> tuple[str, ...]:
+    """Those of the scan of a code; releases older than this field are of English."""
+    return tuple(how["scan"].get("languages", ("en",))) if how.get("scan") else ()
+
+
+def as_json(taxonomy: Taxonomy, chosen: Sequence[Code], covered: Coverage | None) -> dict[str, Any]:
     """The taxonomy cut down to the `chosen` codes, in the shape of its file; each code has `covered`
     (by the embedded release) where there is one."""
     categories = []
@@ -98,9 +111,11 @@ def as_json(taxonomy: Taxonomy, chosen: Sequence[Code], covered: frozenset[str] 
     }
 
 
-def _with_coverage(code: Code, covered: frozenset[str] | None) -> dict[str, Any]:
+def _with_coverage(code: Code, covered: Coverage | None) -> dict[str, Any]:
     shown = code.model_dump(mode="json")
-    return shown if covered is None else {**shown, "covered": code.code in covered}
+    if covered is None:
+        return shown
+    return {**shown, "covered": code.code in covered, "languages": list(covered.get(code.code, ()))}
 
 
 def _show(*parts: RenderableType) -> None:
@@ -121,7 +136,7 @@ def _columns(**options: Any) -> Table:
     return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), **options)
 
 
-def _table(taxonomy: Taxonomy, covered: frozenset[str] | None, language: Language) -> Table:
+def _table(taxonomy: Taxonomy, covered: Coverage | None, language: Language) -> Table:
     from rich.text import Text
 
     table = _columns(header_style="bold")
@@ -140,17 +155,19 @@ def _table(taxonomy: Taxonomy, covered: frozenset[str] | None, language: Languag
                 ", ".join(code.needs),
             ]
             if covered is not None:
-                row.append("yes" if code.code in covered else "no")
+                row.append(_covered_in(covered, code.code))
             table.add_row(*(Text(cell) for cell in row))
     return table
 
 
-def _summary(taxonomy: Taxonomy, covered: frozenset[str] | None) -> str:
+def _summary(taxonomy: Taxonomy, covered: Coverage | None) -> str:
     counted = (
         f"Taxonomy {taxonomy.version}: {len(taxonomy.categories)} categories, {len(taxonomy.codes)} codes"
     )
     if covered is not None:
-        counted += f", {len(covered)} covered by the embedded release"
+        languages = sorted({language for each in covered.values() for language in each})
+        in_languages = f" in {' and '.join(map(language_name, languages))}" if languages else ""
+        counted += f", {len(covered)} covered by the embedded release{in_languages}"
     return f"{counted}. One of them in full: dialint codes {next(iter(taxonomy.codes))}"
 
 
@@ -161,7 +178,7 @@ def _severities(code: Code) -> str:
 
 
 def _details(
-    taxonomy: Taxonomy, chosen: Sequence[Code], covered: frozenset[str] | None, language: Language
+    taxonomy: Taxonomy, chosen: Sequence[Code], covered: Coverage | None, language: Language
 ) -> Iterator[RenderableType]:
     from rich.text import Text
 
@@ -184,7 +201,7 @@ def _title(code: Code, category: Category, language: Language) -> str:
     )
 
 
-def _lines(code: Code, taxonomy: Taxonomy, covered: frozenset[str] | None) -> list[tuple[str, str]]:
+def _lines(code: Code, taxonomy: Taxonomy, covered: Coverage | None) -> list[tuple[str, str]]:
     """Label and text of every line about `code`, in the order a labeler wants them."""
     meaning = {level.code: f"{level.name.en}: {level.meaning}" for level in taxonomy.severities}
     lines = [
@@ -201,4 +218,13 @@ def _lines(code: Code, taxonomy: Taxonomy, covered: frozenset[str] | None) -> li
         lines.append(
             ("covered", "by the embedded release" if code.code in covered else "not by this release")
         )
+        if languages := covered.get(code.code):
+            lines.append(("languages", ", ".join(map(language_name, languages)) + "; others are not judged"))
     return lines
+
+
+def _covered_in(covered: Coverage, code: str) -> str:
+    """``en`` for a code that is covered in English, ``yes`` for one that only an exact check finds."""
+    if code not in covered:
+        return "no"
+    return " ".join(covered[code]) or "yes"

@@ -106,13 +106,18 @@ def sources_of(results: Results) -> dict[str, int]:
 
 def judged(results: Results, code: str, *, whole_dialogue: bool) -> Judged:
     """The arrays of one code: true is what is more likely than not. Failed verdicts count as probability 0
-    and not flagged."""
+    and not flagged; what was not judged for its language is left out, labels and all."""
     numbers = sources_of(results)
     rows: list[tuple[bool, float, bool, int, int, int]] = []
     overlap: list[tuple[float, int]] = []
     for place, (example, verdict) in enumerate(results):
         group = numbers[source_of(example)]
-        labels = {label.turn: label for label in example.errors if label.code == code}
+        gone = not_judged(verdict, code)
+        if whole_dialogue and None in gone:
+            continue
+        labels = {
+            label.turn: label for label in example.errors if label.code == code and label.turn not in gone
+        }
         findings = {finding.turn: finding for finding in verdict.findings if finding.code == code}
         given = _given(verdict, code)
         if whole_dialogue:
@@ -141,8 +146,28 @@ def judged(results: Results, code: str, *, whole_dialogue: bool) -> Judged:
     )
 
 
+def not_judged(verdict: Verdict, code: str) -> frozenset[int | None]:
+    """The turns on which the release did not judge the code, as it does not cover their language; none among
+    them if that goes for the whole dialogue."""
+    told = verdict.probabilities or {}
+    gaps = [gap for gap in verdict.not_judged if code in (*gap.codes, *gap.check_only)]
+    gone: set[int | None] = {turn for gap in gaps for turn in gap.turns if code not in told.get(turn, ())}
+    if any(not gap.turns for gap in gaps) or (gone and gone >= told.keys()):
+        gone.add(None)
+    return frozenset(gone)
+
+
+def n_judged(verdict: Verdict) -> int:
+    """How many agents' turns of a verdict with all probabilities were judged."""
+    n = len(verdict.probabilities or {})
+    return n if verdict.judged_share is None else round(verdict.judged_share * n)
+
+
 def _given(verdict: Verdict, code: str) -> dict[int, float]:
-    return {turn: row.get(code, 0.0) for turn, row in (verdict.probabilities or {}).items()}
+    gone = not_judged(verdict, code)
+    return {
+        turn: row.get(code, 0.0) for turn, row in (verdict.probabilities or {}).items() if turn not in gone
+    }
 
 
 def hard_pairs(results: Results, code: str, *, whole_dialogue: bool) -> Pairs:
@@ -163,7 +188,8 @@ def hard_pairs(results: Results, code: str, *, whole_dialogue: bool) -> Pairs:
         named = "probes" in example.dialogue.metadata
         probed = [turn for turn, probe in probes_of(example) if probe == code]
         side, turns = (errors, made) if made else (twins, probed if named else list(given))
-        if made or turns:
+        gone = not_judged(verdict, code)
+        if (made or turns) and not gone.intersection((None,) if whole_dialogue else turns):
             if whole_dialogue:
                 turns = list(given)
             side[example.pair] = max((given.get(turn, 0.0) for turn in turns), default=0.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from detector.languages import language_name
 from detector.release import ReleaseInfo
 from detector.taxonomy import Taxonomy
 
@@ -57,6 +58,8 @@ def model_card(info: ReleaseInfo, taxonomy: Taxonomy, examples: dict[str, Any]) 
         "- It reads at most "
         f"{info.render.context_tokens} tokens at once and leaves system messages out; longer dialogues are "
         "cut into overlapping windows.\n"
+        "- It does not judge turns in other languages than those named above; there only exact checks that "
+        "need no language look.\n"
         "- It knows neither your policies nor your sources.\n" + (LIMITS if "families" in examples else ""),
     ]
     return "\n".join(part for part in parts if part)
@@ -95,6 +98,7 @@ def _coverage(info: ReleaseInfo, taxonomy: Taxonomy, code: str) -> str:
             f"{kept.false_accusations_per_100:g} false accusations per 100 clean {kept.per}s with confidence "
             f"{kept.confidence:.0%}, measured on {kept.n_clean} clean {kept.per}s"
         )
+        words.append(f"in {' and '.join(map(language_name, how.scan.languages))}")
     elif how.scan is not None:
         words.append("scan as probability only, no threshold kept the wanted rate")
     return " ".join(words)

@@ -10,6 +10,8 @@ decides which codes earn their place; the test sets are read once, for the repor
 from __future__ import annotations
 
 import shutil
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -22,6 +24,7 @@ from detector.checks import CHECKS
 from detector.detectors import DetectorConfig
 from detector.errors import ConfigError, DialogueFailed, OutputRefused
 from detector.example_files import needed_set, read_examples, set_at
+from detector.languages import UNKNOWN, languages_of
 from detector.masking import mask_dialogue
 from detector.pipeline import ReleaseDetector, load_detector
 from detector.records import Example, Verdict
@@ -44,6 +47,8 @@ TOLD = (
     "versions", "teacher", "dialogues", "pruned_from",
 )  # fmt: skip
 """What a release says of its training."""
+MIN_LANGUAGE_SHARE = 0.05
+"""Share of the calibration split from which a language is one that the release was calibrated on."""
 REPORTED = ("test_seen", "test_unseen", "test_domain", "clean_star", "clean_multiwoz", "test")
 
 
@@ -193,6 +198,7 @@ def _calibrated(config: PackConfig, detector: ReleaseDetector) -> dict[str, Code
     if not examples:
         raise ConfigError("E_EXAMPLE", f"{config.examples}: the set calibration is empty")
     scores = _scores(detector.scanner, examples)
+    languages = _languages(examples, detector.taxonomy)
     found = {}
     for column, code in enumerate(detector.info.head_codes):
         per: Literal["turn", "dialogue"] = "dialogue" if code in detector.info.dialogue_codes else "turn"
@@ -201,9 +207,25 @@ def _calibrated(config: PackConfig, detector: ReleaseDetector) -> dict[str, Code
         rate = config.per_100 if per == "turn" else config.per_100_dialogues
         scan = fit(truth, raw, rate, config.confidence, per) if truth.any() else None
         check = _check(code, examples) if config.taxonomy is None else None
+        if scan is not None:
+            scan = scan.model_copy(update={"languages": languages[code]})
         if scan is not None or check is not None:
             found[code] = CodeRelease(scan=scan, check=check)
     return found
+
+
+def _languages(examples: Sequence[Example], taxonomy: Taxonomy) -> dict[str, tuple[str, ...]]:
+    """The languages of every code: those of the dialogues that hold its error, without the few dialogues in
+    another; codes that exclude one another have the same. English where no dialogue tells its language."""
+    of_dialogue = [languages_of(mask_dialogue(example.dialogue)[0])[0] for example in examples]
+    told = Counter(language for language in of_dialogue if language != UNKNOWN)
+    common = {language for language, n in told.items() if n >= MIN_LANGUAGE_SHARE * told.total()} or {"en"}
+    of_code: dict[str, set[str]] = {}
+    for language, example in zip(of_dialogue, examples, strict=True):
+        for label in example.errors:
+            for code in taxonomy.rivals(label.code) or (label.code,):
+                of_code.setdefault(code, set()).add(language)
+    return {code: tuple(sorted(of_code.get(code, common) & common or common)) for code in taxonomy.codes}
 
 
 def _scores(scanner: Scanner, examples: list[Example]) -> list[dict[int, Array]]:

@@ -17,7 +17,7 @@ from detector.taxonomy import Taxonomy
 from eval.exam.resampling import Counts, ratio, total
 from eval.exam.summary import shown, with_interval
 from eval.metrics import Floats, divergence
-from eval.truth import Places, Results, source_of, sources_of
+from eval.truth import Places, Results, not_judged, source_of, sources_of
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,8 @@ def shares(results: Results, codes: Sequence[str]) -> Shares:
         for label in example.labels:
             of_turn.setdefault(label.turn, {})[label.code] = label.probability
         for turn, row in sorted((verdict.probabilities or {}).items()):
-            if any(known := _in_order(of_turn.get(turn, {}), codes)):
+            gone = any(turn in not_judged(verdict, code) for code in codes)
+            if any(known := _in_order(of_turn.get(turn, {}), codes)) and not gone:
                 wanted.append(known)
                 given.append(_in_order(row, codes))
                 dialogue.append(numbers[source_of(example)])

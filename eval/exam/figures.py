@@ -14,7 +14,7 @@ import numpy as np
 from detector.detectors import Detector
 from eval.exam.resampling import Counts, calibration, ranking, ratio, total
 from eval.metrics import Floats
-from eval.truth import Judged, Pairs, Results, hard_pairs, judged, source_of, sources_of
+from eval.truth import Judged, Pairs, Results, hard_pairs, judged, n_judged, source_of, sources_of
 
 MACRO = (
     "average_precision",
@@ -110,7 +110,7 @@ def of_turns(results: Results, counts: Counts, whole_dialogue: frozenset[str]) -
     `whole_dialogue` is right wherever in a dialogue with that error it stands, as in `judged`."""
     numbers = sources_of(results)
     groups = np.array([numbers[source_of(example)] for example, _ in results], np.int64)
-    turns = np.array([len(verdict.probabilities or {}) for _, verdict in results], float)
+    turns = np.array([n_judged(verdict) for _, verdict in results], float)
     flagged = np.array([len({f.turn for f in verdict.findings}) for _, verdict in results], float)
     wrong = np.zeros(len(results))
     for place, (example, verdict) in enumerate(results):

@@ -8,7 +8,7 @@ import numpy as np
 
 from eval.exam.figures import MACRO, Examined
 from eval.exam.resampling import interval
-from eval.truth import Results, sources_of
+from eval.truth import Results, n_judged, sources_of
 
 
 def described(examined: Examined, results: Results) -> dict[str, Any]:
@@ -23,8 +23,13 @@ def described(examined: Examined, results: Results) -> dict[str, Any]:
     return {
         "dialogues": len(results),
         "source_dialogues": len(sources_of(results)),
-        "failed": len(results) - len(scored),
-        "judged_turns": sum(len(verdict.probabilities or {}) for verdict in scored),
+        "failed": sum(verdict.status == "failed" for _, verdict in results),
+        "not_judged": sum(verdict.status == "not_judged" for _, verdict in results),
+        "judged_turns": sum(map(n_judged, scored)),
+        "turns_not_judged": sum(
+            len(verdict.probabilities or {}) - (n_judged(verdict) if verdict.status == "scored" else 0)
+            for _, verdict in results
+        ),
         **{key: value for row in whole.values() for key, value in row.items()},
         **macro,
         "codes": {code: _row(examined, code) for code in examined.codes},

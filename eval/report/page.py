@@ -77,6 +77,8 @@ def _sections(content: Mapping[str, Any], told: Sequence[Told] | None) -> Iterat
 
 def _summary(content: Mapping[str, Any]) -> str:
     failed = f", {content['failed']} of them could not be judged" if content["failed"] else ""
+    skipped = content["turns_not_judged"]
+    languages = f", {skipped} not judged for their language" if skipped else ""
     boxes = "".join(
         f"<div><dt>{escape(label)}</dt><dd>{_number(content[key])}"
         f"<small>{_range(content[key + '_95'])}</small></dd></div>"
@@ -84,7 +86,7 @@ def _summary(content: Mapping[str, Any]) -> str:
     )
     return (
         f"<p>{content['dialogues']} dialogues made from {content['source_dialogues']} source dialogues"
-        f'{failed}; {content["judged_turns"]} agent turns.</p><dl class="numbers">{boxes}</dl>'
+        f'{failed}; {content["judged_turns"]} agent turns{languages}.</p><dl class="numbers">{boxes}</dl>'
     )
 
 

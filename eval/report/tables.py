@@ -29,7 +29,8 @@ def figures(name: str, content: dict[str, Any]) -> Table:
         box=None,
         padding=(0, 2, 0, 0),
         title=f"{name}: {content['dialogues']} dialogues, {content['judged_turns']} turns, "
-        f"macro AP {shown_number(content['macro_average_precision'])}{interval}, macro F1 "
+        + (f"{n} not judged for their language, " if (n := content["turns_not_judged"]) else "")
+        + f"macro AP {shown_number(content['macro_average_precision'])}{interval}, macro F1 "
         f"{shown_number(content['macro_f1'])}, flagged {content['flagged_per_100_turns']:.2f} and "
         f"wrong {content['wrong_findings_per_100_turns']:.2f} per 100 turns",
     )

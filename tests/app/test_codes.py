@@ -77,9 +77,25 @@ def test_coverage_of_the_embedded_release(capsys: pytest.CaptureFixture[str], no
 
 def test_release_for_another_taxonomy_covers_nothing(no_release: Path) -> None:
     no_release.write_text(json.dumps({"codes": {"L1": {}}, "taxonomy": "0.9.0"}))
-    assert covered_codes(no_release, load()) == frozenset()
+    assert covered_codes(no_release, load()) == {}
     no_release.write_text(json.dumps({"codes": {"L1": {}}, "taxonomy": load().version}))
-    assert covered_codes(no_release, load()) == frozenset({"L1"})
+    assert covered_codes(no_release, load()) == {"L1": ()}
+
+
+def test_languages_of_what_is_covered(capsys: pytest.CaptureFixture[str], no_release: Path) -> None:
+    """M2 has an exact check alone; a scan from before there was the field is of English."""
+    codes = {
+        "L1": {"scan": {"slope": 1.0}},
+        "T1": {"scan": {"languages": ["de", "en"]}},
+        "M2": {"check": {}, "scan": None},
+    }
+    no_release.write_text(json.dumps({"codes": codes}))
+    rows = {line.split()[0]: line.split() for line in shown(capsys).splitlines() if line}
+    assert (rows["L1"][-1], rows["T1"][-2:], rows["M2"][-1]) == ("en", ["de", "en"], "yes")
+    assert "3 covered by the embedded release in German and English" in shown(capsys)
+    assert "German, English; others are not judged" in " ".join(shown(capsys, "T1").split())
+    (language,) = json.loads(shown(capsys, "L", as_json=True))["categories"]
+    assert [code["languages"] for code in language["codes"]] == [["en"], [], [], []]
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", "7", '{"codes": 7}', "null"])

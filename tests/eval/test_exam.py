@@ -12,7 +12,7 @@ import tiny
 from detector.detectors import DetectorConfig
 from detector.errors import ConfigError, UserError
 from detector.pipeline import load_detector
-from detector.records import Dialogue, Example, Finding, Label, Turn, Verdict
+from detector.records import Dialogue, Example, Finding, Label, NotJudged, Turn, Verdict
 from detector.taxonomy import Taxonomy, load
 from eval.metrics import pair_auc
 from eval.run import measure, run
@@ -209,3 +209,37 @@ def test_a_label_without_its_turn_is_refused(line: str, told: str, tmp_path: Pat
     log = Path(__file__).parents[2] / "app/sample/dialogues.jsonl"
     with pytest.raises(UserError, match=told):
         list(labelled(log, tmp_path / "labels.jsonl"))
+
+
+class Monoglot(Scripted):
+    """Does not judge turn 3 of dialogue b, nor anything of d, for their language."""
+
+    def _verdict(self, dialogue: Dialogue) -> Verdict:
+        verdict = super()._verdict(dialogue)
+        turns = {"b": (3,), "d": (1, 3)}.get(dialogue.id, ())
+        if not turns:
+            return verdict
+        gap = NotJudged(language="de", turns=turns, codes=("T1",))
+        told = {turn: {} if turn in turns else row for turn, row in (verdict.probabilities or {}).items()}
+        whole = len(turns) == 2
+        return Verdict.model_validate(
+            {
+                **dict(verdict), "findings": (), "probabilities": told, "not_judged": (gap,),
+                "status": "not_judged" if whole else "scored", "quality": None if whole else 100.0,
+                "judged_share": None if whole else 0.5,
+            }
+        )  # fmt: skip
+
+
+def test_what_was_not_judged_for_its_language_is_neither_clean_nor_missed() -> None:
+    """Of 8 turns 5 are judged: T1 on one of them, found; wrong at .6 on c. The label on b's turn 3 is left out."""
+    detector = Monoglot(TABLE)
+    results = judge(detector, EXAMPLES)
+    figures = measure(detector, results, 0)
+    assert (figures["dialogues"], figures["failed"], figures["not_judged"]) == (4, 0, 1)
+    assert (figures["judged_turns"], figures["turns_not_judged"]) == (5, 3)
+    row = figures["codes"]["T1"]
+    assert (row["n"], row["n_errors"], row["flagged"], row["recall"]) == (5, 1, 2, 1.0)
+    assert figures["flagged_per_100_turns"] == 40.0
+    (b,) = [pair for pair in results if pair[0].dialogue.id == "b"]
+    assert judged([b], "T1", whole_dialogue=True).truth.tolist() == [False]
