@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from app.score import ScoreConfig, say
@@ -156,7 +156,7 @@ def prepared(
         detector = load_detector(config.detector)
     _tell_uncovered(codes, detector)
     options = {name: value for name, value in vars(config).items() if name not in NOT_IN_WORK}
-    reading = {name: value for name, value in asdict(config.read).items() if name not in NOT_IN_READ}
+    reading = {name: value for name, value in config.read.described().items() if name not in NOT_IN_READ}
     options |= {"format": config.output_format, "codes": sorted(codes), "severities": sorted(severities)}
     options["read"] = reading
     if config.output_format == "junit":

@@ -19,6 +19,7 @@ from typing import Any
 from detector.errors import excerpt
 from detector.ingest.cleaning import Clean, cleaned
 from detector.ingest.config import ROLES, ReadConfig
+from detector.ingest.mapping import ANY_ROLE
 from detector.ingest.outcomes import BadRecord
 from detector.ingest.privacy import has_note_prefix
 from detector.ingest.times import from_epoch, parse_iso
@@ -178,7 +179,7 @@ def _check_whole(turns: list[dict[str, Any]], path: str, warnings: Counter[str])
 def _role(value: object, roles: Mapping[str, Role], path: str) -> Role:
     if not isinstance(value, str):
         raise BadRecord("E_TYPE", f"{path}.role", type(value).__name__, "a text")
-    role = roles.get(value) or ROLES.get(value)
+    role = roles.get(value) or ROLES.get(value) or roles.get(ANY_ROLE)
     if role is not None:
         return role
     if not value.isascii() and _mixed_scripts(value):

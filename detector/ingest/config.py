@@ -1,28 +1,32 @@
 """What a user may say about a log before it is read; every field is an option of `dialint score`.
 
-Only settings: nothing here opens a file.
+Only settings: nothing here opens a log, but a mapping file is read with the options.
 """
 
 from __future__ import annotations
 
-import codecs
-from dataclasses import dataclass
-from typing import Annotated
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
 from detector.errors import ConfigError
-from detector.ingest.times import check_time_format
+from detector.ingest.mapping import (
+    MEANINGS,
+    ROLES,
+    LogMapping,
+    check_reading,
+    fold,
+    load_mapping,
+    nearest,
+    parse_route,
+)
 from detector.records import Role
 
-ROLES: dict[str, Role] = {
-    "customer": "customer",
-    "agent": "agent",
-    "bot": "bot",
-    "system": "system",
-    "tool": "system",
-}
-"""Roles of the canonical format; what a tool says is a system line."""
+__all__ = ["FORMATS", "ROLES", "ReadConfig"]
 
 FORMATS = (
     "canonical",
@@ -45,10 +49,6 @@ FORMATS = (
 )
 
 
-NO_ENCODING = ("idna", "punycode", "unicode_escape", "raw_unicode_escape", "utf-7")
-"""Codecs of Python that are no encodings of logs."""
-
-
 @dataclass(frozen=True)
 class ReadConfig:
     """How logs are read and what is too much."""
@@ -56,9 +56,13 @@ class ReadConfig:
     format: Annotated[str, Parameter(name="--input-format")] = "auto"
     """Format of the logs; `auto` recognises each file by its content."""
 
+    mapping: Path | None = None
+    """File (.yaml) that says how logs of another shape are read; `dialint ingest preview LOG --write FILE`
+    makes one. The options below go before what it says."""
+
     column: tuple[str, ...] = ()
-    """Which CSV or Parquet column holds what: `text=message_body`. Several columns make one id:
-    `id=split+dialogue_id`."""
+    """Which column (CSV, Parquet) or path (JSON) holds what: `text=message_body`, `text=messages[].body`.
+    Several columns make one id: `id=split+dialogue_id`."""
 
     role: tuple[str, ...] = ()
     """Which speaker is what: `Operator=agent`. Values: customer, agent, bot, system."""
@@ -122,32 +126,60 @@ class ReadConfig:
             )
         if not 0.0 <= self.max_bad <= 1.0:
             raise ConfigError("E_OPTION", "--max-bad: expected a share between 0 and 1")
-        if self.delimiter not in ("auto", "tab") and len(self.delimiter) != 1:
-            raise ConfigError("E_OPTION", "--delimiter: expected one character, 'tab' or 'auto'")
-        if self.encoding != "auto" and not _is_encoding(self.encoding):
-            raise ConfigError(
-                "E_OPTION", f"--encoding {self.encoding!r}: not known; such as utf-8, cp1251, cp1252, utf-16"
-            )
-        check_time_format(self.time_format, self.time_zone)
-        self.columns()
-        self.roles()
-        self.private_words()
+        check_reading(self.encoding, self.delimiter, self.time_format, self.time_zone)
+        self.mapped  # noqa: B018  refuses what cannot be
 
-    def columns(self) -> dict[str, str]:
+    @cached_property
+    def mapped(self) -> LogMapping:
+        """The mapping file, if there is one, under the options.
+
+        Raises:
+            ConfigError: E_MAPPING or E_OPTION.
+        """
+        below = load_mapping(self.mapping) if self.mapping else LogMapping()
+        columns = _pairs("column", self.column, value_first=False)
+        for meaning, path in columns.items():
+            try:
+                parse_route(path)
+            except ValueError as error:
+                raise ConfigError("E_OPTION", f"--column {meaning}={path}: {error}") from None
+        return LogMapping(
+            {**below.fields, **columns},
+            {**below.roles, **self._roles()},
+            {**below.privacy, **self._privacy()},
+            below.encoding if self.encoding == "auto" else self.encoding,
+            below.delimiter if self.delimiter == "auto" else self.delimiter,
+            below.time_format if self.time_format == "auto" else self.time_format,
+            self.time_zone or below.time_zone,
+            below.html,
+            {**below.places, **{meaning: f"--column {meaning}" for meaning in columns}},
+        )
+
+    def described(self) -> dict[str, Any]:
+        """Every setting as JSON, the mapping by what it says and not by its name."""
+        return {**asdict(self), "mapping": self.mapped.as_json()}
+
+    def columns(self) -> Mapping[str, str]:
         """Meaning of a column (id, text, role, ...) to its name in the file."""
-        return _pairs("column", self.column, value_first=False)
+        return self.mapped.fields
 
-    def private_words(self) -> dict[str, bool]:
+    def private_words(self) -> Mapping[str, bool]:
         """Words of the privacy column, folded, and whether each means that a message is internal."""
+        return self.mapped.privacy
+
+    def roles(self) -> Mapping[str, Role]:
+        """Name of a speaker in the file, as written there, to its role."""
+        return self.mapped.roles
+
+    def _privacy(self) -> dict[str, bool]:
         found = {}
         for word, meaning in _pairs("privacy", self.privacy, value_first=True).items():
             if meaning not in ("internal", "public"):
                 raise ConfigError("E_OPTION", f"--privacy {meaning!r}: expected internal or public")
-            found[" ".join(word.casefold().split())] = meaning == "internal"
+            found[fold(word)] = meaning == "internal"
         return found
 
-    def roles(self) -> dict[str, Role]:
-        """Name of a speaker in the file, as written there, to its role."""
+    def _roles(self) -> dict[str, Role]:
         found: dict[str, Role] = {}
         for name, role in _pairs("role", self.role, value_first=True).items():
             if role not in ROLES:
@@ -156,26 +188,14 @@ class ReadConfig:
         return found
 
 
-def _is_encoding(name: str) -> bool:
-    """Whether Python has a codec of text to bytes by this name that works piece by piece."""
-    try:
-        codec = codecs.lookup(name)
-        is_text = "a".encode(name) != b"" and codec.incrementaldecoder is not None
-    except (LookupError, UnicodeError, ValueError):
-        return False
-    return is_text and codec.name not in NO_ENCODING
-
-
-COLUMN_MEANINGS = ("id", "text", "role", "author", "time", "order", "private", "type", "language", "channel")
-
-
 def _pairs(option: str, values: tuple[str, ...], *, value_first: bool) -> dict[str, str]:
     found = {}
     for value in values:
         left, equals, right = value.rpartition("=") if value_first else value.partition("=")
         if not equals or not left or not right:
             raise ConfigError("E_OPTION", f"--{option} {value!r}: expected a pair such as a=b")
-        if option == "column" and left not in COLUMN_MEANINGS:
-            raise ConfigError("E_OPTION", f"--column {left!r}: expected one of {', '.join(COLUMN_MEANINGS)}")
+        if option == "column" and left not in MEANINGS:
+            expected = f"{nearest(left, MEANINGS)}Expected one of {', '.join(MEANINGS)}"
+            raise ConfigError("E_OPTION", f"--column {left!r}: unknown; {expected}")
         found[left] = right
     return found

@@ -11,6 +11,7 @@ from detector.ingest.config import ReadConfig
 from detector.ingest.framing.csvrows import check_csv
 from detector.ingest.framing.encodings import blocks
 from detector.ingest.framing.lines import BOM
+from detector.ingest.framing.mapped import check_mapped
 from detector.ingest.framing.parquet import check_parquet
 from detector.ingest.framing.recognition import Recognised, recognise
 from detector.ingest.outcomes import refuse
@@ -34,6 +35,8 @@ def inspect(source: Source, config: ReadConfig) -> str:
         _check_text(source, config, found, digest)
     if found.framing == "csv":
         check_csv(source, config)
+    elif found.by_mapping:
+        check_mapped(source, found, config)
     source.check_unchanged()
     return digest.hexdigest()
 

@@ -8,8 +8,10 @@ here and nothing is written.
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 
 from detector.errors import TooManyBad
 from detector.ingest.collection import collection_paused
@@ -20,9 +22,11 @@ from detector.ingest.framing.csvrows import read_csv
 from detector.ingest.framing.documents import read_document
 from detector.ingest.framing.encodings import encoding_of
 from detector.ingest.framing.jsonlines import read_lines
+from detector.ingest.framing.mapped import check_mapped, mapped_format, read_mapped_rows
 from detector.ingest.framing.parquet import read_parquet
-from detector.ingest.framing.recognition import recognise
+from detector.ingest.framing.recognition import Recognised, recognise
 from detector.ingest.inspection import inspect
+from detector.ingest.mapping import Shape
 from detector.ingest.outcomes import BadRecord, Counts, Loaded, Reject, refuse
 from detector.ingest.sources import COMPRESSED, Source, open_logs
 
@@ -79,9 +83,24 @@ def _batches(source: Source, config: ReadConfig, counts: Counts) -> Iterator[lis
         facts.append(f"encoding {encoding.name}{' (guessed)' if encoding.guessed else ''}")
     if found.framing == "csv":
         return read_csv(source, config, counts.warnings, facts)
+    if found.by_mapping:
+        return _by_mapping(source, found, config, counts.warnings, facts)
     if found.framing == "document":
         return read_document(source, found, config, counts.warnings)
     return read_lines(source, found.shape, config, counts.warnings)
+
+
+def _by_mapping(
+    source: Source, found: Recognised, config: ReadConfig, warnings: Counter[str], facts: list[str]
+) -> Iterator[list[Found]]:
+    if Shape(config.mapped).by_row:
+        return read_mapped_rows(source, found, config, warnings, facts)
+    survey = check_mapped(source, found, config)
+    facts += survey.facts()
+    shape = mapped_format(config, survey.times(source.name), streamed=found.split == "lists")
+    if found.framing == "document":
+        return read_document(source, replace(found, shape=shape), config, warnings)
+    return read_lines(source, shape, config, warnings)
 
 
 def _made(batches: Iterator[list[Found]]) -> Iterator[list[Found]]:

@@ -71,8 +71,8 @@ def check_csv(source: Source, config: ReadConfig) -> Survey:
 def delimiter_of(header: str, config: ReadConfig) -> str:
     """The delimiter that was named, else the one by which a header has the columns that are needed, else the
     one that stands there most often."""
-    if config.delimiter != "auto":
-        return "\t" if config.delimiter == "tab" else config.delimiter
+    if config.mapped.delimiter != "auto":
+        return "\t" if config.mapped.delimiter == "tab" else config.mapped.delimiter
     for sign in DELIMITERS:
         if not isinstance(Columns.of(cells_of(header, sign), config), str):
             return sign

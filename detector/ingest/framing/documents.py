@@ -10,11 +10,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from detector.ingest.config import ReadConfig
 from detector.ingest.found import Found, finished
 from detector.ingest.framing.encodings import blocks
-from detector.ingest.framing.jsonlines import overlong, strict_record
+from detector.ingest.framing.jsonlines import decoded, overlong, strict_record
 from detector.ingest.framing.lines import BOM
 from detector.ingest.framing.recognition import Recognised
 from detector.ingest.framing.strictjson import decode
@@ -55,6 +56,20 @@ def read_document(
             yield batch
             batch = []
     yield batch
+
+
+def document_records(source: Source, found: Recognised, config: ReadConfig) -> Iterator[tuple[int, int, Any]]:
+    """Number, byte offset and value of every record, a `BadRecord` for what is none; not for members."""
+    stream = _without_bom(blocks(source, config))
+    if found.split == "whole":
+        yield 1, 0, decoded(b"".join(stream))
+        return
+    lists = found.shape.members if found.split == "lists" else ()
+    for number, segment in enumerate(segments(stream, lists, config.max_record_bytes), 1):
+        if segment.lost:
+            yield number, segment.offset, overlong(segment.lost, config)
+        else:
+            yield number, segment.offset, segment.fault or decoded(segment.raw)
 
 
 def _record(

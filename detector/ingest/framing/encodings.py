@@ -136,8 +136,8 @@ def encoding_of(source: Source, config: ReadConfig) -> Encoding:
     Raises:
         InputRefused: E_ENCODING, it is none of these or more than one; or what `decompressed` refuses.
     """
-    if config.encoding != "auto":
-        return Encoding(codecs.lookup(config.encoding).name)
+    if config.mapped.encoding != "auto":
+        return Encoding(codecs.lookup(config.mapped.encoding).name)
     limits = ReadConfig(
         max_bad=config.max_bad, max_ratio=config.max_ratio, max_expanded_bytes=config.max_expanded_bytes
     )

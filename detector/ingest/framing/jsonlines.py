@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 from detector.ingest.config import ReadConfig
 from detector.ingest.found import Found, finished
@@ -87,3 +88,22 @@ def strict_record(
         return
     fallback = f"{source.label}:{number}" if name is None else name
     yield from finished(shape.drafts(record, fallback), number, offset, config, warnings)
+
+
+def line_records(source: Source, config: ReadConfig) -> Iterator[tuple[int, int, Any]]:
+    """Line, byte offset and value of every record, a `BadRecord` for what is none."""
+    for chunk in chunks(blocks(source, config), config.max_record_bytes):
+        if chunk.overlong:
+            yield chunk.first, chunk.offset, overlong(chunk.overlong, config)
+            continue
+        for number, (offset, line) in enumerate(zip(chunk.offsets(), chunk.lines, strict=True), chunk.first):
+            if line and not line.isspace():
+                yield number, offset, decoded(line.removesuffix(b"\r"))
+
+
+def decoded(raw: bytes) -> Any:
+    """The JSON value, or the `BadRecord` that it is none."""
+    try:
+        return decode(raw)
+    except BadRecord as bad:
+        return bad

@@ -9,41 +9,44 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 from detector.ingest.checks import Draft, DraftTurn
 from detector.ingest.config import ReadConfig
+from detector.ingest.formats import fields
 from detector.ingest.found import Found, finished
+from detector.ingest.mapping import Shape, nearest
 from detector.ingest.outcomes import BadRecord, refuse
 from detector.ingest.privacy import BLANK, asks_public, is_internal, is_note_type, shown
 from detector.ingest.times import TimeFormat
+from detector.records import Role
+from detector.yaml_document import read_document
 
-NAMES = {
-    "id": "conversation_id ticket_id dialogue_id dialog_id thread_id chat_id session_id case_id",
-    "role": "role author_role sender_type speaker author_type from_type direction inbound",
-    "text": "text plain_body body_text body message content utterance comment msg html_body"
-    " body_html html rich_text",
-    "time": "created_at timestamp sent_at time date datetime",
-    "author": "author author_id sender sender_id agent from name",
-    "private": "private is_private internal is_internal is_internal_note is_note public is_public"
-    " public_comment is_public_comment visibility visible_to_customer intern ist_intern interne"
-    " öffentlich ist_öffentlich publique privé interno privado público publico es_publico es_interno"
-    " внутренний публичный публично внутренняя wewnętrzny publiczny",
-    "type": "message_type comment_type part_type note_type event_type",
-    "order": "message_id turn_id turn index seq utterance_id",
-    "language": "language",
-    "channel": "channel",
-}
 RICH = ("richtext", "richbody")
 """Columns of HTML beside those that say so."""
 REQUIRED = ("id", "role", "text")
-_SPEAKERS = {
-    "customer": "customer user client visitor enduser contact requester lead inbound incoming in",
-    "agent": "agent operator admin support representative rep csr employee outbound outgoing out",
-    "bot": "bot assistant ai chatbot virtualagent automation",
-    "system": "system event activity trigger tool",
-}
-SPEAKERS = {word: role for role, words in _SPEAKERS.items() for word in words.split()}
 TRUE, FALSE = ("true", "1", "yes", "t", "y"), ("false", "0", "no", "f", "n", "")
+
+
+WORDS = Path(__file__).parents[1] / "columns.yaml"
+FIELDS = ("language", "channel", "agent", "team")
+"""Meanings of which a dialogue has one value: the first that is given."""
+
+
+@cache
+def names() -> dict[str, list[str]]:
+    """Of each meaning the names that columns have for it, plain, the likeliest first."""
+    found = read_document(WORDS, "E_WORDS").value["columns"]
+    return {meaning: [plain(name) for name in words] for meaning, words in found.items()}
+
+
+@cache
+def speakers() -> dict[str, Role]:
+    """Words for who speaks, plain, and the role of each."""
+    found = read_document(WORDS, "E_WORDS").value["speakers"]
+    return {plain(word): role for role, words in found.items() for word in words}
 
 
 def plain(name: str) -> str:
@@ -54,8 +57,9 @@ def plain(name: str) -> str:
 @dataclass(frozen=True)
 class Columns:
     """Meaning to position of each column; an id may be made of several. `html` says that texts are HTML by
-    their column's name, none that it does not tell. `public` says that the privacy
-    column, `private_name`, asks whether the customer saw the message."""
+    the mapping or their column's name, none that neither tells. `public` says that the privacy column,
+    `private_name`, asks whether the customer saw the message, `by_mapping` that numbers may be ids and a
+    missing text is an empty one."""
 
     ids: tuple[int, ...]
     positions: dict[str, int]
@@ -63,6 +67,7 @@ class Columns:
     public: bool = False
     private_name: str = ""
     inbound: bool = False
+    by_mapping: bool = False
 
     @classmethod
     def of(cls, header: Sequence[str], config: ReadConfig) -> Columns | str:
@@ -72,27 +77,47 @@ class Columns:
         loose = {plain(name): index for index, name in reversed(list(enumerate(header)))}
         positions: dict[str, int] = {}
         ids: tuple[int, ...] = ()
-        for meaning, names in NAMES.items():
+        for meaning, usual in names().items():
             chosen = given.get(meaning)
             if chosen is not None:
                 parts = [chosen] if chosen in exact else chosen.split("+") if meaning == "id" else [chosen]
-                if any(part not in exact for part in parts):
-                    return f"no column {chosen!r}; there are {', '.join(header[:12])}"
+                lost = next((part for part in parts if part not in exact), None)
+                if lost is not None:
+                    hint = nearest(lost, header)
+                    return f"no column {lost!r}; {hint}there are {', '.join(header[:12])}"
                 found = [exact[part] for part in parts]
             else:
-                found = [loose[plain(name)] for name in names.split() if plain(name) in loose][:1]
+                found = [loose[name] for name in usual if name in loose][:1]
             if found and meaning == "id":
                 ids = tuple(found)
             elif found and (chosen is not None or found[0] not in positions.values()):
                 positions[meaning] = found[0]
         missing = [need for need in REQUIRED if need not in positions and not (need == "id" and ids)]
         if missing:
-            return f"no column for {', '.join(missing)}; name it with --column {missing[0]}=..."
+            return (
+                f"no column for {', '.join(missing)} among {', '.join(header[:12])}; name it with --column "
+                f"{missing[0]}=..., or try: dialint ingest preview"
+            )
         private = header[positions["private"]] if "private" in positions else ""
         inbound = plain(header[positions["role"]]) == "inbound"
-        text = plain(header[positions["text"]])
-        html = True if "html" in text or text in RICH else None
-        return cls(ids, positions, html, asks_public(private), private, inbound)
+        html = _is_html(header[positions["text"]], config)
+        return cls(ids, positions, html, asks_public(private), private, inbound, config.mapped.is_whole)
+
+    @classmethod
+    def of_shape(cls, shape: Shape, config: ReadConfig) -> Columns:
+        """The cells that a mapping takes out of each message."""
+        paths = config.columns()
+        positions = {meaning: at for at, meaning in enumerate(shape.meanings) if meaning != "id"}
+        private = paths.get("private", "").rpartition(".")[2]
+        inbound = plain(paths["role"].rpartition(".")[2]) == "inbound"
+        html = _is_html(paths["text"].rpartition(".")[2], config)
+        return cls(tuple(range(shape.n_ids)), positions, html, asks_public(private), private, inbound, True)
+
+
+def _is_html(name: str, config: ReadConfig) -> bool | None:
+    if config.mapped.html is not None:
+        return config.mapped.html
+    return True if "html" in plain(name) or plain(name) in RICH else None
 
 
 @dataclass
@@ -107,6 +132,18 @@ class Group:
     bad: BadRecord | None = None
     bad_line: int = 0
     fields: dict[str, str] = field(default_factory=dict)
+    places: list[object] = field(default_factory=list)
+
+    def ordered(self) -> list[DraftTurn]:
+        """The turns by their places, where a mapping says what those are: as numbers if all are, else as
+        texts; without places as they stand in the log."""
+        if not self.places:
+            return self.turns
+        try:
+            keys: list[Any] = [float(str(place)) for place in self.places]
+        except ValueError:
+            keys = [str(place) for place in self.places]
+        return [self.turns[at] for at in sorted(range(len(self.turns)), key=keys.__getitem__)]
 
 
 @dataclass(frozen=True)
@@ -122,6 +159,8 @@ class Row:
 def identity(cells: Sequence[object], columns: Columns) -> object:
     """The dialogue id that a row's cells give; none where one of its parts is missing or no text."""
     parts = [cells[index] if index < len(cells) else None for index in columns.ids]
+    if columns.by_mapping:
+        parts = [fields.name(part) for part in parts]
     if len(parts) == 1:
         return parts[0]
     return "/".join(str(part) for part in parts) if all(isinstance(p, str) and p for p in parts) else None
@@ -156,14 +195,38 @@ def _add(group: Group, row: Row, columns: Columns, config: ReadConfig, times: Ti
             row = Row(group.line, group.offset, row.cells)
     if bad is None:
         if len(group.turns) <= config.max_turns:
-            group.turns.append(_turn(row.cells, columns, config, times))
-        for meaning in ("language", "channel"):
-            value = row.cells[columns.positions[meaning]] if meaning in columns.positions else None
-            if isinstance(value, str) and value:
-                group.fields.setdefault(meaning, value)
+            _add_turn(group, row.cells, columns, config, times)
         return
     bad.dialogue_id = group.name if isinstance(group.name, str) else None
     group.bad, group.bad_line, group.offset = bad, row.line, row.offset
+
+
+def mapped_draft(
+    rows: Sequence[Sequence[object]],
+    fallback_id: str,
+    shape: Shape,
+    columns: Columns,
+    config: ReadConfig,
+    times: TimeFormat,
+) -> Draft:
+    """The dialogue of some messages that a mapping found together."""
+    group = Group(None, 0, 0)
+    for cells in rows:
+        _add_turn(group, cells, columns, config, times)
+    name = identity(rows[0], columns) if rows and columns.ids else None if columns.ids else fallback_id
+    return Draft(name, group.ordered(), group.fields, path=shape.path)
+
+
+def _add_turn(
+    group: Group, cells: Sequence[object], columns: Columns, config: ReadConfig, times: TimeFormat
+) -> None:
+    group.turns.append(_turn(cells, columns, config, times))
+    if "order" in config.columns():
+        group.places.append(_cell(cells, columns, "order"))
+    for meaning in FIELDS:
+        value = fields.name(_cell(cells, columns, meaning))
+        if value is not None:
+            group.fields.setdefault(meaning, value)
 
 
 def oversized(size: int, config: ReadConfig, name: str | None = None) -> BadRecord:
@@ -181,15 +244,15 @@ def _close(group: Group, config: ReadConfig, warnings: Counter[str]) -> Iterator
     if group.bad is not None:
         yield Found(group.bad_line, group.offset, group.bad)
     else:
-        draft = Draft(group.name, group.turns, group.fields)
+        draft = Draft(group.name, group.ordered(), group.fields)
         yield from finished([draft], group.line, group.offset, config, warnings)
 
 
 def _turn(cells: Sequence[object], columns: Columns, config: ReadConfig, times: TimeFormat) -> DraftTurn:
-    author = _cell(cells, columns, "author")
+    author, text = _cell(cells, columns, "author"), _cell(cells, columns, "text")
     return DraftTurn(
         _speaker(_cell(cells, columns, "role"), columns, config),
-        _cell(cells, columns, "text"),
+        "" if text is None and columns.by_mapping else text,
         _time(_cell(cells, columns, "time"), times),
         str(author) if author not in (None, "") else None,
         internal=_internal(cells, columns, config),
@@ -240,7 +303,7 @@ def _speaker(value: object, columns: Columns, config: ReadConfig) -> object:
         return value
     if columns.inbound and value.lower() in TRUE + FALSE:
         return "customer" if value.lower() in TRUE else "agent"
-    return SPEAKERS.get(plain(value), value)
+    return speakers().get(plain(value), value)
 
 
 def _time(value: object, times: TimeFormat) -> object:

@@ -7,6 +7,7 @@ that mean something are read. A file that is not what its footer says is refused
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,10 +20,12 @@ from detector.ingest.checks import Draft, DraftTurn
 from detector.ingest.config import ReadConfig
 from detector.ingest.formats.tau import seen_by_customer
 from detector.ingest.found import Found, finished
+from detector.ingest.framing.mapped import mapped_format, rows_of, survey_of
 from detector.ingest.framing.messages import Columns, Row, check_privacy, gather, oversized
 from detector.ingest.framing.parquet_pages import VALUE_BYTES, check_columns, expansion_limit
 from detector.ingest.framing.regroup import Survey, regrouped
 from detector.ingest.framing.strictjson import check_characters
+from detector.ingest.mapping import Shape as MappedShape
 from detector.ingest.outcomes import BadRecord, refuse
 from detector.ingest.sources import Source
 
@@ -36,18 +39,20 @@ SLICE_BYTES = 8 << 20
 """Text of rows that become Python objects together; a row alone may have more."""
 BUFFER_BYTES = 1 << 20
 GROUP = 256
+_LIST_LEVEL = re.compile(r"\.list\.(?:element|item)|\.bag\.array_element")
 TURN_FIELDS = ("role", "text", "at", "author", "action")
 
 
 @dataclass(frozen=True)
 class Layout:
     """What is read: the leaves at `paths`. Of a table with one message a row, `table` says what the columns
-    `names` mean; a file with one dialogue a row has none."""
+    `names` mean; a file with one dialogue a row has none. `mapped` is the way of a mapping through a row."""
 
     paths: list[str]
     names: list[str]
     table: Columns | None = None
     batch_rows: int = BATCH_ROWS
+    mapped: MappedShape | None = None
 
 
 def read_parquet(source: Source, config: ReadConfig, warnings: Counter[str]) -> Iterator[list[Found]]:
@@ -58,11 +63,8 @@ def read_parquet(source: Source, config: ReadConfig, warnings: Counter[str]) -> 
     """
     layout = check_parquet(source, config)
     batch: list[Found] = []
-    for found in (
-        _table(source, layout, config, warnings)
-        if layout.table
-        else _nested(source, layout, config, warnings)
-    ):
+    ways = _by_mapping if layout.mapped else _table if layout.table else _nested
+    for found in ways(source, layout, config, warnings):
         batch.append(found)
         if len(batch) >= GROUP:
             yield batch
@@ -79,6 +81,42 @@ def _table(source: Source, layout: Layout, config: ReadConfig, warnings: Counter
     if not survey.is_together:
         rows = regrouped(rows, layout.table)
     return gather(rows, layout.table, config, warnings, survey.times(source.name))
+
+
+def _by_mapping(
+    source: Source, layout: Layout, config: ReadConfig, warnings: Counter[str]
+) -> Iterator[Found]:
+    assert layout.mapped is not None
+    survey = survey_of(_objects_of(source, layout, config), source, config)
+    if layout.mapped.by_row:
+        columns = Columns.of_shape(layout.mapped, config)
+        rows = rows_of(_objects_of(source, layout, config), layout.mapped)
+        if not survey.is_together:
+            rows = regrouped(rows, columns)
+        yield from gather(rows, columns, config, warnings, survey.times(source.name))
+        return
+    made = mapped_format(config, survey.times(source.name), streamed=False)
+    for number, _, row in _objects_of(source, layout, config):
+        if isinstance(row, BadRecord):
+            yield Found(number, 0, row)
+        else:
+            drafts = made.drafts(row, f"{source.label}:{number}")
+            yield from finished(drafts, number, 0, config, warnings)
+
+
+def _objects_of(source: Source, layout: Layout, config: ReadConfig) -> Iterator[tuple[int, int, Any]]:
+    """Number, 0 and cells of every row, or why it cannot be used."""
+    for number, size, row in sized_rows(source, layout.paths, layout.batch_rows, config):
+        bad = oversized(size, config) if size > config.max_record_bytes else _text_fault(row)
+        yield number, 0, bad or row
+
+
+def _text_fault(value: object) -> BadRecord | None:
+    """What is wrong with a text anywhere in a row."""
+    if isinstance(value, str):
+        return _cell_fault([value])
+    below = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return next((bad for item in below if (bad := _text_fault(item))), None)
 
 
 def _nested(source: Source, layout: Layout, config: ReadConfig, warnings: Counter[str]) -> Iterator[Found]:
@@ -141,6 +179,11 @@ def check_parquet_columns(path: Path, names: list[str], config: ReadConfig) -> N
 
 def _layout(file: Any, source: Source, config: ReadConfig) -> Layout:
     names = file.schema_arrow.names
+    if config.mapped.is_whole:
+        shape = MappedShape(config.mapped)
+        plain = [part for name, path in config.columns().items() for part in _parts(name, path)]
+        if shape.lists or not set(plain) <= set(names):
+            return _mapped_layout(file, source, shape, config)
     if "turns" in names and config.columns().keys() <= {"id"}:
         inner = _turn_fields(file.schema_arrow.field("turns").type)
         ids = id_columns(names, config)
@@ -164,6 +207,29 @@ def _layout(file: Any, source: Source, config: ReadConfig) -> Layout:
     if any(names.count(name) > 1 for name in chosen):
         raise refuse("E_PARQUET", source.name, "wrong schema; a column that is read stands there twice")
     return Layout([path for name in chosen for path in _paths(file, name)], chosen, table)
+
+
+def _parts(meaning: str, path: str) -> list[str]:
+    return path.split("+") if meaning == "id" else [path]
+
+
+def _mapped_layout(file: Any, source: Source, shape: MappedShape, config: ReadConfig) -> Layout:
+    """The leaves that the paths of a mapping lead to."""
+    wanted = [
+        part.replace("[]", "") for name, path in config.columns().items() for part in _parts(name, path)
+    ]
+    paths = []
+    for leaf in range(len(file.schema)):
+        path = file.schema.column(leaf).path
+        bare = _LIST_LEVEL.sub("", path)
+        if any(bare == one or bare.startswith(f"{one}.") for one in wanted):
+            paths.append(path)
+    if not paths:
+        there = ", ".join(file.schema_arrow.names[:12])
+        raise refuse(
+            "E_PARQUET", source.name, f"wrong schema; no path of the mapping is in it: there are {there}"
+        )
+    return Layout(paths, [], mapped=shape)
 
 
 def _paths(file: Any, name: str) -> list[str]:

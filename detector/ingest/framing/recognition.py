@@ -20,6 +20,7 @@ from detector.ingest.framing.encodings import blocks
 from detector.ingest.framing.lines import BOM
 from detector.ingest.framing.messages import Columns
 from detector.ingest.framing.streams import FOREIGN, GZIP, ZSTD, magic
+from detector.ingest.mapping import Shape as MappedShape
 from detector.ingest.outcomes import refuse
 from detector.ingest.shapes import CANONICAL, Shape
 from detector.ingest.sources import Source
@@ -34,12 +35,14 @@ _CHAT_EXPORT = re.compile(rb"\A\s*+(?:\xe2\x80\x8e)?\[?\d{1,4}[./]\d{1,2}[./]\d{
 @dataclass(frozen=True)
 class Recognised:
     """Framing of the file, and the shape of its records where they are JSON. `split` is how a
-    document falls into records: as a whole, its elements, its members, or lists in members."""
+    document falls into records: as a whole, its elements, its members, or lists in members. `by_mapping`
+    says that JSON is read as a mapping says."""
 
     framing: Literal["lines", "document", "csv", "parquet"]
     shape: Shape = CANONICAL
     split: Literal["whole", "elements", "members", "lists"] = "whole"
     bom: bool = False
+    by_mapping: bool = False
 
 
 def recognise(source: Source, config: ReadConfig) -> Recognised:
@@ -128,7 +131,24 @@ def _named(config: ReadConfig) -> Shape | None:
     return next((shape for shape in SHAPES if shape.name == config.format), None)
 
 
+def _mapped(text: bytes, config: ReadConfig, ending: str) -> Recognised:
+    """How records that a mapping describes stand in a file; whose shape it is made later."""
+    if _one_a_line(text, ending):
+        return Recognised("lines", by_mapping=True)
+    shape = MappedShape(config.mapped)
+    if text[:1] == b"[":
+        return Recognised(
+            "document", split="whole" if shape.lists[:1] == ("",) else "elements", by_mapping=True
+        )
+    if not shape.is_streamed():
+        return Recognised("document", split="whole", by_mapping=True)
+    members = Shape("mapped", lambda _: True, lambda *_: (), members=shape.lists[:1])
+    return Recognised("document", members, "lists", by_mapping=True)
+
+
 def _json(text: bytes, source: Source, config: ReadConfig, ending: str) -> Recognised:
+    if config.mapped.is_whole and config.format == "auto":
+        return _mapped(text, config, ending)
     whole = preview(text)
     if _one_a_line(text, ending):
         return Recognised("lines", _named(config) or _of_lines(text, source))

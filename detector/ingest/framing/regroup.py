@@ -31,7 +31,7 @@ class Survey:
     def __init__(self, columns: Columns, config: ReadConfig) -> None:
         self.n_rows = 0
         self._columns, self._config = columns, config
-        self._time = columns.positions.get("time") if config.time_format == "auto" else None
+        self._time = columns.positions.get("time") if config.mapped.time_format == "auto" else None
         self._last: object = self
         self._starts = array("q")
         self._dates = DateOrder()
@@ -65,7 +65,9 @@ class Survey:
         """
         if self._dates.is_open:
             raise refuse("E_TIME", file, self._dates.question())
-        return TimeFormat.of(self._config.time_format, self._config.time_zone, self._dates.order)
+        return TimeFormat.of(
+            self._config.mapped.time_format, self._config.mapped.time_zone, self._dates.order
+        )
 
 
 def regrouped(rows: Iterable[Row], columns: Columns) -> Iterator[Row]:

@@ -1,0 +1,153 @@
+"""JSON logs that are read by a mapping: nested dialogues, or one message a record in any order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal
+
+from detector.errors import InputRefused
+from detector.ingest.checks import Draft
+from detector.ingest.config import ReadConfig
+from detector.ingest.found import Found
+from detector.ingest.framing.documents import document_records
+from detector.ingest.framing.jsonlines import line_records
+from detector.ingest.framing.messages import Columns, Row, check_privacy, gather, mapped_draft
+from detector.ingest.framing.recognition import Recognised
+from detector.ingest.framing.regroup import Survey, regrouped
+from detector.ingest.mapping import CODE, Shape, nearest, paths_of
+from detector.ingest.outcomes import BadRecord
+from detector.ingest.shapes import Shape as Format
+from detector.ingest.sources import Source
+from detector.ingest.times import TimeFormat
+
+GROUP = 256
+FIRST_RECORDS = 1000
+"""Of so many records each path must find something in one."""
+KEPT_RECORDS = 20
+N_PATHS = 15
+
+
+def mapped_format(config: ReadConfig, times: TimeFormat, *, streamed: bool) -> Format:
+    """A format for records of which each holds whole dialogues."""
+    shape = Shape(config.mapped)
+    columns = Columns.of_shape(shape, config)
+
+    def read(record: Any, fallback_id: str) -> Iterator[Draft]:
+        for number, rows in enumerate(shape.dialogues(record, config.max_turns, streamed=streamed)):
+            name = fallback_id if number == 0 else f"{fallback_id}/{number}"
+            yield mapped_draft(rows, name, shape, columns, config, times)
+
+    array: Literal["elements", "whole"] = "whole" if shape.lists[:1] == ("",) else "elements"
+    return Format("mapped", lambda _: True, read, array, shape.lists[:1] if streamed else ())
+
+
+def json_records(source: Source, found: Recognised, config: ReadConfig) -> Iterator[tuple[int, int, Any]]:
+    """Line or number, byte offset, and what stands there: a record, or a `BadRecord`."""
+    if found.framing == "lines":
+        return line_records(source, config)
+    return document_records(source, found, config)
+
+
+def check_mapped(source: Source, found: Recognised, config: ReadConfig) -> Survey:
+    """Read every record once.
+
+    Raises:
+        InputRefused: as `survey_of`.
+    """
+    return survey_of(json_records(source, found, config), source, config, streamed=found.split == "lists")
+
+
+def survey_of(
+    records: Iterable[tuple[int, int, Any]], source: Source, config: ReadConfig, *, streamed: bool = False
+) -> Survey:
+    """What one pass over all records says.
+
+    Raises:
+        InputRefused: E_MAPPING, a path finds nothing in the first records; E_PRIVACY; E_TIME.
+    """
+    shape = Shape(config.mapped)
+    columns = Columns.of_shape(shape, config)
+    survey = Survey(columns, config)
+    missing = set(range(len(shape.meanings)))
+    first: list[object] = []
+    n_records = 0
+    for number, offset, record in records:
+        if isinstance(record, BadRecord):
+            continue
+        n_records += 1
+        if len(first) < KEPT_RECORDS:
+            first.append(record)
+        try:
+            for cells in shape.messages(record, streamed):
+                row = Row(number, offset, cells)
+                check_privacy(row, columns, config, source.name)
+                survey.add(row)
+                if missing:
+                    missing -= {at for at in missing if cells[at] is not None}
+        except BadRecord:
+            continue
+        if missing and n_records >= FIRST_RECORDS:
+            break
+    if missing and n_records:
+        raise _lost(source, shape, missing, first, n_records, config)
+    survey.times(source.name)
+    return survey
+
+
+def _lost(
+    source: Source, shape: Shape, missing: set[int], first: list[object], n_records: int, config: ReadConfig
+) -> InputRefused:
+    """What to say of a path that finds nothing: which there are, the nearest first."""
+    at = min(missing)
+    meaning = shape.meanings[at]
+    path = config.mapped.fields[meaning]
+    there = paths_of(first)
+    near = [one for one in there if one.rpartition("[]")[0] == path.rpartition("[]")[0]]
+    shown = ", ".join((near + [one for one in there if one not in near])[:N_PATHS]) or "none"
+    place = config.mapped.places.get(meaning, meaning)
+    return InputRefused(
+        CODE,
+        f"{place}: {path!r} is in none of the first {n_records} records of {source.name}; "
+        f"{nearest(path, there)}there are {shown}",
+    )
+
+
+def read_mapped_rows(
+    source: Source, found: Recognised, config: ReadConfig, warnings: Counter[str], facts: list[str]
+) -> Iterator[list[Found]]:
+    """Batches of dialogues of a log whose messages name their dialogue.
+
+    Raises:
+        InputRefused: as `check_mapped`.
+    """
+    survey = check_mapped(source, found, config)
+    facts += survey.facts()
+    shape = Shape(config.mapped)
+    columns = Columns.of_shape(shape, config)
+    rows = rows_of(json_records(source, found, config), shape, streamed=found.split == "lists")
+    if not survey.is_together:
+        rows = regrouped(rows, columns)
+    batch: list[Found] = []
+    for one in gather(rows, columns, config, warnings, survey.times(source.name)):
+        batch.append(one)
+        if len(batch) >= GROUP:
+            yield batch
+            batch = []
+    yield batch
+
+
+def rows_of(
+    records: Iterable[tuple[int, int, Any]], shape: Shape, *, streamed: bool = False
+) -> Iterator[Row]:
+    """The messages of some records, one after the other."""
+    empty = [None] * len(shape.meanings)
+    for number, offset, record in records:
+        if isinstance(record, BadRecord):
+            yield Row(number, offset, empty, record)
+            continue
+        try:
+            for cells in shape.messages(record, streamed):
+                yield Row(number, offset, cells)
+        except BadRecord as bad:
+            yield Row(number, offset, empty, bad)

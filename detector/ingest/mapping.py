@@ -1,0 +1,362 @@
+"""How a log of any shape is read: which column or JSON path holds what, and what its words mean.
+
+A mapping is a YAML file that a person edits; ``dialint ingest preview LOG --write map.yaml`` makes the first
+one. Paths are dotted, ``[]`` stands behind the name of a list: in ``ticket.messages[].author.kind`` each item
+of `messages` is a turn. A key that itself has a dot is found as well. Knows nothing of how files are read.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from detector.errors import ConfigError
+from detector.ingest.outcomes import BadRecord
+from detector.ingest.times import check_time_format
+from detector.records import Role
+from detector.yaml_document import Document, read_document
+
+MEANINGS = {
+    "id": "dialogue; several joined by + make one id",
+    "role": "who speaks",
+    "text": "what is said",
+    "time": "when",
+    "order": "place of the turn in its dialogue, where the log is not in order",
+    "author": "name or id of who speaks",
+    "agent": "name or id of the dialogue's agent",
+    "team": "team or group of the agent",
+    "channel": "chat, email, phone",
+    "language": "language of the dialogue",
+    "private": "whether the message is an internal note",
+    "type": "type of the message; internal notes are known by it",
+}
+ROLES: dict[str, Role] = {
+    "customer": "customer",
+    "agent": "agent",
+    "bot": "bot",
+    "system": "system",
+    "tool": "system",
+}
+"""Roles of the canonical format; what a tool says is a system line."""
+ANY_ROLE = "*"
+"""In `roles`: whoever is named nowhere else."""
+NO_ENCODING = ("idna", "punycode", "unicode_escape", "raw_unicode_escape", "utf-7")
+"""Codecs of Python that are no encodings of logs."""
+HTML = {"auto": None, "html": True, "plain": False}
+CODE = "E_MAPPING"
+MAX_LISTS = 4
+_INDEX = re.compile(r"\[\d{1,9}\]")
+
+
+@dataclass(frozen=True)
+class LogMapping:
+    """What a mapping file and the options say together; `places` says where each field was named.
+
+    `fields` leads from a meaning to a column or path, `roles` from a speaker as written to a role, `privacy`
+    from a folded word to whether it means internal; `html` says what texts are, none where each shows it.
+    """
+
+    fields: Mapping[str, str] = field(default_factory=dict)
+    roles: Mapping[str, Role] = field(default_factory=dict)
+    privacy: Mapping[str, bool] = field(default_factory=dict)
+    encoding: str = "auto"
+    delimiter: str = "auto"
+    time_format: str = "auto"
+    time_zone: str | None = None
+    html: bool | None = None
+    places: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it says enough to read records of any shape by it."""
+        return {"role", "text"} <= self.fields.keys()
+
+    def as_json(self) -> dict[str, Any]:
+        """What it says, for a manifest."""
+        return {name: value for name, value in vars(self).items() if name != "places"}
+
+
+def load_mapping(path: Path) -> LogMapping:
+    """The mapping in a file.
+
+    Raises:
+        ConfigError: E_MAPPING, with the line, what stands there and what was expected.
+    """
+    document = read_document(path, CODE)
+    value = document.value
+    if not isinstance(value, dict):
+        raise ConfigError(CODE, f"{path}: expected fields such as 'fields:' and 'roles:'")
+    known = ("fields", "roles", "privacy", "encoding", "delimiter", "time_format", "time_zone", "text")
+    for key in value:
+        if key not in known:
+            raise _unknown(document, (key,), key, known)
+    fields = _texts(document, "fields")
+    for name, where in fields.items():
+        if name not in MEANINGS:
+            raise _unknown(document, ("fields", name), name, tuple(MEANINGS))
+        try:
+            for part in where.split("+"):
+                parse_route(part)
+        except ValueError as error:
+            raise ConfigError(CODE, f"{document.place(('fields', name))}: {where!r}: {error}") from None
+    for need in ("role", "text"):
+        if need not in fields:
+            message = f"no {need}: say under 'fields:' which column or path says {MEANINGS[need]}"
+            raise ConfigError(CODE, f"{document.place(('fields',))}: {message}")
+    mapping = LogMapping(
+        fields,
+        {word: _role(document, word, role) for word, role in _texts(document, "roles").items()},
+        {fold(word): _privacy(document, word, said) for word, said in _texts(document, "privacy").items()},
+        _scalar(document, "encoding", "auto"),
+        _scalar(document, "delimiter", "auto"),
+        _scalar(document, "time_format", "auto"),
+        _scalar(document, "time_zone", "") or None,
+        _html(document),
+        {name: document.place(("fields", name)) for name in fields},
+    )
+    try:
+        check_reading(mapping.encoding, mapping.delimiter, mapping.time_format, mapping.time_zone)
+        Shape(mapping)
+    except ConfigError as error:
+        raise ConfigError(CODE, f"{path}: {error.message}") from None
+    return mapping
+
+
+def check_reading(encoding: str, delimiter: str, time_format: str, time_zone: str | None) -> None:
+    """
+    Raises:
+        ConfigError: E_OPTION, one of them cannot be.
+    """
+    if delimiter not in ("auto", "tab") and len(delimiter) != 1:
+        raise ConfigError("E_OPTION", "--delimiter: expected one character, 'tab' or 'auto'")
+    if encoding != "auto" and not _is_encoding(encoding):
+        raise ConfigError(
+            "E_OPTION", f"--encoding {encoding!r}: not known; such as utf-8, cp1251, cp1252, utf-16"
+        )
+    check_time_format(time_format, time_zone)
+
+
+def _is_encoding(name: str) -> bool:
+    """Whether Python has a codec of text to bytes by this name that works piece by piece."""
+    try:
+        codec = codecs.lookup(name)
+        is_text = "a".encode(name) != b"" and codec.incrementaldecoder is not None
+    except (LookupError, UnicodeError, ValueError):
+        return False
+    return is_text and codec.name not in NO_ENCODING
+
+
+def fold(word: str) -> str:
+    """A word of the privacy column as words are compared: without case, white space as one blank."""
+    return " ".join(word.casefold().split())
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """``did you mean 'x'? `` where one of `known` is near."""
+    found = get_close_matches(word, list(known), 1, 0.6)
+    return f"did you mean {found[0]!r}? " if found else ""
+
+
+def _unknown(document: Document, location: tuple[str, ...], key: str, known: tuple[str, ...]) -> ConfigError:
+    expected = f"{nearest(key, known)}Expected one of {', '.join(known)}"
+    return ConfigError(CODE, f"{document.place(location)}: unknown; {expected}")
+
+
+def _texts(document: Document, key: str) -> dict[str, str]:
+    """The object under `key`, of texts; an absent one is empty."""
+    value = document.value.get(key) or {}
+    if not isinstance(value, dict):
+        raise ConfigError(CODE, f"{document.place((key,))}: expected lines of the form 'name: value'")
+    for name, one in value.items():
+        if not isinstance(one, str) or not one.strip():
+            raise ConfigError(CODE, f"{document.place((key, name))}: expected one word or path")
+    return dict(value)
+
+
+def _scalar(document: Document, key: str, default: str) -> str:
+    value = document.value.get(key)
+    if value is not None and not isinstance(value, str):
+        raise ConfigError(CODE, f"{document.place((key,))}: expected one word")
+    return value or default
+
+
+def _role(document: Document, word: str, role: str) -> Role:
+    if role not in ROLES:
+        expected = f"{nearest(role, ROLES)}Expected one of {', '.join(ROLES)}"
+        raise ConfigError(CODE, f"{document.place(('roles', word))}: {role!r} is no role; {expected}")
+    return ROLES[role]
+
+
+def _privacy(document: Document, word: str, said: str) -> bool:
+    if said not in ("internal", "public"):
+        raise ConfigError(CODE, f"{document.place(('privacy', word))}: expected internal or public")
+    return said == "internal"
+
+
+def _html(document: Document) -> bool | None:
+    said = _scalar(document, "text", "auto")
+    if said not in HTML:
+        raise ConfigError(CODE, f"{document.place(('text',))}: expected one of {', '.join(HTML)}")
+    return HTML[said]
+
+
+@dataclass(frozen=True)
+class Route:
+    """A path: through the lists at `lists`, each seen from the item before it, to `key` ("" is the item)."""
+
+    lists: tuple[str, ...]
+    key: str
+
+
+def parse_route(text: str) -> Route:
+    """The route that a path describes.
+
+    Raises:
+        ValueError: it is none; says why.
+    """
+    if _INDEX.search(text):
+        raise ValueError("a list is written name[], without a number")
+    parts = text.split("[]")
+    if any(part and not part.startswith(".") for part in parts[1:]):
+        raise ValueError("a dot stands between a list and what is in it, as in messages[].author.name")
+    if len(parts) - 1 > MAX_LISTS:
+        raise ValueError(f"at most {MAX_LISTS} lists within one another")
+    return Route(tuple(part.removeprefix(".") for part in parts[:-1]), parts[-1].removeprefix("."))
+
+
+def value_at(item: object, key: str) -> Any:
+    """What stands at a dotted `key`, or none; a key with dots in it is preferred."""
+    if not key:
+        return item
+    if not isinstance(item, dict):
+        return None
+    if key in item:
+        return item[key]
+    place = key.find(".")
+    while place >= 0:
+        if key[:place] in item:
+            return value_at(item[key[:place]], key[place + 1 :])
+        place = key.find(".", place + 1)
+    return None
+
+
+class Shape:
+    """A mapping as the way through a record. `meanings` are those of each message's cells, in order; ids come
+    first. `by_row` says that a message names its dialogue itself, so that rows must be brought together."""
+
+    def __init__(self, mapping: LogMapping) -> None:
+        """
+        Raises:
+            ConfigError: E_MAPPING, the paths lead into different lists.
+        """
+        ids = [parse_route(part) for part in mapping.fields.get("id", "").split("+") if part]
+        others = {name: parse_route(path) for name, path in mapping.fields.items() if name != "id"}
+        self.lists = others["text"].lists
+        self.meanings = [*("id" for _ in ids), *others]
+        self.routes = [*ids, *others.values()]
+        for meaning, route in zip(self.meanings, self.routes, strict=True):
+            if route.lists != self.lists[: len(route.lists)]:
+                path, text = mapping.fields[meaning], mapping.fields["text"]
+                raise ConfigError(
+                    CODE, f"fields.{meaning}: {path!r} leads into another list than fields.text, {text!r}"
+                )
+        depths = [len(route.lists) for route in ids]
+        if not ids and not self.lists:
+            raise ConfigError(CODE, "fields: no id: say which column or path names the dialogue of a message")
+        self.by_row = bool(ids) and max(depths) == len(self.lists)
+        self._dialogue_level = max(depths) if ids else len(self.lists) - 1
+
+    @property
+    def n_ids(self) -> int:
+        """How many cells make the id."""
+        return self.meanings.count("id")
+
+    @property
+    def path(self) -> str:
+        """Where the messages stand, for messages of faults."""
+        return ".".join(filter(None, self.lists))
+
+    def is_streamed(self) -> bool:
+        """Whether a document can be read item by item of its outermost list: all stands in there, and more
+        than one dialogue."""
+        first = self.lists[:1]
+        if not first or not first[0] or "." in first[0]:
+            return False
+        return all(route.lists[:1] == first for route in self.routes) and (self.by_row or len(self.lists) > 1)
+
+    def messages(self, record: object, streamed: bool = False) -> Iterator[list[Any]]:
+        """The cells of every message in a record, in order; of an object or list, which no cell can be, an
+        empty one. `streamed` says that the record is an item of the
+        outermost list.
+
+        Raises:
+            BadRecord: E_TYPE, something else stands where a list was expected.
+        """
+        for cells, item in self._items(record, int(streamed), len(self.lists), {}):
+            yield self._row(cells, item)
+
+    def dialogues(
+        self, record: object, max_turns: int, *, streamed: bool = False
+    ) -> Iterator[list[list[Any]]]:
+        """The same, those of each dialogue together, one more than `max_turns` at most; not for a log that
+        goes `by_row`."""
+        start = int(streamed)
+        for cells, value in self._items(record, start, max(self._dialogue_level, start), {}):
+            below = self._items(value, max(self._dialogue_level, start), len(self.lists), cells)
+            yield [self._row(found, item) for found, item in islice(below, max_turns + 1)]
+
+    def _items(
+        self, value: object, level: int, stop: int, cells: dict[int, Any]
+    ) -> Iterator[tuple[dict[int, Any], Any]]:
+        """The items of the lists at level `stop` below `value`, each with the cells found on the way."""
+        if level == stop:
+            yield cells, value
+            return
+        here = {
+            place: value_at(value, route.key)
+            for place, route in enumerate(self.routes)
+            if len(route.lists) == level
+        }
+        found = value_at(value, self.lists[level])
+        if found is None:
+            return
+        if not isinstance(found, list):
+            path = ".".join(filter(None, self.lists[: level + 1]))
+            raise BadRecord("E_TYPE", path, type(found).__name__, "a list")
+        for item in found:
+            yield from self._items(item, level + 1, stop, {**cells, **here})
+
+    def _row(self, cells: dict[int, Any], item: object) -> list[Any]:
+        depth = len(self.lists)
+        values = (
+            value_at(item, route.key) if len(route.lists) == depth else cells.get(place)
+            for place, route in enumerate(self.routes)
+        )
+        return [type(value)() if isinstance(value, dict | list) else value for value in values]
+
+
+def paths_of(records: Sequence[object]) -> list[str]:
+    """Every path that leads to a value in some records, in order of first appearance; bounded."""
+    found: dict[str, None] = {}
+
+    def walk(value: object, path: str, depth: int) -> None:
+        if depth > 8 or len(found) > 400:
+            return
+        if isinstance(value, dict):
+            for key, below in value.items():
+                walk(below, f"{path}.{key}" if path else str(key), depth + 1)
+        elif isinstance(value, list):
+            for item in value[:50]:
+                walk(item, f"{path}[]", depth + 1)
+        elif path:
+            found.setdefault(path)
+
+    for record in records:
+        walk(record, "", 0)
+    return list(found)

@@ -1,0 +1,364 @@
+"""Logs of any shape, read by a mapping. All dialogues are made up."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import hostile_logs
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from detector.errors import ConfigError, InputRefused, UserError
+from detector.ingest.mapping import MEANINGS, load_mapping, parse_route, paths_of, value_at
+from detector.ingest.read import Counts, Loaded, ReadConfig, Reject, inspect, open_logs, read
+from detector.records import Dialogue
+
+NESTED = """
+fields:
+  id: ticket.nr
+  role: ticket.verlauf[].von.art
+  text: ticket.verlauf[].inhalt
+  time: ticket.verlauf[].am
+  author: ticket.verlauf[].von.name
+  private: ticket.verlauf[].sichtbar
+  agent: ticket.bearbeiter
+  team: ticket.gruppe.name
+  channel: ticket.kanal
+  language: sprache
+roles: {K: customer, M: agent}
+privacy: {alle: public, team: internal}
+time_format: day-first
+time_zone: Europe/Berlin
+"""
+
+
+def odd_record(number: int) -> dict[str, Any]:
+    """An export as no tool of ours knows it."""
+    rows = [
+        ("K", "Wo bleibt mein Paket?", "alle"),
+        ("M", "Kunde wirkt verärgert.", "team"),
+        ("M", "Ich prüfe das.", "alle"),
+    ]
+    return {
+        "sprache": "de",
+        "ticket": {
+            "nr": 4000 + number,
+            "kanal": "chat",
+            "bearbeiter": "leo",
+            "gruppe": {"name": "Versand"},
+            "verlauf": [
+                {"von": {"art": who, "name": f"n{who}"}, "inhalt": text, "am": f"24.11.2025 15:1{k}", "sichtbar": seen}
+                for k, (who, text, seen) in enumerate(rows)
+            ],
+        },
+    }  # fmt: skip
+
+
+def mapping(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "map.yaml"
+    path.write_text(text)
+    return path
+
+
+def load(path: Path, config: ReadConfig) -> tuple[list[Dialogue], list[Reject], Counts]:
+    sources = open_logs([str(path)])
+    for source in sources:
+        inspect(source, config)
+    counts = Counts()
+    found = list(read(sources, config, counts))
+    return (
+        [one.dialogue for one in found if isinstance(one, Loaded)],
+        [one for one in found if isinstance(one, Reject)],
+        counts,
+    )
+
+
+def refusal(path: Path, config: ReadConfig) -> str:
+    with pytest.raises(InputRefused) as caught:
+        inspect(open_logs([str(path)])[0], config)
+    return str(caught.value)
+
+
+def said(dialogue: Dialogue) -> list[tuple[str, str]]:
+    return [(turn.role, turn.text) for turn in dialogue.turns]
+
+
+WRITERS = {
+    "log.jsonl": lambda records: "\n".join(map(json.dumps, records)).encode(),
+    "log.jsonl.gz": lambda records: gzip.compress("\n".join(map(json.dumps, records)).encode()),
+    "log.json": lambda records: json.dumps(records).encode(),
+    "spread.json": lambda records: json.dumps(records, indent=1).encode(),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_an_odd_nested_log_is_read_by_its_mapping(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(WRITERS[name]([odd_record(n) for n in range(3)]))
+    dialogues, rejects, counts = load(path, ReadConfig(mapping=mapping(tmp_path, NESTED)))
+    assert not rejects
+    first = dialogues[0]
+    assert [one.id for one in dialogues] == ["4000", "4001", "4002"]
+    assert said(first) == [("customer", "Wo bleibt mein Paket?"), ("agent", "Ich prüfe das.")]
+    assert (first.agent, first.team, first.channel, first.language) == ("leo", "Versand", "chat", "de")
+    assert first.turns[1].at == datetime(2025, 11, 24, 14, 12, tzinfo=UTC)
+    assert first.turns[0].author == "nK"
+    assert counts.warnings["W_INTERNAL_NOTE"] == 3
+
+
+def test_a_list_of_dialogues_in_a_member_is_read_one_by_one(tmp_path: Path) -> None:
+    text = "fields: {id: 'all[].no', role: 'all[].log[].who', text: 'all[].log[].says'}\n"
+    turns = [{"who": "Kunde", "says": "Hallo"}, {"who": "Agent", "says": "Guten Tag"}]
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps({"made": "x", "all": [{"no": f"d{n}", "log": turns} for n in range(9)]}))
+    small = ReadConfig(mapping=mapping(tmp_path, text), max_document_bytes=10)  # it is not read as a whole
+    dialogues, rejects, _ = load(path, small)
+    assert ([one.id for one in dialogues], rejects) == ([f"d{n}" for n in range(9)], [])
+    assert said(dialogues[8]) == [("customer", "Hallo"), ("agent", "Guten Tag")]
+
+
+FLAT = "fields: {id: conv, role: who, text: msg.body, order: no, team: 'meta.team'}\nroles: {'*': agent, Ann: customer}\n"
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_one_message_a_record_in_any_order_is_brought_together_and_put_in_order(
+    tmp_path: Path, name: str
+) -> None:
+    rows = [{"conv": n % 4, "no": n // 4, "who": "Ann" if n // 4 % 2 == 0 else f"Leo {n}", "msg": {"body": f"t{n}"},
+             "meta.team": "north"} for n in range(16)]  # fmt: skip
+    path = tmp_path / name
+    path.write_bytes(WRITERS[name](list(reversed(rows))))
+    dialogues, rejects, _ = load(path, ReadConfig(mapping=mapping(tmp_path, FLAT)))
+    assert not rejects
+    assert {one.id for one in dialogues} == {"0", "1", "2", "3"}
+    first = next(one for one in dialogues if one.id == "1")
+    assert said(first) == [("customer", "t1"), ("agent", "t5"), ("customer", "t9"), ("agent", "t13")]
+    assert first.team == "north"
+
+
+def test_rows_inside_a_member_that_name_their_dialogue(tmp_path: Path) -> None:
+    rows = [{"c": f"d{n % 3}", "r": ("user", "agent")[n // 3], "t": f"x{n}"} for n in range(6)]
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps({"data": {"rows": rows}}))
+    text = "fields: {id: 'data.rows[].c', role: 'data.rows[].r', text: 'data.rows[].t'}\n"
+    dialogues, _, _ = load(path, ReadConfig(mapping=mapping(tmp_path, text)))
+    assert [said(one) for one in dialogues] == [
+        [("customer", f"x{n}"), ("agent", f"x{n + 3}")] for n in range(3)
+    ]
+
+
+def test_a_german_table_needs_no_mapping_and_an_odd_one_takes_it(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    rows = [
+        ["T1", "24.11.2025 15:17", "Kunde", "Wo ist es?"],
+        ["T1", "24.11.2025 15:19", "Mitarbeiter", "Ich prüfe, einen Moment."],
+    ]
+    out = io.StringIO()
+    csv.writer(out, delimiter=";").writerows([["Ticketnummer", "Zeitstempel", "Rolle", "Nachricht"], *rows])
+    path.write_text(out.getvalue(), encoding="cp1252")
+    config = ReadConfig(encoding="cp1252")
+    (dialogue,), _, _ = load(path, config)
+    assert said(dialogue) == [("customer", "Wo ist es?"), ("agent", "Ich prüfe, einen Moment.")]
+    assert dialogue.turns[1].at == datetime(2025, 11, 24, 15, 19)
+    path.write_text(
+        out.getvalue().replace("Rolle", "Wer spricht?").replace("Kunde", "Anfragende Person"),
+        encoding="cp1252",
+    )
+    text = (
+        "fields: {id: Ticketnummer, role: 'Wer spricht?', text: Nachricht, time: Zeitstempel}\n"
+        "roles: {Anfragende Person: customer}\nencoding: cp1252\ndelimiter: ;\n"
+    )
+    (other,), _, _ = load(path, ReadConfig(mapping=mapping(tmp_path, text)))
+    assert said(other) == said(dialogue)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "Ticket ID,Sender Type,Message,Created At,Agent Name,Team",
+        "Número de ticket,Remitente,Mensaje,Fecha,Agente,Equipo",
+    ],
+)
+def test_tab_separated_tables_with_english_and_spanish_headers(tmp_path: Path, header: str) -> None:
+    path = tmp_path / "log.tsv"
+    lines = [
+        header.split(","),
+        ["t1", "Cliente", "¿Dónde está?", "24/11/2025 15:17", "Leo", "Norte"],
+        ["t1", "Agente", "Un momento.", "24/11/2025 15:18", "Leo", "Norte"],
+    ]
+    path.write_text("\n".join("\t".join(line) for line in lines))
+    (dialogue,), _, counts = load(path, ReadConfig())
+    assert said(dialogue) == [("customer", "¿Dónde está?"), ("agent", "Un momento.")]
+    assert (dialogue.agent, dialogue.team) == ("Leo", "Norte")
+    assert counts.facts[str(path)] == ["delimiter tab", "dates day-first"]
+
+
+def test_parquet_with_structs_and_lists_is_read_by_a_mapping(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = tmp_path / "log.parquet"
+    pq.write_table(pa.Table.from_pylist([{**odd_record(n), "unread": "x" * 100} for n in range(300)]), path)
+    config = ReadConfig(mapping=mapping(tmp_path, NESTED))
+    dialogues, rejects, _ = load(path, config)
+    as_json = tmp_path / "log.jsonl"
+    as_json.write_bytes(WRITERS["log.jsonl"]([odd_record(n) for n in range(300)]))
+    assert (dialogues, rejects) == (load(as_json, config)[0], [])
+    flat = tmp_path / "flat.parquet"
+    pq.write_table(
+        pa.Table.from_pylist(
+            [
+                {"conv": n % 2, "no": n, "who": "Ann", "msg": {"body": "hi"}, "meta.team": "a"}
+                for n in range(4)
+            ]
+        ),
+        flat,
+    )
+    dialogues, rejects, _ = load(flat, ReadConfig(mapping=mapping(tmp_path, FLAT)))
+    assert [(one.id, len(one.turns)) for one in dialogues] == [("0", 2), ("1", 2)]
+
+
+def test_options_stand_above_the_file(tmp_path: Path) -> None:
+    path = mapping(tmp_path, NESTED)
+    config = ReadConfig(
+        mapping=path, column=("text=other[].x",), role=("K=bot",), time_zone="UTC", encoding="cp1251"
+    )
+    assert config.columns()["text"] == "other[].x"
+    assert config.columns()["role"] == "ticket.verlauf[].von.art"
+    assert (config.roles(), config.mapped.time_zone) == ({"K": "bot", "M": "agent"}, "UTC")
+    assert (config.mapped.encoding, config.mapped.time_format) == ("cp1251", "day-first")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("fields: {role: 'a[].r', txt: 'a[].t'}", "map.yaml:1: fields.txt: unknown; did you mean 'text'? Expected one of id, role"),
+        ("feilds: {role: a}", "map.yaml:1: feilds: unknown; did you mean 'fields'? Expected one of fields, roles"),
+        ("fields: {id: i, text: t}", "map.yaml:1: fields: no role: say under 'fields:' which column or path says who speaks"),
+        ("fields: {id: i, role: r, text: 'm[0].t'}", "'m[0].t': a list is written name[], without a number"),
+        ("fields: {id: i, role: r, text: 'm[]t'}", "a dot stands between a list and what is in it"),
+        ("fields: {role: r, text: t}", "no id: say which column or path names the dialogue of a message"),
+        ("fields: {role: 'a[].r', text: 'b[].t'}", "fields.role: 'a[].r' leads into another list than fields.text, 'b[].t'"),
+        ("fields: {id: i, role: r, text: t}\nroles: {Kunde: custmer}", "map.yaml:2: roles.Kunde: 'custmer' is no role; did you mean 'customer'?"),
+        ("fields: {id: i, role: r, text: t}\nprivacy: {ja: intern}", "map.yaml:2: privacy.ja: expected internal or public"),
+        ("fields: {id: i, role: r, text: t}\nencoding: cp12511", "map.yaml: --encoding 'cp12511': not known"),
+        ("fields: {id: i, role: r, text: t}\ntext: markdown", "map.yaml:2: text: expected one of auto, html, plain"),
+        ("fields: [a, b]", "map.yaml:1: fields: expected lines of the form 'name: value'"),
+        ("fields: {id: i, role: r, text: [t]}", "map.yaml:1: fields.text: expected one word or path"),
+        ("- a", "map.yaml: expected fields such as"),
+        ("fields: {id: &x i}", "anchors and aliases"),
+    ],
+)  # fmt: skip
+def test_mistakes_in_a_mapping_are_named_with_what_to_write(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        ReadConfig(mapping=mapping(tmp_path, text))
+    assert caught.value.code == "E_MAPPING"
+    assert message in caught.value.message
+
+
+def test_a_path_that_finds_nothing_says_which_there_are(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(WRITERS["log.jsonl"]([odd_record(0)] * 3))
+    wrong = mapping(tmp_path, NESTED.replace("verlauf[].inhalt", "verlauf[].inhlt"))
+    message = refusal(path, ReadConfig(mapping=wrong))
+    assert message.startswith(
+        f"E_MAPPING: {wrong}:5: fields.text: 'ticket.verlauf[].inhlt' is in none of the first 3 records"
+    )
+    assert "did you mean 'ticket.verlauf[].inhalt'? there are ticket.verlauf[].von.art, " in message
+    table = tmp_path / "log.csv"
+    table.write_text("conv,who,msg_body\na,b,c\n")
+    assert "no column 'msg.body'; did you mean 'msg_body'? there are conv, who, msg_body" in refusal(
+        table, ReadConfig(mapping=mapping(tmp_path, FLAT))
+    )
+
+
+def test_an_unknown_word_of_privacy_refuses_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(WRITERS["log.jsonl"]([odd_record(0)]))
+    message = refusal(path, ReadConfig(mapping=mapping(tmp_path, NESTED.replace("alle: public, ", ""))))
+    assert message.startswith("E_PRIVACY: ")
+    assert "--privacy 'alle=internal' or --privacy 'alle=public'" in message
+
+
+# properties
+
+keys = st.sampled_from(["a", "b", "a.b", "c[]", "id", ""])
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["a", "b", "a.b", "c", "id"]), inner, max_size=3),
+    max_leaves=10,
+)  # fmt: skip
+paths = st.lists(st.sampled_from(["a", "b", "a[]", "b[]", "a.b", "c"]), min_size=1, max_size=3).map(".".join)
+
+
+@given(values)
+def test_every_path_that_is_named_leads_to_a_value(value: Any) -> None:
+    for path in paths_of([value]):
+        route = parse_route(path)
+        assert route.key or route.lists
+
+
+@given(values, st.text("ab.c[]", max_size=8))
+def test_no_key_breaks_the_way_to_a_value(value: Any, key: str) -> None:
+    value_at(value, key)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(values, max_size=4), paths, paths, paths, st.booleans())
+def test_no_mapping_breaks_on_any_json(
+    tmp_path: Path, records: list[Any], name: str, role: str, text: str, one_a_line: bool
+) -> None:
+    path = tmp_path / ("log.jsonl" if one_a_line else "log.json")
+    path.write_bytes(WRITERS["log.jsonl" if one_a_line else "log.json"](records))
+    try:
+        config = ReadConfig(
+            max_bad=1.0,
+            role=("*=agent",),
+            column=(f"id={name}", f"role={role}", f"text={text}", f"time={role}", f"order={name}"),
+        )
+        load(path, config)
+    except UserError as error:
+        assert error.code.startswith("E_")
+
+
+@given(
+    st.dictionaries(st.sampled_from([*MEANINGS, "x"]), st.text(max_size=8), max_size=6), st.text(max_size=30)
+)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_no_file_breaks_the_reading_of_mappings(tmp_path: Path, fields: dict[str, str], rest: str) -> None:
+    path = tmp_path / "map.yaml"
+    path.write_text(json.dumps({"fields": fields}) + rest, errors="replace")
+    try:
+        load_mapping(path)
+    except ConfigError as error:
+        assert error.code == "E_MAPPING"
+
+
+def test_hostile_logs_stay_within_bounds_under_a_mapping(tmp_path: Path) -> None:
+    nested = ReadConfig(
+        max_bad=1.0, column=("id=id", "role=turns[].role", "text=turns[].text", "time=turns[].at")
+    )
+    rows = ReadConfig(max_bad=1.0, column=("id=turns[].role", "role=turns[].role", "text=turns[].text"))
+    wanted = {"deep-lists", "closed-lists", "empty-turns", "many-turns", "many-keys", "long-id", "long-line", "no-newline",
+              "blank-lines", "one-id", "long-dialogue", "objects", "elements", "bomb", "0-wrong-types", "0-damaged"}  # fmt: skip
+    for name, data in hostile_logs.hostile(seed=7, scale=0.01):
+        if ".json" not in name or name.partition(".")[0] not in wanted:
+            continue
+        path = tmp_path / name
+        path.write_bytes(data)
+        for config in (nested, rows):
+            outcome = hostile_logs.measured(path, config, 100)
+            assert not outcome.traceback, f"{name}: {outcome.traceback}"
+            assert outcome.mebibytes < hostile_logs.MAX_MEBIBYTES, name
+        path.unlink()
+        wanted.remove(name.partition(".")[0])
+        if not wanted:
+            return
+    assert wanted == {"bomb"}
