@@ -7,12 +7,18 @@ import logging
 import os
 import sys
 import warnings
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
+from typing import NoReturn
 
 from cyclopts import App, Parameter
 
 from app.label import label
+from detector import extras
+from detector.errors import DialintError
+
+HELP = frozenset(("--help", "-h"))
 
 app = App(
     name="dialint",
@@ -81,15 +87,48 @@ database.command("app.db:restore", name="restore", help="Put a backup into an em
 app.command(database)
 
 
+EXTRAS = {
+    "console": "console",
+    "label": "crowd",
+    "db": "crowd",
+    "import": "crowd",
+    "export": "crowd",
+    "train sft judge": "train",
+    "train reward": "train",
+    "train ppo": "train",
+    "train grpo": "train",
+    "train prefer": "train",
+    "train merge": "train",
+    "train screen": "train",
+    "train search": "search",
+    "eval judge": "train",
+}
+"""The extra that a command, or all commands of a group, can't work without. What only some options need is
+asked for where they are checked."""
+
+
+def check_extras(tokens: Sequence[str]) -> None:
+    """Refuse a command whose extra is not installed, before anything of it is imported or read; its help is
+    shown where it can be.
+
+    Raises:
+        ConfigError: E_EXTRA.
+    """
+    if HELP.isdisjoint(tokens):
+        for n in range(1, len(tokens) + 1):
+            command = " ".join(tokens[:n])
+            if command in EXTRAS:
+                extras.need(EXTRAS[command], f"dialint {command}")
+
+
 def main() -> None:
     """Entry point: errors become one line on standard error and an exit code, never a traceback."""
-    from detector.errors import DialintError
-
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a screen that cannot show a letter is no defect
     if not os.environ.get("DIALINT_DEBUG"):
         _hush()
     try:
+        check_extras(sys.argv[1:])
         sys.exit(app())
     except DialintError as error:
         print(f"dialint: {error}", file=sys.stderr)
@@ -102,16 +141,27 @@ def main() -> None:
     except Exception as error:  # the last line of defence: dialogue text must not leak
         if os.environ.get("DIALINT_DEBUG"):
             raise
-        place = error.__traceback__
-        while place and place.tb_next:
-            place = place.tb_next
-        where = f"{Path(place.tb_frame.f_code.co_filename).name}:{place.tb_lineno}" if place else "?"
-        print(
-            f"dialint: E_INTERNAL: {type(error).__name__} at {where}; a defect of dialint, please report it. "
-            "DIALINT_DEBUG=1 shows the traceback, which may hold dialogue text.",
-            file=sys.stderr,
-        )
-        sys.exit(3)
+        _end_after(error)
+
+
+def _end_after(error: Exception) -> NoReturn:
+    """Say which extra is missing, or where the defect is and nothing else: the text of an exception may be a
+    dialogue's."""
+    lacking = error.name if isinstance(error, ModuleNotFoundError) else None
+    if lacking and (extra := extras.extra_with(lacking)):
+        refusal = extras.without(extra, "this", [lacking])
+        print(f"dialint: {refusal}", file=sys.stderr)
+        sys.exit(refusal.exit_code)
+    place = error.__traceback__
+    while place and place.tb_next:
+        place = place.tb_next
+    where = f"{Path(place.tb_frame.f_code.co_filename).name}:{place.tb_lineno}" if place else "?"
+    print(
+        f"dialint: E_INTERNAL: {type(error).__name__} at {where}; a defect of dialint, please report it. "
+        "DIALINT_DEBUG=1 shows the traceback, which may hold dialogue text.",
+        file=sys.stderr,
+    )
+    sys.exit(3)
 
 
 def _hush() -> None:

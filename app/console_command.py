@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from contextlib import ExitStack
 from dataclasses import dataclass
-from importlib.util import find_spec
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated
@@ -79,13 +78,9 @@ def console(*, config: Annotated[ConsoleConfig, Parameter(name="*")] = ConsoleCo
     """Open the review console.
 
     Raises:
-        ConfigError: Streamlit is not installed, or the store cannot be used.
+        ConfigError: the store cannot be used.
         WorldError: the store cannot be reached, or the disk is full.
     """
-    if find_spec("streamlit") is None:
-        raise ConfigError(
-            "E_EXTRA", "the console needs Streamlit: pip install -c constraints.txt -e '.[console,crowd]'"
-        )
     from app.console.launch import FIRST, prepare, serve
 
     with ExitStack() as at_end:

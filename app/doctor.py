@@ -11,14 +11,14 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
 
+from detector import extras
 from detector.errors import DialintError
 
 State = Literal["ok", "missing", "broken"]
-EXTRAS = ("train", "console", "serve", "cluster", "dev")
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def diagnose() -> Iterator[Fact]:
     yield _gpu()
     yield _release()
     yield _home()
-    yield from map(_extra, EXTRAS)
+    yield from map(_extra, extras.libraries())
 
 
 def _processor() -> str:
@@ -136,15 +136,10 @@ def _attempt(what: str, look: Callable[[], str], remedy: str, *, needed: bool = 
 
 
 def _extra(extra: str) -> Fact:
-    """Whether all packages of an extra are there."""
-    from packaging.requirements import Requirement
-
-    wanted = [Requirement(line) for line in requires("dialint") or [] if f'extra == "{extra}"' in line]
-    missing = [item.name for item in wanted if _version(item.name) is None]
-    if missing:
-        command = f"pip install -c constraints.txt -e '.[{extra}]'"
-        return Fact(f"extra {extra}", "missing", f"lacks {', '.join(missing)}", command)
-    return Fact(f"extra {extra}", "ok", ", ".join(f"{item.name} {_version(item.name)}" for item in wanted))
+    """Whether all libraries of an extra are there."""
+    if lacking := extras.missing(extra):
+        return Fact(f"extra {extra}", "missing", f"lacks {', '.join(lacking)}", extras.install(extra))
+    return Fact(f"extra {extra}", "ok", ", ".join(extras.libraries()[extra]))
 
 
 def _version(name: str) -> str | None:

@@ -19,6 +19,7 @@ from cyclopts import Parameter
 from detector.artifacts import described, disk_errors, make_folder, versions, write_json, write_manifest
 from detector.calibration import Scan
 from detector.errors import ConfigError, OutputRefused
+from detector.extras import need
 from detector.records import Example
 from detector.taxonomy import load as load_taxonomy
 from eval.baselines.named import BASELINE, MANIFEST
@@ -60,6 +61,8 @@ def baseline(
     kind: Literal["rules", "tfidf"], /, *, config: Annotated[BaselineConfig, Parameter(name="*")]
 ) -> None:
     """Train and calibrate a baseline that releases are compared with."""
+    if kind == "tfidf":
+        need("train", "dialint eval baseline tfidf")
     for name in ("train.jsonl", "calibration.jsonl") if kind == "tfidf" else ("calibration.jsonl",):
         if not (config.examples / name).is_file():
             raise ConfigError("E_EXAMPLE", f"{config.examples / name}: there is no such file")

@@ -9,6 +9,7 @@ from detector.artifacts import read_manifest, verify_files
 from detector.calibration import Scan
 from detector.detectors import Detector, DetectorConfig
 from detector.errors import ConfigError, OutputRefused
+from detector.extras import need_library
 from detector.taxonomy import Taxonomy, load
 from eval.baselines.clean import AlwaysClean
 from eval.baselines.rules.scorer import RuleScorer
@@ -57,6 +58,7 @@ def opened(folder: Path, taxonomy: Taxonomy) -> ScoredDetector:
     if content["kind"] == "rules":
         scorer = RuleScorer()
     elif content["kind"] == "tfidf":
+        need_library("sklearn", f"{folder}, a tfidf baseline,")
         from eval.baselines.tfidf import TfidfScorer
 
         scorer = TfidfScorer(folder)

@@ -102,14 +102,9 @@ def train(examples: Iterable[Example], folder: Path, seed: int = 0) -> None:
     """Learn from labelled examples and write the weights to `folder`.
 
     Raises:
-        ConfigError: no code has errors enough, or scikit-learn is not installed.
+        ConfigError: no code has errors enough.
     """
-    try:
-        from sklearn.linear_model import SGDClassifier
-    except ImportError:
-        raise ConfigError(
-            "E_EXTRA", "this baseline needs scikit-learn: pip install 'dialint[train]'"
-        ) from None
+    from sklearn.linear_model import SGDClassifier
 
     rows, labels = _rows(examples, Random(seed))
     known = load_taxonomy().codes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from detector.errors import ConfigError
+from detector.extras import need_library
 
 if TYPE_CHECKING:
     import torch
@@ -60,12 +60,8 @@ def quantised(model: Any, device: str) -> Any:
     """
     import torch
 
-    try:
-        nn: Any = import_module("bitsandbytes.nn")
-    except ImportError:
-        raise ConfigError(
-            "E_EXTRA", "--quantise nf4 needs bitsandbytes: pip install 'dialint[quantise]'"
-        ) from None
+    need_library("bitsandbytes", "--quantise nf4")
+    nn: Any = import_module("bitsandbytes.nn")
     for parent in list(model.modules()):
         for name, layer in list(parent.named_children()):
             if type(layer) is not torch.nn.Linear:

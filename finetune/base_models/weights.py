@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from detector.errors import ConfigError
+from detector.extras import need_library
 from detector.release import SCALE, Release
 
 if TYPE_CHECKING:
@@ -213,12 +214,8 @@ class _Files:
         )
 
     def _from_four_bits(self, name: str) -> torch.Tensor:
-        try:
-            functional: Any = import_module("bitsandbytes.functional")
-        except ImportError:
-            raise ConfigError(
-                "E_EXTRA", f"{self.folder}: its 4 bits need bitsandbytes: pip install 'dialint[quantise]'"
-            ) from None
+        need_library("bitsandbytes", f"{self.folder}, which is in 4 bits,")
+        functional: Any = import_module("bitsandbytes.functional")
         parts = {ending[1:]: self.tensor(name + ending) for ending in BESIDE if name + ending in self._at}
         state = functional.QuantState.from_dict(parts, device="cpu")
         weight: torch.Tensor = functional.dequantize_4bit(self.tensor(name), state)

@@ -22,10 +22,11 @@ from cyclopts import Parameter
 
 from detector.artifacts import make_folder
 from detector.errors import ConfigError
+from detector.extras import need_library
 from detector.judge import Detail
 from eval.questions import Asked, Asking
 from finetune.judge.beginning import begin, refuse_begun
-from finetune.training.options import Adapters, Learning, Running, refuse_without
+from finetune.training.options import Adapters, Learning, Running
 
 if TYPE_CHECKING:
     from detector.engines.judge_prompt import JudgePrompt
@@ -113,7 +114,7 @@ def _refuse_private(config: SftJudgeConfig, epsilon: float) -> None:
         raise ConfigError("E_OPTION", "--private-epsilon goes without --neftune and --adapter-dropout")
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise ConfigError("E_OPTION", "--private-epsilon learns in one process")
-    refuse_without("opacus", "private", "--private-epsilon")
+    need_library("opacus", "--private-epsilon")
 
 
 def _train(

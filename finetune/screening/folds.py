@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from detector.errors import ConfigError
 from detector.records import Example
 from eval.baselines.tfidf import (
     CHUNK,
@@ -81,10 +80,7 @@ def out_of_fold(examples: Sequence[Example], turns: Turns, folds: Places, seed: 
 def _learned(table: Any, labels: Floats, seed: int) -> tuple[Floats, Floats]:
     """Weights (codes, buckets) and offsets (codes,). A soft label is learned from both sides, each with its
     share."""
-    try:
-        from sklearn.linear_model import SGDClassifier
-    except ImportError:
-        raise ConfigError("E_EXTRA", "screening needs scikit-learn: pip install 'dialint[train]'") from None
+    from sklearn.linear_model import SGDClassifier
 
     weights, offsets = [], []
     for given in labels.T:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from detector.artifacts import fingerprint
-from detector.errors import ConfigError, OutputRefused
+from detector.errors import OutputRefused
 
 if TYPE_CHECKING:
     from optuna import Study
@@ -29,12 +29,8 @@ def opened(path: Path, told: Mapping[str, Any]) -> Iterator[Study]:
 
     Raises:
         OutputRefused: E_OTHER_JOB, it is of another job.
-        ConfigError: E_EXTRA, Optuna is not installed.
     """
-    try:
-        import optuna
-    except ImportError:
-        raise ConfigError("E_EXTRA", "searching needs Optuna: pip install 'dialint[search]'") from None
+    import optuna
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     storage = optuna.storages.RDBStorage(f"sqlite:///{path.resolve()}")

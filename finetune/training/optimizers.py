@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from detector.errors import ConfigError
+from detector.extras import need_library
 from finetune.training.options import Optimizer
 
 if TYPE_CHECKING:
@@ -28,12 +28,8 @@ def optimizer_of(
     made = [{"params": list(group)} for group in groups]
     if wanted == "adamw":
         return torch.optim.AdamW(made, weight_decay=weight_decay, fused=True)
-    try:
-        library: Any = import_module("bitsandbytes.optim")
-    except ImportError:
-        raise ConfigError(
-            "E_EXTRA", f"--optimizer {wanted} needs bitsandbytes: pip install 'dialint[quantise]'"
-        ) from None
+    need_library("bitsandbytes", f"--optimizer {wanted}")
+    library: Any = import_module("bitsandbytes.optim")
     paged = wanted == "paged-adamw-8bit" and device.startswith("cuda")
     optimizer: torch.optim.Optimizer = (library.PagedAdamW8bit if paged else library.AdamW8bit)(
         made, weight_decay=weight_decay

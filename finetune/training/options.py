@@ -6,12 +6,12 @@ A stage's own options (its rate, its length) stand in its own config: what fits 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
 from detector.errors import ConfigError
+from detector.extras import need_library
 
 Quantise = Literal["none", "nf4"]
 Optimizer = Literal["adamw", "adamw-8bit", "paged-adamw-8bit"]
@@ -53,8 +53,10 @@ class Adapters:
             raise ConfigError(
                 "E_OPTION", "--quantise nf4 needs --adapter lora: 4-bit weights are not trained"
             )
+        if self.adapter == "lora":
+            need_library("peft", "--adapter lora")
         if self.quantise == "nf4":
-            refuse_without("bitsandbytes", "quantise", "--quantise nf4")
+            need_library("bitsandbytes", "--quantise nf4")
 
 
 @Parameter(name="*")
@@ -101,7 +103,7 @@ class Running:
         if self.device.endswith("GB") and not self.dry_run:
             raise ConfigError("E_DEVICE", f"--device {self.device} is no device but a size: add --dry-run")
         if self.optimizer != "adamw":
-            refuse_without("bitsandbytes", "quantise", f"--optimizer {self.optimizer}")
+            need_library("bitsandbytes", f"--optimizer {self.optimizer}")
 
 
 @Parameter(name="*")
@@ -139,13 +141,3 @@ NOT_OF_THE_JOB = frozenset(
     ("out", "checkpoint_minutes", "checkpoint_steps", "threads", "dry_run", "price_per_hour", "watts")
 )
 """Options that change no weight: a run may go on with others."""
-
-
-def refuse_without(library: str, extra: str, option: str) -> None:
-    """An option may need a library that is not always there.
-
-    Raises:
-        ConfigError: E_EXTRA.
-    """
-    if find_spec(library) is None:
-        raise ConfigError("E_EXTRA", f"{option} needs {library}: pip install 'dialint[{extra}]'")

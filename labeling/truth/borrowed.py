@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from detector.errors import ConfigError
 from labeling.truth.answers import Answers, Floats
 from labeling.truth.posterior import Posterior, normalised
 
@@ -24,14 +23,18 @@ def mace(answers: Answers) -> Posterior:
 
     `skills` are the probabilities that a worker does not guess.
     """
-    model = _crowdkit().MACE(n_restarts=1)
+    from crowdkit import aggregation
+
+    model = aggregation.MACE(n_restarts=1)
     probabilities = _probabilities(model, answers)
     return Posterior(probabilities, probabilities, skills=_by_first_use(answers, model.spamming_[:, 1]))
 
 
 def crowdkit_dawid_skene(answers: Answers) -> Posterior:
     """Crowd-kit's own Dawid-Skene, to compare with ours; not among the methods."""
-    probabilities = _probabilities(_crowdkit().DawidSkene(), answers)
+    from crowdkit import aggregation
+
+    probabilities = _probabilities(aggregation.DawidSkene(), answers)
     return Posterior(probabilities, probabilities)
 
 
@@ -41,7 +44,9 @@ def glad(answers: Answers) -> Posterior:
 
     `skills` are the chances of a right answer at an item of middle difficulty.
     """
-    model = _crowdkit().GLAD(n_iter=GLAD_ITERATIONS, silent=True)
+    from crowdkit import aggregation
+
+    model = aggregation.GLAD(n_iter=GLAD_ITERATIONS, silent=True)
     probabilities = _probabilities(model, answers)
     ability = model.alphas_.reindex(range(len(answers.workers))).to_numpy(float)
     return Posterior(probabilities, probabilities, skills=1.0 / (1.0 + np.exp(-ability)))
@@ -52,14 +57,6 @@ def frame(answers: Answers) -> Any:
     import pandas as pd  # type: ignore[import-untyped]
 
     return pd.DataFrame({"task": answers.task, "worker": answers.worker, "label": answers.label})
-
-
-def _crowdkit() -> Any:
-    try:
-        from crowdkit import aggregation
-    except ImportError:
-        raise ConfigError("E_EXTRA", 'MACE and GLAD need crowd-kit: pip install "dialint[crowd]"') from None
-    return aggregation
 
 
 def _probabilities(model: Any, answers: Answers) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 import app.doctor
 import detector.release
 from app.doctor import diagnose, doctor
+from detector import extras
 from detector.release import EMBEDDED, Release
 
 
@@ -29,15 +31,16 @@ def test_a_damaged_release_is_said_and_decides(
 
 def test_a_missing_extra_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(app.doctor, "_version", lambda _: None)
+    monkeypatch.setattr(extras, "find_spec", lambda _: None)
     facts = {fact.what: fact for fact in diagnose()}
     assert facts["extra console"].state == "missing"
-    assert facts["extra console"].remedy == "pip install -c constraints.txt -e '.[console]'"
+    assert facts["extra console"].remedy == "pip install 'dialint[console]'"
     assert facts["torch"].needed
 
 
 def test_a_store_that_cannot_be_written_is_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DIALINT_HOME", str(tmp_path / "store"))
-    monkeypatch.setattr(app.doctor.os, "access", lambda *_: False)
+    monkeypatch.setattr(os, "access", lambda *_: False)
     facts = {fact.what: fact for fact in diagnose()}
     assert facts["store"].state == "broken"
     assert "DIALINT_HOME" in facts["store"].remedy

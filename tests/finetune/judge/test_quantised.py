@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,13 @@ from bitsandbytes.functional import has_avx512bf16
 from safetensors.torch import load_file
 from transformers import AutoTokenizer, Qwen3Config, Qwen3ForCausalLM
 
+from detector import extras
 from detector.errors import ConfigError
 from eval.questions import Asking
 from finetune.base_models import adapter_files, bases
 from finetune.decoder import SMALL
 from finetune.judge.sft import SftJudgeConfig, run
-from finetune.training import options, watching
+from finetune.training import watching
 from finetune.training.options import Adapters, Learning, Optimizer, Running
 
 
@@ -131,7 +133,7 @@ def test_states_of_eight_bits_take_steps(
 
 
 def test_what_needs_bitsandbytes_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(options, "find_spec", lambda name: None)
+    monkeypatch.setattr(extras, "find_spec", lambda name: None if name == "bitsandbytes" else find_spec(name))
     for group in (Adapters(quantise="nf4"), Running(optimizer="adamw-8bit")):
         with pytest.raises(ConfigError, match=r"needs bitsandbytes: pip install 'dialint\[quantise\]'"):
             group.refuse()

@@ -1,0 +1,107 @@
+"""Optional dependencies: which extra of the package brings a library, and what to type when it is missing.
+
+The table comes from the package's own metadata, or from ``pyproject.toml`` where it is not installed.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from importlib.metadata import PackageNotFoundError, requires
+from importlib.util import find_spec
+from pathlib import Path
+
+from packaging.requirements import Requirement
+
+from detector.errors import ConfigError
+
+MODULES = {"argon2-cffi": "argon2", "crowd-kit": "crowdkit", "scikit-learn": "sklearn"}
+"""What is imported, where it has another name than what is installed."""
+
+INSTALLED_BY_HAND = ("dev",)
+"""Extras that no command needs."""
+
+
+@cache
+def libraries() -> dict[str, tuple[str, ...]]:
+    """Each extra with the modules it brings, those of extras within it included."""
+    direct: dict[str, list[str]] = {}
+    inner: dict[str, set[str]] = {}
+    for extra, requirement in _requirements():
+        direct.setdefault(extra, [])
+        if requirement.name == "dialint":
+            inner.setdefault(extra, set()).update(requirement.extras)
+        else:
+            direct[extra].append(MODULES.get(requirement.name, requirement.name))
+    return {
+        extra: tuple(sorted({*own, *(name for part in inner.get(extra, ()) for name in direct[part])}))
+        for extra, own in direct.items()
+        if extra not in INSTALLED_BY_HAND
+    }
+
+
+def missing(extra: str) -> list[str]:
+    """The modules of an extra that cannot be imported; none is imported to find out."""
+    return [name for name in libraries()[extra] if not is_installed(name)]
+
+
+def is_installed(module: str) -> bool:
+    """Whether a top-level module is there; a folder that happens to have its name is none."""
+    try:
+        spec = find_spec(module)
+    except (ImportError, ValueError):  # ValueError: a module that was put into sys.modules by hand
+        return False
+    return spec is not None and spec.origin is not None
+
+
+def extra_with(module: str) -> str | None:
+    """The smallest extra that brings `module` or what it is a part of."""
+    root = module.partition(".")[0]
+    having = [extra for extra, modules in libraries().items() if root in modules]
+    return min(having, key=lambda extra: len(libraries()[extra]), default=None)
+
+
+def need(extra: str, what: str) -> None:
+    """Refuse `what` (a command, an option) unless all of an extra is installed.
+
+    Raises:
+        ConfigError: E_EXTRA.
+    """
+    if lacking := missing(extra):
+        raise without(extra, what, lacking)
+
+
+def need_library(module: str, what: str) -> None:
+    """Refuse `what` (a command, an option) unless one library of an extra is installed.
+
+    Raises:
+        ConfigError: E_EXTRA.
+    """
+    if not is_installed(module):
+        raise without(str(extra_with(module)), what, [module])
+
+
+def without(extra: str, what: str, lacking: list[str]) -> ConfigError:
+    """The error that names what is missing and the command that installs it."""
+    return ConfigError("E_EXTRA", f"{what} needs {', '.join(lacking)}: {install(extra)}")
+
+
+def install(extra: str) -> str:
+    """The command that installs an extra."""
+    return f"pip install 'dialint[{extra}]'"
+
+
+def _requirements() -> Iterator[tuple[str, Requirement]]:
+    """Every optional requirement with its extra."""
+    try:
+        lines = requires("dialint") or []
+    except PackageNotFoundError:
+        declared = tomllib.loads(Path(__file__).parents[1].joinpath("pyproject.toml").read_text("utf-8"))
+        optional = declared["project"]["optional-dependencies"]
+        yield from ((extra, Requirement(line)) for extra, lines in optional.items() for line in lines)
+        return
+    for requirement in map(Requirement, lines):
+        for marker in str(requirement.marker or "").split(" and "):
+            if marker.startswith("extra == "):
+                yield marker.removeprefix("extra == ").strip('"'), requirement

@@ -1,0 +1,116 @@
+"""A missing extra: every command says in one line what to install, before it reads or writes anything."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.metadata import packages_distributions
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cyclopts import App
+
+from app.cli import EXTRAS, app
+from detector import extras
+
+WITHOUT_EXTRAS = """
+import contextlib, io, json, sys
+
+blocked, commands = set(json.loads(sys.argv[1])), json.loads(sys.argv[2])
+
+class Blocker:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in blocked:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Blocker())
+touched = []
+sys.addaudithook(lambda event, args: touched.append(str(args[0])) if event == "open" else None)
+from app.cli import main
+
+told = []
+for command in commands:
+    touched.clear()
+    sys.argv = ["dialint", *command.split(), "--no-such-option", "input.jsonl"]
+    with contextlib.redirect_stderr(io.StringIO()) as errors, contextlib.redirect_stdout(io.StringIO()) as output:
+        try:
+            code = main()
+        except SystemExit as end:
+            code = end.code
+    told.append([command, code, errors.getvalue(), "input.jsonl" in "".join(touched)])
+print(json.dumps(told))
+"""
+
+
+def commands(group: App = app, path: tuple[str, ...] = ()) -> Iterator[str]:
+    """Every command that can be typed."""
+    for name in group:
+        if not name.startswith("-"):
+            child = group[name]
+            if child.default_command is not None:
+                yield " ".join((*path, name))
+            yield from commands(child, (*path, name))
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
+    """Command, exit code, standard error and whether the input was opened, with all extras missing."""
+    folder = tmp_path_factory.mktemp("empty")
+    (folder / "input.jsonl").write_text("{}\n")
+    missing = {name for names in extras.libraries().values() for name in names} - {
+        "huggingface_hub",
+        "httpx2",
+    }
+    arguments = (json.dumps(sorted(missing)), json.dumps(list(commands())))
+    root = str(Path(__file__).parents[2])
+    ended = subprocess.run(
+        [sys.executable, "-c", WITHOUT_EXTRAS, *arguments], cwd=folder, capture_output=True, text=True,
+        env={"PYTHONPATH": root, "PATH": "", "HOME": str(folder), "COLUMNS": "400"}, check=True,
+    )  # fmt: skip
+    assert [path.name for path in folder.iterdir()] == ["input.jsonl"]
+    told: list[Any] = json.loads(ended.stdout)
+    return told
+
+
+def test_every_command_runs_or_names_its_extra(results: list[Any]) -> None:
+    assert len(results) > 60
+    for command, code, message, opened in results:
+        assert "defect of dialint" not in message, (command, message)
+        assert not opened, command
+        extra = next((EXTRAS[name] for name in EXTRAS if f"{command} ".startswith(f"{name} ")), None)
+        if extra is None:
+            assert "E_EXTRA" not in message, command
+            assert "no-such-option" in message, (command, message)
+        else:
+            assert code == 2, command
+            assert message.startswith("dialint: E_EXTRA: "), (command, message)
+            assert message.endswith(f": pip install 'dialint[{extra}]'\n"), (command, message)
+            assert message.count("\n") == 1, command
+
+
+def test_the_table_names_commands_and_extras_that_exist() -> None:
+    typed = tuple(commands())
+    for command, extra in EXTRAS.items():
+        assert any(f"{name} ".startswith(f"{command} ") for name in typed), command
+        assert extra in extras.libraries()
+
+
+def test_libraries_are_named_as_they_are_imported() -> None:
+    distributions = packages_distributions()
+    for extra, names in extras.libraries().items():
+        if extra not in ("serve", "cluster"):  # not installed where the tests run
+            for name in names:
+                assert name in distributions, (extra, name)
+    assert set(extras.libraries()["crowd"]) < set(extras.libraries()["console"])
+    assert extras.extra_with("sqlalchemy.orm") == "crowd"
+    assert extras.extra_with("tomllib") is None
+
+
+def test_a_folder_of_that_name_is_no_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "streamlot").mkdir()
+    monkeypatch.syspath_prepend(tmp_path)
+    assert not extras.is_installed("streamlot")
+    assert extras.is_installed("json")
