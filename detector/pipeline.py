@@ -1,7 +1,8 @@
 """One dialogue's way from a checked log to a verdict: mask, find languages, scan, check, calibrate, quote.
 
-A code is judged on a turn only if the release covers the turn's language; a dialogue of which no turn is
-covered is not scanned at all. Turns of other languages stay what they are for the rest: context.
+A code is judged on a turn only if the release covers the turn's language and, where the turn's words alone do
+not show the error, that of the customer's turn before. A dialogue of which no turn is covered is not scanned.
+Turns of other languages stay what they are for the rest: context.
 `detector.detectors` has the contract that `ReleaseDetector` keeps.
 """
 
@@ -87,16 +88,35 @@ class _Coverage:
     """The language of a dialogue and of its turns, and what the release may judge of them."""
 
     info: ReleaseInfo
+    context_free: frozenset[str]
     dialogue: str
     turns: Mapping[int, str]
+    heard: Mapping[int, str]
+
+    @classmethod
+    def of(
+        cls, dialogue: Dialogue, info: ReleaseInfo, taxonomy: Taxonomy, forced: tuple[str, ...]
+    ) -> _Coverage:
+        """What `info` covers of a dialogue; `heard` is the language of the customer's turn before each."""
+        whole, turns = languages_of(dialogue, forced)
+        heard: dict[int, str] = {}
+        last: str | None = None
+        for turn in dialogue.turns:
+            heard[turn.index] = last or turns[turn.index]
+            last = turns[turn.index] if turn.role == "customer" else last
+        free = frozenset(code for code, known in taxonomy.codes.items() if known.context_free)
+        return cls(info, free, whole, turns, heard)
 
     def language(self, code: str, turn: int) -> str:
-        """The language that decides about a code on a turn: for a code of dialogue scope that of the whole,
-        but where the turn's own is not covered either."""
-        own = self.turns[turn]
+        """The language that decides about a code on a turn: the first that is not covered of the turn's own,
+        the customer's before it if the code needs context, and the dialogue's if that is its scope."""
         scan = self.info.codes[code].scan
-        is_own = code not in self.info.dialogue_codes or (scan is not None and not scan.covers(own))
-        return own if is_own else self.dialogue
+        asked = [self.turns[turn]]
+        if scan is not None and code not in self.context_free:
+            asked.append(self.heard[turn])
+        if scan is not None and code in self.info.dialogue_codes:
+            asked.append(self.dialogue)
+        return next((each for each in asked if scan is not None and not scan.covers(each)), asked[0])
 
     def scanned(self, code: str, turn: int) -> bool:
         """Whether the model may judge the code on the turn."""
@@ -106,7 +126,8 @@ class _Coverage:
     def checked(self, code: str, turn: int) -> bool:
         """Whether the code's exact check may speak of the turn."""
         check = self.info.codes[code].check
-        return check is not None and check_covers(check.name, self.turns[turn])
+        asked = (self.turns[turn],) if code in self.context_free else (self.turns[turn], self.heard[turn])
+        return check is not None and all(check_covers(check.name, language) for language in asked)
 
     def judged(self, turn: int) -> bool:
         """Whether the model may judge any code on the turn; if the release has no model for any, a check."""
@@ -116,20 +137,17 @@ class _Coverage:
         return any(self.checked(code, turn) for code in self.info.codes)
 
     def gaps(self, turns: Sequence[int]) -> tuple[NotJudged, ...]:
-        """The codes that were not judged, by language, on `turns`; those of dialogue scope that are not only
-        because of the dialogue's language name no turn."""
+        """The codes that were not judged, by the language that is why, and on which of `turns`."""
         found: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[int]] = {}
         for turn in turns:
-            missing: dict[tuple[str, bool], tuple[list[str], list[str]]] = {}
+            missing: dict[str, tuple[list[str], list[str]]] = {}
             for code, how in self.info.codes.items():
                 checked = self.checked(code, turn)
                 if self.scanned(code, turn) or (how.scan is None and checked):
                     continue
-                language = self.language(code, turn)
-                missing.setdefault((language, language == self.turns[turn]), ([], []))[checked].append(code)
-            for (language, is_own), (codes, check_only) in missing.items():
-                named = found.setdefault((language, tuple(codes), tuple(check_only)), [])
-                named += [turn] if is_own else []
+                missing.setdefault(self.language(code, turn), ([], []))[checked].append(code)
+            for language, (codes, check_only) in missing.items():
+                found.setdefault((language, tuple(codes), tuple(check_only)), []).append(turn)
         return tuple(
             NotJudged(language=language, turns=tuple(turns), codes=codes, check_only=check_only)
             for (language, codes, check_only), turns in sorted(found.items())
@@ -179,7 +197,7 @@ class ReleaseDetector:
         for place, dialogue in enumerate(dialogues):
             self.mark(place)
             masked.append(mask_dialogue(dialogue))
-            coverages.append(_Coverage(self.info, *languages_of(masked[-1][0], self._languages)))
+            coverages.append(_Coverage.of(masked[-1][0], self.info, self.taxonomy, self._languages))
         judged = [[turn.index for turn in dialogue.turns if self._can_judge(turn)] for dialogue, _ in masked]
         scanned = [
             place

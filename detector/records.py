@@ -107,9 +107,9 @@ class Finding(Record):
 
 
 class NotJudged(Record):
-    """Turns in a language (ISO 639-1) that the release's model does not cover: nobody looked for `codes`
-    there, and for `check_only` no more than their exact checks did. No turns: codes of the dialogue as a
-    whole, most of which is in that language."""
+    """Agents' turns on which codes were not judged because of a language (ISO 639-1) that the release's model
+    does not cover: the turn's own, or that of the customer or the whole dialogue for codes that depend on it.
+    Nobody looked for `codes` there, and for `check_only` no more than their exact checks did."""
 
     language: str
     turns: tuple[Annotated[int, Field(ge=0)], ...]

@@ -152,7 +152,7 @@ def not_judged(verdict: Verdict, code: str) -> frozenset[int | None]:
     told = verdict.probabilities or {}
     gaps = [gap for gap in verdict.not_judged if code in (*gap.codes, *gap.check_only)]
     gone: set[int | None] = {turn for gap in gaps for turn in gap.turns if code not in told.get(turn, ())}
-    if any(not gap.turns for gap in gaps) or (gone and gone >= told.keys()):
+    if gone and gone >= told.keys():
         gone.add(None)
     return frozenset(gone)
 

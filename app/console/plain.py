@@ -119,7 +119,7 @@ def coverage(verdict: Verdict | None, code: str, turn: int | None) -> str:
         return "No model has judged this dialogue."
     if verdict.status == "failed":
         return f"{verdict.release} failed on this dialogue, so it judged no code."
-    gaps = [gap for gap in verdict.not_judged if turn is None or turn in gap.turns or not gap.turns]
+    gaps = [gap for gap in verdict.not_judged if turn is None or turn in gap.turns]
     names = " and ".join(dict.fromkeys(language_name(gap.language) for gap in gaps if code in gap.codes))
     checked = " and ".join(
         dict.fromkeys(language_name(gap.language) for gap in gaps if code in gap.check_only)

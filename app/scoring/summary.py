@@ -31,8 +31,9 @@ NOTHING_TO_JUDGE = "E_NO_AGENT_TURN"
 
 @dataclass
 class LanguageTally:
-    """What was not judged in one language: dialogues with such turns, these turns, and the codes; `whole`
-    counts the dialogues of which nothing was judged, `check_only` are codes that only a check looked for."""
+    """What was not judged because of one language: dialogues with such turns of agents, these turns, and the
+    codes; `whole` counts the dialogues of which nothing was judged, `check_only` are codes that only a check
+    looked for."""
 
     dialogues: int = 0
     whole: int = 0
@@ -100,7 +101,7 @@ class Tally:
             language.check_only.update(gap.check_only)
             turns.setdefault(gap.language, set()).update(gap.turns)
         for code, indices in turns.items():
-            self.languages[code].dialogues += bool(indices)
+            self.languages[code].dialogues += 1
             self.languages[code].turns += len(indices)
         if verdict.status == "not_judged":
             self.languages[max(turns, key=lambda code: len(turns[code]))].whole += 1
@@ -203,18 +204,16 @@ def closing_table(tally: Tally, reading: dict[str, Any], detector: Detector) -> 
 
 
 def language_warnings(tally: Tally, detector: Detector) -> list[str]:
-    """One line for each language that was not judged: ``74 dialogues in German (81 agent turns): ...``."""
+    """One line for each language: ``German: 74 dialogues (70 not judged at all), 281 agent turns; ...``."""
     lines = []
     for code, one in sorted(tally.languages.items(), key=lambda item: (-item[1].dialogues, item[0])):
         codes = sorted(one.codes)
-        shown = f"{len(codes)} codes not judged: {' '.join(codes)}" if codes else ""
-        checks = f"by exact check only: {' '.join(sorted(one.check_only))}" if one.check_only else ""
-        n = f"{one.dialogues:,} dialogue{'s' * (one.dialogues != 1)}"
-        whole = f", {one.whole:,} of them not judged at all" if one.whole else ""
-        lines.append(
-            f"not judged: {n} with {one.turns:,} agent turn{'s' * (one.turns != 1)} in {language_name(code)}"
-            f"{whole}; {'; '.join(part for part in (shown, checks) if part)}"
-        )
+        shown = f"; {len(codes)} codes not judged: {' '.join(codes)}" if codes else ""
+        checks = f"; by exact check only: {' '.join(sorted(one.check_only))}" if one.check_only else ""
+        whole = f" ({one.whole:,} not judged at all)" if one.whole else ""
+        n = f"{one.dialogues:,} dialogue{'s' * (one.dialogues != 1)}{whole}"
+        turns = f"{one.turns:,} agent turn{'s' * (one.turns != 1)}"
+        lines.append(f"{language_name(code)}: {n}, {turns}{shown}{checks}")
     if lines:
         lines.append(f"{detector.release} does not cover what is not judged, and nobody may call it clean")
     return lines

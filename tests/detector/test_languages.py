@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
+from languages_corpus import dialogues
 
 from detector.errors import ConfigError
 from detector.languages import UNKNOWN, forced_languages, language_code, language_of, languages_of, words_of
@@ -101,3 +105,27 @@ def test_names_of_the_option() -> None:
     assert forced_languages(()) == ()
     with pytest.raises(ConfigError, match=r"E_LANGUAGE.*'klingon'"):
         forced_languages(("klingon",))
+
+
+@pytest.mark.parametrize("language", ["de", "es", "fr", "ru"])
+@pytest.mark.parametrize("declared", [None, "en-US"])
+def test_every_dialogue_is_found_whatever_is_declared(language: str, declared: str | None) -> None:
+    for one in dialogues(language, 30, declared=declared):
+        whole, turns = languages_of(one)
+        assert {whole, *turns.values()} == {language}, one.id
+
+
+def test_no_english_turn_of_the_sample_is_lost() -> None:
+    sample = Path(__file__).parents[2] / "app/sample/dialogues.jsonl"
+    for line in sample.read_text(encoding="utf-8").splitlines():
+        turns = json.loads(line)["turns"]
+        found = Dialogue(
+            id="d",
+            turns=tuple(
+                Turn(index=index, role=turn["role"], text=turn["text"])
+                for index, turn in enumerate(turns)
+                if turn["role"] in ("customer", "agent", "bot")
+            ),
+        )
+        whole, languages = languages_of(found)
+        assert {whole, *languages.values()} == {"en"}
