@@ -14,6 +14,7 @@ from typing import NoReturn
 
 from cyclopts import App, Parameter
 
+from app.ingest import ingest
 from app.label import label
 from detector import extras
 from detector.errors import DialintError
@@ -31,6 +32,8 @@ app.command("app.codes:codes", name="codes", help="Show the taxonomy, or explain
 app.command("app.console_command:console", name="console", help="Review and label in the browser.")
 app.command("app.doctor:doctor", name="doctor", help="Say what works on this machine, and what does not.")
 app.command("app.verify:verify", name="verify", help="Check outputs and releases against their manifests.")
+
+app.command(ingest)
 
 data = App(name="data", help="Make training data.")
 data.command("labeling.inject.run:inject", name="inject", help="Make labelled errors in clean dialogues.")

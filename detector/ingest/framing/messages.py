@@ -50,8 +50,8 @@ def speakers() -> dict[str, Role]:
 
 
 def plain(name: str) -> str:
-    """A column's name or a speaker without case, spaces, underscores and hyphens."""
-    return re.sub(r"[\s_-]+", "", name).lower()
+    """A column's name or a speaker without case, spaces, underscores, hyphens and signs such as ``?``."""
+    return re.sub(r"[\s_.?:#/-]+", "", name).lower()
 
 
 @dataclass(frozen=True)
@@ -299,6 +299,8 @@ def check_privacy(row: Row, columns: Columns, config: ReadConfig, file: str) -> 
 def _speaker(value: object, columns: Columns, config: ReadConfig) -> object:
     if isinstance(value, bool) and columns.inbound:
         return "customer" if value else "agent"
+    if columns.by_mapping and isinstance(value, bool | int):
+        value = str(value).lower()
     if not isinstance(value, str) or value in config.roles():
         return value
     if columns.inbound and value.lower() in TRUE + FALSE:

@@ -133,7 +133,7 @@ def _named(config: ReadConfig) -> Shape | None:
 
 def _mapped(text: bytes, config: ReadConfig, ending: str) -> Recognised:
     """How records that a mapping describes stand in a file; whose shape it is made later."""
-    if _one_a_line(text, ending):
+    if one_a_line(text, ending):
         return Recognised("lines", by_mapping=True)
     shape = MappedShape(config.mapped)
     if text[:1] == b"[":
@@ -150,7 +150,7 @@ def _json(text: bytes, source: Source, config: ReadConfig, ending: str) -> Recog
     if config.mapped.is_whole and config.format == "auto":
         return _mapped(text, config, ending)
     whole = preview(text)
-    if _one_a_line(text, ending):
+    if one_a_line(text, ending):
         return Recognised("lines", _named(config) or _of_lines(text, source))
     shapes = [_named(config)] if _named(config) else list(SHAPES)
     found = _document(whole, [shape for shape in shapes if shape])
@@ -173,7 +173,7 @@ def _array_refused(source: Source, shape: Shape) -> InputRefused:
     return refuse("E_FORMAT", source.name, f"{shape.name} records in {hint}")
 
 
-def _one_a_line(text: bytes, ending: str) -> bool:
+def one_a_line(text: bytes, ending: str) -> bool:
     """Whether records stand one a line, rather than in one document over several lines."""
     first, newline, rest = text.partition(b"\n")
     if _is_object(first) is not None:

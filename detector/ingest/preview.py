@@ -1,0 +1,494 @@
+"""What a log seems to be, before anything of it is scored: its format, which column or path holds what, and
+how its first dialogues would be read.
+
+Columns and paths are known by name in several languages (``columns.yaml``), and where no name helps by what
+they hold: long texts, few words that name speakers, times, ids that come again. What is guessed is said, and
+goes into a mapping file that a person corrects. Nothing is scored and no log is changed.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any
+
+from detector.errors import InputRefused, excerpt
+from detector.ingest.config import ReadConfig
+from detector.ingest.framing.csvrows import DELIMITERS
+from detector.ingest.framing.documents import document_records
+from detector.ingest.framing.encodings import blocks, encoding_of
+from detector.ingest.framing.jsonlines import line_records
+from detector.ingest.framing.lines import BOM
+from detector.ingest.framing.messages import Columns, names, plain, speakers
+from detector.ingest.framing.parquet import read_table
+from detector.ingest.framing.recognition import PARQUET, Recognised, one_a_line, recognise
+from detector.ingest.framing.streams import magic
+from detector.ingest.mapping import ANY_ROLE, MEANINGS, parse_route, paths_of, value_at
+from detector.ingest.outcomes import BadRecord, Counts, Loaded, Reject
+from detector.ingest.privacy import asks_public, is_internal
+from detector.ingest.read import inspect, read
+from detector.ingest.sources import Source
+from detector.ingest.times import TimeFormat
+from detector.records import Dialogue
+
+N_SAMPLE = 400
+"""Records that are looked at for a guess."""
+N_VALUES = 2000
+N_SHOWN = 3
+HEAD_BYTES = 1 << 20
+MAX_WORDS = 12
+"""Different words a column may hold that says who speaks."""
+NAMED, NEARLY_NAMED = 3.0, 1.5
+LIKELY = 0.9
+"""What `_by_content` must say for a guess that no name supports."""
+LONG_TEXT = 12
+"""Characters that texts of messages have on average, at least."""
+UNKNOWN = "of no shape that can be told"
+GUESSABLE = ("E_FORMAT", "E_CSV", "E_PARQUET")
+ORDER = (
+    "text",
+    "role",
+    "time",
+    "id",
+    "private",
+    "order",
+    "author",
+    "agent",
+    "team",
+    "channel",
+    "language",
+    "type",
+)
+
+
+@dataclass
+class Preview:
+    """What was found. `format` names it; `native` says that it needs no mapping. `fields` leads from meanings
+    to columns or paths, `by_content` names those that were guessed, `words` are the speakers with their roles
+    (none where nobody knows). `refused` is why the log would not be read at all."""
+
+    file: str
+    format: str
+    native: bool = False
+    facts: list[str] = field(default_factory=list)
+    fields: dict[str, str] = field(default_factory=dict)
+    by_content: list[str] = field(default_factory=list)
+    words: dict[str, str | None] = field(default_factory=dict)
+    privacy: list[str] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
+    config: ReadConfig = field(default_factory=ReadConfig)
+    dialogues: list[Dialogue] = field(default_factory=list)
+    rejects: list[Reject] = field(default_factory=list)
+    counts: Counts = field(default_factory=Counts)
+    is_complete: bool = True
+    refused: str | None = None
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether a dialogue came out."""
+        return self.refused is None and self.counts.read > self.counts.rejected
+
+
+def preview(source: Source, config: ReadConfig, limit: int) -> Preview:
+    """Look at a log, and read its first `limit` records as they would be read.
+
+    Raises:
+        InputRefused: it is none of the kinds of files that are read, or damaged.
+    """
+    try:
+        found = recognise(source, config)
+    except InputRefused as error:
+        if error.code not in GUESSABLE or config.mapped.is_whole:
+            raise
+        made = _guessed(source, config)
+        if made is None:
+            raise
+    else:
+        made = _known(source, found, config) or _guessed(source, config) or Preview(source.name, UNKNOWN)
+    _try(source, made, limit)
+    return made
+
+
+def _known(source: Source, found: Recognised, config: ReadConfig) -> Preview | None:
+    """What needs no guess: a mapping is given, names are known, or the format is."""
+    if config.mapped.is_whole:
+        unread = _unread(source, found, config)
+        made = Preview(source.name, "read by the mapping that was given", config=config, unread=unread)
+        made.fields = dict(config.columns())
+        return made
+    if found.framing == "csv":
+        header, rows = _table(source, config)
+        columns = Columns.of(header, config)
+        if isinstance(columns, str):
+            return None
+        return _of_columns(source, "CSV, one message a row", header, rows, config)
+    if found.framing == "parquet":
+        records = _parquet_records(source, config)
+        header = list(records[0]) if records else []
+        if "turns" in header:
+            return Preview(source.name, "Parquet, one dialogue a row", native=True, config=config)
+        if isinstance(Columns.of(header, config), str):
+            return None
+        rows = [[record.get(name) for name in header] for record in records]
+        return _of_columns(source, "Parquet, one message a row", header, rows, config)
+    if found.framing == "document" and found.split in ("members", "lists"):
+        return Preview(source.name, f"{found.shape.name}, a JSON document", native=True, config=config)
+    if any(found.shape.matches(record) for record in _json_records(source, found, config)):
+        framing = "one JSON record a line" if found.framing == "lines" else "a JSON document"
+        return Preview(source.name, f"{found.shape.name}, {framing}", native=True, config=config)
+    return None
+
+
+def _of_columns(
+    source: Source, format: str, header: list[str], rows: list[list[Any]], config: ReadConfig
+) -> Preview:
+    columns = Columns.of(header, config)
+    assert not isinstance(columns, str)
+    fields = {"id": "+".join(header[at] for at in columns.ids)}
+    fields |= {meaning: header[at] for meaning, at in columns.positions.items()}
+    values = {name: [row[at] for row in rows if at < len(row)] for at, name in enumerate(header)}
+    made = Preview(source.name, format, native=True, fields=fields, config=config)
+    made.words = _words(values.get(fields["role"], []), config)
+    made.privacy = _privacy_words(fields, values, config)
+    used = {header[at] for at in (*columns.ids, *columns.positions.values())}
+    made.unread = [name for name in header if name not in used]
+    return made
+
+
+def _unread(source: Source, found: Recognised, config: ReadConfig) -> list[str]:
+    used = {part for path in config.columns().values() for part in (path, *path.split("+"))}
+    if found.framing == "csv":
+        there = _table(source, config)[0]
+    elif found.framing == "parquet":
+        there = paths_of(_parquet_records(source, config))
+    else:
+        there = paths_of(_json_records(source, found, config))
+    return [path for path in there if path not in used]
+
+
+# samples
+
+
+def _json_records(source: Source, found: Recognised, config: ReadConfig) -> list[Any]:
+    is_lines = found.framing == "lines"
+    records = line_records(source, config) if is_lines else document_records(source, found, config)
+    return [record for _, _, record in islice(records, N_SAMPLE) if not isinstance(record, BadRecord)]
+
+
+def _parquet_records(source: Source, config: ReadConfig) -> list[Any]:
+    return [row for _, _, row in islice(read_table(source, config), N_SAMPLE)]
+
+
+def _head(source: Source, config: ReadConfig) -> tuple[bytes, bool]:
+    """The first megabyte, and whether that is all."""
+    head = b""
+    for block in blocks(source, config):
+        head += block
+        if len(head) >= HEAD_BYTES:
+            return head.removeprefix(BOM)[:HEAD_BYTES], False
+    return head.removeprefix(BOM), True
+
+
+def _table(source: Source, config: ReadConfig) -> tuple[list[str], list[list[str]]]:
+    """Header and first rows, by the delimiter that gives most rows the width of the header; or nothing."""
+    head, is_all = _head(source, config)
+    text = head.decode(errors="replace")
+    if not is_all:
+        text = text[: text.rfind("\n") + 1]
+    best: tuple[int, list[list[str]]] = (0, [])
+    given = config.mapped.delimiter
+    signs = list(DELIMITERS) if given == "auto" else ["\t" if given == "tab" else given]
+    for sign in signs:
+        rows: list[list[str]] = []
+        with suppress(csv.Error):  # the rows before it are there
+            lines = csv.reader(text.splitlines(keepends=True), delimiter=sign)
+            rows.extend(islice((row for row in lines if row), N_SAMPLE))
+        width = len(rows[0]) if rows else 0
+        fitting = sum(len(row) == width for row in rows[1:])
+        if width >= 3 and fitting * width > best[0]:
+            best = (fitting * width, rows)
+    rows = best[1]
+    return (rows[0], rows[1:]) if rows else ([], [])
+
+
+# guesses
+
+
+def _guessed(source: Source, config: ReadConfig) -> Preview | None:
+    """The most likely meaning of what stands in a log of an unknown shape; none if it is no log."""
+    if magic(source).startswith(PARQUET):
+        records, format = _parquet_records(source, config), "Parquet of an unknown shape"
+    else:
+        head = _head(source, config)[0].lstrip()
+        if head[:1] in (b"{", b"["):
+            lines = one_a_line(head, "")
+            split = "elements" if head[:1] == b"[" else "whole"
+            found = Recognised("lines") if lines else Recognised("document", split=split)  # type: ignore[arg-type]
+            records = _json_records(source, found, config)
+            format = "JSON of an unknown shape, " + ("one record a line" if lines else "a document")
+        else:
+            header, rows = _table(source, config)
+            if not rows:
+                return None
+            records = [dict(zip(header, row, strict=False)) for row in rows]
+            format = "CSV with columns of unknown names"
+    values = _values(records)
+    return _assigned(source, format, values, config)
+
+
+def _values(records: Sequence[Any]) -> dict[str, list[Any]]:
+    """Of each path the values it leads to, in order; a flat record's keys are paths as they stand."""
+    found: dict[str, list[Any]] = {}
+    if all(map(_is_flat, records)):
+        for record in records:
+            for key, value in record.items():
+                found.setdefault(key, []).append(value)
+        return found
+    for path in paths_of(records):
+        route = parse_route(path) if "[" in path else None
+        found[path] = list(islice(_reach(records, (*route.lists, route.key) if route else (path,)), N_VALUES))
+    return found
+
+
+def _is_flat(record: object) -> bool:
+    return isinstance(record, dict) and not any(isinstance(cell, dict | list) for cell in record.values())
+
+
+def _reach(values: Sequence[Any], keys: Sequence[str]) -> Iterator[Any]:
+    for value in values:
+        below = value_at(value, keys[0])
+        if len(keys) == 1:
+            yield below
+        elif isinstance(below, list):
+            yield from _reach(below, keys[1:])
+
+
+def _assigned(source: Source, format: str, values: dict[str, list[Any]], config: ReadConfig) -> Preview:
+    fields: dict[str, str] = {}
+    by_content: list[str] = []
+    for meaning in ORDER:
+        ranked: list[tuple[float, int, str, float]] = []
+        for path, held in values.items():
+            if path in fields.values() or not _fits(path, meaning, fields):
+                continue
+            name = _by_name(path, meaning)
+            filled = [one for one in held if one not in (None, "")]
+            content = _by_content(meaning, filled)
+            is_outside = path.count("[]") < fields.get("text", "").count("[]")
+            if (
+                meaning == "id"
+                and content >= 0
+                and is_outside
+                and len(set(map(str, filled))) == len(held) > 2
+            ):
+                content = LIKELY
+            if content < 0 or (name == 0 and content < LIKELY):
+                continue
+            ranked.append((name + content, -len(ranked), path, name))
+        if ranked:
+            _, _, path, name = max(ranked)
+            fields[meaning] = path
+            if name < NAMED - 1:
+                by_content.append(meaning)
+    ordered = {meaning: fields[meaning] for meaning in MEANINGS if meaning in fields}
+    words = _words(values.get(fields.get("role", ""), []), config)
+    made = Preview(source.name, format, fields=ordered, by_content=by_content, words=words)
+    made.privacy = _privacy_words(fields, values, config)
+    made.unread = [path for path in values if path not in fields.values()]
+    roles = tuple(f"{word}={role}" for word, role in words.items() if role and word not in config.roles())
+    columns = tuple(f"{meaning}={path}" for meaning, path in ordered.items())
+    made.config = replace(config, column=columns + config.column, role=config.role + roles)
+    return made
+
+
+def _fits(path: str, meaning: str, fields: dict[str, str]) -> bool:
+    """Whether a path lies on the way to the text; the text itself lies anywhere."""
+    if meaning == "text":
+        return True
+    if "text" not in fields:
+        return False
+    lists, text = path.split("[]")[:-1], fields["text"].split("[]")[:-1]
+    if meaning in ("role", "time", "private", "order", "author", "type"):
+        return lists == text
+    return lists == text[: len(lists)]
+
+
+def _by_name(path: str, meaning: str) -> float:
+    """How well the end of a path says what it holds: 0, or up to `NAMED`."""
+    keys = [plain(key.replace("[]", "")) for key in path.replace("[].", ".").split(".")]
+    usual = names()[meaning]
+    whole = plain(path)
+    for rank, name in enumerate((keys[-1], "".join(keys[-2:]), whole)):
+        if name in usual and name:
+            return NAMED - 0.01 * usual.index(name) - 0.1 * rank
+    if meaning == "id" and keys[-1] in ("id", "nr", "number", "uuid", "key", "no"):
+        return NEARLY_NAMED
+    near = any(len(name) > 4 and name in keys[-1] for name in usual)
+    return NEARLY_NAMED / 2 if near else 0.0
+
+
+def _by_content(meaning: str, held: list[Any]) -> float:
+    """How much some values are like what a meaning holds: below 0 that they cannot be, from 1 on that they
+    may well be."""
+    if not held:
+        return -1.0
+    texts = [one for one in held if isinstance(one, str)]
+    words = Counter(str(one) for one in held)
+    if meaning == "text":
+        if len(texts) < 0.8 * len(held):
+            return -1.0
+        length = sum(map(len, texts)) / len(texts)
+        spaced = sum(" " in one.strip() for one in texts) / len(texts)
+        is_time = sum(TimeFormat().parse(one) is not None for one in texts[:50]) > 0.8 * len(texts[:50])
+        return -1.0 if is_time else (1 + min(length / 60, 1.5)) * spaced if length >= LONG_TEXT else 0.0
+    if meaning == "time":
+        shown = held[:200]
+        good = sum(_is_time(one) for one in shown)
+        return 2.0 if good > 0.9 * len(shown) else -1.0
+    if meaning == "role":
+        known = sum(n for word, n in words.items() if plain(word) in speakers())
+        if len(words) > MAX_WORDS:
+            return -1.0 if known < 0.5 * len(held) else 0.0
+        return 2.5 * known / len(held) if known else 0.9 if 2 <= len(words) <= 4 and len(held) > 8 else 0.0
+    if meaning == "id":
+        if any(isinstance(one, bool | float | dict | list) for one in held) or len(words) == 1 < len(held):
+            return -1.0
+        if texts and sum(" " in one for one in texts) > 0.5 * len(held):
+            return -1.0
+        return 1.2 if 1 < len(words) <= 0.7 * len(held) else 0.6
+    if meaning == "language":
+        return 0.5 if all(len(word) in (2, 5) or word.isalpha() for word in words) else -1.0
+    if meaning in ("channel", "team", "type"):
+        return 0.0 if len(words) <= 60 else -1.0
+    return 0.0
+
+
+def _is_time(value: object) -> bool:
+    if isinstance(value, bool):
+        return False
+    if isinstance(value, int | float):
+        return 1e9 <= value < 4e9 or 1e12 <= value < 4e12
+    return hasattr(value, "isoformat") or (
+        isinstance(value, str) and TimeFormat().parse(value) is not None and len(value) >= 8
+    )
+
+
+def _words(held: Sequence[Any], config: ReadConfig) -> dict[str, str | None]:
+    """The words that say who speaks, the most frequent first, and their roles; of two of which one is known
+    the other is its counterpart."""
+    counts = Counter(
+        str(one).lower() if isinstance(one, bool) else str(one) for one in held if one is not None
+    )
+    found: dict[str, str | None] = {
+        word: config.roles().get(word) or speakers().get(plain(word)) or config.roles().get(ANY_ROLE)
+        for word, _ in counts.most_common(MAX_WORDS)
+    }
+    unknown = [word for word, role in found.items() if role is None]
+    known = {role for role in found.values() if role}
+    if len(unknown) == 1 and known & {"customer", "agent"} and not {"customer", "agent"} <= known:
+        found[unknown[0]] = "agent" if "customer" in known else "customer"
+    return found
+
+
+def _privacy_words(fields: dict[str, str], values: dict[str, list[Any]], config: ReadConfig) -> list[str]:
+    """The words of the privacy column that say nothing by themselves."""
+    path = fields.get("private")
+    if path is None:
+        return []
+    public = asks_public(path.rpartition(".")[2])
+    counts = Counter(str(one) for one in values.get(path, []) if one not in (None, ""))
+    given = config.private_words()
+    unknown = [word for word in counts if is_internal(word, public=public, given=given) is None]
+    return unknown[:MAX_WORDS]
+
+
+# reading
+
+
+def _try(source: Source, made: Preview, limit: int) -> None:
+    """Read the first records as they would be read."""
+    config = replace(made.config, max_bad=1.0)
+    lost = [need for need in ("id", "role", "text") if need not in made.fields]
+    lost = [need for need in lost if need != "id" or "[]" not in made.fields.get("text", "")]
+    if not made.native and lost:
+        made.refused = f"no column or path was recognised for: {', '.join(lost)}; name it under 'fields:'"
+        return
+    try:
+        if not magic(source).startswith(PARQUET):
+            encoding = encoding_of(source, made.config)
+            made.facts.append(f"encoding {encoding.name}{', guessed' if encoding.guessed else ''}")
+            config = replace(config, encoding=encoding.name)
+        inspect(source, config)
+        for item in read([source], config, made.counts):
+            if isinstance(item, Loaded):
+                if len(made.dialogues) < N_SHOWN:
+                    made.dialogues.append(item.dialogue)
+            elif len(made.rejects) < N_SHOWN:
+                made.rejects.append(item)
+            if made.counts.read >= limit:
+                made.is_complete = False
+                break
+    except InputRefused as error:
+        made.refused = str(error)
+    made.facts += [fact for fact in made.counts.facts.get(source.name, []) if not fact.startswith("encoding")]
+
+
+def as_yaml(made: Preview) -> str:
+    """The mapping file: what was found, and as comments what may be added."""
+    config = made.config.mapped
+    lines = [
+        f"# How {json.dumps(made.file, ensure_ascii=False)} is read. Correct what is wrong, then:",
+        "#   dialint ingest preview LOG --mapping THIS_FILE",
+        "#   dialint score LOG --mapping THIS_FILE --out verdicts.jsonl",
+        "# Paths are dotted; [] stands behind the name of a list: messages[].author.name",
+        "",
+        "fields:",
+    ]
+    for meaning, what in MEANINGS.items():
+        path = made.fields.get(meaning) or config.fields.get(meaning)
+        guess = ", guessed by its content" if meaning in made.by_content else ""
+        if path:
+            lines.append(f"  {meaning}: {_quoted(path)}  # {what}{guess}")
+        else:
+            lines.append(f"  # {meaning}: ...  # {what}")
+    if made.unread:
+        lines.append("  # not read: " + ", ".join(map(_quoted, made.unread[:40])))
+    lines += ["", "roles:  # who is meant by each word; customer, agent, bot or system"]
+    for word, role in made.words.items():
+        if role:
+            lines.append(f"  {_quoted(word)}: {role}")
+        else:
+            lines.append(f"  # {_quoted(word)}: agent  # is that so?")
+    lines += ['  # "*": agent  # whoever else speaks', "", "privacy:  # words of the private column"]
+    lines += [f"  # {_quoted(word)}: internal  # or public" for word in made.privacy] or [
+        "  # word: internal"
+    ]
+    facts = {fact.split()[0]: fact.split()[1].rstrip(",") for fact in made.facts}
+    encoding = facts.get("encoding", "auto")
+    order = facts.get("dates", config.time_format)
+    delimiter = facts.get("delimiter", config.delimiter).strip("'")
+    lines += [
+        "",
+        f"encoding: {encoding}",
+        f"delimiter: {_quoted(delimiter)}  # of CSV",
+        f"time_format: {_quoted(order)}  # auto, day-first, month-first, or a pattern such as %d.%m.%Y %H:%M",
+        "# time_zone: Europe/Berlin  # of times that name none",
+        "text: auto  # html, plain, or what each text looks like",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(value: str) -> str:
+    if value.replace("_", "").replace("-", "").isalnum():
+        return value
+    return json.dumps(value, ensure_ascii=not value.isprintable())
+
+
+def masked_word(word: str) -> str:
+    """A word that says who speaks, for the screen: known ones as they are, others masked."""
+    return word if plain(word) in speakers() else excerpt(word)

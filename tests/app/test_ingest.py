@@ -1,0 +1,178 @@
+"""`dialint ingest preview`: what is recognised, what is said, what is written. All logs are made up."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.cli import app as command_line
+from detector.errors import ConfigError, InputRefused, OutputRefused
+from detector.ingest.config import ReadConfig
+from detector.ingest.preview import as_yaml, preview
+from detector.ingest.sources import open_logs
+
+GERMAN = [("KD", "Guten Tag, wo bleibt mein Paket? Meine Mail ist ann@example.org"), ("SB", "Ich prüfe das gleich für Sie."),
+          ("KD", "Danke schön, bis später."), ("SB", "Es kommt morgen, schöne Grüße.")]  # fmt: skip
+ENGLISH = [("consumer", "Where is my order 4471? It never came."), ("staff", "Let me look into that for you."),
+           ("consumer", "Thanks a lot."), ("staff", "It will arrive tomorrow.")]  # fmt: skip
+
+
+def german_table(path: Path) -> None:
+    rows = [["Vorgang-Nr.", "Zeit", "Sprecherin?", "Was", "Farbe"]]
+    for n in range(30):
+        rows += [
+            [f"V{n}", f"{n % 28 + 1:02}/11/2025 15:{10 + k}", who, text, "rot"]
+            for k, (who, text) in enumerate(GERMAN)
+        ]
+    out = io.StringIO()
+    csv.writer(out, delimiter=";", lineterminator="\n").writerows(rows)
+    path.write_text(out.getvalue(), encoding="cp1252")
+
+
+def odd_json(path: Path) -> None:
+    records = [
+        {"meta": {"caseRef": f"C-{n}", "src": "web"},
+         "thread": {"entries": [{"ts": 1764000000 + 60 * k, "party": {"kind": who}, "payload": text} for k, (who, text) in enumerate(ENGLISH)]}}
+        for n in range(20)
+    ]  # fmt: skip
+    path.write_text("\n".join(map(json.dumps, records)))
+
+
+def run(*arguments: str) -> int:
+    return int(
+        command_line(["ingest", "preview", *arguments], exit_on_error=False, result_action="return_value")
+    )
+
+
+def test_a_german_table_of_unknown_columns_is_guessed_shown_and_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log, out = tmp_path / "log.csv", tmp_path / "map.yaml"
+    german_table(log)
+    assert run(str(log), "--write", str(out)) == 0
+    shown = capsys.readouterr().out
+    assert "encoding cp1252, guessed, delimiter ';', dates day-first" in shown
+    assert "id        Vorgang-Nr.   (guessed by what it holds)" in shown
+    assert "speakers  KD = customer, xx = agent" in shown
+    assert "not read  Farbe" in shown
+    assert "agent    2025-11-01 15:11 Ich prüfe das gleich für Sie." in shown
+    assert "[EMAIL_1]" in shown
+    assert "ann@" not in shown
+    assert "all 30 records: 30 read, 0 rejected" in shown
+    assert stat.S_IMODE(out.stat().st_mode) == 0o600
+    config = ReadConfig(mapping=out)
+    assert config.columns() == {"id": "Vorgang-Nr.", "role": "Sprecherin?", "text": "Was", "time": "Zeit"}
+    assert config.roles() == {"KD": "customer", "SB": "agent"}
+    assert (config.mapped.encoding, config.mapped.delimiter, config.mapped.time_format) == (
+        "cp1252",
+        ";",
+        "day-first",
+    )
+    assert run(str(log), "--mapping", str(out)) == 0
+    assert "read by the mapping that was given" in capsys.readouterr().out
+
+
+def test_odd_json_is_guessed_and_its_mapping_reads_it(tmp_path: Path) -> None:
+    log, out = tmp_path / "log.jsonl", tmp_path / "map.yaml"
+    odd_json(log)
+    made = preview(open_logs([str(log)])[0], ReadConfig(), 5)
+    assert made.fields == {
+        "id": "meta.caseRef", "role": "thread.entries[].party.kind", "text": "thread.entries[].payload", "time": "thread.entries[].ts",
+    }  # fmt: skip
+    assert made.words == {"consumer": "customer", "staff": "agent"}
+    assert made.unread == ["meta.src"]
+    assert (len(made.dialogues), made.counts.read, made.is_complete) == (3, 5, False)
+    out.write_text(as_yaml(made))
+    again = preview(open_logs([str(log)])[0], ReadConfig(mapping=out), 5)
+    assert again.dialogues == made.dialogues
+    assert [turn.role for turn in again.dialogues[0].turns] == ["customer", "agent", "customer", "agent"]
+
+
+def test_parquet_of_an_unknown_shape_is_guessed(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    log = tmp_path / "log.parquet"
+    rows = [{"key": f"k{n}", "log": [{"w": who, "t": text} for who, text in ENGLISH]} for n in range(12)]
+    pq.write_table(pa.Table.from_pylist(rows), log)
+    made = preview(open_logs([str(log)])[0], ReadConfig(), 100)
+    assert (made.fields["role"], made.fields["text"], made.counts.read) == ("log[].w", "log[].t", 12)
+    assert made.is_readable
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "format"),
+    [
+        ("log.jsonl", '{"id": "d", "turns": [{"role": "agent", "text": "Hi"}]}', "canonical, one JSON record a line"),
+        ("log.json", '[{"id": "d", "conversations": [{"from": "human", "value": "Hi"}]}]', "sharegpt, a JSON document"),
+        ("log.csv", "Ticketnummer;Rolle;Nachricht\nt;Kunde;Hallo\n", "CSV, one message a row"),
+    ],
+)  # fmt: skip
+def test_what_is_known_needs_no_mapping(
+    tmp_path: Path, name: str, data: str, format: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / name).write_text(data)
+    assert run(str(tmp_path / name), "--write", str(tmp_path / "map.yaml")) == 0
+    assert f"{format}; needs no mapping" in capsys.readouterr().out
+    assert (tmp_path / "map.yaml").exists() == (name == "log.csv")
+
+
+def test_a_log_of_which_nothing_can_be_read_says_why_and_ends_with_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text("a;b;c\n" + "1;2;3\n" * 20)
+    assert run(str(log)) == 1
+    shown = capsys.readouterr().out
+    assert "no column or path was recognised for: id, role, text; name it under 'fields:'" in shown
+    assert "not read  a, b, c" in shown
+    log.write_text("Ticketnummer,Rolle,Nachricht,Datum\nt,Kunde,Hallo,03/04/2026\n")
+    assert run(str(log)) == 1
+    assert "--time-format day-first or --time-format month-first" in capsys.readouterr().out
+    log.write_text("Ticketnummer,Rolle,Nachricht\nt,Frau X,Hallo\n")
+    assert run(str(log)) == 1
+    assert "line 2, turns[0].role: E_ROLE, found xxxx x" in capsys.readouterr().out
+
+
+def test_nothing_in_a_log_moves_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text(
+        "ticket_id,role,text,\x1b[31m\u202e\nt\u202e1,user,\x1b]8;;http://e.example\x07x,y\nt2,user,a\u202eb,y\n"
+    )
+    run(str(log))
+    shown = capsys.readouterr().out
+    assert "\x1b" not in shown
+    assert "\u202e" not in shown
+
+
+def test_mistakes_are_told(tmp_path: Path) -> None:
+    log = tmp_path / "log.csv"
+    german_table(log)
+    (tmp_path / "other.csv").write_text("x")
+    (tmp_path / "there.yaml").write_text("mine")
+    with pytest.raises(OutputRefused, match=r"there.yaml: is there already"):
+        run(str(log), "--write", str(tmp_path / "there.yaml"))
+    with pytest.raises(ConfigError, match="2 files; name one of them"):
+        run(str(tmp_path / "*.csv"))
+    with pytest.raises(ConfigError, match="--records: expected at least 1"):
+        run(str(log), "--records", "0")
+    (tmp_path / "log.zip").write_bytes(b"PK\x03\x04" + b"x" * 50)
+    with pytest.raises(InputRefused, match="is a zip or Excel file"):
+        run(str(tmp_path / "log.zip"))
+
+
+@pytest.mark.parametrize("value", [{}, [], [[1]], {"a": {"b": [{"c": None}]}}, [{"a": "x"}], {"turns": 3}])
+def test_no_shape_breaks_the_preview(tmp_path: Path, value: Any) -> None:
+    for name in ("log.json", "log.jsonl", "log"):
+        path = tmp_path / name
+        path.write_text(json.dumps(value) + "\n")
+        try:
+            preview(open_logs([str(path)])[0], ReadConfig(), 10)
+        except InputRefused as error:
+            assert error.code.startswith("E_")
