@@ -17,7 +17,7 @@ from itertools import pairwise
 from typing import Any
 
 from detector.errors import excerpt
-from detector.ingest.cleaning import Clean, cleaned
+from detector.ingest.cleaning import Clean, cleaned, is_plain
 from detector.ingest.config import ROLES, ReadConfig
 from detector.ingest.mapping import ANY_ROLE
 from detector.ingest.outcomes import BadRecord
@@ -159,9 +159,10 @@ def _turns(draft: Draft, config: ReadConfig, warnings: Counter[str]) -> list[dic
 def _cleaned(draft: Draft, config: ReadConfig) -> list[Clean] | None:
     """The texts of the draft's turns, cleaned; none where they stay, or one is no text and is refused."""
     texts = [turn.text for turn in draft.turns if isinstance(turn.text, str)]
-    if not config.strip or len(texts) < len(draft.turns):
+    html = [turn.html for turn in draft.turns]
+    if not config.strip or len(texts) < len(html) or (is_plain(texts) and True not in html):
         return None
-    return cleaned(texts, [turn.html for turn in draft.turns], config.max_turn_bytes)
+    return cleaned(texts, html, config.max_turn_bytes)
 
 
 def _check_whole(turns: list[dict[str, Any]], path: str, warnings: Counter[str]) -> None:

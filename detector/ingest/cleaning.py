@@ -67,6 +67,11 @@ def cleaned(texts: Sequence[str], html: Sequence[bool | None], most: int) -> lis
     return found
 
 
+def is_plain(texts: Sequence[str]) -> bool:
+    """Whether no text has a tag, a second line or a template's mark, so that there is nothing to clean."""
+    return not any("\n" in text or "<" in text or "##-" in text for text in texts)
+
+
 def may_change(text: str) -> bool:
     """Whether cleaning may change a text that has no tags, whatever stands beside it."""
     if "\n" not in text and "##-" not in text:

@@ -58,6 +58,8 @@ def is_note_type(value: object) -> bool:
 
 def has_note_prefix(text: str) -> bool:
     """Whether a message begins by saying that it is an internal note: ``[Internal note]``, ``INTERN:``."""
+    if text[:1].isalpha() and ":" not in text[:LONGEST_PREFIX]:  # nearly every message there is
+        return False
     head = text.lstrip()[: LONGEST_PREFIX + 8].lstrip("*_# ")
     closing = _BRACKETS.get(head[:1])
     if closing is not None:

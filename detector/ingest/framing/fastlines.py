@@ -60,6 +60,7 @@ class FastLines:
     def __init__(self, config: ReadConfig) -> None:
         self._config = config
         self._decoder = msgspec.json.Decoder(_Record)
+        self._stripped = False  # whether the lines at hand may hold what is left out
         self.usable = not config.role
 
     def dialogues(self, lines: list[bytes], warnings: Counter[str]) -> list[Dialogue | None]:
@@ -90,6 +91,7 @@ class FastLines:
         if b"\x7f" in data or b"<" in data or data.count(b"}\n{") != n_lines - 1:
             return None
         escaped = b"\\" in data
+        self._stripped = self._config.strip and (escaped or b"##-" in data)
         if escaped and _ODD_ESCAPE.search(data):
             return None
         try:
@@ -128,7 +130,7 @@ class FastLines:
         if "system" in roles and roles.count("system") == len(roles):
             return None
         texts = [turn.text for turn in found]
-        if any(map(has_note_prefix, texts)) or (self._config.strip and any(map(may_change, texts))):
+        if any(map(has_note_prefix, texts)) or (self._stripped and any(map(may_change, texts))):
             return None
         blank = 0 if all(map(str.strip, texts)) else sum(not text.strip() for text in texts)
         if blank == len(texts):
