@@ -638,7 +638,7 @@ def test_csv_ragged_rows_spoil_their_dialogue_only(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
-        ("case_id;who;text\nd1;user;hi\n", "no column for role"),
+        ("case_id;whom;text\nd1;user;hi\n", "no column for role"),
         ("a,b,c\nd1,user,hi\n", "--column"),
         ('case_id,role,text\nd1,user,hi\nd2,user,"never closed\nd3,user,hi\n', "line 3"),
         ('case_id,role,text\nd1,user,"a"b\n', "line 2"),
