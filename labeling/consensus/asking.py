@@ -1,8 +1,9 @@
-"""Dynamic overlap in the store: tasks that are sure enough stop, the others ask for one answer more.
+"""Dynamic overlap in the store: tasks that are sure stop, the others ask for one answer more if it pays.
 
-A task is as sure as its least sure question. A project's `most` bounds what is asked; what is not sure
-even then is for experts (`adjudication`). Runs over a project at a time, as often as one likes: between
-two runs tasks gather the answers that they asked for before. `following` is the run that does not end.
+A task is as sure as its least sure question, and one answer more answers all that are open. A project's
+`most` bounds what is asked; what is not sure even then, or what no answer is expected to decide, is for
+experts (`adjudication`). Runs over a project at a time, as often as one likes: between two runs tasks gather
+the answers that they asked for before. `following` is the run that does not end.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import zip_longest
 from typing import NamedTuple
 
 from sqlalchemy import select
@@ -25,7 +27,7 @@ from labeling.store.queue.settling import locked
 from labeling.store.records import Project
 from labeling.store.rights import authorised
 from labeling.store.tasks import want
-from labeling.truth.overlap import Decision, OverlapRule
+from labeling.truth.overlap import GAIN, Decision, OverlapRule
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,9 @@ class AskConfig:
     """Project whose tasks are looked at."""
     sure: float = 0.95
     """Probability of the likelier answer, of every question of a task, at which asking ends."""
+    gain: float = GAIN
+    """Right decisions that one more answer to a task must be expected to bring, or asking ends there too: .01
+    is one in a hundred answers, 0 asks on until all is sure."""
     minimum: int = 2
     """Fewest answers before it may end."""
     follow: bool = False
@@ -44,8 +49,8 @@ class AskConfig:
     """With --follow: seconds between two looks for new answers."""
 
     def __post_init__(self) -> None:
-        if self.sure != self.sure:
-            raise ConfigError("E_OPTION", "--sure: expected a number")
+        if self.sure != self.sure or self.gain != self.gain:
+            raise ConfigError("E_OPTION", "--sure, --gain: expected a number")
         if not 0.0 < self.every_s <= 3600.0:
             raise ConfigError("E_OPTION", "--every-s: expected more than 0 and at most 3600 seconds")
 
@@ -61,6 +66,17 @@ class Asked(NamedTuple):
     leased: int
 
 
+class Standing(NamedTuple):
+    """The least confidence in any question of a task, and what further answers to all of them would bring."""
+
+    confidence: float
+    gains: tuple[float, ...]
+
+
+UNKNOWN = Standing(0.0, ())
+"""Of a task for which nobody's answer counts (a ban) nothing is sure, and asking is taken to pay."""
+
+
 def ask(store: Store, actor: str, config: AskConfig, taxonomy: Taxonomy) -> Counter[Decision]:
     """Make every task with answers want what it needs; how many of each decision.
 
@@ -70,10 +86,8 @@ def ask(store: Store, actor: str, config: AskConfig, taxonomy: Taxonomy) -> Coun
         ConfigError: nobody has answered anything, or a rule that cannot be.
     """
     rule = overlap_rule(store, actor, config)
-    sureness = confidences(believed(store, actor, config.project, taxonomy))
-    return decide(
-        store, actor, rule, store.read(partial(tasks_with_answers, project=config.project)), sureness
-    )
+    found = standings(believed(store, actor, config.project, taxonomy), rule)
+    return decide(store, actor, rule, store.read(partial(tasks_with_answers, project=config.project)), found)
 
 
 def overlap_rule(store: Store, actor: str, config: AskConfig) -> OverlapRule:
@@ -85,7 +99,7 @@ def overlap_rule(store: Store, actor: str, config: AskConfig) -> OverlapRule:
         ConfigError: it is not for labels, or a rule that cannot be.
     """
     project = store.read(partial(_project, actor=actor, name=config.project))
-    return OverlapRule(config.minimum, max(project.most, config.minimum), config.sure)
+    return OverlapRule(config.minimum, max(project.most, config.minimum), config.sure, config.gain)
 
 
 def decide(
@@ -93,7 +107,7 @@ def decide(
     actor: str,
     rule: OverlapRule,
     found: Iterable[Asked],
-    sureness: Mapping[tuple[str, int | None], float],
+    standing: Mapping[tuple[str, int | None], Standing],
     step: Callable[[], None] = lambda: None,
 ) -> Counter[Decision]:
     """Make tasks want what they need; how many of each decision. `step` is called before each task and may
@@ -105,7 +119,8 @@ def decide(
     told: Counter[Decision] = Counter()
     for task in found:
         step()
-        decision = rule.decide(_confidence(task, sureness), task.answered)
+        known = standing.get((task.dialogue, task.turn), UNKNOWN)
+        decision = rule.decide(known.confidence, task.answered, known.gains)
         told[decision] += 1
         wanted = task.answered + (decision is Decision.ASK)
         if wanted != task.wanted and not (decision is Decision.ASK and task.leased):
@@ -129,19 +144,17 @@ def _project(transaction: Transaction, actor: str, name: str) -> Project:
     return project
 
 
-def confidences(found: Iterable[Belief]) -> dict[tuple[str, int | None], float]:
-    """The least confidence in each turn of a dialogue and, under turn none, in all of it."""
-    least: dict[tuple[str, int | None], float] = {}
+def standings(found: Iterable[Belief], rule: OverlapRule) -> dict[tuple[str, int | None], Standing]:
+    """Where each turn of a dialogue stands and, under turn none, all of it: what is gained by further answers
+    is the sum over the questions that are not sure."""
+    told: dict[tuple[str, int | None], Standing] = {}
     for one in found:
+        gains = one.gains if one.confidence < rule.sure else (0.0,) * len(one.gains)
         for turn in (one.turn, None):
-            key = (one.dialogue, turn)
-            least[key] = min(least.get(key, 1.0), one.confidence)
-    return least
-
-
-def _confidence(task: Asked, sureness: Mapping[tuple[str, int | None], float]) -> float:
-    """Of a task nobody's answer counts for (a ban), nothing is sure."""
-    return sureness.get((task.dialogue, task.turn), 0.0)
+            before = told.get((one.dialogue, turn), Standing(1.0, ()))
+            both = tuple(a + b for a, b in zip_longest(before.gains, gains, fillvalue=0.0))
+            told[one.dialogue, turn] = Standing(min(before.confidence, one.confidence), both)
+    return told
 
 
 def tasks_with_answers(

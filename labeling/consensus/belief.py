@@ -21,6 +21,7 @@ from labeling.store.dialogues import content_of, verdict_on
 from labeling.store.labels import all_gold
 from labeling.truth.answers import Floats
 from labeling.truth.codes import posteriors
+from labeling.truth.overlap import expected_gains
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,8 @@ class Belief:
     """What is held of one turn and code: the `probability` of the error after `n_labelers` answered, of
     whom `n_yes` found it. `model` is its probability before anybody was asked, none where it is silent
     or was in view; `gold` says that it is known for sure. `start` and `end` are the evidence most agree
-    on, if any is in this turn."""
+    on, if any is in this turn. `gains` are what further answers would bring, a row of
+    `truth.overlap.expected_gains`, none where it is known for sure."""
 
     dialogue: str
     turn: int
@@ -40,6 +42,7 @@ class Belief:
     gold: bool = False
     start: int | None = None
     end: int | None = None
+    gains: tuple[float, ...] = ()
 
     @property
     def confidence(self) -> float:
@@ -107,20 +110,28 @@ def beliefs(
     golds = None if known is None else {code: known.labels(code, found.codes[code].said) for code in tables}
     fitted = posteriors(tables, "joint", models, share_workers, golds)
     for code, posterior in fitted.items():
-        yield from told(found, code, found.codes[code].said, posterior.probabilities[:, 1], models[code])
+        assert posterior.components is not None, "the joint method has them"
+        yes, gains = posterior.probabilities[:, 1], expected_gains(posterior.components)
+        yield from told(found, code, found.codes[code].said, yes, gains, models[code])
 
 
 def told(
-    found: Gathered, code: str, items: Iterable[Item], probabilities: Iterable[float], model: Floats
+    found: Gathered,
+    code: str,
+    items: Iterable[Item],
+    probabilities: Iterable[float],
+    gains: Floats,
+    model: Floats,
 ) -> Iterator[Belief]:
-    """Beliefs of some items of a code; `model` as `Gathered.model` tells it of them."""
+    """Beliefs of some items of a code; `gains` are rows of `expected_gains`, `model` those of
+    `Gathered.model`."""
     answers = found.codes[code]
-    for item, probability, said in zip(items, probabilities, model[:, 1], strict=True):
+    for item, probability, gain, said in zip(items, probabilities, gains, model[:, 1], strict=True):
         votes = answers.said[item]
         turn, start, end = answers.place(item, found.known[item.dialogue].judged)
         yield Belief(
             item.dialogue, turn, code, float(probability), len(votes), sum(votes.values()),
-            None if said != said else float(said), False, start, end,
+            None if said != said else float(said), False, start, end, tuple(gain.tolist()),
         )  # fmt: skip
 
 
@@ -153,4 +164,4 @@ class Certainties:
         """The belief, or what is known for sure in its place."""
         turn = ANYWHERE if one.code in self.of_dialogue else one.turn
         present = self.present.get((one.dialogue, turn, one.code))
-        return one if present is None else replace(one, probability=float(present), gold=True)
+        return one if present is None else replace(one, probability=float(present), gold=True, gains=())

@@ -15,7 +15,7 @@ from functools import partial
 from typing import NamedTuple
 
 from detector.taxonomy import Taxonomy
-from labeling.consensus.asking import AskConfig, confidences, decide, overlap_rule, tasks_with_answers
+from labeling.consensus.asking import AskConfig, decide, overlap_rule, standings, tasks_with_answers
 from labeling.consensus.belief import Certainties, known_in, whole
 from labeling.consensus.gathering import Gathered
 from labeling.consensus.opinion import Opinion
@@ -109,6 +109,6 @@ class Follower:
                 return Counter()
             if len(dialogues) > MOST_PER_CALL:
                 dialogues = None
-        sureness = confidences(map(self._gold.instead_of, self._opinion.beliefs(dialogues)))
+        found = standings(map(self._gold.instead_of, self._opinion.beliefs(dialogues)), self._rule)
         tasks = self._store.read(partial(tasks_with_answers, project=self._project, dialogues=dialogues))
-        return decide(self._store, self._actor, self._rule, tasks, sureness, self._step)
+        return decide(self._store, self._actor, self._rule, tasks, found, self._step)

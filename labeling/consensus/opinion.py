@@ -17,6 +17,7 @@ from labeling.consensus.gathering import ANSWERS, ANYWHERE, Gathered, Item, Know
 from labeling.truth.incremental import Running
 from labeling.truth.joint.choice import chosen
 from labeling.truth.joint.fit import Assumptions, fitted
+from labeling.truth.overlap import expected_gains
 
 GROWTH = 0.05
 """Share of new answers at which a fit is old. Until then the decisions on touched tasks are those of a refit
@@ -63,7 +64,8 @@ class Opinion:
         for code, running in self._running.items():
             items = list(self._items(code, dialogues))
             probabilities = [float(running.probabilities(item.name)[1]) for item in items]
-            yield from told(self.found, code, items, probabilities, self.found.model(code, items))
+            gains = expected_gains(running.components([item.name for item in items]))
+            yield from told(self.found, code, items, probabilities, gains, self.found.model(code, items))
 
     def _fit(self) -> None:
         self._running: dict[str, Running] = {}

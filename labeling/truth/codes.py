@@ -8,7 +8,6 @@ answers. Shared, all codes teach what a worker is like; right when the labels me
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,10 +43,7 @@ def posteriors(
     whole = aggregated(joined(tables), method, stacked, gold)
     ends = np.cumsum([len(table.tasks) for table in tables.values()])
     starts = ends - [len(table.tasks) for table in tables.values()]
-    return {
-        code: replace(whole, probabilities=whole.probabilities[a:b], expected=whole.expected[a:b])
-        for code, a, b in zip(tables, starts, ends, strict=True)
-    }
+    return {code: whole.part(slice(a, b)) for code, a, b in zip(tables, starts, ends, strict=True)}
 
 
 def joined(tables: Mapping[str, Answers]) -> Answers:

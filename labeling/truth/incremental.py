@@ -15,7 +15,7 @@ from detector.errors import InputRefused
 from labeling.truth.answers import Answers, Floats
 from labeling.truth.joint.fit import Fit
 from labeling.truth.joint.items import model_logs
-from labeling.truth.posterior import softmax
+from labeling.truth.posterior import Components, softmax
 
 PASSES = 3
 """Times that tasks and workers are weighed against each other after an update."""
@@ -68,6 +68,14 @@ class Running:
     def probabilities(self, task: str) -> Floats:
         """The probability of each label of a known task, shape (labels,)."""
         return self._truth(self._tasks[task])
+
+    def components(self, tasks: Sequence[str]) -> Components:
+        """What known tasks may be like, in that order."""
+        items = self._crowd.items
+        member = np.zeros((len(tasks), len(items.shares)), np.float32)
+        for row, task in enumerate(tasks):
+            member[row] = self._member[self._tasks[task]]
+        return Components(member, items.shares, items.verdicts)
 
     def _begin(self, names: Iterable[str], model: Mapping[str, Sequence[float]]) -> None:
         """Where the tasks of these names stand before any answer, if they are new or `model` names them."""

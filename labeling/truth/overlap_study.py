@@ -1,13 +1,15 @@
-"""How many answers an item needs: the same number for all, against asking on where it is not clear yet.
+"""How many answers an item needs: the same number for all, against asking on where it pays.
 
 Run: ``python -m labeling.truth.overlap_study --data FOLDER``. stc3_dch1 has the same 19 people on every
-item: of each turn of a helpdesk, whether it solves the customer's problem, helps or does neither. A jury
-is drawn whose plurality is the truth, and whose answers nobody else sees; the rest answer in a random
-order. What all of them together reach is what fewer answers are measured by. Writes nothing.
+item: of each turn of a helpdesk, whether it solves the customer's problem, helps or does neither; dbdc3 has
+some 30 on each: whether a system's turn breaks the dialogue down. A jury is drawn whose plurality is the
+truth, and whose answers nobody else sees; the rest answer in a random order. What all of them together reach
+is what fewer answers are measured by. Writes nothing.
 """
 
 from __future__ import annotations
 
+import itertools
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,15 +20,22 @@ from cyclopts import App, Parameter
 from numpy.typing import NDArray
 
 from detector.artifacts import rendered
-from labeling.truth.answers import Answers
+from labeling.truth.answers import Answers, Floats
 from labeling.truth.joint.fit import joint
 from labeling.truth.overlap import Decision, OverlapRule, decisions
 from labeling.truth.posterior import Posterior
-from labeling.truth.study import answers_of, judged, places, rows_of
+from labeling.truth.study import answers_of, dbdc3, places, rows_of
 from labeling.truth.voting import majority
 
-SURE = (0.6, 0.7, 0.8, 0.85, 0.9, 0.95)
-FIXED = (1, 2, 3, 5, 7, 9)
+SURE = (0.8, 0.9, 0.95)
+GAINS = (0.0, 0.003, 0.01, 0.03)
+FIXED = (1, 2, 3, 5, 7, 9, 11)
+FIGURES = (
+    "answers", "agreement", "confidence", "sure", "agreement of the sure", "confidence of the sure",
+    "agreement of the others", "confidence of the others",
+)  # fmt: skip
+"""Mean answers an item; share of the items whose winner is what the jury says, and the mean probability of
+it; the same of the items that are sure in the end and of the others."""
 
 
 @Parameter(name="*")
@@ -42,20 +51,26 @@ class OverlapStudyConfig:
     """Times that a jury and an order are drawn."""
     minimum: int = 2
     """Answers that every item gets."""
+    maximum: int = 11
+    """Answers that none gets more than, if there are so many people beside the jury."""
+    corpora: tuple[str, ...] = ("stc3_dch1", "dbdc3")
+    """What is asked about."""
     first_seed: int = 0
     """Seed of the first draw."""
 
 
 def study(config: OverlapStudyConfig) -> None:
-    """Compare fixed with dynamic overlap on the 19 people of stc3_dch1."""
-    answers = stc3(config.data)
-    rows: dict[str, list[tuple[float, float]]] = {}
-    for seed in range(config.first_seed, config.first_seed + config.draws):
-        for name, asked, accuracy in one_draw(answers, config, seed):
-            rows.setdefault(name, []).append((asked, accuracy))
-    figures = {name: _summary(values) for name, values in rows.items()}
-    report = {"items": len(answers.tasks), "people": len(answers.workers), "jury": config.jury}
-    sys.stdout.write(rendered({**report, "draws": config.draws, "ways": figures}).decode())
+    """Compare fixed with dynamic overlap on real people."""
+    tables = {"stc3_dch1": stc3, "dbdc3": dbdc3}
+    for corpus in config.corpora:
+        answers, rows = tables[corpus](config.data), dict[str, list[list[float]]]()
+        for seed in range(config.first_seed, config.first_seed + config.draws):
+            for name, figures in one_draw(answers, config, seed):
+                rows.setdefault(name, []).append(figures)
+        report = {"corpus": corpus, "items": len(answers.tasks), "people": len(answers.workers)}
+        ways = {name: _summary(values) for name, values in rows.items()}
+        sys.stdout.write(rendered({**report, "draws": config.draws, "ways": ways}).decode())
+        sys.stdout.flush()
 
 
 def stc3(data: Path) -> Answers:
@@ -68,22 +83,38 @@ def stc3(data: Path) -> Answers:
     return answers_of(rows, lambda label: label["category"] == "nugget" and label["value"].startswith("HN"))
 
 
-def one_draw(answers: Answers, config: OverlapStudyConfig, seed: int) -> list[tuple[str, float, float]]:
-    """Each way's name, mean answers an item, and share of the items on which it agrees with the jury."""
+def one_draw(answers: Answers, config: OverlapStudyConfig, seed: int) -> list[tuple[str, list[float]]]:
+    """Each way's name and `FIGURES`."""
     random = np.random.default_rng(seed)
     jury = np.isin(answers.worker, random.permutation(len(answers.workers))[: config.jury])
     truth, pool = answers.where(jury).votes(), answers.where(~jury)
     place = places(pool, random)
-    every = int(place.max()) + 1
+    every = min(int(place.max()) + 1, config.maximum)
     found = []
     for n in sorted({*(n for n in FIXED if n < every), every}):
         seen = pool.where(place < n)
         for name, method in (("majority", majority), ("joint", joint)):
-            found.append((f"{name}, {n} each", float(n), judged(method(seen), truth, seed)[0]))
-    for sure in SURE:
-        posterior, asked = dynamic(pool, place, OverlapRule(config.minimum, every, sure))
-        found.append((f"joint until {sure:g} sure", asked, judged(posterior, truth, seed)[0]))
+            found.append((f"{name}, {n} each", measured(method(seen), float(n), truth, 1.0, seed)))
+    for sure, gain in itertools.product(SURE, GAINS):
+        rule = OverlapRule(config.minimum, every, sure, gain)
+        posterior, asked = dynamic(pool, place, rule)
+        name = f"joint until {sure:g} sure" + (f" or a gain below {gain:g}" if gain else "")
+        found.append((name, measured(posterior, asked, truth, sure, seed)))
     return found
+
+
+def measured(posterior: Posterior, asked: float, truth: Floats, sure: float, seed: int) -> list[float]:
+    """The `FIGURES` against the jury's votes, shape (tasks, labels), where these do not tie."""
+    counts = (truth == truth.max(axis=1, keepdims=True)).sum(axis=1) == 1
+    noise = np.random.default_rng(seed).random(truth.shape) * 1e-9  # as in `judged`: equal ones by lot
+    right = (posterior.probabilities + noise).argmax(axis=1) == truth.argmax(axis=1)
+    of = [counts, counts & (posterior.confidence >= sure), counts & (posterior.confidence < sure)]
+    rows = [[_mean(right[one]), _mean(posterior.confidence[one])] for one in of]
+    return [asked, *rows[0], float(of[1].sum() / counts.sum()), *rows[1], *rows[2]]
+
+
+def _mean(values: NDArray[Any]) -> float:
+    return float(values.mean()) if len(values) else float("nan")
 
 
 def dynamic(answers: Answers, place: NDArray[np.int64], rule: OverlapRule) -> tuple[Posterior, float]:
@@ -98,11 +129,14 @@ def dynamic(answers: Answers, place: NDArray[np.int64], rule: OverlapRule) -> tu
         wanted = wanted + unclear
 
 
-def _summary(values: list[tuple[float, float]]) -> dict[str, Any]:
-    """Means over the draws, and the lowest and highest agreement."""
-    asked, agreed = np.array(values).T
-    spread = [round(float(value), 4) for value in (agreed.mean(), agreed.min(), agreed.max())]
-    return {"answers": round(float(asked.mean()), 3), "agreement": spread}
+def _summary(values: list[list[float]]) -> dict[str, list[float]]:
+    """Mean, least and greatest of each figure over the draws that have it."""
+    found = {}
+    for name, column in zip(FIGURES, np.array(values).T, strict=True):
+        known = column[~np.isnan(column)]
+        if len(known):
+            found[name] = [round(float(value), 4) for value in (known.mean(), known.min(), known.max())]
+    return found
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
@@ -15,6 +15,17 @@ NARROW = 32
 
 
 @dataclass(frozen=True)
+class Components:
+    """What an item may be like: `shares`, shape (components, labels), are the answers of a large crowd to it,
+    `verdicts`, same shape, the chance of each label to be its truth; `member`, shape (tasks, components), in
+    single precision, the probability of each for each task."""
+
+    member: NDArray[np.float32]
+    shares: Floats
+    verdicts: Floats
+
+
+@dataclass(frozen=True)
 class Posterior:
     """The truth of each task as far as it is known.
 
@@ -23,7 +34,8 @@ class Posterior:
     not tell the two apart. `skills`, shape (workers,), is each worker's probability of a right answer,
     where the method has one; `confusion`, shape (workers, labels, labels), the probability of an answer
     (last axis) given the truth (middle axis). `log_likelihood` is of the answers, in nats, NaN where
-    the method has none.
+    the method has none; of a variational method the bound. `components` from which answers yet to come
+    can be foretold, where the method has them.
     """
 
     probabilities: Floats
@@ -32,6 +44,7 @@ class Posterior:
     confusion: Floats | None = None
     iterations: int = 0
     log_likelihood: float = float("nan")
+    components: Components | None = None
 
     @property
     def winners(self) -> NDArray[np.int64]:
@@ -42,6 +55,16 @@ class Posterior:
     def confidence(self) -> Floats:
         """The probability of the winner, shape (tasks,), 0 to 1."""
         return np.asarray(self.probabilities.max(axis=1), float)
+
+    def part(self, rows: slice) -> Posterior:
+        """The same of some tasks only."""
+        own = self.components
+        return replace(
+            self,
+            probabilities=self.probabilities[rows],
+            expected=self.expected[rows],
+            components=None if own is None else replace(own, member=own.member[rows]),
+        )
 
 
 def normalised(values: Floats) -> Floats:

@@ -17,7 +17,7 @@ import pytest
 from detector.records import Finding
 from labeling.annotation import Annotation
 from labeling.consensus import opinion as module
-from labeling.consensus.asking import confidences
+from labeling.consensus.asking import standings
 from labeling.consensus.belief import beliefs
 from labeling.consensus.gathering import Known, gathered
 from labeling.consensus.opinion import Opinion
@@ -154,7 +154,8 @@ def test_a_task_is_as_sure_as_its_least_sure_question(monkeypatch: pytest.Monkey
         ],
         of,
     )  # fmt: skip
-    sure = confidences(opinion.beliefs(["x", "y", "z"]))
+    found = standings(opinion.beliefs(["x", "y", "z"]), OverlapRule())
+    sure = {key: one.confidence for key, one in found.items()}
     assert sure["x", None] == sure["x", 3] < 0.95 < sure["x", 1]
     assert sure["y", None] == sure["y", 1] < 0.95 < sure["y", 3]
     assert sure["z", None] == min(sure["z", 1], sure["z", 3]) > 0.95

@@ -6,8 +6,19 @@ import numpy as np
 import pytest
 
 from detector.errors import ConfigError
-from labeling.truth.overlap import Decision, OverlapRule, asked, decisions, one_coin_truth
-from labeling.truth.posterior import Posterior
+from labeling.truth.answers import from_rows
+from labeling.truth.joint.fit import Assumptions, joint
+from labeling.truth.joint.items import all_votes
+from labeling.truth.overlap import (
+    LOOKAHEAD,
+    Decision,
+    OverlapRule,
+    asked,
+    decisions,
+    expected_gains,
+    one_coin_truth,
+)
+from labeling.truth.posterior import Components, Posterior
 
 
 @pytest.mark.parametrize(
@@ -46,6 +57,93 @@ def test_when_asking_ends() -> None:
     assert found == (Decision.ASK, Decision.STOP, Decision.ASK, Decision.GIVE_UP)
 
 
+def item(chances: list[float], yes: list[float]) -> Components:
+    """One item of two labels that may be of kinds in which a share `yes` says yes; yes is the truth where most
+    do, and in a tie both are."""
+    shares = np.array([[1 - x, x] for x in yes])
+    verdicts = (shares == shares.max(axis=1, keepdims=True)).astype(float)
+    return Components(np.array([chances], np.float32), shares, verdicts / verdicts.sum(axis=1, keepdims=True))
+
+
+def test_the_gain_of_answers_by_hand() -> None:
+    """Yes has .6; people are right in .8. After a yes (.56) it has .857, after a no (.44) .273: right in
+    .56 x .857 + .44 x .727 = .8, a gain of .2. Two agree or leave it as it was: .4 x .96 + .28 x .914
+    + .32 x .6 = .832, so .116 for each, less than the first alone."""
+    gains = expected_gains(item([0.4, 0.6], [0.2, 0.8]))[0]
+    assert gains[0] == pytest.approx(0.2, abs=1e-6)
+    assert (gains == gains[0]).all()
+    assert len(gains) == LOOKAHEAD
+
+
+def test_where_one_answer_cannot_turn_the_decision_several_may() -> None:
+    """Yes has .9, people are right in .8: a no leaves yes at .69, two noes make it .36. So one gains nothing;
+    two noes are right to turn it in .1 x .64 and wrong in .9 x .04."""
+    gains = expected_gains(item([0.1, 0.9], [0.2, 0.8]))[0]
+    assert gains[0] == pytest.approx(0, abs=1e-7)
+    assert gains[1] == pytest.approx((0.1 * 0.64 - 0.9 * 0.04) / 2, abs=1e-6)
+
+
+def test_gains_are_those_of_every_order_of_answers() -> None:
+    """Written out answer by answer, over all sequences of three answers with three labels."""
+    random = np.random.default_rng(0)
+    shares, verdicts, member = (random.dirichlet(np.ones(k), n) for k, n in ((3, 4), (3, 4), (4, 2)))
+    known = Components(member.astype(np.float32), shares, verdicts)
+    for task in range(2):
+        best = 0.0
+        for n in (1, 2, 3):
+            right = 0.0
+            for said in np.ndindex(*(3,) * n):
+                chance = member[task] * np.prod([shares[:, label] for label in said], axis=0)
+                right += (chance @ verdicts).max()
+            best = max(best, (right - (member[task] @ verdicts).max()) / n)
+            assert expected_gains(known)[task, n - 1] == pytest.approx(best, abs=1e-6)
+    assert all_votes(2, 3).tolist() == [[2, 0, 0], [1, 1, 0], [1, 0, 1], [0, 2, 0], [0, 1, 1], [0, 0, 2]]
+
+
+def test_a_moot_item_stops_early_and_one_merely_uncertain_goes_on() -> None:
+    """Both have yes at .6. Of the moot one half of all people, more or less, say yes: nothing they say decides
+    it. Of the other four in five agree on what is not known yet."""
+    rule = OverlapRule(minimum=2, maximum=11, sure=0.95)
+    moot, open_one = item([0.4, 0.6], [0.49, 0.51]), item([0.4, 0.6], [0.2, 0.8])
+    for known, decision in ((moot, Decision.GIVE_UP), (open_one, Decision.ASK)):
+        truth = known.member @ known.verdicts
+        assert decisions(Posterior(truth, truth, components=known), np.array([2]), rule) == (decision,)
+        assert decisions(Posterior(truth, truth), np.array([2]), rule) == (Decision.ASK,)
+    always = OverlapRule(minimum=2, maximum=11, sure=0.95, gain=0.0)
+    assert always.decide(0.6, 10, expected_gains(moot)[0]) is Decision.ASK
+    assert rule.decide(0.6, 1, expected_gains(moot)[0]) is Decision.ASK  # not before the minimum
+    assert rule.decide(0.6, 11, expected_gains(open_one)[0]) is Decision.GIVE_UP
+    assert rule.decide(0.96, 2, expected_gains(open_one)[0]) is Decision.STOP
+
+
+def test_no_answer_is_asked_for_that_alone_decides_nothing() -> None:
+    """At nine tenths one answer turns nothing, two could: with one left to ask for, asking ends."""
+    rule, gains = (
+        OverlapRule(minimum=2, maximum=5, sure=0.95),
+        expected_gains(item([0.1, 0.9], [0.2, 0.8]))[0],
+    )
+    assert rule.decide(0.9, 3, gains) is Decision.ASK
+    assert rule.decide(0.9, 4, gains) is Decision.GIVE_UP
+
+
+def test_on_real_fits_it_is_the_undecidable_that_are_left() -> None:
+    """Made-up people; on half of the tasks they toss a coin. These are left earlier than by sureness alone."""
+    random = np.random.default_rng(0)
+    rows = [
+        (f"t{t:03}", f"w{(5 * t + k) % 40}", "yn"[int(random.random() < (0.5 if t % 2 else 0.9))])
+        for t in range(600)
+        for k in range(6)
+    ]
+    answers = from_rows(rows)
+    found = joint(answers, assumptions=Assumptions(float("inf")))
+    told = np.array(decisions(found, answers.n_labelers, OverlapRule(2, 9, 0.95, 0.02)))
+    moot = np.arange(600) % 2 == 1
+    assert (told[moot] == Decision.GIVE_UP).mean() > 2 * (told[~moot] == Decision.GIVE_UP).mean()
+    before = np.array(decisions(found, answers.n_labelers, OverlapRule(2, 9, 0.95, 0.0)))
+    assert ((before == Decision.STOP) == (told == Decision.STOP)).all()
+    assert (told == Decision.ASK).sum() < (before == Decision.ASK).sum() / 2
+
+
 def test_people_are_asked_until_it_is_sure() -> None:
     rule = OverlapRule(minimum=1, maximum=5, sure=0.95)
     skills = [0.7, 0.9, 0.8, 0.8, 0.8]
@@ -57,7 +155,9 @@ def test_people_are_asked_until_it_is_sure() -> None:
     assert asked([0, 0], skills, 3, OverlapRule(minimum=0, sure=0.9), np.array([0.98, 0.01, 0.01]))[1] == 0
 
 
-@pytest.mark.parametrize("options", [{"minimum": 6}, {"sure": 0.3}, {"minimum": 0, "maximum": 0}])
+@pytest.mark.parametrize(
+    "options", [{"minimum": 6}, {"sure": 0.3}, {"gain": -0.1}, {"minimum": 0, "maximum": 0}]
+)
 def test_a_rule_that_cannot_be_is_refused(options: dict[str, float]) -> None:
     with pytest.raises(ConfigError):
         OverlapRule(**options)  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from labeling.truth.overlap import OverlapRule
-from labeling.truth.overlap_study import OverlapStudyConfig, dynamic, one_draw
+from labeling.truth.overlap_study import FIGURES, OverlapStudyConfig, dynamic, one_draw
 from labeling.truth.simulated import CrowdPlan, simulated
 
 
@@ -15,8 +15,8 @@ def test_no_answer_is_asked_for_once_it_is_sure_enough() -> None:
     answers = simulated(CrowdPlan(n_tasks=300, n_workers=12, per_task=12, skill=0.8)).answers
     place = np.arange(len(answers)) - np.repeat(np.cumsum(answers.n_labelers) - answers.n_labelers, 12)
     assert (np.diff(answers.task) >= 0).all()
-    _, few = dynamic(answers, place, OverlapRule(2, 12, 0.7))
-    posterior, many = dynamic(answers, place, OverlapRule(2, 12, 0.99))
+    _, few = dynamic(answers, place, OverlapRule(2, 12, 0.7, gain=0))
+    posterior, many = dynamic(answers, place, OverlapRule(2, 12, 0.99, gain=0))
     assert 2 <= few < many < 12
     assert np.median(posterior.confidence) > 0.98
     assert dynamic(answers, place, OverlapRule(2, 2, 1.0))[1] == 2
@@ -25,7 +25,10 @@ def test_no_answer_is_asked_for_once_it_is_sure_enough() -> None:
 def test_every_way_is_measured_on_the_same_jury() -> None:
     answers = simulated(CrowdPlan(n_tasks=120, n_workers=10, per_task=10, skill=0.8)).answers
     found = one_draw(answers, OverlapStudyConfig(data=Path(), jury=4), seed=1)
-    by_name = {name: (asked, agreed) for name, asked, agreed in found}
-    assert by_name["majority, 6 each"][0] == 6
-    assert by_name["joint, 6 each"][1] > by_name["joint, 1 each"][1]
-    assert 2 <= by_name["joint until 0.9 sure"][0] <= 6
+    by_name = {name: dict(zip(FIGURES, figures, strict=True)) for name, figures in found}
+    assert by_name["majority, 6 each"]["answers"] == 6
+    assert by_name["joint, 6 each"]["agreement"] > by_name["joint, 1 each"]["agreement"]
+    until, less = by_name["joint until 0.9 sure"], by_name["joint until 0.9 sure or a gain below 0.03"]
+    assert 2 <= less["answers"] <= until["answers"] <= 6
+    assert until["sure"] > 0.5
+    assert until["confidence of the sure"] >= 0.9

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from labeling.truth.answers import Answers, Floats
 from labeling.truth.joint.crowd import Blind, Crowd, confusion, newcomers, refreshed
 from labeling.truth.joint.items import Form, Items, Use, learned_items, model_logs
-from labeling.truth.posterior import Posterior
+from labeling.truth.posterior import Components, Posterior
 from labeling.truth.sparse import Pairs, pairs
 
 MAX_ITERATIONS = 30
@@ -49,7 +49,8 @@ class Fit:
         matrices = confusion(self.crowd, self.pairs, self.counts)
         skills = np.einsum("k,wkk->w", items.weights @ items.verdicts, matrices)
         truth, expected = self.member @ items.verdicts, self.member @ items.shares
-        return Posterior(truth, expected, skills, matrices, self.iterations, self.log_likelihood)
+        may_be = Components(self.member.astype(np.float32), items.shares, items.verdicts)
+        return Posterior(truth, expected, skills, matrices, self.iterations, self.log_likelihood, may_be)
 
 
 @dataclass(frozen=True)

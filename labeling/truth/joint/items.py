@@ -333,7 +333,11 @@ def juries(n_labels: int) -> NDArray[np.int64]:
     """All votes that a jury can give, shape (votes, labels); of two labels it never ties."""
     fits: Callable[[int], bool] = lambda n: math.comb(n + n_labels - 1, n_labels - 1) <= JURIES  # noqa: E731
     most = JURY_OF_TWO if n_labels == 2 else JURY
-    people = max((n for n in range(1, most + 1) if fits(n)), default=1)
+    return all_votes(max((n for n in range(1, most + 1) if fits(n)), default=1), n_labels)
+
+
+def all_votes(people: int, n_labels: int) -> NDArray[np.int64]:
+    """All votes of so many people, shape (votes, labels)."""
     rows = combinations_with_replacement(range(n_labels), people)
     return np.array([np.bincount(one, minlength=n_labels) for one in rows], np.int64)
 

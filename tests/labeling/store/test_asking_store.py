@@ -7,12 +7,13 @@ import pytest
 
 from detector.errors import ConfigError
 from detector.taxonomy import load
-from labeling.consensus.asking import AskConfig, ask
+from labeling.consensus.asking import AskConfig, Standing, ask, standings
+from labeling.consensus.belief import Belief
 from labeling.store import annotations, dialogues, leases, projects, tasks
 from labeling.store.database.refusals import NotAllowed
 from labeling.store.database.transactions import Store
 from labeling.store.records import NewTask, Project
-from labeling.truth.overlap import Decision
+from labeling.truth.overlap import Decision, OverlapRule
 
 TAXONOMY = load()
 NAMES = tuple(f"d{i}" for i in range(12))
@@ -44,9 +45,32 @@ def test_a_third_answer_only_where_two_disagree(answered: Store, made: Any) -> N
     assert ask(answered, "lea", CONFIG, TAXONOMY) == {Decision.STOP: 11, Decision.ASK: 1}
     assert answer(answered, made, "cem", {"d0"}) == ["d0"]
     assert answer(answered, made, "dot", set()) == []
-    told = ask(answered, "lea", AskConfig("p", sure=1.0), TAXONOMY)
+    told = ask(answered, "lea", AskConfig("p", sure=1.0, gain=0.0), TAXONOMY)
     assert told == Counter({Decision.ASK: 11, Decision.GIVE_UP: 1})
     assert tasks.queue_counts(answered, "lea", "p")["main"]["open"] == 11
+
+
+def test_no_answer_is_asked_for_that_gains_too_little(answered: Store, made: Any) -> None:
+    """Of d0 a third answer decides; the eleven on which two agree are nearly sure, and one more turns none."""
+    only = {Decision.GIVE_UP: 11, Decision.ASK: 1}
+    assert ask(answered, "lea", AskConfig("p", sure=1.0), TAXONOMY) == only
+    assert tasks.queue_counts(answered, "lea", "p")["main"]["open"] == 1
+    nothing = ask(answered, "lea", AskConfig("p", sure=0.9, gain=0.5), TAXONOMY)
+    assert nothing == {Decision.STOP: 11, Decision.GIVE_UP: 1}
+    assert tasks.queue_counts(answered, "lea", "p")["main"]["open"] == 0
+
+
+def test_one_more_answer_is_worth_what_it_gains_on_all_open_questions() -> None:
+    def held(turn: int, probability: float, gains: tuple[float, ...]) -> Belief:
+        return Belief("d", turn, "C1", probability, 2, 1, gains=gains)
+
+    found = [held(1, 0.6, (0.02, 0.03)), held(1, 0.3, (0.01, 0.01)), held(2, 0.99, (0.5, 0.5))]
+    rule = OverlapRule(2, 5, 0.95)
+    assert standings(found, rule) == {
+        ("d", 1): Standing(0.6, (0.03, 0.04)),
+        ("d", 2): Standing(0.99, (0.0, 0.0)),
+        ("d", None): Standing(0.6, (0.03, 0.04)),
+    }
 
 
 def test_it_stops_before_the_planned_overlap(store: Store, made: Any) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from detector.taxonomy import load
 from labeling.consensus import asking
-from labeling.consensus.asking import AskConfig, ask, decide, tasks_with_answers
+from labeling.consensus.asking import AskConfig, Standing, ask, decide, tasks_with_answers
 from labeling.consensus.following import Follower, Round, follow
 from labeling.store import accounts, annotations, dialogues, labels, leases, projects, tasks
 from labeling.store.crowd import exclusion
@@ -226,10 +226,12 @@ def test_who_decided_from_fewer_answers_does_not_overwrite(filled: Store, made: 
     old = filled.read(lambda transaction: tasks_with_answers(transaction, "p", ["d0"]))
     assert answer(filled, made, "ben", {"d0"}, n=1) == ["d0"]
     tasks.want(filled, "lea", 1, 3)
-    assert decide(filled, "lea", OverlapRule(1, 3, 0.9), old, {("d0", None): 1.0}) == {Decision.STOP: 1}
+    assert decide(filled, "lea", OverlapRule(1, 3, 0.9), old, {("d0", None): Standing(1.0, ())}) == {
+        Decision.STOP: 1
+    }
     assert wants(filled)["d0"] == 3
     new = filled.read(lambda transaction: tasks_with_answers(transaction, "p", ["d0"]))
-    decide(filled, "lea", OverlapRule(1, 3, 0.9), new, {("d0", None): 1.0})
+    decide(filled, "lea", OverlapRule(1, 3, 0.9), new, {("d0", None): Standing(1.0, ())})
     assert wants(filled)["d0"] == 2
 
 
