@@ -13,6 +13,24 @@ from pydantic import Field, model_validator
 from detector.languages import UNKNOWN
 from detector.records import Probability, Record
 
+PLACES = 6
+"""Decimals of a probability as it is written; thresholds are compared before rounding."""
+LEAST = 10.0**-PLACES
+
+
+def written(probability: float) -> float:
+    """A probability as files have it: rounded, and never 0 or 1, for no model is certain. An exact 0
+    stays: the code is not asked there."""
+    return 0.0 if probability == 0.0 else min(max(round(probability, PLACES), LEAST), 1.0 - LEAST)
+
+
+def shown_probability(probability: float) -> str:
+    """A probability for a person, two decimals: ``> 0.99`` and ``< 0.01`` where rounding would make it
+    certain."""
+    if probability < 0.005:
+        return "< 0.01"
+    return "> 0.99" if probability >= 0.995 else f"{probability:.2f}"
+
 
 class Contract(Record):
     """What the release keeps for one code, on dialogues like those it was calibrated on.

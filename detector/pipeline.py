@@ -9,11 +9,12 @@ Turns of other languages stay what they are for the rest: context.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from detector.artifacts import fingerprint
-from detector.calibration import CodeRelease
+from detector.calibration import CodeRelease, written
 from detector.checks import CHECKS, Hit, check_covers
 from detector.detectors import DetectorConfig
 from detector.errors import ConfigError, DialogueFailed, ReleaseRefused
@@ -23,10 +24,11 @@ from detector.records import JUDGED_ROLES, Dialogue, Finding, NotJudged, Turn, V
 from detector.release import EMBEDDED, Release, ReleaseInfo
 from detector.render import Renderer
 from detector.scanner import Scanner, TurnScores, evidence
-from detector.taxonomy import Taxonomy, load
+from detector.taxonomy import Code, Taxonomy, load
 
-PLACES = 6
-"""Decimals of a probability as it is written; thresholds are compared before rounding."""
+MAX_WORDS = 100
+"""Characters of a turn's words that a reason has, at most."""
+_QUESTION = re.compile(r"[^.!?？؟;。\n]+[?？؟]")
 
 
 def load_detector(config: DetectorConfig, *, unfinished: bool = False) -> ReleaseDetector:
@@ -268,13 +270,12 @@ class ReleaseDetector:
                 if hit is None and scores is None and (how.scan or not coverage.checked(code, index)):
                     continue
                 probability = self._probability(scores, code, how, hit)
-                probabilities[index][code] = round(probability, PLACES)
+                probabilities[index][code] = written(probability)
                 if hit is not None or _accused(how, probability):
                     finding = self._finding(
-                        index,
                         code,
                         dialogue.turns[place],
-                        masked.turns[place],
+                        masked.turns[: place + 1],
                         texts[place],
                         probability,
                         (hit.start, hit.end) if hit is not None else scores,
@@ -291,6 +292,7 @@ class ReleaseDetector:
             probabilities=probabilities if all_probabilities else None,
             judged_share=None if share in (0.0, 1.0) else round(share, 4),
             not_judged=coverage.gaps(judged),
+            agent_turns=len(judged),
         )
 
     def _probability(self, turn: TurnScores | None, code: str, how: CodeRelease, hit: Hit | None) -> float:
@@ -302,17 +304,17 @@ class ReleaseDetector:
 
     def _finding(
         self,
-        turn: int,
         code: str,
         original: Turn,
-        masked: Turn,
+        turns: Sequence[Turn],
         text: MaskedText,
         probability: float,
         evidence_of: tuple[int, int] | TurnScores | None,
     ) -> Finding:
         """The finding with its evidence: offsets in the text of the log, quote in the masked one. Where it
-        lies is given, or read from the scores of the turn's tokens."""
-        known = self.taxonomy.codes[code]
+        lies is given, or read from the scores of the turn's tokens. `turns` are masked, the last one is
+        judged."""
+        known, masked = self.taxonomy.codes[code], turns[-1]
         if isinstance(evidence_of, tuple):
             where = evidence_of
         else:
@@ -324,15 +326,36 @@ class ReleaseDetector:
         start, end = original.to_log(*where)
         return Finding(
             code=code,
-            turn=turn,
+            turn=original.index,
             severity=known.severity,
             fault="bot" if original.role == "bot" else known.fault,
-            probability=round(probability, PLACES),
+            probability=written(probability),
             quote=masked.text[shown[0] : shown[1]],
             start=start,
             end=end,
-            reason=f"{known.name.en}: {known.definition.split('. ')[0].rstrip('.')}.",
+            reason=_reason(known, turns, masked.text[shown[0] : shown[1]]),
         )
+
+
+def _reason(code: Code, turns: Sequence[Turn], quote: str) -> str:
+    """What was seen, in the words of the dialogue: the code, its turn, and the evidence; where a turn is
+    wrong as an answer, also what the customer said last before it. Why the model thinks so is not known."""
+    seen = f"{code.name.en} in turn {turns[-1].index}: {_quoted(quote)}"
+    asked = next((turn for turn in reversed(turns) if turn.role == "customer" and turn.text.strip()), None)
+    if not code.answers_customer or asked is None:
+        return f"{seen}."
+    questions = _QUESTION.findall(asked.text)
+    verb, words = ("asked", questions[-1]) if questions else ("said", asked.text)
+    return f"{seen}; before it, in turn {asked.index}, the customer {verb} {_quoted(words)}."
+
+
+def _quoted(words: str) -> str:
+    """`words` on one line, the end left out where they are many."""
+    line = " ".join(words.split())
+    if len(line) > MAX_WORDS:
+        line = line[: MAX_WORDS + 1].rpartition(" ")[0] or line[:MAX_WORDS]
+        line += " …"
+    return f"“{line}”"
 
 
 def _accused(how: CodeRelease, probability: float) -> bool:
@@ -342,7 +365,8 @@ def _accused(how: CodeRelease, probability: float) -> bool:
 
 def _by_check(finding: Finding, how: CodeRelease, hit: Hit) -> Finding:
     name = how.check.name if how.check is not None else ""
-    return finding.model_copy(update={"reason": f"Exact check '{name}', no model: {hit.why}."})
+    seen = finding.reason.rstrip(".")
+    return finding.model_copy(update={"reason": f"{seen} (exact check '{name}', no model: {hit.why})."})
 
 
 def _outer(text: str) -> tuple[int, int]:

@@ -121,7 +121,11 @@ class Verdict(Record):
     """What a release says of one dialogue. A failed one has a `failure` code and no quality, one that is
     `not_judged` (no agent's turn is in a language that the model covers) has no quality either: neither is a
     clean dialogue. Where a part was judged, `judged_share` is that part of the agents' turns, and quality is
-    of that part. `probabilities` maps turn index to code to probability, of what was judged."""
+    of that part. `probabilities` maps turn index to code to probability, of what was judged; 0 stands where a
+    code is not asked.
+
+    `agent_turns` counts the turns of agents and bots that have words, judged or not. `agent`, `team`,
+    `channel` and `started_at`, the first time that a turn has, are the log's own, unmasked."""
 
     dialogue_id: str
     release: str
@@ -133,6 +137,11 @@ class Verdict(Record):
     probabilities: dict[int, dict[str, Probability]] | None = None
     judged_share: Probability | None = None
     not_judged: tuple[NotJudged, ...] = ()
+    agent_turns: Annotated[int, Field(ge=0)] | None = None
+    agent: str | None = None
+    team: str | None = None
+    channel: str | None = None
+    started_at: datetime | None = None
 
     @model_validator(mode="after")
     def _whole(self) -> Verdict:

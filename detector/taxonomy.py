@@ -58,7 +58,8 @@ class SeverityLevel(Record):
 class Code(Record):
     """One behaviour, yes or no. `severities` lists every severity it may get, `severity` the usual
     one; `needs` what must be present for the question to apply at all; `context_free` that the words of the
-    turn alone show the error, so that the same words show it again."""
+    turn alone show the error, so that the same words show it again; `answers_customer` that the turn is wrong
+    as an answer to what the customer said last."""
 
     code: Annotated[str, Field(pattern=r"^[A-Z][0-9]+$")]
     name: Names
@@ -72,6 +73,7 @@ class Code(Record):
     fault: Fault = "agent"
     needs: tuple[Need, ...] = ()
     context_free: bool = False
+    answers_customer: bool = False
 
 
 class Category(Record):

@@ -23,15 +23,17 @@ FileFormat = Literal["jsonl", "parquet", "csv"]
 
 VERDICT_COLUMNS = (
     "dialogue_id", "release", "taxonomy", "status", "failure", "quality", "probabilities", "judged_share",
-    "not_judged",
+    "not_judged", "agent_turns", "agent", "team", "channel", "started_at",
 )  # fmt: skip
+ORIGIN = ("agent_turns", "agent", "team", "channel", "started_at")
+"""Fields that tell of the dialogue and not of its errors."""
 AS_JSON = ("probabilities", "not_judged")
 """Columns that hold JSON."""
-ABSENT = ("failure", "probabilities", "judged_share", "not_judged")
+ABSENT = ("failure", "probabilities", "judged_share", "not_judged", *ORIGIN)
 """Fields that stand in a line of JSONL only if there is something to say; older files lack some columns."""
 FINDING_COLUMNS = tuple(Finding.model_fields)
-NULLABLE = frozenset({"failure", "quality", "probabilities", "judged_share", "not_judged", "rewrite"})
-NUMBERS = frozenset({"quality", "judged_share", "turn", "probability", "start", "end"})
+NULLABLE = frozenset({"quality", "rewrite", *ABSENT})
+NUMBERS = frozenset({"quality", "judged_share", "agent_turns", "turn", "probability", "start", "end"})
 FORMULA_STARTS = "=+-@\u2212"
 """What spreadsheets begin a formula with, in compatibility form: full-width and small signs count."""
 MAX_CELL = 1 << 30
@@ -207,7 +209,7 @@ def _schema() -> Any:
     import pyarrow as pa
 
     text, whole, real = pa.string(), pa.int64(), pa.float64()
-    kinds = dict.fromkeys(("turn", "start", "end"), whole)
+    kinds = dict.fromkeys(("turn", "start", "end", "agent_turns"), whole)
     kinds |= dict.fromkeys(("probability", "quality", "judged_share"), real)
 
     def field(name: str) -> Any:

@@ -22,6 +22,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from detector.artifacts import atomic_file
+from detector.calibration import shown_probability
 from detector.errors import ConfigError, InputRefused
 from detector.ingest.checks import BIDI
 from detector.ingest.config import ReadConfig
@@ -123,7 +124,7 @@ def _row(number: int, dialogue: Dialogue, finding: Finding) -> dict[str, Any]:
         "dialogue": dialogue.id,
         "turn": finding.turn,
         "code": finding.code,
-        "probability": f"{finding.probability:.2f}",
+        "probability": shown_probability(finding.probability),
         "context": "\n".join(shown),
         "text": masked.turns[place].text,
         "quote": finding.quote,

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from detector.detectors import Detector
 from detector.ingest.outcomes import Loaded, Reject
-from detector.records import Finding, NotJudged, Severity, Verdict
+from detector.records import Dialogue, Finding, NotJudged, Severity, Verdict
 from detector.taxonomy import Taxonomy
 
 MAX_CHUNK_CHARACTERS = 1_000_000
@@ -101,7 +102,20 @@ def judged(
     verdicts = detector.verdicts([one.dialogue for one in chunk], all_probabilities=all_probabilities)
     if [verdict.dialogue_id for verdict in verdicts] != [one.dialogue.id for one in chunk]:
         raise RuntimeError("the detector did not answer each dialogue once and in order")
-    return [keep(verdict) for verdict in verdicts]
+    return [
+        keep(verdict.model_copy(update=origin_of(one.dialogue)))
+        for verdict, one in zip(verdicts, chunk, strict=True)
+    ]
+
+
+def origin_of(dialogue: Dialogue) -> dict[str, Any]:
+    """What a verdict tells of who spoke where and when, as the log has it."""
+    return {
+        "agent": dialogue.agent,
+        "team": dialogue.team,
+        "channel": dialogue.channel,
+        "started_at": next((turn.at for turn in dialogue.turns if turn.at is not None), None),
+    }
 
 
 def longest(chunk: Sequence[Loaded]) -> str:

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 from xml.sax.saxutils import escape, quoteattr
 
 from app.scoring.summary import SEVERITIES
+from detector.calibration import shown_probability
 from detector.languages import gap_text
 from detector.records import Finding, Severity, Verdict
 from detector.taxonomy import Taxonomy
@@ -44,12 +45,19 @@ def as_text(verdict: Verdict, taxonomy: Taxonomy) -> str:
     for finding in verdict.findings:
         lines.append(
             f"  turn {finding.turn}  {finding.severity}  {title(finding.code, taxonomy)}"
-            f"  {finding.probability:.2f}  “{visible(finding.quote)}”"
+            f"  {shown_probability(finding.probability)}  “{visible(finding.quote)}”"
         )
-        lines.append(f"      {visible(finding.reason)}")
+        if more := _more(finding):
+            lines.append(f"      {visible(more)}")
         if finding.rewrite:
             lines.append(f"      better: {visible(finding.rewrite)}")
     return "\n".join(lines) + "\n"
+
+
+def _more(finding: Finding) -> str:
+    """What the reason says beyond code, turn and quote, which stand in the line above it."""
+    seen, closed, more = finding.reason.partition("”")
+    return more.strip(".;() ") if closed and f" in turn {finding.turn}: “" in seen else finding.reason
 
 
 def title(code: str, taxonomy: Taxonomy) -> str:
@@ -100,7 +108,7 @@ def _junit_case(placed: Placed, taxonomy: Taxonomy, fail_on: Severity | None) ->
 
 def _told(finding: Finding, taxonomy: Taxonomy) -> str:
     head = f"turn {finding.turn}: {title(finding.code, taxonomy)}"
-    sure = f"({finding.severity}, {finding.probability:.2f})"
+    sure = f"({finding.severity}, {shown_probability(finding.probability)})"
     return f"{head} {sure}: “{visible(finding.quote)}” {visible(finding.reason)}"
 
 

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from detector.artifacts import fingerprint
-from detector.calibration import Scan
+from detector.calibration import Scan, written
 from detector.masking import mask_dialogue
-from detector.pipeline import PLACES
 from detector.records import JUDGED_ROLES, Dialogue, Finding, Verdict
 from detector.taxonomy import Taxonomy
 
@@ -97,7 +96,7 @@ class ScoredDetector:
                 if scan is None:
                     continue
                 probability = scan.probability(suspicion.score)
-                row[code] = round(probability, PLACES)
+                row[code] = written(probability)
                 if scan.contract is not None and probability >= scan.contract.threshold:
                     accused.append((turn, code, suspicion, probability))
         findings = self._findings(dialogue, accused) if accused else ()
@@ -131,7 +130,7 @@ class ScoredDetector:
                     turn=turn,
                     severity=known.severity,
                     fault="bot" if original.role == "bot" else known.fault,
-                    probability=round(probability, PLACES),
+                    probability=written(probability),
                     quote=masked.turns[place_of[turn]].text[shown[0] : shown[1]],
                     start=where[0],
                     end=where[1],

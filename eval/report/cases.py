@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+from detector.calibration import shown_probability
 from eval.exam.worst import Told
 
 HEADINGS = {
@@ -30,8 +31,9 @@ def cases(places: Sequence[Mapping[str, Any]], told: Sequence[Told] | None) -> s
 
 
 def _case(place: Mapping[str, Any], told: Told | None) -> str:
+    probability = escape(shown_probability(place["probability"]))
     head = (
-        f'<p class="head"><b>{escape(place["code"])}</b> with probability {place["probability"]:.2f} '
+        f'<p class="head"><b>{escape(place["code"])}</b> with probability {probability} '
         f'<span class="dim">turn {place["turn"]} of {escape(place["dialogue"])}</span></p>'
     )
     return f'<article class="case">{head}{"" if told is None else _turns(told)}</article>'

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from detector.calibration import shown_probability
 from detector.records import Finding, Severity, Verdict
 from labeling.routing.policy import Policy
 
@@ -132,5 +133,7 @@ def _unflagged(
 def _told(doubts: list[Doubt]) -> str:
     """The doubts that count most, such as ``C1 0.91 turn 5``."""
     dearest = sorted(doubts, key=lambda doubt: (-doubt.value, doubt.turn, doubt.code))
-    parts = [f"{doubt.code} {doubt.probability:.2f} turn {doubt.turn}" for doubt in dearest[:NAMED]]
+    parts = [
+        f"{doubt.code} {shown_probability(doubt.probability)} turn {doubt.turn}" for doubt in dearest[:NAMED]
+    ]
     return ", ".join(parts) + (f" and {len(doubts) - NAMED} more" if len(doubts) > NAMED else "")

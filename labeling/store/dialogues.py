@@ -11,6 +11,7 @@ from sqlalchemy import bindparam, insert, select
 
 from detector.errors import InputRefused
 from detector.records import Dialogue, Verdict
+from detector.verdict_files import ORIGIN
 from labeling.store.conflicts import add_participants, is_own, shown
 from labeling.store.database.audit import canonical
 from labeling.store.database.refusals import NotAllowed, StoreRefused
@@ -118,9 +119,10 @@ def _dialogue_row(dialogue: Dialogue, now_ms: int) -> dict[str, Any]:
 def _verdict_row(verdict: Verdict, now_ms: int) -> dict[str, Any]:
     """`risk` is the highest probability of any turn and code: a column, as drawing reads a million. What was
     not judged is no matter of an audit of the unflagged. Fields that say nothing are left out, so that a
-    verdict has the content that it had before there were such fields."""
+    verdict has the content that it had before there were such fields; so is who spoke where and when, which
+    the dialogue says and a labeler must not see."""
     whole = verdict.model_dump(mode="json")
-    absent = [name for name in ("judged_share", "not_judged") if whole[name] in (None, [])]
+    absent = [name for name in ("judged_share", "not_judged") if whole[name] in (None, [])] + list(ORIGIN)
     content = canonical({name: value for name, value in whole.items() if name not in absent})
     every = [p for codes in (verdict.probabilities or {}).values() for p in codes.values()]
     every += [finding.probability for finding in verdict.findings]

@@ -53,6 +53,19 @@ PLACED = [
         Verdict(dialogue_id="failed", release="r", taxonomy="1", status="failed", failure="E_X"), "z.jsonl", 4
     ),
 ]
+
+
+def test_text_says_each_thing_once() -> None:
+    def told(reason: str) -> str:
+        found = finding("C1", "S2").model_copy(update={"reason": reason, "probability": 0.999999})
+        return as_text(Verdict(dialogue_id="d", quality=1.0, findings=(found,), **ABOUT), TAXONOMY)
+
+    line = "d   quality 1\n  turn 1  S2  C1 Question ignored  > 0.99  “the quote”\n"
+    assert told("Question ignored in turn 1: “the quote”.") == line
+    assert told("Question ignored in turn 1: “the quote”; before it, x.") == f"{line}      before it, x\n"
+    assert told("because") == f"{line}      because\n"
+
+
 REJECTS = [
     {
         "file": "bad.jsonl",

@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -53,6 +54,23 @@ def test_a_log_becomes_verdicts_rejects_and_a_manifest(
     assert manifest["reading"]["rejected"] == 1
     assert sorted(contents(tmp_path)) == ["log.jsonl", "v.jsonl", "v.manifest.json", "v.rejects.jsonl"]
     assert "10 dialogues scored" in capsys.readouterr().out
+
+
+def test_verdicts_tell_agent_team_channel_and_time_where_the_log_knows_them(
+    tmp_path: Path, write_log: WriteLog, detector: Any
+) -> None:
+    turns = [
+        {"role": "customer", "text": "Hello?"},
+        {"role": "agent", "text": "Hello.", "at": "2026-03-04T10:00:00Z"},
+    ]
+    known = {"id": "k", "turns": turns, "agent": "ada@firm.example", "team": "north", "channel": "chat"}
+    out = tmp_path / "v.jsonl"
+    run([str(write_log(1, extra=(json.dumps(known),)))], ScoreConfig(out=out), detector)
+    without, told = read_verdicts(out)
+    assert (told.agent, told.team, told.channel) == ("ada@firm.example", "north", "chat")
+    assert told.started_at == datetime(2026, 3, 4, 10, tzinfo=UTC)
+    assert (without.agent, without.team, without.channel, without.started_at) == (None,) * 4
+    assert '"agent":' not in out.read_text().splitlines()[0]
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])

@@ -7,17 +7,20 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
+import hypothesis
 import pytest
 import tiny
+from hypothesis import strategies as st
 
 from detector import scanner as detector_scanner
-from detector.calibration import CodeRelease, Contract, Scan
+from detector.calibration import CodeRelease, Contract, Scan, shown_probability, written
 from detector.detectors import DetectorConfig
 from detector.ingest.cleaning import cleaned
-from detector.pipeline import ReleaseDetector, load_detector
+from detector.pipeline import ReleaseDetector, _reason, load_detector
 from detector.records import Dialogue
 from detector.render import Rendered
 from detector.scanner import WindowScores
+from detector.taxonomy import load
 
 HELLO = (("customer", "hello w1 my mail is ann@example.com"), ("agent", "w2 w3 ann@example.com order w4"))
 
@@ -128,6 +131,57 @@ def test_nothing_to_judge_is_a_failed_verdict(detector: ReleaseDetector) -> None
     assert [(v.status, v.failure, v.quality is None) for v in verdicts] == [
         ("failed", "E_NO_AGENT_TURN", True),
         ("scored", None, False),
+    ]
+
+
+def test_a_reason_says_what_was_seen_in_this_dialogue(detector: ReleaseDetector) -> None:
+    items = many()
+    seen = 0
+    for item, verdict in zip(items, detector.verdicts(items), strict=True):
+        assert verdict.agent_turns == 4
+        for finding in verdict.findings:
+            code = detector.taxonomy.codes[finding.code]
+            said = f"{code.name.en} in turn {finding.turn}: “{finding.quote}”"
+            assert finding.reason.startswith(said)
+            assert code.definition.split(". ")[0] not in finding.reason
+            before = item.turns[finding.turn - 1]
+            answer = f"; before it, in turn {before.index}, the customer said “{before.text}”."
+            assert finding.reason.endswith(answer if code.answers_customer else f"{said}.")
+            seen += code.answers_customer
+    assert seen
+
+
+def test_a_reason_quotes_the_customers_question_masked_and_in_few_words() -> None:
+    code = load().codes["C1"]
+    turns = dialogue(
+        ("customer", "Hi. Where is my parcel? And can I, of [NAME_1], change it?  Thanks."),
+        ("agent", "One moment."),
+        ("system", "Who? What?"),
+        ("agent", "word " * 60),
+    ).turns
+    reason = _reason(code, turns, turns[-1].text)
+    assert reason.startswith("Question ignored in turn 3: “word word")
+    assert " …”; before it, in turn 0, the customer asked “And can I, of [NAME_1], change it?”." in reason
+    assert len(reason) < 260
+    assert _reason(code, turns[1:2], "One moment.") == "Question ignored in turn 1: “One moment.”."
+    assert "customer" not in _reason(load().codes["V2"], turns, "word")
+
+
+@hypothesis.given(st.floats(0, 1, exclude_min=True))
+def test_no_probability_is_certain_as_it_is_written_or_shown(probability: float) -> None:
+    assert 1e-6 <= written(probability) <= 1 - 1e-6
+    assert abs(written(probability) - probability) <= 1.5e-6
+    assert shown_probability(probability) not in ("0.00", "1.00")
+
+
+def test_probabilities_at_the_ends() -> None:
+    assert [written(p) for p in (0.0, 1e-12, 0.5, 0.9999999, 1.0)] == [0.0, 1e-6, 0.5, 0.999999, 0.999999]
+    assert [shown_probability(p) for p in (1e-6, 0.005, 0.5, 0.994, 0.995)] == [
+        "< 0.01",
+        "0.01",
+        "0.50",
+        "0.99",
+        "> 0.99",
     ]
 
 

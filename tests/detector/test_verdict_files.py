@@ -3,14 +3,17 @@
 import csv
 import io
 import json
+from datetime import UTC
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from outputs import finished
 
 from detector import verdict_files
+from detector.artifacts import described, write_manifest
 from detector.errors import OutputRefused
 from detector.records import Finding, NotJudged, Verdict
 from detector.verdict_files import FileFormat, escaped, read_verdicts, unescaped, verdict_line
@@ -38,6 +41,7 @@ gaps = st.builds(
     turns=st.lists(st.integers(0, 9), max_size=2).map(tuple),
     codes=st.lists(st.sampled_from(["C1", "L2"]), max_size=2).map(tuple),
 )
+times = st.datetimes(timezones=st.none() | st.just(UTC))
 probabilities = st.none() | st.dictionaries(
     st.integers(0, 5), st.dictionaries(st.sampled_from(["C1", "L2"]), shares, max_size=2), max_size=3
 )
@@ -48,6 +52,8 @@ def verdict_lists(draw: st.DrawFn) -> list[Verdict]:
     verdicts = []
     for number in range(draw(st.integers(0, 4))):
         about = {"dialogue_id": f"{draw(cells)}{number}", "release": draw(cells), "taxonomy": "1.0.0"}
+        about |= {name: draw(st.none() | cells) for name in ("agent", "team", "channel")}
+        about |= {"started_at": draw(st.none() | times), "agent_turns": draw(st.none() | st.integers(0, 9))}
         status = draw(st.sampled_from(["failed", "not_judged", "scored"]))
         if status == "failed":
             verdicts.append(Verdict(**about, status="failed", failure=draw(cells)))
@@ -109,6 +115,27 @@ def test_line_has_the_promised_keys_in_the_promised_order() -> None:
         "dialogue_id": "d", "release": "e", "taxonomy": "1", "status": "failed", "failure": "E",
         "quality": None, "findings": [],
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("file_format", ["csv", "parquet"])
+def test_a_file_without_the_newest_columns_still_reads(tmp_path: Path, file_format: FileFormat) -> None:
+    verdict = Verdict(dialogue_id="d", release="e", taxonomy="1", status="scored", quality=1.0)
+    path = finished(tmp_path, [verdict], file_format)
+    older = (*verdict_files.VERDICT_COLUMNS[: -len(verdict_files.ORIGIN)], *verdict_files.FINDING_COLUMNS)
+    if file_format == "csv":
+        rows = list(csv.DictReader(io.StringIO(path.read_text(), newline="")))
+        with open(path, "w", newline="") as file:
+            writer = csv.DictWriter(file, older, extrasaction="ignore", quoting=csv.QUOTE_ALL)
+            writer.writeheader()
+            writer.writerows(rows)
+    else:
+        table = pq.read_table(path)
+        pq.write_table(table.drop_columns(list(verdict_files.ORIGIN)), path)
+    write_manifest(
+        verdict_files.manifest_path(path),
+        {"kind": "verdicts", "format": file_format, "files": [described(path)]},
+    )
+    assert list(read_verdicts(path)) == [verdict]
 
 
 @given(cells | st.none())

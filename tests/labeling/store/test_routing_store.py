@@ -35,6 +35,16 @@ def queue(store: Store, actor: str, project: str) -> list[str]:
     return found
 
 
+def test_a_verdict_in_the_store_does_not_tell_who_spoke(two: Store, made: Any) -> None:
+    """Labelers of a pre-labelled project see it; the dialogue itself knows, for those who may."""
+    plain = made.verdict("a", made.finding())
+    told = plain.model_copy(update={"agent": "ada", "team": "t", "channel": "c", "agent_turns": 2})
+    dialogues.add(two, "lea", [made.dialogue("a")])
+    dialogues.add_verdicts(two, "lea", [told])
+    assert two.read(lambda t: dialogues.verdict_on(t, "a")) == plain
+    assert dialogues.add_verdicts(two, "lea", [plain]) == 0
+
+
 def test_verdicts_become_tasks_once(two: Store, made: Any) -> None:
     for name, probability in (("a", 0.6), ("b", 0.9), ("c", 0.3), ("d", None)):
         put(two, made, name, probability)
