@@ -164,6 +164,8 @@ OWN = (
     "-----Original Message-----\nFrom: Anna <anna@example.org>\nTo: x\nSubject: y\n\nForwarded, no word of mine.",
     "Steps:\n---\nFrom: the menu\nTo: the folder\nSubject: any",
     "First:\n--------\nThis is step one.\n--------\nThis is step two.",
+    "Your order is found.\nThank you.\nNext:\nwe send order #W0000002 today.\nAnything else?",
+    "Best regards,\nLeo\nYour order #40712345 and W0000002 leave today.",
     "Here is what changed:\n- From: 5 € to 6 €\n- To: all",
 )
 

@@ -28,7 +28,7 @@ _DIGIT = re.compile(r"\d")
 _INLINE_MARK = re.compile(r"##-[^#\n]{1,200}-##\s*+")
 _RULE = re.compile(r"[-_=*–—#<>~ ]{3,}+")
 _WORD = re.compile(r"\w++")
-_PHONE = re.compile(r"\+?\d(?:[ ()/.-]{0,2}\d){6,18}")
+_PHONE = re.compile(r"(?<![\w#])\+?\d(?:[ ()/.-]{0,2}\d){6,18}")
 
 LONGEST_INTRODUCTION = 300
 HEAD_LINES = 8
@@ -296,7 +296,7 @@ class _Message:
     def _contact_data(self, own: Sequence[int]) -> None:
         """What stands below a closing and a name, if it is how to reach somebody."""
         for nth in range(max(1, len(own) - CLOSING_LINES), len(own) - 2):
-            if self.low[own[nth]].rstrip(",.!; ") not in phrases("closings"):
+            if self.low[own[nth]].rstrip(",!; ") not in phrases("closings"):
                 continue
             below = own[nth + 2 :]
             if any(_is_contact(self.low[place]) for place in below) and not any(
