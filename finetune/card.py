@@ -16,6 +16,8 @@ SETS = {
     "test_domain": "a corpus never trained on (SGD), error families of the exam",
     "clean_star": "real STAR dialogues never trained on, nothing injected",
     "clean_multiwoz": "real MultiWOZ dialogues never trained on, nothing injected",
+    "clean_toy": "toy dialogues never trained on, nothing injected",
+    "clean_toy_other_trades": "toy dialogues of trades never trained on, nothing injected",
     "test": "dialogues never trained on, labelled by people",
 }
 INJECTED = (

@@ -49,7 +49,10 @@ TOLD = (
 """What a release says of its training."""
 MIN_LANGUAGE_SHARE = 0.05
 """Share of the calibration split from which a language is one that the release was calibrated on."""
-REPORTED = ("test_seen", "test_unseen", "test_domain", "clean_star", "clean_multiwoz", "test")
+REPORTED = (
+    "test_seen", "test_unseen", "test_domain", "clean_star", "clean_multiwoz", "clean_toy",
+    "clean_toy_other_trades", "test",
+)  # fmt: skip
 
 
 @Parameter(name="*")

@@ -1,6 +1,7 @@
-"""Clean dialogues of the public corpora as drafts, with licence and a split that leaks nothing.
+"""Clean dialogues of the corpora as drafts, with licence and a split that leaks nothing.
 
-Reads the Parquet files of the data folder at run time; no text of theirs is part of the project.
+Reads the Parquet files of the data folder at run time; no text of theirs is part of the project. The toy
+corpus, written for this project, ships inside the package.
 Research-only corpora are not known here at all, so that they can reach no training set.
 """
 
@@ -20,6 +21,8 @@ from labeling.inject.draft import Draft, DraftTurn
 from labeling.inject.facts.charts import required
 from labeling.inject.lawful import repeats_rightly
 
+TOY_FOLDER = Path(__file__).parents[1] / "corpus" / "toy"
+"""The corpus that ships; ``--data toy`` means it."""
 MAX_TURNS = 60
 MAX_CHARS = 6000
 
@@ -29,22 +32,37 @@ Row = dict[str, Any]
 @dataclass(frozen=True)
 class Corpus:
     """Where a corpus lies and on what terms. `trains` is false where weights trained on it would
-    carry its terms on."""
+    carry its terms on, or where it is kept as an unknown domain. `clean_set` is the name of the set, if any,
+    that its test dialogues make as they are. `held` is the share of its groups, 0 to 1, that is kept from
+    training."""
 
     name: str
     file: str
     licence: str
     trains: bool = True
+    clean_set: str = ""
+    held: float = 0.2
 
 
 CORPORA: tuple[Corpus, ...] = (
-    Corpus("star", "star/data.parquet", "MIT (RasaHQ/STAR)"),
-    Corpus("multiwoz_en", "multiwoz_en_ru/data_en.parquet", "MIT (MultiWOZ)"),
+    Corpus("star", "star/data.parquet", "MIT (RasaHQ/STAR)", clean_set="clean_star"),
+    Corpus("multiwoz_en", "multiwoz_en_ru/data_en.parquet", "MIT (MultiWOZ)", clean_set="clean_multiwoz"),
     Corpus("taskmaster4", "taskmaster4/data.parquet", "CC BY 4.0 (Google Taskmaster)"),
     Corpus("tau_bench", "tau_bench/data.parquet", "MIT (sierra-research/tau-bench, tau2-bench)"),
     Corpus("abcd_sample", "abcd_sample/data.parquet", "MIT (ASAPP ABCD)"),
     Corpus("sgd", "sgd/data.parquet", "CC BY-SA 4.0 (Google SGD)", trains=False),
 )
+TOY: tuple[Corpus, ...] = (
+    Corpus("toy", "dialogues.jsonl", "Apache-2.0 (this project)", clean_set="clean_toy", held=0.6),
+    Corpus(
+        "toy_other_trades",
+        "other_trades.jsonl",
+        "Apache-2.0 (this project)",
+        trains=False,
+        clean_set="clean_toy_other_trades",
+    ),
+)
+"""So small that more than half of it is kept from training: each set needs errors of each code."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +71,22 @@ class Clean:
 
     draft: Draft
     group: str
+    held: float = 0.2
+
+    @property
+    def split(self) -> str:
+        """See `split_of`."""
+        return split_of(self.group, self.held)
+
+
+def data_folder(data: Path) -> Path:
+    """The folder that `data` names: itself, or that of the toy corpus for ``toy`` where no such folder is."""
+    return TOY_FOLDER if data == Path("toy") and not data.exists() else data
+
+
+def corpora_in(data: Path) -> tuple[Corpus, ...]:
+    """The corpora of the data folder."""
+    return TOY if data.resolve() == TOY_FOLDER.resolve() else CORPORA
 
 
 def read(corpus: Corpus, data: Path) -> Iterator[Clean]:
@@ -64,33 +98,53 @@ def read(corpus: Corpus, data: Path) -> Iterator[Clean]:
     Raises:
         InputRefused: the file is not there.
     """
-    from pyarrow import parquet
-
     path = data / corpus.file
     if not path.is_file():
-        raise InputRefused("E_DATA", f"{path}: no such file; --data names the folder of the corpora")
+        raise InputRefused(
+            "E_DATA",
+            f"{path}: no such file; --data names the folder of the corpora, or toy, the small one that ships",
+        )
     seen: set[str] = set()
     charts = _charts(path.parent / "policies") if corpus.name == "star" else {}
+    for row in _toy_rows(path) if path.suffix == ".jsonl" else _parquet_rows(path):
+        turns = _TURNS.get(corpus.name, _plain_turns)(row)
+        looked_up = _looked_up(row) if corpus.name == "star" else frozenset()
+        if turns is None or not _usable(turns, looked_up):
+            continue
+        whole = _normalised(" ".join(turn.text for turn in turns))
+        if whole in seen:
+            continue
+        seen.add(whole)
+        policy = _star_chart(row) if corpus.name == "star" else None
+        draft = Draft(
+            id=f"{corpus.name}:{row['dialogue_id']}",
+            source=corpus.name,
+            domain=_domain(corpus.name, row),
+            turns=turns,
+            policy=policy,
+            required=charts.get(policy, {}) if policy else {},
+        )
+        yield Clean(draft, _group(corpus.name, row, turns), corpus.held)
+
+
+def _parquet_rows(path: Path) -> Iterator[Row]:
+    from pyarrow import parquet
+
     for batch in parquet.ParquetFile(path).iter_batches(512):
-        for row in batch.to_pylist():
-            turns = _TURNS.get(corpus.name, _plain_turns)(row)
-            looked_up = _looked_up(row) if corpus.name == "star" else frozenset()
-            if turns is None or not _usable(turns, looked_up):
-                continue
-            whole = _normalised(" ".join(turn.text for turn in turns))
-            if whole in seen:
-                continue
-            seen.add(whole)
-            policy = _star_chart(row) if corpus.name == "star" else None
-            draft = Draft(
-                id=f"{corpus.name}:{row['dialogue_id']}",
-                source=corpus.name,
-                domain=_domain(corpus.name, row),
-                turns=turns,
-                policy=policy,
-                required=charts.get(policy, {}) if policy else {},
-            )
-            yield Clean(draft, _group(corpus.name, row, turns))
+        yield from batch.to_pylist()
+
+
+def _toy_rows(path: Path) -> Iterator[Row]:
+    """Each written dialogue as often as its longest slot has values, filled with their first ones,
+    then their second, and so on."""
+    for line in path.read_text("utf-8").splitlines():
+        written = json.loads(line)
+        slots: dict[str, list[str]] = written["slots"]
+        for number in range(max((len(values) for values in slots.values()), default=1)):
+            chosen = {name: values[number % len(values)] for name, values in slots.items()}
+            turns = [{**turn, "text": turn["text"].format_map(chosen)} for turn in written["turns"]]
+            name = f"{written['dialogue_id']}.{number + 1}"
+            yield {"dialogue_id": name, "turns": turns, "meta": None}
 
 
 def read_all(data: Path, limit: int | None = None) -> dict[str, list[Clean]]:
@@ -105,7 +159,8 @@ def read_all(data: Path, limit: int | None = None) -> dict[str, list[Clean]]:
     from detector.likeness.neighbours import KIN, links, united
     from detector.likeness.shingles import shingled
 
-    read_in = {corpus.name: list(read(corpus, data)) for corpus in CORPORA}
+    data = data_folder(data)
+    read_in = {corpus.name: list(read(corpus, data)) for corpus in corpora_in(data)}
     cleans = [clean for rows in read_in.values() for clean in rows]
     texts = ["\n".join(turn.text for turn in clean.draft.turns) for clean in cleans]
     groups = iter(united([(clean.group,) for clean in cleans], links(shingled(texts), KIN)))
@@ -114,14 +169,15 @@ def read_all(data: Path, limit: int | None = None) -> dict[str, list[Clean]]:
     }
 
 
-def split_of(group: str) -> str:
-    """train 80 %, dev 5 %, calibration 7.5 %, test 7.5 %, by a hash of the group."""
+def split_of(group: str, held: float = 0.2) -> str:
+    """By a hash of the group: of the share `held` a quarter is dev, three eighths are calibration and three
+    eighths test (5, 7.5 and 7.5 % of all); the rest is train."""
     place = int.from_bytes(hashlib.sha256(group.encode()).digest()[:4]) / 2**32
-    if place < 0.80:
+    if place < 1 - held:
         return "train"
-    if place < 0.85:
+    if place < 1 - 0.75 * held:
         return "dev"
-    return "calibration" if place < 0.925 else "test"
+    return "calibration" if place < 1 - 0.375 * held else "test"
 
 
 _ASKS_SECRET = re.compile(r"\b(?:pin|password|maiden name)\b", re.IGNORECASE)
@@ -145,6 +201,8 @@ def _normalised(text: str) -> str:
 
 
 def _group(name: str, row: Row, turns: tuple[DraftTurn, ...]) -> str:
+    if name.startswith("toy"):  # one written dialogue, its slots filled in several ways
+        return f"toy:{str(row['dialogue_id']).rpartition('.')[0]}"
     if name == "tau_bench":  # many agents played the same task: "...-retail#18#0"
         task = re.search(r"(?:airline|retail)#\d+", str(row["dialogue_id"]))
         return f"tau:{task[0] if task else row['dialogue_id']}"
@@ -152,6 +210,8 @@ def _group(name: str, row: Row, turns: tuple[DraftTurn, ...]) -> str:
 
 
 def _domain(name: str, row: Row) -> str:
+    if name.startswith("toy"):
+        return str(row["dialogue_id"]).partition("-")[0]
     meta = json.loads(row["meta"] or "{}")
     if name == "star":
         known = [domain for domain in meta.get("domains") or [] if domain]

@@ -3,8 +3,8 @@
 Reads the corpora under ``--data``; writes ``train``, ``dev``, ``calibration`` (families of training and
 those that only choose, so that a probability knows of wordings never learnt), ``test_seen`` (families
 of training, other dialogues), ``dev_unseen`` (families that only choose), ``test_unseen`` (families of the
-exam), ``test_domain`` (the same in a corpus never trained on), ``clean_star`` and ``clean_multiwoz``
-(nothing injected), each ``.jsonl``, and last the manifest.
+exam), ``test_domain`` (the same in a corpus never trained on), and of some corpora a set with nothing
+injected (``clean_star``, ``clean_multiwoz``), each ``.jsonl``, and last the manifest.
 Keeps no text of its own and trains nothing.
 """
 
@@ -32,7 +32,7 @@ from detector.artifacts import (
 )
 from detector.errors import ConfigError, OutputRefused
 from detector.records import Example
-from labeling.inject.corpora import CORPORA, Clean, Corpus, read_all, split_of
+from labeling.inject.corpora import Clean, Corpus, corpora_in, data_folder, read_all
 from labeling.inject.draft import Draft, Family, HardNegative, Pool, Use
 from labeling.inject.families import all_families, all_negatives
 from labeling.inject.mending import mender_of
@@ -52,7 +52,7 @@ class InjectConfig:
     """How errors are made."""
 
     data: Annotated[Path, Parameter(env_var="DIALINT_DATA")]
-    """Folder of the corpora."""
+    """Folder of the corpora; toy: the small corpus that ships."""
     out: Path
     """Folder for the examples; must not hold a finished set."""
     seed: int = 0
@@ -114,6 +114,7 @@ def run(config: InjectConfig) -> dict[str, Any]:
     if (config.out / MANIFEST).exists():
         raise OutputRefused("E_EXISTS", f"{config.out}: holds a finished set already; name another folder")
     started = time.monotonic()
+    config = replace(config, data=data_folder(config.data))
     with disk_errors(config.out):
         make_folder(config.out)
     cleans = _cleans(config)
@@ -121,7 +122,7 @@ def run(config: InjectConfig) -> dict[str, Any]:
         "kind": "injected-examples",
         "config": {**asdict(config), "data": config.data.name, "out": config.out.name},
         "versions": versions("dialint", "pyarrow", "pydantic"),
-        "sources": [_source(config, corpus, len(cleans[corpus.name])) for corpus in CORPORA],
+        "sources": [_source(config, corpus, len(cleans[corpus.name])) for corpus in corpora_in(config.data)],
         "families": [_named(family) for family in all_families()],
         "negatives": [_named(negative) for negative in all_negatives()],
         "files": _write_all(config, cleans),
@@ -142,13 +143,13 @@ def _named(made: Family | HardNegative) -> dict[str, str]:
 
 def _write_all(config: InjectConfig, cleans: dict[str, list[Clean]]) -> list[dict[str, Any]]:
     """Every set, training first, since what it teaches by the word is no exam."""
-    trained = {name: rows for name, rows in cleans.items() if _corpus(name).trains}
+    corpora = corpora_in(config.data)
+    trained = {corpus.name: cleans[corpus.name] for corpus in corpora if corpus.trains}
     unknown = [clean.draft for name, rows in cleans.items() if name not in trained for clean in rows]
     taught: set[tuple[str, str]] = set()
     files = [_write(config, plan, trained, taught) for plan in _plans(config)]
     files.append(_write_domain(config, unknown, taught))
-    files.append(_write_clean(config, "star", trained["star"]))
-    files.append(_write_clean(config, "multiwoz", trained["multiwoz_en"]))
+    files.extend(_write_clean(config, corpus, cleans[corpus.name]) for corpus in corpora if corpus.clean_set)
     return files
 
 
@@ -179,10 +180,6 @@ def _plans(config: InjectConfig) -> tuple[_Plan, ...]:
     )
 
 
-def _corpus(name: str) -> Corpus:
-    return next(corpus for corpus in CORPORA if corpus.name == name)
-
-
 def _cleans(config: InjectConfig) -> dict[str, list[Clean]]:
     """The dialogues of every corpus, natural misspellings mended or left out."""
     read_in = read_all(config.data, config.limit)
@@ -196,9 +193,7 @@ def _cleans(config: InjectConfig) -> dict[str, list[Clean]]:
 def _write(
     config: InjectConfig, plan: _Plan, cleans: dict[str, list[Clean]], taught: set[tuple[str, str]]
 ) -> dict[str, Any]:
-    drafts = [
-        clean.draft for rows in cleans.values() for clean in rows if split_of(clean.group) == plan.split
-    ]
+    drafts = [clean.draft for rows in cleans.values() for clean in rows if clean.split == plan.split]
     return _write_mixed(config, plan, drafts, taught)
 
 
@@ -274,10 +269,12 @@ def _write_domain(config: InjectConfig, drafts: list[Draft], taught: set[tuple[s
     return _write_mixed(config, plan, chosen, taught)
 
 
-def _write_clean(config: InjectConfig, name: str, cleans: list[Clean]) -> dict[str, Any]:
-    """Real dialogues of the test split as they are: what is flagged here accuses somebody."""
-    kept = (clean.draft.example(f"clean_{name}") for clean in cleans if split_of(clean.group) == "test")
-    return _write_examples(config.out / f"clean_{name}.jsonl", kept)
+def _write_clean(config: InjectConfig, corpus: Corpus, cleans: list[Clean]) -> dict[str, Any]:
+    """Dialogues that nothing was taught from, as they are: what is flagged here accuses somebody."""
+    kept = (clean.draft for clean in cleans if clean.split == "test" or not corpus.trains)
+    return _write_examples(
+        config.out / f"{corpus.clean_set}.jsonl", (draft.example(corpus.clean_set) for draft in kept)
+    )
 
 
 def _write_examples(path: Path, examples: Iterable[Example]) -> dict[str, Any]:
