@@ -34,6 +34,7 @@ app.command("app.doctor:doctor", name="doctor", help="Say what works on this mac
 app.command("app.verify:verify", name="verify", help="Check outputs and releases against their manifests.")
 
 app.command(ingest)
+app.command("app.ingest:convert", name="convert", help="Write logs in another format.")
 
 data = App(name="data", help="Make training data.")
 data.command("labeling.inject.run:inject", name="inject", help="Make labelled errors in clean dialogues.")

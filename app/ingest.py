@@ -1,4 +1,5 @@
-"""``dialint ingest preview LOG``: how a log would be read, before anything of it is scored.
+"""``dialint ingest preview LOG``: how a log would be read, before anything of it is scored; and ``dialint
+convert LOG --to FORMAT --out FILE``: the same dialogues in another format.
 
 Shows three dialogues with personal data masked, what was recognised, and what was left unread; writes the
 mapping file that `dialint score --mapping` takes. Exit codes: 0 dialogues can be read, 1 none can, 2 the file
@@ -7,8 +8,12 @@ or an option is wrong.
 
 from __future__ import annotations
 
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, Parameter
 
@@ -22,8 +27,10 @@ if TYPE_CHECKING:
 
 READ = ReadConfig()
 N_TURNS, WIDTH = 8, 96
+N_REJECTS = 10
+LogFormat = Literal["dialint", "openai", "sharegpt", "csv", "parquet"]
 
-ingest = App(name="ingest", help="Look at logs before they are scored, or write them in another format.")
+ingest = App(name="ingest", help="Look at logs before they are scored.")
 
 
 @ingest.command(name="preview")
@@ -119,3 +126,76 @@ def _show_dialogue(dialogue: Dialogue) -> None:
         say(f"  {turn.role:8} {at:16} {text if len(text) <= WIDTH else text[: WIDTH - 1] + '…'}")
     if len(dialogue.turns) > N_TURNS:
         say(f"  ... and {len(dialogue.turns) - N_TURNS} more turns")
+
+
+def convert(
+    *logs: str,
+    to: LogFormat,
+    out: Path,
+    read: Annotated[ReadConfig, Parameter(name="*")] = READ,
+) -> int:
+    """Write logs in another format: all that is read can be, and what the format cannot hold is said.
+
+    Texts stay as they are in the log (--strip does not count here) and personal data are not masked; internal
+    notes are left out.
+
+    Parameters
+    ----------
+    logs
+        Logs, or patterns.
+    to
+        dialint (JSON lines), openai (chat JSON lines), sharegpt, csv (one message a row), parquet.
+    out
+        File to write, for you only (mode 0600); must not exist.
+    """
+    from detector.artifacts import atomic_file, described, versions, write_manifest
+    from detector.ingest.convert import ENDINGS, write_log
+    from detector.ingest.outcomes import Counts, Loaded, Reject
+    from detector.ingest.read import inspect, open_logs
+    from detector.ingest.read import read as read_logs
+    from detector.verdict_files import manifest_path
+
+    if out.suffix not in ENDINGS[to]:
+        raise ConfigError(
+            "E_OPTION", f"--out {out}: expected an ending of {' or '.join(ENDINGS[to])} for {to}"
+        )
+    if out.exists() or out.is_symlink() or manifest_path(out).exists():
+        raise OutputRefused(
+            "E_OUTPUT_EXISTS", f"{out}: is there already, or its manifest is; name another file"
+        )
+    if not out.parent.is_dir():
+        raise ConfigError("E_OPTION", f"--out: {out.parent}: no such folder")
+    config, counts = replace(read, strip=False), Counts()
+    sources = open_logs(logs)
+    inputs = [{"name": source.name, "sha256": inspect(source, config)} for source in sources]
+    rejects: list[Reject] = []
+
+    def dialogues() -> Iterator[Dialogue]:
+        for item in read_logs(sources, config, counts):
+            if isinstance(item, Loaded):
+                yield item.dialogue
+            elif len(rejects) < N_REJECTS:
+                rejects.append(item)
+
+    with atomic_file(out) as file:
+        n, lost = write_log(dialogues(), file, to)
+    lost["internal note"] = counts.warnings["W_INTERNAL_NOTE"]
+    lost += Counter()  # without what is 0
+    manifest = {
+        "kind": "log",
+        "format": to,
+        "files": [described(out, n)],
+        "inputs": inputs,
+        "reading": config.described(),
+        "rejected": dict(counts.codes),
+        "lost": dict(lost),
+        "versions": versions("dialint", "pyarrow"),
+    }
+    write_manifest(manifest_path(out), json.loads(json.dumps(manifest, default=str)))
+    say(f"{out}: {n:,} dialogues; rejected {counts.rejected:,}, repeated {counts.duplicates:,}")
+    for reject in rejects:
+        place = f"{reject.file}, line {reject.line}, {reject.path or 'record'}"
+        say(f"  {place}: {reject.code}, found {reject.found}, expected {reject.expected}")
+    if lost:
+        say(f"not kept: {', '.join(f'{name} {count:,}' for name, count in lost.most_common())}")
+    return 0

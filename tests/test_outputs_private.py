@@ -14,7 +14,8 @@ from types import SimpleNamespace
 import pytest
 
 from app.saying import say, say_table
-from detector.records import Finding, Verdict
+from detector.ingest.convert import write_log
+from detector.records import Dialogue, Finding, Turn, Verdict
 from detector.verdict_files import convert, escaped, needs_escape, unescaped, verdict_line
 from eval import reading
 from labeling.platforms.framing import write_rows
@@ -146,8 +147,17 @@ def by_study(text: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> byte
     return out.read_bytes()
 
 
+def by_convert(text: str) -> bytes:
+    turns = (Turn(index=0, role="customer", text=text, author=text),)
+    out = io.BytesIO()
+    dialogue = Dialogue(id=text, turns=turns, language=text, channel=text, agent=text, team=text)
+    write_log([dialogue], out, "csv")
+    return out.getvalue()
+
+
 WRITERS: dict[str, Callable[..., bytes]] = {
     "detector/verdict_files.py": by_verdicts,
+    "detector/ingest/convert.py": by_convert,
     "labeling/platforms/framing.py": by_platforms,
     "labeling/truth/aggregate.py": by_aggregation,
     "labeling/truth/study_model.py": by_study,
