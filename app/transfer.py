@@ -138,8 +138,13 @@ def labels_in(
 
 
 @give.command(name="annotations")
-def annotations_out(out: Path, *, project: str | None = None, acting: Acting = DEFAULT) -> int:
+def annotations_out(
+    out: Path, *, project: str | None = None, masked: bool = True, acting: Acting = DEFAULT
+) -> int:
     """Write the annotations in the store as our JSON lines: the newest of each, of people who count.
+
+    Personal data in what they quote and say are masked, and places are those in the masked text;
+    --no-masked, as for another store with the same dialogues, takes a lead.
 
     Parameters
     ----------
@@ -147,11 +152,13 @@ def annotations_out(out: Path, *, project: str | None = None, acting: Acting = D
         File to write (.jsonl); must not exist.
     project
         Answers of this project only.
+    masked
+        Personal data as placeholders.
     """
     from labeling.transfer.outgoing import export_annotations
 
     with acting.open() as (store, actor):
-        manifest = export_annotations(store, actor, out, project)
+        manifest = export_annotations(store, actor, out, project, masked=masked)
     say(f"{out}: {manifest['files'][0]['rows']} annotations")
     return 0
 

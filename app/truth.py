@@ -54,8 +54,11 @@ def aggregate(
         raise ConfigError(
             "E_OPTION", "name a table (--annotations, --out) or answers (--project, --everything)"
         )
-    if config.method != "joint" or config.model is not None or config.soft != "truth" or config.last_wins:
-        raise ConfigError("E_OPTION", "in the store the method is joint, with the model that is there")
+    own = (config.model, config.gold) != (None, None) or config.last_wins
+    if config.method != "joint" or config.soft != "truth" or own:
+        raise ConfigError(
+            "E_OPTION", "in the store the method is joint, with the model and gold that are there"
+        )
     from detector.taxonomy import load
     from labeling.consensus.settle import settle
 

@@ -1,7 +1,8 @@
 """What the store holds, as the files that the other stages read: annotations, dialogues, labels, verdicts.
 
 Only answers of people whose work counts, the newest each, and the dialogues they are about. A dataset is
-masked when it is made of these files, which hold originals and are gone after.
+masked when it is made of these files, which hold originals and are gone after; annotations are masked as
+they are written.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from detector.artifacts import (
 from detector.errors import ConfigError, OutputRefused
 from detector.records import Dialogue, Label, Record, Verdict
 from detector.verdict_files import manifest_path, verdict_line
+from labeling.annotation import Annotation
 from labeling.consensus.settle import surest
 from labeling.dataset.export import run as make_dataset
 from labeling.dataset.making import DatasetConfig
@@ -33,7 +35,11 @@ from labeling.store.conflicts import shown_all
 from labeling.store.database.transactions import Store, Transaction, writing
 from labeling.store.dialogues import content_of, verdict_on
 from labeling.store.labels import labels_on
+from labeling.store.masked_view import view_of
 from labeling.store.rights import authorised
+
+VIEWS = 256
+"""Masked dialogues held while annotations, which come in the order of their time, are written."""
 
 
 @dataclass(frozen=True)
@@ -52,21 +58,26 @@ class Snapshot:
         return cls(*(folder / f"{name}.jsonl" for name in names))
 
 
-def export_annotations(store: Store, actor: str, out: Path, project: str | None) -> dict[str, Any]:
-    """Write the annotations of a project, or of the whole store, as our JSON lines; the manifest.
+def export_annotations(
+    store: Store, actor: str, out: Path, project: str | None, *, masked: bool = True
+) -> dict[str, Any]:
+    """Write the annotations of a project, or of the whole store, as our JSON lines; the manifest. Masked,
+    findings stand as in the masked dialogue, with quotes and reasons; a reviewer may have them, else a lead.
 
     Raises:
-        NotAllowed: the actor does not review.
+        NotAllowed: the actor does not review; or does not plan, and asks for what is not masked.
         OutputRefused: `out` exists.
     """
     if out.exists():
         raise OutputRefused("E_EXISTS", f"{out}: exists already; name another file")
+    exported(store, actor, project, masked=masked, what="annotations")
     with disk_errors(out):
         make_folder(out.parent)
-    rows = _write(out, counted(store, actor, project))
+    given = counted(store, actor, project)
+    rows = _write(out, _shown(store, given) if masked else given)
     manifest = {
         "kind": "annotations",
-        "config": {"project": project},
+        "config": {"project": project, "masked": masked},
         "versions": versions("dialint", "SQLAlchemy"),
         "files": [described(out, rows)],
     }
@@ -126,15 +137,18 @@ def snapshot(store: Store, actor: str, folder: Path, project: str | None) -> Sna
 
 
 @writing(repeatable=True)
-def exported(transaction: Transaction, actor: str, project: str | None, *, masked: bool) -> None:
-    """Keep that the actor takes all that is known of the dialogues with answers out of the store, and how.
+def exported(
+    transaction: Transaction, actor: str, project: str | None, *, masked: bool, what: str = "dataset"
+) -> None:
+    """Keep that the actor takes all that is known of the dialogues with answers, or `what` else, out of the
+    store, and how.
 
     Raises:
         NotAllowed: the actor does not review; or does not plan, and takes it unmasked.
     """
     account = authorised(transaction, actor, "review" if masked else "plan")
     shown_all(transaction, account, project, "export")
-    transaction.log(actor, "export.dataset", project or "store", masked=masked)
+    transaction.log(actor, f"export.{what}", project or "store", masked=masked)
 
 
 def _dialogues(store: Store, ids: Iterable[str]) -> Iterator[Dialogue]:
@@ -142,6 +156,13 @@ def _dialogues(store: Store, ids: Iterable[str]) -> Iterator[Dialogue]:
         dialogue = store.read(partial(content_of, name=name))
         assert dialogue is not None, "a foreign key"
         yield dialogue
+
+
+def _shown(store: Store, given: Iterable[Annotation]) -> Iterator[Annotation]:
+    view = lru_cache(VIEWS)(lambda name: store.read(partial(view_of, name=name)))
+    for one in given:
+        shown = view(one.dialogue_id).shown(one.findings) if one.findings else ()
+        yield one.model_copy(update={"findings": shown})
 
 
 def _labels(store: Store, ids: Iterable[str]) -> Iterator[Label]:

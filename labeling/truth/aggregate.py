@@ -1,7 +1,8 @@
 """Stage ``dialint label aggregate``: one truth with its confidence from a crowd table.
 
 Reads a table of task, worker, label (CSV, Parquet, JSONL; optionally code) and, with ``--model``, a
-model's probabilities (task, label, probability, optionally code). Writes a row a task: the most probable
+model's probabilities (task, label, probability, optionally code); with ``--gold``, what is known for sure
+(task, label, optionally code). Writes a row a task: the most probable
 label, its probability, the probability of every label and how many people were asked; the manifest last.
 Judges no worker: that is ``dialint label quality``.
 """
@@ -58,6 +59,9 @@ class AggregateConfig:
     model: Path | None = None
     """A model's calibrated probabilities: task, label, probability (and code); for joint, shrunk-votes,
     crowdlab, ibcc and ebcc."""
+    gold: Path | None = None
+    """What is known for sure: task, label (and code). It stands, and says what the people and the other tasks
+    are like; for joint. Tasks nobody answered are passed over."""
     soft: Literal["truth", "answers"] = "truth"
     """What the probabilities tell: of each label being true, or the share of people who would give it."""
     last_wins: Annotated[bool, Parameter(negative=())] = False
@@ -70,6 +74,8 @@ class AggregateConfig:
             raise ConfigError("E_FORMAT", f"--out must end in {', '.join(FORMATS)}")
         if self.model is not None and self.method not in TAKES_MODEL:
             raise ConfigError("E_OPTION", f"--model needs --method {', '.join(TAKES_MODEL)}")
+        if self.gold is not None and self.method != "joint":
+            raise ConfigError("E_OPTION", "--gold needs --method joint")
         if self.model is None and self.method in NEEDS_MODEL:
             raise ConfigError("E_OPTION", f"--method {self.method} needs --model")
 
@@ -95,7 +101,7 @@ def run(config: AggregateConfig) -> dict[str, Any]:
         OutputRefused: `out` is there already.
     """
     from labeling.truth.codes import posteriors
-    from labeling.truth.files.tables import read_answers, read_model
+    from labeling.truth.files.tables import known_places, read_answers, read_gold, read_model
 
     table, out = config.annotations, config.out
     if table is None or out is None:
@@ -104,18 +110,23 @@ def run(config: AggregateConfig) -> dict[str, Any]:
         raise OutputRefused("E_EXISTS", f"{out}: is there already; name another file")
     started = time.monotonic()
     tables, models = read_answers(table, config.last_wins), None
+    known = read_gold(config.gold, coded=list(tables) != [""]) if config.gold is not None else {}
+    tables = {code: one.with_labels(known.get(code, {}).values()) for code, one in tables.items()}
     if config.model is not None:
         both = {code: read_model(config.model, one, code) for code, one in tables.items()}
         tables = {code: answers for code, (answers, _) in both.items()}
         models = {code: probabilities for code, (_, probabilities) in both.items()}
-    found = posteriors(tables, config.method, models, config.share_workers)
+    golds = {code: known_places(one, known.get(code, {})) for code, one in tables.items()} if known else None
+    found = posteriors(tables, config.method, models, config.share_workers, golds)
+    if golds is not None:
+        found = {code: one.given(golds[code]) for code, one in found.items()}
     with disk_errors(out):
         make_folder(out.parent)
         remove_orphans(out)
     columns = _columns(config, tables, found)
     with atomic_file(out) as file:
         _write(out.suffix, columns, file)
-    inputs = [path for path in (table, config.model) if path is not None]
+    inputs = [path for path in (table, config.model, config.gold) if path is not None]
     manifest = {
         "kind": "crowd-labels",
         "config": {

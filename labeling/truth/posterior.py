@@ -66,6 +66,12 @@ class Posterior:
             components=None if own is None else replace(own, member=own.member[rows]),
         )
 
+    def given(self, known: NDArray[np.int64]) -> Posterior:
+        """The same with what is known for sure, the place of a label or -1, shape (tasks,), in the place of
+        what is believed."""
+        sure = np.eye(self.probabilities.shape[1])[known]
+        return replace(self, probabilities=np.where(known[:, None] >= 0, sure, self.probabilities))
+
 
 def normalised(values: Floats) -> Floats:
     """`values` divided by their sum along the last axis."""

@@ -99,6 +99,52 @@ def test_a_rare_code_nobody_found_yet_is_aggregated_with_its_model(tmp_path: Pat
     assert all(set(row["probabilities"]) == {"no", "yes"} for row in rows)
 
 
+def test_gold_stands_and_says_what_people_are_like(tmp_path: Path) -> None:
+    """Ann and ben contradict each other throughout; gold of some tasks says that ann is right, and names a
+    label that nobody gave. A task that nobody answered is passed over."""
+    rows = "".join(
+        f"t{n},ann,{'yes' if n % 2 else 'no'}\nt{n},ben,{'no' if n % 2 else 'yes'}\n" for n in range(60)
+    )
+    (tmp_path / "crowd.csv").write_text(f"task,worker,label\n{rows}")
+    known = "".join(f"t{n},{'yes' if n % 2 else 'no'}\n" for n in range(30))
+    (tmp_path / "gold.csv").write_text(f"task,label\n{known}t58,perhaps\nother,yes\n")
+    out = tmp_path / "labels.jsonl"
+    manifest = run(AggregateConfig(tmp_path / "crowd.csv", out, gold=tmp_path / "gold.csv"))
+    found = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [row["label"] for row in found] == [
+        "perhaps" if n == 58 else "yes" if n % 2 else "no" for n in range(60)
+    ]
+    assert {row["probability"] for row in (*found[:30], found[58])} == {1.0}
+    assert min(row["probability"] for row in found[30:]) > 0.6
+    assert [one["name"] for one in manifest["inputs"]] == ["crowd.csv", "gold.csv"]
+    run(AggregateConfig(tmp_path / "crowd.csv", tmp_path / "without.jsonl"))
+    without = [json.loads(line) for line in (tmp_path / "without.jsonl").read_text().splitlines()]
+    assert max(row["probability"] for row in without) < 0.6
+
+
+def test_gold_is_of_a_code(tmp_path: Path) -> None:
+    path, gold, out = (tmp_path / name for name in ("crowd.csv", "gold.csv", "labels.jsonl"))
+    path.write_text("task,worker,label,code\nt,a,yes,C1\nt,b,yes,C1\nt,a,yes,L1\nt,b,yes,L1\n")
+    gold.write_text("task,label,code\nt,no,L1\n")
+    run(AggregateConfig(path, out, gold=gold))
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [(row["code"], row["label"]) for row in rows] == [("C1", "yes"), ("L1", "no")]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("task,label\n=t1,yes\n=t1,no\n", "line 3.*twice"),
+        ("task,label\n=t1,\n", "label is missing"),
+        ("task\n=t1\n", "label"),
+    ],
+)
+def test_bad_gold_is_refused(table: Path, tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "gold.csv").write_text(text)
+    with pytest.raises(InputRefused, match=message):
+        run(AggregateConfig(table, tmp_path / "x.csv", gold=tmp_path / "gold.csv"))
+
+
 @pytest.mark.parametrize("method", ["shrunk-votes", "crowdlab", "ibcc", "ebcc", "ibcc-worker", "ebcc-worker"])
 def test_the_new_methods_take_a_model(tmp_path: Path, method: Method) -> None:
     rows = "".join(f"t{n},{who},{'yes' if n % 3 else 'no'}\n" for n in range(12) for who in "abc")
@@ -133,7 +179,13 @@ def test_soft_labels_may_tell_answers_in_place_of_truth(table: Path, tmp_path: P
 
 
 @pytest.mark.parametrize(
-    "options", [{"out": Path("x.txt")}, {"model": Path("m"), "method": "mace"}, {"method": "crowdlab"}]
+    "options",
+    [
+        {"out": Path("x.txt")},
+        {"model": Path("m"), "method": "mace"},
+        {"method": "crowdlab"},
+        {"gold": Path("g"), "method": "majority"},
+    ],
 )
 def test_options_that_cannot_be_are_refused(table: Path, options: dict[str, object]) -> None:
     with pytest.raises(ConfigError):

@@ -7,6 +7,7 @@ refuses the file, with the line; nothing is guessed and nothing skipped.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from detector.errors import InputRefused
 from labeling.truth.answers import Answers, Floats
 from labeling.truth.files.columns import Columns, encoded_names, numbers, read_columns, refuse
 
+Places = NDArray[np.int64]
 REQUIRED = ("task", "worker", "label")
 
 
@@ -75,6 +77,34 @@ def read_probabilities(path: Path, labels: tuple[str, ...], tasks: tuple[str, ..
         InputRefused: unreadable, not a probability, an unknown label, or a label twice.
     """
     return _probabilities(path, _model_columns(path, code), labels, tasks, code)
+
+
+def read_gold(path: Path, coded: bool) -> dict[str, dict[str, str]]:
+    """The label that is known for sure of each task, by code, one code "" where the answers are not `coded`.
+
+    The file has columns task, label, and code if they are.
+
+    Raises:
+        InputRefused: unreadable, a cell is empty, or a task is known twice.
+    """
+    names_of = ("task", "label", *(("code",) if coded else ()))
+    columns, texts = read_columns(path, names_of), []
+    for name in names_of:
+        place, names = encoded_names(path, columns, name)
+        texts.append([str(names[one]) for one in place])
+    known: dict[str, dict[str, str]] = {}
+    for row, (task, label, *code) in enumerate(zip(*texts, strict=True)):
+        of = known.setdefault(code[0] if code else "", {})
+        if task in of:
+            refuse(path, columns, row, "this task stands here twice")
+        of[task] = label
+    return known
+
+
+def known_places(answers: Answers, known: Mapping[str, str]) -> Places:
+    """The place of each task's known label among the labels, -1 where none is known, shape (tasks,)."""
+    place = {label: number for number, label in enumerate(answers.labels)}
+    return np.array([place[known[task]] if task in known else -1 for task in answers.tasks], np.int64)
 
 
 def _model_columns(path: Path, code: str) -> Columns:

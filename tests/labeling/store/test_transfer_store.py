@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
 from detector.artifacts import described, write_manifest
 from detector.errors import ConfigError, OutputRefused, TooManyBad
 from detector.ingest.config import ReadConfig
 from detector.ingest.outcomes import Counts, Loaded, Reject
 from detector.ingest.read import open_logs, read
+from detector.records import Dialogue, Turn
 from detector.taxonomy import load
 from detector.verdict_files import manifest_path, verdict_line
 from labeling.annotation import Annotation
@@ -24,6 +26,7 @@ from labeling.dataset.making import DatasetConfig
 from labeling.platforms.import_labels import ImportConfig
 from labeling.store import annotations, dialogues, labels, leases, projects, tasks
 from labeling.store.database.refusals import NotAllowed, StoreRefused
+from labeling.store.database.schema import audit
 from labeling.store.database.transactions import Store, Transaction, inside
 from labeling.store.records import Gold, NewTask, Project
 from labeling.transfer.incoming import bring_in
@@ -325,6 +328,41 @@ def test_annotations_go_out_and_come_into_another_store(answered: Store, made: A
         export_annotations(answered, "ann", tmp_path / "b.jsonl", "p")
     told = bring_labels(answered, "ada", ImportConfig((str(out),)), "other", SILENT)
     assert (told.new, told.rejects.codes.total()) == (6, 0)
+
+
+def test_annotations_are_masked_unless_a_lead_asks_for_originals(
+    store: Store, made: Any, tmp_path: Path
+) -> None:
+    """The reviewer quotes a mail address and names a person in the reason."""
+    text = "Thanks Anna! I have written to anna.k@example.com. Anything else?"
+    turns = (
+        Turn(index=0, role="customer", text="Hi, I am Anna Kowalska."),
+        Turn(index=1, role="agent", text=text),
+    )
+    dialogues.add(store, "lea", [Dialogue(id="d", turns=turns, agent="a1")])
+    said = made.finding().model_copy(
+        update={"quote": "anna.k@example.com", "start": 31, "end": 49, "reason": "Anna Kowalska's own mail"}
+    )
+    projects.create(store, "lea", Project(id="p", codes=("C1",)))
+    tasks.add(store, "lea", "p", [NewTask(dialogue="d")])
+    lease = leases.claim(store, "rob", "p")
+    assert lease is not None
+    annotations.submit(store, "rob", lease.task, lease.token, "once", [said])
+    manifest = export_annotations(store, "rob", tmp_path / "a.jsonl", "p")
+    assert manifest["config"]["masked"] is True
+    written = (tmp_path / "a.jsonl").read_text()
+    assert not [word for word in ("anna", "kowalska", "example.com") if word in written.lower()]
+    ((found,),) = [one.findings for one in read_annotations(tmp_path / "a.jsonl")]
+    assert (found.quote, found.start, found.end) == ("[EMAIL_1]", 35, 44)
+    with pytest.raises(NotAllowed):
+        export_annotations(store, "rob", tmp_path / "b.jsonl", "p", masked=False)
+    assert not (tmp_path / "b.jsonl").exists()
+    export_annotations(store, "lea", tmp_path / "b.jsonl", "p", masked=False)
+    assert "anna.k@example.com" in (tmp_path / "b.jsonl").read_text()
+    rows = store.read(
+        lambda t: t.run(select(audit.c.action).where(audit.c.action.startswith("export"))).all()
+    )
+    assert [row.action for row in rows] == ["export.annotations"] * 2
 
 
 def test_a_dataset_straight_from_the_store(answered: Store, made: Any, tmp_path: Path) -> None:
