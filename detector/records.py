@@ -71,6 +71,11 @@ class Dialogue(Record):
     metadata: dict[str, JsonValue] = Field(default_factory=dict)
     masked: bool = False
 
+    @property
+    def started_at(self) -> datetime | None:
+        """The first time that a turn has."""
+        return next((turn.at for turn in self.turns if turn.at is not None), None)
+
     def without_edits(self) -> Dialogue:
         """The same dialogue, its texts taken for the log's own."""
         if not any(turn.edits for turn in self.turns):

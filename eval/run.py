@@ -20,6 +20,7 @@ from cyclopts import Parameter
 from detector.artifacts import atomic_file, sha256_file, versions, write_json
 from detector.detectors import Detector, DetectorConfig
 from detector.errors import ConfigError
+from detector.ingest.config import ReadConfig
 from detector.records import Example, Verdict
 from eval.exam.comparison import difference
 from eval.exam.curves import curves
@@ -59,8 +60,10 @@ def run(
     *examples: Path,
     config: Annotated[EvalConfig, Parameter(name="*")] | None = None,
     detector: Annotated[DetectorConfig, Parameter(name="*")] | None = None,
+    reading: Annotated[ReadConfig, Parameter(name="*")] | None = None,
 ) -> None:
-    """Measure a release on labelled examples, alone or against others."""
+    """Measure a release on labelled examples, alone or against others. How logs are read (--mapping and more)
+    counts with --labels only."""
     config, chosen = config or EvalConfig(), detector or DetectorConfig()
     _refuse(examples, config)
     from eval.baselines.named import named
@@ -70,7 +73,7 @@ def run(
     report: dict[str, Any] = {}
     told: dict[str, list[Told]] = {}
     for path in examples:
-        read = read_examples(path) if config.labels is None else labelled(path, config.labels)
+        read = read_examples(path) if config.labels is None else labelled(path, config.labels, reading)
         results = judge(judge_with, read)
         if not results:
             raise ConfigError("E_EXAMPLE", f"{path}: holds no example, so nothing can be said of it")

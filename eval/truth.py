@@ -55,8 +55,9 @@ class Pairs:
     dialogue: Places
 
 
-def labelled(log: Path, labels: Path) -> Iterator[Example]:
-    """The dialogues of a log with the labels that a JSONL file of `Label` records gives them.
+def labelled(log: Path, labels: Path, reading: ReadConfig | None = None) -> Iterator[Example]:
+    """The dialogues of a log, read as `reading` says, with the labels that a JSONL file of `Label` records
+    gives them.
 
     Raises:
         ConfigError: the labels cannot be read, or one is of a dialogue or turn that the log has not.
@@ -64,7 +65,7 @@ def labelled(log: Path, labels: Path) -> Iterator[Example]:
     waiting: dict[str, list[Label]] = {}
     for label in read_records(labels, Label, "E_LABEL"):
         waiting.setdefault(label.dialogue_id, []).append(label)
-    for item in read(open_logs([str(log)]), ReadConfig(), Counts()):
+    for item in read(open_logs([str(log)]), reading or ReadConfig(), Counts()):
         if isinstance(item, Loaded):
             found = waiting.pop(item.dialogue.id, [])
             known = {turn.index for turn in item.dialogue.turns}

@@ -545,3 +545,23 @@ def test_what_it_writes_is_for_its_owner_only(
     modes |= {path: path.stat().st_mode & 0o777 for path in folder.iterdir()}
     assert len([path for path in folder.iterdir() if path in modes]) == 3
     assert {path: mode for path, mode in modes.items() if mode not in (0o700, 0o600)} == {}
+
+
+def test_a_log_of_another_shape_is_scored_by_its_mapping(tmp_path: Path, detector: Any) -> None:
+    log, mapping, out = tmp_path / "log.json", tmp_path / "map.yaml", tmp_path / "v.jsonl"
+    turns = [{"who": "Kunde", "says": "Grüß Gott"}, {"who": "Berater", "says": "Hallo"}]
+    log.write_text(json.dumps({"all": [{"no": n, "log": turns} for n in range(3)]}), encoding="cp1252")
+    text = "fields: {id: 'all[].no', role: 'all[].log[].who', text: 'all[].log[].says'}\n"
+    mapping.write_text(text)
+    config = ScoreConfig(out=out, quiet=True, read=ReadConfig(mapping=mapping))
+    assert run([str(log)], config, detector) == 0
+    assert [verdict.dialogue_id for verdict in read_verdicts(out)] == ["0", "1", "2"]
+    manifest = read_manifest(manifest_path(out))
+    assert manifest["work"]["options"]["read"]["mapping"]["fields"]["text"] == "all[].log[].says"
+    moved = tmp_path / "moved.yaml"
+    moved.write_text(text + "# a comment\n")
+    same = ScoreConfig(out=out, quiet=True, read=ReadConfig(mapping=moved))
+    assert run([str(log)], same, detector) == 0  # the same job: what a mapping says counts, not its name
+    moved.write_text(text + "roles: {Berater: bot}\n")
+    with pytest.raises(OutputRefused, match=r"other options \(read"):
+        run([str(log)], ScoreConfig(out=out, quiet=True, read=ReadConfig(mapping=moved)), detector)

@@ -110,6 +110,7 @@ def test_an_odd_nested_log_is_read_by_its_mapping(tmp_path: Path, name: str) -> 
     assert (first.agent, first.team, first.channel, first.language) == ("leo", "Versand", "chat", "de")
     assert first.turns[1].at == datetime(2025, 11, 24, 14, 12, tzinfo=UTC)
     assert first.turns[0].author == "nK"
+    assert first.started_at == datetime(2025, 11, 24, 14, 10, tzinfo=UTC)
     assert counts.warnings["W_INTERNAL_NOTE"] == 3
 
 

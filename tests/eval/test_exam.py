@@ -11,6 +11,7 @@ import tiny
 
 from detector.detectors import DetectorConfig
 from detector.errors import ConfigError, UserError
+from detector.ingest.config import ReadConfig
 from detector.pipeline import load_detector
 from detector.records import Dialogue, Example, Finding, Label, NotJudged, Turn, Verdict
 from detector.taxonomy import Taxonomy, load
@@ -243,3 +244,17 @@ def test_what_was_not_judged_for_its_language_is_neither_clean_nor_missed() -> N
     assert figures["flagged_per_100_turns"] == 40.0
     (b,) = [pair for pair in results if pair[0].dialogue.id == "b"]
     assert judged([b], "T1", whole_dialogue=True).truth.tolist() == [False]
+
+
+def test_a_log_of_another_shape_is_an_exam_by_its_mapping(tmp_path: Path) -> None:
+    log, labels = tmp_path / "log.jsonl", tmp_path / "labels.jsonl"
+    log.write_text(
+        '{"no": "d1", "log": [{"who": "Kunde", "says": "Hi"}, {"who": "Berater", "says": "Hallo"}]}\n'
+    )
+    labels.write_text(
+        json.dumps({"dialogue_id": "d1", "turn": 1, "code": "T1", "probability": 1.0, "method": "hand"})
+    )
+    (tmp_path / "map.yaml").write_text("fields: {id: no, role: 'log[].who', text: 'log[].says'}\n")
+    (example,) = labelled(log, labels, ReadConfig(mapping=tmp_path / "map.yaml"))
+    assert [turn.role for turn in example.dialogue.turns] == ["customer", "agent"]
+    assert example.labels[0].code == "T1"
