@@ -5,6 +5,7 @@ Refusals of whole files are exceptions (`detector.errors.InputRefused`) and not 
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
@@ -87,6 +88,11 @@ class Counts:
                 "E_TOO_MANY_BAD",
                 f"{self.rejected} of {self.read} records are bad ({causes}); {max_bad:.1%} are allowed",
             )
+
+
+def try_preview(file: str) -> str:
+    """What to type where a log is of a shape that is not known."""
+    return f"try: dialint ingest preview {shlex.quote(file)}"
 
 
 def refuse(code: str, file: str, message: str) -> InputRefused:

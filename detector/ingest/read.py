@@ -7,7 +7,6 @@ here and nothing is written.
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -27,7 +26,7 @@ from detector.ingest.framing.parquet import read_parquet
 from detector.ingest.framing.recognition import Recognised, recognise
 from detector.ingest.inspection import inspect
 from detector.ingest.mapping import Shape
-from detector.ingest.outcomes import BadRecord, Counts, Loaded, Reject, refuse
+from detector.ingest.outcomes import BadRecord, Counts, Loaded, Reject, refuse, try_preview
 from detector.ingest.sources import COMPRESSED, Source, open_logs
 
 __all__ = ["Counts", "Loaded", "ReadConfig", "Reject", "Source", "inspect", "open_logs", "read"]
@@ -161,7 +160,7 @@ def _stop_if_hopeless(last: Loaded | Reject | None, config: ReadConfig, counts: 
     raise TooManyBad(
         "E_TOO_MANY_BAD",
         f"{last.file}: the first {counts.read} records are all bad, mostly {code} ({n})"
-        f"{shown if last.code == code else ''}; try: dialint ingest preview {shlex.quote(last.file)}",
+        f"{shown if last.code == code else ''}; {try_preview(last.file)}",
     )
 
 

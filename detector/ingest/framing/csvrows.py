@@ -17,7 +17,7 @@ from detector.ingest.framing.encodings import blocks
 from detector.ingest.framing.lines import chunks
 from detector.ingest.framing.messages import Columns, Row, check_privacy, gather
 from detector.ingest.framing.regroup import Survey, regrouped
-from detector.ingest.outcomes import BadRecord, refuse
+from detector.ingest.outcomes import BadRecord, refuse, try_preview
 from detector.ingest.sources import Source
 
 GROUP = 256
@@ -170,7 +170,7 @@ class _Table:
         for sign, name in DELIMITERS.items():
             if len(self.header) == 1 and sign in self.header[0] and sign != self.delimiter:
                 problem = f"the delimiter is not {self.delimiter!r}; try --delimiter {name}"
-        return refuse("E_CSV", self._source.name, f"line 1: {problem}")
+        return refuse("E_CSV", self._source.name, f"line 1: {problem}; or {try_preview(self._source.name)}")
 
     def rows(self) -> Iterator[Row]:
         """The rows after the header; one that cannot be used says why."""

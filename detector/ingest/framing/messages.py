@@ -96,7 +96,7 @@ class Columns:
         if missing:
             return (
                 f"no column for {', '.join(missing)} among {', '.join(header[:12])}; name it with --column "
-                f"{missing[0]}=..., or try: dialint ingest preview"
+                f"{missing[0]}=..."
             )
         private = header[positions["private"]] if "private" in positions else ""
         inbound = plain(header[positions["role"]]) == "inbound"

@@ -26,7 +26,7 @@ from detector.ingest.framing.parquet_pages import VALUE_BYTES, check_columns, ex
 from detector.ingest.framing.regroup import Survey, regrouped
 from detector.ingest.framing.strictjson import check_characters
 from detector.ingest.mapping import Shape as MappedShape
-from detector.ingest.outcomes import BadRecord, refuse
+from detector.ingest.outcomes import BadRecord, refuse, try_preview
 from detector.ingest.sources import Source
 
 BATCH_ROWS = 256
@@ -196,7 +196,8 @@ def _layout(file: Any, source: Source, config: ReadConfig) -> Layout:
         return Layout(paths, [*chosen, "turns"])
     columns = Columns.of(names, config)
     if isinstance(columns, str):
-        raise refuse("E_PARQUET", source.name, f"wrong schema; {columns}")
+        message = f"wrong schema; {columns}; or {try_preview(source.name)}"
+        raise refuse("E_PARQUET", source.name, message)
     kept = sorted({*columns.ids, *columns.positions.values()})
     table = replace(
         columns,

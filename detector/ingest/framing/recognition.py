@@ -21,7 +21,7 @@ from detector.ingest.framing.lines import BOM
 from detector.ingest.framing.messages import Columns
 from detector.ingest.framing.streams import FOREIGN, GZIP, ZSTD, magic
 from detector.ingest.mapping import Shape as MappedShape
-from detector.ingest.outcomes import refuse
+from detector.ingest.outcomes import refuse, try_preview
 from detector.ingest.shapes import CANONICAL, Shape
 from detector.ingest.sources import Source
 
@@ -124,7 +124,8 @@ def _text(text: bytes, source: Source, config: ReadConfig, ending: str) -> Recog
         return Recognised("lines", _named(config) or CANONICAL)
     if _CHAT_EXPORT.match(text):
         raise refuse("E_FORMAT", source.name, "looks like a WhatsApp export, which is not read yet")
-    raise refuse("E_FORMAT", source.name, "is none of the formats that are read; name it with --format")
+    hint = f"name it with --input-format, or {try_preview(source.name)}"
+    raise refuse("E_FORMAT", source.name, f"is none of the formats that are read; {hint}")
 
 
 def _named(config: ReadConfig) -> Shape | None:
