@@ -2,9 +2,9 @@
 
 Run: ``python -m labeling.truth.overlap_study --data FOLDER``. stc3_dch1 has the same 19 people on every
 item: of each turn of a helpdesk, whether it solves the customer's problem, helps or does neither; dbdc3 has
-some 30 on each: whether a system's turn breaks the dialogue down. A jury is drawn whose plurality is the
-truth, and whose answers nobody else sees; the rest answer in a random order. What all of them together reach
-is what fewer answers are measured by. Writes nothing.
+some 30 on each, of many: whether a system's turn breaks the dialogue down. A jury is drawn whose plurality is
+the truth, and whose answers nobody else sees; the rest answer in a random order. What all of them together
+reach is what fewer answers are measured by. Writes nothing.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class OverlapStudyConfig:
     data: Annotated[Path, Parameter(env_var="DIALINT_DATA")]
     """Folder of the corpora."""
     jury: int = 8
-    """People whose plurality is the truth; the others answer."""
+    """People whose plurality is the truth, of those who answered everything; the others answer."""
     draws: int = 5
     """Times that a jury and an order are drawn."""
     minimum: int = 2
@@ -86,9 +86,7 @@ def stc3(data: Path) -> Answers:
 def one_draw(answers: Answers, config: OverlapStudyConfig, seed: int) -> list[tuple[str, list[float]]]:
     """Each way's name and `FIGURES`."""
     random = np.random.default_rng(seed)
-    jury = np.isin(answers.worker, random.permutation(len(answers.workers))[: config.jury])
-    truth, pool = answers.where(jury).votes(), answers.where(~jury)
-    place = places(pool, random)
+    truth, pool, place = parted(answers, config, random)
     every = min(int(place.max()) + 1, config.maximum)
     found = []
     for n in sorted({*(n for n in FIXED if n < every), every}):
@@ -101,6 +99,20 @@ def one_draw(answers: Answers, config: OverlapStudyConfig, seed: int) -> list[tu
         name = f"joint until {sure:g} sure" + (f" or a gain below {gain:g}" if gain else "")
         found.append((name, measured(posterior, asked, truth, sure, seed)))
     return found
+
+
+def parted(
+    answers: Answers, config: OverlapStudyConfig, random: np.random.Generator
+) -> tuple[Floats, Answers, NDArray[np.int64]]:
+    """The jury's votes, shape (tasks, labels), the other answers, and the place of each in the order in which
+    its item's are given. Where everybody answered everything the jury is so many people, else it is whose
+    answers come after the `maximum`."""
+    if len(answers) == len(answers.tasks) * len(answers.workers):
+        jury = np.isin(answers.worker, random.permutation(len(answers.workers))[: config.jury])
+    else:
+        jury = places(answers, random) >= config.maximum
+    pool = answers.where(~jury)
+    return answers.where(jury).votes(), pool, places(pool, random)
 
 
 def measured(posterior: Posterior, asked: float, truth: Floats, sure: float, seed: int) -> list[float]:

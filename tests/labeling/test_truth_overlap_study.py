@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from labeling.truth.overlap import OverlapRule
-from labeling.truth.overlap_study import FIGURES, OverlapStudyConfig, dynamic, one_draw
+from labeling.truth.overlap_study import FIGURES, OverlapStudyConfig, dynamic, one_draw, parted
 from labeling.truth.simulated import CrowdPlan, simulated
 
 
@@ -20,6 +20,20 @@ def test_no_answer_is_asked_for_once_it_is_sure_enough() -> None:
     assert 2 <= few < many < 12
     assert np.median(posterior.confidence) > 0.98
     assert dynamic(answers, place, OverlapRule(2, 2, 1.0))[1] == 2
+
+
+def test_the_jury_is_seen_by_nobody() -> None:
+    """Of ten people who answered everything four; of six out of twenty on each item those after the third."""
+    config, random = OverlapStudyConfig(data=Path(), jury=4, maximum=3), np.random.default_rng(0)
+    every = simulated(CrowdPlan(n_tasks=30, n_workers=10, per_task=10)).answers
+    votes, pool, place = parted(every, config, random)
+    assert set(votes.sum(axis=1)) == {4.0}
+    assert len(np.unique(pool.worker)) == 6
+    assert place.max() == 5
+    some = simulated(CrowdPlan(n_tasks=30, n_workers=20, per_task=6)).answers
+    votes, pool, place = parted(some, config, random)
+    assert set(votes.sum(axis=1)) == {3.0} == set(map(float, pool.n_labelers))
+    assert (votes + pool.votes() == some.votes()).all()
 
 
 def test_every_way_is_measured_on_the_same_jury() -> None:
