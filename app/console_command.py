@@ -6,7 +6,9 @@ password is printed here and nowhere else. ``--demo`` uses a store of its own th
 
 from __future__ import annotations
 
+import errno
 import re
+import socket
 from contextlib import ExitStack
 from dataclasses import dataclass
 from ipaddress import ip_network
@@ -83,6 +85,7 @@ def console(*, config: Annotated[ConsoleConfig, Parameter(name="*")] = ConsoleCo
     """
     from app.console.launch import FIRST, prepare, serve
 
+    _refuse_busy(config.address, config.port)
     with ExitStack() as at_end:
         place = config.store
         if config.demo:
@@ -96,6 +99,27 @@ def console(*, config: Annotated[ConsoleConfig, Parameter(name="*")] = ConsoleCo
         shown = config.address if ":" not in config.address else f"[{config.address}]"
         say(f"http://{shown}:{config.port}  (Ctrl-C ends it)")
         return serve(config.port, config.address, place, config.idle_minutes * 60, config.hosts, config.proxy)
+
+
+def _refuse_busy(address: str, port: int) -> None:
+    """Refuse a port on which somebody listens, before a store is made or an address told.
+
+    Raises:
+        ConfigError: E_PORT, with one that is free; E_OPTION, the address is none of this machine.
+    """
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as ear:
+        ear.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server does
+        try:
+            ear.bind((address, port))
+            return
+        except (OSError, OverflowError) as error:
+            if getattr(error, "errno", None) not in (errno.EADDRINUSE, errno.EACCES):
+                raise ConfigError("E_OPTION", f"--address {address}: {error}") from None
+            why = "is in use" if getattr(error, "errno", None) == errno.EADDRINUSE else "may not be used"
+        ear.bind((address, 0))
+        free = ear.getsockname()[1]
+    raise ConfigError("E_PORT", f"port {port} {why}; `--port {free}` is free")
 
 
 def _demo(at_end: ExitStack) -> str:

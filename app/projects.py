@@ -183,7 +183,7 @@ def status(name: str | None = None, *, acting: Acting = DEFAULT) -> int:
     with acting.open() as (store, actor):
         listed = [pair for pair in projects.listed(store, actor) if name in (None, pair[0].id)]
         if name is not None and not listed:
-            raise ConfigError("E_PROJECT", "there is no such project")
+            store.read(lambda transaction: projects.existing(transaction, name))
         rows = [row for one, state in listed for row in _progress(store, actor, one, state)]
     headings = ("project", "purpose", "state", "pool", *COUNTS, "progress", "answers", "deadline")
     say_table(headings, rows)

@@ -133,9 +133,13 @@ def run(logs: Sequence[str], config: ScoreConfig, detector: Detector | None = No
     """
     if not logs:
         raise ConfigError("E_OPTION", "no log was named; give files, globs, or - for standard input")
-    from app.scoring.loop import score_to_file
+    from app.scoring.loop import done_already, score_to_file
     from app.scoring.screen import score_to_screen
 
+    if config.out is not None and detector is None:
+        code = done_already(logs, config, config.out)
+        if code is not None:
+            return code
     with _watched(config, detector) as judge:
         if config.out is None:
             return score_to_screen(logs, config, judge)

@@ -68,6 +68,39 @@ def fingerprint(value: Any) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
+def option_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """The options in which two jobs differ, by the names that are typed, each with its value in both."""
+    first, second = (dict(_typed(options)) for options in (before, now))
+    names = sorted(name for name in {*first, *second} if first.get(name) != second.get(name))
+    return [_change(name, first.get(name), second.get(name)) for name in names]
+
+
+def _change(name: str, before: Any, now: Any) -> str:
+    if isinstance(before, Mapping) and isinstance(now, Mapping):
+        parts = sorted(part for part in {*before, *now} if before.get(part) != now.get(part))
+        return f"{name} differs in {', '.join(parts)}"
+    return f"{name} was {_value(before)}, is {_value(now)} now"
+
+
+TYPED = {"read.format": "--input-format", "severities": "--min-severity", "names": "the logs' names"}
+"""Options whose names in a job are not those on the command line."""
+
+
+def _typed(options: Mapping[str, Any], group: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in options.items():
+        if isinstance(value, Mapping) and not group:
+            yield from _typed(value, f"{name}.")
+        else:
+            yield TYPED.get(f"{group}{name}", f"--{name.replace('_', '-')}"), value
+
+
+def _value(value: Any) -> str:
+    text = " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    if value is None or text in ("", "None"):
+        return "not given"
+    return text if len(text) <= 40 else text[:39] + "…"
+
+
 def fsync_folder(folder: Path) -> None:
     """Make renames and removals inside `folder` durable."""
     handle = os.open(folder, os.O_RDONLY)

@@ -32,8 +32,19 @@ def needed_set(folder: Path, name: str) -> Path:
     """
     path = set_at(folder, name)
     if path is None:
-        raise ConfigError("E_EXAMPLE", f"{folder}: holds no set {name} ({' or '.join(ENDINGS)})")
+        if not folder.is_dir():
+            raise ConfigError("E_EXAMPLE", f"{folder}: there is no such folder")
+        known = ", ".join(sets_in(folder)) or "none"
+        raise ConfigError(
+            "E_EXAMPLE", f"{folder}: holds no set {name} ({' or '.join(ENDINGS)}); its sets: {known}"
+        )
     return path
+
+
+def sets_in(folder: Path) -> list[str]:
+    """The sets of examples in a folder, by name."""
+    files = (path for path in folder.iterdir() if path.suffix in ENDINGS and path.is_file())
+    return sorted({path.stem for path in files if not path.name.startswith(".")})
 
 
 def read_examples(path: Path) -> Iterator[Example]:

@@ -145,9 +145,12 @@ def _chosen(examples: Iterable[Example], limit: int | None, seed: int) -> Iterat
 def _codes(asking: Asking, taxonomy: Taxonomy, examples: Sequence[Example], dataset: Path) -> tuple[str, ...]:
     named = set(asking.codes) or set(read_manifest(dataset / "manifest.json").get("codes", ()))
     named = named or {label.code for example in examples for label in example.labels}
-    if not named or named - taxonomy.codes.keys():
+    if not named:
+        raise ConfigError("E_CODE", f"{dataset}: no label names a code; --codes says which to ask")
+    if unknown := sorted(named - taxonomy.codes.keys()):
         raise ConfigError(
-            "E_CODE", f"no codes to ask, or unknown ones: {sorted(named - taxonomy.codes.keys())}"
+            "E_CODE",
+            f"{dataset}: codes that the taxonomy lacks: {' '.join(unknown)}; --taxonomy names another",
         )
     return tuple(code for code in taxonomy.codes if code in named)
 

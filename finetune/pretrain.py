@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from cyclopts import Parameter
 
-from detector.artifacts import disk_errors, fingerprint, make_folder, sha256_file
+from detector.artifacts import disk_errors, make_folder, sha256_file
 from detector.errors import ConfigError, OutputRefused
 from finetune.base_models.folders import found
 from finetune.corpus import Corpus, Sourced, sample
+from finetune.training.checkpoints import job_text
 from finetune.training.processes import refuse_launcher
 
 if TYPE_CHECKING:
@@ -167,7 +168,7 @@ def _job(config: PretrainConfig, corpus: Corpus) -> str:
     """What a checkpoint belongs to: every option that changes a weight, the corpus and the base."""
     told = {key: str(value) for key, value in asdict(config).items() if key not in NOT_OF_THE_JOB}
     files = sorted(path for path in config.base.glob("*") if path.is_file()) if config.base else []
-    return fingerprint([told, corpus.manifest(), {path.name: sha256_file(path) for path in files}])
+    return job_text(told, corpus.manifest(), {path.name: sha256_file(path) for path in files})
 
 
 def _few(config: PretrainConfig, check: list[Sourced]) -> list[Sourced]:

@@ -59,6 +59,7 @@ def manifest_of(job: Job, work: Pass, description: dict[str, Any], started_at: d
         "files": [{**made, "name": job.out.name}, {**rejects, "name": rejects_path(job.out).name}],
         "job": fingerprint(description),
         "work": description,
+        "request": work.request,
         "inputs": [
             {"name": source.name, "bytes": source.size, "sha256": known["sha256"]}
             for source, known in zip(work.sources, description["inputs"], strict=True)

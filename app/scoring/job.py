@@ -25,6 +25,7 @@ from detector.artifacts import (
     disk_errors,
     fingerprint,
     fsync_folder,
+    option_changes,
     read_manifest,
     remove_orphans,
     verify_files,
@@ -235,23 +236,21 @@ def _same_job(out: Path, kept: dict[str, Any], work: dict[str, Any], way_on: str
     """Refuse when `kept` and `work` are not the same, and say in what they differ."""
     if fingerprint(kept) == fingerprint(work):
         return
-    different = [part for part in work if kept.get(part) != work[part]]
-    details = ", ".join(_difference(part, kept.get(part), work[part]) for part in different)
-    raise OutputRefused("E_OTHER_JOB", f"{out}: belongs to another job: other {details}{way_on}")
+    details = option_changes(kept.get("options", {}), work.get("options", {}))
+    details += _release_changes(kept.get("release", {}), work.get("release", {}))
+    if kept.get("inputs") != work.get("inputs"):
+        details.append("the logs are other ones, or were changed")
+    raise OutputRefused("E_OTHER_JOB", f"{out}: belongs to another job: {', '.join(details)}{way_on}")
 
 
-def _difference(part: str, before: Any, now: Any) -> str:
-    """What changed in one part of the work, hashes shortened."""
-    if not (isinstance(before, dict) and isinstance(now, dict)):
-        return part
-    names = [name for name in sorted({*before, *now}) if before.get(name) != now.get(name)]
-    shown = ", ".join(f"{name} {_short(before.get(name))} -> {_short(now.get(name))}" for name in names)
-    return f"{part} ({shown})"
-
-
-def _short(value: Any) -> str:
-    text = str(value)
-    return text if len(text) <= 24 else text[:12] + "…"
+def _release_changes(before: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
+    """What judges: its name and the taxonomy's, or, where these are the same, that something else differs."""
+    changed = [part for part in ("id", "taxonomy") if before.get(part) != now.get(part)]
+    for part in changed:
+        what = "--release" if part == "id" else "--taxonomy"
+        yield f"{what} was {before.get(part)}, is {now.get(part)} now"
+    if before != now and not changed:
+        yield "what judges differs (the files of --release, the text of --taxonomy, --precision, --languages)"
 
 
 @contextmanager

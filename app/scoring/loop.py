@@ -23,13 +23,13 @@ from app.scoring.job import Job, hold
 from app.scoring.journal import Chunk, ids_hash
 from app.scoring.progress import progress
 from app.scoring.summary import Tally
-from app.scoring.work import Pass, exit_code_of, prepared
-from detector.artifacts import Appender
+from app.scoring.work import Pass, exit_code_of, is_done, prepared
+from detector.artifacts import Appender, read_manifest, verify_files
 from detector.detectors import Detector
 from detector.errors import ConfigError, InputRefused, OutputRefused, TooManyBad
 from detector.ingest.outcomes import Loaded, Reject
 from detector.ingest.read import read
-from detector.verdict_files import manifest_path, parsed, verdict_line
+from detector.verdict_files import beside, find_manifest, manifest_path, parsed, verdict_line
 
 MAX_NAME_BYTES = 255
 
@@ -53,6 +53,29 @@ def score_to_file(logs: Sequence[str], config: ScoreConfig, out: Path, detector:
             return stop.exit_code
 
 
+def done_already(logs: Sequence[str], config: ScoreConfig, out: Path) -> int | None:
+    """The exit code if this very job is whole, which is told; none if only a run can know.
+
+    Raises:
+        OutputRefused: the output was changed since.
+    """
+    path, folder = find_manifest(out), out.with_name(f".{beside(out)}.job")
+    if "-" in logs or config.restart or folder.exists() or not path.exists():
+        return None
+    manifest = read_manifest(path)
+    if manifest.get("kind") != "verdicts" or manifest["files"][0]["name"] != out.name:
+        return None
+    if not is_done(logs, config, manifest):
+        return None
+    verify_files(out.parent, manifest["files"])
+    return _tell_done(out, manifest, config)
+
+
+def _tell_done(out: Path, manifest: dict[str, Any], config: ScoreConfig) -> int:
+    say(f"{out}: done already, {manifest['files'][0]['rows']:,} verdicts; nothing to do")
+    return exit_code_of(manifest["counts"], config)
+
+
 def finish(
     job: Job,
     work: Pass,
@@ -64,8 +87,7 @@ def finish(
     to `tell_reject` as well."""
     manifest = job.finished(description, restart=work.config.restart)
     if manifest is not None:
-        say(f"{job.out}: done already, {manifest['files'][0]['rows']:,} verdicts; nothing to do")
-        return exit_code_of(manifest["counts"], work.config)
+        return _tell_done(job.out, manifest, work.config)
     started_at = datetime.now(UTC)
     job.begin(description, restart=work.config.restart)
     try:

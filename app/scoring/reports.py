@@ -66,6 +66,13 @@ def title(code: str, taxonomy: Taxonomy) -> str:
     return f"{code} {known.name.en}" if known else code
 
 
+def explained(finding: Finding, taxonomy: Taxonomy) -> str:
+    """A finding's reason after its code and name, which some reasons begin with themselves."""
+    known = taxonomy.codes.get(finding.code)
+    reason = finding.reason.removeprefix(f"{known.name.en}: ") if known else finding.reason
+    return f"{title(finding.code, taxonomy)}: {visible(reason)}"
+
+
 def _xml(text: str) -> str:
     """`text` without the characters that XML 1.0 forbids."""
     return "".join(

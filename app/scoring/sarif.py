@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 from urllib.parse import quote as percent_encoded
 
-from app.scoring.reports import Placed, title
+from app.scoring.reports import Placed, explained
 from detector.languages import gap_text
 from detector.taxonomy import Taxonomy
 
@@ -103,7 +103,7 @@ def _results(one: Placed, order: dict[str, int], taxonomy: Taxonomy) -> Iterator
             "ruleId": finding.code,
             **known,
             "level": LEVELS[finding.severity],
-            "message": {"text": f"{title(finding.code, taxonomy)}: {finding.reason}"},
+            "message": {"text": explained(finding, taxonomy)},
             "locations": [
                 {
                     "physicalLocation": place,

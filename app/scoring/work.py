@@ -13,12 +13,15 @@ from typing import Any
 from app.score import ScoreConfig, say
 from app.scoring.chunks import Keep, judged, selected_codes
 from app.scoring.summary import SEVERITIES, Tally, check_judged, closing_table, found_from, show
+from detector.artifacts import fingerprint, read_manifest, versions
 from detector.detectors import Detector
-from detector.errors import ConfigError, TooManyBad
+from detector.errors import ConfigError, OutputRefused, TooManyBad
 from detector.ingest.outcomes import Counts, Loaded
 from detector.ingest.read import inspect, open_logs
 from detector.ingest.sources import Source
-from detector.records import Verdict
+from detector.records import Severity, Verdict
+from detector.release import EMBEDDED
+from detector.release import MANIFEST as RELEASE_MANIFEST
 from detector.taxonomy import Taxonomy
 from detector.taxonomy import load as load_taxonomy
 from detector.watchdog import Watched
@@ -43,13 +46,15 @@ NOT_IN_READ = ("max_bad",)
 
 @dataclass
 class Pass:
-    """One pass over the logs: what is read, what judges it, what was counted on the way."""
+    """One pass over the logs: what is read, what judges it, what was counted on the way. `request` is as in
+    `request_of`."""
 
     config: ScoreConfig
     sources: list[Source]
     detector: Detector
     taxonomy: Taxonomy
     keep: Keep
+    request: str = ""
     counts: Counts = field(default_factory=Counts)
     tally: Tally = field(default_factory=Tally)
 
@@ -144,36 +149,79 @@ def prepared(
     """Everything that can be refused is refused here, before the first dialogue is judged; and what the
     work is: inputs, release and the options that change a byte of the output."""
     taxonomy = load_taxonomy(config.detector.taxonomy) if detector is None else detector.taxonomy
-    codes = selected_codes(config.codes, taxonomy)
-    severities = frozenset(SEVERITIES[: SEVERITIES.index(config.min_severity) + 1])
     sources = open_logs(logs)
-    inputs = [{"label": source.label, "sha256": inspect(source, config.read)} for source in sources]
+    asked = _asked(sources, config, taxonomy)
     if isinstance(detector, Watched):
         detector.ready()
     elif detector is None:
         from detector.pipeline import load_detector
 
         detector = load_detector(config.detector)
+    codes = selected_codes(config.codes, taxonomy)
     _tell_uncovered(codes, detector)
+    work = {
+        "inputs": asked["inputs"],
+        "release": {
+            "id": detector.release,
+            "fingerprint": detector.fingerprint,
+            "taxonomy": taxonomy.version,
+        },
+        "options": asked["options"],
+    }
+    severities = frozenset(_severities(config))
+    keep = Keep(codes, severities, taxonomy)
+    return Pass(config, sources, detector, taxonomy, keep, _request(asked, config, taxonomy)), work
+
+
+def is_done(logs: Sequence[str], config: ScoreConfig, manifest: dict[str, Any]) -> bool:
+    """Whether the job of a manifest is what is asked for, found without loading a model. A no is no proof:
+    what only the loaded release can tell may still be the same.
+
+    Raises:
+        InputRefused: a log that cannot be read.
+        ConfigError: an option that cannot be.
+    """
+    taxonomy = load_taxonomy(config.detector.taxonomy)
+    asked = _asked(open_logs(logs), config, taxonomy)
+    request = _request(asked, config, taxonomy)
+    return bool(request) and manifest.get("request") == request
+
+
+def _request(asked: dict[str, Any], config: ScoreConfig, taxonomy: Taxonomy) -> str:
+    """Hash of the inputs and of every option, release and version that can change a byte of the output;
+    empty for a release that cannot be read."""
+    try:
+        release = read_manifest((config.detector.release or EMBEDDED) / RELEASE_MANIFEST)
+    except OutputRefused:
+        return ""
+    options = {name: str(value) for name, value in vars(config.detector).items() if name != "threads"}
+    return fingerprint(
+        [asked, release, taxonomy.model_dump(mode="json"), options, versions("dialint", "torch")]
+    )
+
+
+def _severities(config: ScoreConfig) -> tuple[Severity, ...]:
+    return SEVERITIES[: SEVERITIES.index(config.min_severity) + 1]
+
+
+def _asked(sources: Sequence[Source], config: ScoreConfig, taxonomy: Taxonomy) -> dict[str, Any]:
+    """The hashes of the logs, and the options that change a byte of the output."""
+    inputs = [{"label": source.label, "sha256": inspect(source, config.read)} for source in sources]
+    codes = selected_codes(config.codes, taxonomy)
     options = {name: value for name, value in vars(config).items() if name not in NOT_IN_WORK}
     reading = {name: value for name, value in config.read.described().items() if name not in NOT_IN_READ}
-    options |= {"format": config.output_format, "codes": sorted(codes), "severities": sorted(severities)}
+    options |= {
+        "format": config.output_format,
+        "codes": sorted(codes),
+        "severities": sorted(_severities(config)),
+    }
     options["read"] = reading
     if config.output_format == "junit":
         options["fail_on"] = config.fail_on
         options["names"] = [source.name for source in sources]
     if config.output_format == "sarif":
         options["names"] = [source.name for source in sources]
-    work = {
-        "inputs": inputs,
-        "release": {
-            "id": detector.release,
-            "fingerprint": detector.fingerprint,
-            "taxonomy": taxonomy.version,
-        },
-        "options": json.loads(json.dumps(options)),
-    }
-    return Pass(config, sources, detector, taxonomy, Keep(codes, severities, taxonomy)), work
+    return {"inputs": inputs, "options": json.loads(json.dumps(options))}
 
 
 def _tell_uncovered(codes: frozenset[str], detector: Detector) -> None:

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from detector.artifacts import atomic_file, remove_orphans
-from detector.errors import OutputRefused
 from finetune.decoder.model import Way, token_losses
 from finetune.decoder.perplexity import measure, together
 from finetune.decoder.rows import Batch, batch_of, plan
 from finetune.decoder.writing import Piece
 from finetune.metrics_log import MetricsLog
 from finetune.progress import Progress
+from finetune.training.checkpoints import other_job
 from finetune.training.finite import refuse_diverged, refuse_not_finite
 
 if TYPE_CHECKING:
@@ -238,9 +238,7 @@ def _resume(run: Run) -> None:
         return
     found = torch.load(path, weights_only=True, map_location="cpu")
     if found["job"] != run.setting.job:
-        raise OutputRefused(
-            "E_OTHER_JOB", f"{path}: made with other options or another corpus; remove it to start anew"
-        )
+        raise other_job(path, found["job"], run.setting.job)
     run.model.load_state_dict(found["model"])
     run.optimizer.load_state_dict(found["optimizer"])
     run.state = State(**found["state"])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from detector.artifacts import read_manifest
 from detector.errors import ConfigError, OutputRefused
+from detector.example_files import set_at, sets_in
 from finetune.base_models import bases
 from finetune.training import lineage
 from finetune.training.gpu_plan import Pass, gpu_bytes, plan, way_of, weight_sizes
@@ -144,13 +145,23 @@ def _gpu_plan(config: Any, source: bases.Source, prompt: JudgePrompt, kind: Kind
     return plan(way, gpu)
 
 
-def refuse_begun(config: Any) -> None:
-    """What no stage can be.
+def refuse_begun(config: Any, *needed: str) -> None:
+    """What no stage can be; `needed` are the sets that it reads of its data set.
 
     Raises:
         OutputRefused: `out` holds a finished model.
-        ConfigError: E_OPTION.
+        ConfigError: E_OPTION; E_EXAMPLE, the data set lacks something.
     """
+    if config.dataset.is_dir():
+        missing = [name for name in needed if set_at(config.dataset, name) is None]
+        missing += [] if (config.dataset / "manifest.json").is_file() else ["manifest.json"]
+        if missing:
+            has = ", ".join(sets_in(config.dataset)) or "no set of examples"
+            raise ConfigError(
+                "E_EXAMPLE",
+                f"--dataset {config.dataset}: lacks {', '.join(missing)}; it has {has}. `dialint export "
+                "dataset` makes one of people's labels, `dialint data inject` one of made errors",
+            )
     if (config.out / bases.MANIFEST).exists():
         raise OutputRefused("E_EXISTS", f"{config.out}: holds a finished model already; name another folder")
     config.adapters.refuse()

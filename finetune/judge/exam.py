@@ -17,6 +17,7 @@ from cyclopts import Parameter
 
 from detector.artifacts import read_manifest, versions, write_json
 from detector.errors import ConfigError
+from detector.example_files import set_at, sets_in
 from eval.questions import Asking
 from finetune.base_models import bases
 from finetune.judge.beginning import REWARD_MODEL
@@ -102,10 +103,18 @@ def examine(dataset: Path, config: ExamConfig) -> dict[str, Any]:
         raise ConfigError("E_OPTION", "--rounds must not be negative")
     if config.out is not None:
         refuse_no_folder(config.out)
+    if dataset.is_dir() and set_at(dataset, config.split) is None:
+        splits = ", ".join(sets_in(dataset)) or "none"
+        raise ConfigError(
+            "E_EXAMPLE", f"--split {config.split}: {dataset} has no such split; it has {splits}"
+        )
     torch.set_num_threads(config.threads)
     asked = read_asked(dataset, config.split, config.asking, config.seed)
     if not asked:
-        raise ConfigError("E_EXAMPLE", f"{dataset}: {config.split} holds no question")
+        raise ConfigError(
+            "E_EXAMPLE",
+            f"--split {config.split}: holds no question; {dataset} has {', '.join(sets_in(dataset))}",
+        )
     turns = agent_turns(dataset, config.split, config.asking, config.seed)
     rulings = {
         name: examined(load(name, config.running), asked)

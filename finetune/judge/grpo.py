@@ -109,7 +109,7 @@ def run(config: GrpoConfig) -> dict[str, Any]:
 
 
 def _refuse(config: GrpoConfig) -> None:
-    refuse_begun(config)
+    refuse_begun(config, "train")
     config.weights.refuse()
     if min(config.steps, config.questions, config.answer_tokens) < 1 or config.answers < 2:
         raise ConfigError(

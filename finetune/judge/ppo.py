@@ -223,7 +223,7 @@ def _worth(config: PpoConfig, reward: Reward) -> dict[str, float]:
 
 
 def _refuse(config: PpoConfig) -> None:
-    refuse_begun(config)
+    refuse_begun(config, "train")
     config.method.refuse()
     config.weights.refuse()
     if config.verifiable < 0 or (config.reward is not None and config.weights.preference_weight <= 0):

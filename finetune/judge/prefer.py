@@ -83,7 +83,7 @@ def run(config: PreferConfig) -> dict[str, Any]:
 
 
 def _refuse(config: PreferConfig) -> None:
-    refuse_begun(config)
+    refuse_begun(config, "train")
     if config.accumulate < 1 or config.pairs % config.accumulate:
         raise ConfigError("E_OPTION", "--accumulate must divide --pairs")
     if min(config.steps, config.pairs) < 1 or config.learning_rate <= 0 or config.kl <= 0:

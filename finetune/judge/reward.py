@@ -120,7 +120,7 @@ def _told(origin: str, figures: dict[str, Any]) -> str:
 
 
 def _refuse(config: RewardConfig) -> None:
-    refuse_begun(config)
+    refuse_begun(config, "train", "dev")
     config.learning.refuse()
     if config.pairs < 1 or config.learning_rate <= 0:
         raise ConfigError("E_OPTION", "--pairs and --learning-rate must be above 0")

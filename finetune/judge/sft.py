@@ -97,7 +97,7 @@ def run(config: SftJudgeConfig) -> dict[str, Any]:
 
 
 def _refuse(config: SftJudgeConfig) -> None:
-    refuse_begun(config)
+    refuse_begun(config, "train", "dev")
     config.learning.refuse()
     if config.questions < 1 or config.learning_rate <= 0:
         raise ConfigError("E_OPTION", "--questions and --learning-rate must be above 0")

@@ -5,12 +5,13 @@ Runs nothing and knows no stage.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from detector.artifacts import fingerprint
+from detector.artifacts import option_changes
 from detector.errors import OutputRefused
 
 if TYPE_CHECKING:
@@ -41,9 +42,11 @@ def opened(path: Path, told: Mapping[str, Any]) -> Iterator[Study]:
             direction="maximize" if told["direction"] == "maximise" else "minimize",
             load_if_exists=True,
         )
-        job = fingerprint(told)
-        if study.user_attrs.get("job", job) != job:
-            raise OutputRefused("E_OTHER_JOB", f"{path}: a search with other options; name another folder")
+        job = dict(json.loads(json.dumps(told)))
+        if changes := option_changes(study.user_attrs.get("job", job), job):
+            raise OutputRefused(
+                "E_OTHER_JOB", f"{path}: another search: {', '.join(changes)}; name another folder by --out"
+            )
         study.set_user_attr("job", job)
         yield study
     finally:

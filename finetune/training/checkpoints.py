@@ -6,9 +6,11 @@ Everything in it is vouched for by sha256 before it is read, and tensors are rea
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from detector.artifacts import (
     described,
     disk_errors,
     fsync_folder,
+    option_changes,
     read_manifest,
     verify_whole,
     write_manifest,
@@ -50,6 +53,27 @@ def seal(folder: Path, job: str, log_bytes: int) -> None:
     fsync_folder(folder.parent)
 
 
+def job_text(options: Mapping[str, Any], *inputs: Any) -> str:
+    """What a checkpoint belongs to, as JSON: options, inputs, and how many processes share a step."""
+    processes = os.environ.get("WORLD_SIZE", "1")
+    job = {"options": dict(options), "inputs": inputs, "processes": processes}
+    return json.dumps(job, sort_keys=True, default=str)
+
+
+def other_job(path: Path, before: str, now: str) -> OutputRefused:
+    """The error that says in what two jobs of `job_text` differ; the checkpoint belongs to `before`."""
+    try:
+        first, second = json.loads(before), json.loads(now)
+        details = option_changes(first["options"], second["options"])
+        if first["inputs"] != second["inputs"]:
+            details.append("the data or the base is another one")
+        if first["processes"] != second["processes"]:
+            details.append(f"{first['processes']} processes shared a step, {second['processes']} do now")
+    except (ValueError, KeyError, TypeError):
+        details = ["other options or other data"]
+    return OutputRefused("E_OTHER_JOB", f"{path}: {', '.join(details)}; remove it to start anew")
+
+
 def newest(out: Path, job: str) -> tuple[Path, int] | None:
     """The newest complete checkpoint of `out` and its `log_bytes`; incomplete ones are removed.
 
@@ -63,9 +87,7 @@ def newest(out: Path, job: str) -> tuple[Path, int] | None:
             continue
         told = read_manifest(folder / SEAL)
         if told["job"] != job:
-            raise OutputRefused(
-                "E_OTHER_JOB", f"{folder}: made with other options or other data; remove it to start anew"
-            )
+            raise other_job(folder, told["job"], job)
         verify_whole(folder, told["files"], frozenset((SEAL,)))
         return folder, int(told["log_bytes"])
     return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -13,6 +12,7 @@ from detector.artifacts import described, fingerprint, read_manifest, sha256_fil
 from detector.errors import ConfigError
 from finetune.base_models.adapter_files import BESIDE, MANIFEST
 from finetune.base_models.bases import Source
+from finetune.training.checkpoints import job_text
 from finetune.training.options import NOT_OF_THE_JOB
 
 LIBRARIES = (
@@ -43,10 +43,9 @@ def told_of(config: Any) -> dict[str, Any]:
 
 
 def job_of(config: Any, *inputs: Any) -> str:
-    """What a checkpoint belongs to: every option that changes a weight, all inputs, and how many processes
-    share a step."""
+    """What a checkpoint belongs to: every option that changes a weight, and all inputs."""
     told = {name: str(value) for name, value in told_of(config).items() if name not in NOT_OF_THE_JOB}
-    return fingerprint([told, *map(str, inputs), os.environ.get("WORLD_SIZE", "1")])
+    return job_text(told, *map(str, inputs))
 
 
 def data_id(path: Path) -> str:

@@ -20,7 +20,7 @@ from labeling.store.annotations import of_dialogue
 from labeling.store.database.refusals import NotAllowed
 from labeling.store.database.transactions import Store, Transaction, inside, reading
 from labeling.store.dialogues import MOST_PER_CALL
-from labeling.store.projects import existing
+from labeling.store.projects import existing, names_of
 from labeling.store.records import NewTask, TaskView
 from labeling.store.rights import authorised
 from labeling.store.tasks import add, view
@@ -96,10 +96,16 @@ def adjudicate(store: Store, actor: str, config: AdjudicateConfig, taxonomy: Tax
 
 def _asked(transaction: Transaction, actor: str, project: str) -> tuple[str, ...]:
     authorised(transaction, actor, "plan")
-    into = existing(transaction, project)
-    if into.purpose != "adjudication":
-        raise ConfigError("E_OPTION", f"{into.id}: expected a project for adjudication")
-    return into.codes
+    wanted = names_of(transaction, "adjudication")
+    if project not in wanted:
+        there = f"there are {', '.join(wanted)}" if wanted else "there is none yet"
+        free = "NAME" if project in names_of(transaction) else project
+        raise ConfigError(
+            "E_PROJECT",
+            f"--into {project}: no project for adjudication; {there}; `dialint label project create "
+            f"{free} --purpose adjudication --codes CODES` makes one",
+        )
+    return existing(transaction, project).codes
 
 
 def is_open(one: Belief, config: AdjudicateConfig) -> bool:

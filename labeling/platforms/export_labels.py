@@ -1,4 +1,4 @@
-"""Stage ``dialint export tasks``: dialogues, and what was said of them, for other tools.
+"""Stage ``dialint export labels``: dialogues, and what was said of them, for other tools.
 
 Reads logs, and if named our annotations and the verdicts that labelers may see; writes one file in a
 shape of `registry` (for Label Studio also its interface, ``OUT.xml``) and last ``OUT.manifest.json``.

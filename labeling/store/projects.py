@@ -71,6 +71,20 @@ def annotation_count(transaction: Transaction, actor: str, name: str) -> int:
     return int(transaction.run(theirs).scalar_one())
 
 
+def names_of(transaction: Transaction, purpose: str | None = None) -> list[str]:
+    """The projects there are, oldest first; of one purpose, if it is named."""
+    rows = transaction.run(select(projects).order_by(projects.c.created_ms, projects.c.id))
+    made = [Project.model_validate_json(row.content) for row in rows]
+    return [project.id for project in made if purpose in (None, project.purpose)]
+
+
+def _unknown(transaction: Transaction, name: str) -> StoreRefused:
+    known = names_of(transaction)
+    there = f"there are {', '.join(known)}" if known else "there is none yet"
+    making = "`dialint label project create NAME --codes CODES` makes one"
+    return StoreRefused("E_PROJECT", f"{name[:80]!r}: no such project; {there}; {making}")
+
+
 def existing(transaction: Transaction, name: str) -> Project:
     """The project of that name.
 
@@ -79,7 +93,7 @@ def existing(transaction: Transaction, name: str) -> Project:
     """
     row = transaction.run(_PROJECT, {"id": name}).one_or_none()
     if row is None:
-        raise StoreRefused("E_PROJECT", "there is no such project")
+        raise _unknown(transaction, name)
     return Project.model_validate_json(row.content)
 
 
@@ -92,7 +106,7 @@ def still_open(transaction: Transaction, name: str) -> None:
     """
     row = transaction.run(_PROJECT, {"id": name}).one_or_none()
     if row is None:
-        raise StoreRefused("E_PROJECT", "there is no such project")
+        raise _unknown(transaction, name)
     if row.state != "open":
         raise StoreRefused("E_PROJECT", f"{name}: closed; nothing is added to it, nothing corrected")
 
@@ -106,7 +120,7 @@ def working(transaction: Transaction, name: str) -> Project:
     row = transaction.run(_PROJECT, {"id": name}).one_or_none()
     project = None if row is None else Project.model_validate_json(row.content)
     if row is None or project is None:
-        raise StoreRefused("E_PROJECT", "there is no such project")
+        raise _unknown(transaction, name)
     late = project.deadline is not None and project.deadline.timestamp() * 1000 < transaction.now_ms
     if row.state != "open" or late:
         raise StoreRefused("E_PROJECT", f"{name}: {'past its deadline' if late else row.state}")

@@ -321,7 +321,8 @@ def test_accounts(dialint: Dialint, people: dict[str, str], tmp_path: Path, monk
         (("label", "aggregate", "--project", "p", "--method", "mace"), "method is joint"),
         (("label", "ask", "--project", "p", "--follow", "--every-s", "0"), "--every-s"),
         (("label", "ask", "--project", "nothing", "--follow"), "no such project"),
-        (("label", "status", "nothing"), "no such project"),
+        (("label", "status", "nothing"), "'nothing': no such project; there is none yet; `dialint label project"),
+        (("label", "adjudicate", "--project", "p", "--into", "experts"), "--into experts: no project for adjudication; there is none yet; `dialint label project create experts --purpose"),
         (("label", "project", "create", "p", "--codes", "ZZ"), "ZZ"),
         (("label", "project", "create", "p", "--codes", "C1", "--overlap", "0"), "--overlap"),
         (("label", "project", "create", "p", "--codes", "C1", "--instructions", "/no/file"), "/no/file"),
@@ -335,6 +336,20 @@ def test_options_that_cannot_be(
 ) -> None:
     with pytest.raises(DialintError, match=re.escape(said)):
         dialint(*arguments)
+
+
+def test_a_mistyped_project_is_answered_with_those_there_are(
+    dialint: Dialint, people: dict[str, str]
+) -> None:
+    dialint("label", "project", "create", "blind", "--codes", "C1")
+    dialint("label", "project", "create", "court", "--codes", "C1", "--purpose", "adjudication")
+    for arguments, there in (
+        (("label", "ask", "--project", "blnd"), "there are blind, court;"),
+        (("label", "adjudicate", "--project", "blind", "--into", "experts"), "there are court;"),
+        (("label", "adjudicate", "--project", "blind", "--into", "blind"), "there are court;"),
+    ):
+        with pytest.raises(DialintError, match=there):
+            dialint(*arguments)
 
 
 def test_reports_on_people_come_from_the_store_or_from_files(

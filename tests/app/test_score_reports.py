@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from app.score import ScoreConfig, run
-from app.scoring.reports import Placed, as_text, visible, write_junit
+from app.scoring.reports import Placed, as_text, explained, visible, write_junit
 from app.scoring.sarif import write_sarif
 from detector.ingest.config import ReadConfig
 from detector.records import Finding, Verdict
@@ -136,6 +136,14 @@ def test_sarif_points_at_the_line_of_the_dialogue() -> None:
     }  # fmt: skip
     keys = [one["partialFingerprints"]["dialogueTurnRule/v1"] for one in results]
     assert keys == ["two:1:C1", "two:1:C1#2", "two:3:L1", "style:1:L1"]
+
+
+def test_a_reason_that_begins_with_the_name_does_not_say_it_twice() -> None:
+    name = TAXONOMY.codes["C1"].name.en
+    finding = PLACED[1].verdict.findings[0]
+    for reason in ("because", f"{name}: because"):
+        told = explained(finding.model_copy(update={"code": "C1", "reason": reason}), TAXONOMY)
+        assert told == f"C1 {name}: because"
 
 
 def test_sarif_has_no_key_that_the_standard_forbids() -> None:

@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
@@ -16,6 +17,7 @@ from app.cli import app as command_line
 from app.score import ScoreConfig, run
 from app.verify import verified, verify
 from detector.artifacts import read_manifest, write_manifest
+from detector.detectors import DetectorConfig
 from detector.errors import ConfigError, DialintError, InputRefused, OutputRefused, TooManyBad
 from detector.ingest.config import ReadConfig
 from detector.ingest.outcomes import Counts
@@ -276,15 +278,38 @@ def test_another_job_on_the_same_output_is_refused_and_told_what_differs(
     log, out = str(write_log(5)), tmp_path / "v.jsonl"
     run([log], ScoreConfig(out=out, quiet=True), detector)
     before = contents(tmp_path)
-    with pytest.raises(OutputRefused, match=r"other release .*fake-1 -> fake-2.*move it away"):
+    with pytest.raises(OutputRefused, match=r"--release was fake-1, is fake-2 now.*move it away"):
         run([log], ScoreConfig(out=out, quiet=True), driver.FakeDetector({"release": "fake-2"}))
-    with pytest.raises(OutputRefused, match=r"other options \(limit None -> 3\)"):
+    with pytest.raises(OutputRefused, match=r"another job: --limit was not given, is 3 now; move"):
         run([log], ScoreConfig(out=out, quiet=True, limit=3), detector)
-    with pytest.raises(OutputRefused, match="other inputs"):
+    with pytest.raises(OutputRefused, match="the logs are other ones"):
         run([str(write_log(6, "other.jsonl"))], ScoreConfig(out=out, quiet=True), detector)
     after = contents(tmp_path)
     del after["other.jsonl"]
     assert after == before
+
+
+def test_what_is_done_already_is_told_without_a_model(
+    tmp_path: Path,
+    write_log: WriteLog,
+    detector: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def load(*_: object) -> None:
+        raise AssertionError("a model is loaded")
+
+    log, config = str(write_log(5)), ScoreConfig(out=tmp_path / "v.jsonl", quiet=True)
+    run([log], config, detector)
+    monkeypatch.setattr("app.score.Watched", load)
+    assert run([log], config) == 0
+    assert "done already, 5 verdicts" in capsys.readouterr().err
+    for other in (replace(config, limit=2), replace(config, detector=DetectorConfig(row_tokens=77))):
+        with pytest.raises(AssertionError, match="a model is loaded"):
+            run([log], other)
+    (tmp_path / "v.jsonl").write_text("")
+    with pytest.raises(OutputRefused, match="E_CHECKSUM"):
+        run([log], config)
 
 
 def test_outputs_may_share_a_stem(tmp_path: Path, write_log: WriteLog, detector: Any) -> None:
@@ -456,10 +481,10 @@ def test_a_log_and_its_compressed_twin_are_two_inputs(
         "log.jsonl.gz", "log.jsonl", "other.jsonl",
     ]  # fmt: skip
     assert run(logs, config, detector) == 0
-    with pytest.raises(OutputRefused, match="other inputs"):
+    with pytest.raises(OutputRefused, match="the logs are other ones"):
         run(logs[::-1], config, detector)
     packed.write_bytes(gzip.compress(dialogue_like(7)))
-    with pytest.raises(OutputRefused, match="other inputs"):
+    with pytest.raises(OutputRefused, match="the logs are other ones"):
         run(logs, config, detector)
 
 
@@ -563,5 +588,5 @@ def test_a_log_of_another_shape_is_scored_by_its_mapping(tmp_path: Path, detecto
     same = ScoreConfig(out=out, quiet=True, read=ReadConfig(mapping=moved))
     assert run([str(log)], same, detector) == 0  # the same job: what a mapping says counts, not its name
     moved.write_text(text + "roles: {Berater: bot}\n")
-    with pytest.raises(OutputRefused, match=r"other options \(read"):
+    with pytest.raises(OutputRefused, match=r"another job: --mapping differs in roles; move"):
         run([str(log)], ScoreConfig(out=out, quiet=True, read=ReadConfig(mapping=moved)), detector)

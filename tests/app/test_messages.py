@@ -1,0 +1,208 @@
+"""What messages tell to type exists: every option and every command that a text of the package names."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cyclopts import App
+
+from app.cli import app
+from app.console_command import ConsoleConfig, console
+from app.score import ScoreConfig
+from app.scoring.work import NOT_IN_WORK
+from detector.artifacts import option_changes
+from detector.errors import ConfigError, InputRefused
+from detector.example_files import needed_set
+from detector.ingest.config import ReadConfig
+from detector.ingest.read import inspect, open_logs
+from finetune.judge.exam import ExamConfig, examine
+from finetune.judge.sft import SftJudgeConfig
+from finetune.judge.sft import run as sft
+from finetune.training.checkpoints import job_text, other_job
+
+ROOT = Path(__file__).parents[2]
+ROOMS = ("app", "detector", "eval", "finetune", "labeling")
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9]*(?:-[a-z0-9]+)*(?![\w=.-]*\.)")
+COMMAND = re.compile(r"`(?:[\w.=]+ )*?dialint ([a-z][a-z| -]*)")
+RUN_ALONE = re.compile(r"^if __name__ == .__main__.:", re.MULTILINE)
+NOT_STUDIES = ("cli.py", "main.py")
+OF_OTHER_PROGRAMS = {
+    "style sheets": {
+        f"--{name}"
+        for name in [
+            "bad",
+            "card",
+            "dim",
+            "good",
+            "ink",
+            "mark",
+            "mine",
+            "o0",
+            "o1",
+            "o2",
+            "o3",
+            "paper",
+            "rule",
+        ]
+    },
+    "labeling.simulated_crowd": {"--reviewed", "--reviewers"},
+    "git": {"--porcelain", "--untracked-files"},
+    "nvidia-smi": {"--query-gpu", "--format"},
+    "cyclopts, for every command": {"--help", "--version"},
+}
+
+
+def groups(group: App = app, path: tuple[str, ...] = ()) -> Iterator[tuple[str, App]]:
+    """Every command and group with what is typed for it."""
+    for name in group:
+        if not name.startswith("-"):
+            child = group[name]
+            yield " ".join((*path, name)), child
+            yield from groups(child, (*path, name))
+
+
+@pytest.fixture(scope="module")
+def tree() -> dict[str, App]:
+    return dict(groups())
+
+
+@pytest.fixture(scope="module")
+def options(tree: dict[str, App]) -> set[str]:
+    """Every option of every command."""
+    commands = [child for child in tree.values() if child.default_command is not None]
+    return {
+        name
+        for child in commands
+        for argument in child.assemble_argument_collection()
+        for name in argument.names
+    }
+
+
+def texts(path: Path) -> Iterator[tuple[int, str]]:
+    """Every text of a module with its line; a dot stands for what is put in when it runs."""
+    inner: set[int] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.JoinedStr):
+            inner.update(id(part) for part in node.values)
+            parts = (str(part.value) if isinstance(part, ast.Constant) else "." for part in node.values)
+            yield node.lineno, "".join(parts)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in inner:
+            yield node.lineno, node.value
+
+
+def modules() -> list[Path]:
+    """All that can speak to who types `dialint`: not the studies, which are run as modules of their own."""
+    every = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
+    return [path for path in every if path.name in NOT_STUDIES or not RUN_ALONE.search(path.read_text())]
+
+
+def test_every_option_that_is_named_exists(options: set[str]) -> None:
+    known = options | set().union(*OF_OTHER_PROGRAMS.values())
+    missing = {
+        f"{path.relative_to(ROOT)}:{line}: {name}"
+        for path in modules()
+        for line, text in texts(path)
+        for name in OPTION.findall(text)
+        if name not in known
+    }
+    assert not missing, "\n".join(sorted(missing))
+
+
+def test_every_command_that_is_named_exists(tree: dict[str, App]) -> None:
+    missing = {
+        f"{path.relative_to(ROOT)}:{line}: dialint {named}"
+        for path in modules()
+        for line, text in texts(path)
+        for named in COMMAND.findall(text)
+        if not exists(named, tree)
+    }
+    assert not missing, "\n".join(sorted(missing))
+
+
+def exists(named: str, tree: dict[str, App]) -> bool:
+    """Whether `named` begins with a command, or is a group; alternatives stand as in ``db upgrade|verify``."""
+    words = named.split()
+    for n in range(1, len(words) + 1):
+        *before, last = words[:n]
+        for each in last.split("|"):
+            child = tree.get(" ".join((*before, each)))
+            if child is None:
+                return False
+        if child is not None and child.default_command is not None:
+            return True
+    return True
+
+
+def test_another_job_is_told_by_the_options_that_are_typed(options: set[str]) -> None:
+    config = ScoreConfig()
+    known = {name: value for name, value in vars(config).items() if name not in NOT_IN_WORK}
+    known |= {"read": config.read.described(), "severities": ["S1"], "codes": ["C1"]}
+    told = option_changes({}, json.loads(json.dumps(known, default=str)))
+    named = {line.partition(" ")[0] for line in option_changes({}, {**known, "limit": 3})}
+    assert "--limit" in named
+    assert {line.partition(" ")[0] for line in told} <= options
+    (line,) = option_changes(
+        {"read": {"format": "auto"}, "limit": 3}, {"read": {"format": "csv"}, "limit": 3}
+    )
+    assert line == "--input-format was auto, is csv now"
+    assert option_changes({"limit": None}, {"limit": 3}) == ["--limit was not given, is 3 now"]
+
+
+def test_a_file_of_no_format_is_told_the_option_that_names_one(tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text("Dear reader,\nthis is a letter.\n")
+    with pytest.raises(InputRefused, match="name it with --input-format"):
+        inspect(open_logs([str(tmp_path / "letter.txt")])[0], ReadConfig())
+
+
+def test_a_split_that_is_not_there_is_answered_with_those_that_are(tmp_path: Path) -> None:
+    for name in ("train.jsonl", "dev.parquet", "manifest.json"):
+        (tmp_path / name).write_text("{}")
+    with pytest.raises(ConfigError, match=r"--split test: .* has no such split; it has dev, train$"):
+        examine(tmp_path, ExamConfig(judge="nowhere"))
+    with pytest.raises(ConfigError, match=r"holds no set test .*its sets: dev, train$"):
+        needed_set(tmp_path, "test")
+
+
+def test_a_data_set_that_lacks_something_is_told_what(tmp_path: Path) -> None:
+    (tmp_path / "train.jsonl").write_text("{}")
+    with pytest.raises(
+        ConfigError, match=r"lacks dev, manifest.json; it has train\. `dialint export dataset`"
+    ):
+        sft(SftJudgeConfig(dataset=tmp_path, model="small_decoder", out=tmp_path / "out"))
+
+
+def test_another_training_is_told_by_its_options() -> None:
+    before, now = (job_text({"epochs": epochs, "seed": 1}, "data") for epochs in (1.0, 2.0))
+    assert "--epochs was 1.0, is 2.0 now; remove it" in str(other_job(Path("c"), before, now))
+    assert "the data or the base is another one" in str(
+        other_job(Path("c"), now, job_text({"epochs": 2.0, "seed": 1}, "x"))
+    )
+    assert "other options or other data" in str(other_job(Path("c"), "0a1b", now))
+
+
+def test_a_busy_port_is_told_before_anything_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DIALINT_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("DIALINT_STORE", raising=False)
+    with socket.create_server(("127.0.0.1", 0)) as busy:
+        port = busy.getsockname()[1]
+        with pytest.raises(ConfigError, match=rf"E_PORT: port {port} is in use; `--port \d+` is free"):
+            console(config=ConsoleConfig(port=port))
+    assert not (tmp_path / "home").exists()
+    assert "http" not in capsys.readouterr().out
+
+
+def test_the_walk_finds_what_does_not_exist(tree: dict[str, App], options: set[str]) -> None:
+    assert OPTION.findall("name it with --format, or --no-such-thing") == ["--format", "--no-such-thing"]
+    assert "--no-such-thing" not in options
+    assert {"--format", "--input-format", "--no-masked"} <= options
+    (named,) = COMMAND.findall("see `dialint db upgarde --store x`")
+    assert not exists(named, tree)
+    assert all(exists(each, tree) for each in ("db upgrade ", "db upgrade|verify", "train sft", "score log"))
