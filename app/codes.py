@@ -219,7 +219,13 @@ def _lines(code: Code, taxonomy: Taxonomy, covered: Coverage | None) -> list[tup
             ("covered", "by the embedded release" if code.code in covered else "not by this release")
         )
         if languages := covered.get(code.code):
-            lines.append(("languages", ", ".join(map(language_name, languages)) + "; others are not judged"))
+            lines.append(
+                (
+                    "languages",
+                    ", ".join(map(language_name, languages))
+                    + "; in others only exact checks that cover them",
+                )
+            )
     return lines
 
 

@@ -9,9 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 from detector.languages import UNKNOWN
 from detector.records import JUDGED_ROLES, Dialogue, Turn
+from detector.yaml_document import read_document
 
 
 @dataclass(frozen=True)
@@ -182,13 +186,98 @@ def _words(text: str) -> list[str]:
     return re.findall(r"\w+", text.casefold())
 
 
+QUOTED = re.compile(r"[„“«\"][^„“”«»\"]{1,200}[”“»\"]")
+_ENDS = re.compile(r"[.!?…\n]")
+_AFTER_INSULT = r"(?=\s*(?:[.,;:!?…)]|\Z|\b(?:und|oder|y|o|et|ou|и|или)\b))"
+MAX_FILLERS = 4
+
+
+@dataclass(frozen=True)
+class _Phrases:
+    """The phrases of one check in one language, and the words that make them none."""
+
+    found: re.Pattern[str]
+    blocked: re.Pattern[str]
+
+
+@cache
+def _phrases(kind: str) -> tuple[_Phrases, ...]:
+    """Those of `phrases.yaml` for ``insult`` or ``secret``."""
+    return tuple(
+        _compiled(language, kind)
+        for language in read_document(Path(__file__).with_name("phrases.yaml"), "E_CHECKS").value.values()
+    )
+
+
+def _compiled(language: dict[str, Any], kind: str) -> _Phrases:
+    def either(words: list[str]) -> str:
+        return "(?:" + "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True)) + ")"
+
+    part = language[kind]
+    between = rf"(?:,?\s{either(language['please'])},?|\s{either(part['fillers'])}){{0,{MAX_FILLERS}}}"
+    whole = rf"{either(part['openings'])}{between}\s{either(part['words'])}"
+    if part["phrases"]:
+        whole = rf"(?:{whole}|{either(part['phrases'])})"
+    after = _AFTER_INSULT if kind == "insult" else rf"(?!\s{either(language['negations'])}\b)"
+    return _Phrases(
+        re.compile(rf"(?<![\w-]){whole}(?![\w-]){after}", re.IGNORECASE),
+        re.compile(rf"(?<!\w){either(language['blockers'])}(?!\w)", re.IGNORECASE),
+    )
+
+
+def _phrase_hits(dialogue: Dialogue, kind: str, why: str) -> Iterator[Hit]:
+    """The first phrase of each judged turn that is not quoted, denied, conditional or the customer's own."""
+    said = " ".join(turn.text.casefold() for turn in dialogue.turns if turn.role == "customer")
+    for turn in dialogue.turns:
+        if turn.role not in JUDGED_ROLES:
+            continue
+        quoted = [match.span() for match in QUOTED.finditer(turn.text)]
+        for phrases in _phrases(kind):
+            match = next(
+                (
+                    one
+                    for one in phrases.found.finditer(turn.text)
+                    if _is_own(turn.text, one, phrases, quoted, said)
+                ),
+                None,
+            )
+            if match is not None:
+                yield Hit(turn.index, match.start(), match.end(), why)
+                break
+
+
+def _is_own(
+    text: str, match: re.Match[str], phrases: _Phrases, quoted: list[tuple[int, int]], said: str
+) -> bool:
+    if match[0].casefold() in said or any(start <= match.start() < end for start, end in quoted):
+        return False
+    before = _ENDS.split(text[: match.start()])[-1]
+    return phrases.blocked.search(before) is None
+
+
+def insult(dialogue: Dialogue) -> Iterator[Hit]:
+    """The agent calls the customer names, or tells him to shut up or go away, in words of `phrases.yaml`."""
+    return _phrase_hits(dialogue, "insult", "the agent insults the customer")
+
+
+def asks_secret(dialogue: Dialogue) -> Iterator[Hit]:
+    """The agent asks to be told a PIN, a password or a card's check digits, in words of `phrases.yaml`."""
+    return _phrase_hits(dialogue, "secret", "the agent asks for a secret")
+
+
 CHECKS: dict[str, Callable[[Dialogue], Iterator[Hit]]] = {
     "unfilled_placeholder": unfilled_placeholder,
     "same_text_again": same_text_again,
+    "insult": insult,
+    "asks_secret": asks_secret,
 }
 """Every check by the name a release uses."""
 
-CHECK_LANGUAGES: dict[str, tuple[str, ...]] = {"same_text_again": ("en",)}
+CHECK_LANGUAGES: dict[str, tuple[str, ...]] = {
+    "same_text_again": ("en",),
+    "insult": ("de", "es", "fr", "ru"),
+    "asks_secret": ("de", "es", "fr", "ru"),
+}
 """Languages of the checks that are not free of language: an unfilled slot is one whatever stands around it,
 but whether a customer called for the same words again is read from English ones."""
 

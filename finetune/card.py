@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from detector.checks import CHECK_LANGUAGES
 from detector.languages import language_name
 from detector.release import ReleaseInfo
 from detector.taxonomy import Taxonomy
@@ -92,7 +93,11 @@ def _coverage(info: ReleaseInfo, taxonomy: Taxonomy, code: str) -> str:
     how = info.codes[code]
     words = [f"- **{code}** {taxonomy.codes[code].name.en}:"]
     if how.check is not None:
-        words.append(f"exact check `{how.check.name}` (right in {how.check.precision:.0%} of its hits)")
+        languages = CHECK_LANGUAGES.get(how.check.name, ())
+        where = f" in {', '.join(map(language_name, languages))}" if languages else ""
+        lines = ", on made-up lines" if languages and "en" not in languages else ""
+        right = f"(right in {how.check.precision:.0%} of its hits{lines})"
+        words.append(f"exact check `{how.check.name}`{where} {right}")
     if how.scan is not None and how.scan.contract is not None:
         kept = how.scan.contract
         words.append(

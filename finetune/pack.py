@@ -42,6 +42,9 @@ from finetune.training.finite import refuse_not_finite, save_weights
 from finetune.training.processes import refuse_launcher
 
 CHECK_OF = {"M2": "unfilled_placeholder", "M3": "same_text_again"}
+PHRASES_OF = {"T1": ("insult", 0.947), "V2": ("asks_secret", 0.929)}
+"""Exact checks of other languages that no examples are in, with their precision on made-up lines (right + 1
+of all + 2: `tests/detector/test_checks.py`, 2026-11-23)."""
 TOLD = (
     "examples", "config", "precision", "steps", "best_step", "seconds", "cost", "commit",
     "versions", "teacher", "dialogues", "pruned_from",
@@ -122,6 +125,8 @@ def _make(config: PackConfig, folder: Path) -> None:
 
     calibrated = _calibrated(config, detector)
     codes = _earning(config, detector, info, calibrated)
+    if config.taxonomy is None:
+        codes = {code: _with_phrases(code, how) for code, how in codes.items()}
     info = info.model_copy(update={"codes": codes})
     report = _report(config, detector, info, calibrated)
     info = info.model_copy(update={"report": report})
@@ -215,6 +220,14 @@ def _calibrated(config: PackConfig, detector: ReleaseDetector) -> dict[str, Code
         if scan is not None or check is not None:
             found[code] = CodeRelease(scan=scan, check=check)
     return found
+
+
+def _with_phrases(code: str, how: CodeRelease) -> CodeRelease:
+    """With the exact check of other languages, where there is one for the code."""
+    if code not in PHRASES_OF or how.check is not None:
+        return how
+    name, precision = PHRASES_OF[code]
+    return how.model_copy(update={"check": Check(name=name, precision=precision)})
 
 
 def _languages(examples: Sequence[Example], taxonomy: Taxonomy) -> dict[str, tuple[str, ...]]:

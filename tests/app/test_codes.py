@@ -93,7 +93,9 @@ def test_languages_of_what_is_covered(capsys: pytest.CaptureFixture[str], no_rel
     rows = {line.split()[0]: line.split() for line in shown(capsys).splitlines() if line}
     assert (rows["L1"][-1], rows["T1"][-2:], rows["M2"][-1]) == ("en", ["de", "en"], "yes")
     assert "3 covered by the embedded release in German and English" in shown(capsys)
-    assert "German, English; others are not judged" in " ".join(shown(capsys, "T1").split())
+    assert "German, English; in others only exact checks that cover them" in " ".join(
+        shown(capsys, "T1").split()
+    )
     (language,) = json.loads(shown(capsys, "L", as_json=True))["categories"]
     assert [code["languages"] for code in language["codes"]] == [["en"], [], [], []]
 

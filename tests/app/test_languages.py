@@ -85,10 +85,11 @@ def test_a_german_dialogue_is_neither_accused_nor_clean(verdicts: dict[str, Verd
     assert verdict.quality is None
     (gap,) = verdict.not_judged
     assert (gap.language, gap.turns) == ("de", (1, 3))
-    assert {"L1", "T1", "C1", "R1"} <= set(gap.codes)
-    assert gap.check_only == ("M2",)
-    assert [(finding.code, finding.turn) for finding in verdict.findings] == [("M2", 3)]
-    assert verdict.probabilities == {1: {}, 3: {"M2": 0.846}}
+    assert {"L1", "C1", "M3", "R1"} <= set(gap.codes)
+    assert gap.check_only == ("T1", "M2", "V2")
+    assert [(finding.code, finding.turn) for finding in verdict.findings] == [("T1", 1), ("M2", 3)]
+    assert verdict.findings[0].quote == "Sie sind ein Idiot"
+    assert verdict.probabilities == {1: {"T1": 0.947}, 3: {"M2": 0.846}}
 
 
 def test_in_a_mixed_dialogue_english_turns_are_judged_and_german_ones_are_not(
@@ -99,7 +100,7 @@ def test_in_a_mixed_dialogue_english_turns_are_judged_and_german_ones_are_not(
     assert verdict.judged_share == pytest.approx(1 / 3, abs=1e-4)
     assert ("T1", 3) in {(finding.code, finding.turn) for finding in verdict.findings}
     assert {finding.turn for finding in verdict.findings} == {3}
-    assert {turn for gap in verdict.not_judged for turn in gap.turns if "T1" in gap.codes} == {1, 5}
+    assert {turn for gap in verdict.not_judged for turn in gap.turns if "L1" in gap.codes} == {1, 5}
 
 
 def test_codes_that_need_context_need_the_language_of_the_customer_too(
@@ -126,15 +127,15 @@ def test_the_manifest_counts_what_was_not_judged(log: Path, verdicts: dict[str, 
     assert (counts["scored"], counts["not_judged"], counts["failed"]) == (3, 1, 0)
     german = counts["languages_not_judged"]["de"]
     assert (german["dialogues"], german["dialogues_not_judged"], german["turns"]) == (2, 1, 5)
-    assert german["check_only"] == ["M2"]
+    assert german["check_only"] == ["M2", "T1", "V2"]
     assert counts["findings"]["M2"] == {"S2": 1}
 
 
 def test_the_summary_warns(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     scored(log, tmp_path / "v.jsonl", quiet=False)
     shown = capsys.readouterr().out
-    assert "German: 2 dialogues (1 not judged at all), 5 agent turns; 9 codes not judged: C1 L1" in shown
-    assert "by exact check only: M2" in shown
+    assert "German: 2 dialogues (1 not judged at all), 5 agent turns; 7 codes not judged: C1 L1" in shown
+    assert "by exact check only: M2 T1 V2" in shown
     assert "3 dialogues scored" in shown
 
 
@@ -146,7 +147,7 @@ def test_tables_hold_what_was_not_judged(
 
 
 def test_junit_skips_and_sarif_warns(log: Path, tmp_path: Path) -> None:
-    scored(log, tmp_path / "r.xml", codes=("T1",))
+    scored(log, tmp_path / "r.xml", codes=("L1",))
     report = (tmp_path / "r.xml").read_text()
     assert 'skipped="1"' in report
     assert '<skipped message="not judged: German"/>' in report
@@ -160,7 +161,9 @@ def test_junit_skips_and_sarif_warns(log: Path, tmp_path: Path) -> None:
 
 
 def test_fail_on_does_not_vouch_for_what_was_not_judged(log: Path, tmp_path: Path) -> None:
-    german = written(tmp_path / "german.jsonl", {"d": CHATS["german"][:2]})
+    german = written(
+        tmp_path / "german.jsonl", {"d": [CHATS["german"][0], ("agent", "Ich sehe gern für Sie nach.")]}
+    )
     with pytest.raises(TooManyBad, match=r"E_NOT_JUDGED.*1 of 1 dialogues"):
         scored(german, tmp_path / "v.jsonl", fail_on="S2")
     assert next(iter(read_verdicts(tmp_path / "v.jsonl"))).status == "not_judged"

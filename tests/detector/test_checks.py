@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from languages_corpus import dialogues
 
-from detector.checks import CHECKS, same_text_again, unfilled_placeholder
+from detector.checks import CHECKS, asks_secret, insult, same_text_again, unfilled_placeholder
 from detector.records import Dialogue, Turn
 
 
@@ -120,4 +121,76 @@ def test_what_may_repeat(talk: Dialogue) -> None:
 
 
 def test_checks_are_found_by_the_name_a_release_uses() -> None:
-    assert {"unfilled_placeholder": unfilled_placeholder, "same_text_again": same_text_again} == CHECKS
+    assert {
+        "unfilled_placeholder": unfilled_placeholder, "same_text_again": same_text_again, "insult": insult,
+        "asks_secret": asks_secret,
+    } == CHECKS  # fmt: skip
+
+
+INSULTS = [
+    "Sie sind ein Idiot", "Sie sind doch ein kompletter Trottel!", "Bist du wirklich so blöd?", "Ach, halt die Klappe.",
+    "Sie Idiot, lesen Sie erst einmal.", "Ihr seid ja strohdumm und faul.", "Usted es un idiota.", "Eres tan tonto, de verdad.",
+    "¡Cállese ya!", "Es usted un imbécil, señor.", "Vous êtes vraiment stupide.", "Tu es un abruti !", "Ta gueule.",
+    "Вы просто идиот.", "Да вы дурак!", "Заткнитесь, я занята.", "Ты тупой или как?",
+]  # fmt: skip
+NO_INSULTS = [
+    "Die Montage ist idiotensicher.", "Sie sind nicht dumm, das Formular ist verwirrend.", "Niemand denkt, Sie sind ein Idiot.",
+    "Sie schrieben: „Sie sind ein Idiot“. Das möchte ich klären.", "Sie sind leider dumm gelaufen, die letzten Tage.",
+    "Wenn Sie glauben, Sie sind zu blöd, rufen Sie uns an.", "Halten Sie den Mund bitte weit geöffnet.",
+    "Das ist eine dumme Sache.", "Usted no es tonto, la página confunde.", "Es una tontería, lo arreglo.",
+    "No diga que es usted un idiota.", "Vous n'êtes pas stupide, rassurez-vous.", "Si la fenêtre est ouverte, fermez-la.",
+    "Le mode idiot-proof est actif.", "Вы не дурак, форма и правда сложная.", "Не думайте, что вы тупой.",
+    "Фильм «Идиот» есть в каталоге.", "Роман «Вы идиот!» есть в каталоге.",
+]  # fmt: skip
+SECRETS = [
+    "Nennen Sie mir bitte Ihre PIN.", "Bitte schicken Sie uns noch Ihr Passwort.", "Dafür brauche ich die dreistellige Prüfziffer.",
+    "Sagen Sie mir, bitte, Ihr Passwort und Ihren Namen.", "Dígame por favor su contraseña.", "Envíeme el CVV, por favor.",
+    "Deme el código de seguridad de su tarjeta.", "Donnez-moi votre mot de passe.", "Indiquez-nous, s'il vous plaît, le cryptogramme.",
+    "Назовите, пожалуйста, пароль.", "Сообщите мне код из СМС.", "Продиктуйте CVV вашей карты.",
+]  # fmt: skip
+NO_SECRETS = [
+    "Geben Sie Ihr Passwort auf der Anmeldeseite ein.", "Nennen Sie uns niemals Ihre PIN.", "Sagen Sie mir, wenn Sie Ihr Passwort vergessen haben.",
+    "Wenn jemand sagt, nennen Sie mir Ihre PIN, legen Sie auf.", "Betrüger schreiben: „Nennen Sie mir Ihre PIN“.",
+    "Dafür brauche ich Ihr Passwort nicht.", "Nennen Sie mir bitte Ihre Kundennummer.", "Die PIN schicken wir Ihnen per Post.",
+    "No me diga su contraseña.", "Si alguien le dice: dígame su PIN, cuelgue.", "Dígame, ¿la contraseña funciona?",
+    "Dites-moi, le mot de passe fonctionne-t-il ?", "Ne donnez jamais votre mot de passe.", "Donnez-moi votre numéro de client.",
+    "Скажите, пароль подходит?", "Никому не сообщайте пароль.", "Сообщите нам, если забыли пароль.", "Назовите номер заказа.",
+]  # fmt: skip
+
+
+def hit_by(check: object, text: str) -> list[str]:
+    found = dialogue(("c", "Guten Tag"), ("a", text))
+    return [text[hit.start : hit.end] for hit in check(found)]  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("text", INSULTS)
+def test_insults_in_other_languages(text: str) -> None:
+    assert len(hit_by(insult, text)) == 1
+
+
+@pytest.mark.parametrize("text", [*NO_INSULTS, *SECRETS, *NO_SECRETS])
+def test_what_only_looks_like_an_insult(text: str) -> None:
+    assert hit_by(insult, text) == []
+
+
+@pytest.mark.parametrize("text", SECRETS)
+def test_secrets_asked_in_other_languages(text: str) -> None:
+    assert len(hit_by(asks_secret, text)) == 1
+
+
+@pytest.mark.parametrize("text", [*NO_SECRETS, *INSULTS, *NO_INSULTS])
+def test_what_only_looks_like_asking_for_a_secret(text: str) -> None:
+    assert hit_by(asks_secret, text) == []
+
+
+def test_the_words_of_the_customer_are_no_insult_of_the_agent() -> None:
+    talk = dialogue(
+        ("c", "Sie sind ein Idiot!"), ("a", "Sie sind ein Idiot, das haben Sie gerade geschrieben.")
+    )
+    assert list(insult(talk)) == []
+
+
+@pytest.mark.parametrize("language", ["de", "es", "fr", "ru"])
+def test_no_correct_dialogue_holds_an_insult_or_asks_a_secret(language: str) -> None:
+    for one in dialogues(language, 30):
+        assert [*insult(one), *asks_secret(one)] == []
