@@ -219,10 +219,9 @@ def _compiled(language: dict[str, Any], kind: str) -> _Phrases:
     if part["phrases"]:
         whole = rf"(?:{whole}|{either(part['phrases'])})"
     after = _AFTER_INSULT if kind == "insult" else rf"(?!\s{either(language['negations'])}\b)"
-    return _Phrases(
-        re.compile(rf"(?<![\w-]){whole}(?![\w-]){after}", re.IGNORECASE),
-        re.compile(rf"(?<!\w){either(language['blockers'])}(?!\w)", re.IGNORECASE),
-    )
+    found = rf"(?<![\w-]){whole}(?![\w-]){after}"
+    blocked = rf"(?<!\w){either(language['blockers'])}(?!\w)"
+    return _Phrases(*(re.compile(pattern, re.IGNORECASE) for pattern in (found, blocked)))
 
 
 def _phrase_hits(dialogue: Dialogue, kind: str, why: str) -> Iterator[Hit]:

@@ -141,6 +141,7 @@ def evaluated(module: ModuleType, call: ast.Call) -> re.Pattern[Any] | None:
 
 
 LATE = {
+    "detector.checks": "pattern",
     "detector.engines.spelling": """f"(?={'|'.join(sorted(begins))})\"""",  # escaped words
     "labeling.inject.exam.staging": "pattern",
     "labeling.inject.surface.repetition": "pattern",
@@ -151,11 +152,14 @@ LATE = {
 
 def late_texts() -> Iterator[tuple[str, str]]:
     """The patterns among the wordings, which are compiled when they are used."""
+    from detector.checks import _phrases
     from labeling.inject.exam import empathy, jumps
     from labeling.inject.exam.wordings.volunteered import DETAILS
     from labeling.inject.wordings.rules import Rule
     from labeling.inject.wordings.templates import SYNONYMS
 
+    for phrases in (*_phrases("insult"), *_phrases("secret")):
+        yield from (("phrases", one.pattern) for one in (phrases.found, phrases.blocked))
     yield "empathy", empathy._FEELING
     for topics in (jumps.OTHER_CASE, jumps.BULLETIN):
         yield from (("jumps", rf"\b({topic[2]})") for topic in topics)
