@@ -28,6 +28,7 @@ app = App(
     default_parameter=Parameter(negative=()),
 )
 app.command("app.score:score", name="score", help="Find the errors in dialogue logs: the main job.")
+app.command("app.report:report", name="report", help="Report findings as a page or a workbook.")
 app.command("app.codes:codes", name="codes", help="Show the taxonomy, or explain one code.")
 app.command("app.console_command:console", name="console", help="Review and label in the browser.")
 app.command("app.doctor:doctor", name="doctor", help="Say what works on this machine, and what does not.")

@@ -36,10 +36,11 @@ def _case(place: Mapping[str, Any], told: Told | None) -> str:
         f'<p class="head"><b>{escape(place["code"])}</b> with probability {probability} '
         f'<span class="dim">turn {place["turn"]} of {escape(place["dialogue"])}</span></p>'
     )
-    return f'<article class="case">{head}{"" if told is None else _turns(told)}</article>'
+    return f'<article class="case">{head}{"" if told is None else turns(told)}</article>'
 
 
-def _turns(told: Told) -> str:
+def turns(told: Told) -> str:
+    """The turns with the evidence marked, long ones cut."""
     *before, (role, text) = told.turns
     lines = "".join(
         f'<p class="dim"><span class="who">{escape(who)}</span>{escape(_end(words))}</p>'

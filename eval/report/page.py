@@ -45,18 +45,28 @@ def page(report: Mapping[str, Any], told: Mapping[str, Sequence[Told]] | None) -
         f"{''.join(_sections(content, None if told is None else told[name]))}</section>"
         for name, content in report["sets"].items()
     )
+    header = (
+        f"<h1>{escape(report['release'])}</h1>"
+        '<p class="dim">How well it finds labelled errors. Small figures are 95 % intervals over '
+        f"{report['rounds']} draws of whole source dialogues. "
+        f"Fingerprint {escape(report['fingerprint'][:16])}.</p>"
+        f'<nav aria-label="Sets">{links}</nav>'
+    )
+    footer = (
+        "Made by dialint eval run. Injected errors are not natural ones: these figures say what the "
+        "detector does on errors of these kinds, not how often agents err."
+    )
+    return document(report["release"], header, sets, footer)
+
+
+def document(title: str, header: str, main: str, footer: str) -> str:
+    """A whole page; `title` and `footer` are text, `header` and `main` are HTML that is escaped already."""
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>dialint: {escape(report['release'])}</title><style>{CSS}</style></head><body>"
-        f"<header><h1>{escape(report['release'])}</h1>"
-        '<p class="dim">How well it finds labelled errors. Small figures are 95 % intervals over '
-        f"{report['rounds']} draws of whole source dialogues. "
-        f"Fingerprint {escape(report['fingerprint'][:16])}.</p>"
-        f'<nav aria-label="Sets">{links}</nav></header><main>{sets}</main>'
-        "<footer>Made by dialint eval run. Injected errors are not natural ones: these figures say what the "
-        "detector does on errors of these kinds, not how often agents err.</footer></body></html>"
+        f"<title>dialint: {escape(title)}</title><style>{CSS}</style></head><body>"
+        f"<header>{header}</header><main>{main}</main><footer>{escape(footer)}</footer></body></html>"
     )
 
 
@@ -108,7 +118,7 @@ def _codes(content: Mapping[str, Any]) -> str:
     headings = ["Code", "Errors", *(label for label, _ in FIGURES), "Pair AUC"]
     return (
         "<h3>Code by code</h3><p class='dim'>Pair AUC: how often an error scores above its clean twin of the "
-        "same form; chance is .5.</p>" + _table("Figures of each code", headings, rows)
+        "same form; chance is .5.</p>" + table("Figures of each code", headings, rows)
     )
 
 
@@ -191,11 +201,12 @@ def _slices(content: Mapping[str, Any]) -> str:
             for part, row in rows.items()
         ]
         headings = [kind.capitalize(), "Turns", "Errors", "Codes averaged", *(label for label, _ in columns)]
-        parts.append(_table(f"By {kind}", headings, body) + "<p></p>")
+        parts.append(table(f"By {kind}", headings, body) + "<p></p>")
     return "".join(parts)
 
 
-def _table(caption: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table(caption: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table that scrolls by itself where it is too wide; `rows` are whole cells, escaped already."""
     head = "".join(f'<th scope="col">{_broken(heading)}</th>' for heading in headings)
     body = "".join(f"<tr>{''.join(row)}</tr>" for row in rows)
     return (

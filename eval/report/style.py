@@ -43,5 +43,8 @@ figcaption b{color:var(--ink)}svg{display:block;width:100%;height:auto}svg.bars{
 .case{background:var(--card);border:1px solid var(--rule);border-radius:8px;padding:10px 14px;margin:10px 0}
 .case p{margin:4px 0;overflow-wrap:anywhere;white-space:pre-wrap}.case .who{color:var(--dim);font-size:.82rem;
 margin-right:8px}.case .head{font-size:.9rem}.case mark{background:var(--mark);color:inherit;border-radius:3px}
-footer{padding:40px 20px}
+.limits li{max-width:90ch;margin:4px 0}footer{padding:40px 20px}
+@media print{:root{color-scheme:light;--paper:#fff;--card:#fff;--ink:#000;--dim:#444;--rule:#bbb;--mark:#ffe49c}
+body{font-size:12px}main,header,footer{max-width:none;padding:0}nav{display:none}.wide{overflow:visible;border:0}
+table{font-size:9px}th,td{padding:3px 4px;white-space:normal}tr,.case,figure{break-inside:avoid}}
 """

@@ -1,0 +1,177 @@
+"""``dialint report VERDICTS --html report.html --xlsx report.xlsx``: findings for a lead without a console.
+
+Reads a finished output of `dialint score` (JSONL, CSV or Parquet, checked against its manifest) and, for a
+few turns around the examples, the log that was scored. Writes one page, or a workbook, or both. Judges
+nothing itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from app.saying import say
+from detector.errors import ConfigError
+from detector.ingest.config import ReadConfig
+
+if TYPE_CHECKING:
+    from detector.records import Dialogue, Finding, Verdict
+    from eval.exam.worst import Told
+
+BEFORE = 3
+"""Turns shown before that of an example."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class ReportConfig:
+    """What is reported, and where to."""
+
+    html: Path | None = None
+    """Report as one page without scripts; must not exist."""
+    xlsx: Path | None = None
+    """Report as a workbook with every finding; must not exist. Needs XlsxWriter: dialint[report]."""
+    log: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
+    """The log that was scored: examples are shown with the turns before them, personal data as
+    placeholders."""
+    examples: int = 3
+    """Examples of each code, drawn at random."""
+    no_text: bool = False
+    """Leave all words of dialogues out."""
+    taxonomy: Path | None = None
+    """The taxonomy of your own by which was scored."""
+    read: Annotated[ReadConfig, Parameter(name="*")] = field(default_factory=ReadConfig)
+    """How the log is read: as it was when it was scored."""
+
+    def __post_init__(self) -> None:
+        if self.html is None and self.xlsx is None:
+            raise ConfigError(
+                "E_OPTION", "say what to write: --html report.html, --xlsx report.xlsx, or both"
+            )
+        if self.html == self.xlsx:
+            raise ConfigError("E_OPTION", "--html and --xlsx must be two files")
+        if self.examples < 0:
+            raise ConfigError("E_OPTION", "--examples must not be negative")
+        if self.log and self.no_text:
+            raise ConfigError("E_OPTION", "--log shows words of dialogues, and --no-text leaves them out")
+
+
+def report(verdicts: Path, /, *, config: ReportConfig | None = None) -> int:
+    """Report what was found, for people who look after agents.
+
+    Counts and rates by code, severity, team, agent, channel and week, each beside the number of dialogues and
+    turns that were judged, with examples and with what is not covered. Nobody is ranked.
+
+    Parameters
+    ----------
+    verdicts
+        A finished output of `dialint score` (.jsonl, .csv, .parquet), its manifest beside it.
+    """
+    if config is None:
+        config = ReportConfig()
+    from app.reporting.figures import count
+    from app.reporting.page import page
+    from app.reporting.workbook import check_library, write_workbook
+    from detector.artifacts import atomic_file, read_manifest
+    from detector.taxonomy import load
+    from detector.verdict_files import find_manifest, read_verdicts
+    from eval.run import refuse_no_folder
+    from labeling.reports import refuse_existing
+
+    refuse_existing(config.html, config.xlsx)
+    for option, out in (("--html", config.html), ("--xlsx", config.xlsx)):
+        if out is not None:
+            refuse_no_folder(out, option)
+    if config.xlsx is not None:
+        check_library()
+    taxonomy = load(config.taxonomy)
+    read = read_verdicts(verdicts)
+    manifest = read_manifest(find_manifest(verdicts))
+    figures = count(read, taxonomy, _covered(manifest, tuple(taxonomy.codes)), config.examples)
+    if config.html is not None:
+        examples = _examples(figures.examples, config, manifest)
+        with atomic_file(config.html) as file:
+            file.write(page(figures, verdicts.name, manifest, examples).encode())
+        say(f"{config.html}: {figures.tally.n:,} dialogues, {len(examples)} examples")
+    if config.xlsx is not None:
+        with atomic_file(config.xlsx) as file:
+            left = write_workbook(
+                file, figures, manifest, read_verdicts(verdicts), with_text=not config.no_text
+            )
+        more = f", no room for {left:,} findings" if left else ""
+        say(f"{config.xlsx}: {figures.tally.n:,} dialogues{more}")
+    return 0
+
+
+def _covered(manifest: Mapping[str, Any], codes: Sequence[str]) -> tuple[str, ...]:
+    """The codes that could be found: covered by the release, and asked for."""
+    asked = manifest.get("work", {}).get("options", {}).get("codes") or codes
+    missing = manifest.get("not_covered", ())
+    return tuple(code for code in codes if code in asked and code not in missing)
+
+
+def _examples(
+    drawn: Sequence[tuple[Verdict, Finding]], config: ReportConfig, manifest: Mapping[str, Any]
+) -> list[tuple[Verdict, Finding, Told | None]]:
+    """The examples with the words to show: quotes alone, or with turns before them where there is a log."""
+    from eval.exam.worst import Told
+
+    if config.no_text:
+        return [(verdict, finding, None) for verdict, finding in drawn]
+    wanted = {verdict.dialogue_id for verdict, _ in drawn}
+    dialogues = _dialogues(config, manifest, wanted) if config.log else {}
+    quoted = [
+        Told((("", _inert(finding.quote)),), 0, len(finding.quote))
+        if verdict.dialogue_id not in dialogues
+        else _in_context(verdict, finding, dialogues[verdict.dialogue_id])
+        for verdict, finding in drawn
+    ]
+    return [(verdict, finding, told) for (verdict, finding), told in zip(drawn, quoted, strict=True)]
+
+
+def _dialogues(config: ReportConfig, manifest: Mapping[str, Any], wanted: set[str]) -> dict[str, Dialogue]:
+    """The dialogues of the log that are `wanted`.
+
+    Raises:
+        ConfigError: it is not the log that was scored.
+    """
+    from detector.ingest.outcomes import Counts, Loaded
+    from detector.ingest.read import inspect, open_logs, read
+
+    sources = open_logs(list(config.log))
+    known = {entry["sha256"] for entry in manifest.get("inputs", ())}
+    for source in sources:
+        if known and inspect(source, config.read) not in known:
+            raise ConfigError("E_OPTION", f"--log {source.name}: these bytes were not what was scored")
+    found = {
+        item.dialogue.id: item.dialogue
+        for item in read(sources, config.read, Counts())
+        if isinstance(item, Loaded) and item.dialogue.id in wanted
+    }
+    if missing := len(wanted - found.keys()):
+        raise ConfigError("E_OPTION", f"--log: {missing} of the dialogues drawn are not in it")
+    return found
+
+
+def _in_context(verdict: Verdict, finding: Finding, dialogue: Dialogue) -> Told:
+    """The finding's turn with the turns before it, masked."""
+    from detector.masking import mask_dialogue
+    from eval.exam.worst import Told
+
+    placed = verdict.model_copy(update={"findings": (finding,)}).placed_in(dialogue).findings[0]
+    masked, texts = mask_dialogue(dialogue)
+    place = next((p for p, turn in enumerate(masked.turns) if turn.index == finding.turn), None)
+    if place is None:
+        raise ConfigError("E_OPTION", f"--log: dialogue {verdict.dialogue_id} has no turn {finding.turn}")
+    start, end = texts[place].from_original(placed.start, placed.end)
+    turns = masked.turns[max(0, place - BEFORE) : place + 1]
+    return Told(tuple((turn.role, _inert(turn.text)) for turn in turns), start, end)
+
+
+def _inert(text: str) -> str:
+    """`text`, each character that is not seen but turns others round shown as a dot; offsets stay."""
+    return "".join(char if char.isprintable() or char.isspace() else "·" for char in text)

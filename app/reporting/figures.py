@@ -1,0 +1,327 @@
+"""The figures of a report on verdicts: counts, and rates beside what they are rates of.
+
+A dialogue that failed or was not judged counts as that, and in no rate. Reads verdicts once, in memory that
+grows with agents, codes and weeks, not with dialogues. Findings are a model's: nothing here says how many are
+right. Nobody is ranked.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from app.scoring.summary import SERIOUS, SEVERITIES, Tally
+from detector.languages import language_name
+from detector.records import Finding, Verdict
+from detector.taxonomy import Taxonomy
+from labeling.quality.figures import Figure, share
+from labeling.routing.candidates import lucky
+
+LEAST = 20
+"""Judged dialogues from which a rate a turn is given for a group; shares have intervals, which say it
+themselves."""
+DIMENSIONS = ("team", "agent", "channel", "week")
+UNKNOWN = "(not in the log)"
+Cell = str | int | float | Figure | None
+"""Of a table: a `Figure` is a share per 100 with its interval, none says that there is no figure."""
+
+
+@dataclass
+class Group:
+    """Counts over the verdicts of one agent, team, channel or week; turns are agents' turns that were judged,
+    findings those in judged dialogues."""
+
+    judged: int = 0
+    failed: int = 0
+    not_judged: int = 0
+    turns: int = 0
+    flagged: int = 0
+    serious: int = 0
+    findings: Counter[str] = field(default_factory=Counter)
+    severities: Counter[str] = field(default_factory=Counter)
+
+    def add(self, verdict: Verdict) -> None:
+        """Count one verdict."""
+        if verdict.status != "scored":
+            self.failed += verdict.status == "failed"
+            self.not_judged += verdict.status == "not_judged"
+            return
+        self.judged += 1
+        self.turns += judged_turns(verdict)
+        self.flagged += bool(verdict.findings)
+        self.serious += any(finding.severity in SERIOUS for finding in verdict.findings)
+        self.findings.update(finding.code for finding in verdict.findings)
+        self.severities.update(finding.severity for finding in verdict.findings)
+
+
+def judged_turns(verdict: Verdict) -> int:
+    """The agents' turns of a scored dialogue that were judged; 0 where an older file does not tell."""
+    whole = 1.0 if verdict.judged_share is None else verdict.judged_share
+    return round((verdict.agent_turns or 0) * whole)
+
+
+@dataclass
+class CodeCounts:
+    """Of one code: the dialogues and turns in which somebody looked for it, by model or exact check, and
+    what was found there."""
+
+    dialogues: int = 0
+    turns: int = 0
+    flagged: int = 0
+    severities: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, order=True)
+class Drawn:
+    """A finding drawn as an example, by a number of its own that is as good as random."""
+
+    luck: float
+    verdict: Verdict = field(compare=False)
+    finding: Finding = field(compare=False)
+
+
+@dataclass
+class Figures:
+    """All counts over the verdicts of one file."""
+
+    taxonomy: Taxonomy
+    covered: tuple[str, ...]
+    n_examples: int = 0
+    whole: Group = field(default_factory=Group)
+    tally: Tally = field(default_factory=Tally)
+    groups: dict[str, dict[str | None, Group]] = field(default_factory=lambda: {d: {} for d in DIMENSIONS})
+    codes: dict[str, CodeCounts] = field(default_factory=dict)
+    drawn: dict[str, list[Drawn]] = field(default_factory=dict)
+    knows_turns: bool = True
+
+    def add(self, verdict: Verdict) -> None:
+        """Count one verdict."""
+        self.tally.add(verdict)
+        self.whole.add(verdict)
+        for dimension, groups in self.groups.items():
+            groups.setdefault(_value(verdict, dimension), Group()).add(verdict)
+        if verdict.status == "failed":
+            return
+        self.knows_turns &= verdict.agent_turns is not None
+        self._add_codes(verdict)
+        for finding in verdict.findings:
+            self._draw(verdict, finding)
+
+    def _add_codes(self, verdict: Verdict) -> None:
+        missing: dict[str, set[int]] = {}
+        nowhere: set[str] = set()
+        for gap in verdict.not_judged:
+            for code in gap.codes:
+                missing.setdefault(code, set()).update(gap.turns)
+            nowhere.update(() if gap.turns else gap.codes)
+        found = Counter((finding.code, finding.severity) for finding in verdict.findings)
+        for code in {*self.covered, *(code for code, _ in found)}:
+            counts = self.codes.setdefault(code, CodeCounts())
+            turns = (verdict.agent_turns or 0) - len(missing.get(code, ()))
+            if code in nowhere or (verdict.agent_turns is not None and turns <= 0):
+                continue
+            counts.dialogues += 1
+            counts.turns += max(turns, 0)
+        for (code, severity), n in found.items():
+            self.codes[code].severities[severity] += n
+        for code in {code for code, _ in found}:
+            self.codes[code].flagged += 1
+
+    def _draw(self, verdict: Verdict, finding: Finding) -> None:
+        luck = lucky(0, f"{verdict.dialogue_id}\n{finding.turn}\n{finding.start}\n{finding.code}")
+        drawn = self.drawn.setdefault(finding.code, [])
+        entry = Drawn(-luck, verdict, finding)
+        if len(drawn) < self.n_examples:
+            heapq.heappush(drawn, entry)
+        elif drawn:
+            heapq.heappushpop(drawn, entry)
+
+    @property
+    def examples(self) -> list[tuple[Verdict, Finding]]:
+        """The findings drawn, by code."""
+        return [(one.verdict, one.finding) for code in sorted(self.drawn) for one in sorted(self.drawn[code])]
+
+
+def _value(verdict: Verdict, dimension: str) -> str | None:
+    if dimension != "week":
+        value: str | None = getattr(verdict, dimension)
+        return value
+    if verdict.started_at is None:
+        return None
+    year, week, _ = verdict.started_at.isocalendar()
+    return f"{year}-W{week:02d}"
+
+
+def count(
+    verdicts: Iterable[Verdict], taxonomy: Taxonomy, covered: Sequence[str], n_examples: int
+) -> Figures:
+    """The figures of `verdicts`. `covered` are the codes that could be found at all; `n_examples` of each
+    code are drawn."""
+    figures = Figures(taxonomy, tuple(covered), n_examples)
+    for verdict in verdicts:
+        figures.add(verdict)
+    return figures
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of the report, and what a reader must know of it."""
+
+    title: str
+    note: str
+    headings: tuple[str, ...]
+    rows: list[tuple[Cell, ...]]
+
+
+def tables(figures: Figures) -> list[Table]:
+    """All tables: codes, severities, then each way of grouping that the log knows."""
+    known = [d for d in DIMENSIONS if set(figures.groups[d]) - {None}]
+    return [_codes(figures), _severities(figures), *(_groups(figures, dimension) for dimension in known)]
+
+
+def _codes(figures: Figures) -> Table:
+    rows: list[tuple[Cell, ...]] = []
+    for code in sorted(figures.codes, key=lambda code: [*figures.taxonomy.codes, code].index(code)):
+        counts = figures.codes[code]
+        name = figures.taxonomy.codes[code].name.en if code in figures.taxonomy.codes else ""
+        n = counts.severities.total()
+        rows.append(
+            (
+                f"{code} {name}".strip(),
+                *(counts.severities[severity] for severity in SEVERITIES),
+                n,
+                counts.flagged,
+                counts.dialogues,
+                _per_100(counts.flagged, counts.dialogues),
+                counts.turns if figures.knows_turns else None,
+                _rate(n, counts.turns) if figures.knows_turns and counts.dialogues >= LEAST else None,
+            )
+        )
+    return Table(
+        "By code",
+        "Judged are the dialogues and agent turns in which the code was looked for: those in languages that "
+        "the release does not cover for it are left out.",
+        (
+            "Code", *SEVERITIES, "Findings", "Dialogues with one", "Judged dialogues",
+            "Dialogues with one per 100", "Judged turns", "Findings per 100 turns",
+        ),
+        rows,
+    )  # fmt: skip
+
+
+def _severities(figures: Figures) -> Table:
+    found, whole = figures.tally.findings, figures.whole
+    rows: list[tuple[Cell, ...]] = []
+    for level in figures.taxonomy.severities:
+        n = sum(by[level.code] for by in found.values())
+        in_judged = whole.severities[level.code]
+        rate = _rate(in_judged, whole.turns) if figures.knows_turns and whole.judged >= LEAST else None
+        rows.append((f"{level.code} {level.name.en}", n, n - in_judged, rate))
+    return Table(
+        "By severity",
+        "Some findings are of exact checks in dialogues that could not be judged otherwise; in no rate.",
+        ("Severity", "Findings", "Of them in dialogues not judged", "Findings per 100 turns"),
+        rows,
+    )
+
+
+def _groups(figures: Figures, dimension: str) -> Table:
+    groups = figures.groups[dimension]
+    rows: list[tuple[Cell, ...]] = []
+    for name in sorted(groups, key=lambda name: (name is None, name or "")):
+        group = groups[name]
+        enough = figures.knows_turns and group.judged >= LEAST
+        rows.append(
+            (
+                UNKNOWN if name is None else name,
+                group.judged,
+                group.failed,
+                group.not_judged,
+                group.turns if figures.knows_turns else None,
+                group.findings.total(),
+                group.serious,
+                _per_100(group.serious, group.judged),
+                _per_100(group.flagged, group.judged),
+                _rate(group.findings.total(), group.turns) if enough else None,
+                " ".join(f"{code} {n}" for code, n in group.findings.most_common(3)),
+            )
+        )
+    return Table(
+        f"By {dimension}",
+        f"In order of {'time' if dimension == 'week' else 'name'}, not of merit: overlapping intervals show "
+        f"no difference, and among many some stand out by chance. No share where its interval is wider than "
+        f"50 points, no rate by turns below {LEAST} judged dialogues.",
+        (
+            dimension.capitalize(), "Judged dialogues", "Failed", "Not judged", "Judged turns", "Findings",
+            "Dialogues with S1 or S2", "With S1 or S2 per 100", "With a finding per 100",
+            "Findings per 100 turns", "Most frequent",
+        ),
+        rows,
+    )  # fmt: skip
+
+
+def _per_100(k: int, n: int) -> Figure:
+    figure = share(k, n)
+    if figure.value is None or figure.low is None or figure.high is None:
+        return figure
+    return Figure(n, 100 * figure.value, 100 * figure.low, 100 * figure.high)
+
+
+def _rate(n: int, turns: int) -> float | None:
+    return 100 * n / turns if turns else None
+
+
+def headline(figures: Figures) -> list[tuple[str, Cell]]:
+    """The figures at the top, each with its label."""
+    whole = figures.whole
+    rate = (
+        _rate(whole.findings.total(), whole.turns) if figures.knows_turns and whole.judged >= LEAST else None
+    )
+    return [
+        ("Judged dialogues", whole.judged),
+        ("Judged agent turns", whole.turns if figures.knows_turns else None),
+        ("Dialogues with an S1 or S2 per 100", _per_100(whole.serious, whole.judged)),
+        ("Dialogues with a finding per 100", _per_100(whole.flagged, whole.judged)),
+        ("Findings per 100 agent turns", rate),
+        ("Failed dialogues", whole.failed),
+        ("Not judged, by language", whole.not_judged),
+    ]
+
+
+def limits(figures: Figures, manifest: Mapping[str, Any]) -> list[str]:
+    """What these figures do not cover, a line each."""
+    reading = manifest.get("reading", {})
+    options = manifest.get("work", {}).get("options", {})
+    lines = [
+        "Findings are a model's, and some are wrong; errors that it missed are not here. Rates of findings "
+        "are no rates of errors: the release's model card says how often it was right, on injected errors.",
+    ]
+    if reading.get("rejected"):
+        causes = ", ".join(f"{name} {n:,}" for name, n in reading.get("rejects", {}).items())
+        lines.append(f"{reading['rejected']:,} records were rejected and are in no figure: {causes}.")
+    if figures.tally.failures:
+        causes = ", ".join(f"{name} {n:,}" for name, n in figures.tally.failures.most_common())
+        lines.append(f"{figures.tally.failed:,} dialogues failed and are in no rate: {causes}.")
+    for code, one in sorted(figures.tally.languages.items()):
+        lines.append(
+            f"{language_name(code)}: {one.dialogues:,} dialogues with {one.turns:,} agent turns, "
+            f"{one.whole:,} of them not judged at all; not looked for: {' '.join(sorted(one.codes)) or '-'}; "
+            f"by exact check only: {' '.join(sorted(one.check_only)) or '-'}."
+        )
+    missing = [code for code in figures.taxonomy.codes if code not in figures.covered]
+    if missing:
+        lines.append(f"Codes that nobody looked for: {' '.join(missing)}.")
+    severities = options.get("severities") or SEVERITIES
+    if len(severities) < len(SEVERITIES):
+        lines.append(f"Only findings of {' '.join(severities)} were kept when the log was scored.")
+    if options.get("limit"):
+        lines.append(f"Only the first {options['limit']:,} dialogues of the log were scored (--limit).")
+    if not figures.knows_turns:
+        lines.append("The verdicts are of an older version and do not tell how many turns agents had.")
+    unknown = [d for d in DIMENSIONS if not set(figures.groups[d]) - {None}]
+    if unknown and figures.tally.n:
+        lines.append(f"The log does not tell of any dialogue its {', '.join(unknown)}.")
+    return lines

@@ -1,0 +1,91 @@
+"""The report as one HTML page: no script, nothing from elsewhere, printable; every text is escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from app.reporting.figures import Cell, Figures, Table, headline, limits, tables
+from app.scoring.reports import title, visible
+from detector.calibration import shown_probability
+from detector.records import Finding, Verdict
+from eval.exam.worst import Told
+from eval.report.cases import turns
+from eval.report.page import document, table
+from labeling.quality.figures import Figure
+
+MAX_ROWS = 300
+"""Rows of a table on the page; the workbook has all."""
+
+
+def page(
+    figures: Figures,
+    name: str,
+    manifest: Mapping[str, Any],
+    examples: Sequence[tuple[Verdict, Finding, Told | None]],
+) -> str:
+    """The page. `name` is the file's, `examples` come with the words to show, if any are to be shown."""
+    made = str(manifest.get("ended_at", ""))[:10]
+    release = manifest.get("work", {}).get("release", {}).get("id", "")
+    boxes = "".join(
+        f"<div><dt>{escape(label)}</dt><dd>{_shown(value)}</dd></div>" for label, value in headline(figures)
+    )
+    header = (
+        f'<h1>Findings in {escape(visible(name))}</h1><p class="dim">'
+        f"{escape(visible(f'Scored {made} by {release}. '))}Small figures are 95 % intervals.</p>"
+    )
+    told = "".join(f"<li>{escape(visible(line))}</li>" for line in limits(figures, manifest))
+    main = (
+        f'<section><dl class="numbers">{boxes}</dl></section>'
+        f'<section><h2>What is not covered</h2><ul class="limits">{told}</ul></section>'
+        + "".join(_section(each) for each in tables(figures))
+        + _examples(figures, examples)
+    )
+    return document(f"findings in {visible(name)}", header, main, "Made by dialint report.")
+
+
+def _section(content: Table) -> str:
+    rows = [
+        [f'<th scope="row">{_shown(row[0])}</th>', *(f"<td>{_shown(cell)}</td>" for cell in row[1:])]
+        for row in content.rows[:MAX_ROWS]
+    ]
+    left = len(content.rows) - MAX_ROWS
+    more = f'<p class="dim">and {left:,} more; --xlsx has all of them</p>' if left > 0 else ""
+    return (
+        f'<section><h2>{escape(content.title)}</h2><p class="dim">{escape(content.note)}</p>'
+        f"{table(content.title, content.headings, rows)}{more}</section>"
+    )
+
+
+def _shown(cell: Cell) -> str:
+    if isinstance(cell, Figure):
+        if cell.value is None:
+            return '<span class="off">–</span>'
+        return f"{cell.value:.1f} <small>{cell.low:.1f} to {cell.high:.1f}</small>"
+    if cell is None:
+        return '<span class="off">–</span>'
+    if isinstance(cell, float):
+        return f"{cell:.2f}"
+    return f"{cell:,}" if isinstance(cell, int) else escape(visible(cell))
+
+
+def _examples(figures: Figures, examples: Sequence[tuple[Verdict, Finding, Told | None]]) -> str:
+    if not examples:
+        return ""
+    shown = []
+    for verdict, finding, told in examples:
+        where = [f"turn {finding.turn} of {verdict.dialogue_id}"]
+        where += [f"{key} {value}" for key in ("agent", "team") if (value := getattr(verdict, key))]
+        name = title(finding.code, figures.taxonomy)
+        shown.append(
+            f'<article class="case"><p class="head"><b>{escape(visible(name))}</b> '
+            f"{finding.severity}, probability {escape(shown_probability(finding.probability))} "
+            f'<span class="dim">{escape(visible(", ".join(where)))}</span></p>'
+            + ("" if told is None else f'{turns(told)}<p class="dim">{escape(visible(finding.reason))}</p>')
+            + "</article>"
+        )
+    return (
+        '<section><h2>Examples</h2><p class="dim">Drawn at random, not picked; personal data are '
+        f"placeholders.</p>{''.join(shown)}</section>"
+    )

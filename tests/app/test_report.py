@@ -1,0 +1,280 @@
+"""`dialint report`: figures by hand, honest denominators, a page and a workbook that nothing can make act. The
+verdicts are made up."""
+
+from __future__ import annotations
+
+import json
+import re
+import zipfile
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from app.report import ReportConfig, report
+from app.reporting.figures import Figures, Table, count, headline, tables
+from detector import extras
+from detector.artifacts import described, write_manifest
+from detector.errors import ConfigError, OutputRefused
+from detector.records import Finding, NotJudged, Severity, Verdict
+from detector.taxonomy import load
+from detector.verdict_files import FileFormat, convert, manifest_path, needs_escape, verdict_line
+from labeling.quality.figures import Figure
+
+HOSTILE = (
+    '=HYPERLINK("http://x.example","<script>alert(1)</script><img src=http://x.example/a.png>")\u202e\x1b[31m'
+)
+ABOUT = {"release": "r", "taxonomy": "1.0.0"}
+
+
+def finding(code: str = "C1", severity: Severity = "S2", quote: str = "Bye!", turn: int = 1) -> Finding:
+    return Finding(
+        code=code, turn=turn, severity=severity, probability=0.999999, quote=quote, start=0, end=len(quote),
+        reason=f"seen: {quote}",
+    )  # fmt: skip
+
+
+def scored(name: str, *findings: Finding, **more: Any) -> Verdict:
+    fields = {"agent_turns": 4, "agent": "ada", "team": "north", **more}
+    return Verdict(dialogue_id=name, status="scored", quality=50.0, findings=findings, **ABOUT, **fields)
+
+
+def finished(
+    folder: Path, verdicts: Sequence[Verdict], file_format: FileFormat = "jsonl", **more: Any
+) -> Path:
+    out = folder / f"v.{file_format}"
+    with open(out, "wb") as file:
+        convert(map(verdict_line, verdicts), file, file_format)
+    manifest = {"kind": "verdicts", "format": file_format, "files": [described(out)], **more}
+    write_manifest(manifest_path(out), manifest)
+    return out
+
+
+def counted(verdicts: Sequence[Verdict], codes: Sequence[str] = ("C1", "T1", "M2")) -> Figures:
+    return count(verdicts, load(), codes, 3)
+
+
+def row(of: list[Table], title: str, name: str) -> dict[str, Any]:
+    (table,) = [each for each in of if each.title == title]
+    (found,) = [each for each in table.rows if str(each[0]).startswith(name)]
+    return dict(zip(table.headings, found, strict=True))
+
+
+def test_what_failed_or_was_not_judged_is_in_no_rate() -> None:
+    """20 judged dialogues of 4 agent turns, 5 with a C1 of S2: 25 of 100 dialogues, 6.25 of 100 turns; one of
+    them was judged by half."""
+    german = NotJudged(language="de", turns=(1, 3), codes=("C1", "T1"), check_only=("M2",))
+    verdicts = [scored(f"f{n}", finding()) for n in range(5)] + [scored(f"c{n}") for n in range(14)]
+    verdicts.append(scored("half", judged_share=0.5, not_judged=(german,)))
+    verdicts.append(
+        Verdict(
+            dialogue_id="de", status="not_judged", agent_turns=2, agent="ada", not_judged=(german,),
+            findings=(finding("M2"),), **ABOUT,
+        )
+    )  # fmt: skip
+    verdicts.append(Verdict(dialogue_id="bad", status="failed", failure="E_LONG", agent="ada", **ABOUT))
+    figures = counted(verdicts)
+    of = tables(figures)
+    ada = row(of, "By agent", "ada")
+    assert (ada["Judged dialogues"], ada["Failed"], ada["Not judged"]) == (20, 1, 1)
+    assert (ada["Judged turns"], ada["Findings"]) == (19 * 4 + 2, 5)
+    assert ada["Findings per 100 turns"] == pytest.approx(100 * 5 / 78)
+    assert ada["With S1 or S2 per 100"].value == pytest.approx(25.0)
+    assert (ada["With S1 or S2 per 100"].low, ada["With S1 or S2 per 100"].high) == pytest.approx(
+        (11.19, 46.87), abs=0.01
+    )  # Wilson 1927, by hand
+    c1 = row(of, "By code", "C1")
+    assert (c1["Findings"], c1["Judged dialogues"], c1["Judged turns"]) == (5, 20, 78)
+    m2 = row(of, "By code", "M2")  # an exact check looked at the German turns, too
+    assert (m2["Findings"], m2["Judged dialogues"], m2["Judged turns"]) == (1, 21, 20 * 4 + 2)
+    s2 = row(of, "By severity", "S2")
+    assert (s2["Findings"], s2["Of them in dialogues not judged"]) == (6, 1)
+    assert dict(headline(figures))["Judged dialogues"] == 20
+
+
+def test_a_code_of_the_dialogue_is_judged_nowhere_in_a_dialogue_of_another_language() -> None:
+    gap = NotJudged(language="de", turns=(), codes=("C1",))
+    of = tables(counted([scored("d", not_judged=(gap,)), scored("e")]))
+    assert row(of, "By code", "C1")["Judged dialogues"] == 1
+    assert row(of, "By code", "C1")["Judged turns"] == 4
+    assert row(of, "By code", "T1")["Judged turns"] == 8
+
+
+def test_nobody_is_ranked_and_three_dialogues_say_nothing() -> None:
+    verdicts = [scored(f"z{n}", finding(), agent="zoe") for n in range(3)]
+    verdicts += [scored(f"a{n}", agent="ann") for n in range(30)]
+    (table,) = [each for each in tables(counted(verdicts)) if each.title == "By agent"]
+    assert [each[0] for each in table.rows] == ["ann", "zoe"]
+    zoe = row([table], "By agent", "zoe")
+    assert zoe["With S1 or S2 per 100"] == Figure(3)
+    assert zoe["Findings per 100 turns"] is None
+    assert zoe["Findings"] == 3
+
+
+def test_weeks_stand_in_order_of_time() -> None:
+    verdicts = [
+        scored("b", started_at=datetime(2026, 1, 1, tzinfo=UTC)),
+        scored("a", started_at=datetime(2025, 12, 22, tzinfo=UTC)),
+        scored("c"),
+    ]
+    (table,) = [each for each in tables(counted(verdicts)) if each.title == "By week"]
+    assert [each[0] for each in table.rows] == ["2025-W52", "2026-W01", "(not in the log)"]
+
+
+def test_verdicts_without_turns_give_no_rate_a_turn() -> None:
+    figures = counted([scored(f"d{n}", finding(), agent_turns=None) for n in range(30)])
+    assert row(tables(figures), "By code", "C1")["Findings per 100 turns"] is None
+    assert dict(headline(figures))["Findings per 100 agent turns"] is None
+    assert row(tables(figures), "By code", "C1")["Dialogues with one per 100"].value == 100.0
+
+
+class Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names.append(tag)
+        self.attributes += attrs
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def nasty() -> list[Verdict]:
+    return [
+        scored(
+            HOSTILE, finding(quote=HOSTILE), finding(HOSTILE), agent=HOSTILE, team=HOSTILE, channel=HOSTILE
+        ),
+        Verdict(dialogue_id="x", status="failed", failure=HOSTILE, **ABOUT),
+    ]
+
+
+def test_nothing_in_a_page_acts(tmp_path: Path) -> None:
+    more = {
+        "reading": {"rejected": 1, "rejects": {HOSTILE: 1}},
+        "ended_at": "2026-03-04T05:06:07+00:00",
+        "work": {"release": {"id": HOSTILE}},
+    }
+    out = tmp_path / "r.html"
+    assert report(finished(tmp_path, nasty(), **more), config=ReportConfig(html=out)) == 0
+    page = Tags()
+    page.feed(out.read_text())
+    assert not {"script", "img", "a", "link", "iframe", "object", "form"} & set(page.names)
+    assert not [name for name, value in page.attributes if name.startswith("on") or name in ("src", "href")]
+    assert not [value for _, value in page.attributes if "x.example" in (value or "")]
+    assert "\u202e" not in page.text
+    assert "\x1b" not in page.text
+    assert "<script>alert(1)</script>" in page.text
+    assert "default-src 'none'" in out.read_text()
+    assert out.stat().st_mode & 0o077 == 0
+
+
+def strings(path: Path) -> list[str]:
+    with zipfile.ZipFile(path) as book:
+        sheets = [name for name in book.namelist() if name.startswith("xl/worksheets/sheet")]
+        assert not [name for name in book.namelist() if "external" in name or name.endswith("vbaProject.bin")]
+        roots = [ElementTree.fromstring(book.read(name)) for name in sheets]
+    main = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+    assert not [cell for root in roots for tag in ("f", "hyperlink") for cell in root.iter(f"{main}{tag}")]
+    return [cell.text or "" for root in roots for cell in root.iter(f"{main}t")]
+
+
+def test_no_cell_of_a_workbook_is_a_formula(tmp_path: Path) -> None:
+    out = tmp_path / "r.xlsx"
+    assert report(finished(tmp_path, nasty()), config=ReportConfig(xlsx=out)) == 0
+    cells = strings(out)
+    assert not [cell for cell in cells if needs_escape(cell) and not cell.startswith("'")]
+    assert [cell for cell in cells if cell.startswith("'=HYPERLINK")]
+    assert out.stat().st_mode & 0o077 == 0
+
+
+def test_a_report_without_text_has_no_word_of_a_dialogue(tmp_path: Path) -> None:
+    verdicts = finished(tmp_path, [scored("d", finding(quote="wordofadialogue"))])
+    report(verdicts, config=ReportConfig(html=tmp_path / "a.html", xlsx=tmp_path / "a.xlsx", no_text=True))
+    report(verdicts, config=ReportConfig(html=tmp_path / "b.html", xlsx=tmp_path / "b.xlsx"))
+    assert "wordofadialogue" not in (tmp_path / "a.html").read_text()
+    assert "wordofadialogue" in (tmp_path / "b.html").read_text()
+    assert "> 0.99" in (tmp_path / "b.html").read_text().replace("&gt;", ">")
+    assert not [cell for cell in strings(tmp_path / "a.xlsx") if "wordofadialogue" in cell]
+    assert [cell for cell in strings(tmp_path / "b.xlsx") if "wordofadialogue" in cell]
+
+
+@pytest.mark.parametrize("file_format", ["csv", "parquet"])
+def test_the_form_of_the_verdicts_does_not_matter(tmp_path: Path, file_format: FileFormat) -> None:
+    verdicts = [scored("d", finding(), started_at=datetime(2026, 1, 1, tzinfo=UTC)), *nasty()[1:]]
+    pages = []
+    for number, form in enumerate(("jsonl", file_format)):
+        out = tmp_path / f"{number}.html"
+        report(finished(tmp_path, verdicts, form), config=ReportConfig(html=out))
+        pages.append(out.read_text().replace(f"v.{form}", "v"))
+    assert pages[0] == pages[1]
+
+
+def test_damaged_verdicts_and_outputs_that_are_there_are_refused(tmp_path: Path) -> None:
+    path = finished(tmp_path, [scored("d")])
+    out = tmp_path / "r.html"
+    out.write_text("mine")
+    with pytest.raises(OutputRefused, match="is there already"):
+        report(path, config=ReportConfig(html=out))
+    path.write_bytes(path.read_bytes() + b"\n")
+    with pytest.raises(OutputRefused):
+        report(path, config=ReportConfig(html=tmp_path / "new.html"))
+    assert out.read_text() == "mine"
+    assert not (tmp_path / "new.html").exists()
+
+
+def test_what_cannot_be_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ConfigError, match="say what to write"):
+        ReportConfig()
+    with pytest.raises(ConfigError, match="no-text"):
+        ReportConfig(html=tmp_path / "a", log=("x",), no_text=True)
+    monkeypatch.setattr(extras, "is_installed", lambda name: False)
+    with pytest.raises(ConfigError, match=re.escape("pip install 'dialint[report]'")):
+        report(finished(tmp_path, []), config=ReportConfig(xlsx=tmp_path / "a.xlsx"))
+
+
+def test_examples_stand_in_their_dialogue_masked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    texts = ("first", "Hello", "I am ann@example.com, and the fee?", "Bye ann@example.com, all done!")
+    roles = ("customer", "agent", "customer", "agent")
+    turns = [{"role": role, "text": text} for role, text in zip(roles, texts, strict=True)]
+    log = tmp_path / "log.jsonl"
+    log.write_text(json.dumps({"id": "d", "turns": turns}) + "\n")
+    found = finding(turn=3, quote="all done").model_copy(update={"start": 21, "end": 29})
+    verdicts = finished(tmp_path, [scored("d", found)], inputs=[described(log)])
+    out = tmp_path / "r.html"
+    report(verdicts, config=ReportConfig(html=out, log=(str(log),)))
+    page = out.read_text()
+    assert "<mark>all done</mark>" in page
+    assert "and the fee?" in page
+    assert "example.com" not in page
+    log.write_text(log.read_text() + "\n")
+    with pytest.raises(ConfigError, match="not what was scored"):
+        report(verdicts, config=ReportConfig(html=tmp_path / "other.html", log=(str(log),)))
+
+
+def test_what_is_not_covered_is_said(tmp_path: Path) -> None:
+    more = {
+        "not_covered": ["X1"],
+        "reading": {"rejected": 7, "rejects": {"E_ID": 7}},
+        "work": {"options": {"codes": ["C1", "X1"], "severities": ["S1", "S2"], "limit": 5}},
+    }
+    out = tmp_path / "r.html"
+    report(finished(tmp_path, [scored("d", agent=None, team=None)], **more), config=ReportConfig(html=out))
+    page = out.read_text()
+    for said in (
+        "7 records were rejected",
+        "Only findings of S1 S2",
+        "first 5 dialogues",
+        "Codes that nobody looked for",
+    ):
+        assert said in page
+    assert "team, agent, channel, week" in page
+    assert re.search(r"nobody looked for: [^<]*\bX1\b", page)
+    assert not re.search(r"nobody looked for: [^<]*\bC1\b", page)
