@@ -150,12 +150,26 @@ def plan(*, config: Annotated[DrawConfig, Parameter(name="*")], acting: Acting =
 
 
 def route(*, config: Annotated[RouteConfig, Parameter(name="*")], acting: Acting = DEFAULT) -> int:
-    """Turn the day's verdicts into work: accept, review, crowd or audit, within the day's budget."""
+    """Turn the day's verdicts into work: review, crowd or audit, within the day's budget.
+
+    By default no finding is accepted unseen. A policy may accept findings of S3 and S4 by probability
+    (`accept_at`), and of S1 and S2 by code and severity (`accept_unseen`).
+    """
     from labeling.routing.dispatch import dispatch
 
     with acting.open() as (store, actor):
         told = dispatch(store, actor, config)
     say_table(("fate", "dialogues", "minutes", "expected value"), _routing(told))
+    say(
+        f"{told.fates['clean']:,} dialogues without a finding; {told.fates['accept']:,} with "
+        f"{told.accepted:,} findings accepted unseen, by the policy"
+    )
+    if told.unasked:
+        codes = ", ".join(f"{code} {n:,}" for code, n in sorted(told.unasked.items()))
+        say(
+            f"found in codes that {config.review} and {config.label} do not ask of, so nobody is sent: "
+            f"{codes} (dialogues)"
+        )
     say(
         f"{told.day}: {told.minutes:.0f} of {told.budget_minutes:.0f} minutes, "
         + ("nothing given out (dry run)" if config.dry_run else f"{told.added} new tasks")

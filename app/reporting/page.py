@@ -33,7 +33,7 @@ def page(
     )
     header = (
         f'<h1>Findings in {escape(visible(name))}</h1><p class="dim">'
-        f"{escape(visible(f'Scored {made} by {release}. '))}Small figures are 95 % intervals.</p>"
+        f"{escape(visible(f'Scored {made} by {release}.'))} Small figures are 95 % intervals.</p>"
     )
     told = "".join(f"<li>{escape(visible(line))}</li>" for line in limits(figures, manifest))
     main = (

@@ -114,7 +114,7 @@ def origin_of(dialogue: Dialogue) -> dict[str, Any]:
         "agent": dialogue.agent,
         "team": dialogue.team,
         "channel": dialogue.channel,
-        "started_at": next((turn.at for turn in dialogue.turns if turn.at is not None), None),
+        "started_at": dialogue.started_at,
     }
 
 

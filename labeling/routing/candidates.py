@@ -25,7 +25,9 @@ class Candidate:
 
     `value` is the sum of probability x severity weight over what is in doubt, in minor errors;
     `flagged` says whether the release found anything or failed, so that it is no matter of an audit;
-    `luck` is the dialogue's own random number in [0, 1), the same for the same seed.
+    `accepted` counts the findings that the policy takes unseen, `unasked` are the codes of findings that
+    nobody can be asked about. `luck` is the dialogue's own random number in [0, 1), the same for the same
+    seed.
     """
 
     dialogue: str
@@ -35,6 +37,8 @@ class Candidate:
     flagged: bool
     luck: float
     reason: str
+    accepted: int = 0
+    unasked: tuple[str, ...] = ()
 
     @property
     def priority(self) -> float:
@@ -54,7 +58,7 @@ class Doubt:
 
 def candidate(verdict: Verdict, policy: Policy, severities: Mapping[str, Severity], seed: int) -> Candidate:
     """What a verdict asks for. `severities` has the codes that people can be asked about and how severe
-    each usually is; whatever the verdict says of other codes is passed over."""
+    each usually is; what the verdict finds of other codes is worth nothing here, and named in `unasked`."""
     luck = lucky(seed, verdict.dialogue_id)
     minutes = policy.minutes
     if verdict.status == "failed":
@@ -65,21 +69,28 @@ def candidate(verdict: Verdict, policy: Policy, severities: Mapping[str, Severit
     best = _most_probable(verdict, severities)
     flagged = bool(best) or verdict.status == "not_judged"
     unread = _unread_share(verdict)
-    doubts = [_doubt(finding, policy) for finding in best.values() if finding.probability < policy.accept_at]
+    unasked = tuple(dict.fromkeys(f.code for f in verdict.findings if f.code not in severities))
+    seen = {(f.turn, f.code) for f in verdict.findings if f.code in severities and not policy.accepts(f)}
+    doubts = [_doubt(finding, policy) for key, finding in best.items() if key in seen]
+    accepted = len(best) - len(seen)
     sure_enough = any(doubt.probability >= policy.review_at for doubt in doubts)
     doubts += _unflagged(verdict, best, policy, severities)
     if not doubts and unread:
         languages = " ".join(dict.fromkeys(gap.language for gap in verdict.not_judged))
         reason = f"{unread:.0%} not judged: {languages}"
         value = unread * policy.not_judged_value
-        return Candidate(verdict.dialogue_id, "review", value, minutes.review, flagged, luck, reason)
+        return Candidate(
+            verdict.dialogue_id, "review", value, minutes.review, flagged, luck, reason, accepted, unasked
+        )
     if not doubts:
-        reason = "sure" if flagged else "nothing found"
-        return Candidate(verdict.dialogue_id, None, 0.0, minutes.review, flagged, luck, reason)
+        reason = "sure" if flagged else f"not asked: {' '.join(unasked)}" if unasked else "nothing found"
+        return Candidate(
+            verdict.dialogue_id, None, 0.0, minutes.review, flagged, luck, reason, accepted, unasked
+        )
     kind: Kind = "review" if sure_enough else "crowd"
     value = sum(doubt.value for doubt in doubts) + unread * policy.not_judged_value
     spent = minutes.review if sure_enough else minutes.crowd
-    return Candidate(verdict.dialogue_id, kind, value, spent, flagged, luck, _told(doubts))
+    return Candidate(verdict.dialogue_id, kind, value, spent, flagged, luck, _told(doubts), accepted, unasked)
 
 
 def _unread_share(verdict: Verdict) -> float:

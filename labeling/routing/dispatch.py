@@ -77,6 +77,16 @@ class Dispatched:
         return Counter(one.fate for one in self.routed)
 
     @property
+    def accepted(self) -> int:
+        """How many findings are taken unseen."""
+        return sum(one.accepted for one in self.routed)
+
+    @property
+    def unasked(self) -> Counter[str]:
+        """Of each code that the projects do not ask of, in how many dialogues it was found."""
+        return Counter(code for one in self.routed for code in one.unasked)
+
+    @property
     def minutes(self) -> float:
         """People's minutes that the day's work takes."""
         return sum(one.minutes for one in self.routed)

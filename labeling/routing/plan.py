@@ -16,7 +16,7 @@ from detector.records import Severity, Verdict
 from labeling.routing.candidates import Candidate, candidate
 from labeling.routing.policy import Policy
 
-Fate = Literal["accept", "review", "crowd", "audit", "later"]
+Fate = Literal["clean", "accept", "unasked", "review", "crowd", "audit", "later"]
 WORK: tuple[Fate, ...] = ("review", "crowd", "audit")
 """Fates that cost people's time."""
 
@@ -25,9 +25,12 @@ WORK: tuple[Fate, ...] = ("review", "crowd", "audit")
 class Routed:
     """What becomes of one dialogue, and why.
 
-    accept: nobody looks. review: a person confirms what was found. crowd: people answer blind. audit:
-    drawn from the unflagged with `inclusion_probability`. later: worth a look, no room today.
-    `priority` is expected value a minute; an audit's is its place among the crowd's.
+    clean: nothing was found, nobody looks. accept: what was found is taken unseen, as the policy permits.
+    unasked: what was found is of codes that the projects do not ask of, so nobody can be sent. review: a
+    person confirms what was found. crowd: people answer blind. audit: drawn from the unflagged with
+    `inclusion_probability`. later: worth a look, no room today. `priority` is expected value a minute; an
+    audit's is its place among the crowd's. `accepted` counts the findings taken unseen, `unasked` are the
+    codes that nobody is asked of.
     """
 
     dialogue: str
@@ -37,6 +40,8 @@ class Routed:
     priority: float
     reason: str
     inclusion_probability: float | None = None
+    accepted: int = 0
+    unasked: tuple[str, ...] = ()
 
 
 def plan(
@@ -110,11 +115,33 @@ def _places(crowd: Sequence[Candidate]) -> list[float]:
 
 
 def _routed(one: Candidate, day: Day, rate: float, places: Sequence[float]) -> Routed:
-    fate = day.fates.get(one.dialogue, "later" if one.wanted else "accept")
+    fate = day.fates.get(one.dialogue) or _unseen(one)
+    accepted = one.accepted if fate == "accept" else 0
     if fate != "audit":
-        return Routed(one.dialogue, fate, day.minutes(fate), one.value, one.priority, one.reason)
+        return Routed(
+            one.dialogue,
+            fate,
+            day.minutes(fate),
+            one.value,
+            one.priority,
+            one.reason,
+            None,
+            accepted,
+            one.unasked,
+        )
     # a random place among the crowd's tasks: a labeler must not know an audit by when it comes
     share = min(one.luck / rate, 1.0) if rate else 0.0
     priority = places[int(share * (len(places) - 1))] if places else share
     reason = f"at random, {rate:.6g} of the unflagged"
-    return Routed(one.dialogue, fate, day.minutes(fate), one.value, priority, reason, rate)
+    return Routed(
+        one.dialogue, fate, day.minutes(fate), one.value, priority, reason, rate, accepted, one.unasked
+    )
+
+
+def _unseen(one: Candidate) -> Fate:
+    """The fate of a dialogue that nobody looks at today."""
+    if one.wanted:
+        return "later"
+    if one.unasked:
+        return "unasked"
+    return "accept" if one.accepted else "clean"

@@ -11,9 +11,11 @@ from typing import Annotated
 from pydantic import Field, ValidationError, model_validator
 
 from detector.errors import ConfigError
-from detector.records import Probability, Record, Severity
+from detector.records import Finding, Probability, Record, Severity
 from detector.yaml_document import read_document
 
+SERIOUS: tuple[Severity, ...] = ("S1", "S2")
+"""Severities of which nothing is accepted unseen, unless a permission names the code."""
 Minutes = Annotated[float, Field(gt=0.0)]
 Worth = Annotated[float, Field(ge=0.0)]
 
@@ -39,11 +41,21 @@ class MinutesPerItem(Record):
     audit: Minutes = 8.0
 
 
+class AcceptUnseen(Record):
+    """A permission of the lead: findings of this code and severity from probability `at` on need nobody."""
+
+    code: str
+    severity: Severity
+    at: Probability
+
+
 class Policy(Record):
     """When people look.
 
-    A finding from `accept_at` on is taken as it is, one from `review_at` on goes to a reviewer, a less
-    probable one to the crowd, and so does a turn and code from `crowd_at` on that was not flagged.
+    A finding of S3 or S4 from `accept_at` on is taken as it is; 1 accepts none, for no probability is 1.
+    One of S1 or S2 is so only by a permission in `accept_unseen`, which names its code and severity. Any
+    other from `review_at` on goes to a reviewer, a less probable one to the crowd, and so does a turn and
+    code from `crowd_at` on that was not flagged.
     `audit_share` of `budget_minutes` is kept for unflagged dialogues drawn at random. `failed_value` is
     the expected worth of reading a dialogue that could not be judged, `not_judged_value` that of one in a
     language that the release does not cover, and of a part of one as much less: none of these is ever
@@ -51,6 +63,7 @@ class Policy(Record):
     """
 
     accept_at: Probability = 1.0
+    accept_unseen: tuple[AcceptUnseen, ...] = ()
     review_at: Probability = 0.5
     crowd_at: Probability = 0.2
     budget_minutes: Annotated[float, Field(ge=0.0)] = 480.0
@@ -60,6 +73,17 @@ class Policy(Record):
     not_judged_value: Worth = 0.1
     weights: SeverityWeights = SeverityWeights()
     minutes: MinutesPerItem = MinutesPerItem()
+
+    def accepts(self, finding: Finding) -> bool:
+        """Whether nobody need look at a finding."""
+        if finding.severity not in SERIOUS:
+            return self.accept_at < 1.0 and finding.probability >= self.accept_at
+        return any(
+            (finding.code, finding.severity) == (one.code, one.severity)
+            and one.at < 1.0
+            and finding.probability >= one.at
+            for one in self.accept_unseen
+        )
 
     @model_validator(mode="after")
     def _rising(self) -> Policy:
@@ -78,7 +102,7 @@ def load(path: Path | None = None) -> Policy:
         return Policy()
     document = read_document(path, "E_POLICY")
     try:
-        return Policy.model_validate_strings(document.value or {})
+        return Policy.model_validate(document.value or {}, strict=False)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         raise ConfigError("E_POLICY", f"{document.place(first['loc'])}: {first['msg']}") from None

@@ -53,7 +53,7 @@ def test_fates_and_priorities_by_hand() -> None:
     """Value is probability x weight (S2 3, S3 1), priority value over minutes (review 3, crowd 8)."""
     policy = Policy(audit_share=0.0, budget_minutes=100.0, accept_at=0.99)
     verdicts = [
-        verdict("sure", finding(0.995)),
+        verdict("sure", finding(0.995, "T1", 1, "S3")),
         verdict("review", finding(0.8), finding(0.3, "T1", 3, "S3")),
         verdict("crowd", finding(0.4)),
         verdict("doubt", unflagged={"C1": 0.25, "T1": 0.05}),
@@ -62,7 +62,7 @@ def test_fates_and_priorities_by_hand() -> None:
     ]
     routed = by_name(plan(verdicts, policy, 0, SEVERITIES))
     assert {name: one.fate for name, one in routed.items()} == {
-        "sure": "accept", "review": "review", "crowd": "crowd", "doubt": "crowd", "clean": "accept",
+        "sure": "accept", "review": "review", "crowd": "crowd", "doubt": "crowd", "clean": "clean",
         "failed": "review",
     }  # fmt: skip
     assert routed["review"].value == pytest.approx(0.8 * 3 + 0.3 * 1)
@@ -84,7 +84,65 @@ def test_a_tight_budget_goes_to_the_dearest_and_the_rest_waits() -> None:
 
 def test_a_code_that_nobody_can_be_asked_of_is_passed_over() -> None:
     (one,) = plan([verdict("d", finding(0.9, "L1"))], Policy(audit_share=0.0), 0, SEVERITIES)
-    assert (one.fate, one.value) == ("accept", 0.0)
+    assert (one.fate, one.value, one.unasked) == ("unasked", 0.0, ("L1",))
+    assert (one.reason, one.accepted) == ("not asked: L1", 0)
+
+
+SEVERITY = st.sampled_from(["S1", "S2", "S3", "S4"])
+FOUND = st.builds(
+    finding,
+    st.floats(1e-6, 1.0),  # files of before 2026-11-23 have 1.0
+    st.sampled_from(["C1", "T1", "L1"]),
+    st.sampled_from([1, 3]),
+    SEVERITY,
+)
+POLICIES = st.builds(
+    lambda rising, budget, share: Policy(
+        crowd_at=rising[0], review_at=rising[1], accept_at=rising[2], budget_minutes=budget, audit_share=share
+    ),
+    st.lists(st.floats(0.0, 1.0), min_size=3, max_size=3).map(sorted),
+    st.floats(0.0, 30.0),
+    st.floats(0.0, 1.0),
+)
+
+
+@given(st.lists(st.lists(FOUND, max_size=4), max_size=5), POLICIES)
+def test_nothing_severe_is_accepted_unseen_without_a_permission(
+    found: list[list[Finding]], policy: Policy
+) -> None:
+    verdicts = [verdict(f"d{number}", *some) for number, some in enumerate(found)]
+    for one, some in zip(plan(verdicts, policy, 0, SEVERITIES), found, strict=True):
+        severe = [each for each in some if each.severity in ("S1", "S2")]
+        if one.fate in ("accept", "clean"):
+            assert not severe
+            assert bool(some) == (one.fate == "accept")
+            assert one.accepted == len({(each.turn, each.code) for each in some})
+        assert one.accepted == 0 or one.fate == "accept"
+
+
+@given(st.lists(st.lists(FOUND, min_size=1, max_size=4), max_size=5))
+def test_by_default_no_finding_is_accepted_at_all(found: list[list[Finding]]) -> None:
+    verdicts = [verdict(f"d{number}", *some) for number, some in enumerate(found)]
+    assert {one.fate for one in plan(verdicts, Policy(), 0, SEVERITIES)} <= {
+        "review", "crowd", "later", "unasked", "audit",
+    }  # fmt: skip
+
+
+def test_a_permission_is_of_one_code_and_severity(tmp_path: Path) -> None:
+    path = tmp_path / "policy.yaml"
+    path.write_text("accept_unseen:\n  - {code: C1, severity: S2, at: 0.9}\n")
+    policy = load(path)
+    cases = {
+        "accept": [finding(0.95)],
+        "review": [finding(0.85), finding(0.95, severity="S1")],
+        "review ": [finding(0.95), finding(0.95, "T1", 3, "S2")],
+        "review  ": [finding(0.97, severity="S2"), finding(0.96, severity="S1")],
+    }
+    verdicts = [verdict(name, *some) for name, some in cases.items()]
+    assert [one.fate for one in plan(verdicts, policy, 0, SEVERITIES)] == [name.strip() for name in cases]
+    path.write_text("accept_unseen:\n  - {code: C1, at: 0.9}\n")
+    with pytest.raises(ConfigError, match="E_POLICY"):
+        load(path)
 
 
 def test_the_same_finding_twice_counts_once() -> None:
@@ -132,7 +190,7 @@ def test_a_backlog_is_never_audited() -> None:
     routed = by_name(plan([verdict("new")], policy, 0, SEVERITIES, backlog=[verdict("old"), failed("bad")]))
     assert routed["new"].fate == "audit"
     assert routed["new"].inclusion_probability == 1.0
-    assert (routed["old"].fate, routed["bad"].fate) == ("accept", "review")
+    assert (routed["old"].fate, routed["bad"].fate) == ("clean", "review")
 
 
 def test_two_verdicts_of_a_dialogue_are_refused() -> None:
@@ -213,5 +271,5 @@ def test_what_was_not_judged_is_never_accepted_and_no_matter_of_the_audit() -> N
     assert found[1].reason == "25% not judged: de"
     routed = by_name(plan(verdicts, policy.model_copy(update={"audit_share": 0.0}), 0, SEVERITIES))
     assert {name: one.fate for name, one in routed.items()} == {
-        "found": "review", "whole": "review", "part": "later", "clean": "accept",
+        "found": "review", "whole": "review", "part": "later", "clean": "clean",
     }  # fmt: skip

@@ -69,11 +69,11 @@ def test_the_next_day_takes_up_what_waited(two: Store, made: Any, time_: Any, tm
     config = RouteConfig("r", "l", policy)
     for name, probability in (("a", 0.6), ("b", 0.7), ("c", 0.8), ("d", None)):
         put(two, made, name, probability)
-    assert dispatch(two, "lea", config).fates == {"review": 2, "later": 1, "accept": 1}
+    assert dispatch(two, "lea", config).fates == {"review": 2, "later": 1, "clean": 1}
     time_.pass_s(DAY_S)
     put(two, made, "e", 0.9)
     second = dispatch(two, "lea", config)
-    assert (second.added, second.fates) == (2, {"review": 2, "accept": 1})
+    assert (second.added, second.fates) == (2, {"review": 2, "clean": 1})
     assert queue(two, "rob", "r") == ["e", "c", "b", "a"]
     time_.pass_s(30 * DAY_S)
     assert dispatch(two, "lea", config).routed == ()
