@@ -143,6 +143,7 @@ def evaluated(module: ModuleType, call: ast.Call) -> re.Pattern[Any] | None:
 LATE = {
     "detector.checks": "pattern",
     "detector.engines.spelling": """f"(?={'|'.join(sorted(begins))})\"""",  # escaped words
+    "detector.masking.name_cues": r"""f'(?:{cues})(?!\\w)(?=[^\\w\\n]{{0,3}}\\s?\\w)'""",  # kept in a table
     "labeling.inject.exam.staging": "pattern",
     "labeling.inject.surface.repetition": "pattern",
     "labeling.inject.surface.rewriting": "rule.pattern",
