@@ -111,8 +111,16 @@ def create_project(
         What it is called.
     """
     from labeling.store import projects
+    from labeling.store.labels import has_gold
 
     with acting.open() as (store, actor):
+        if config.control_share and not store.read(has_gold):
+            raise ConfigError(
+                "E_GOLD",
+                "--control-share: no answer is known for sure yet, so there is nothing to control with. Make "
+                "the project without it; when experts have settled some tasks (dialint label adjudicate), a "
+                "new project may have it",
+            )
         made = projects.create(store, actor, config.project(name))
     say(f"{made.id}: {made.purpose}, {len(made.codes)} codes, {made.overlap} answers a task")
     return 0

@@ -25,8 +25,8 @@ FIGURES = (
     ("Span F1", "span_f1"),
 )
 SUMMARY = (
-    ("Macro average precision", "macro_average_precision"),
-    ("of the covered codes", "macro_average_precision_covered"),
+    ("Macro average precision of the covered codes", "macro_average_precision_covered"),
+    ("of all codes with errors here", "macro_average_precision"),
     ("Macro F1 of the covered codes", "macro_f1_covered"),
     ("Precision of findings", "precision_of_findings"),
     ("Recall of errors", "recall_of_errors"),

@@ -23,15 +23,20 @@ def figures(name: str, content: dict[str, Any]) -> Table:
     """A row for each code."""
     from rich.table import Table
 
-    low, high = content["macro_average_precision_95"]
+    low, high = content["macro_average_precision_covered_95"]
     interval = "" if low is None else f" ({low:.3f}-{high:.3f})"
+    n_covered = sum(row["covered"] and row["n_errors"] > 0 for row in content["codes"].values())
+    n_all = sum(row["n_errors"] > 0 for row in content["codes"].values())
     shown = Table(
         box=None,
         padding=(0, 2, 0, 0),
         title=f"{name}: {content['dialogues']} dialogues, {content['judged_turns']} turns, "
         + (f"{n} not judged for their language, " if (n := content["turns_not_judged"]) else "")
-        + f"macro AP {shown_number(content['macro_average_precision'])}{interval}, macro F1 "
-        f"{shown_number(content['macro_f1'])}, flagged {content['flagged_per_100_turns']:.2f} and "
+        + f"macro AP of the {n_covered} covered codes "
+        f"{shown_number(content['macro_average_precision_covered']) or '-'}{interval}, macro F1 "
+        f"{shown_number(content['macro_f1_covered']) or '-'}; of all {n_all} codes with errors here AP "
+        f"{shown_number(content['macro_average_precision']) or '-'}; "
+        f"flagged {content['flagged_per_100_turns']:.2f} and "
         f"wrong {content['wrong_findings_per_100_turns']:.2f} per 100 turns",
     )
     for column in ("code", "errors", "AP", "95 %", *(heading for heading, _ in COLUMNS), "pair AUC"):

@@ -42,7 +42,8 @@ class AskConfig:
     """Right decisions that one more answer to a task must be expected to bring, or asking ends there too: .01
     is one in a hundred answers, 0 asks on until all is sure."""
     minimum: int = 2
-    """Fewest answers before it may end."""
+    """Fewest answers before it may end. No task is sure on the word of one person, unless a model that was
+    compared with people on 50 questions of that code agrees."""
     follow: bool = False
     """Go on: decide on each task as soon as it has a new answer, until SIGTERM or Ctrl-C."""
     every_s: float = 2.0
@@ -67,13 +68,19 @@ class Asked(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """The least confidence in any question of a task, and what further answers to all of them would bring."""
+    """The least confidence in any question of a task, and what further answers to all of them would bring.
+    `independent` says whether each has two independent opinions: of two people, or of one and of a model that
+    is calibrated on this log."""
 
     confidence: float
     gains: tuple[float, ...]
+    independent: bool = True
 
 
-UNKNOWN = Standing(0.0, ())
+LEAST_CALIBRATED = 50
+"""Questions of a code, answered by two people or known for sure, on which a model must have been compared
+with them to count as calibrated."""
+UNKNOWN = Standing(0.0, (), False)
 """Of a task for which nobody's answer counts (a ban) nothing is sure, and asking is taken to pay."""
 
 
@@ -121,6 +128,8 @@ def decide(
         step()
         known = standing.get((task.dialogue, task.turn), UNKNOWN)
         decision = rule.decide(known.confidence, task.answered, known.gains)
+        if decision is Decision.STOP and not known.independent:
+            decision = Decision.ASK if task.answered < rule.maximum else Decision.GIVE_UP
         told[decision] += 1
         wanted = task.answered + (decision is Decision.ASK)
         if wanted != task.wanted and not (decision is Decision.ASK and task.leased):
@@ -144,17 +153,31 @@ def _project(transaction: Transaction, actor: str, name: str) -> Project:
     return project
 
 
-def standings(found: Iterable[Belief], rule: OverlapRule) -> dict[tuple[str, int | None], Standing]:
+def standings(
+    found: Iterable[Belief], rule: OverlapRule, calibrated: frozenset[str] | None = None
+) -> dict[tuple[str, int | None], Standing]:
     """Where each turn of a dialogue stands and, under turn none, all of it: what is gained by further answers
-    is the sum over the questions that are not sure."""
+    is the sum over the questions that are not sure. `calibrated` are the codes of which the model's
+    probabilities are; those that `found` shows to be, if none are given."""
+    found = tuple(found)
+    calibrated = calibrated_codes(found) if calibrated is None else calibrated
     told: dict[tuple[str, int | None], Standing] = {}
     for one in found:
+        by_model = one.model is not None and one.code in calibrated
+        independent = one.gold or one.n_labelers + by_model >= 2
         gains = one.gains if one.confidence < rule.sure else (0.0,) * len(one.gains)
         for turn in (one.turn, None):
             before = told.get((one.dialogue, turn), Standing(1.0, ()))
+            confidence = min(before.confidence, one.confidence)
             both = tuple(a + b for a, b in zip_longest(before.gains, gains, fillvalue=0.0))
-            told[one.dialogue, turn] = Standing(min(before.confidence, one.confidence), both)
+            told[one.dialogue, turn] = Standing(confidence, both, before.independent and independent)
     return told
+
+
+def calibrated_codes(found: Iterable[Belief]) -> frozenset[str]:
+    """The codes of which a model has been compared with people on enough questions of this log."""
+    n = Counter(one.code for one in found if one.model is not None and (one.gold or one.n_labelers >= 2))
+    return frozenset(code for code, count in n.items() if count >= LEAST_CALIBRATED)
 
 
 def tasks_with_answers(

@@ -15,7 +15,14 @@ from functools import partial
 from typing import NamedTuple
 
 from detector.taxonomy import Taxonomy
-from labeling.consensus.asking import AskConfig, decide, overlap_rule, standings, tasks_with_answers
+from labeling.consensus.asking import (
+    AskConfig,
+    calibrated_codes,
+    decide,
+    overlap_rule,
+    standings,
+    tasks_with_answers,
+)
 from labeling.consensus.belief import Certainties, known_in, whole
 from labeling.consensus.gathering import Gathered
 from labeling.consensus.opinion import Opinion
@@ -66,6 +73,7 @@ class Follower:
         self._store, self._actor, self._project = store, actor, config.project
         self._taxonomy, self._step = taxonomy, partial(rest, 0.0)
         self._rule = overlap_rule(store, actor, config)
+        self._calibrated: frozenset[str] = frozenset()
 
     def begin(self) -> Round:
         """Read and fit all answers; decide on all tasks."""
@@ -109,6 +117,9 @@ class Follower:
                 return Counter()
             if len(dialogues) > MOST_PER_CALL:
                 dialogues = None
-        found = standings(map(self._gold.instead_of, self._opinion.beliefs(dialogues)), self._rule)
+        beliefs = tuple(map(self._gold.instead_of, self._opinion.beliefs(dialogues)))
+        if dialogues is None:
+            self._calibrated = calibrated_codes(beliefs)
+        found = standings(beliefs, self._rule, self._calibrated)
         tasks = self._store.read(partial(tasks_with_answers, project=self._project, dialogues=dialogues))
         return decide(self._store, self._actor, self._rule, tasks, found, self._step)

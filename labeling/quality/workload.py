@@ -43,13 +43,13 @@ class Workload:
     work: dict[str, Work]
     sizes: dict[tuple[str, int], int]
 
-    def crowd(self) -> tuple[dict[str, Answers], Answers, Floats]:
+    def crowd(self) -> tuple[dict[str, Answers], Answers, Floats, Floats]:
         """The answers of each code, and all that say how long they took with what there was to read."""
         return self.answers.tables(), *self.timed()
 
-    def timed(self) -> tuple[Answers, Floats]:
-        """All annotations that say how long they took, as a table of one label, and how many characters
-        there were to read for each of its tasks."""
+    def timed(self) -> tuple[Answers, Floats, Floats]:
+        """All annotations that say how long they took, as a table of one label, how many characters there
+        were to read for each of its tasks, and how many of them its worker had not read before."""
         places = {item: place for place, item in enumerate(self.sizes)}
         rows = [
             (places[item], self.answers.workers[name], seconds)
@@ -62,7 +62,16 @@ class Workload:
         label = np.zeros(len(table), np.int32)
         names = tuple(self.answers.workers)
         answers = Answers(task, worker, label, tasks, names, ("any",), table[:, 2])
-        return answers, np.array(list(self.sizes.values()), float)
+        to_read = [size for work in self.work.values() for size in self._new_to(work)]
+        return answers, np.array(list(self.sizes.values()), float), np.array(to_read, float)
+
+    def _new_to(self, work: Work) -> Iterator[int]:
+        """Characters that each answer in turn made its giver read, of whom no dialogue is asked twice."""
+        read: Counter[str] = Counter()
+        for dialogue, turn in work.read:
+            size = self.sizes[dialogue, turn]
+            yield max(0, size - read[dialogue])
+            read[dialogue] = max(read[dialogue], size)
 
 
 def workload(

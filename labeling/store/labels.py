@@ -100,6 +100,11 @@ def retire_gold(transaction: Transaction, actor: str, dialogue: str) -> int:
     return done.rowcount
 
 
+def has_gold(transaction: Transaction) -> bool:
+    """Whether anything is known for sure that a control task may ask; rights are the caller's care."""
+    return transaction.run(select(gold.c.dialogue).where(~gold.c.retired).limit(1)).first() is not None
+
+
 @reading
 def all_gold(transaction: Transaction, actor: str, *, retired: bool = False) -> tuple[Gold, ...]:
     """What is known for sure, by dialogue, turn and code; for experts and up, as it tells the answers."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from labeling.truth.answers import Floats
 
-Kind = Literal["no knowledge", "one answer", "contrary", "too fast", "copying", "second school"]
+Kind = Literal["no knowledge", "one answer", "contrary", "too fast", "unread", "copying", "second school"]
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Who answers far faster than people do, given how long the item is and how much people differ.
 
-Seconds are taken as logarithms, less what the length of the item explains. A *fast* answer is one in a
+Whoever answers in less time than the words can be read in is told without any others. For the rest, seconds
+are taken as logarithms, less what the length of the item explains. A *fast* answer is one in a
 thousand by the robust spread of honest people: how people differ (their medians) and how one person's
 answers differ, both by median absolute deviations, so that up to half of the crowd may cheat. People
 have heavier tails than that, so a labeler is tested against one fast answer in a hundred. With n answers
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from labeling.truth.answers import Answers, Floats
 from labeling.watch.evidence import upper_tail
+from labeling.watch.rule import WORDS_PER_MINUTE
 
 FENCE = 3.09
 """One in a thousand of a normal curve, in standard deviations."""
@@ -26,6 +28,10 @@ LEAST_ANSWERS = 5
 """Timed answers from which a labeler helps to say what is normal."""
 LEAST_LABELERS = 5
 BINS = 20
+WORD = 6.0
+"""Characters of a word with the blank after it; scripts that write more in less are asked for too little."""
+MAY_SKIP = 0.1
+"""Share of the answers that honest people may give without reading all: the turn alone was enough."""
 LEAST_SPREAD = 0.3
 """People are thought to differ, and each one's answers to scatter, by at least this in log seconds: in a
 small crowd of equals the quickest reader would be a cheat."""
@@ -35,17 +41,27 @@ small crowd of equals the quickest reader would be a cheat."""
 class Pace:
     """Of each worker, shape (workers,): `n` timed answers, how many were `fast`, `median` seconds (NaN
     without any) and the `p_value` of as many fast ones; `slope` is the power of the length that seconds
-    grow with. All p-values are 1 where too few people are timed to say what is normal."""
+    grow with. All p-values are 1 where too few people are timed to say what is normal. `unread` counts the
+    answers in less time than anybody can read in, `unread_p_value` is the chance of as many if one in ten may
+    be: that needs nobody to compare with."""
 
     n: Floats
     fast: Floats
     median: Floats
     p_value: Floats
     slope: float
+    unread: Floats
+    unread_p_value: Floats
 
 
-def pace(answers: Answers, sizes: Floats | None = None) -> Pace:
-    """How fast each worker is; `sizes`, shape (tasks,), is what there is to read, in characters.
+def pace(
+    answers: Answers,
+    sizes: Floats | None = None,
+    to_read: Floats | None = None,
+    words_per_minute: float = WORDS_PER_MINUTE,
+) -> Pace:
+    """How fast each worker is; `sizes`, shape (tasks,), is what there is to read, in characters, and
+    `to_read`, shape (answers,), what of it its worker had not read before; all of it, if none is given.
 
     An answer without seconds or with none at all does not count.
     """
@@ -62,10 +78,19 @@ def pace(answers: Answers, sizes: Floats | None = None) -> Pace:
         logs = logs - slope * length
     fence = _fence(logs, worker, n)
     fast = np.bincount(worker[logs < fence], minlength=n_workers).astype(float)
+    if to_read is None and sizes is not None:
+        to_read = sizes[answers.task]
+    unread = np.zeros(n_workers)
+    if to_read is not None and words_per_minute:
+        floor = 60.0 * to_read[timed] / (WORD * words_per_minute)
+        unread = np.bincount(worker[seconds[timed] < floor], minlength=n_workers).astype(float)
+    unread_p_value = np.ones(n_workers)
+    some = unread > 0
+    unread_p_value[some] = upper_tail(unread[some], n[some], MAY_SKIP)
     p_value = np.ones(n_workers)
     told = fast > 0
     p_value[told] = upper_tail(fast[told], n[told], BY_CHANCE)
-    return Pace(n, fast, median, p_value, slope)
+    return Pace(n, fast, median, p_value, slope, unread, unread_p_value)
 
 
 def needed(n: int, p_value: float) -> int | None:

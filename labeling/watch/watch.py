@@ -17,13 +17,13 @@ from cyclopts import Parameter
 
 from detector.errors import ConfigError
 from labeling.reports import Report, headed, refuse_existing, write_report
-from labeling.watch.rule import Rule
+from labeling.watch.rule import WORDS_PER_MINUTE, Rule
 
 if TYPE_CHECKING:
     from labeling.truth.answers import Answers, Floats
     from labeling.watch.watched import Watched
 
-    Crowd = tuple[Mapping[str, Answers], Answers | None, Floats | None]
+    Crowd = tuple[Mapping[str, Answers], Answers | None, Floats | None, Floats | None]
 
 
 @Parameter(name="*")
@@ -40,11 +40,14 @@ class WatchConfig:
     """Probability of knowing nothing from which a worker is flagged."""
     rate: float = 0.01
     """Share of false flags among those for speed and copying, on average at most."""
+    words_per_minute: float = WORDS_PER_MINUTE
+    """Faster than anybody reads: answers that took less are flagged, where the dialogues are known (in the
+    store); 0 flags none."""
     last_wins: Annotated[bool, Parameter(negative=())] = False
     """Of a worker's several answers to a task take the last; without, they are refused."""
 
     def __post_init__(self) -> None:
-        Rule(self.sure, self.rate)
+        Rule(self.sure, self.rate, self.words_per_minute)
 
 
 def run(config: WatchConfig, stored: Callable[[], Crowd] | None = None) -> Report:
@@ -60,7 +63,8 @@ def run(config: WatchConfig, stored: Callable[[], Crowd] | None = None) -> Repor
     refuse_existing(config.out)
 
     def figures() -> Mapping[str, Any]:
-        found = watched(*(_table(config) if stored is None else stored()), Rule(config.sure, config.rate))
+        rule = Rule(config.sure, config.rate, config.words_per_minute)
+        found = watched(*(_table(config) if stored is None else stored()), rule)
         return {
             "flags": [asdict(flag) for flag in found.flags],
             "workers": dict(zip(found.workers, _figures(found), strict=True)),
@@ -77,7 +81,7 @@ def _table(config: WatchConfig) -> Crowd:
 
     if config.annotations is None:
         raise ConfigError("E_OPTION", "--annotations names no table")
-    return read_answers(config.annotations, config.last_wins), None, None
+    return read_answers(config.annotations, config.last_wins), None, None, None
 
 
 def rows(report: Report) -> list[list[str]]:
@@ -102,6 +106,7 @@ def _figures(found: Watched) -> list[dict[str, float | None]]:
         "commonest_answer": knows.commonest,
         "timed": speed.n,
         "fast": speed.fast,
+        "unread": speed.unread,
         "median_seconds": speed.median,
     }
     rows = zip(*(values.tolist() for values in columns.values()), strict=True)

@@ -34,11 +34,12 @@ def watched(
     codes: Mapping[str, Answers],
     timed: Answers | None = None,
     sizes: Floats | None = None,
+    to_read: Floats | None = None,
     rule: Rule | None = None,
 ) -> Watched:
     """Everybody looked at. `codes` share their workers, each code is a question of its own. `timed` holds
     the seconds where they are not those of single answers to a code, and `sizes`, shape (its tasks,),
-    how many characters there were to read."""
+    how many characters there were to read; `to_read` as `pace` takes it."""
     rule = rule or Rule()
     fits = {code: _fits(answers) for code, answers in codes.items() if len(answers)}
     if not fits:
@@ -47,7 +48,12 @@ def watched(
     parts = list(seen.values())
     workers = parts[0].answers.workers
     knows = knowledge(parts)
-    speed = pace(timed if timed is not None else _timed([part.answers for part in parts]), sizes)
+    speed = pace(
+        timed if timed is not None else _timed([part.answers for part in parts]),
+        sizes,
+        to_read,
+        rule.words_per_minute,
+    )
     found = tuple(_groups(fits.values(), rule.rate))
     pupils = {workers[place] for group in found if group.school for place in group.workers}
     blind = [flag for flag in _blind(workers, knows, rule) if not _of_school(flag, pupils)]
@@ -109,6 +115,13 @@ def _fast(workers: Sequence[str], speed: Pace, rule: Rule) -> Iterator[Flag]:
         n, fast, median = int(speed.n[place]), int(speed.fast[place]), float(speed.median[place])
         why = f"{fast} of {n} timed answers are far faster than people are here; the median is {median:.1f} s"
         yield Flag("too fast", (workers[place],), n, why, p_value=float(speed.p_value[place]))
+    for place in np.flatnonzero(discoveries(speed.unread_p_value, rule.rate) & (speed.unread > 0)).tolist():
+        n, unread, median = int(speed.n[place]), int(speed.unread[place]), float(speed.median[place])
+        why = (
+            f"{unread} of {n} timed answers took less than reading does at {rule.words_per_minute:.0f} words"
+        )
+        why += f" a minute; the median is {median:.1f} s"
+        yield Flag("unread", (workers[place],), n, why, p_value=float(speed.unread_p_value[place]))
 
 
 def _agreeing(workers: Sequence[str], found: Sequence[Group]) -> Iterator[Flag]:

@@ -324,6 +324,7 @@ def test_accounts(dialint: Dialint, people: dict[str, str], tmp_path: Path, monk
         (("label", "status", "nothing"), "'nothing': no such project; there is none yet; `dialint label project"),
         (("label", "adjudicate", "--project", "p", "--into", "experts"), "--into experts: no project for adjudication; there is none yet; `dialint label project create experts --purpose"),
         (("label", "project", "create", "p", "--codes", "ZZ"), "ZZ"),
+        (("label", "project", "create", "c", "--codes", "C1", "--control-share", "0.05"), "E_GOLD"),
         (("label", "project", "create", "p", "--codes", "C1", "--overlap", "0"), "--overlap"),
         (("label", "project", "create", "p", "--codes", "C1", "--instructions", "/no/file"), "/no/file"),
         (("import", "labels", "--labels", "x", "--out", "o.jsonl"), "--dialogues"),

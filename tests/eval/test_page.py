@@ -21,6 +21,7 @@ from eval.exam.resampling import resamples
 from eval.exam.slices import slices
 from eval.exam.worst import told_of, worst
 from eval.report.page import page
+from eval.report.tables import figures
 from eval.run import EvalConfig, compare, run
 from eval.truth import judge
 
@@ -94,6 +95,22 @@ def test_text_is_escaped_and_nothing_comes_from_outside() -> None:
     held = [(name, value or "") for _, given in tags.tags for name, value in given.items()]
     assert all(value.startswith("#") for name, value in held if name in ("href", "src"))
     assert not re.search(r"url\(|@import|https?:", content.replace("http://x.example/a.png", ""))
+
+
+def test_the_headline_is_of_the_covered_codes_and_says_so() -> None:
+    """Labels of L1, which the detector does not cover, are in the other average alone."""
+    other = example("c1", True)
+    other = other.model_copy(update={"labels": (other.labels[0].model_copy(update={"code": "L1"}),)})
+    results = judge(Fixed(), [*EXAMPLES, other])
+    content, _ = compare(Fixed(), results, {}, {}, 20)
+    covered, whole = content["macro_average_precision_covered"], content["macro_average_precision"]
+    assert covered > whole
+    title = str(figures("a", content).title)
+    assert f"macro AP of the 1 covered codes {covered:.3f}" in title
+    assert f"of all 2 codes with errors here AP {whole:.3f}" in title
+    shown = page({"release": "r", "fingerprint": "0", "rounds": 20, "sets": {"a": content}}, None)
+    first = shown[shown.index('<dl class="numbers">') :]
+    assert first.index("Macro average precision of the covered codes") < first.index("of all codes")
 
 
 def test_no_text_leaves_only_places() -> None:

@@ -165,9 +165,9 @@ def test_a_stream_is_enough_and_flags_come_with_it() -> None:
 
     report = reported(stream(), DIALOGUES, {})
     mute = by_name(report)["mute"]
-    assert {flag["kind"] for flag in mute["flags"]} == {"one answer", "too fast"}
+    assert {flag["kind"] for flag in mute["flags"]} == {"one answer", "too fast", "unread"}
     assert not by_name(report)["b"]["flags"]
-    assert len(report["flags"]) == 2
+    assert len(report["flags"]) == 3
 
 
 @pytest.fixture

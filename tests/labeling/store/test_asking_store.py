@@ -50,6 +50,34 @@ def test_a_third_answer_only_where_two_disagree(answered: Store, made: Any) -> N
     assert tasks.queue_counts(answered, "lea", "p")["main"]["open"] == 11
 
 
+def belief(name: str, n_labelers: int, model: float | None = 0.01, gold: bool = False) -> Belief:
+    return Belief(name, 1, "C1", 0.01, n_labelers, 0, model, gold)
+
+
+def test_no_task_is_sure_on_the_word_of_one() -> None:
+    """One answer and a model count as two from 50 questions on which the model was compared with people."""
+    rule = OverlapRule(minimum=1)
+    few = [belief(f"d{n}", 2) for n in range(49)]
+    enough = [*few, belief("d49", 1, gold=True)]
+    for others, model, independent in ((few, 0.01, False), (enough, 0.01, True), (enough, None, False)):
+        found = standings([*others, belief("one", 1, model)], rule)
+        assert found["one", 1].independent is independent
+        assert found["d0", 1].independent
+    assert standings([belief("known", 0, None, gold=True)], rule)["known", 1].independent
+    assert standings([belief("one", 1)], rule, frozenset({"C1"}))["one", 1].independent
+
+
+def test_with_a_minimum_of_one_a_second_answer_is_asked_for(store: Store, made: Any) -> None:
+    projects.create(store, "lea", Project(id="p", codes=("C1",), overlap=1, most=3))
+    dialogues.add(store, "lea", [made.dialogue(name) for name in NAMES])
+    tasks.add(store, "lea", "p", [NewTask(dialogue=name) for name in NAMES])
+    answer(store, made, "ann", set())
+    config = AskConfig("p", sure=0.5, minimum=1)
+    assert ask(store, "lea", config, TAXONOMY) == {Decision.ASK: len(NAMES)}
+    answer(store, made, "ben", set())
+    assert ask(store, "lea", config, TAXONOMY) == {Decision.STOP: len(NAMES)}
+
+
 def test_no_answer_is_asked_for_that_gains_too_little(answered: Store, made: Any) -> None:
     """Of d0 a third answer decides; the eleven on which two agree are nearly sure, and one more turns none."""
     only = {Decision.GIVE_UP: 11, Decision.ASK: 1}
@@ -66,7 +94,7 @@ def test_one_more_answer_is_worth_what_it_gains_on_all_open_questions() -> None:
 
     found = [held(1, 0.6, (0.02, 0.03)), held(1, 0.3, (0.01, 0.01)), held(2, 0.99, (0.5, 0.5))]
     rule = OverlapRule(2, 5, 0.95)
-    assert standings(found, rule) == {
+    assert {key: one._replace(independent=True) for key, one in standings(found, rule).items()} == {
         ("d", 1): Standing(0.6, (0.03, 0.04)),
         ("d", 2): Standing(0.99, (0.0, 0.0)),
         ("d", None): Standing(0.6, (0.03, 0.04)),

@@ -344,3 +344,11 @@ def test_the_audit_log_knows_why_gold_went(store: Store, made: Any) -> None:
         lambda t: t.run(text("SELECT subject, content FROM audit WHERE action = 'gold.retire'")).all()
     )
     assert [tuple(row) for row in told] == [("g0", '{"shown":1}')]
+
+
+def test_whether_anything_is_known_for_sure(store: Store, made: Any) -> None:
+    assert not store.read(labels.has_gold)
+    setting(store, made, controls=1)
+    assert store.read(labels.has_gold)
+    labels.retire_gold(store, "eve", "g0")
+    assert not store.read(labels.has_gold)
