@@ -59,9 +59,12 @@ $(VENV)/python:
 	@touch $@
 
 $(VENV)/installed: $(VENV)/python pyproject.toml constraints.txt
+	@echo "installing dialint and what it needs into $(VENV) (torch is the largest, some GB with CUDA; once):"
+	@$(BIN)/python -c "import tomllib; print(' ', *tomllib.load(open('pyproject.toml', 'rb'))['project']['dependencies'])"
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e .
 	@touch $@
 
 $(VENV)/installed-dev: $(VENV)/python pyproject.toml constraints.txt
+	@echo "installing dialint with all that its tests need into $(VENV) (some GB, once)"
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
 	@touch $@ $(VENV)/installed

@@ -6,7 +6,7 @@ password; the account says whose rights count and whose name the audit log gets.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -60,13 +60,3 @@ def from_files(project: str | None, *files: object) -> bool:
     if any(files) and project is not None:
         raise ConfigError("E_OPTION", "--project: it goes by files or by a project in the store, not by both")
     return any(files)
-
-
-@contextmanager
-def counting(what: str) -> Iterator[Callable[[int], None]]:
-    """A line that tells how many are done, on a terminal only."""
-    from rich.console import Console
-
-    console = Console(stderr=True, highlight=False, markup=False)
-    with console.status(what) as status:
-        yield lambda done: status.update(f"{what}: {done:,}")

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
-from app.acting import DEFAULT, Acting, counting, from_files
+from app.acting import DEFAULT, Acting, from_files
 from app.saying import say
 from detector.errors import ConfigError
 from detector.ingest.config import ReadConfig
+from detector.progress import progress
 from labeling.dataset.making import DatasetConfig
 from labeling.platforms.import_labels import ImportConfig
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from labeling.transfer.rejects import Rejects
 
 READ = ReadConfig()
+Quiet = Annotated[bool, Parameter(help="Show no progress.")]
 
 bring = App(name="import", help="Bring logs, verdicts and labels into the store.")
 give = App(name="export", help="Give labels, annotations and datasets to other tools.")
@@ -59,6 +61,7 @@ def logs_in(
     acting: Acting = DEFAULT,
     rejects: Path | None = None,
     read: Annotated[ReadConfig, Parameter(name="*")] = READ,
+    quiet: Quiet = False,
 ) -> int:
     """Put the dialogues of logs into the store; the same logs again add nothing.
 
@@ -72,14 +75,14 @@ def logs_in(
     from labeling.transfer.logs import bring_logs
 
     with acting.open() as (store, actor), rejecting(rejects) as bad:
-        with counting("dialogues") as told:
+        with progress("importing", quiet=quiet) as told:
             brought = bring_logs(store, actor, files, read, told, bad)
         say(f"{brought.new} dialogues new, {brought.known} known, {bad.codes.total()} rejected")
     return 0
 
 
 @bring.command(name="verdicts")
-def verdicts_in(file: Path, *, acting: Acting = DEFAULT) -> int:
+def verdicts_in(file: Path, *, acting: Acting = DEFAULT, quiet: Quiet = False) -> int:
     """Put the verdicts of `dialint score` into the store; their dialogues must be there.
 
     Parameters
@@ -89,7 +92,7 @@ def verdicts_in(file: Path, *, acting: Acting = DEFAULT) -> int:
     """
     from labeling.transfer.logs import bring_verdicts
 
-    with acting.open() as (store, actor), counting("verdicts") as told:
+    with acting.open() as (store, actor), progress("importing", "verdicts", quiet=quiet) as told:
         brought = bring_verdicts(store, actor, file, told)
     say(f"{brought.new} verdicts new, {brought.known} known")
     return 0
@@ -103,6 +106,7 @@ def labels_in(
     source: str = "import",
     project: str | None = None,
     rejects: Path | None = None,
+    quiet: Quiet = False,
 ) -> int:
     """Read labels of Label Studio, Toloka, Prodigy, doccano, Argilla, a crowd table or our own.
 
@@ -128,7 +132,7 @@ def labels_in(
     from labeling.transfer.labels import bring_labels
 
     with acting.open() as (store, actor), rejecting(rejects) as bad:
-        with counting("annotations") as told:
+        with progress("importing", "annotations", quiet=quiet) as told:
             brought = bring_labels(store, actor, config, source, told, project=project, rejects=bad)
         known, n_bad = brought.taken - brought.new, bad.codes.total()
         say(f"{brought.new} annotations new, {known} known, {n_bad} rejected")

@@ -59,7 +59,7 @@ def load_detector(config: DetectorConfig, *, unfinished: bool = False) -> Releas
         tuple(code in taxonomy.codes and taxonomy.codes[code].context_free for code in info.head_codes),
     )
     detector = ReleaseDetector(info, release.fingerprint, scanner, taxonomy, languages)
-    engine.on_row = lambda: detector.mark(None)
+    engine.on_row = lambda: detector.begin_row(engine.n_tokens, engine.share_scanned)
     return detector
 
 
@@ -177,6 +177,10 @@ class ReleaseDetector:
         self.mark: Callable[[int | None], None] = lambda place: None
         """Called when a step begins that may take its time: with the place of the dialogue that is masked,
         read or judged, or none for a row that goes through the model."""
+        self.moved: Callable[[int, int, int], None] = lambda dialogues, tokens, findings: None
+        """Called while `verdicts` is at work, before every row that goes through the model and after every
+        dialogue: how many dialogues are done, how many tokens went through, how much was found."""
+        self._done = self._told = self._found = self._reached = self._tokens = self._tokens_before = 0
         self.release = info.id
         self.codes = tuple(info.codes)
         self.fingerprint = fingerprint(
@@ -194,6 +198,8 @@ class ReleaseDetector:
         return ReleaseDetector(info, self._weights, self.scanner, self.taxonomy, self._languages)
 
     def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
+        self._done = self._told = self._found = self._reached = 0
+        self._tokens_before = self._tokens
         masked = []
         coverages = []
         for place, dialogue in enumerate(dialogues):
@@ -219,7 +225,21 @@ class ReleaseDetector:
                     dialogue, changed, texts, judged[place], scan, coverages[place], all_probabilities
                 )
             )
+            self._done, self._found = self._done + 1, self._found + len(verdicts[-1].findings)
+            self._tell_moved(self._done)
         return verdicts
+
+    def begin_row(self, tokens: int, share: float) -> None:
+        """A row goes into the model, after `tokens` tokens in all and a `share` of those that are scanned
+        together."""
+        self.mark(None)
+        self._tokens = tokens
+        ahead = int(share * max(0, self._reached - self._done))
+        self._tell_moved(self._done + ahead)
+
+    def _tell_moved(self, done: int) -> None:
+        self._told = max(self._told, done)
+        self.moved(self._told, self._tokens - self._tokens_before, self._found)
 
     def _can_judge(self, turn: Turn) -> bool:
         """Whether a turn gets a verdict where its language is covered, as the renderer has it."""
@@ -228,6 +248,7 @@ class ReleaseDetector:
     def _marked(self, dialogues: Iterable[tuple[int, Dialogue]]) -> Iterator[Dialogue]:
         for place, dialogue in dialogues:
             self.mark(place)
+            self._reached = place
             yield dialogue
 
     def _failed(self, dialogue: Dialogue, failure: DialogueFailed) -> Verdict:

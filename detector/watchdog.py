@@ -85,6 +85,8 @@ class Watched:
         self._config = config
         self._tell = tell
         self._worker: _Worker | None = None
+        self.moved: Callable[[int, int, int], None] = lambda dialogues, tokens, findings: None
+        """Called while `verdicts` is at work, as `ReleaseDetector.moved`."""
         self.taxonomy: Taxonomy = load(what.taxonomy) if isinstance(what, DetectorConfig) else what.taxonomy
         self._start()
 
@@ -180,7 +182,7 @@ class Watched:
     def _tried(self, dialogues: list[Dialogue], all_probabilities: bool) -> list[Verdict] | Trouble:
         self._about()
         assert self._worker is not None
-        outcome = self._worker.judged(dialogues, all_probabilities, self._config)
+        outcome = self._worker.judged(dialogues, all_probabilities, self._config, self.moved)
         if isinstance(outcome, Trouble):
             self.close()
         return outcome
@@ -246,7 +248,11 @@ class _Worker:
         return f"signal {-status}" if status < 0 else f"exit code {status}"
 
     def judged(
-        self, dialogues: list[Dialogue], all_probabilities: bool, config: WatchConfig
+        self,
+        dialogues: list[Dialogue],
+        all_probabilities: bool,
+        config: WatchConfig,
+        moved: Callable[[int, int, int], None],
     ) -> list[Verdict] | Trouble:
         """The verdicts, or why there are none: the worker must be ended then."""
         try:
@@ -260,6 +266,9 @@ class _Worker:
                 message = self._received()
                 if message is None:
                     return Trouble("the process that judged it died", at)
+                if message[0] == "moved":
+                    moved(*message[1])
+                    continue
                 if message[0] != "at":
                     verdicts: list[Verdict] = _content(message)
                     return verdicts
@@ -412,6 +421,8 @@ def _judge_all(pipe: Connection, loaded: Callable[[], Detector]) -> None:
         detector = loaded()
         if hasattr(detector, "mark"):
             detector.mark = lambda place: pipe.send(("at", place))
+        if hasattr(detector, "moved"):
+            detector.moved = lambda *counts: pipe.send(("moved", counts))
         return detector.release, detector.fingerprint, tuple(detector.codes)
 
     answer(about)

@@ -27,6 +27,7 @@ from detector.example_files import needed_set, read_examples, set_at
 from detector.languages import UNKNOWN, languages_of
 from detector.masking import mask_dialogue
 from detector.pipeline import ReleaseDetector, load_detector
+from detector.progress import showing
 from detector.records import Example, Verdict
 from detector.release import WEIGHTS, Base, ReleaseInfo, seal
 from detector.render import RenderConfig
@@ -146,7 +147,7 @@ def _report(
     report: dict[str, Any] = {}
     for name in config.sets or [name for name in REPORTED if set_at(config.examples, name)]:
         print(f"examining {name}", flush=True)
-        results = judge(everything, read_examples(needed_set(config.examples, name)))
+        results = judge(everything, showing(read_examples(needed_set(config.examples, name)), None, name))
         report[name] = measure(judge_with, [_only(info, result) for result in results], config.rounds)
         if name in ("test_unseen", "test"):
             rows = measure(everything, results, config.rounds)["codes"]
@@ -247,12 +248,10 @@ def _languages(examples: Sequence[Example], taxonomy: Taxonomy) -> dict[str, tup
 def _scores(scanner: Scanner, examples: list[Example]) -> list[dict[int, Array]]:
     """Each example's scores, by turn."""
     scores: list[dict[int, Array]] = []
-    for start in range(0, len(examples), 256):
-        chunk = [mask_dialogue(example.dialogue)[0] for example in examples[start : start + 256]]
-        scores.extend(
-            {} if isinstance(scan, DialogueFailed) else {turn.turn: turn.scores for turn in scan}
-            for scan in scanner.scan(chunk)
-        )
+    masked = (mask_dialogue(example.dialogue)[0] for example in examples)
+    for scan in showing(scanner.stream(masked), len(examples), "scanning"):
+        turns = () if isinstance(scan, DialogueFailed) else scan
+        scores.append({turn.turn: turn.scores for turn in turns})
     return scores
 
 

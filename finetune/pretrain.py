@@ -21,6 +21,7 @@ from cyclopts import Parameter
 
 from detector.artifacts import disk_errors, make_folder, sha256_file
 from detector.errors import ConfigError, OutputRefused
+from detector.progress import showing
 from finetune.base_models.folders import found
 from finetune.corpus import Corpus, Sourced, sample
 from finetune.training.checkpoints import job_text
@@ -131,7 +132,7 @@ def pretrain(config: PretrainConfig) -> None:
     started = time.time()
     corpus = Corpus(config.corpus, config.languages, config.sources, config.raw)
     job = _job(config, corpus)
-    learn, check = list(corpus.read("train")), list(corpus.read("heldout"))
+    learn, check = list(showing(corpus.read("train"), None, "reading")), list(corpus.read("heldout"))
     if not learn or not check:
         raise ConfigError("E_CORPUS", f"{config.corpus}: no dialogue of these languages and sources")
     with disk_errors(config.out):

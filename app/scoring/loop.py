@@ -21,7 +21,6 @@ from app.scoring.drain import Drain, Interrupted, draining
 from app.scoring.final import make_final, manifest_of
 from app.scoring.job import Job, hold
 from app.scoring.journal import Chunk, ids_hash
-from app.scoring.progress import progress
 from app.scoring.summary import Tally
 from app.scoring.work import Pass, exit_code_of, is_done, prepared
 from detector.artifacts import Appender, read_manifest, verify_files
@@ -29,6 +28,7 @@ from detector.detectors import Detector
 from detector.errors import ConfigError, InputRefused, OutputRefused, TooManyBad
 from detector.ingest.outcomes import Loaded, Reject
 from detector.ingest.read import read
+from detector.progress import Progress, progress
 from detector.verdict_files import beside, find_manifest, manifest_path, parsed, verdict_line
 
 MAX_NAME_BYTES = 255
@@ -109,7 +109,7 @@ def _fill(job: Job, work: Pass, drain: Drain, tell_reject: Callable[[Reject], No
     with (
         closing(Appender(job.rejects, 0)) as rejects,
         closing(Appender(job.places, 0)) as places,
-        progress(quiet=work.config.quiet) as tell,
+        progress("scoring", quiet=work.config.quiet) as tell,
     ):
 
         def on_load(loaded: Loaded) -> None:
@@ -126,10 +126,10 @@ def _fill(job: Job, work: Pass, drain: Drain, tell_reject: Callable[[Reject], No
         for number, chunk in enumerate(chunks):
             if left:
                 _same_dialogues(job, left.popleft(), chunk)
+                work.pass_over()
                 continue
-            tell(work.tally.n, work.share_read)
             with drain.chunk():
-                _commit(job, work, chunk, number)
+                _commit(job, work, chunk, number, tell)
             work.check_failures(at_end=False)
         if left:
             _same_dialogues(job, left[0], [])
@@ -138,9 +138,9 @@ def _fill(job: Job, work: Pass, drain: Drain, tell_reject: Callable[[Reject], No
     work.check_failures(at_end=True)
 
 
-def _commit(job: Job, work: Pass, chunk: Sequence[Loaded], number: int) -> None:
+def _commit(job: Job, work: Pass, chunk: Sequence[Loaded], number: int, tell: Progress) -> None:
     began = time.monotonic()
-    lines = [verdict_line(verdict) for verdict in work.judge(chunk)]
+    lines = [verdict_line(verdict) for verdict in work.judge(chunk, tell)]
     seconds = time.monotonic() - began
     ids = [loaded.dialogue.id for loaded in chunk]
     job.commit(lines, ids, longest(chunk), seconds)

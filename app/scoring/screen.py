@@ -18,13 +18,13 @@ from app.scoring.chunks import chunked, longest
 from app.scoring.drain import Interrupted, draining
 from app.scoring.job import hold
 from app.scoring.loop import finish
-from app.scoring.progress import progress
 from app.scoring.reports import as_text
 from app.scoring.work import Pass, prepared
 from detector.artifacts import TEMPORARY, disk_errors
 from detector.detectors import Detector
 from detector.ingest.outcomes import Reject
 from detector.ingest.read import read
+from detector.progress import progress
 from detector.verdict_files import verdict_line
 
 N_REJECTS_SHOWN = 10
@@ -67,18 +67,17 @@ def _stream(work: Pass) -> int:
     as_jsonl = work.config.output_format == "jsonl"
     records = read(work.sources, work.config.read, work.counts)
     chunks = chunked(records, work.config.chunk_size, work.config.limit, lambda _: None, RejectsTold())
-    with progress(quiet=work.config.quiet) as tell:
+    with progress("scoring", quiet=work.config.quiet) as tell:
         tell(0, 0.0)
         for number, chunk in enumerate(chunks):
             began = time.monotonic()
-            for verdict in work.judge(chunk):
+            for verdict in work.judge(chunk, tell):
                 if as_jsonl:
                     sys.stdout.buffer.write(verdict_line(verdict))
                 elif text := as_text(verdict, work.taxonomy):
                     sys.stdout.write(text + "\n")
             sys.stdout.flush()
             work.tally.add_chunk(number, len(chunk), longest(chunk), time.monotonic() - began)
-            tell(work.tally.n, work.share_read)
             work.check_failures(at_end=False)
     work.check_reading()
     work.check_failures(at_end=True)

@@ -19,6 +19,7 @@ from detector.errors import ConfigError, OutputRefused, TooManyBad
 from detector.ingest.outcomes import Counts, Loaded
 from detector.ingest.read import inspect, open_logs
 from detector.ingest.sources import Source
+from detector.progress import Progress
 from detector.records import Severity, Verdict
 from detector.release import EMBEDDED
 from detector.release import MANIFEST as RELEASE_MANIFEST
@@ -57,6 +58,10 @@ class Pass:
     request: str = ""
     counts: Counts = field(default_factory=Counts)
     tally: Tally = field(default_factory=Tally)
+    _share_before: float = 0.0
+    _tokens: int = 0
+    _findings: int = 0
+    _last: tuple[int, int] = (0, 0)
 
     @property
     def reading(self) -> dict[str, Any]:
@@ -84,11 +89,29 @@ class Pass:
         total = sum(source.size for source in self.sources)
         return min(1.0, self.counts.bytes_read / total) if total else 0.0
 
-    def judge(self, chunk: Sequence[Loaded]) -> list[Verdict]:
-        """The verdicts of one chunk, counted."""
+    def pass_over(self) -> None:
+        """The chunk that was read is one that an earlier run has judged."""
+        self._share_before = self.share_read
+
+    def judge(self, chunk: Sequence[Loaded], tell: Progress) -> list[Verdict]:
+        """The verdicts of one chunk, counted. `tell` hears of every batch of it that went through the model,
+        where the detector says so; its findings are those before they are filtered."""
+        before, share, share_before = self.tally.n, self.share_read, self._share_before
+
+        def moved(n: int, tokens: int, findings: int) -> None:
+            part = share_before + (share - share_before) * min(1.0, n / len(chunk))
+            tell(before + n, part, tokens=self._tokens + tokens, findings=self._findings + findings)
+            self._last = (tokens, findings)
+
+        moved(0, 0, 0)
+        if hasattr(self.detector, "moved"):
+            self.detector.moved = moved
         verdicts = judged(self.detector, chunk, self.keep, all_probabilities=self.config.all_probabilities)
         for verdict in verdicts:
             self.tally.add(verdict)
+        moved(len(chunk), *self._last)
+        self._share_before = share
+        self._tokens, self._findings = self._tokens + self._last[0], self._findings + self._last[1]
         return verdicts
 
     def check_failures(self, *, at_end: bool) -> None:

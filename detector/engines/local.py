@@ -36,6 +36,10 @@ class LocalEngine:
         self._shares_prefix = self.model.causal
         self.on_row: Callable[[], None] = lambda: None
         """Called before each forward pass of `scan`."""
+        self.n_tokens = 0
+        """Tokens that went into the model."""
+        self.share_scanned = 0.0
+        """Share of the tokens of the `scan` that is at work, 0 to 1."""
 
     @property
     def fingerprint(self) -> str:
@@ -46,7 +50,10 @@ class LocalEngine:
     def scan(self, windows: Sequence[Rendered]) -> list[WindowScores]:
         """Scores of each window, in the order given."""
         results: list[WindowScores | None] = [None] * len(windows)
+        before, wanted = self.n_tokens, sum(map(len, windows))
         for row in self.rows(windows):
+            self.share_scanned = (self.n_tokens - before) / wanted
+            self.n_tokens += sum(len(windows[place]) for place in row)
             self.on_row()
             for place, result in zip(row, self._forward([windows[place] for place in row]), strict=True):
                 results[place] = result

@@ -58,8 +58,8 @@ def read(sources: Sequence[Source], config: ReadConfig, counts: Counts) -> Itera
                     yield outcome
                     if counts.rejected == counts.read == HOPELESS_FROM:
                         _stop_if_hopeless(outcome, config, counts)
-                if batch and not source.name.endswith(COMPRESSED):
-                    counts.bytes_read = bytes_before + min(batch[-1].offset, source.size)
+                if batch:
+                    counts.bytes_read = bytes_before + _bytes_of(batch[-1], source)
                 if counts.read >= EARLY_STOP_FROM:
                     counts.check_share(config.max_bad)
             source.check_unchanged()
@@ -68,6 +68,13 @@ def read(sources: Sequence[Source], config: ReadConfig, counts: Counts) -> Itera
                 raise refuse("E_NO_RECORDS", source.name, "no records")
         _stop_if_hopeless(last, config, counts)
         counts.check_share(config.max_bad)
+
+
+def _bytes_of(last: Found, source: Source) -> int:
+    """Bytes of a source up to a record: its offset, or where that counts something else (decompressed bytes,
+    rows), how far the file is read."""
+    at = last.offset if last.offset and not source.name.endswith(COMPRESSED) else source.position.at
+    return min(at, source.size)
 
 
 def _batches(source: Source, config: ReadConfig, counts: Counts) -> Iterator[list[Found]]:

@@ -29,6 +29,13 @@ DESCRIPTORS = Path("/proc/self/fd")
 Signature = tuple[int, int, int, int]
 
 
+@dataclass
+class Position:
+    """How many bytes of a file, as it lies on the disk, the reader at work has taken."""
+
+    at: int = 0
+
+
 @dataclass(frozen=True)
 class Source:
     """One log file. `name` is as the user wrote it; `label` is its shortest unique name, without a
@@ -41,6 +48,7 @@ class Source:
     signature: Signature
     label: str = ""
     spool: Any = field(default=None, repr=False, compare=False)
+    position: Position = field(default_factory=Position, repr=False, compare=False)
 
     def check_unchanged(self) -> None:
         """Raises:

@@ -18,6 +18,8 @@ LARGE = 1_000_000_000
 """Weights above which activations are computed twice unless asked otherwise."""
 MEASURED = 3
 """Steps that are timed at most, after one to warm up."""
+MOST_PARTLY = 5
+"""Parts of a long step that are timed at most, each of four times as many questions as the one before."""
 SAMPLE = 256
 """Questions that a plan is made of where the number of steps is given."""
 BUDGET_S = 8.0
@@ -149,13 +151,14 @@ def measured_partly(
 ) -> Pace:
     """The pace of a step that is too long to be timed: of `n_parts` equal parts, of which `part` runs as many
     as it is told, and `tokens`. One part first, then more while there is time: many take less each."""
-    begun, n = clock(), 1
+    begun, n, n_timed = clock(), 1, 0
     while True:
         started = clock()
         part(n)
         ended = clock()
         seconds = (ended - started) / n * n_parts
-        if n == n_parts or (ended - begun) + 4 * (ended - started) > BUDGET_S:
+        n_timed += 1
+        if n == n_parts or n_timed == MOST_PARTLY or (ended - begun) + 4 * (ended - started) > BUDGET_S:
             return Pace(seconds, tokens / seconds, f"{n} of {n_parts} questions of a step")
         n = min(n_parts, 4 * n)
 

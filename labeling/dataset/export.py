@@ -24,6 +24,7 @@ from detector.artifacts import described, disk_errors, make_folder, versions, wr
 from detector.errors import ConfigError, OutputRefused
 from detector.ingest.collection import collection_paused
 from detector.ingest.read import open_logs
+from detector.progress import showing
 from detector.records import Example
 from detector.taxonomy import Taxonomy
 from labeling.dataset.groups import Grouping, side_of
@@ -114,7 +115,7 @@ def _inputs(config: DatasetConfig) -> list[Path]:
 
 def _make(made: Making, grouping: Grouping, spool: Spool, outcomes: Counter[str]) -> None:
     """Every dialogue's records into the spool, and the dialogue into its group."""
-    for dialogue in made.dialogues():
+    for dialogue in showing(made.dialogues(), None, "exporting"):
         grouping.add(dialogue)
         opinions = made.opinions(dialogue)
         example = made.example(opinions)

@@ -31,6 +31,7 @@ from detector.artifacts import (
     write_manifest,
 )
 from detector.errors import ConfigError, OutputRefused
+from detector.progress import showing
 from detector.records import Example
 from labeling.inject.corpora import Clean, Corpus, corpora_in, data_folder, read_all
 from labeling.inject.draft import Draft, Family, HardNegative, Pool, Use
@@ -81,6 +82,8 @@ class InjectConfig:
     """Whether clean dialogues that look like errors are made; without is for the ablation."""
     wordings: float = 1.0
     """Share of the training wordings that is used; less than all is for the ablation."""
+    quiet: bool = False
+    """Show no progress."""
 
     def __post_init__(self) -> None:
         for name in ("share", "hard", "second", "dense", "eval_share", "wordings"):
@@ -118,9 +121,10 @@ def run(config: InjectConfig) -> dict[str, Any]:
     with disk_errors(config.out):
         make_folder(config.out)
     cleans = _cleans(config)
+    settings = {name: value for name, value in asdict(config).items() if name != "quiet"}
     manifest = {
         "kind": "injected-examples",
-        "config": {**asdict(config), "data": config.data.name, "out": config.out.name},
+        "config": {**settings, "data": config.data.name, "out": config.out.name},
         "versions": versions("dialint", "pyarrow", "pydantic"),
         "sources": [_source(config, corpus, len(cleans[corpus.name])) for corpus in corpora_in(config.data)],
         "families": [_named(family) for family in all_families()],
@@ -230,7 +234,7 @@ def _write_mixed(
                         shown.add(example.dialogue.id)
                         yield example
 
-    entry = _write_examples(config.out / f"{plan.name}.jsonl", examples())
+    entry = _write_examples(config.out / f"{plan.name}.jsonl", examples(), config.quiet)
     totals = {
         "families": sum((mixer.counts for mixer in mixers), Counter[str]()) - untold,
         "dense": sum((mixer.dense_counts for mixer in mixers), Counter[str]()),
@@ -273,15 +277,17 @@ def _write_clean(config: InjectConfig, corpus: Corpus, cleans: list[Clean]) -> d
     """Dialogues that nothing was taught from, as they are: what is flagged here accuses somebody."""
     kept = (clean.draft for clean in cleans if clean.split == "test" or not corpus.trains)
     return _write_examples(
-        config.out / f"{corpus.clean_set}.jsonl", (draft.example(corpus.clean_set) for draft in kept)
+        config.out / f"{corpus.clean_set}.jsonl",
+        (draft.example(corpus.clean_set) for draft in kept),
+        config.quiet,
     )
 
 
-def _write_examples(path: Path, examples: Iterable[Example]) -> dict[str, Any]:
+def _write_examples(path: Path, examples: Iterable[Example], quiet: bool) -> dict[str, Any]:
     codes: Counter[str] = Counter()
     totals: dict[str, int] = defaultdict(int)
     with atomic_file(path) as file:
-        for example in examples:
+        for example in showing(examples, None, path.stem, "examples", quiet=quiet):
             file.write(example.model_dump_json(exclude_defaults=True).encode() + b"\n")
             codes.update({label.code for label in example.labels})
             totals["rows"] += 1

@@ -12,6 +12,7 @@ from functools import partial
 
 from detector.ingest.outcomes import BadRecord, Reject
 from detector.ingest.read import open_logs
+from detector.progress import Progress
 from detector.taxonomy import load
 from labeling.platforms.import_labels import ImportConfig, Intake, Taken
 from labeling.store import accounts
@@ -19,7 +20,7 @@ from labeling.store.database.transactions import Store
 from labeling.store.dialogues import MOST_PER_CALL, StoredDialogues
 from labeling.store.projects import existing
 from labeling.transfer.incoming import Fate, bring_in
-from labeling.transfer.logs import Told, pieces
+from labeling.transfer.logs import pieces
 from labeling.transfer.rejects import Rejects
 
 REFUSED: dict[Fate, tuple[str, str]] = {
@@ -48,7 +49,7 @@ def bring_labels(
     actor: str,
     config: ImportConfig,
     source: str,
-    told: Told,
+    told: Progress,
     *,
     project: str | None = None,
     rejects: Rejects | None = None,

@@ -6,7 +6,7 @@ is simply run again. Bad records of a log are rejected, up to the share that `re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import TypeVar
 from detector.ingest.config import ReadConfig
 from detector.ingest.outcomes import Counts, Loaded, Reject
 from detector.ingest.read import inspect, open_logs, read
+from detector.progress import Progress
 from detector.verdict_files import read_verdicts
 from labeling.store import dialogues
 from labeling.store.database.transactions import Store
@@ -23,8 +24,6 @@ from labeling.store.masked_view import LONG_CHARS, prepare, renew_long
 from labeling.transfer.rejects import Rejects
 
 T = TypeVar("T")
-Told = Callable[[int], None]
-"""Told how many records are done."""
 
 
 @dataclass
@@ -40,7 +39,7 @@ def bring_logs(
     actor: str,
     logs: Sequence[str],
     config: ReadConfig,
-    told: Told,
+    told: Progress,
     rejects: Rejects | None = None,
 ) -> BroughtIn:
     """Put the dialogues of `logs` into the store, and what is bad among `rejects`.
@@ -52,12 +51,13 @@ def bring_logs(
         StoreRefused: a dialogue is there with other content.
     """
     brought, rejects = BroughtIn(), Rejects() if rejects is None else rejects
-    sources = open_logs(list(logs))
+    sources, counts = open_logs(list(logs)), Counts()
+    total = sum(source.size for source in sources)
     for source in sources:
         inspect(source, config)
 
     def good() -> Iterator[Loaded]:
-        for item in read(sources, config, Counts()):
+        for item in read(sources, config, counts):
             if isinstance(item, Reject):
                 rejects.add(item)
             else:
@@ -68,11 +68,12 @@ def bring_logs(
         for item in piece:
             if sum(len(turn.text) for turn in item.dialogue.turns) >= LONG_CHARS:
                 prepare(store, item.dialogue.id)
-        _count(brought, new, len(piece), told)
+        _count(brought, new, len(piece))
+        told(brought.new + brought.known, counts.bytes_read / total if total else None)
     return brought
 
 
-def bring_verdicts(store: Store, actor: str, path: Path, told: Told) -> BroughtIn:
+def bring_verdicts(store: Store, actor: str, path: Path, told: Progress) -> BroughtIn:
     """Put the verdicts of a finished output of ``dialint score`` into the store.
 
     Raises:
@@ -84,14 +85,14 @@ def bring_verdicts(store: Store, actor: str, path: Path, told: Told) -> BroughtI
     for piece in pieces(read_verdicts(path), MOST_PER_CALL):
         new = dialogues.add_verdicts(store, actor, piece)
         renew_long(store, [verdict.dialogue_id for verdict in piece])
-        _count(brought, new, len(piece), told)
+        _count(brought, new, len(piece))
+        told(brought.new + brought.known)
     return brought
 
 
-def _count(brought: BroughtIn, new: int, size: int, told: Told) -> None:
+def _count(brought: BroughtIn, new: int, size: int) -> None:
     brought.new += new
     brought.known += size - new
-    told(brought.new + brought.known)
 
 
 def pieces(records: Iterable[T], size: int) -> Iterator[list[T]]:

@@ -24,6 +24,7 @@ from detector.artifacts import (
     write_manifest,
 )
 from detector.errors import ConfigError, OutputRefused
+from detector.progress import showing
 from detector.records import Dialogue, Label, Record, Verdict
 from detector.verdict_files import manifest_path, verdict_line
 from labeling.annotation import Annotation
@@ -74,7 +75,7 @@ def export_annotations(
     with disk_errors(out):
         make_folder(out.parent)
     given = counted(store, actor, project)
-    rows = _write(out, _shown(store, given) if masked else given)
+    rows = _write(out, showing(_shown(store, given) if masked else given, None, "exporting", "annotations"))
     manifest = {
         "kind": "annotations",
         "config": {"project": project, "masked": masked},

@@ -342,6 +342,12 @@ def _text_paths(source: Source, paths: list[str]) -> list[str]:
         return [one.path for one in columns if one.path in paths and one.physical_type == "BYTE_ARRAY"]
 
 
+def _batches(file: Any, batch_rows: int, paths: list[str]) -> Iterator[Any]:
+    """Row group by row group: Arrow can't put the dictionaries of two together below a list."""
+    for group in range(file.num_row_groups):
+        yield from file.iter_batches(batch_rows, row_groups=[group], columns=paths, use_threads=False)
+
+
 def sized_rows(
     source: Source, paths: list[str], batch_rows: int, config: ReadConfig
 ) -> Iterator[tuple[int, int, dict[str, Any]]]:
@@ -354,7 +360,7 @@ def sized_rows(
     limit = expansion_limit(source.size, config)
     number, total = 1, 0
     with _open(source, _text_paths(source, paths)) as file:
-        for batch in file.iter_batches(batch_size=batch_rows, columns=paths, use_threads=False):
+        for batch in _batches(file, batch_rows, paths):
             sizes = _row_sizes(batch)
             total += sum(sizes)
             if total > limit:
@@ -364,6 +370,7 @@ def sized_rows(
                 for row, size in zip(rows, sizes[start:end], strict=False):
                     yield number, size, row
                     number += 1
+            source.position.at = source.size * (number - 1) // file.metadata.num_rows
 
 
 def _slices(sizes: list[int], too_many: list[bool], config: ReadConfig) -> Iterator[tuple[int, int | None]]:

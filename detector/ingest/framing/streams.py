@@ -55,7 +55,9 @@ def decompressed(
 
 def _raw(source: Source, on_raw: Callable[[bytes], object] | None) -> Iterator[bytes]:
     with open(source.path, "rb") as file:
+        source.position.at = 0
         while block := file.read(BLOCK_BYTES):
+            source.position.at += len(block)
             if on_raw is not None:
                 on_raw(block)
             yield block

@@ -11,6 +11,8 @@ from finetune.base_models.bits import quantised
 from finetune.training import estimate
 from finetune.training.cost import Cost
 from finetune.training.estimate import (
+    MEASURED,
+    MOST_PARTLY,
     Memory,
     Pace,
     Sizes,
@@ -105,6 +107,17 @@ def test_long_steps_are_timed_in_part(fixed: float, each: float, parts: list[int
     assert pace.seconds == pytest.approx(seconds)
     assert pace.tokens_s == pytest.approx(1000 / seconds)
     assert pace.timed == f"{parts[-1]} of 16 questions of a step"
+
+
+@pytest.mark.parametrize("parts", [1, 16, 1000, 1_000_000])
+def test_a_plan_runs_a_fixed_number_of_steps_at_most(parts: int) -> None:
+    """On a machine so quick that the budget never ends it."""
+    clock, ran = Clock(), []
+    measured_partly(ran.append, parts, 1000, lambda: clock.now + 1e-9 * len(ran))
+    assert len(ran) <= MOST_PARTLY
+    steps: list[int] = []
+    measured(lambda number: steps.append(number) or 1, lambda: clock.now + 1e-9 * len(steps))  # type: ignore[func-returns-value]
+    assert len(steps) == 1 + MEASURED
 
 
 @pytest.mark.parametrize("n", [0, 1, 255, 256, 257, 1000, 100_000])

@@ -2,7 +2,6 @@
 
 import json
 import threading
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -35,7 +34,7 @@ from labeling.transfer.logs import bring_logs, bring_verdicts
 from labeling.transfer.outgoing import export_annotations, export_dataset
 from labeling.transfer.rejects import SHOWN, Rejects, rejects_into
 
-SILENT: Callable[[int], None] = lambda done: None  # noqa: E731
+SILENT: Any = lambda *_: None  # noqa: E731
 
 
 def log(path: Path, n: int, extra: str = "") -> str:
@@ -49,7 +48,7 @@ def test_logs_come_in_once_and_whole(store: Store, tmp_path: Path) -> None:
     path = log(tmp_path / "log.jsonl", 1203, '{"id": "bad"}\n')
     told: list[int] = []
     with rejects_into(tmp_path / "folder" / "bad.jsonl") as bad:
-        first = bring_logs(store, "lea", [path], ReadConfig(), told.append, bad)
+        first = bring_logs(store, "lea", [path], ReadConfig(), lambda done, share: told.append(done), bad)
     assert (first.new, first.known, bad.codes.total(), told) == (1203, 0, 1, [1000, 1203])
     (row,) = map(json.loads, (tmp_path / "folder" / "bad.jsonl").read_text().splitlines())
     assert (row["line"], row["path"], row["code"]) == (1204, bad.first[0].path, bad.first[0].code)
