@@ -350,5 +350,5 @@ def test_whether_anything_is_known_for_sure(store: Store, made: Any) -> None:
     assert not store.read(labels.has_gold)
     setting(store, made, controls=1)
     assert store.read(labels.has_gold)
-    labels.retire_gold(store, "eve", "g0")
+    labels.retire_gold(store, "lea", "g0")
     assert not store.read(labels.has_gold)
