@@ -134,7 +134,7 @@ def main() -> None:
         _hush()
     try:
         check_extras(sys.argv[1:])
-        sys.exit(app())
+        sys.exit(app(sys.argv[1:]))
     except DialintError as error:
         print(f"dialint: {error}", file=sys.stderr)
         sys.exit(error.exit_code)

@@ -119,8 +119,21 @@ def score(
     """
     for log in logs:
         if log.startswith("-") and log != "-":
-            raise ConfigError("E_OPTION", f"unknown option {log}; `dialint score --help` lists all")
+            raise ConfigError(
+                "E_OPTION", f"unknown option {log}{_nearest(log)}; `dialint score --help` lists all"
+            )
     return run(logs, config)
+
+
+def _nearest(typed: str) -> str:
+    """The option that was probably meant."""
+    from dataclasses import fields
+    from difflib import get_close_matches
+
+    groups = (ScoreConfig, ReadConfig, DetectorConfig, WatchConfig)
+    names = ["--" + field.name.replace("_", "-") for group in groups for field in fields(group)]
+    near = get_close_matches(typed.partition("=")[0], names, 1)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def run(logs: Sequence[str], config: ScoreConfig, detector: Detector | None = None) -> int:

@@ -230,7 +230,10 @@ def read_manifest(path: Path) -> dict[str, Any]:
     try:
         raw = path.read_bytes()
     except FileNotFoundError:
-        raise OutputRefused("E_MANIFEST", f"{path}: no manifest, so the output is not complete") from None
+        raise OutputRefused(
+            "E_MANIFEST",
+            f"{path}: no manifest, so the output is not complete: name another, or make it again",
+        ) from None
     try:
         content = json.loads(raw)
         seal = content["seal"]

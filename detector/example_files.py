@@ -33,7 +33,8 @@ def needed_set(folder: Path, name: str) -> Path:
     path = set_at(folder, name)
     if path is None:
         if not folder.is_dir():
-            raise ConfigError("E_EXAMPLE", f"{folder}: there is no such folder")
+            makers = "`dialint data inject` or `dialint export dataset` makes one"
+            raise ConfigError("E_EXAMPLE", f"{folder}: there is no such folder; {makers}")
         known = ", ".join(sets_in(folder)) or "none"
         raise ConfigError(
             "E_EXAMPLE", f"{folder}: holds no set {name} ({' or '.join(ENDINGS)}); its sets: {known}"

@@ -76,7 +76,11 @@ class Release:
         """
         self.folder = folder
         if not folder.is_dir():
-            kind = "a file; a release is a folder" if folder.exists() else "there is no such release"
+            kind = (
+                "a file; a release is a folder"
+                if folder.exists()
+                else "there is no such release; `dialint train pack` makes one"
+            )
             raise ReleaseRefused("E_RELEASE", f"{folder}: {kind}")
         if not (folder / MANIFEST).exists():
             raise ReleaseRefused("E_RELEASE", f"{folder}: no {MANIFEST}, so this is no complete release")

@@ -143,10 +143,11 @@ class Taxonomy(Record):
             if found:
                 return found
         near = self._nearest(name.strip())
-        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        hint = (f"; did you mean {' or '.join(near)}?" if near else "") + "; `dialint codes` lists them"
         known = ", ".join(category.code for category in self.categories)
         raise ConfigError(
-            "E_CODE", f"no code or category {name[:20]!r} in taxonomy {self.version} ({known}){hint}"
+            "E_CODE",
+            f"no code or category {name[:20]!r} in taxonomy {self.version} ({known}){hint}",
         )
 
     def _nearest(self, name: str) -> list[str]:

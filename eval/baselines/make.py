@@ -65,7 +65,9 @@ def baseline(
         need("train", "dialint eval baseline tfidf")
     for name in ("train.jsonl", "calibration.jsonl") if kind == "tfidf" else ("calibration.jsonl",):
         if not (config.examples / name).is_file():
-            raise ConfigError("E_EXAMPLE", f"{config.examples / name}: there is no such file")
+            raise ConfigError(
+                "E_EXAMPLE", f"{config.examples / name}: no such file; `dialint data inject` makes it"
+            )
     if config.out.exists():
         raise OutputRefused("E_EXISTS", f"{config.out}: exists; name another folder")
     making = config.out.with_name(f".{config.out.name}.making")

@@ -152,6 +152,9 @@ def refuse_begun(config: Any, *needed: str) -> None:
         OutputRefused: `out` holds a finished model.
         ConfigError: E_OPTION; E_EXAMPLE, the data set lacks something.
     """
+    if not config.dataset.exists():
+        makers = "`dialint export dataset` or `dialint data inject` makes one"
+        raise ConfigError("E_OPTION", f"--dataset {config.dataset}: no such file or folder; {makers}")
     if config.dataset.is_dir():
         missing = [name for name in needed if set_at(config.dataset, name) is None]
         missing += [] if (config.dataset / "manifest.json").is_file() else ["manifest.json"]

@@ -6,13 +6,14 @@ import ast
 import json
 import re
 import socket
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from cyclopts import App
 
-from app.cli import app
+from app.cli import app, main
 from app.console_command import ConsoleConfig, console
 from app.score import ScoreConfig
 from app.scoring.work import NOT_IN_WORK
@@ -197,6 +198,47 @@ def test_a_busy_port_is_told_before_anything_is_made(
             console(config=ConsoleConfig(port=port))
     assert not (tmp_path / "home").exists()
     assert "http" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("typed", "next_step"),
+    [
+        ("score log.jsonl --release none", "`dialint train pack` makes one"),
+        ("score log.jsonl --codes ZZ", "`dialint codes` lists them"),
+        ("score letter.txt", "dialint ingest preview letter.txt"),
+        ("score log.jsonl --fomat csv", "--format"),
+        ("train sft scan --examples none --base small_decoder --out o", "`dialint data inject`"),
+        ("train sft judge --dataset none --model small_decoder --out o", "`dialint export dataset`"),
+        ("train pack --scanner none --examples none --out o --name n", "make it again"),
+        ("eval baseline rules --examples none --out o", "`dialint data inject` makes it"),
+        ("import verdicts v.jsonl", "--as"),
+        ("db verify", "`dialint db upgrade` makes one"),
+        ("export dataset --out o", "--key-file"),
+    ],
+)
+def test_a_mistake_is_answered_with_what_to_type_next(
+    typed: str,
+    next_step: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DIALINT_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("DIALINT_DEBUG", "1")  # leaves the filters of warnings as they are
+    for name in ("DIALINT_STORE", "DIALINT_ACCOUNT", "DIALINT_SPLIT_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    turns = [{"role": "agent", "text": "Hello"}]
+    Path("log.jsonl").write_text(json.dumps({"dialogue_id": "d", "turns": turns}) + "\n")
+    Path("letter.txt").write_text("Dear reader,\nthis is a letter.\n")
+    monkeypatch.setattr(sys, "argv", ["dialint", *typed.split()])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    message = capsys.readouterr().err
+    assert message.startswith("dialint: E_")
+    assert message.count("\n") == 1
+    assert next_step in message
 
 
 def test_the_walk_finds_what_does_not_exist(tree: dict[str, App], options: set[str]) -> None:
