@@ -50,6 +50,7 @@ class Tally:
     failed: int = 0
     not_judged: int = 0
     serious: int = 0
+    serious_by_check: int = 0
     findings: dict[str, Counter[str]] = field(default_factory=dict)
     languages: dict[str, LanguageTally] = field(default_factory=dict)
     failures: Counter[str] = field(default_factory=Counter)
@@ -84,11 +85,13 @@ class Tally:
             if verdict.failure != NOTHING_TO_JUDGE and len(self.failed_ids) < N_SHOWN:
                 self.failed_ids.append(verdict.dialogue_id)
             return
+        serious = any(finding.severity in SERIOUS for finding in verdict.findings)
         if verdict.status == "scored":
             self.scored += 1
-            self.serious += any(finding.severity in SERIOUS for finding in verdict.findings)
+            self.serious += serious
         else:
             self.not_judged += 1
+            self.serious_by_check += serious
         self._add_languages(verdict)
         for finding in verdict.findings:
             self.findings.setdefault(finding.code, Counter())[finding.severity] += 1
@@ -131,6 +134,7 @@ class Tally:
                 for code, one in sorted(self.languages.items())
             },
             "with_s1_or_s2": self.serious,
+            "not_judged_with_s1_or_s2": self.serious_by_check,
             "failures": dict(sorted(self.failures.items())),
             "findings": {
                 code: {severity: by[severity] for severity in SEVERITIES if by[severity]}
@@ -170,11 +174,14 @@ def closing_table(tally: Tally, reading: dict[str, Any], detector: Detector) -> 
     if tally.findings:
         parts.append(_findings_table(tally, detector.taxonomy))
     share = tally.serious / tally.scored if tally.scored else 0.0
+    by_check = (
+        f", {tally.serious_by_check:,} of them with an S1 or S2 by check" if tally.serious_by_check else ""
+    )
     parts.append(
         Text(
             f"{tally.scored:,} dialogues scored, {tally.serious:,} ({share:.1%}) with an S1 or S2; "
             f"{tally.broken.total():,} failed; "
-            + (f"{tally.not_judged:,} not judged; " if tally.not_judged else "")
+            + (f"{tally.not_judged:,} not judged{by_check}; " if tally.not_judged else "")
             + f"{reading['rejected']:,} records rejected"
         )
     )

@@ -129,6 +129,7 @@ def test_the_manifest_counts_what_was_not_judged(log: Path, verdicts: dict[str, 
     assert (german["dialogues"], german["dialogues_not_judged"], german["turns"]) == (2, 1, 5)
     assert german["check_only"] == ["M2", "T1", "V2"]
     assert counts["findings"]["M2"] == {"S2": 1}
+    assert counts["not_judged_with_s1_or_s2"] == 1
 
 
 def test_the_summary_warns(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -137,6 +138,7 @@ def test_the_summary_warns(log: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     assert "German: 2 dialogues (1 not judged at all), 5 agent turns; 7 codes not judged: C1 L1" in shown
     assert "by exact check only: M2 T1 V2" in shown
     assert "3 dialogues scored" in shown
+    assert "1 not judged, 1 of them with an S1 or S2 by check" in " ".join(shown.split())
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
