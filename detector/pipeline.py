@@ -28,7 +28,7 @@ from detector.taxonomy import Code, Taxonomy, load
 
 MAX_WORDS = 100
 """Characters of a turn's words that a reason has, at most."""
-_QUESTION = re.compile(r"[^.!?？؟;。\n]+[?？؟]")
+_SENTENCE_END = re.compile(r"[.!?？؟;。\n]")
 
 
 def load_detector(config: DetectorConfig, *, unfinished: bool = False) -> ReleaseDetector:
@@ -365,9 +365,19 @@ def _reason(code: Code, turns: Sequence[Turn], quote: str) -> str:
     asked = next((turn for turn in reversed(turns) if turn.role == "customer" and turn.text.strip()), None)
     if not code.answers_customer or asked is None:
         return f"{seen}."
-    questions = _QUESTION.findall(asked.text)
-    verb, words = ("asked", questions[-1]) if questions else ("said", asked.text)
+    question = _last_question(asked.text)
+    verb, words = ("asked", question) if question else ("said", asked.text)
     return f"{seen}; before it, in turn {asked.index}, the customer {verb} {_quoted(words)}."
+
+
+def _last_question(text: str) -> str:
+    """The last sentence that ends with a question mark, empty without any."""
+    start, found = 0, ""
+    for end in _SENTENCE_END.finditer(text):
+        if end[0] in "?？؟" and text[start : end.start()].strip():
+            found = text[start : end.end()]
+        start = end.end()
+    return found
 
 
 def _quoted(words: str) -> str:
