@@ -15,7 +15,7 @@ from detector.errors import InputRefused
 from labeling.truth.answers import Answers, Floats
 from labeling.truth.joint.fit import Fit
 from labeling.truth.joint.items import model_logs
-from labeling.truth.posterior import Components, softmax
+from labeling.truth.posterior import Components, normalised, softmax
 
 PASSES = 3
 """Times that tasks and workers are weighed against each other after an update."""
@@ -123,4 +123,4 @@ class Running:
         return self._workers[name]
 
     def _truth(self, place: int) -> Floats:
-        return np.asarray(self._member[place] @ self._crowd.items.verdicts, float)
+        return normalised(self._member[place] @ self._crowd.items.verdicts)

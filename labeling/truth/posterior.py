@@ -74,8 +74,9 @@ class Posterior:
 
 
 def normalised(values: Floats) -> Floats:
-    """`values` divided by their sum along the last axis."""
-    return np.asarray(values / values.sum(axis=-1, keepdims=True), float)
+    """`values` divided by their sum along the last axis, in double precision."""
+    values = np.asarray(values, float)
+    return values / values.sum(axis=-1, keepdims=True)
 
 
 def softmax(logs: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -473,6 +473,9 @@ def test_every_method_gives_distributions(method: str) -> None:
     assert found.probabilities.shape == (80, 3)
     assert found.probabilities.sum(axis=1) == pytest.approx(np.ones(80))
     assert found.expected.sum(axis=1) == pytest.approx(np.ones(80))
+    sure = METHODS[method](simulated(CrowdPlan(n_tasks=80, n_workers=10, per_task=9, skill=0.97)).answers)
+    for told in (found, sure):  # a label of 1.00000001 is refused wherever it is written
+        assert ((told.probabilities >= 0) & (told.probabilities <= 1)).all()
     assert found.skills is not None
     assert ((found.skills >= 0) & (found.skills <= 1)).all()
     assert accuracy(found, crowd) > 0.6

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from labeling.truth.answers import Answers, Floats
 from labeling.truth.joint.crowd import Blind, Crowd, confusion, newcomers, refreshed
 from labeling.truth.joint.items import Form, Items, Use, learned_items, model_logs
-from labeling.truth.posterior import Components, Posterior
+from labeling.truth.posterior import Components, Posterior, normalised
 from labeling.truth.sparse import Pairs, pairs
 
 MAX_ITERATIONS = 30
@@ -48,7 +48,7 @@ class Fit:
         items = self.crowd.items
         matrices = confusion(self.crowd, self.pairs, self.counts)
         skills = np.einsum("k,wkk->w", items.weights @ items.verdicts, matrices)
-        truth, expected = self.member @ items.verdicts, self.member @ items.shares
+        truth, expected = normalised(self.member @ items.verdicts), normalised(self.member @ items.shares)
         may_be = Components(self.member.astype(np.float32), items.shares, items.verdicts)
         return Posterior(truth, expected, skills, matrices, self.iterations, self.log_likelihood, may_be)
 
@@ -105,4 +105,4 @@ def fitted(
         iterations += 1
         crowd, logs = refreshed(crowd, table, counts)
         counts, likelihood, change = table.expectation(logs, base, member)
-    return Fit(crowd, table, said is not None, base, member.astype(float), counts, iterations, likelihood)
+    return Fit(crowd, table, said is not None, base, normalised(member), counts, iterations, likelihood)
