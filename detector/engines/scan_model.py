@@ -85,7 +85,8 @@ class ScanModel(nn.Module):
         """What the backbone is called with, for token ids and their history of one shape."""
         if self.history is None or said is None:
             return {"input_ids": ids}
-        return {"inputs_embeds": self.backbone.get_input_embeddings()(ids) + self.history(said)}
+        embedded = self.backbone.get_input_embeddings()(ids)
+        return {"inputs_embeds": embedded + self.history(said).to(embedded.dtype)}
 
 
 def backbone_from_config(config: dict[str, Any]) -> PreTrainedModel:

@@ -97,6 +97,13 @@ def test_without_the_guard_it_would(wide: ScanConfig, monkeypatch: pytest.Monkey
     assert abs(spoilt[3] - exact[3]) > 0.001
 
 
+def test_adapters_learn_beside_a_base_in_bf16_that_is_told_of_history(config: ScanConfig) -> None:
+    scan.scan(replace(config, adapters=Adapters(rank=4), running=replace(EXACT, precision="bf16"), epochs=1))
+    made = load_file(config.out / "model.safetensors")
+    assert all(bool(torch.isfinite(weight).all()) for weight in made.values())
+    assert bool(made["history.weight"].any())
+
+
 @pytest.mark.parametrize(
     "adapters",
     [
