@@ -542,7 +542,7 @@ def test_a_killed_run_goes_on_bit_for_bit(quick: DistillConfig, monkeypatch: pyt
             with pytest.raises(KeyboardInterrupt):
                 distill(again)
         assert not (again.out / "training.json").exists()
-    with pytest.raises(OutputRefused, match="--temperature was 2.0, is 3.0 now"):
+    with pytest.raises(OutputRefused, match=r"--temperature was 2\.0, is 3\.0 now"):
         distill(replace(again, temperature=3.0))
     distill(again)
     assert losses(again.out) == losses(quick.out)
