@@ -76,11 +76,14 @@ def run(
         read = read_examples(path) if config.labels is None else labelled(path, config.labels, reading)
         results = judge(judge_with, read)
         if not results:
-            raise ConfigError("E_EXAMPLE", f"{path}: holds no example, so nothing can be said of it")
+            print(f"dialint: {path}: holds no example, so nothing is said of it", file=sys.stderr)
+            continue
         theirs = {name: judge(other, (example for example, _ in results)) for name, other in others.items()}
         content, mistakes = compare(judge_with, results, others, theirs, config.rounds)
         report[path.stem] = {"sha256": sha256_file(path), **content}
         told[path.stem] = [told_of(mistake, results) for mistake in mistakes]
+    if not report:
+        raise ConfigError("E_EXAMPLE", "none of the files holds an example, so nothing can be said")
     whole = {
         "kind": "evaluation",
         "release": judge_with.release,

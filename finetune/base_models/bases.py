@@ -282,7 +282,11 @@ def save(model: Any, folder: Path, source: Source, weights: dict[str, Any] | Non
         told = model.peft_config["default"]
         told.base_model_name_or_path, told.revision = base.name, base.revision
         model.save_pretrained(
-            folder, selected_adapters=["default"], safe_serialization=True, state_dict=weights
+            folder,
+            selected_adapters=["default"],
+            safe_serialization=True,
+            state_dict=weights,
+            save_embedding_layers=False,  # none is learnt whole; "auto" would ask a hub for the base
         )
         write_json(
             folder / BASE_FILE, {"base": base.name, "revision": base.revision, "sha256": source.sha256}

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from detector.errors import ConfigError, WorldError
+from detector.release import EMBEDDED
 from finetune.decoder import SMALL
 
-SHIPPED = "small_decoder"
-"""Names the decoder that ships, wherever the package is installed."""
+SHIPPED = {"small_decoder": SMALL, "embedded": EMBEDDED}
+"""What ships, by a name that means it wherever the package is installed: a decoder, and the release, whose
+backbone is a base for scanners."""
 FILES = ("*.safetensors", "*.json", "*.jinja", "*.model", "*.txt")
 """What is taken from a hub: nothing that could run."""
 OTHER_COPIES = ("*/*", "consolidated*")
@@ -26,7 +28,7 @@ class Base:
 
 
 def found(named: Path | str, revision: str | None = None) -> Base:
-    """The base that `named` means: a folder, `small_decoder`, or a name on a hub, ``org/name`` or
+    """The base that `named` means: a folder, one of `SHIPPED`, or a name on a hub, ``org/name`` or
     ``org/name@revision``, whose files are fetched where the hub's cache lacks them.
 
     Raises:
@@ -35,10 +37,10 @@ def found(named: Path | str, revision: str | None = None) -> Base:
     """
     folder = Path(named)
     if folder.is_dir():
-        shipped = folder.resolve() == SMALL.resolve()
-        return Base(folder, SHIPPED if shipped else str(named))
-    if str(named) == SHIPPED:
-        return Base(SMALL, SHIPPED)
+        shipped = (name for name, place in SHIPPED.items() if place.resolve() == folder.resolve())
+        return Base(folder, next(shipped, str(named)))
+    if str(named) in SHIPPED:
+        return Base(SHIPPED[str(named)], str(named))
     name, _, wanted = str(named).partition("@")
     copy = _copy(name, revision or wanted or None)
     return Base(copy, name, copy.name)

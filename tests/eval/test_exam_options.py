@@ -13,7 +13,7 @@ from detector.detectors import DetectorConfig
 from detector.engines.local import LocalEngine
 from detector.errors import ConfigError
 from detector.pipeline import load_detector
-from detector.records import Dialogue, Turn
+from detector.records import Dialogue, Example, Turn
 from detector.scanner import WindowScores
 from eval.run import EvalConfig, run
 from eval.speed import SpeedConfig, _differences, speed
@@ -78,5 +78,26 @@ def test_a_difference_in_any_score_of_any_window_is_seen(
 
 def test_a_file_without_examples_gives_no_figures(tmp_path: Path, detector: DetectorConfig) -> None:
     (tmp_path / "set.jsonl").write_text("")
-    with pytest.raises(ConfigError, match="no example"):
+    with pytest.raises(ConfigError, match="none of the files holds an example"):
         run(tmp_path / "set.jsonl", detector=detector)
+
+
+def test_a_set_without_examples_is_named_and_the_others_are_measured(
+    tmp_path: Path, detector: DetectorConfig, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "dev.jsonl").write_text("")
+    talk = Dialogue(
+        id="a", turns=(Turn(index=0, role="customer", text="w1"), Turn(index=1, role="agent", text="w2"))
+    )
+    (tmp_path / "test.jsonl").write_text(
+        Example(dialogue=talk, labels=(), split="test").model_dump_json() + "\n"
+    )
+    out = tmp_path / "report.json"
+    run(
+        tmp_path / "dev.jsonl",
+        tmp_path / "test.jsonl",
+        config=EvalConfig(rounds=0, out=out),
+        detector=detector,
+    )
+    assert "dev.jsonl: holds no example" in capsys.readouterr().err
+    assert list(json.loads(out.read_text())["sets"]) == ["test"]

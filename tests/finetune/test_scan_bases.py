@@ -19,11 +19,13 @@ from app.score import ScoreConfig, run
 from detector.artifacts import read_manifest
 from detector.detectors import DetectorConfig
 from detector.errors import ConfigError
+from detector.release import Release
 from detector.verdict_files import read_verdicts
 from eval.truth import read_examples
 from finetune.backbone import ground_of, network, written
+from finetune.base_models.folders import found
 from finetune.pack import PackConfig, pack
-from finetune.scan import ScanConfig, scan
+from finetune.scan import ScanConfig, base_of_release, scan
 from finetune.training.options import Adapters, Running
 
 OWN = ["<unk>", "<bos>", "<start_of_turn>", *(f"w{i}" for i in range(50)), "rude", "pin", "bye"]
@@ -99,8 +101,8 @@ def test_it_is_taught_and_packed_and_scores(
         for item, verdict in zip(examples, read_verdicts(out), strict=True)
         for label_turn, labelled in _turns(item, "T1")
     ]
-    found = np.mean([p for p, labelled in rude if labelled])
-    assert found > 2 * np.mean([p for p, labelled in rude if not labelled])
+    flagged = np.mean([p for p, labelled in rude if labelled])
+    assert flagged > 2 * np.mean([p for p, labelled in rude if not labelled])
 
 
 def _record(item: Any) -> str:
@@ -111,6 +113,18 @@ def _record(item: Any) -> str:
 def _turns(item: Any, code: str) -> list[tuple[int, bool]]:
     errors = {label.turn for label in item.labels if label.code == code}
     return [(turn.index, turn.index in errors) for turn in item.dialogue.turns if turn.role == "agent"]
+
+
+def test_the_release_that_ships_is_a_base_by_its_name(config: ScanConfig) -> None:
+    base = found("embedded")
+    ground = ground_of(replace(config, base=base.folder, context_tokens=500))
+    assert ground.new == ()
+    assert base_of_release(base.folder) == {
+        "name": "embedded-3 (of sentence-transformers/all-MiniLM-L6-v2)",
+        "revision": Release(base.folder).info.base.revision,
+        "licence": "Apache-2.0",
+    }
+    assert base_of_release(write_base(config.base, LLAMA)) is None
 
 
 def test_windows_begin_as_the_base_is_used_to_and_marks_are_new_tokens(config: ScanConfig) -> None:

@@ -1,0 +1,51 @@
+"""Runs command lines in one process, one after another, and says of each how it ended: libraries that take
+seconds to import are imported once. Read by `test_readme`; lines come by standard input."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import runpy
+import shlex
+import sys
+
+from app.cli import main
+
+
+def seconds() -> float:
+    """Processor time of this process and of those that it has waited for."""
+    return sum(
+        used.ru_utime + used.ru_stime
+        for used in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    )
+
+
+def run(words: list[str]) -> int:
+    """The exit code of one command."""
+    if words[0] == "export":
+        for word in words[1:]:
+            name, _, value = word.partition("=")
+            os.environ[name] = value
+        return 0
+    try:
+        if words[:2] == ["python", "-m"]:
+            sys.argv = words[2:]
+            runpy.run_module(words[2], run_name="__main__", alter_sys=True)
+        elif words[0] == "dialint":
+            sys.argv = words
+            main()
+        else:
+            raise ValueError(f"unknown command {words[0]}")
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    return 0
+
+
+for line in sys.stdin:
+    words = shlex.split(line, comments=True)
+    begun = seconds()
+    code = run(words)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    print("\0" + json.dumps({"code": code, "seconds": round(seconds() - begun, 1)}), flush=True)

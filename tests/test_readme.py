@@ -1,0 +1,147 @@
+"""The README's way, as written: every command of its shell blocks in order, from nothing, on the sample log.
+
+A line whose comment says what it *needs* is not run; what may be needed is listed here. The console is started,
+asked and stopped.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+NEEDS = {"a clone", "a GPU"}
+"""What the sample log alone does not have; the README's word for it stands after *needs*."""
+LIMIT_S = 1500
+"""Of the clock: a machine that is shared by many takes ten times the processor's time."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One command of the README, with its comment."""
+
+    command: str
+    comment: str
+
+    @property
+    def needs(self) -> str | None:
+        found = re.match(r"needs ([^:;,]+)", self.comment)
+        return found[1].strip() if found else None
+
+    @property
+    def code(self) -> int:
+        """The exit code that the comment announces."""
+        found = re.search(r"exit code (\d)", self.comment)
+        return int(found[1]) if found else 0
+
+
+def lines() -> list[Line]:
+    blocks = re.findall(r"^```sh\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    found = []
+    for text in "".join(blocks).splitlines():
+        command, _, comment = text.partition(" #")
+        found += [Line(part.strip(), comment.strip()) for part in command.split("&&")]
+    return found
+
+
+def answers_on_its_port(environment: dict[str, str], folder: Path) -> bool:
+    """Whether the console, started here on a free port, answers and ends when it is told to."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "app.cli", "console", "--port", str(port)]
+    with subprocess.Popen(command, cwd=folder, env=environment, stderr=subprocess.DEVNULL) as console:
+        try:
+            give_up = time.monotonic() + 180
+            while time.monotonic() < give_up and console.poll() is None:
+                try:
+                    with urllib.request.urlopen(f"http://localhost:{port}", timeout=10) as page:
+                        return bool(page.status == 200)
+                except OSError:
+                    time.sleep(0.3)
+            return False
+        finally:
+            console.send_signal(signal.SIGINT)
+            try:
+                console.wait(60)
+            except subprocess.TimeoutExpired:
+                console.kill()
+                raise
+
+
+def test_blocks_of_commands_are_marked_as_such() -> None:
+    readme = (ROOT / "README.md").read_text()
+    plain = re.findall(r"^```\n(.*?)^```", readme, re.MULTILINE | re.DOTALL)
+    assert not [text for text in plain if re.match(r"(dialint|make|python|pip) ", text)]
+    assert {line.needs for line in lines()} <= {None, *NEEDS}
+    assert sum(line.needs is None for line in lines()) >= 30
+
+
+def test_every_command_runs_in_order_from_nothing(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "app" / "sample", tmp_path / "app" / "sample")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("DIALINT")}
+    environment |= {
+        "DIALINT_HOME": str(tmp_path / "home"), "DIALINT_DEBUG": "", "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1",
+        "OMP_NUM_THREADS": "1", "HOME": str(tmp_path / "home"),
+    }  # fmt: skip
+    log = tmp_path / "log.txt"
+    driver = [sys.executable, str(Path(__file__).with_name("readme_driver.py"))]
+    started, spent = time.monotonic(), 0.0
+    ended: dict[str, float] = {}
+    with (
+        log.open("w") as errors,
+        subprocess.Popen(
+            driver,
+            cwd=tmp_path,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+        ) as shell,
+    ):
+        assert shell.stdin
+        assert shell.stdout
+        try:
+            for line in lines():
+                if line.needs:
+                    continue
+                if line.command == "dialint console":
+                    assert answers_on_its_port(environment, tmp_path), line
+                    continue
+                assert time.monotonic() - started < LIMIT_S
+                print(line.command, file=shell.stdin, flush=True)
+                shown, ended = [], {}
+                for text in shell.stdout:
+                    if text.startswith("\0"):
+                        ended = json.loads(text[1:])
+                        break
+                    shown.append(text)
+                spent += ended.get("seconds", 0.0)
+                print(f"{ended} {line.command}")
+                assert ended.get("code") == line.code, (line, "".join(shown)[-1500:], log.read_text()[-1500:])
+                if line.command.startswith("export"):
+                    for word in shlex.split(line.command)[1:]:
+                        name, _, value = word.partition("=")
+                        environment[name] = value
+        finally:
+            if not ended:
+                shell.kill()
+            shell.stdin.close()
+    print(f"{spent:.0f} s of processor time")
+    wanted = (
+        "findings.jsonl", "report.sarif", "report.html", "exam.html", "judges.json", "build/release/MODEL_CARD.md",
+        "build/dataset/manifest.json", "build/judge-1/model.safetensors",
+    )  # fmt: skip
+    assert [name for name in wanted if not (tmp_path / name).exists()] == []
