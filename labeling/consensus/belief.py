@@ -130,7 +130,7 @@ def told(
         votes = answers.said[item]
         turn, start, end = answers.place(item, found.known[item.dialogue].judged)
         yield Belief(
-            item.dialogue, turn, code, min(float(probability), 1.0), len(votes), sum(votes.values()),
+            item.dialogue, turn, code, float(probability), len(votes), sum(votes.values()),
             None if said != said else float(said), False, start, end, tuple(gain.tolist()),
         )  # fmt: skip
 

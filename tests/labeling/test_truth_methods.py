@@ -114,11 +114,6 @@ def test_joint_is_never_clearly_worse_than_majority(name: str) -> None:
     assert np.mean(gains) >= np.mean(losses) - 0.005
 
 
-def test_probabilities_of_joint_never_pass_1() -> None:
-    crowd = simulated(CrowdPlan(n_tasks=300, n_workers=12, per_task=12, skill=0.99, spread=200, seed=1))
-    assert joint(crowd.answers).probabilities.max() <= 1
-
-
 def test_joint_reaches_dawid_skene_where_answers_are_many() -> None:
     crowd = simulated(CrowdPlan(n_tasks=2000, n_workers=30, per_task=7, skill=0.65, spread=4, seed=4))
     found, plain = accuracy(joint(crowd.answers), crowd), accuracy(majority(crowd.answers), crowd)
