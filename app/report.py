@@ -90,7 +90,7 @@ def report(verdicts: Path, /, *, config: ReportConfig | None = None) -> int:
         check_library()
     taxonomy = load(config.taxonomy)
     read = read_verdicts(verdicts)
-    manifest = read_manifest(find_manifest(verdicts))
+    manifest = read_manifest(find_manifest(verdicts), f"dialint score LOG --out {verdicts}")
     figures = count(read, taxonomy, _covered(manifest, tuple(taxonomy.codes)), config.examples)
     if config.html is not None:
         examples = _examples(figures.examples, config, manifest)

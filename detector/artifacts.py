@@ -221,8 +221,9 @@ def write_manifest(path: Path, content: Mapping[str, Any]) -> None:
     write_json(path, {**content, "seal": fingerprint(content)})
 
 
-def read_manifest(path: Path) -> dict[str, Any]:
+def read_manifest(path: Path, made_by: str = "") -> dict[str, Any]:
     """A manifest's content, its seal verified; every byte counts, also those JSON does not care about.
+    `made_by` is the command that makes what it describes.
 
     Raises:
         OutputRefused: missing, not JSON, or changed since it was written.
@@ -230,9 +231,9 @@ def read_manifest(path: Path) -> dict[str, Any]:
     try:
         raw = path.read_bytes()
     except FileNotFoundError:
+        again = f"; `{made_by}` makes it" if made_by else ": name another, or make it again"
         raise OutputRefused(
-            "E_MANIFEST",
-            f"{path}: no manifest, so the output is not complete: name another, or make it again",
+            "E_MANIFEST", f"{path}: no manifest, so the output is not complete{again}"
         ) from None
     try:
         content = json.loads(raw)

@@ -99,7 +99,7 @@ def read_verdicts(out: Path) -> Iterator[Verdict]:
         OutputRefused: not finished, damaged, or not an output of ``dialint score``.
     """
     path = find_manifest(out)
-    manifest = read_manifest(path)
+    manifest = read_manifest(path, f"dialint score LOG --out {out}")
     if manifest.get("kind") != "verdicts" or manifest["files"][0]["name"] != out.name:
         raise OutputRefused("E_MANIFEST", f"{path}: does not describe {out.name}")
     verify_files(out.parent, manifest["files"])

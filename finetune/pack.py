@@ -115,7 +115,7 @@ def pack(config: PackConfig) -> None:
 
 def _make(config: PackConfig, folder: Path) -> None:
     """Everything of a release in `folder`, sealed last."""
-    training = read_manifest(config.scanner / "training.json")
+    training = read_manifest(config.scanner / "training.json", "dialint train sft scan")
     if training["examples"] not in (None, examples_id(config.examples)):  # None: nothing labelled taught it
         raise ConfigError("E_EXAMPLE", f"{config.examples}: not the examples {config.scanner} was trained on")
     taxonomy = load_taxonomy(config.taxonomy)

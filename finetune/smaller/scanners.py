@@ -97,7 +97,7 @@ def _of_training(folder: Path) -> TrainedScanner:
 
     if not is_scanner(folder):
         raise ConfigError("E_SCANNER", f"{folder}: neither a release nor the folder of a trained scanner")
-    told = read_manifest(folder / TRAINING)
+    told = read_manifest(folder / TRAINING, "dialint train sft scan")
     try:
         weights = load_file(folder / WEIGHTS)
         shape = json.loads((folder / "config.json").read_text())

@@ -73,10 +73,10 @@ class Posterior:
         return replace(self, probabilities=np.where(known[:, None] >= 0, sure, self.probabilities))
 
 
-def normalised(values: Floats) -> Floats:
+def normalised(values: NDArray[Any]) -> Floats:
     """`values` divided by their sum along the last axis, in double precision."""
-    values = np.asarray(values, float)
-    return values / values.sum(axis=-1, keepdims=True)
+    doubles = np.asarray(values, float)
+    return np.asarray(doubles / doubles.sum(axis=-1, keepdims=True), float)
 
 
 def softmax(logs: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:

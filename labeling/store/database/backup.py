@@ -82,7 +82,7 @@ def backup(store: Store, folder: Path) -> Path:
 
 def head_of(folder: Path) -> Head:
     """The head of the audit log in a backup."""
-    manifest = read_manifest(folder / MANIFEST)
+    manifest = read_manifest(folder / MANIFEST, "dialint db backup")
     return Head(manifest["audit_entries"], manifest["audit_head"])
 
 
@@ -106,7 +106,7 @@ def restore(folder: Path, place: str | None = None) -> None:
         ConfigError: the store is not empty, or of the other database; or the key is missing or another one.
         WorldError: the disk is full or failed, or the database cannot be reached.
     """
-    manifest = read_manifest(folder / MANIFEST)
+    manifest = read_manifest(folder / MANIFEST, "dialint db backup")
     if manifest.get("kind") != KIND:
         raise OutputRefused("E_BACKUP", f"{folder}: not a backup of a store")
     verify_files(folder, manifest["files"])
