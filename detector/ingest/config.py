@@ -19,11 +19,11 @@ from detector.ingest.mapping import (
     ROLES,
     LogMapping,
     check_reading,
-    fold,
     load_mapping,
     nearest,
     parse_route,
 )
+from detector.ingest.phrases import folded
 from detector.records import Role
 
 __all__ = ["FORMATS", "ROLES", "ReadConfig"]
@@ -176,7 +176,7 @@ class ReadConfig:
         for word, meaning in _pairs("privacy", self.privacy, value_first=True).items():
             if meaning not in ("internal", "public"):
                 raise ConfigError("E_OPTION", f"--privacy {meaning!r}: expected internal or public")
-            found[fold(word)] = meaning == "internal"
+            found[folded(word)] = meaning == "internal"
         return found
 
     def _roles(self) -> dict[str, Role]:

@@ -18,6 +18,7 @@ from typing import Any
 
 from detector.errors import ConfigError
 from detector.ingest.outcomes import BadRecord
+from detector.ingest.phrases import folded
 from detector.ingest.times import check_time_format
 from detector.records import Role
 from detector.yaml_document import Document, read_document
@@ -112,7 +113,7 @@ def load_mapping(path: Path) -> LogMapping:
     mapping = LogMapping(
         fields,
         {word: _role(document, word, role) for word, role in _texts(document, "roles").items()},
-        {fold(word): _privacy(document, word, said) for word, said in _texts(document, "privacy").items()},
+        {folded(word): _privacy(document, word, said) for word, said in _texts(document, "privacy").items()},
         _scalar(document, "encoding", "auto"),
         _scalar(document, "delimiter", "auto"),
         _scalar(document, "time_format", "auto"),
@@ -150,11 +151,6 @@ def _is_encoding(name: str) -> bool:
     except (LookupError, UnicodeError, ValueError):
         return False
     return is_text and codec.name not in NO_ENCODING
-
-
-def fold(word: str) -> str:
-    """A word of the privacy column as words are compared: without case, white space as one blank."""
-    return " ".join(word.casefold().split())
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
