@@ -7,6 +7,7 @@ import gzip
 import json
 import pickle
 from collections import Counter
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -188,11 +189,15 @@ def test_quick_way_takes_no_line_with_a_key_twice() -> None:
 
 
 @QUICK
-@given(st.text(max_size=60))
-def test_finished_text_keeps_its_length(text: str) -> None:
-    draft = Draft("d1", [DraftTurn("customer", "hello"), DraftTurn("agent", text)])
-    dialogue = finish(draft, CONFIG, Counter())
-    assert len(dialogue.turns[1].text) == len(text)
+@given(st.text(max_size=60) | st.text("<>br/&;p \n0", max_size=20))
+@example("0<BR>")
+def test_finished_text_keeps_its_length_but_for_what_was_stripped(text: str) -> None:
+    for strip in (True, False):
+        draft = Draft("d1", [DraftTurn("customer", "hello"), DraftTurn("agent", text)])
+        turn = finish(draft, replace(CONFIG, strip=strip), Counter()).turns[1]
+        assert strip or not turn.edits
+        stripped = sum(e.original_end - e.original_start - (e.end - e.start) for e in turn.edits)
+        assert len(turn.text) + stripped == len(text)
 
 
 def outcomes(path: Path) -> list[Loaded | Reject]:
