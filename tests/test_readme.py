@@ -90,7 +90,9 @@ def test_blocks_of_commands_are_marked_as_such() -> None:
 
 def test_every_command_runs_in_order_from_nothing(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "app" / "sample", tmp_path / "app" / "sample")
-    (tmp_path / "split.key").write_text("0" * 64)  # of 78 dialogues a random split may hold no pairs
+    key = tmp_path / "split.key"  # of 78 dialogues a random split may hold no pairs
+    key.write_text("0" * 64)
+    key.chmod(0o600)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("DIALINT")}
     environment |= {
         "DIALINT_HOME": str(tmp_path / "home"), "DIALINT_DEBUG": "", "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1",
