@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -37,15 +37,15 @@ class Begun:
     job: str
     kind: Kind
 
-    def asked(self, split: str) -> list[Asked]:
-        """The questions of a split.
+    def asked(self, split: str, dialogues: int | None = None) -> list[Asked]:
+        """The questions of a split, of at most so many source `dialogues` where that is said.
 
         Raises:
             ConfigError: E_EXAMPLE, it holds none.
         """
         from eval.questions import read_asked
 
-        return self._some(read_asked, "question", split)
+        return self._some(read_asked, "question", split, dialogues)
 
     def pairs(self, split: str) -> list[Pair]:
         """Its pairs of answers.
@@ -57,9 +57,13 @@ class Begun:
 
         return self._some(read_pairs, "pair", split)
 
-    def _some(self, read: Callable[..., list[Any]], what: str, split: str) -> list[Any]:
+    def _some(
+        self, read: Callable[..., list[Any]], what: str, split: str, dialogues: int | None = None
+    ) -> list[Any]:
         config = self.config
-        found = read(config.dataset, split, config.asking, config.running.seed)
+        limits = [limit for limit in (config.asking.limit, dialogues) if limit is not None]
+        asking = replace(config.asking, limit=min(limits, default=None))
+        found = read(config.dataset, split, asking, config.running.seed)
         if not found:
             raise ConfigError("E_EXAMPLE", f"{config.dataset}: holds no {what} in {split}")
         return found

@@ -24,7 +24,7 @@ from detector.errors import ConfigError
 from eval.questions import Asked, Asking
 from finetune.judge.beginning import begin, refuse_begun
 from finetune.judge.rewarding.rewards import Weights
-from finetune.training.estimate import few_for_plan
+from finetune.training.estimate import few_for_plan, planned_dialogues
 from finetune.training.options import Adapters, Running
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def run(config: GrpoConfig) -> dict[str, Any]:
 
     _refuse(config)
     begun = begin(config, reward=config.reward)
-    asked = few_for_plan(begun.asked("train"), config.running)
+    asked = few_for_plan(begun.asked("train", planned_dialogues(config.running)), config.running)
     model = begun.model()
     rewarder = rewarder_of(config, asked, model, begun.source)
     trainer = _trainer(config, model, begun.prompt, asked, rewarder)

@@ -33,6 +33,7 @@ from finetune.training.estimate import (
     few_for_plan,
     measured_partly,
     memory,
+    planned_dialogues,
     recomputes,
     show_memory,
     show_time,
@@ -165,7 +166,7 @@ def run(config: PpoConfig) -> dict[str, Any]:
 
     _refuse(config)
     begun = begin(config, reward=config.reward)
-    asked = few_for_plan(begun.asked("train"), config.running)
+    asked = few_for_plan(begun.asked("train", planned_dialogues(config.running)), config.running)
     prompt, device = begun.prompt, device_of(config.running)
     team, model = join(device), begun.model()
     rewarder = rewarder_of(config, asked, model, begun.source)

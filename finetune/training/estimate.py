@@ -120,6 +120,11 @@ def few_for_plan(items: Sequence[T], running: Running) -> Sequence[T]:
     return items[:: max(1, -(-len(items) // SAMPLE))] if running.dry_run else items
 
 
+def planned_dialogues(running: Running) -> int | None:
+    """Source dialogues whose questions are read for a dry run; all, if none: masking them takes longest."""
+    return SAMPLE if running.dry_run else None
+
+
 @dataclass(frozen=True)
 class Pace:
     """Seconds of a step, its tokens a second, and what was timed to know."""

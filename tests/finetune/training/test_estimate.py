@@ -13,6 +13,7 @@ from finetune.training.cost import Cost
 from finetune.training.estimate import (
     MEASURED,
     MOST_PARTLY,
+    SAMPLE,
     Memory,
     Pace,
     Sizes,
@@ -21,6 +22,7 @@ from finetune.training.estimate import (
     measured,
     measured_partly,
     memory,
+    planned_dialogues,
     show_memory,
     show_time,
     sizes_of,
@@ -122,6 +124,7 @@ def test_a_plan_runs_a_fixed_number_of_steps_at_most(parts: int) -> None:
 
 @pytest.mark.parametrize("n", [0, 1, 255, 256, 257, 1000, 100_000])
 def test_a_plan_is_made_of_few_questions(n: int) -> None:
+    assert (planned_dialogues(Running()), planned_dialogues(Running(dry_run=True))) == (None, SAMPLE)
     assert few_for_plan(range(n), Running()) == range(n)
     few = few_for_plan(range(n), Running(dry_run=True))
     assert min(n, 128) <= len(few) <= 256
