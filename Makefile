@@ -11,7 +11,7 @@ demo: $(VENV)/installed
 test: $(VENV)/installed-dev
 	$(BIN)/python -m pytest
 
-check: $(VENV)/installed-dev
+check: $(VENV)/installed-dev build/typing
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -20,6 +20,12 @@ check: $(VENV)/installed-dev
 format: $(VENV)/installed-dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+# The package as it is imported: what reads files and no import hooks (mypy, pyright, import-linter) finds
+# dialint.app in build/typing/dialint/app.
+build/typing: setup.py
+	@mkdir -p $@/dialint
+	@ln -sfn $(addprefix ../../../,app detector eval finetune labeling $(wildcard dialint/*.*)) $@/dialint/
 
 # The supply chain: installs by hash, looks for known vulnerabilities, writes the bill of materials.
 AUDIT := build/audit-tools

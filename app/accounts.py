@@ -6,9 +6,9 @@ from typing import Literal
 
 from cyclopts import App
 
-from app.acting import DEFAULT, Acting
-from app.saying import say
-from labeling.store.records import AccountRole, Status
+from dialint.app.acting import DEFAULT, Acting
+from dialint.app.saying import say
+from dialint.labeling.store.records import AccountRole, Status
 
 account = App(name="account", help="Make accounts, list them, and let them in or out.")
 
@@ -39,10 +39,10 @@ def create_account(
     training
         Begin in training: training pool and exam only.
     """
-    from app.passwords import one_time_password
-    from labeling.store import accounts
-    from labeling.store.database.transactions import Store
-    from labeling.store.records import Account
+    from dialint.app.passwords import one_time_password
+    from dialint.labeling.store import accounts
+    from dialint.labeling.store.database.transactions import Store
+    from dialint.labeling.store.records import Account
 
     password = one_time_password()
     status: Status = "training" if training else "active"
@@ -60,7 +60,7 @@ def create_account(
 @account.command(name="list")
 def list_accounts(*, acting: Acting = DEFAULT) -> int:
     """Show all accounts."""
-    from labeling.store import accounts
+    from dialint.labeling.store import accounts
 
     with acting.open() as (store, actor):
         for one in accounts.listed(store, actor):
@@ -83,7 +83,7 @@ def set_account_status(
     status
         active, training or suspended.
     """
-    from labeling.store import accounts
+    from dialint.labeling.store import accounts
 
     with acting.open() as (store, actor):
         accounts.set_status(store, actor, name, status)
@@ -102,7 +102,7 @@ def ban_account(name: str, *, reason: str, acting: Acting = DEFAULT) -> int:
     reason
         Why; the audit log keeps it.
     """
-    from labeling.store.crowd import exclusion
+    from dialint.labeling.store.crowd import exclusion
 
     with acting.open() as (store, actor):
         n = exclusion.ban(store, actor, name, reason)
@@ -119,7 +119,7 @@ def show_standing(*, apply: bool = False, acting: Acting = DEFAULT) -> int:
     apply
         Do it; without, it is only shown.
     """
-    from labeling.store.crowd import standing
+    from dialint.labeling.store.crowd import standing
 
     with acting.open() as (store, actor):
         measures = standing.apply(store, actor) if apply else standing.review(store, actor)
@@ -139,8 +139,8 @@ def renew_password(name: str, *, acting: Acting = DEFAULT) -> int:
     name
         The account.
     """
-    from app.passwords import one_time_password
-    from labeling.store import accounts
+    from dialint.app.passwords import one_time_password
+    from dialint.labeling.store import accounts
 
     password = one_time_password()
     with acting.open() as (store, actor):

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from app.db import StoreConfig
-from detector.errors import ConfigError
+from dialint.app.db import StoreConfig
+from dialint.detector.errors import ConfigError
 
 if TYPE_CHECKING:
-    from labeling.store.database.transactions import Store
+    from dialint.labeling.store.database.transactions import Store
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class ActingConfig:
         Raises:
             ConfigError: no account is named, or there is no store.
         """
-        from labeling.store.database.transactions import Store
+        from dialint.labeling.store.database.transactions import Store
 
         if not self.account:
             raise ConfigError("E_OPTION", "--as: name the account that acts, or set DIALINT_ACCOUNT")

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
-from app.acting import DEFAULT, Acting, OwnTaxonomy
-from app.saying import say, say_table
-from labeling.adjudication.rounds import RoundConfig
+from dialint.app.acting import DEFAULT, Acting, OwnTaxonomy
+from dialint.app.saying import say, say_table
+from dialint.labeling.adjudication.rounds import RoundConfig
 
 if TYPE_CHECKING:
-    from labeling.adjudication.leaning import Leaning
-    from labeling.adjudication.rounds import Agreement
-    from labeling.agreement.resampling import Estimate
+    from dialint.labeling.adjudication.leaning import Leaning
+    from dialint.labeling.adjudication.rounds import Agreement
+    from dialint.labeling.agreement.resampling import Estimate
 
 calibration = App(name="calibration", help="Give a group the same dialogues, and see who leans which way.")
 
@@ -28,8 +28,8 @@ def start_round(
     acting: Acting = DEFAULT,
 ) -> int:
     """Give the same dialogues, blind, to everybody with a skill."""
-    from detector.taxonomy import load
-    from labeling.adjudication.rounds import start
+    from dialint.detector.taxonomy import load
+    from dialint.labeling.adjudication.rounds import start
 
     with acting.open() as (store, actor):
         told = start(store, actor, config, load(taxonomy))
@@ -57,9 +57,9 @@ def report_round(
     json
         File for all figures; must not exist.
     """
-    from detector.taxonomy import load
-    from labeling.adjudication.rounds import report
-    from labeling.reports import refuse_existing, write_report
+    from dialint.detector.taxonomy import load
+    from dialint.labeling.adjudication.rounds import report
+    from dialint.labeling.reports import refuse_existing, write_report
 
     refuse_existing(json)
     with acting.open() as (store, actor):
@@ -99,8 +99,8 @@ def appeals(into: str, *, acting: Acting = DEFAULT) -> int:
     into
         Review project that is not pre-labelled.
     """
-    from labeling.adjudication.disputes import open_reviews, stuck
-    from labeling.store.appeals import waiting
+    from dialint.labeling.adjudication.disputes import open_reviews, stuck
+    from dialint.labeling.store.appeals import waiting
 
     with acting.open() as (store, actor):
         new = open_reviews(store, actor, into)

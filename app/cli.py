@@ -14,10 +14,10 @@ from typing import NoReturn
 
 from cyclopts import App, Parameter
 
-from app.ingest import ingest
-from app.label import label
-from detector import extras
-from detector.errors import DialintError
+from dialint.app.ingest import ingest
+from dialint.app.label import label
+from dialint.detector import extras
+from dialint.detector.errors import DialintError
 
 HELP = frozenset(("--help", "-h"))
 
@@ -27,23 +27,31 @@ app = App(
     version=lambda: version("dialint"),
     default_parameter=Parameter(negative=()),
 )
-app.command("app.score:score", name="score", help="Find the errors in dialogue logs: the main job.")
-app.command("app.report:report", name="report", help="Report findings as a page or a workbook.")
-app.command("app.codes:codes", name="codes", help="Show the taxonomy, or explain one code.")
-app.command("app.console_command:console", name="console", help="Review and label in the browser.")
-app.command("app.doctor:doctor", name="doctor", help="Say what works on this machine, and what does not.")
-app.command("app.verify:verify", name="verify", help="Check outputs and releases against their manifests.")
+app.command("dialint.app.score:score", name="score", help="Find the errors in dialogue logs: the main job.")
+app.command("dialint.app.report:report", name="report", help="Report findings as a page or a workbook.")
+app.command("dialint.app.codes:codes", name="codes", help="Show the taxonomy, or explain one code.")
+app.command("dialint.app.console_command:console", name="console", help="Review and label in the browser.")
+app.command(
+    "dialint.app.doctor:doctor", name="doctor", help="Say what works on this machine, and what does not."
+)
+app.command(
+    "dialint.app.verify:verify", name="verify", help="Check outputs and releases against their manifests."
+)
 
 app.command(ingest)
-app.command("app.ingest:convert", name="convert", help="Write logs in another format.")
+app.command("dialint.app.ingest:convert", name="convert", help="Write logs in another format.")
 
 data = App(name="data", help="Make training data.")
-data.command("labeling.inject.run:inject", name="inject", help="Make labelled errors in clean dialogues.")
 data.command(
-    "labeling.corpus.dedup:dedup", name="dedup", help="Read all corpora, each dialogue once, into shards."
+    "dialint.labeling.inject.run:inject", name="inject", help="Make labelled errors in clean dialogues."
 )
 data.command(
-    "labeling.corpus.contamination:contamination",
+    "dialint.labeling.corpus.dedup:dedup",
+    name="dedup",
+    help="Read all corpora, each dialogue once, into shards.",
+)
+data.command(
+    "dialint.labeling.corpus.contamination:contamination",
     name="contamination",
     help="Find evaluation dialogues in training data.",
 )
@@ -51,44 +59,76 @@ app.command(data)
 
 train = App(name="train", help="Fine-tune models.")
 sft = App(name="sft", help="Teach by labelled examples.")
-sft.command("finetune.scan:scan", name="scan", help="Fine-tune a scanner on labelled examples.")
-sft.command("finetune.judge.sft:sft_judge", name="judge", help="Fine-tune a judge on labelled dialogues.")
+sft.command("dialint.finetune.scan:scan", name="scan", help="Fine-tune a scanner on labelled examples.")
+sft.command(
+    "dialint.finetune.judge.sft:sft_judge", name="judge", help="Fine-tune a judge on labelled dialogues."
+)
 train.command(sft)
-train.command("finetune.pretrain:pretrain", name="pretrain", help="Pre-train a decoder on dialogues.")
-train.command("finetune.average:average", name="average", help="Average scanners of the same base.")
-train.command("finetune.distill:distill", name="distill", help="Teach a small scanner what a large one says.")
-train.command("finetune.prune:prune", name="prune", help="Take out a scanner's least useful heads or layers.")
-train.command("finetune.pack:pack", name="pack", help="Make a release of a trained scanner.")
-train.command("finetune.judge.reward:reward", name="reward", help="Learn which answers people prefer.")
-train.command("finetune.judge.ppo:ppo", name="ppo", help="Align a judge by PPO with a reward model.")
-train.command("finetune.judge.grpo:grpo", name="grpo", help="Align a judge by rewards that can be verified.")
-train.command("finetune.judge.merge:merge", name="merge", help="Make one model of a judge and its adapter.")
-train.command("finetune.judge.prefer:prefer", name="prefer", help="Align a judge with preferences directly.")
-train.command("finetune.screening.screen:screen", name="screen", help="Leave out what must not be learned.")
-train.command("finetune.search.search:search", name="search", help="Find the options a stage is best under.")
+train.command("dialint.finetune.pretrain:pretrain", name="pretrain", help="Pre-train a decoder on dialogues.")
+train.command("dialint.finetune.average:average", name="average", help="Average scanners of the same base.")
+train.command(
+    "dialint.finetune.distill:distill", name="distill", help="Teach a small scanner what a large one says."
+)
+train.command(
+    "dialint.finetune.prune:prune", name="prune", help="Take out a scanner's least useful heads or layers."
+)
+train.command("dialint.finetune.pack:pack", name="pack", help="Make a release of a trained scanner.")
+train.command(
+    "dialint.finetune.judge.reward:reward", name="reward", help="Learn which answers people prefer."
+)
+train.command("dialint.finetune.judge.ppo:ppo", name="ppo", help="Align a judge by PPO with a reward model.")
+train.command(
+    "dialint.finetune.judge.grpo:grpo", name="grpo", help="Align a judge by rewards that can be verified."
+)
+train.command(
+    "dialint.finetune.judge.merge:merge", name="merge", help="Make one model of a judge and its adapter."
+)
+train.command(
+    "dialint.finetune.judge.prefer:prefer", name="prefer", help="Align a judge with preferences directly."
+)
+train.command(
+    "dialint.finetune.screening.screen:screen", name="screen", help="Leave out what must not be learned."
+)
+train.command(
+    "dialint.finetune.search.search:search", name="search", help="Find the options a stage is best under."
+)
 app.command(train)
 
 evaluation = App(name="eval", help="Measure quality and speed.")
-evaluation.command("eval.run:run", name="run", help="Measure a release on labelled examples.")
+evaluation.command("dialint.eval.run:run", name="run", help="Measure a release on labelled examples.")
 evaluation.command(
-    "eval.baselines.make:baseline", name="baseline", help="Train and calibrate a simple baseline."
+    "dialint.eval.baselines.make:baseline", name="baseline", help="Train and calibrate a simple baseline."
 )
-evaluation.command("finetune.judge.exam:judge", name="judge", help="Measure a judge on held-out questions.")
-evaluation.command("eval.outcome:outcome", name="outcome", help="Compare quality with an outcome in the log.")
-evaluation.command("eval.reading:sample", name="sample", help="Draw findings at random for a person to read.")
-evaluation.command("eval.reading:tally", name="tally", help="Count what a person said of drawn findings.")
-evaluation.command("eval.speed:speed", name="speed", help="Time the scan on this machine.")
+evaluation.command(
+    "dialint.finetune.judge.exam:judge", name="judge", help="Measure a judge on held-out questions."
+)
+evaluation.command(
+    "dialint.eval.outcome:outcome", name="outcome", help="Compare quality with an outcome in the log."
+)
+evaluation.command(
+    "dialint.eval.reading:sample", name="sample", help="Draw findings at random for a person to read."
+)
+evaluation.command(
+    "dialint.eval.reading:tally", name="tally", help="Count what a person said of drawn findings."
+)
+evaluation.command("dialint.eval.speed:speed", name="speed", help="Time the scan on this machine.")
 app.command(evaluation)
 app.command(label)
-app.command("app.transfer:bring", name="import", help="Bring logs, verdicts and labels into the store.")
-app.command("app.transfer:give", name="export", help="Give labels, annotations and datasets to other tools.")
+app.command(
+    "dialint.app.transfer:bring", name="import", help="Bring logs, verdicts and labels into the store."
+)
+app.command(
+    "dialint.app.transfer:give", name="export", help="Give labels, annotations and datasets to other tools."
+)
 
 database = App(name="db", help="Care for the label store.")
-database.command("app.db:upgrade", name="upgrade", help="Make the label store, or bring it to this version.")
-database.command("app.db:verify", name="verify", help="Check that nothing in the store was changed.")
-database.command("app.db:backup", name="backup", help="Copy the store while work goes on.")
-database.command("app.db:rekey", name="rekey", help="Seal the store with another key.")
-database.command("app.db:restore", name="restore", help="Put a backup into an empty store.")
+database.command(
+    "dialint.app.db:upgrade", name="upgrade", help="Make the label store, or bring it to this version."
+)
+database.command("dialint.app.db:verify", name="verify", help="Check that nothing in the store was changed.")
+database.command("dialint.app.db:backup", name="backup", help="Copy the store while work goes on.")
+database.command("dialint.app.db:rekey", name="rekey", help="Seal the store with another key.")
+database.command("dialint.app.db:restore", name="restore", help="Put a backup into an empty store.")
 app.command(database)
 
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from cyclopts import Parameter
 
-from detector.errors import ReleaseRefused
-from detector.languages import language_name
-from detector.taxonomy import PACKAGED, Category, Code, Taxonomy, load
+from dialint.detector.errors import ReleaseRefused
+from dialint.detector.languages import language_name
+from dialint.detector.taxonomy import PACKAGED, Category, Code, Taxonomy, load
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

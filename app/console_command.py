@@ -17,8 +17,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from app.saying import say
-from detector.errors import ConfigError
+from dialint.app.saying import say
+from dialint.detector.errors import ConfigError
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
 EVERYWHERE = ("0.0.0.0", "::")
@@ -83,7 +83,7 @@ def console(*, config: Annotated[ConsoleConfig, Parameter(name="*")] = ConsoleCo
         ConfigError: the store cannot be used.
         WorldError: the store cannot be reached, or the disk is full.
     """
-    from app.console.launch import FIRST, prepare, serve
+    from dialint.app.console.launch import FIRST, prepare, serve
 
     _refuse_busy(config.address, config.port)
     with ExitStack() as at_end:
@@ -125,7 +125,7 @@ def _refuse_busy(address: str, port: int) -> None:
 def _demo(at_end: ExitStack) -> str:
     from tempfile import TemporaryDirectory
 
-    from app.console.demo import make_demo
+    from dialint.app.console.demo import make_demo
 
     folder = Path(at_end.enter_context(TemporaryDirectory(prefix="dialint-demo-")))
     say("making the demo: the embedded release judges the sample log")

@@ -5,11 +5,11 @@ From files, or of the answers in a store, so that nobody has to export them firs
 
 from __future__ import annotations
 
-from app.acting import DEFAULT, Acting, OwnTaxonomy, from_files
-from app.saying import say, say_table
-from labeling.agreement.report import AgreementConfig
-from labeling.quality.report import QualityConfig
-from labeling.watch.watch import WatchConfig
+from dialint.app.acting import DEFAULT, Acting, OwnTaxonomy, from_files
+from dialint.app.saying import say, say_table
+from dialint.labeling.agreement.report import AgreementConfig
+from dialint.labeling.quality.report import QualityConfig
+from dialint.labeling.watch.watch import WatchConfig
 
 AGREEMENT, WATCH, QUALITY = AgreementConfig(), WatchConfig(), QualityConfig()
 
@@ -30,13 +30,13 @@ def agreement(
     project
         Answers of this project only; of the store.
     """
-    from labeling.agreement.report import rows, run
+    from dialint.labeling.agreement.report import rows, run
 
     if from_files(project, config.annotations):
         report = run(config)
     else:
-        from detector.taxonomy import load
-        from labeling.quality.stored import tables_in
+        from dialint.detector.taxonomy import load
+        from dialint.labeling.quality.stored import tables_in
 
         with acting.open() as (store, actor):
             report = run(config, lambda: tables_in(store, actor, project, load(taxonomy)))
@@ -61,13 +61,13 @@ def watch(
     project
         Answers of this project only; of the store.
     """
-    from labeling.watch.watch import rows, run
+    from dialint.labeling.watch.watch import rows, run
 
     if from_files(project, config.annotations):
         report = run(config)
     else:
-        from detector.taxonomy import load
-        from labeling.quality.stored import work_in
+        from dialint.detector.taxonomy import load
+        from dialint.labeling.quality.stored import work_in
 
         with acting.open() as (store, actor):
             report = run(config, lambda: work_in(store, actor, project, load(taxonomy)).crowd())
@@ -88,13 +88,13 @@ def quality(*, config: QualityConfig = QUALITY, project: str | None = None, acti
     project
         Answers of this project only; of the store.
     """
-    from labeling.quality.report import run
-    from labeling.quality.screen import show
+    from dialint.labeling.quality.report import run
+    from dialint.labeling.quality.screen import show
 
     if from_files(project, config.annotations, config.dialogues, config.gold):
         report = run(config)
     else:
-        from labeling.quality.stored import said_in
+        from dialint.labeling.quality.stored import said_in
 
         with acting.open() as (store, actor):
             report = run(config, lambda: said_in(store, actor, project))

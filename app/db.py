@@ -11,7 +11,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from app.saying import say
+from dialint.app.saying import say
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ def upgrade(*, config: OneStore = StoreConfig(), backup_to: Path | None = None) 
     backup_to
         Folder for the backup; without it a new one beside a SQLite file. PostgreSQL needs it.
     """
-    from labeling.store.database.schema import VERSION
-    from labeling.store.database.upgrade import upgrade as upgrade_store
+    from dialint.labeling.store.database.schema import VERSION
+    from dialint.labeling.store.database.upgrade import upgrade as upgrade_store
 
     before, saved = upgrade_store(config.store, backup_to=backup_to)
     if saved is not None:
@@ -55,9 +55,9 @@ def verify(*, config: OneStore = StoreConfig(), expect_head: str | None = None) 
         A head that was printed before and kept elsewhere, as ID:HASH. An older copy of the store, or one
         whose newest entries were cut off, does not hold it.
     """
-    from labeling.store.database.audit import Head
-    from labeling.store.database.transactions import Store
-    from labeling.store.database.verify import verify as verify_store
+    from dialint.labeling.store.database.audit import Head
+    from dialint.labeling.store.database.transactions import Store
+    from dialint.labeling.store.database.verify import verify as verify_store
 
     expected = None if expect_head is None else Head.parsed(expect_head)
     with Store.open(config.store, way="command line") as store:
@@ -78,9 +78,9 @@ def backup(folder: Path, *, config: OneStore = StoreConfig()) -> int:
     folder
         Where the backup goes: a folder that is empty or not there yet.
     """
-    from labeling.store.database.backup import backup as back_up
-    from labeling.store.database.backup import head_of
-    from labeling.store.database.transactions import Store
+    from dialint.labeling.store.database.backup import backup as back_up
+    from dialint.labeling.store.database.backup import head_of
+    from dialint.labeling.store.database.transactions import Store
 
     with Store.open(config.store, way="command line") as store:
         say(f"backup: {back_up(store, folder)}")
@@ -96,10 +96,10 @@ def restore(folder: Path, *, config: OneStore = StoreConfig()) -> int:
     folder
         The backup, as dialint db backup wrote it.
     """
-    from labeling.store.database.backup import restore as put_back
-    from labeling.store.database.transactions import Store
-    from labeling.store.database.upgrade import upgrade as upgrade_store
-    from labeling.store.database.verify import verify as verify_store
+    from dialint.labeling.store.database.backup import restore as put_back
+    from dialint.labeling.store.database.transactions import Store
+    from dialint.labeling.store.database.upgrade import upgrade as upgrade_store
+    from dialint.labeling.store.database.verify import verify as verify_store
 
     put_back(folder, config.store)
     upgrade_store(config.store, backup_to=folder.with_name(f"{folder.name}-restored"))
@@ -120,10 +120,10 @@ def rekey(new_key: Path, *, config: OneStore = StoreConfig()) -> int:
         A file with the new key; where there is none, it is made. Put it where the old one was, or set
         DIALINT_STORE_KEY_FILE to it.
     """
-    from labeling.store.database.keys import new_key as made
-    from labeling.store.database.keys import read_key, write_key
-    from labeling.store.database.transactions import Store
-    from labeling.store.database.upgrade import rekey as rekey_store
+    from dialint.labeling.store.database.keys import new_key as made
+    from dialint.labeling.store.database.keys import read_key, write_key
+    from dialint.labeling.store.database.transactions import Store
+    from dialint.labeling.store.database.upgrade import rekey as rekey_store
 
     with Store.open(config.store, way="command line") as store:
         write_key(new_key, made())

@@ -15,8 +15,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
 
-from detector import extras
-from detector.errors import DialintError
+from dialint.detector import extras
+from dialint.detector.errors import DialintError
 
 State = Literal["ok", "missing", "broken"]
 
@@ -68,7 +68,7 @@ def diagnose() -> Iterator[Fact]:
 
 
 def _processor() -> str:
-    from detector.pipeline import available_cores
+    from dialint.detector.pipeline import available_cores
 
     return f"{available_cores()} cores, {platform.machine()}"
 
@@ -106,7 +106,7 @@ def _gpu() -> Fact:
 
 
 def _release() -> Fact:
-    from detector.release import EMBEDDED, Release
+    from dialint.detector.release import EMBEDDED, Release
 
     def look() -> str:
         info = Release(EMBEDDED).info

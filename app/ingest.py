@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, Parameter
 
-from app.saying import say
-from detector.errors import ConfigError, OutputRefused
-from detector.ingest.config import ReadConfig
+from dialint.app.saying import say
+from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.ingest.config import ReadConfig
 
 if TYPE_CHECKING:
-    from detector.ingest.preview import Preview
-    from detector.records import Dialogue
+    from dialint.detector.ingest.preview import Preview
+    from dialint.detector.records import Dialogue
 
 READ = ReadConfig()
 N_TURNS, WIDTH = 8, 96
@@ -52,9 +52,9 @@ def preview_log(
     records
         Records that are read for the counts.
     """
-    from detector.artifacts import atomic_file
-    from detector.ingest.preview import as_yaml, preview
-    from detector.ingest.sources import open_logs
+    from dialint.detector.artifacts import atomic_file
+    from dialint.detector.ingest.preview import as_yaml, preview
+    from dialint.detector.ingest.sources import open_logs
 
     if write is not None and (write.exists() or write.is_symlink()):
         raise OutputRefused("E_OUTPUT_EXISTS", f"{write}: is there already; name another file")
@@ -77,7 +77,7 @@ def preview_log(
 
 
 def _show(made: Preview) -> None:
-    from detector.ingest.preview import masked_word
+    from dialint.detector.ingest.preview import masked_word
 
     say(f"{made.file}: {made.format}{'; needs no mapping' if made.native else ''}")
     if made.facts:
@@ -113,7 +113,7 @@ def _show(made: Preview) -> None:
 
 
 def _show_dialogue(dialogue: Dialogue) -> None:
-    from detector.masking.dialogue import mask_dialogue
+    from dialint.detector.masking.dialogue import mask_dialogue
 
     masked, _ = mask_dialogue(dialogue)
     told = {name: getattr(dialogue, name) for name in ("language", "channel", "agent", "team")}
@@ -148,12 +148,12 @@ def convert(
     out
         File to write, for you only (mode 0600); must not exist.
     """
-    from detector.artifacts import atomic_file, described, versions, write_manifest
-    from detector.ingest.convert import ENDINGS, write_log
-    from detector.ingest.outcomes import Counts, Loaded, Reject
-    from detector.ingest.read import inspect, open_logs
-    from detector.ingest.read import read as read_logs
-    from detector.verdict_files import manifest_path
+    from dialint.detector.artifacts import atomic_file, described, versions, write_manifest
+    from dialint.detector.ingest.convert import ENDINGS, write_log
+    from dialint.detector.ingest.outcomes import Counts, Loaded, Reject
+    from dialint.detector.ingest.read import inspect, open_logs
+    from dialint.detector.ingest.read import read as read_logs
+    from dialint.detector.verdict_files import manifest_path
 
     if out.suffix not in ENDINGS[to]:
         raise ConfigError(

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 
-from app.acting import DEFAULT, Acting
-from app.saying import say, say_table
-from detector.errors import ConfigError
-from labeling.routing.dispatch import Dispatched, RouteConfig
-from labeling.store.draws import DrawConfig
-from labeling.store.records import Project, Purpose, TaskState
+from dialint.app.acting import DEFAULT, Acting
+from dialint.app.saying import say, say_table
+from dialint.detector.errors import ConfigError
+from dialint.labeling.routing.dispatch import Dispatched, RouteConfig
+from dialint.labeling.store.draws import DrawConfig
+from dialint.labeling.store.records import Project, Purpose, TaskState
 
 if TYPE_CHECKING:
-    from labeling.store.database.transactions import Store
+    from dialint.labeling.store.database.transactions import Store
 
 COUNTS: tuple[TaskState, ...] = ("open", "full", "done")
 project = App(name="project", help="Make, close and open projects.")
@@ -67,7 +67,7 @@ class ProjectConfig:
         """
         from pydantic import ValidationError
 
-        from detector.taxonomy import load
+        from dialint.detector.taxonomy import load
 
         taxonomy = load(self.taxonomy)
         codes = tuple(dict.fromkeys(code.code for one in self.codes for code in taxonomy.select(one)))
@@ -110,8 +110,8 @@ def create_project(
     name
         What it is called.
     """
-    from labeling.store import projects
-    from labeling.store.labels import has_gold
+    from dialint.labeling.store import projects
+    from dialint.labeling.store.labels import has_gold
 
     with acting.open() as (store, actor):
         if config.control_share and not store.read(has_gold):
@@ -139,7 +139,7 @@ def open_project(name: str, *, acting: Acting = DEFAULT) -> int:
 
 
 def _set_state(name: str, state: str, acting: Acting) -> int:
-    from labeling.store import projects
+    from dialint.labeling.store import projects
 
     with acting.open() as (store, actor):
         projects.set_state(store, actor, name, state)
@@ -149,7 +149,7 @@ def _set_state(name: str, state: str, acting: Acting) -> int:
 
 def plan(*, config: Annotated[DrawConfig, Parameter(name="*")], acting: Acting = DEFAULT) -> int:
     """Draw tasks for a project by a stated design, each with its inclusion probability."""
-    from labeling.store.draws import draw
+    from dialint.labeling.store.draws import draw
 
     with acting.open() as (store, actor):
         n = draw(store, actor, config)
@@ -163,7 +163,7 @@ def route(*, config: Annotated[RouteConfig, Parameter(name="*")], acting: Acting
     By default no finding is accepted unseen. A policy may accept findings of S3 and S4 by probability
     (`accept_at`), and of S1 and S2 by code and severity (`accept_unseen`).
     """
-    from labeling.routing.dispatch import dispatch
+    from dialint.labeling.routing.dispatch import dispatch
 
     with acting.open() as (store, actor):
         told = dispatch(store, actor, config)
@@ -200,7 +200,7 @@ def status(name: str | None = None, *, acting: Acting = DEFAULT) -> int:
     name
         One project; all without it.
     """
-    from labeling.store import projects
+    from dialint.labeling.store import projects
 
     with acting.open() as (store, actor):
         listed = [pair for pair in projects.listed(store, actor) if name in (None, pair[0].id)]
@@ -214,8 +214,8 @@ def status(name: str | None = None, *, acting: Acting = DEFAULT) -> int:
 
 def _progress(store: Store, actor: str, one: Project, state: str) -> Iterator[tuple[str, ...]]:
     """A row for each pool that has tasks; all answers, with those from elsewhere, stand at the main one."""
-    from labeling.store.projects import annotation_count
-    from labeling.store.tasks import queue_counts
+    from dialint.labeling.store.projects import annotation_count
+    from dialint.labeling.store.tasks import queue_counts
 
     n_answers = annotation_count(store, actor, one.id)
     deadline = one.deadline.strftime("%Y-%m-%d %H:%M") if one.deadline else "-"

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from app.saying import say
-from detector.errors import ConfigError
-from detector.ingest.config import ReadConfig
+from dialint.app.saying import say
+from dialint.detector.errors import ConfigError
+from dialint.detector.ingest.config import ReadConfig
 
 if TYPE_CHECKING:
-    from detector.records import Dialogue, Finding, Verdict
-    from eval.exam.worst import Told
+    from dialint.detector.records import Dialogue, Finding, Verdict
+    from dialint.eval.exam.worst import Told
 
 BEFORE = 3
 """Turns shown before that of an example."""
@@ -73,14 +73,14 @@ def report(verdicts: Path, /, *, config: ReportConfig | None = None) -> int:
     """
     if config is None:
         config = ReportConfig()
-    from app.reporting.figures import count
-    from app.reporting.page import page
-    from app.reporting.workbook import check_library, write_workbook
-    from detector.artifacts import atomic_file, read_manifest
-    from detector.taxonomy import load
-    from detector.verdict_files import find_manifest, read_verdicts
-    from eval.run import refuse_no_folder
-    from labeling.reports import refuse_existing
+    from dialint.app.reporting.figures import count
+    from dialint.app.reporting.page import page
+    from dialint.app.reporting.workbook import check_library, write_workbook
+    from dialint.detector.artifacts import atomic_file, read_manifest
+    from dialint.detector.taxonomy import load
+    from dialint.detector.verdict_files import find_manifest, read_verdicts
+    from dialint.eval.run import refuse_no_folder
+    from dialint.labeling.reports import refuse_existing
 
     refuse_existing(config.html, config.xlsx)
     for option, out in (("--html", config.html), ("--xlsx", config.xlsx)):
@@ -118,7 +118,7 @@ def _examples(
     drawn: Sequence[tuple[Verdict, Finding]], config: ReportConfig, manifest: Mapping[str, Any]
 ) -> list[tuple[Verdict, Finding, Told | None]]:
     """The examples with the words to show: quotes alone, or with turns before them where there is a log."""
-    from eval.exam.worst import Told
+    from dialint.eval.exam.worst import Told
 
     if config.no_text:
         return [(verdict, finding, None) for verdict, finding in drawn]
@@ -139,8 +139,8 @@ def _dialogues(config: ReportConfig, manifest: Mapping[str, Any], wanted: set[st
     Raises:
         ConfigError: it is not the log that was scored.
     """
-    from detector.ingest.outcomes import Counts, Loaded
-    from detector.ingest.read import inspect, open_logs, read
+    from dialint.detector.ingest.outcomes import Counts, Loaded
+    from dialint.detector.ingest.read import inspect, open_logs, read
 
     sources = open_logs(list(config.log))
     known = {entry["sha256"] for entry in manifest.get("inputs", ())}
@@ -159,8 +159,8 @@ def _dialogues(config: ReportConfig, manifest: Mapping[str, Any], wanted: set[st
 
 def _in_context(verdict: Verdict, finding: Finding, dialogue: Dialogue) -> Told:
     """The finding's turn with the turns before it, masked."""
-    from detector.masking import mask_dialogue
-    from eval.exam.worst import Told
+    from dialint.detector.masking import mask_dialogue
+    from dialint.eval.exam.worst import Told
 
     placed = verdict.model_copy(update={"findings": (finding,)}).placed_in(dialogue).findings[0]
     masked, texts = mask_dialogue(dialogue)

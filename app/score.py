@@ -17,11 +17,11 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from detector.detectors import Detector, DetectorConfig
-from detector.errors import ConfigError
-from detector.ingest.config import ReadConfig
-from detector.records import Severity
-from detector.watchdog import WatchConfig, Watched
+from dialint.detector.detectors import Detector, DetectorConfig
+from dialint.detector.errors import ConfigError
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.records import Severity
+from dialint.detector.watchdog import WatchConfig, Watched
 
 OutputFormat = Literal["auto", "text", "jsonl", "parquet", "csv", "junit", "sarif"]
 
@@ -146,8 +146,8 @@ def run(logs: Sequence[str], config: ScoreConfig, detector: Detector | None = No
     """
     if not logs:
         raise ConfigError("E_OPTION", "no log was named; give files, globs, or - for standard input")
-    from app.scoring.loop import done_already, score_to_file
-    from app.scoring.screen import score_to_screen
+    from dialint.app.scoring.loop import done_already, score_to_file
+    from dialint.app.scoring.screen import score_to_screen
 
     if config.out is not None and detector is None:
         code = done_already(logs, config, config.out)

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
-from app.acting import DEFAULT, Acting, from_files
-from app.saying import say
-from detector.errors import ConfigError
-from detector.ingest.config import ReadConfig
-from detector.progress import progress
-from labeling.dataset.making import DatasetConfig
-from labeling.platforms.import_labels import ImportConfig
+from dialint.app.acting import DEFAULT, Acting, from_files
+from dialint.app.saying import say
+from dialint.detector.errors import ConfigError
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.progress import progress
+from dialint.labeling.dataset.making import DatasetConfig
+from dialint.labeling.platforms.import_labels import ImportConfig
 
 if TYPE_CHECKING:
-    from labeling.transfer.rejects import Rejects
+    from dialint.labeling.transfer.rejects import Rejects
 
 READ = ReadConfig()
 Quiet = Annotated[bool, Parameter(help="Show no progress.")]
@@ -30,7 +30,7 @@ Quiet = Annotated[bool, Parameter(help="Show no progress.")]
 bring = App(name="import", help="Bring logs, verdicts and labels into the store.")
 give = App(name="export", help="Give labels, annotations and datasets to other tools.")
 give.command(
-    "labeling.platforms.export_labels:export_labels",
+    "dialint.labeling.platforms.export_labels:export_labels",
     name="labels",
     help="Write tasks or answers for Label Studio, Toloka, Prodigy, doccano, Argilla or a crowd table.",
 )
@@ -40,7 +40,7 @@ give.command(
 def rejecting(path: Path | None) -> Iterator[Rejects]:
     """Rejects into a file, if one is named; at the end the first are told, also where too many made an end
     of the job."""
-    from labeling.transfer.rejects import rejects_into
+    from dialint.labeling.transfer.rejects import rejects_into
 
     with rejects_into(path) as rejects:
         try:
@@ -72,7 +72,7 @@ def logs_in(
     rejects
         File (.jsonl) for the records that are bad: where each stands, and why; must not exist.
     """
-    from labeling.transfer.logs import bring_logs
+    from dialint.labeling.transfer.logs import bring_logs
 
     with acting.open() as (store, actor), rejecting(rejects) as bad:
         with progress("importing", quiet=quiet) as told:
@@ -90,7 +90,7 @@ def verdicts_in(file: Path, *, acting: Acting = DEFAULT, quiet: Quiet = False) -
     file
         A finished output of `dialint score`, its manifest beside it.
     """
-    from labeling.transfer.logs import bring_verdicts
+    from dialint.labeling.transfer.logs import bring_verdicts
 
     with acting.open() as (store, actor), progress("importing", "verdicts", quiet=quiet) as told:
         brought = bring_verdicts(store, actor, file, told)
@@ -123,13 +123,13 @@ def labels_in(
         File (.jsonl) for what the store does not take: where each stands, and why; must not exist.
     """
     if from_files(project, config.out):
-        from labeling.platforms.import_labels import import_labels
+        from dialint.labeling.platforms.import_labels import import_labels
 
         if rejects is not None:
             raise ConfigError("E_OPTION", "--rejects: a file of labels has its rejects beside it")
         import_labels(config)
         return 0
-    from labeling.transfer.labels import bring_labels
+    from dialint.labeling.transfer.labels import bring_labels
 
     with acting.open() as (store, actor), rejecting(rejects) as bad:
         with progress("importing", "annotations", quiet=quiet) as told:
@@ -159,7 +159,7 @@ def annotations_out(
     masked
         Personal data as placeholders.
     """
-    from labeling.transfer.outgoing import export_annotations
+    from dialint.labeling.transfer.outgoing import export_annotations
 
     with acting.open() as (store, actor):
         manifest = export_annotations(store, actor, out, project, masked=masked)
@@ -179,18 +179,18 @@ def dataset_out(*, config: DatasetConfig, project: str | None = None, acting: Ac
     project
         Answers of this project only; from the store.
     """
-    from labeling.dataset.split_key import SHORT, split_key
+    from dialint.labeling.dataset.split_key import SHORT, split_key
 
     config = replace(config, key=split_key(config.key_file), key_file=None)
     if len(config.key) < SHORT:
         say("the split key is short: who has the dataset may guess it; --key-file makes a random one")
     if from_files(project, config.dialogues, config.annotations):
-        from labeling.dataset.export import export_dataset
+        from dialint.labeling.dataset.export import export_dataset
 
         export_dataset(config)
         return 0
-    from labeling.dataset.export import tell
-    from labeling.transfer.outgoing import export_dataset as export_stored
+    from dialint.labeling.dataset.export import tell
+    from dialint.labeling.transfer.outgoing import export_dataset as export_stored
 
     with acting.open() as (store, actor):
         tell(export_stored(store, actor, config, project))

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from app.acting import DEFAULT, Acting, OwnTaxonomy, from_files
-from app.saying import say
-from detector.errors import ConfigError
-from labeling.adjudication.agreed import AcceptConfig
-from labeling.adjudication.cases import AdjudicateConfig
-from labeling.consensus.asking import AskConfig
-from labeling.consensus.settle import SettleConfig
-from labeling.truth.aggregate import AggregateConfig
+from dialint.app.acting import DEFAULT, Acting, OwnTaxonomy, from_files
+from dialint.app.saying import say
+from dialint.detector.errors import ConfigError
+from dialint.labeling.adjudication.agreed import AcceptConfig
+from dialint.labeling.adjudication.cases import AdjudicateConfig
+from dialint.labeling.consensus.asking import AskConfig
+from dialint.labeling.consensus.settle import SettleConfig
+from dialint.labeling.truth.aggregate import AggregateConfig
 
 if TYPE_CHECKING:
-    from detector.taxonomy import Taxonomy
-    from labeling.store.database.transactions import Store
-    from labeling.truth.overlap import Decision
+    from dialint.detector.taxonomy import Taxonomy
+    from dialint.labeling.store.database.transactions import Store
+    from dialint.labeling.truth.overlap import Decision
 
 FILES, STORED = AggregateConfig(), SettleConfig()
 COUNT = AcceptConfig()
@@ -44,7 +44,7 @@ def aggregate(
         All answers in the store count.
     """
     if from_files(settling.project, config.annotations, config.out):
-        from labeling.truth.aggregate import aggregate as aggregate_files
+        from dialint.labeling.truth.aggregate import aggregate as aggregate_files
 
         if everything:
             raise ConfigError("E_OPTION", "--everything is all answers in the store: name no file")
@@ -59,8 +59,8 @@ def aggregate(
         raise ConfigError(
             "E_OPTION", "in the store the method is joint, with the model and gold that are there"
         )
-    from detector.taxonomy import load
-    from labeling.consensus.settle import settle
+    from dialint.detector.taxonomy import load
+    from dialint.labeling.consensus.settle import settle
 
     with acting.open() as (store, actor):
         told = settle(store, actor, settling, load(taxonomy), share_workers=config.share_workers)
@@ -78,8 +78,8 @@ def adjudicate(
     acting: Acting = DEFAULT,
 ) -> int:
     """Give experts what is not settled: questions below a confidence, or on which people disagree."""
-    from detector.taxonomy import load
-    from labeling.adjudication.cases import adjudicate as open_cases
+    from dialint.detector.taxonomy import load
+    from dialint.labeling.adjudication.cases import adjudicate as open_cases
 
     with acting.open() as (store, actor):
         told = open_cases(store, actor, config, load(taxonomy))
@@ -97,8 +97,8 @@ def accept(
     acting: Acting = DEFAULT,
 ) -> int:
     """Accept in bulk what all who were asked agree on. Counts; --apply makes it labels."""
-    from detector.taxonomy import load
-    from labeling.adjudication.agreed import accept_agreed
+    from dialint.detector.taxonomy import load
+    from dialint.labeling.adjudication.agreed import accept_agreed
 
     with acting.open() as (store, actor):
         told = accept_agreed(store, actor, config, load(taxonomy))
@@ -114,8 +114,8 @@ def ask(
     acting: Acting = DEFAULT,
 ) -> int:
     """End tasks that are sure enough, and ask for one answer more where they are not."""
-    from detector.taxonomy import load
-    from labeling.consensus.asking import ask as ask_again
+    from dialint.detector.taxonomy import load
+    from dialint.labeling.consensus.asking import ask as ask_again
 
     with acting.open() as (store, actor):
         if config.follow:
@@ -126,8 +126,8 @@ def ask(
 
 
 def _follow(store: Store, actor: str, config: AskConfig, taxonomy: Taxonomy) -> None:
-    from app.stopping import until_stopped
-    from labeling.consensus.following import follow
+    from dialint.app.stopping import until_stopped
+    from dialint.labeling.consensus.following import follow
 
     with until_stopped() as rest:
         for done in follow(store, actor, config, taxonomy, rest):
@@ -136,7 +136,7 @@ def _follow(store: Store, actor: str, config: AskConfig, taxonomy: Taxonomy) -> 
 
 
 def _decided(told: Mapping[Decision, int]) -> str:
-    from labeling.truth.overlap import Decision
+    from dialint.labeling.truth.overlap import Decision
 
     return (
         f"{told[Decision.STOP]:,} tasks are sure, {told[Decision.ASK]:,} ask for one answer more, "

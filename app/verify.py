@@ -8,9 +8,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from detector.artifacts import read_manifest, verify_files
-from detector.errors import ConfigError, OutputRefused, UserError
-from detector.verdict_files import find_manifest
+from dialint.detector.artifacts import read_manifest, verify_files
+from dialint.detector.errors import ConfigError, OutputRefused, UserError
+from dialint.detector.verdict_files import find_manifest
 
 
 def verify(*paths: Path) -> int:
@@ -50,7 +50,7 @@ def verified(path: Path) -> int:
 
 
 def _release(folder: Path) -> int:
-    from detector.release import Release
+    from dialint.detector.release import Release
 
     return len(Release(folder).manifest["files"])
 

@@ -20,7 +20,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from detector.errors import OutputRefused, WorldError
+from dialint.detector.errors import OutputRefused, WorldError
 
 TEMPORARY_SUFFIX = ".tmp"
 TEMPORARY = "a temporary file (TMPDIR says where)"

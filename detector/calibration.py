@@ -10,8 +10,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from detector.languages import UNKNOWN
-from detector.records import Probability, Record
+from dialint.detector.languages import UNKNOWN
+from dialint.detector.records import Probability, Record
 
 PLACES = 6
 """Decimals of a probability as it is written; thresholds are compared before rounding."""

@@ -13,9 +13,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from detector.languages import UNKNOWN
-from detector.records import JUDGED_ROLES, Dialogue, Turn
-from detector.yaml_document import read_document
+from dialint.detector.languages import UNKNOWN
+from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
+from dialint.detector.yaml_document import read_document
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
-from detector.records import Dialogue, Verdict
-from detector.taxonomy import Taxonomy
+from dialint.detector.records import Dialogue, Verdict
+from dialint.detector.taxonomy import Taxonomy
 
 
 class Detector(Protocol):

@@ -10,7 +10,8 @@
     ├── WorldError           the world's (disk full, server down), exit 3
     └── DialogueFailed       one dialogue's: becomes a failed verdict, is counted
 
-`detector.watchdog` makes such verdicts too (`E_TIMEOUT`): what it gives up can raise nothing any more.
+`dialint.detector.watchdog` makes such verdicts too (`E_TIMEOUT`): what it gives up can raise nothing any
+more.
 
 No message may carry dialogue text: `excerpt` masks what must be shown.
 """

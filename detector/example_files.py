@@ -8,8 +8,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from detector.errors import ConfigError, InputRefused
-from detector.records import Dialogue, Example, Judgement, Label, Preference, Record, Turn
+from dialint.detector.errors import ConfigError, InputRefused
+from dialint.detector.records import Dialogue, Example, Judgement, Label, Preference, Record, Turn
 
 Kind = TypeVar("Kind", bound=Record)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
-from detector.errors import ConfigError
+from dialint.detector.errors import ConfigError
 
 MODULES = {"argon2-cffi": "argon2", "crowd-kit": "crowdkit", "scikit-learn": "sklearn"}
 """What is imported, where it has another name than what is installed."""

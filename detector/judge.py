@@ -17,9 +17,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
-from detector.records import Dialogue, Probability, Record, Severity, Turn
-from detector.render import HIDDEN
-from detector.taxonomy import Code
+from dialint.detector.records import Dialogue, Probability, Record, Severity, Turn
+from dialint.detector.render import HIDDEN
+from dialint.detector.taxonomy import Code
 
 PROMPT_VERSION = "judge-2"
 """Changes with any word of the prompt: an adapter answers well only what it was taught with."""

@@ -16,9 +16,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from detector.errors import ConfigError
-from detector.records import JUDGED_ROLES, Dialogue, Turn, Verdict
-from detector.yaml_document import read_document
+from dialint.detector.errors import ConfigError
+from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn, Verdict
+from dialint.detector.yaml_document import read_document
 
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier

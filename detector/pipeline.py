@@ -3,7 +3,7 @@
 A code is judged on a turn only if the release covers the turn's language and, where the turn's words alone do
 not show the error, that of the customer's turn before. A dialogue of which no turn is covered is not scanned.
 Turns of other languages stay what they are for the rest: context.
-`detector.detectors` has the contract that `ReleaseDetector` keeps.
+`dialint.detector.detectors` has the contract that `ReleaseDetector` keeps.
 """
 
 from __future__ import annotations
@@ -13,31 +13,34 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from detector.artifacts import fingerprint
-from detector.calibration import CodeRelease, written
-from detector.checks import CHECKS, Hit, check_covers
-from detector.detectors import DetectorConfig
-from detector.errors import ConfigError, DialogueFailed, ReleaseRefused
-from detector.languages import forced_languages, languages_of
-from detector.masking import MaskedText, mask_dialogue
-from detector.records import JUDGED_ROLES, Dialogue, Finding, NotJudged, Turn, Verdict
-from detector.release import EMBEDDED, Release, ReleaseInfo
-from detector.render import Renderer
-from detector.scanner import Scanner, TurnScores, evidence
-from detector.taxonomy import Code, Taxonomy, load
+from dialint.detector.artifacts import fingerprint
+from dialint.detector.calibration import CodeRelease, written
+from dialint.detector.checks import CHECKS, Hit, check_covers
+from dialint.detector.detectors import Detector, DetectorConfig
+from dialint.detector.errors import ConfigError, DialogueFailed, ReleaseRefused
+from dialint.detector.languages import forced_languages, languages_of
+from dialint.detector.masking import MaskedText, mask_dialogue
+from dialint.detector.records import JUDGED_ROLES, Dialogue, Finding, NotJudged, Turn, Verdict
+from dialint.detector.release import EMBEDDED, Release, ReleaseInfo
+from dialint.detector.render import Renderer
+from dialint.detector.scanner import Scanner, TurnScores, evidence
+from dialint.detector.taxonomy import Code, Taxonomy, load
 
 MAX_WORDS = 100
 """Characters of a turn's words that a reason has, at most."""
 _SENTENCE_END = re.compile(r"[.!?？؟;。\n]")
 
 
-def load_detector(config: DetectorConfig, *, unfinished: bool = False) -> ReleaseDetector:
-    """The release's detector, verified and ready. Only an `unfinished` one may cover no code yet.
+def load_detector(config: DetectorConfig | None = None, *, unfinished: bool = False) -> ReleaseDetector:
+    """The detector of a release, verified and ready; without a `config` that of the embedded one.
+
+    Only an `unfinished` release may cover no code yet.
 
     Raises:
         ReleaseRefused: the release is missing, damaged, covers nothing, or is of another taxonomy.
         ConfigError: a wrong option, or a broken taxonomy file.
     """
+    config = config or DetectorConfig()
     if config.row_tokens < 1 or config.threads < 0:
         raise ConfigError("E_OPTION", "--row-tokens must be at least 1 and --threads at least 0")
     languages = forced_languages(config.languages)
@@ -47,7 +50,7 @@ def load_detector(config: DetectorConfig, *, unfinished: bool = False) -> Releas
 
     import torch  # heavy; only when something is scored
 
-    from detector.engines import local
+    from dialint.detector.engines import local
 
     torch.set_num_threads(config.threads or available_cores())
     engine = local.load(release, config.precision, config.row_tokens, config.device)
@@ -61,6 +64,22 @@ def load_detector(config: DetectorConfig, *, unfinished: bool = False) -> Releas
     detector = ReleaseDetector(info, release.fingerprint, scanner, taxonomy, languages)
     engine.on_row = lambda: detector.begin_row(engine.n_tokens, engine.share_scanned)
     return detector
+
+
+def score(
+    dialogues: Iterable[Dialogue], detector: Detector | None = None, *, all_probabilities: bool = False
+) -> list[Verdict]:
+    """The verdict of each dialogue, in order; without a `detector` that of the embedded release.
+
+    A dialogue that cannot be judged gets a verdict with the status ``failed``, which says why. Personal data
+    are masked before anything is judged. For logs in files, and for more than fits into memory, there is
+    ``dialint score``.
+
+    Raises:
+        ReleaseRefused: the embedded release is damaged.
+    """
+    detector = detector or load_detector()
+    return detector.verdicts(tuple(dialogues), all_probabilities=all_probabilities)
 
 
 def _refuse_other_codes(release: Release, taxonomy: Taxonomy, unfinished: bool) -> None:
@@ -167,8 +186,8 @@ class ReleaseDetector:
         taxonomy: Taxonomy,
         languages: tuple[str, ...] = (),
     ) -> None:
-        """`weights` is the fingerprint of the release's files; `languages` as `detector.languages` forces
-        them."""
+        """`weights` is the fingerprint of the release's files; `languages` as `dialint.detector.languages`
+        forces them."""
         self.scanner = scanner
         self.taxonomy = taxonomy
         self.info = info

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
-from detector import offsets
+from dialint.detector import offsets
 
 Role = Literal["customer", "agent", "bot", "system"]
 Severity = Literal["S1", "S2", "S3", "S4"]

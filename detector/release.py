@@ -14,12 +14,19 @@ from typing import Any
 import numpy as np
 from pydantic import JsonValue, ValidationError, model_validator
 
-from detector.artifacts import described, fingerprint, read_manifest, verify_files, write_json, write_manifest
-from detector.calibration import CodeRelease
-from detector.checks import CHECKS
-from detector.errors import OutputRefused, ReleaseRefused
-from detector.records import Record
-from detector.render import RenderConfig
+from dialint.detector.artifacts import (
+    described,
+    fingerprint,
+    read_manifest,
+    verify_files,
+    write_json,
+    write_manifest,
+)
+from dialint.detector.calibration import CodeRelease
+from dialint.detector.checks import CHECKS
+from dialint.detector.errors import OutputRefused, ReleaseRefused
+from dialint.detector.records import Record
+from dialint.detector.render import RenderConfig
 
 EMBEDDED = Path(__file__).with_name("embedded")
 MANIFEST = "MANIFEST.json"

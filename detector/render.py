@@ -17,10 +17,10 @@ from typing import Annotated, Any
 from pydantic import Field, model_validator
 from tokenizers import Tokenizer
 
-from detector.errors import DialogueFailed, ReleaseRefused
-from detector.history import kinds_of, said_before
-from detector.records import JUDGED_ROLES, Dialogue, Record, Role
-from detector.windows import Window, plan, smallest_capacity
+from dialint.detector.errors import DialogueFailed, ReleaseRefused
+from dialint.detector.history import kinds_of, said_before
+from dialint.detector.records import JUDGED_ROLES, Dialogue, Record, Role
+from dialint.detector.windows import Window, plan, smallest_capacity
 
 OVERHEAD = 2
 """Tokens that a turn costs beside its own: the role's mark and the slot."""
@@ -76,7 +76,7 @@ class Slot:
 @dataclass(frozen=True)
 class Rendered:
     """One window as token ids. `prefix` tokens at its start are the same in every window; `said` has
-    each token's kind of `detector.history`, or nothing where the model is not told."""
+    each token's kind of `dialint.detector.history`, or nothing where the model is not told."""
 
     ids: tuple[int, ...]
     slots: tuple[Slot, ...]

@@ -14,10 +14,10 @@ from typing import Protocol
 
 import numpy as np
 
-from detector.errors import DialogueFailed
-from detector.history import forms_of
-from detector.records import JUDGED_ROLES, Dialogue, Turn
-from detector.render import Rendered, Renderer, Slot
+from dialint.detector.errors import DialogueFailed
+from dialint.detector.history import forms_of
+from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
+from dialint.detector.render import Rendered, Renderer, Slot
 
 Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
 

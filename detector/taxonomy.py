@@ -14,9 +14,9 @@ from typing import Annotated, Literal, get_args
 from pydantic import AfterValidator, Field, StringConstraints, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
-from detector.errors import ConfigError
-from detector.records import Fault, Finding, Record, Scope, Severity
-from detector.yaml_document import Document, read_document
+from dialint.detector.errors import ConfigError
+from dialint.detector.records import Fault, Finding, Record, Scope, Severity
+from dialint.detector.yaml_document import Document, read_document
 
 PACKAGED = Path(__file__).with_name("taxonomy.yaml")
 

@@ -15,9 +15,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
-from detector.artifacts import read_manifest, verify_files
-from detector.errors import OutputRefused
-from detector.records import Finding, Verdict
+from dialint.detector.artifacts import read_manifest, verify_files
+from dialint.detector.errors import OutputRefused
+from dialint.detector.records import Finding, Verdict
 
 FileFormat = Literal["jsonl", "parquet", "csv"]
 

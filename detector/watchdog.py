@@ -23,10 +23,10 @@ from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import Any, NoReturn
 
-from detector.detectors import Detector, DetectorConfig
-from detector.errors import ConfigError, DialintError, WorldError
-from detector.records import Dialogue, Verdict
-from detector.taxonomy import Taxonomy, load
+from dialint.detector.detectors import Detector, DetectorConfig
+from dialint.detector.errors import ConfigError, DialintError, WorldError
+from dialint.detector.records import Dialogue, Verdict
+from dialint.detector.taxonomy import Taxonomy, load
 
 FAILURE = "E_TIMEOUT"
 PER_CHARACTERS = 100_000
@@ -106,7 +106,7 @@ class Watched:
         """Wait until the worker has loaded.
 
         Raises:
-            UserError: what `detector.pipeline.load_detector` refuses.
+            UserError: what `dialint.detector.pipeline.load_detector` refuses.
             WorldError: the worker died while it loaded.
         """
         self._about()
@@ -207,8 +207,8 @@ class _Worker:
         self._resting = 0
         if isinstance(what, DetectorConfig):
             os.set_inheritable(theirs.fileno(), True)
-            boot = f"import sys; sys.path[:] = {sys.path!r}; from detector.watchdog import main; main(%d, %d)"
-            command = [sys.executable, "-c", boot % (theirs.fileno(), os.getpid())]
+            start = f"from dialint.detector.watchdog import main; main({theirs.fileno()}, {os.getpid()})"
+            command = [sys.executable, "-c", f"import sys; sys.path[:] = {sys.path!r}; {start}"]
             self._pid = os.posix_spawn(sys.executable, command, os.environ, setsigmask=SIGNALS)
             theirs.close()
             with suppress(BrokenPipeError):
@@ -362,7 +362,7 @@ def main(handle: int, parent: int) -> NoReturn:
     pipe = Connection(handle)
 
     def loaded() -> Detector:
-        from detector.pipeline import load_detector
+        from dialint.detector.pipeline import load_detector
 
         return load_detector(pipe.recv())
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from detector.errors import ConfigError
+from dialint.detector.errors import ConfigError
 
 MAX_BYTES = 4_000_000
 MAX_DEPTH = 32

@@ -14,10 +14,10 @@ from typing import Literal
 
 import numpy as np
 
-from detector.calibration import Contract, Scan
-from detector.records import Example
-from eval.metrics import Floats, Truth
-from eval.truth import source_of
+from dialint.detector.calibration import Contract, Scan
+from dialint.detector.records import Example
+from dialint.eval.metrics import Floats, Truth
+from dialint.eval.truth import source_of
 
 MIN_PROBABILITY = 0.5
 """Nobody is accused of what is less likely than not, whatever rate would allow it."""

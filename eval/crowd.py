@@ -1,10 +1,10 @@
 """Releases beside what the people themselves reach, on codes that exclude one another.
 
-Run: ``python -m eval.crowd --examples FOLDER --report report.json``. `FOLDER` is a dataset whose labels are
-shares of people (`dialint export dataset` without ``--labels``); the report is one of ``dialint eval run`` on
-its test set, in which each release is called NAME.SEED. Two baselines come before the releases: always the
-shares of the training answers, and one person against all the others of the same turn. Prints a Markdown
-table; trains nothing, writes nothing.
+Run: ``python -m dialint.eval.crowd --examples FOLDER --report report.json``. `FOLDER` is a dataset whose
+labels are shares of people (`dialint export dataset` without ``--labels``); the report is one of ``dialint
+eval run`` on its test set, in which each release is called NAME.SEED. Two baselines come before the
+releases: always the shares of the training answers, and one person against all the others of the same turn.
+Prints a Markdown table; trains nothing, writes nothing.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from typing import Any
 import numpy as np
 from cyclopts import App, Parameter
 
-from detector.errors import ConfigError
-from detector.example_files import needed_set, read_examples
-from detector.records import Example
-from detector.taxonomy import load
-from eval.exam.exclusive import Shares, described
-from eval.exam.resampling import resamples
-from eval.metrics import Floats
-from eval.truth import Places
+from dialint.detector.errors import ConfigError
+from dialint.detector.example_files import needed_set, read_examples
+from dialint.detector.records import Example
+from dialint.detector.taxonomy import load
+from dialint.eval.exam.exclusive import Shares, described
+from dialint.eval.exam.resampling import resamples
+from dialint.eval.metrics import Floats
+from dialint.eval.truth import Places
 
 
 @Parameter(name="*")

@@ -1,7 +1,7 @@
 """How many dialogues a second one core reads and checks, from plain JSONL.
 
-Run: ``python -m eval.ingest_speed``. The log is synthetic: random words, four short turns (about 330
-bytes) a dialogue. It measures `detector.ingest.read` whole: recognition, checks, duplicates, records;
+Run: ``python -m dialint.eval.ingest_speed``. The log is synthetic: random words, four short turns (about 330
+bytes) a dialogue. It measures `dialint.detector.ingest.read` whole: recognition, checks, duplicates, records;
 not the inspection pass, masking or scoring.
 """
 
@@ -15,11 +15,11 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from detector.ingest.config import ReadConfig
-from detector.ingest.framing.jsonlines import read_lines
-from detector.ingest.outcomes import Counts
-from detector.ingest.read import inspect, open_logs, read
-from detector.ingest.shapes import CANONICAL
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.framing.jsonlines import read_lines
+from dialint.detector.ingest.outcomes import Counts
+from dialint.detector.ingest.read import inspect, open_logs, read
+from dialint.detector.ingest.shapes import CANONICAL
 
 WORDS = (
     "order",

@@ -14,12 +14,12 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
-from detector.judge import Says
-from detector.records import Probability, Record
-from eval.exam.resampling import Counts, ranking, ratio, resamples, total
-from eval.exam.summary import shown, with_interval
-from eval.metrics import Floats, Truth
-from eval.truth import source_name
+from dialint.detector.judge import Says
+from dialint.detector.records import Probability, Record
+from dialint.eval.exam.resampling import Counts, ranking, ratio, resamples, total
+from dialint.eval.exam.summary import shown, with_interval
+from dialint.eval.metrics import Floats, Truth
+from dialint.eval.truth import source_name
 
 BINS = 15
 MOST = 0.9

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from detector.judge import SAYS, Answer, evidence_of, parsed
-from eval.judging import Ruling
-from eval.metrics import span_f1
-from eval.questions import Asked
+from dialint.detector.judge import SAYS, Answer, evidence_of, parsed
+from dialint.eval.judging import Ruling
+from dialint.eval.metrics import span_f1
+from dialint.eval.questions import Asked
 
 if TYPE_CHECKING:
-    from detector.engines.judge_local import LocalJudge
+    from dialint.detector.engines.judge_local import LocalJudge
 
 
 def examined(judge: LocalJudge, asked: Sequence[Asked]) -> list[Ruling]:

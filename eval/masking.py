@@ -1,6 +1,7 @@
 """How much personal data masking finds, and how often it masks what is none.
 
-    python -m eval.masking [tests/detector/masking_lines.jsonl] [--half test] [--author other] [--misses]
+    python -m dialint.eval.masking [tests/detector/masking_lines.jsonl] [--half test] [--author other]
+    [--misses]
 
 Reads labelled lines: ``{"text", "kind": plain|obfuscated|clean, "half": development|test, "entities":
 [{"start", "end", "type"}]}``, and a
@@ -21,8 +22,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from detector.errors import ConfigError, DialintError, InputRefused
-from detector.masking import MaskedText, mask_text
+from dialint.detector.errors import ConfigError, DialintError, InputRefused
+from dialint.detector.masking import MaskedText, mask_text
 
 DEFAULT_LINES = Path("tests/detector/masking_lines.jsonl")
 KINDS = ("plain", "obfuscated", "clean")
@@ -191,7 +192,7 @@ def language_table(tally: Tally) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point; exit code 0, or 2 when the lines cannot be read."""
     parser = argparse.ArgumentParser(
-        prog="python -m eval.masking", description=(__doc__ or "").split("\n")[0]
+        prog="python -m dialint.eval.masking", description=(__doc__ or "").split("\n")[0]
     )
     parser.add_argument("lines", nargs="?", type=Path, default=DEFAULT_LINES)
     parser.add_argument("--half", choices=("development", "test"), help="only this half of the lines")
@@ -211,7 +212,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             )
         tally = measure(lines)
     except DialintError as error:
-        sys.stderr.write(f"eval.masking: {error}\n")
+        sys.stderr.write(f"dialint.eval.masking: {error}\n")
         return error.exit_code
     sys.stdout.write(report(tally) + "\n")
     if len({line.language for line in lines}) > 1:

@@ -20,19 +20,19 @@ from typing import Annotated, Any
 import numpy as np
 from cyclopts import Parameter
 
-from detector.artifacts import write_json
-from detector.detectors import Detector, DetectorConfig
-from detector.errors import ConfigError, InputRefused
-from detector.ingest.config import ReadConfig
-from detector.ingest.framing.parquet import check_parquet_columns
-from detector.ingest.read import Counts, Loaded, open_logs, read
-from detector.records import Verdict
-from detector.verdict_files import read_verdicts
-from eval.exam.resampling import Counts as Draws
-from eval.exam.resampling import ratio, resamples
-from eval.exam.summary import shown
-from eval.metrics import Floats, Truth
-from eval.run import refuse_no_folder
+from dialint.detector.artifacts import write_json
+from dialint.detector.detectors import Detector, DetectorConfig
+from dialint.detector.errors import ConfigError, InputRefused
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.framing.parquet import check_parquet_columns
+from dialint.detector.ingest.read import Counts, Loaded, open_logs, read
+from dialint.detector.records import Verdict
+from dialint.detector.verdict_files import read_verdicts
+from dialint.eval.exam.resampling import Counts as Draws
+from dialint.eval.exam.resampling import ratio, resamples
+from dialint.eval.exam.summary import shown
+from dialint.eval.metrics import Floats, Truth
+from dialint.eval.run import refuse_no_folder
 
 CHUNK = 256
 WHOLE = -1
@@ -80,7 +80,7 @@ def outcome(
     if config.verdicts is not None:
         verdicts = read_verdicts(config.verdicts)
     else:
-        from eval.baselines.named import named
+        from dialint.eval.baselines.named import named
 
         verdicts = _scored(
             named(None, detector or DetectorConfig()), log, config.limit, reading or ReadConfig()

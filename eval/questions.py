@@ -15,14 +15,14 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from detector.artifacts import read_manifest, verify_files
-from detector.errors import ConfigError, OutputRefused
-from detector.example_files import needed_set, read_examples
-from detector.judge import Answer, Question, fitted
-from detector.masking import mask_dialogue
-from detector.records import JUDGED_ROLES, Dialogue, Example, Label, Severity
-from detector.taxonomy import Code, Taxonomy, load
-from eval.truth import made_for_pair, probes_of, source_of
+from dialint.detector.artifacts import read_manifest, verify_files
+from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.example_files import needed_set, read_examples
+from dialint.detector.judge import Answer, Question, fitted
+from dialint.detector.masking import mask_dialogue
+from dialint.detector.records import JUDGED_ROLES, Dialogue, Example, Label, Severity
+from dialint.detector.taxonomy import Code, Taxonomy, load
+from dialint.eval.truth import made_for_pair, probes_of, source_of
 
 LEAST = 0.1
 """Weight of a label of which nobody can be sure."""

@@ -21,15 +21,15 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from detector.artifacts import atomic_file
-from detector.calibration import shown_probability
-from detector.errors import ConfigError, InputRefused
-from detector.ingest.checks import BIDI
-from detector.ingest.config import ReadConfig
-from detector.ingest.read import Counts, Loaded, open_logs, read
-from detector.masking import mask_dialogue
-from detector.records import Dialogue, Finding, Verdict
-from detector.verdict_files import escaped, read_verdicts
+from dialint.detector.artifacts import atomic_file
+from dialint.detector.calibration import shown_probability
+from dialint.detector.errors import ConfigError, InputRefused
+from dialint.detector.ingest.checks import BIDI
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.read import Counts, Loaded, open_logs, read
+from dialint.detector.masking import mask_dialogue
+from dialint.detector.records import Dialogue, Finding, Verdict
+from dialint.detector.verdict_files import escaped, read_verdicts
 
 JUDGEMENTS = ("right", "wrong", "arguable")
 COLUMNS = (

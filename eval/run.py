@@ -17,20 +17,20 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from detector.artifacts import atomic_file, sha256_file, versions, write_json
-from detector.detectors import Detector, DetectorConfig
-from detector.errors import ConfigError
-from detector.ingest.config import ReadConfig
-from detector.records import Example, Verdict
-from eval.exam.comparison import difference
-from eval.exam.curves import curves
-from eval.exam.exclusive import exclusive
-from eval.exam.figures import examine
-from eval.exam.resampling import resamples
-from eval.exam.slices import slices
-from eval.exam.summary import described
-from eval.exam.worst import Mistake, Told, placed, told_of, worst
-from eval.truth import Results, judge, labelled, read_examples, sources_of
+from dialint.detector.artifacts import atomic_file, sha256_file, versions, write_json
+from dialint.detector.detectors import Detector, DetectorConfig
+from dialint.detector.errors import ConfigError
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.records import Example, Verdict
+from dialint.eval.exam.comparison import difference
+from dialint.eval.exam.curves import curves
+from dialint.eval.exam.exclusive import exclusive
+from dialint.eval.exam.figures import examine
+from dialint.eval.exam.resampling import resamples
+from dialint.eval.exam.slices import slices
+from dialint.eval.exam.summary import described
+from dialint.eval.exam.worst import Mistake, Told, placed, told_of, worst
+from dialint.eval.truth import Results, judge, labelled, read_examples, sources_of
 
 SLICE_ROUNDS = 200
 PIPE_WIDTH = 132
@@ -66,7 +66,7 @@ def run(
     counts with --labels only."""
     config, chosen = config or EvalConfig(), detector or DetectorConfig()
     _refuse(examples, config)
-    from eval.baselines.named import named
+    from dialint.eval.baselines.named import named
 
     judge_with = named(None, chosen)
     others = {name: named(name, chosen) for name in config.against}
@@ -96,7 +96,7 @@ def run(
     if config.out is not None:
         write_json(config.out, whole)
     if config.html is not None:
-        from eval.report.page import page
+        from dialint.eval.report.page import page
 
         with atomic_file(config.html) as file:
             file.write(page(whole, None if config.no_text else told).encode())
@@ -181,7 +181,7 @@ def compare(
 def _show(report: Mapping[str, Any]) -> None:
     from rich.console import Console
 
-    from eval.report.tables import against, exclusives, figures
+    from dialint.eval.report.tables import against, exclusives, figures
 
     console = Console(width=None if sys.stdout.isatty() else PIPE_WIDTH, markup=False, emoji=False)
     for name, content in report.items():

@@ -20,20 +20,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from cyclopts import Parameter
 
-from detector.artifacts import versions, write_json
-from detector.detectors import DetectorConfig
-from detector.errors import ConfigError, DialogueFailed
-from detector.ingest.config import ReadConfig
-from detector.ingest.read import Counts, Loaded, open_logs, read
-from detector.masking import mask_dialogue
-from detector.pipeline import ReleaseDetector, load_detector
-from detector.records import Dialogue
-from detector.render import Rendered
-from detector.scanner import WindowScores
-from eval.run import refuse_no_folder
+from dialint.detector.artifacts import versions, write_json
+from dialint.detector.detectors import DetectorConfig
+from dialint.detector.errors import ConfigError, DialogueFailed
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.read import Counts, Loaded, open_logs, read
+from dialint.detector.masking import mask_dialogue
+from dialint.detector.pipeline import ReleaseDetector, load_detector
+from dialint.detector.records import Dialogue
+from dialint.detector.render import Rendered
+from dialint.detector.scanner import WindowScores
+from dialint.eval.run import refuse_no_folder
 
 if TYPE_CHECKING:
-    from detector.engines.local import LocalEngine
+    from dialint.detector.engines.local import LocalEngine
 
 TOLERANCE = 1e-4
 
@@ -125,7 +125,7 @@ def run(
 
 
 def _engine(detector: ReleaseDetector) -> LocalEngine:
-    from detector.engines.local import LocalEngine
+    from dialint.detector.engines.local import LocalEngine
 
     if not isinstance(detector.scanner.engine, LocalEngine):
         raise ConfigError("E_OPTION", "only the local engine can be timed this way")
@@ -155,7 +155,7 @@ class _Loop:
     def _alone(self, window: Rendered) -> WindowScores:
         import torch
 
-        from detector.engines import local
+        from dialint.detector.engines import local
 
         length = self.context_tokens
         if self.padding is not None:

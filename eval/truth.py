@@ -11,14 +11,14 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from detector.detectors import Detector
-from detector.errors import ConfigError
-from detector.example_files import read_examples as read_examples
-from detector.example_files import read_records
-from detector.ingest.config import ReadConfig
-from detector.ingest.read import Counts, Loaded, open_logs, read
-from detector.records import Example, Label, Verdict
-from eval.metrics import Floats, Truth, span_f1
+from dialint.detector.detectors import Detector
+from dialint.detector.errors import ConfigError
+from dialint.detector.example_files import read_examples as read_examples
+from dialint.detector.example_files import read_records
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.read import Counts, Loaded, open_logs, read
+from dialint.detector.records import Example, Label, Verdict
+from dialint.eval.metrics import Floats, Truth, span_f1
 
 CHUNK = 256
 Results: TypeAlias = Sequence[tuple[Example, Verdict]]

@@ -17,7 +17,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from detector.artifacts import (
+from dialint.detector.artifacts import (
     disk_errors,
     fingerprint,
     make_folder,
@@ -25,10 +25,10 @@ from detector.artifacts import (
     sha256_file,
     write_manifest,
 )
-from detector.errors import ConfigError, OutputRefused
-from detector.release import WEIGHTS
-from finetune.training.finite import refuse_not_finite, save_weights
-from finetune.training.processes import refuse_launcher
+from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.release import WEIGHTS
+from dialint.finetune.training.finite import refuse_not_finite, save_weights
+from dialint.finetune.training.processes import refuse_launcher
 
 TRAINING = "training.json"
 SAME = ("codes", "render", "base_sha256")

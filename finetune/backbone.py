@@ -12,20 +12,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from detector.errors import ConfigError
-from detector.render import RenderConfig, tokenizer_of
-from finetune.base_models.bases import weights_sha256, with_adapters
-from finetune.base_models.bits import quantised
-from finetune.base_models.weights import weights_of, without_quantisation
-from finetune.tokenizer import decoder_render, marked
-from finetune.training.estimate import recomputes
+from dialint.detector.errors import ConfigError
+from dialint.detector.render import RenderConfig, tokenizer_of
+from dialint.finetune.base_models.bases import weights_sha256, with_adapters
+from dialint.finetune.base_models.bits import quantised
+from dialint.finetune.base_models.weights import weights_of, without_quantisation
+from dialint.finetune.tokenizer import decoder_render, marked
+from dialint.finetune.training.estimate import recomputes
 
 if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel
 
-    from detector.engines.scan_model import ScanModel
-    from finetune.scan import ScanConfig
+    from dialint.detector.engines.scan_model import ScanModel
+    from dialint.finetune.scan import ScanConfig
 
 
 @dataclass(frozen=True)
@@ -100,8 +100,8 @@ def network(config: ScanConfig, ground: Ground, n_codes: int, device: str) -> Sc
     """
     import torch
 
-    from detector.engines.faithful import refuse_unfaithful
-    from finetune.policy.policy import compute_twice
+    from dialint.detector.engines.faithful import refuse_unfaithful
+    from dialint.finetune.policy.policy import compute_twice
 
     model = _whole(config, ground, n_codes)
     refuse_unfaithful(model, config.context_tokens)
@@ -120,7 +120,7 @@ def _rounded(config: ScanConfig, device: str) -> bool:
     """Whether the frozen weights differ from the file's: in 4 bits, or in bf16 as the arithmetic is."""
     import torch
 
-    from detector.engines.local import precision_of
+    from dialint.detector.engines.local import precision_of
 
     if config.adapters.adapter == "none":
         return False
@@ -166,7 +166,7 @@ def _whole(config: ScanConfig, ground: Ground, n_codes: int) -> ScanModel:
     import torch
     from transformers.initialization import no_init_weights
 
-    from detector.engines.scan_model import ScanModel, backbone_from_config
+    from dialint.detector.engines.scan_model import ScanModel, backbone_from_config
 
     torch.manual_seed(config.running.seed)
     with nullcontext() if config.from_scratch else no_init_weights():

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from detector.checks import CHECK_LANGUAGES
-from detector.languages import language_name
-from detector.release import ReleaseInfo
-from detector.taxonomy import Taxonomy
+from dialint.detector.checks import CHECK_LANGUAGES
+from dialint.detector.languages import language_name
+from dialint.detector.release import ReleaseInfo
+from dialint.detector.taxonomy import Taxonomy
 
 SETS = {
     "test_seen": "dialogues never trained on, error families of training",

@@ -14,10 +14,10 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from detector.artifacts import read_manifest
-from detector.errors import InputRefused
-from detector.masking import mask_dialogue
-from detector.records import Dialogue, Turn
+from dialint.detector.artifacts import read_manifest
+from dialint.detector.errors import InputRefused
+from dialint.detector.masking import mask_dialogue
+from dialint.detector.records import Dialogue, Turn
 
 COLUMNS = ("dialogue_id", "source", "language", "licence", "turns")
 

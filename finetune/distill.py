@@ -19,22 +19,30 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from detector.artifacts import disk_errors, make_folder, sha256_file, versions
-from detector.errors import ConfigError, OutputRefused
-from detector.ingest.config import ReadConfig
-from finetune.average import TRAINING
-from finetune.base_models.folders import found
-from finetune.training.cost import cost_of
-from finetune.training.estimate import Work, measured, memory, recomputes, show_memory, show_time, sizes_of
-from finetune.training.lineage import LIBRARIES, commit, job_of
-from finetune.training.options import Running
-from finetune.training.processes import refuse_launcher
+from dialint.detector.artifacts import disk_errors, make_folder, sha256_file, versions
+from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.ingest.config import ReadConfig
+from dialint.finetune.average import TRAINING
+from dialint.finetune.base_models.folders import found
+from dialint.finetune.training.cost import cost_of
+from dialint.finetune.training.estimate import (
+    Work,
+    measured,
+    memory,
+    recomputes,
+    show_memory,
+    show_time,
+    sizes_of,
+)
+from dialint.finetune.training.lineage import LIBRARIES, commit, job_of
+from dialint.finetune.training.options import Running
+from dialint.finetune.training.processes import refuse_launcher
 
 if TYPE_CHECKING:
-    from finetune.scan import ScanConfig
-    from finetune.smaller.loop import Distillation
-    from finetune.smaller.scanners import TrainedScanner
-    from finetune.smaller.teachers import Teacher
+    from dialint.finetune.scan import ScanConfig
+    from dialint.finetune.smaller.loop import Distillation
+    from dialint.finetune.smaller.scanners import TrainedScanner
+    from dialint.finetune.smaller.teachers import Teacher
 
 
 @Parameter(name="*")
@@ -83,7 +91,7 @@ class DistillConfig:
 
     def labels(self) -> ScanConfig:
         """How labelled examples are learnt beside."""
-        from finetune.scan import ScanConfig
+        from dialint.finetune.scan import ScanConfig
 
         examples, base = self.examples or Path(), self.base or Path()
         return ScanConfig(examples, base, self.out, span_weight=self.span_weight)
@@ -93,7 +101,7 @@ def distill(config: DistillConfig) -> None:
     """Teach a small scanner what a teacher says of unlabelled dialogues."""
     import torch
 
-    from detector.engines.faithful import refuse_unfaithful
+    from dialint.detector.engines.faithful import refuse_unfaithful
 
     _refuse(config)
     torch.set_num_threads(config.running.threads)
@@ -106,7 +114,7 @@ def distill(config: DistillConfig) -> None:
         return
     with disk_errors(config.out):
         make_folder(config.out)
-    from finetune.smaller.loop import distill_steps
+    from dialint.finetune.smaller.loop import distill_steps
 
     figures = distill_steps(run)
     if figures is None:
@@ -138,11 +146,11 @@ def _refuse(config: DistillConfig) -> None:
 
 def _people(config: DistillConfig) -> tuple[Teacher, TrainedScanner]:
     """Teacher and student, the student on its device."""
-    from detector.engines.local import device_of
-    from finetune.policy.policy import compute_twice
-    from finetune.smaller.scanners import read_scanner
-    from finetune.smaller.students import anew, student_of
-    from finetune.smaller.teachers import ScannerTeacher, read_answers
+    from dialint.detector.engines.local import device_of
+    from dialint.finetune.policy.policy import compute_twice
+    from dialint.finetune.smaller.scanners import read_scanner
+    from dialint.finetune.smaller.students import anew, student_of
+    from dialint.finetune.smaller.teachers import ScannerTeacher, read_answers
 
     teacher: Teacher
     cut_from = None
@@ -166,11 +174,11 @@ def _run(config: DistillConfig, teacher: Teacher, student: TrainedScanner) -> Di
     """Everything that a step needs."""
     import torch
 
-    from detector.engines.local import device_of, precision_of
-    from detector.render import Renderer
-    from finetune.examples import examples_id
-    from finetune.smaller.lessons import lesson_of
-    from finetune.smaller.loop import Distillation
+    from dialint.detector.engines.local import device_of, precision_of
+    from dialint.detector.render import Renderer
+    from dialint.finetune.examples import examples_id
+    from dialint.finetune.smaller.lessons import lesson_of
+    from dialint.finetune.smaller.loop import Distillation
 
     renderer = Renderer(student.render, student.tokenizer)
     lesson = lesson_of(config, teacher, student, renderer)
@@ -187,7 +195,7 @@ def _run(config: DistillConfig, teacher: Teacher, student: TrainedScanner) -> Di
 
 def _show_plan(run: Distillation) -> None:
     """Print what it would take; a few steps are computed and thrown away."""
-    from finetune.smaller.loop import labelled_rows
+    from dialint.finetune.smaller.loop import labelled_rows
 
     steps, config, shape = run.steps(), run.config, run.student.model.backbone.config
     beside = labelled_rows(run.lesson.labelled, config.running.seed, config.row_tokens)
@@ -214,10 +222,10 @@ def _show_plan(run: Distillation) -> None:
 
 def _write(run: Distillation, figures: dict[str, Any], seconds: float) -> None:
     """The student's folder, its manifest last; checkpoints go."""
-    from finetune.examples import examples_id
-    from finetune.smaller.scanners import write_scanner
-    from finetune.smaller.teachers import ScannerTeacher
-    from finetune.training import checkpoints
+    from dialint.finetune.examples import examples_id
+    from dialint.finetune.smaller.scanners import write_scanner
+    from dialint.finetune.smaller.teachers import ScannerTeacher
+    from dialint.finetune.training import checkpoints
 
     config, teacher = run.config, run.teacher
     taught_by = teacher.trained.examples if isinstance(teacher, ScannerTeacher) else None

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import numpy as np
 
-from detector.artifacts import fingerprint
-from detector.errors import DialogueFailed
-from detector.masking import MaskedText, mask_dialogue
-from detector.records import Dialogue, Example, Label
-from detector.render import Rendered, Renderer
-from detector.scanner import Array
-from eval.truth import made_for_pair, probes_of
+from dialint.detector.artifacts import fingerprint
+from dialint.detector.errors import DialogueFailed
+from dialint.detector.masking import MaskedText, mask_dialogue
+from dialint.detector.records import Dialogue, Example, Label
+from dialint.detector.render import Rendered, Renderer
+from dialint.detector.scanner import Array
+from dialint.eval.truth import made_for_pair, probes_of
 
 
 @dataclass(frozen=True)

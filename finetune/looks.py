@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eval.metrics import average_precision, pair_auc
-from finetune.examples import Target
+from dialint.eval.metrics import average_precision, pair_auc
+from dialint.finetune.examples import Target
 
 if TYPE_CHECKING:
-    from detector.engines.local import Precision
-    from detector.engines.scan_model import ScanModel
-    from detector.scanner import WindowScores
+    from dialint.detector.engines.local import Precision
+    from dialint.detector.engines.scan_model import ScanModel
+    from dialint.detector.scanner import WindowScores
 
 
 def look(
@@ -24,7 +24,7 @@ def look(
     precision: Precision = "auto",
 ) -> dict[str, dict[str, float]]:
     """Average precision of each code on the windows, and the share of pairs with the error above."""
-    from detector.engines.local import LocalEngine
+    from dialint.detector.engines.local import LocalEngine
 
     learnt = [weight for weight in model.parameters() if weight.requires_grad]
     device = str(model.turn_head.weight.device)

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from finetune.examples import Target
+from dialint.finetune.examples import Target
 
 if TYPE_CHECKING:
     import torch
 
-    from detector.engines.scan_model import ScanModel
-    from finetune.scan import ScanConfig
+    from dialint.detector.engines.scan_model import ScanModel
+    from dialint.finetune.scan import ScanConfig
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def scan_loss(
     import torch
     from torch.nn.functional import softplus
 
-    from detector.engines.local import head_places, row_of
+    from dialint.detector.engines.local import head_places, row_of
 
     of = of or counts_of(row)
     windows = [target.window for target in row]

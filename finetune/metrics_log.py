@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
-from detector.artifacts import Appender
+from dialint.detector.artifacts import Appender
 
 METRICS = "metrics.jsonl"
 

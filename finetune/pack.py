@@ -18,29 +18,29 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from detector.artifacts import make_folder, read_manifest
-from detector.calibration import Check, CodeRelease
-from detector.checks import CHECKS
-from detector.detectors import DetectorConfig
-from detector.errors import ConfigError, DialogueFailed, OutputRefused
-from detector.example_files import needed_set, read_examples, set_at
-from detector.languages import UNKNOWN, languages_of
-from detector.masking import mask_dialogue
-from detector.pipeline import ReleaseDetector, load_detector
-from detector.progress import showing
-from detector.records import Example, Verdict
-from detector.release import WEIGHTS, Base, ReleaseInfo, seal
-from detector.render import RenderConfig
-from detector.scanner import Array, Scanner
-from detector.taxonomy import Taxonomy
-from detector.taxonomy import load as load_taxonomy
-from eval.contract import distinct, fit
-from eval.run import measure
-from eval.truth import judge, source_of
-from finetune.card import model_card
-from finetune.examples import examples_id
-from finetune.training.finite import refuse_not_finite, save_weights
-from finetune.training.processes import refuse_launcher
+from dialint.detector.artifacts import make_folder, read_manifest
+from dialint.detector.calibration import Check, CodeRelease
+from dialint.detector.checks import CHECKS
+from dialint.detector.detectors import DetectorConfig
+from dialint.detector.errors import ConfigError, DialogueFailed, OutputRefused
+from dialint.detector.example_files import needed_set, read_examples, set_at
+from dialint.detector.languages import UNKNOWN, languages_of
+from dialint.detector.masking import mask_dialogue
+from dialint.detector.pipeline import ReleaseDetector, load_detector
+from dialint.detector.progress import showing
+from dialint.detector.records import Example, Verdict
+from dialint.detector.release import WEIGHTS, Base, ReleaseInfo, seal
+from dialint.detector.render import RenderConfig
+from dialint.detector.scanner import Array, Scanner
+from dialint.detector.taxonomy import Taxonomy
+from dialint.detector.taxonomy import load as load_taxonomy
+from dialint.eval.contract import distinct, fit
+from dialint.eval.run import measure
+from dialint.eval.truth import judge, source_of
+from dialint.finetune.card import model_card
+from dialint.finetune.examples import examples_id
+from dialint.finetune.training.finite import refuse_not_finite, save_weights
+from dialint.finetune.training.processes import refuse_launcher
 
 CHECK_OF = {"M2": "unfilled_placeholder", "M3": "same_text_again"}
 PHRASES_OF = {"T1": ("insult", 0.947), "V2": ("asks_secret", 0.929)}
@@ -177,7 +177,7 @@ def _compress(config: PackConfig, target: Path, base_sha256: str) -> None:
     """The scanner's weights in the form that is served."""
     from safetensors.torch import load_file
 
-    from detector.engines.stored import stored
+    from dialint.detector.engines.stored import stored
 
     packed: dict[str, Any] = {}
     for name, weight in load_file(config.scanner / WEIGHTS).items():

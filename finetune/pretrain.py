@@ -19,17 +19,17 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from cyclopts import Parameter
 
-from detector.artifacts import disk_errors, make_folder, sha256_file
-from detector.errors import ConfigError, OutputRefused
-from detector.progress import showing
-from finetune.base_models.folders import found
-from finetune.corpus import Corpus, Sourced, sample
-from finetune.training.checkpoints import job_text
-from finetune.training.processes import refuse_launcher
+from dialint.detector.artifacts import disk_errors, make_folder, sha256_file
+from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.progress import showing
+from dialint.finetune.base_models.folders import found
+from dialint.finetune.corpus import Corpus, Sourced, sample
+from dialint.finetune.training.checkpoints import job_text
+from dialint.finetune.training.processes import refuse_launcher
 
 if TYPE_CHECKING:
-    from finetune.decoder.loop import Setting
-    from finetune.decoder.writing import Piece, Writer
+    from dialint.finetune.decoder.loop import Setting
+    from dialint.finetune.decoder.writing import Piece, Writer
 
 Precision = Literal["auto", "fp32", "bf16"]
 NOT_OF_THE_JOB = ("out", "checkpoint_minutes", "threads")
@@ -122,8 +122,8 @@ def pretrain(config: PretrainConfig) -> None:
     """Pre-train a decoder on dialogues."""
     import torch
 
-    from finetune.decoder.loop import BEST, CHECKPOINT, Run, pretrain_steps
-    from finetune.decoder.result import save
+    from dialint.finetune.decoder.loop import BEST, CHECKPOINT, Run, pretrain_steps
+    from dialint.finetune.decoder.result import save
 
     _refuse(config)
     if config.base is not None:
@@ -178,8 +178,8 @@ def _few(config: PretrainConfig, check: list[Sourced]) -> list[Sourced]:
 
 def _writers(config: PretrainConfig, learn: list[Sourced]) -> list[Writer]:
     """How dialogues are written; the first one measures. The tokenizer lies in the output from here on."""
-    from finetune import tokenizer
-    from finetune.decoder.writing import own_writer, template_writer, writer_of
+    from dialint.finetune import tokenizer
+    from dialint.finetune.decoder.writing import own_writer, template_writer, writer_of
 
     if config.base is not None:
         writers = [writer_of(config.base, config.style)]
@@ -211,7 +211,7 @@ def _written(config: PretrainConfig, writers: list[Writer], learn: list[Sourced]
 
 
 def _setting(config: PretrainConfig, job: str) -> Setting:
-    from finetune.decoder.loop import Setting
+    from dialint.finetune.decoder.loop import Setting
 
     cuda = config.device.startswith("cuda")
     return Setting(
@@ -250,9 +250,9 @@ def _model(config: PretrainConfig, setting: Setting) -> tuple[Any, Any]:
     """The model ready to train, and what is called: itself or its compiled twin."""
     import torch
 
-    from finetune.decoder.model import fresh, from_base, prepare, shape_of
-    from finetune.decoder.writing import load_tokenizer
-    from finetune.tokenizer import BEGIN, END, PAD
+    from dialint.finetune.decoder.model import fresh, from_base, prepare, shape_of
+    from dialint.finetune.decoder.writing import load_tokenizer
+    from dialint.finetune.tokenizer import BEGIN, END, PAD
 
     if config.base is not None:
         model = from_base(config.base)

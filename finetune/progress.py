@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from finetune.training.cost import Cost
+    from dialint.finetune.training.cost import Cost
 
 LINE_SECONDS = 60.0
 

@@ -20,17 +20,17 @@ from typing import TYPE_CHECKING, Any
 
 from cyclopts import Parameter
 
-from detector.artifacts import disk_errors, make_folder, read_manifest, sha256_file, versions
-from detector.errors import ConfigError, OutputRefused
-from detector.release import WEIGHTS
-from finetune.average import TRAINING
-from finetune.training.lineage import LIBRARIES, commit
-from finetune.training.processes import refuse_launcher
+from dialint.detector.artifacts import disk_errors, make_folder, read_manifest, sha256_file, versions
+from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.release import WEIGHTS
+from dialint.finetune.average import TRAINING
+from dialint.finetune.training.lineage import LIBRARIES, commit
+from dialint.finetune.training.processes import refuse_launcher
 
 if TYPE_CHECKING:
-    from finetune.examples import Target
-    from finetune.smaller.pruning import Measure
-    from finetune.smaller.scanners import TrainedScanner
+    from dialint.finetune.examples import Target
+    from dialint.finetune.smaller.pruning import Measure
+    from dialint.finetune.smaller.scanners import TrainedScanner
 
 
 @Parameter(name="*")
@@ -64,9 +64,9 @@ def prune(config: PruneConfig) -> None:
     """Take the least useful heads or layers out of a scanner."""
     import torch
 
-    from detector.engines.faithful import refuse_unfaithful
-    from finetune.smaller.pruning import without_heads, without_layers
-    from finetune.smaller.scanners import read_scanner, write_scanner
+    from dialint.detector.engines.faithful import refuse_unfaithful
+    from dialint.finetune.smaller.pruning import without_heads, without_layers
+    from dialint.finetune.smaller.scanners import read_scanner, write_scanner
 
     _refuse(config)
     torch.set_num_threads(config.threads)
@@ -109,7 +109,7 @@ def _counted(config: PruneConfig, scanner: TrainedScanner) -> int:
     Raises:
         ConfigError: E_HEADS, its attention is not built for that; E_OPTION, no layer would be left.
     """
-    from finetune.smaller.cuts import heads_of
+    from dialint.finetune.smaller.cuts import heads_of
 
     if config.layers >= scanner.shape["num_hidden_layers"]:
         raise ConfigError("E_OPTION", f"--layers {config.layers}: no layer would be left")
@@ -118,9 +118,9 @@ def _counted(config: PruneConfig, scanner: TrainedScanner) -> int:
 
 def _check(config: PruneConfig, scanner: TrainedScanner) -> list[Target]:
     """The windows of dev, shuffled; the first of them are the sample."""
-    from detector.render import Renderer
-    from eval.truth import read_examples
-    from finetune.examples import targets
+    from dialint.detector.render import Renderer
+    from dialint.eval.truth import read_examples
+    from dialint.finetune.examples import targets
 
     renderer = Renderer(scanner.render, scanner.tokenizer)
     read = read_examples(config.examples / "dev.jsonl")
@@ -134,8 +134,8 @@ def _check(config: PruneConfig, scanner: TrainedScanner) -> list[Target]:
 def _measure(config: PruneConfig, windows: Sequence[Target]) -> Measure:
     import torch
 
-    from detector.engines.local import device_of, precision_of
-    from finetune.smaller.pruning import Measure
+    from dialint.detector.engines.local import device_of, precision_of
+    from dialint.finetune.smaller.pruning import Measure
 
     device = device_of(config.device)
     precision = precision_of("auto", torch.device(device))
@@ -145,7 +145,7 @@ def _measure(config: PruneConfig, windows: Sequence[Target]) -> Measure:
 def _figures(config: PruneConfig, scanner: TrainedScanner, rest: Sequence[Target]) -> dict[str, Any]:
     """Size, loss and average precision on the windows that chose nothing: on the sample itself the loss even
     falls when a few windows choose many heads."""
-    from finetune.looks import look
+    from dialint.finetune.looks import look
 
     return {
         "parameters": sum(weight.numel() for weight in scanner.model.parameters()),

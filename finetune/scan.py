@@ -17,28 +17,36 @@ from typing import TYPE_CHECKING
 
 from cyclopts import Parameter
 
-from detector.artifacts import make_folder, versions, write_json, write_manifest
-from detector.errors import ConfigError, OutputRefused
-from detector.example_files import needed_set, read_examples, set_at
-from detector.release import WEIGHTS, Release
-from detector.render import Renderer
-from detector.taxonomy import load as load_taxonomy
-from finetune.backbone import Ground, ground_of, merged, network
-from finetune.base_models.folders import found
-from finetune.examples import examples_id, targets, with_prefixes
-from finetune.metrics_log import MetricsLog
-from finetune.teach import Lesson, Run, learn_step, teach
-from finetune.training.checkpoints import clear
-from finetune.training.cost import Cost, cost_of
-from finetune.training.estimate import Work, measured, memory, recomputes, show_memory, show_time, sizes_of
-from finetune.training.finite import save_weights
-from finetune.training.gpu_plan import Pass, gpu_bytes, plan, way_of
-from finetune.training.lineage import LIBRARIES, commit, job_of, told_of
-from finetune.training.options import Adapters, Running
-from finetune.training.processes import refuse_launcher
+from dialint.detector.artifacts import make_folder, versions, write_json, write_manifest
+from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.example_files import needed_set, read_examples, set_at
+from dialint.detector.release import WEIGHTS, Release
+from dialint.detector.render import Renderer
+from dialint.detector.taxonomy import load as load_taxonomy
+from dialint.finetune.backbone import Ground, ground_of, merged, network
+from dialint.finetune.base_models.folders import found
+from dialint.finetune.examples import examples_id, targets, with_prefixes
+from dialint.finetune.metrics_log import MetricsLog
+from dialint.finetune.teach import Lesson, Run, learn_step, teach
+from dialint.finetune.training.checkpoints import clear
+from dialint.finetune.training.cost import Cost, cost_of
+from dialint.finetune.training.estimate import (
+    Work,
+    measured,
+    memory,
+    recomputes,
+    show_memory,
+    show_time,
+    sizes_of,
+)
+from dialint.finetune.training.finite import save_weights
+from dialint.finetune.training.gpu_plan import Pass, gpu_bytes, plan, way_of
+from dialint.finetune.training.lineage import LIBRARIES, commit, job_of, told_of
+from dialint.finetune.training.options import Adapters, Running
+from dialint.finetune.training.processes import refuse_launcher
 
 if TYPE_CHECKING:
-    from detector.engines.scan_model import ScanModel
+    from dialint.detector.engines.scan_model import ScanModel
 
 
 CHECKED = ("dev", "dev_unseen")
@@ -114,7 +122,7 @@ def scan(config: ScanConfig) -> None:
     """Fine-tune a scanner on labelled examples."""
     import torch
 
-    from detector.engines.local import device_of, precision_of
+    from dialint.detector.engines.local import device_of, precision_of
 
     _refuse(config)
     config = replace(config, base=found(config.base).folder)

@@ -2,7 +2,7 @@
 
 Everything random follows from the seed and the step's number, so a run that goes on from a checkpoint is
 the run that was never stopped: bit for bit on CPU in fp32. Knows targets and a model; what they are made
-of stands in `finetune.scan` and `finetune.examples`.
+of stands in `dialint.finetune.scan` and `dialint.finetune.examples`.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from detector.artifacts import atomic_file, make_folder
-from detector.errors import ConfigError
-from finetune.backbone import learnt, take_up
-from finetune.examples import Target
-from finetune.looks import look
-from finetune.losses import counts_of, scan_loss
-from finetune.metrics_log import MetricsLog
-from finetune.progress import Progress
-from finetune.training.checkpoints import keep_only, newest, seal
-from finetune.training.cost import Cost
-from finetune.training.finite import refuse_diverged, refuse_not_finite
-from finetune.training.optimizers import optimizer_of, set_rates, warm_then_cosine
-from finetune.training.stopping import until_told
+from dialint.detector.artifacts import atomic_file, make_folder
+from dialint.detector.errors import ConfigError
+from dialint.finetune.backbone import learnt, take_up
+from dialint.finetune.examples import Target
+from dialint.finetune.looks import look
+from dialint.finetune.losses import counts_of, scan_loss
+from dialint.finetune.metrics_log import MetricsLog
+from dialint.finetune.progress import Progress
+from dialint.finetune.training.checkpoints import keep_only, newest, seal
+from dialint.finetune.training.cost import Cost
+from dialint.finetune.training.finite import refuse_diverged, refuse_not_finite
+from dialint.finetune.training.optimizers import optimizer_of, set_rates, warm_then_cosine
+from dialint.finetune.training.stopping import until_told
 
 if TYPE_CHECKING:
     import torch
 
-    from detector.engines.scan_model import ScanModel
-    from finetune.scan import ScanConfig
+    from dialint.detector.engines.scan_model import ScanModel
+    from dialint.finetune.scan import ScanConfig
 
 STATE = "state.pt"
 LOG_STEPS = 50

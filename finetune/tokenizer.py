@@ -2,7 +2,7 @@
 
 Learns merges from the text of dialogues; any bytes can be written, digits one by one. Every control
 token has the form ``<|name|>``; text that looks like one is never encoded as one by the renderer and
-by `finetune.decoder.writing`, which take the added tokens out before they read what people wrote.
+by `dialint.finetune.decoder.writing`, which take the added tokens out before they read what people wrote.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from detector.artifacts import atomic_file, write_json
-from detector.errors import ConfigError
-from detector.records import Role
-from detector.render import RenderConfig, tokenizer_of, visible_text
+from dialint.detector.artifacts import atomic_file, write_json
+from dialint.detector.errors import ConfigError
+from dialint.detector.records import Role
+from dialint.detector.render import RenderConfig, tokenizer_of, visible_text
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

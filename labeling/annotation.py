@@ -12,7 +12,7 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
-from detector.records import JUDGED_ROLES, Dialogue, Finding, Record
+from dialint.detector.records import JUDGED_ROLES, Dialogue, Finding, Record
 
 Kind = Literal["crowd", "reviewer", "expert", "appeal", "model"]
 

@@ -10,8 +10,15 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from detector.artifacts import atomic_file, described, disk_errors, make_folder, versions, write_manifest
-from detector.errors import OutputRefused
+from dialint.detector.artifacts import (
+    atomic_file,
+    described,
+    disk_errors,
+    make_folder,
+    versions,
+    write_manifest,
+)
+from dialint.detector.errors import OutputRefused
 
 Report = dict[str, Any]
 

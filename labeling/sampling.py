@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from detector.errors import ConfigError
+from dialint.detector.errors import ConfigError
 
 Reals = NDArray[np.float64]
 LEAST_WEIGHT = 1e-3

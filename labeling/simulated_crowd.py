@@ -1,7 +1,7 @@
 """A label store that nobody had to work for: made-up labelers and reviewers answer about labelled examples.
 
-    python -m labeling.simulated_crowd --examples build/examples --limit 1000 --out build/crowd
-    python -m labeling.simulated_crowd --dialogues LOG --labels LABELS --out build/crowd
+    python -m dialint.labeling.simulated_crowd --examples build/examples --limit 1000 --out build/crowd
+    python -m dialint.labeling.simulated_crowd --dialogues LOG --labels LABELS --out build/crowd
 
 For trying `dialint label aggregate`, `dialint export dataset` and all that comes after without people. Reads
 the training examples of ``dialint data inject``, or a log with labels. Dialogues go into the store without
@@ -23,18 +23,18 @@ from typing import Any, TypeVar
 
 from cyclopts import App, Parameter
 
-from detector.artifacts import disk_errors, make_folder, versions, write_manifest
-from detector.detectors import DetectorConfig
-from detector.errors import ConfigError, InputRefused, OutputRefused
-from detector.ingest.config import ReadConfig
-from detector.ingest.outcomes import Counts, Loaded
-from detector.ingest.read import open_logs, read
-from detector.records import Example, Label, Record
-from labeling.annotation import judged_turns
-from labeling.simulated_work import Plan, fill
-from labeling.store import accounts
-from labeling.store.database.transactions import Store
-from labeling.store.database.upgrade import upgrade
+from dialint.detector.artifacts import disk_errors, make_folder, versions, write_manifest
+from dialint.detector.detectors import DetectorConfig
+from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.outcomes import Counts, Loaded
+from dialint.detector.ingest.read import open_logs, read
+from dialint.detector.records import Example, Label, Record
+from dialint.labeling.annotation import judged_turns
+from dialint.labeling.simulated_work import Plan, fill
+from dialint.labeling.store import accounts
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.database.upgrade import upgrade
 
 Kind = TypeVar("Kind", bound=Record)
 
@@ -85,7 +85,7 @@ def run(config: CrowdConfig) -> dict[str, Any]:
         OutputRefused: `out` holds a finished one.
         InputRefused: the examples cannot be read.
     """
-    from detector.pipeline import load_detector
+    from dialint.detector.pipeline import load_detector
 
     manifest, path = config.out / "manifest.json", config.out / STORE
     if manifest.exists():

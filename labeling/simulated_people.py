@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from random import Random
 from typing import NamedTuple
 
-from detector.records import Dialogue, Finding, Label, Severity, Turn, Verdict
-from detector.taxonomy import Code
-from labeling.annotation import judged_turns
+from dialint.detector.records import Dialogue, Finding, Label, Severity, Turn, Verdict
+from dialint.detector.taxonomy import Code
+from dialint.labeling.annotation import judged_turns
 
 
 class Beta(NamedTuple):

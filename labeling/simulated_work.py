@@ -1,7 +1,7 @@
 """Made-up people work on a store: blind labels, and corrections of a release's verdicts.
 
 Everything goes the way it goes with people: accounts, projects, tasks, claims, answers. Who they are stands
-in `labeling.simulated_people`; what is asked about, and of which store, is the caller's care.
+in `dialint.labeling.simulated_people`; what is asked about, and of which store, is the caller's care.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from typing import Any
 
 from cyclopts import Parameter
 
-from detector.detectors import Detector
-from detector.errors import ConfigError
-from detector.records import Dialogue, Example, Verdict
-from detector.taxonomy import Code, load
-from labeling.simulated_people import LABELERS, REVIEWERS, Person, Truth, shapes_of
-from labeling.store import accounts, dialogues, leases, projects, tasks
-from labeling.store.annotations import submit
-from labeling.store.database.transactions import Store
-from labeling.store.dialogues import MOST_PER_CALL
-from labeling.store.records import Account, AccountRole, NewTask, Project
-from labeling.transfer.logs import pieces
+from dialint.detector.detectors import Detector
+from dialint.detector.errors import ConfigError
+from dialint.detector.records import Dialogue, Example, Verdict
+from dialint.detector.taxonomy import Code, load
+from dialint.labeling.simulated_people import LABELERS, REVIEWERS, Person, Truth, shapes_of
+from dialint.labeling.store import accounts, dialogues, leases, projects, tasks
+from dialint.labeling.store.annotations import submit
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.dialogues import MOST_PER_CALL
+from dialint.labeling.store.records import Account, AccountRole, NewTask, Project
+from dialint.labeling.transfer.logs import pieces
 
 LABELS, REVIEWS = "simulated-labels", "simulated-reviews"
 

@@ -12,7 +12,7 @@ set -euo pipefail
 work=${1:-build}
 python=${PYTHON:-.venv/bin/python}
 tokens=${TOKENS:-1200000}
-dialint() { "$python" -m app.cli "$@"; }
+dialint() { "$python" -m dialint "$@"; }
 
 mkdir -p "$work/ablations"
 

@@ -11,7 +11,7 @@ from time import perf_counter
 
 import torch
 
-from detector.engines.packed import _multiplied, _Way, _window
+from dialint.detector.engines.packed import _multiplied, _Way, _window
 
 HEADS = {
     "MiniLM-L6": (12, 12, 32, False),

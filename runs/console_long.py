@@ -16,13 +16,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-from app.console.speed import _server
-from detector.records import Dialogue, Finding, Turn, Verdict
-from labeling.store import accounts, dialogues, projects, tasks
-from labeling.store.database.transactions import Store
-from labeling.store.database.upgrade import upgrade
-from labeling.store.masked_view import prepare
-from labeling.store.records import Account, NewTask, Project
+from dialint.app.console.speed import _server
+from dialint.detector.records import Dialogue, Finding, Turn, Verdict
+from dialint.labeling.store import accounts, dialogues, projects, tasks
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.database.upgrade import upgrade
+from dialint.labeling.store.masked_view import prepare
+from dialint.labeling.store.records import Account, NewTask, Project
 
 ONCE, PASSWORD = "for one time only", "for the benchmark only"
 WORDS = ("where", "is", "my", "parcel", "and", "when", "will", "it", "come", "the", "order", "was", "placed")

@@ -17,7 +17,7 @@ export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1} DIALINT_MIRRORS=${DIALINT_MIRRORS:-
 own=(--taxonomy runs/dbdc3.yaml)
 export DIALINT_SPLIT_KEY=dbdc3 # a public corpus: no secret, only the same split everywhere
 split=(--no-masked --by dialogue --shares 0.6 0.1 0.1 0.2)
-dialint() { "$python" -m app.cli "$@"; }
+dialint() { "$python" -m dialint "$@"; }
 mkdir -p "$work/scanners" "$work/releases"
 
 # The corpus as a log and a table of answers. The greeting, of which nobody was asked, counts as a system's.
@@ -121,4 +121,4 @@ others=("$work"/releases/*)
 [ -e "$work/report.json" ] ||
     dialint eval run "$work/exam/test.jsonl" --release "$first" "${own[@]}" --rounds 1000 \
         --against "${others[@]}" --out "$work/report.json"
-"$python" -m eval.crowd --examples "$work/exam" --report "$work/report.json" "${own[@]}" --category B
+"$python" -m dialint.eval.crowd --examples "$work/exam" --report "$work/report.json" "${own[@]}" --category B

@@ -33,7 +33,7 @@ SUMS
     touch "$work/minilm/verified"
 fi
 
-dialint() { "$python" -m app.cli "$@"; }
+dialint() { "$python" -m dialint "$@"; }
 
 [ -e "$work/shards/manifest.json" ] ||
     dialint data dedup --data "$DIALINT_DATA" --out "$work/shards" --languages en

@@ -21,11 +21,11 @@ running=(--threads "${THREADS:-1}" --precision "${PRECISION:-fp32}")
 read -ra codes <<< "${CODES:-T1 V2}"
 prompt=(--prompt-tokens "${PROMPT:-256}")
 export DIALINT_MIRRORS=${DIALINT_MIRRORS:-0}
-dialint() { "$python" -m app.cli "$@"; }
+dialint() { "$python" -m dialint "$@"; }
 mkdir -p "$work"
 
 [ -e "$work/crowd/manifest.json" ] ||
-    "$python" -m labeling.dataset.simulated --examples "$examples" --out "$work/crowd" --codes "${codes[@]}" \
+    "$python" -m dialint.labeling.dataset.simulated --examples "$examples" --out "$work/crowd" --codes "${codes[@]}" \
         --dialogues "${DIALOGUES:-5000}" --held "${HELD:-400}"
 data=(--dataset "$work/crowd" --random-questions 0.5 --rewrites=false)
 some=(--limit "${SOURCES:-400}") # dialogues that the later stages read: more than their steps can ask of

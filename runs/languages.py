@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from detector.languages import UNKNOWN, language_of, languages_of, words_of
-from detector.records import JUDGED_ROLES, Dialogue, Turn
+from dialint.detector.languages import UNKNOWN, language_of, languages_of, words_of
+from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 
 CORPORA = {
     "star": "en", "tau_bench": "en", "taskmaster4": "en", "taskmaster_reward": "en", "sgd": "en",

@@ -18,11 +18,11 @@ python=${PYTHON:-.venv/bin/python}
 seeds=${SEEDS:-1 2}
 codes=(M2 V2 C1 R1 T1)
 export DIALINT_MIRRORS=${DIALINT_MIRRORS:-0}
-dialint() { "$python" -m app.cli "$@"; }
+dialint() { "$python" -m dialint "$@"; }
 mkdir -p "$work"
 
 [ -e "$work/crowd/manifest.json" ] ||
-    "$python" -m labeling.dataset.simulated --examples "$examples" --out "$work/crowd" --codes "${codes[@]}"
+    "$python" -m dialint.labeling.dataset.simulated --examples "$examples" --out "$work/crowd" --codes "${codes[@]}"
 shared=(--rank 32 --threads 1 --precision fp32)
 for seed in $seeds; do
     for bits in none nf4; do
@@ -42,5 +42,5 @@ for seed in $seeds; do
 done
 
 for seed in $seeds; do
-    "$python" -m finetune.smaller.compare "$examples/dev.jsonl" "$work/scan-none.$seed" "$work/scan-nf4.$seed"
+    "$python" -m dialint.finetune.smaller.compare "$examples/dev.jsonl" "$work/scan-none.$seed" "$work/scan-nf4.$seed"
 done

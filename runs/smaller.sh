@@ -14,7 +14,7 @@ python=${PYTHON:-.venv/bin/python}
 tokens=${TOKENS:-5000000}
 threads=(--threads "${THREADS:-1}")
 export DIALINT_MIRRORS=${DIALINT_MIRRORS:-0}
-dialint() { "$python" -m app.cli "$@"; }
+dialint() { "$python" -m dialint "$@"; }
 mkdir -p "$work"
 
 distil() { # distil NAME OPTIONS
@@ -32,7 +32,7 @@ distil with-examples --examples "$examples"
 students=()
 for name in unlabelled with-examples no-2-layers no-quarter-of-heads; do students+=("$work/$name"); done
 for set in test_seen test_unseen; do
-    "$python" -m finetune.smaller.compare "$examples/$set.jsonl" "$scanner" "${students[@]}" \
+    "$python" -m dialint.finetune.smaller.compare "$examples/$set.jsonl" "$scanner" "${students[@]}" \
         --limit 400 --precision bf16 --timed
 done
 others=()

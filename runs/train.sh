@@ -21,7 +21,7 @@ seed=${SEED:-1}
 ratio=${RATIO:-5}             # so many misses are as bad as one false accusation
 dialogues=${DIALOGUES:-1500}  # of a simulated store
 threads=${THREADS:-2}         # 1 where others use the machine: two that wait for each other are far slower
-dialint() { "$python" -m app.cli "$@"; }
+dialint() { "$python" -m dialint "$@"; }
 mkdir -p "$work"
 
 # How much of everything: for the small decoder what a laptop has done over a coffee, for others what a GPU has.
@@ -51,7 +51,7 @@ else
         known=(--dialogues app/sample/dialogues.jsonl --labels app/sample/labels.jsonl)
     fi
     [ -e "$work/crowd/manifest.json" ] ||
-        "$python" -m labeling.simulated_crowd "${known[@]}" --out "$work/crowd" --seed "$seed"
+        "$python" -m dialint.labeling.simulated_crowd "${known[@]}" --out "$work/crowd" --seed "$seed"
     store=$work/crowd/store.sqlite
     export DIALINT_ACCOUNT=simulated-admin
 fi

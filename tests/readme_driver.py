@@ -10,7 +10,7 @@ import runpy
 import shlex
 import sys
 
-from app.cli import main
+from dialint.app.cli import main
 
 
 def seconds() -> float:

@@ -4,22 +4,40 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
 import yaml
 
+import dialint
+
 ROOT = Path(__file__).parents[1]
 
 
-def run(*command: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+ROOMS = ("app", "detector", "eval", "finetune", "labeling")
 
 
-def test_the_floor_plan_holds() -> None:
-    result = run(str(Path(sys.executable).with_name("lint-imports")), "--no-cache")
+def run(
+    *command: str, env: dict[str, str] | None = None, cwd: Path = ROOT
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command, cwd=cwd, env={**os.environ, **(env or {})}, capture_output=True, text=True, timeout=300, check=False
+    )  # fmt: skip
+
+
+def test_the_floor_plan_holds(tmp_path: Path) -> None:
+    """import-linter reads folders and follows neither import hooks nor links below a package."""
+    (tmp_path / "dialint").mkdir()
+    for room in ROOMS:
+        (tmp_path / "dialint" / room).symlink_to(ROOT / room)
+    command = str(Path(sys.executable).with_name("lint-imports"))
+    result = run(
+        command, "--no-cache", "--config", str(ROOT / "pyproject.toml"), env={"PYTHONPATH": str(tmp_path)}, cwd=tmp_path
+    )  # fmt: skip
     assert result.returncode == 0, result.stdout
     assert "0 broken" in result.stdout
 
@@ -30,9 +48,9 @@ HEAVY = {"torch", "transformers", "pyarrow", "numpy", "tokenizers", "safetensors
 @pytest.mark.parametrize("arguments", [["--help"], ["score", "--help"], ["--version"]], ids=" ".join)
 def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
     code = (
-        "import sys, app.cli\n"
+        "import sys, dialint.app.cli\n"
         f"sys.argv[1:] = {arguments!r}\n"
-        "try:\n    app.cli.main()\n"
+        "try:\n    dialint.app.cli.main()\n"
         f"finally:\n    print('HEAVY', sorted({HEAVY!r} & set(sys.modules)))\n"
     )
     result = run(sys.executable, "-c", code)
@@ -53,10 +71,9 @@ HOMES = {
 @pytest.mark.parametrize("package", HOMES)
 def test_heavy_packages_stay_in_their_rooms(package: str) -> None:
     """At module level: a stage may import torch inside a function to set threads or look for a GPU."""
-    rooms = ("detector", "labeling", "finetune", "eval", "app")
     strangers = [
         path.relative_to(ROOT)
-        for room in rooms
+        for room in ROOMS
         for path in (ROOT / room).rglob("*.py")
         if re.search(rf"^(import|from) {package}\b", path.read_text(), re.MULTILINE)
         and not str(path.relative_to(ROOT)).startswith(HOMES[package])
@@ -64,16 +81,78 @@ def test_heavy_packages_stay_in_their_rooms(package: str) -> None:
     assert strangers == []
 
 
-def test_every_package_folder_is_listed() -> None:
-    import tomllib
+def test_every_folder_with_code_is_a_package() -> None:
+    """Otherwise `setup.py` would not find it, and its modules would be missing where dialint is installed."""
+    folders = {path.parent for room in ROOMS for path in (ROOT / room).rglob("*.py")}
+    assert [folder for folder in folders if not (folder / "__init__.py").exists()] == []
 
-    listed = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"])
-    found = {
-        str(path.parent.relative_to(ROOT)).replace("/", ".")
-        for room in ("detector", "labeling", "finetune", "eval", "app")
-        for path in (ROOT / room).rglob("__init__.py")
-    }
-    assert found == listed
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built from a copy of what is tracked, and unpacked."""
+    folder = tmp_path_factory.mktemp("wheel")
+    for name in ("app", "detector", "dialint", "eval", "finetune", "labeling"):
+        shutil.copytree(ROOT / name, folder / "source" / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, folder / "source" / name)
+    pip = (
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--no-deps",
+        "--quiet",
+        "--wheel-dir",
+        str(folder),
+        "./source",
+    )
+    result = run(*pip, cwd=folder)
+    assert result.returncode == 0, result.stderr
+    (built,) = folder.glob("*.whl")
+    with zipfile.ZipFile(built) as archive:
+        archive.extractall(folder / "installed")
+    return folder / "installed"
+
+
+def test_the_wheel_has_one_top_level_name_and_every_file(wheel: Path) -> None:
+    assert [path.name for path in wheel.iterdir() if not path.name.endswith(".dist-info")] == ["dialint"]
+    tracked = run("git", "ls-files", *ROOMS).stdout.split()
+    assert [name for name in tracked if not (wheel / "dialint" / name).exists()] == []
+    assert (wheel / "dialint/py.typed").exists()
+
+
+@pytest.mark.parametrize("installed", [False, True], ids=["editable", "from a wheel"])
+def test_a_users_own_folders_hide_none_of_ours(installed: bool, wheel: Path, tmp_path: Path) -> None:
+    for room in (*ROOMS, "tests"):
+        (tmp_path / room).mkdir()
+        (tmp_path / room / "__init__.py").write_text("raise RuntimeError('the user's own')\n")
+    shutil.copy(ROOT / "app/sample/dialogues.jsonl", tmp_path / "log.jsonl")
+    path = os.pathsep.join((".", str(wheel))) if installed else "."
+    script = str(Path(sys.executable).with_name("dialint"))
+    command = (sys.executable, "-m", "dialint") if installed else (script,)
+    score = (*command, "score", "log.jsonl", "--out", "out.jsonl", "--limit", "1")
+    for words in (score, (*command, "train", "sft", "scan", "--help")):
+        result = run(*words, env={"PYTHONPATH": path}, cwd=tmp_path)
+        assert result.returncode == 0, result.stderr
+    where = run(
+        sys.executable,
+        "-c",
+        "from dialint import app; print(app.__file__)",
+        env={"PYTHONPATH": path},
+        cwd=tmp_path,
+    )
+    assert Path(where.stdout).is_relative_to(wheel if installed else ROOT)
+
+
+def test_the_public_names_are_there_and_light() -> None:
+    code = (
+        "import sys, dialint\n"
+        f"assert not {HEAVY!r} & set(sys.modules)\n"
+        "print(dialint.__version__, *(getattr(dialint, name) is not None for name in dialint.__all__))\n"
+    )
+    result = run(sys.executable, "-c", code)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.split() == [dialint.__version__, *["True"] * len(dialint.__all__)]
 
 
 def test_the_readme_names_real_commands_and_files() -> None:
@@ -87,7 +166,7 @@ def test_the_readme_names_real_commands_and_files() -> None:
     for target in re.findall(r"^make (\w+)", readme, re.MULTILINE):
         assert f"\n{target}:" in makefile
     for command in set(re.findall(r"^dialint (\w+)", readme, re.MULTILINE)):
-        assert run(sys.executable, "-m", "app.cli", command, "--help").returncode == 0, command
+        assert run(sys.executable, "-m", "dialint", command, "--help").returncode == 0, command
 
 
 def test_the_taxonomy_version_is_the_one_the_readme_shows() -> None:

@@ -13,13 +13,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from app.saying import say, say_table
-from detector.ingest.convert import write_log
-from detector.records import Dialogue, Finding, Turn, Verdict
-from detector.verdict_files import convert, escaped, needs_escape, unescaped, verdict_line
-from eval import reading
-from labeling.platforms.framing import write_rows
-from labeling.truth import aggregate
+from dialint.app.saying import say, say_table
+from dialint.detector.ingest.convert import write_log
+from dialint.detector.records import Dialogue, Finding, Turn, Verdict
+from dialint.detector.verdict_files import convert, escaped, needs_escape, unescaped, verdict_line
+from dialint.eval import reading
+from dialint.labeling.platforms.framing import write_rows
+from dialint.labeling.truth import aggregate
 
 ROOT = Path(__file__).parents[1]
 ROOMS = ("detector", "labeling", "finetune", "eval", "app")
@@ -137,7 +137,7 @@ def by_study(text: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> byte
 
     import numpy as np
 
-    from labeling.truth import study_model
+    from dialint.labeling.truth import study_model
 
     monkeypatch.setattr(study_model, "rows_of", lambda *_: [{}])
     monkeypatch.setattr(study_model, "_items", lambda *_: [(text, "", "", Counter({text: 1}))])

@@ -28,8 +28,8 @@ import pytest
 constants, parser = (importlib.import_module(f"re._{name}") for name in ("constants", "parser"))
 compile_tree = importlib.import_module("re._compiler").compile
 
-PACKAGES = ("detector", "labeling", "eval", "finetune", "app")
-NO_IMPORT = ("labeling.store.database.migrations.env",)  # runs migrations at import
+PACKAGES = ("dialint.detector", "dialint.labeling", "dialint.eval", "dialint.finetune", "dialint.app")
+NO_IMPORT = ("dialint.labeling.store.database.migrations.env",)  # runs migrations at import
 FUNCTIONS = {"compile", "match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer"}
 
 LENGTH = 10_000
@@ -90,7 +90,7 @@ def held(value: object, depth: int = 4) -> Iterator[re.Pattern[Any]]:
             parts = [*value.keys(), *value.values()]
         elif isinstance(value, list | tuple | set | frozenset):
             parts = list(value)
-        elif isinstance(value, type) or type(value).__module__.partition(".")[0] in PACKAGES:
+        elif isinstance(value, type) or type(value).__module__.startswith(PACKAGES):
             parts = list(getattr(value, "__dict__", {}).values())
         for part in parts:
             yield from held(part, depth - 1)
@@ -141,23 +141,23 @@ def evaluated(module: ModuleType, call: ast.Call) -> re.Pattern[Any] | None:
 
 
 LATE = {
-    "detector.checks": "pattern",
-    "detector.engines.spelling": """f"(?={'|'.join(sorted(begins))})\"""",  # escaped words
-    "detector.masking.name_cues": r"""f'(?:{cues})(?!\\w)(?=[^\\w\\n]{{0,3}}\\s?\\w)'""",  # kept in a table
-    "labeling.inject.exam.staging": "pattern",
-    "labeling.inject.surface.repetition": "pattern",
-    "labeling.inject.surface.rewriting": "rule.pattern",
+    "dialint.detector.checks": "pattern",
+    "dialint.detector.engines.spelling": """f"(?={'|'.join(sorted(begins))})\"""",  # escaped words
+    "dialint.detector.masking.name_cues": r"""f'(?:{cues})(?!\\w)(?=[^\\w\\n]{{0,3}}\\s?\\w)'""",  # kept in a table
+    "dialint.labeling.inject.exam.staging": "pattern",
+    "dialint.labeling.inject.surface.repetition": "pattern",
+    "dialint.labeling.inject.surface.rewriting": "rule.pattern",
 }
 """Modules in which a function compiles what it is handed, and what: the texts of `late_texts`."""
 
 
 def late_texts() -> Iterator[tuple[str, str]]:
     """The patterns among the wordings, which are compiled when they are used."""
-    from detector.checks import _phrases
-    from labeling.inject.exam import empathy, jumps
-    from labeling.inject.exam.wordings.volunteered import DETAILS
-    from labeling.inject.wordings.rules import Rule
-    from labeling.inject.wordings.templates import SYNONYMS
+    from dialint.detector.checks import _phrases
+    from dialint.labeling.inject.exam import empathy, jumps
+    from dialint.labeling.inject.exam.wordings.volunteered import DETAILS
+    from dialint.labeling.inject.wordings.rules import Rule
+    from dialint.labeling.inject.wordings.templates import SYNONYMS
 
     for phrases in (*_phrases("insult"), *_phrases("secret")):
         yield from (("phrases", one.pattern) for one in (phrases.found, phrases.blocked))
@@ -421,9 +421,9 @@ def test_patterns_with_one_way_to_match_pass(pattern: str) -> None:
 def test_patterns_are_found_wherever_they_stand() -> None:
     names = set(patterns())
     for place in (
-        "detector.masking.street_addresses._FRENCH",
-        "detector.checks:",
-        "labeling.inject.exam.language._WORD_RULES",
+        "dialint.detector.masking.street_addresses._FRENCH",
+        "dialint.detector.checks:",
+        "dialint.labeling.inject.exam.language._WORD_RULES",
     ):
         assert any(name.startswith(place) or place.split(":")[0] in name for name in names), place
     assert len(names) > 600

@@ -60,7 +60,7 @@ def answers_on_its_port(environment: dict[str, str], folder: Path) -> bool:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "app.cli", "console", "--port", str(port)]
+    command = [sys.executable, "-m", "dialint", "console", "--port", str(port)]
     with subprocess.Popen(command, cwd=folder, env=environment, stderr=subprocess.DEVNULL) as console:
         try:
             give_up = time.monotonic() + 180

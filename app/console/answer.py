@@ -12,10 +12,10 @@ from uuid import uuid4
 
 from pydantic import Field
 
-from detector.masking import MaskedText, mask_dialogue
-from detector.records import JUDGED_ROLES, Dialogue, Finding, Record, Severity, Verdict
-from detector.taxonomy import Code
-from labeling.annotation import Annotation
+from dialint.detector.masking import MaskedText, mask_dialogue
+from dialint.detector.records import JUDGED_ROLES, Dialogue, Finding, Record, Severity, Verdict
+from dialint.detector.taxonomy import Code
+from dialint.labeling.annotation import Annotation
 
 State = Literal["open", "kept", "rejected"]
 

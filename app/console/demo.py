@@ -11,21 +11,21 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import get_args
 
-from app.console.plain import judged_codes
-from app.passwords import one_time_password
-from detector.artifacts import fingerprint, make_folder, sha256_file
-from detector.errors import OutputRefused
-from detector.records import Dialogue, Label, Verdict
-from detector.taxonomy import load
-from detector.verdict_files import read_verdicts
-from labeling.annotation import judged_turns
-from labeling.routing.policy import SeverityWeights
-from labeling.store import accounts, dialogues, labels, projects, tasks
-from labeling.store.database.engine import home
-from labeling.store.database.transactions import Store, Transaction
-from labeling.store.database.upgrade import upgrade
-from labeling.store.records import Account, AccountRole, Gold, NewTask, Project
-from labeling.store.rights import authorised
+from dialint.app.console.plain import judged_codes
+from dialint.app.passwords import one_time_password
+from dialint.detector.artifacts import fingerprint, make_folder, sha256_file
+from dialint.detector.errors import OutputRefused
+from dialint.detector.records import Dialogue, Label, Verdict
+from dialint.detector.taxonomy import load
+from dialint.detector.verdict_files import read_verdicts
+from dialint.labeling.annotation import judged_turns
+from dialint.labeling.routing.policy import SeverityWeights
+from dialint.labeling.store import accounts, dialogues, labels, projects, tasks
+from dialint.labeling.store.database.engine import home
+from dialint.labeling.store.database.transactions import Store, Transaction
+from dialint.labeling.store.database.upgrade import upgrade
+from dialint.labeling.store.records import Account, AccountRole, Gold, NewTask, Project
+from dialint.labeling.store.rights import authorised
 
 SAMPLE = Path(__file__).parents[1] / "sample" / "dialogues.jsonl"
 SAMPLE_LABELS = SAMPLE.with_name("labels.jsonl")
@@ -73,10 +73,10 @@ def _make_accounts(store: Store, people: Mapping[AccountRole, str]) -> None:
 
 def sample() -> list[Dialogue]:
     """The dialogues of the sample log."""
-    from detector.ingest.config import ReadConfig
-    from detector.ingest.outcomes import Counts, Loaded
-    from detector.ingest.read import read
-    from detector.ingest.sources import open_logs
+    from dialint.detector.ingest.config import ReadConfig
+    from dialint.detector.ingest.outcomes import Counts, Loaded
+    from dialint.detector.ingest.read import read
+    from dialint.detector.ingest.sources import open_logs
 
     records = read(open_logs([str(SAMPLE)]), ReadConfig(), Counts())
     return [record.dialogue for record in records if isinstance(record, Loaded)]
@@ -84,7 +84,7 @@ def sample() -> list[Dialogue]:
 
 def sample_verdicts() -> list[Verdict]:
     """What the embedded release says of the sample; kept for the next time."""
-    from detector.release import EMBEDDED, Release
+    from dialint.detector.release import EMBEDDED, Release
 
     whole = fingerprint([Release(EMBEDDED).fingerprint, load().model_dump(mode="json"), sha256_file(SAMPLE)])
     out = home() / "demo" / f"verdicts-{whole[:16]}.jsonl"
@@ -92,7 +92,7 @@ def sample_verdicts() -> list[Verdict]:
         return list(read_verdicts(out))
     except OutputRefused:
         pass  # not there yet, or not whole: `dialint score` makes it, or says what is wrong with it
-    from app.score import ScoreConfig, run
+    from dialint.app.score import ScoreConfig, run
 
     make_folder(out.parent)
     run([str(SAMPLE)], ScoreConfig(out=out, all_probabilities=True, quiet=True))

@@ -14,18 +14,18 @@ from typing import Literal
 
 import streamlit as st
 
-from app.console import work
-from app.console.answer import Answer, Place, place_in, sealed
-from app.console.dialogue import Stretch, draw, drawn, marks_of, page_of, paged
-from app.console.plain import inert, visible
-from app.console.work import Clash, Item, Watch
-from detector.errors import DialintError
-from labeling.adjudication.disputes import withheld
-from labeling.annotation import Annotation
-from labeling.store import projects
-from labeling.store.database.refusals import NotAllowed, StaleLease, StoreRefused
-from labeling.store.database.transactions import Store
-from labeling.store.records import Account, Project, Purpose
+from dialint.app.console import work
+from dialint.app.console.answer import Answer, Place, place_in, sealed
+from dialint.app.console.dialogue import Stretch, draw, drawn, marks_of, page_of, paged
+from dialint.app.console.plain import inert, visible
+from dialint.app.console.work import Clash, Item, Watch
+from dialint.detector.errors import DialintError
+from dialint.labeling.adjudication.disputes import withheld
+from dialint.labeling.annotation import Annotation
+from dialint.labeling.store import projects
+from dialint.labeling.store.database.refusals import NotAllowed, StaleLease, StoreRefused
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.records import Account, Project, Purpose
 
 
 @dataclass

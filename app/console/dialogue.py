@@ -14,10 +14,10 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from app.console.answer import Answer, Place
-from app.console.plain import HIDDEN, HIDDEN_AT, pictured, visible
-from detector.records import Dialogue
-from labeling.annotation import judged_turns
+from dialint.app.console.answer import Answer, Place
+from dialint.app.console.plain import HIDDEN, HIDDEN_AT, pictured, visible
+from dialint.detector.records import Dialogue
+from dialint.labeling.annotation import judged_turns
 
 if TYPE_CHECKING:
     from streamlit.components.v2.types import ComponentRenderer

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app.console.desk import Desk, leave, save, take_back
-from app.console.work import Item
+from dialint.app.console.desk import Desk, leave, save, take_back
+from dialint.app.console.work import Item
 
 SKIP_REASONS = (
     "Not in my language",

@@ -7,13 +7,13 @@ from functools import partial
 
 import streamlit as st
 
-from app.console.answer import Place, add, marked, place_in, remove
-from app.console.desk import Desk, step, turns_in_view
-from app.console.plain import code_of, coverage, inert, named, severity_name, visible
-from app.console.work import Item, masked_turn
-from detector.records import Severity
-from detector.taxonomy import Taxonomy
-from labeling.annotation import judged_turns
+from dialint.app.console.answer import Place, add, marked, place_in, remove
+from dialint.app.console.desk import Desk, step, turns_in_view
+from dialint.app.console.plain import code_of, coverage, inert, named, severity_name, visible
+from dialint.app.console.work import Item, masked_turn
+from dialint.detector.records import Severity
+from dialint.detector.taxonomy import Taxonomy
+from dialint.labeling.annotation import judged_turns
 
 
 def finding_form(at: Desk, item: Item, codes: Sequence[str], taxonomy: Taxonomy, *, with_model: bool) -> None:

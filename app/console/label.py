@@ -6,15 +6,15 @@ from functools import partial
 
 import streamlit as st
 
-from app.console.answer import Answer, say, unanswered
-from app.console.desk import Desk, open_desk, pressed, save, show_dialogue, step
-from app.console.ending import other_ways, save_button, undo_button
-from app.console.finding_form import finding_form, remove_button
-from app.console.plain import explained, inert, named, source_of, visible
-from app.console.work import Item
-from detector.taxonomy import Taxonomy, load
-from labeling.store.database.transactions import Store
-from labeling.store.records import Account
+from dialint.app.console.answer import Answer, say, unanswered
+from dialint.app.console.desk import Desk, open_desk, pressed, save, show_dialogue, step
+from dialint.app.console.ending import other_ways, save_button, undo_button
+from dialint.app.console.finding_form import finding_form, remove_button
+from dialint.app.console.plain import explained, inert, named, source_of, visible
+from dialint.app.console.work import Item
+from dialint.detector.taxonomy import Taxonomy, load
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.records import Account
 
 SHOWN_OPEN = 2
 """Items for which the instructions stand open; then they are known, and a click away."""

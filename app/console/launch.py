@@ -1,6 +1,6 @@
 """Starting the console: a store that is ready, a first account, and Streamlit with safe settings.
 
-What no setting of Streamlit closes is closed by `app.console.guard`.
+What no setting of Streamlit closes is closed by `dialint.app.console.guard`.
 """
 
 from __future__ import annotations
@@ -14,14 +14,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
-from app.console.guard import IDENTITY, LOCAL_HOSTS
-from app.console.session import IDLE_VARIABLE
-from labeling.store import accounts
-from labeling.store.database.schema import accounts as account_rows
-from labeling.store.database.transactions import Store
-from labeling.store.database.upgrade import upgrade
+from dialint.app.console.guard import IDENTITY, LOCAL_HOSTS
+from dialint.app.console.session import IDLE_VARIABLE
+from dialint.labeling.store import accounts
+from dialint.labeling.store.database.schema import accounts as account_rows
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.database.upgrade import upgrade
 
-ROOT = Path(__file__).parents[2]
 SERVER = Path(__file__).with_name("server.py")
 HOSTS_VARIABLE = "DIALINT_CONSOLE_HOSTS"
 FIRST = "admin"
@@ -68,8 +67,7 @@ def environment(
 ) -> dict[str, str]:
     """The server's environment; the store's URL may hold a password, so it is on no command line. Addresses
     of clients are believed from `proxies` alone."""
-    path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
-    kept = {**os.environ, "PYTHONPATH": path, IDLE_VARIABLE: str(idle_s), HOSTS_VARIABLE: " ".join(hosts)}
+    kept = {**os.environ, IDLE_VARIABLE: str(idle_s), HOSTS_VARIABLE: " ".join(hosts)}
     kept["FORWARDED_ALLOW_IPS"] = ",".join(proxies)  # uvicorn's
     return kept if place is None else {**kept, "DIALINT_STORE": place}
 
@@ -81,8 +79,8 @@ def prepare(place: str | None) -> str | None:
         ConfigError: the store is of another version than this code.
         WorldError: it cannot be reached.
     """
-    from app.passwords import one_time_password
-    from labeling.store.database.engine import on_sqlite, store_url
+    from dialint.app.passwords import one_time_password
+    from dialint.labeling.store.database.engine import on_sqlite, store_url
 
     url = store_url(place)
     if on_sqlite(url) and not Path(str(url.database)).exists():

@@ -13,15 +13,15 @@ from pathlib import Path
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from app.console.label import label_page
-from app.console.people import accounts_page
-from app.console.plain import inert
-from app.console.review import review_page
-from app.console.sign_in import password_page, sign_in_page, sign_out, signed_in
-from detector.errors import DialintError
-from labeling.store.database.transactions import Store
-from labeling.store.records import Account
-from labeling.store.rights import Right, may
+from dialint.app.console.label import label_page
+from dialint.app.console.people import accounts_page
+from dialint.app.console.plain import inert
+from dialint.app.console.review import review_page
+from dialint.app.console.sign_in import password_page, sign_in_page, sign_out, signed_in
+from dialint.detector.errors import DialintError
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.records import Account
+from dialint.labeling.store.rights import Right, may
 
 STYLE = Path(__file__).with_name("page.css")
 # by title: who has it in their navigation, and what shows it; the first that one has is where one begins

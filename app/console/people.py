@@ -7,13 +7,13 @@ from typing import get_args
 import streamlit as st
 from pydantic import ValidationError
 
-from app.console.plain import inert, visible
-from app.console.session import SESSIONS
-from app.passwords import one_time_password
-from detector.errors import DialintError
-from labeling.store import accounts
-from labeling.store.database.transactions import Store
-from labeling.store.records import Account, AccountRole
+from dialint.app.console.plain import inert, visible
+from dialint.app.console.session import SESSIONS
+from dialint.app.passwords import one_time_password
+from dialint.detector.errors import DialintError
+from dialint.labeling.store import accounts
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.records import Account, AccountRole
 
 
 def accounts_page(store: Store, account: Account) -> None:

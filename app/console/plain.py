@@ -7,10 +7,10 @@ import re
 from functools import cache
 from typing import get_args
 
-from detector.languages import gap_text, language_name
-from detector.records import Finding, Severity, Verdict
-from detector.release import EMBEDDED
-from detector.taxonomy import Code, Names, Taxonomy
+from dialint.detector.languages import gap_text, language_name
+from dialint.detector.records import Finding, Severity, Verdict
+from dialint.detector.release import EMBEDDED
+from dialint.detector.taxonomy import Code, Names, Taxonomy
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:&@=^\"'])")
 _JOINED = re.compile(

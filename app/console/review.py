@@ -6,19 +6,19 @@ from functools import partial
 
 import streamlit as st
 
-from app.console import work
-from app.console.answer import Answer, Choice, State, change, decide
-from app.console.desk import Desk, leave, open_desk, pressed, save, show_dialogue, step
-from app.console.ending import other_ways, save_button, undo_button
-from app.console.finding_form import finding_form, remove_button
-from app.console.plain import code_of, inert, named, severity_name, source_of, verdict_line, visible
-from app.console.work import Clash, Item
-from detector.records import Finding
-from detector.taxonomy import Taxonomy, load
-from labeling.annotation import Annotation
-from labeling.store import tasks
-from labeling.store.database.transactions import Store
-from labeling.store.records import Account
+from dialint.app.console import work
+from dialint.app.console.answer import Answer, Choice, State, change, decide
+from dialint.app.console.desk import Desk, leave, open_desk, pressed, save, show_dialogue, step
+from dialint.app.console.ending import other_ways, save_button, undo_button
+from dialint.app.console.finding_form import finding_form, remove_button
+from dialint.app.console.plain import code_of, inert, named, severity_name, source_of, verdict_line, visible
+from dialint.app.console.work import Clash, Item
+from dialint.detector.records import Finding
+from dialint.detector.taxonomy import Taxonomy, load
+from dialint.labeling.annotation import Annotation
+from dialint.labeling.store import tasks
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.records import Account
 
 STATE_WORDS = {"open": "Not decided", "kept": "Confirmed ✓", "rejected": "Rejected ✗"}
 DECISIONS: tuple[tuple[str, State, str], ...] = (("Confirm", "kept", "Y"), ("Reject", "rejected", "N"))

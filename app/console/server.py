@@ -8,8 +8,8 @@ from pathlib import Path
 from starlette.middleware import Middleware
 from streamlit.starlette import App
 
-from app.console.guard import Guard
-from app.console.launch import HOSTS_VARIABLE
+from dialint.app.console.guard import Guard
+from dialint.app.console.launch import HOSTS_VARIABLE
 
 app = App(
     Path(__file__).with_name("main.py"),

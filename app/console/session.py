@@ -1,8 +1,8 @@
 """Who is signed in: random tokens in this process's memory, each with an idle limit and bound to one browser.
 
 The page holds no token: it stays in the server's session state. Streamlit hands a session state to whoever
-names its id, so a token counts only together with the browser's cookie (`app.console.guard`) that it was
-given to. A restart of the server signs everybody out; drafts are in the store.
+names its id, so a token counts only together with the browser's cookie (`dialint.app.console.guard`) that
+it was given to. A restart of the server signs everybody out; drafts are in the store.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Lock
 
-from app.console.throttle import Throttle
+from dialint.app.console.throttle import Throttle
 
 IDLE_S = 1800.0
 IDLE_VARIABLE = "DIALINT_CONSOLE_IDLE_S"

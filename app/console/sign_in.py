@@ -10,15 +10,15 @@ import math
 
 import streamlit as st
 
-from app.console.guard import browser_of
-from app.console.plain import inert, visible
-from app.console.session import SESSIONS, THROTTLE
-from app.console.throttle import Client
-from detector.errors import DialintError
-from labeling.store import accounts
-from labeling.store.database.refusals import MustChoose, NotAllowed
-from labeling.store.database.transactions import Store
-from labeling.store.records import Account
+from dialint.app.console.guard import browser_of
+from dialint.app.console.plain import inert, visible
+from dialint.app.console.session import SESSIONS, THROTTLE
+from dialint.app.console.throttle import Client
+from dialint.detector.errors import DialintError
+from dialint.labeling.store import accounts
+from dialint.labeling.store.database.refusals import MustChoose, NotAllowed
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.records import Account
 
 TOKEN, CHOOSING = "token", "choosing"
 """Names in session state: of the session, and of who is to choose a password before there is one."""

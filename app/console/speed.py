@@ -1,4 +1,5 @@
-"""How long is a click? ``python -m app.console.speed [--sessions 20] [--clicks 200]``, in real Chromium.
+"""How long is a click? ``python -m dialint.app.console.speed [--sessions 20] [--clicks 200]``, in real
+Chromium.
 
 On a throw-away store with the demo's content several times over, people with a browser page each review
 (confirm, reject, save) and label (yes, no, save). Time runs in the page, from the click until what it asked
@@ -28,11 +29,11 @@ from typing import Any
 
 import numpy as np
 
-from app.console.demo import LABEL, REVIEW, make_demo, sample, sample_verdicts
-from app.console.launch import command, environment
-from labeling.store import accounts, dialogues, tasks
-from labeling.store.database.transactions import Store
-from labeling.store.records import Account, NewTask
+from dialint.app.console.demo import LABEL, REVIEW, make_demo, sample, sample_verdicts
+from dialint.app.console.launch import command, environment
+from dialint.labeling.store import accounts, dialogues, tasks
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.records import Account, NewTask
 
 PASSWORD = "for the benchmark only"
 BEGIN = {"Review": "Reject", "Label": "Yes"}

@@ -14,17 +14,17 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from app.console.answer import Answer, begun, resumed
-from detector.masking import MaskedText
-from detector.masking.spans import placeholders_in, replace_spans
-from detector.records import Dialogue, Finding, Verdict
-from labeling.annotation import Annotation
-from labeling.store import annotations as answers
-from labeling.store import dialogues, drafts, leases, tasks
-from labeling.store.database.refusals import Conflict, NotAllowed, StaleLease
-from labeling.store.database.transactions import Store
-from labeling.store.masked_view import dialogue_of, prepare, view_of
-from labeling.store.records import TaskView
+from dialint.app.console.answer import Answer, begun, resumed
+from dialint.detector.masking import MaskedText
+from dialint.detector.masking.spans import placeholders_in, replace_spans
+from dialint.detector.records import Dialogue, Finding, Verdict
+from dialint.labeling.annotation import Annotation
+from dialint.labeling.store import annotations as answers
+from dialint.labeling.store import dialogues, drafts, leases, tasks
+from dialint.labeling.store.database.refusals import Conflict, NotAllowed, StaleLease
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.masked_view import dialogue_of, prepare, view_of
+from dialint.labeling.store.records import TaskView
 
 AWAY_S = 120.0
 """A pause between two clicks counts as work up to here: the rest was spent elsewhere."""

@@ -13,12 +13,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.scoring.summary import SERIOUS, SEVERITIES, Tally
-from detector.languages import language_name
-from detector.records import Finding, Verdict
-from detector.taxonomy import Taxonomy
-from labeling.quality.figures import Figure, share
-from labeling.routing.candidates import lucky
+from dialint.app.scoring.summary import SERIOUS, SEVERITIES, Tally
+from dialint.detector.languages import language_name
+from dialint.detector.records import Finding, Verdict
+from dialint.detector.taxonomy import Taxonomy
+from dialint.labeling.quality.figures import Figure, share
+from dialint.labeling.routing.candidates import lucky
 
 LEAST = 20
 """Judged dialogues from which a rate a turn is given for a group; shares have intervals, which say it

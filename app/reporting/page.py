@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from app.reporting.figures import Cell, Figures, Table, headline, limits, tables
-from app.scoring.reports import title, visible
-from detector.calibration import shown_probability
-from detector.records import Finding, Verdict
-from eval.exam.worst import Told
-from eval.report.cases import turns
-from eval.report.page import document, table
-from labeling.quality.figures import Figure
+from dialint.app.reporting.figures import Cell, Figures, Table, headline, limits, tables
+from dialint.app.scoring.reports import title, visible
+from dialint.detector.calibration import shown_probability
+from dialint.detector.records import Finding, Verdict
+from dialint.eval.exam.worst import Told
+from dialint.eval.report.cases import turns
+from dialint.eval.report.page import document, table
+from dialint.labeling.quality.figures import Figure
 
 MAX_ROWS = 300
 """Rows of a table on the page; the workbook has all."""

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, BinaryIO
 
-from app.reporting.figures import Cell, Figures, headline, limits, tables
-from app.scoring.reports import visible
-from detector import extras
-from detector.records import Verdict
-from detector.verdict_files import escaped
-from labeling.quality.figures import Figure
+from dialint.app.reporting.figures import Cell, Figures, headline, limits, tables
+from dialint.app.scoring.reports import visible
+from dialint.detector import extras
+from dialint.detector.records import Verdict
+from dialint.detector.verdict_files import escaped
+from dialint.labeling.quality.figures import Figure
 
 MAX_ROWS = 1_048_575
 MAX_TEXT = 32_000

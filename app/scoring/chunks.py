@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from detector.detectors import Detector
-from detector.ingest.outcomes import Loaded, Reject
-from detector.records import Dialogue, Finding, NotJudged, Severity, Verdict
-from detector.taxonomy import Taxonomy
+from dialint.detector.detectors import Detector
+from dialint.detector.ingest.outcomes import Loaded, Reject
+from dialint.detector.records import Dialogue, Finding, NotJudged, Severity, Verdict
+from dialint.detector.taxonomy import Taxonomy
 
 MAX_CHUNK_CHARACTERS = 1_000_000
 """Text of all turns at which a chunk ends early: a record alone may have eight times as much, and 128 of

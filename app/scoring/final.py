@@ -7,12 +7,12 @@ import tempfile
 from datetime import UTC, datetime
 from typing import Any, BinaryIO, cast
 
-from app.scoring.job import Job
-from app.scoring.reports import Placed, write_junit
-from app.scoring.sarif import write_sarif
-from app.scoring.work import Pass
-from detector.artifacts import atomic_file, described, disk_errors, fingerprint, versions
-from detector.verdict_files import FileFormat, convert, parsed, rejects_path
+from dialint.app.scoring.job import Job
+from dialint.app.scoring.reports import Placed, write_junit
+from dialint.app.scoring.sarif import write_sarif
+from dialint.app.scoring.work import Pass
+from dialint.detector.artifacts import atomic_file, described, disk_errors, fingerprint, versions
+from dialint.detector.verdict_files import FileFormat, convert, parsed, rejects_path
 
 PACKAGES = ("dialint", "torch", "transformers", "tokenizers", "numpy", "pydantic", "pyarrow")
 

@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from app.scoring.journal import Chunk, ids_hash, journal_line, whole_chunks
-from app.scoring.lock import locked, remove
-from detector.artifacts import (
+from dialint.app.scoring.journal import Chunk, ids_hash, journal_line, whole_chunks
+from dialint.app.scoring.lock import locked, remove
+from dialint.detector.artifacts import (
     Appender,
     disk_errors,
     fingerprint,
@@ -31,8 +31,8 @@ from detector.artifacts import (
     verify_files,
     write_manifest,
 )
-from detector.errors import OutputRefused
-from detector.verdict_files import beside, find_manifest, manifest_path, rejects_path
+from dialint.detector.errors import OutputRefused
+from dialint.detector.verdict_files import beside, find_manifest, manifest_path, rejects_path
 
 
 @dataclass

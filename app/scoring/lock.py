@@ -12,8 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
-from detector.artifacts import create_private, disk_errors, fsync_folder
-from detector.errors import ConfigError, OutputRefused
+from dialint.detector.artifacts import create_private, disk_errors, fsync_folder
+from dialint.detector.errors import ConfigError, OutputRefused
 
 OF_THE_WORLD = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 """Why a folder cannot be made though it was named well."""

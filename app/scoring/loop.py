@@ -1,6 +1,6 @@
 """The loop of ``dialint score``: logs are read and judged chunk by chunk into a durable job.
 
-What an option means stands in `app.score`, what a job survives in `app.scoring.job`.
+What an option means stands in `dialint.app.score`, what a job survives in `dialint.app.scoring.job`.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from app.score import ScoreConfig, say
-from app.scoring.chunks import chunked, longest
-from app.scoring.drain import Drain, Interrupted, draining
-from app.scoring.final import make_final, manifest_of
-from app.scoring.job import Job, hold
-from app.scoring.journal import Chunk, ids_hash
-from app.scoring.summary import Tally
-from app.scoring.work import Pass, exit_code_of, is_done, prepared
-from detector.artifacts import Appender, read_manifest, verify_files
-from detector.detectors import Detector
-from detector.errors import ConfigError, InputRefused, OutputRefused, TooManyBad
-from detector.ingest.outcomes import Loaded, Reject
-from detector.ingest.read import read
-from detector.progress import Progress, progress
-from detector.verdict_files import beside, find_manifest, manifest_path, parsed, verdict_line
+from dialint.app.score import ScoreConfig, say
+from dialint.app.scoring.chunks import chunked, longest
+from dialint.app.scoring.drain import Drain, Interrupted, draining
+from dialint.app.scoring.final import make_final, manifest_of
+from dialint.app.scoring.job import Job, hold
+from dialint.app.scoring.journal import Chunk, ids_hash
+from dialint.app.scoring.summary import Tally
+from dialint.app.scoring.work import Pass, exit_code_of, is_done, prepared
+from dialint.detector.artifacts import Appender, read_manifest, verify_files
+from dialint.detector.detectors import Detector
+from dialint.detector.errors import ConfigError, InputRefused, OutputRefused, TooManyBad
+from dialint.detector.ingest.outcomes import Loaded, Reject
+from dialint.detector.ingest.read import read
+from dialint.detector.progress import Progress, progress
+from dialint.detector.verdict_files import beside, find_manifest, manifest_path, parsed, verdict_line
 
 MAX_NAME_BYTES = 255
 

@@ -12,11 +12,11 @@ from itertools import groupby
 from typing import Any, BinaryIO
 from xml.sax.saxutils import escape, quoteattr
 
-from app.scoring.summary import SEVERITIES
-from detector.calibration import shown_probability
-from detector.languages import gap_text
-from detector.records import Finding, Severity, Verdict
-from detector.taxonomy import Taxonomy
+from dialint.app.scoring.summary import SEVERITIES
+from dialint.detector.calibration import shown_probability
+from dialint.detector.languages import gap_text
+from dialint.detector.records import Finding, Severity, Verdict
+from dialint.detector.taxonomy import Taxonomy
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 from urllib.parse import quote as percent_encoded
 
-from app.scoring.reports import Placed, explained
-from detector.languages import gap_text
-from detector.taxonomy import Taxonomy
+from dialint.app.scoring.reports import Placed, explained
+from dialint.detector.languages import gap_text
+from dialint.detector.taxonomy import Taxonomy
 
 LEVELS = {"S1": "error", "S2": "error", "S3": "warning", "S4": "note"}
 SARIF_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

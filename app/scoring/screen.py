@@ -13,19 +13,19 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from app.score import ScoreConfig, say
-from app.scoring.chunks import chunked, longest
-from app.scoring.drain import Interrupted, draining
-from app.scoring.job import hold
-from app.scoring.loop import finish
-from app.scoring.reports import as_text
-from app.scoring.work import Pass, prepared
-from detector.artifacts import TEMPORARY, disk_errors
-from detector.detectors import Detector
-from detector.ingest.outcomes import Reject
-from detector.ingest.read import read
-from detector.progress import progress
-from detector.verdict_files import verdict_line
+from dialint.app.score import ScoreConfig, say
+from dialint.app.scoring.chunks import chunked, longest
+from dialint.app.scoring.drain import Interrupted, draining
+from dialint.app.scoring.job import hold
+from dialint.app.scoring.loop import finish
+from dialint.app.scoring.reports import as_text
+from dialint.app.scoring.work import Pass, prepared
+from dialint.detector.artifacts import TEMPORARY, disk_errors
+from dialint.detector.detectors import Detector
+from dialint.detector.ingest.outcomes import Reject
+from dialint.detector.ingest.read import read
+from dialint.detector.progress import progress
+from dialint.detector.verdict_files import verdict_line
 
 N_REJECTS_SHOWN = 10
 

@@ -16,12 +16,12 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from detector.detectors import Detector
-from detector.errors import TooManyBad
-from detector.ingest.cleaning import STRIPPED
-from detector.languages import language_name
-from detector.records import Severity, Verdict
-from detector.taxonomy import Taxonomy
+from dialint.detector.detectors import Detector
+from dialint.detector.errors import TooManyBad
+from dialint.detector.ingest.cleaning import STRIPPED
+from dialint.detector.languages import language_name
+from dialint.detector.records import Severity, Verdict
+from dialint.detector.taxonomy import Taxonomy
 
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 SERIOUS = ("S1", "S2")

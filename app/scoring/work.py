@@ -10,22 +10,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.score import ScoreConfig, say
-from app.scoring.chunks import Keep, judged, selected_codes
-from app.scoring.summary import SEVERITIES, Tally, check_judged, closing_table, found_from, show
-from detector.artifacts import fingerprint, read_manifest, versions
-from detector.detectors import Detector
-from detector.errors import ConfigError, OutputRefused, TooManyBad
-from detector.ingest.outcomes import Counts, Loaded
-from detector.ingest.read import inspect, open_logs
-from detector.ingest.sources import Source
-from detector.progress import Progress
-from detector.records import Severity, Verdict
-from detector.release import EMBEDDED
-from detector.release import MANIFEST as RELEASE_MANIFEST
-from detector.taxonomy import Taxonomy
-from detector.taxonomy import load as load_taxonomy
-from detector.watchdog import Watched
+from dialint.app.score import ScoreConfig, say
+from dialint.app.scoring.chunks import Keep, judged, selected_codes
+from dialint.app.scoring.summary import SEVERITIES, Tally, check_judged, closing_table, found_from, show
+from dialint.detector.artifacts import fingerprint, read_manifest, versions
+from dialint.detector.detectors import Detector
+from dialint.detector.errors import ConfigError, OutputRefused, TooManyBad
+from dialint.detector.ingest.outcomes import Counts, Loaded
+from dialint.detector.ingest.read import inspect, open_logs
+from dialint.detector.ingest.sources import Source
+from dialint.detector.progress import Progress
+from dialint.detector.records import Severity, Verdict
+from dialint.detector.release import EMBEDDED
+from dialint.detector.release import MANIFEST as RELEASE_MANIFEST
+from dialint.detector.taxonomy import Taxonomy
+from dialint.detector.taxonomy import load as load_taxonomy
+from dialint.detector.watchdog import Watched
 
 MIN_FOR_SHARE = 200
 """Dialogues before the share of failed ones may stop a job that is not at its end."""
@@ -177,7 +177,7 @@ def prepared(
     if isinstance(detector, Watched):
         detector.ready()
     elif detector is None:
-        from detector.pipeline import load_detector
+        from dialint.detector.pipeline import load_detector
 
         detector = load_detector(config.detector)
     codes = selected_codes(config.codes, taxonomy)

@@ -15,9 +15,9 @@ import torch
 from huggingface_hub.errors import StrictDataclassError
 from transformers import PreTrainedModel
 
-from detector.engines import packed
-from detector.engines.scan_model import ScanModel
-from detector.errors import ReleaseRefused
+from dialint.detector.engines import packed
+from dialint.detector.engines.scan_model import ScanModel
+from dialint.detector.errors import ReleaseRefused
 
 TOLERANCE = 2e-4
 """Largest difference of a hidden state, as a share of the largest state. Sound models stay under 1e-5,

@@ -16,11 +16,11 @@ import numpy as np
 import torch
 from transformers import LogitsProcessorList
 
-from detector.engines import packed
-from detector.engines.faithful import unfaithful
-from detector.engines.judge_prompt import JudgePrompt
-from detector.engines.verbatim import Quoting, Verbatim
-from detector.judge import OPENING, SAYS
+from dialint.detector.engines import packed
+from dialint.detector.engines.faithful import unfaithful
+from dialint.detector.engines.judge_prompt import JudgePrompt
+from dialint.detector.engines.verbatim import Quoting, Verbatim
+from dialint.detector.judge import OPENING, SAYS
 
 ROW_TOKENS = 8192
 """Tokens of prompts that go through the model together."""

@@ -14,10 +14,10 @@ from typing import Any
 
 from jinja2 import TemplateError
 
-from detector.engines.spelling import Spelling
-from detector.errors import ConfigError
-from detector.judge import OPENING, SAYS, SYSTEM, Detail, Question, chat
-from detector.taxonomy import Code
+from dialint.detector.engines.spelling import Spelling
+from dialint.detector.errors import ConfigError
+from dialint.detector.judge import OPENING, SAYS, SYSTEM, Detail, Question, chat
+from dialint.detector.taxonomy import Code
 
 PLAIN_TEMPLATE = (
     "{{ bos_token }}{% for message in messages %}{{ message['content'] + '\\n' }}{% endfor %}"

@@ -11,14 +11,14 @@ import numpy as np
 import torch
 from transformers.initialization import no_init_weights
 
-from detector.engines import packed
-from detector.engines.faithful import BROKEN, refuse_unfaithful
-from detector.engines.scan_model import EVIDENCE_WEIGHT, ScanModel, backbone_from_config
-from detector.engines.stored import restored
-from detector.errors import ConfigError, ReleaseRefused
-from detector.release import SCALE, Release
-from detector.render import Rendered, tokenizer_of
-from detector.scanner import WindowScores
+from dialint.detector.engines import packed
+from dialint.detector.engines.faithful import BROKEN, refuse_unfaithful
+from dialint.detector.engines.scan_model import EVIDENCE_WEIGHT, ScanModel, backbone_from_config
+from dialint.detector.engines.stored import restored
+from dialint.detector.errors import ConfigError, ReleaseRefused
+from dialint.detector.release import SCALE, Release
+from dialint.detector.render import Rendered, tokenizer_of
+from dialint.detector.scanner import WindowScores
 
 Precision = Literal["auto", "fp32", "bf16"]
 

@@ -13,9 +13,9 @@ import torch
 from torch import nn
 from transformers import AutoConfig, AutoModel, PretrainedConfig, PreTrainedModel
 
-from detector.engines import packed
-from detector.engines.heads import HEADS, shrink
-from detector.history import KINDS
+from dialint.detector.engines import packed
+from dialint.detector.engines.heads import HEADS, shrink
+from dialint.detector.history import KINDS
 
 EVIDENCE_WEIGHT = "evidence_weight"
 """Tensor of a release whose turns' scores take in their evidence; older ones have none."""

@@ -15,8 +15,8 @@ from itertools import accumulate
 from typing import Any
 from unicodedata import category
 
-from detector.errors import ConfigError
-from detector.judge import BEGIN, END, compact, control_tokens
+from dialint.detector.errors import ConfigError
+from dialint.detector.judge import BEGIN, END, compact, control_tokens
 
 LETTER = re.compile(r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u[0-9a-fA-F]{4}|\\.|.", re.DOTALL)
 """What spells one character inside a string of JSON."""

@@ -10,8 +10,8 @@ from typing import Literal
 
 import torch
 
-from detector.errors import ReleaseRefused
-from detector.release import SCALE, Release
+from dialint.detector.errors import ReleaseRefused
+from dialint.detector.release import SCALE, Release
 
 Form = Literal["bf16", "int8", "nf4"]
 BLOCK = 64

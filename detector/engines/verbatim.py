@@ -2,7 +2,7 @@
 
 A quote begins behind `MARK`, and may close where what stands in it is a part of the turn, word for word, and
 not blank. Everything else is free. Works on bytes, so that tokens may cut letters and escapes anywhere; the
-turn is spelled as in the prompt (`detector.engines.spelling`).
+turn is spelled as in the prompt (`dialint.detector.engines.spelling`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Any
 
-from detector.engines.spelling import Spelling
+from dialint.detector.engines.spelling import Spelling
 
 Allowed = Callable[[Sequence[int]], Sequence[int] | None]
 """The tokens that may follow those of an answer, ascending; None: any."""

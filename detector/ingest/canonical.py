@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from detector.ingest.checks import Draft, DraftTurn
-from detector.ingest.outcomes import BadRecord
+from dialint.detector.ingest.checks import Draft, DraftTurn
+from dialint.detector.ingest.outcomes import BadRecord
 
 TEXT_FIELDS = ("language", "channel", "agent", "team", "policy")
 METADATA_FIELDS = ("source", "split")

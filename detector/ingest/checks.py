@@ -16,14 +16,14 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
-from detector.errors import excerpt
-from detector.ingest.cleaning import Clean, cleaned, is_plain
-from detector.ingest.config import ROLES, ReadConfig
-from detector.ingest.mapping import ANY_ROLE
-from detector.ingest.outcomes import BadRecord
-from detector.ingest.privacy import has_note_prefix
-from detector.ingest.times import from_epoch, parse_iso
-from detector.records import Dialogue, Role
+from dialint.detector.errors import excerpt
+from dialint.detector.ingest.cleaning import Clean, cleaned, is_plain
+from dialint.detector.ingest.config import ROLES, ReadConfig
+from dialint.detector.ingest.mapping import ANY_ROLE
+from dialint.detector.ingest.outcomes import BadRecord
+from dialint.detector.ingest.privacy import has_note_prefix
+from dialint.detector.ingest.times import from_epoch, parse_iso
+from dialint.detector.records import Dialogue, Role
 
 MAX_ID_BYTES = 256
 FIRST_YEAR, LAST_YEAR = 1970, 2200

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
-from detector.ingest.formats.markup import Markup, is_html, may_be_html, read_html
-from detector.ingest.formats.replies import Heard, Kind, not_the_message
-from detector.offsets import Edit, Piece, assembled, without
+from dialint.detector.ingest.formats.markup import Markup, is_html, may_be_html, read_html
+from dialint.detector.ingest.formats.replies import Heard, Kind, not_the_message
+from dialint.detector.offsets import Edit, Piece, assembled, without
 
 COUNTED: dict[Kind, str] = {
     "quote": "W_QUOTED_REPLY",

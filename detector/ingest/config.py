@@ -13,8 +13,8 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from detector.errors import ConfigError
-from detector.ingest.mapping import (
+from dialint.detector.errors import ConfigError
+from dialint.detector.ingest.mapping import (
     MEANINGS,
     ROLES,
     LogMapping,
@@ -23,8 +23,8 @@ from detector.ingest.mapping import (
     nearest,
     parse_route,
 )
-from detector.ingest.phrases import folded
-from detector.records import Role
+from dialint.detector.ingest.phrases import folded
+from dialint.detector.records import Role
 
 __all__ = ["FORMATS", "ROLES", "ReadConfig"]
 

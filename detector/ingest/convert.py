@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any, BinaryIO, Literal
 
-from detector.ingest.canonical import METADATA_FIELDS, TEXT_FIELDS
-from detector.records import Dialogue, Turn
-from detector.verdict_files import escaped, needs_escape
+from dialint.detector.ingest.canonical import METADATA_FIELDS, TEXT_FIELDS
+from dialint.detector.records import Dialogue, Turn
+from dialint.detector.verdict_files import escaped, needs_escape
 
 LogFormat = Literal["dialint", "openai", "sharegpt", "csv", "parquet"]
 

@@ -11,8 +11,8 @@ import tempfile
 from collections.abc import Sequence
 from typing import Any
 
-from detector.artifacts import TEMPORARY, disk_errors
-from detector.records import Dialogue
+from dialint.detector.artifacts import TEMPORARY, disk_errors
+from dialint.detector.records import Dialogue
 
 WORD_BITS = 22
 """The filter has so many bits of 64-bit words: 32 MiB, 27 bits an id at ten million."""

@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from detector.ingest.checks import Draft, finish
-from detector.ingest.config import ReadConfig
-from detector.ingest.outcomes import BadRecord
-from detector.records import Dialogue
+from dialint.detector.ingest.checks import Draft, finish
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.outcomes import BadRecord
+from dialint.detector.records import Dialogue
 
 
 class Found(NamedTuple):

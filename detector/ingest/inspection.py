@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import hashlib
 
-from detector.ingest.config import ReadConfig
-from detector.ingest.framing.csvrows import check_csv
-from detector.ingest.framing.encodings import blocks
-from detector.ingest.framing.lines import BOM
-from detector.ingest.framing.mapped import check_mapped
-from detector.ingest.framing.parquet import check_parquet
-from detector.ingest.framing.recognition import Recognised, recognise
-from detector.ingest.outcomes import refuse
-from detector.ingest.sources import Source
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.framing.csvrows import check_csv
+from dialint.detector.ingest.framing.encodings import blocks
+from dialint.detector.ingest.framing.lines import BOM
+from dialint.detector.ingest.framing.mapped import check_mapped
+from dialint.detector.ingest.framing.parquet import check_parquet
+from dialint.detector.ingest.framing.recognition import Recognised, recognise
+from dialint.detector.ingest.outcomes import refuse
+from dialint.detector.ingest.sources import Source
 
 
 def inspect(source: Source, config: ReadConfig) -> str:

@@ -16,12 +16,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from detector.errors import ConfigError
-from detector.ingest.outcomes import BadRecord
-from detector.ingest.phrases import folded
-from detector.ingest.times import check_time_format
-from detector.records import Role
-from detector.yaml_document import Document, read_document
+from dialint.detector.errors import ConfigError
+from dialint.detector.ingest.outcomes import BadRecord
+from dialint.detector.ingest.phrases import folded
+from dialint.detector.ingest.times import check_time_format
+from dialint.detector.records import Role
+from dialint.detector.yaml_document import Document, read_document
 
 MEANINGS = {
     "id": "dialogue; several joined by + make one id",

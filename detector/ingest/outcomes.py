@@ -1,6 +1,6 @@
 """What becomes of a record of a log: loaded, or rejected and why; and how many of each.
 
-Refusals of whole files are exceptions (`detector.errors.InputRefused`) and not here.
+Refusals of whole files are exceptions (`dialint.detector.errors.InputRefused`) and not here.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
-from detector.errors import InputRefused, TooManyBad
-from detector.records import Dialogue
+from dialint.detector.errors import InputRefused, TooManyBad
+from dialint.detector.records import Dialogue
 
 
 class Loaded(msgspec.Struct, frozen=True, gc=False):

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from detector.yaml_document import read_document
+from dialint.detector.yaml_document import read_document
 
 PATH = Path(__file__).with_name("phrases.yaml")
 

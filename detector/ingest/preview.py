@@ -17,24 +17,24 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
-from detector.errors import InputRefused, excerpt
-from detector.ingest.config import ReadConfig
-from detector.ingest.framing.csvrows import DELIMITERS
-from detector.ingest.framing.documents import document_records
-from detector.ingest.framing.encodings import blocks, encoding_of
-from detector.ingest.framing.jsonlines import line_records
-from detector.ingest.framing.lines import BOM
-from detector.ingest.framing.messages import Columns, names, plain, speakers
-from detector.ingest.framing.parquet import read_table
-from detector.ingest.framing.recognition import PARQUET, Recognised, one_a_line, recognise
-from detector.ingest.framing.streams import magic
-from detector.ingest.mapping import ANY_ROLE, MEANINGS, parse_route, paths_of, value_at
-from detector.ingest.outcomes import BadRecord, Counts, Loaded, Reject
-from detector.ingest.privacy import asks_public, is_internal
-from detector.ingest.read import inspect, read
-from detector.ingest.sources import Source
-from detector.ingest.times import TimeFormat
-from detector.records import Dialogue
+from dialint.detector.errors import InputRefused, excerpt
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.framing.csvrows import DELIMITERS
+from dialint.detector.ingest.framing.documents import document_records
+from dialint.detector.ingest.framing.encodings import blocks, encoding_of
+from dialint.detector.ingest.framing.jsonlines import line_records
+from dialint.detector.ingest.framing.lines import BOM
+from dialint.detector.ingest.framing.messages import Columns, names, plain, speakers
+from dialint.detector.ingest.framing.parquet import read_table
+from dialint.detector.ingest.framing.recognition import PARQUET, Recognised, one_a_line, recognise
+from dialint.detector.ingest.framing.streams import magic
+from dialint.detector.ingest.mapping import ANY_ROLE, MEANINGS, parse_route, paths_of, value_at
+from dialint.detector.ingest.outcomes import BadRecord, Counts, Loaded, Reject
+from dialint.detector.ingest.privacy import asks_public, is_internal
+from dialint.detector.ingest.read import inspect, read
+from dialint.detector.ingest.sources import Source
+from dialint.detector.ingest.times import TimeFormat
+from dialint.detector.records import Dialogue
 
 N_SAMPLE = 400
 """Records that are looked at for a guess."""

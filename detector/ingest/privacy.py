@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from detector.errors import excerpt
-from detector.ingest.outcomes import BadRecord
-from detector.ingest.phrases import folded, phrases
+from dialint.detector.errors import excerpt
+from dialint.detector.ingest.outcomes import BadRecord
+from dialint.detector.ingest.phrases import folded, phrases
 
 BLANK = "blank"
 """How ``--privacy`` names an empty cell."""

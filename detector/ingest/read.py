@@ -12,22 +12,22 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 
-from detector.errors import TooManyBad
-from detector.ingest.collection import collection_paused
-from detector.ingest.config import ReadConfig
-from detector.ingest.duplicates import Seen, content_hash
-from detector.ingest.found import Found
-from detector.ingest.framing.csvrows import read_csv
-from detector.ingest.framing.documents import read_document
-from detector.ingest.framing.encodings import encoding_of
-from detector.ingest.framing.jsonlines import read_lines
-from detector.ingest.framing.mapped import check_mapped, mapped_format, read_mapped_rows
-from detector.ingest.framing.parquet import read_parquet
-from detector.ingest.framing.recognition import Recognised, recognise
-from detector.ingest.inspection import inspect
-from detector.ingest.mapping import Shape
-from detector.ingest.outcomes import BadRecord, Counts, Loaded, Reject, refuse, try_preview
-from detector.ingest.sources import COMPRESSED, Source, open_logs
+from dialint.detector.errors import TooManyBad
+from dialint.detector.ingest.collection import collection_paused
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.duplicates import Seen, content_hash
+from dialint.detector.ingest.found import Found
+from dialint.detector.ingest.framing.csvrows import read_csv
+from dialint.detector.ingest.framing.documents import read_document
+from dialint.detector.ingest.framing.encodings import encoding_of
+from dialint.detector.ingest.framing.jsonlines import read_lines
+from dialint.detector.ingest.framing.mapped import check_mapped, mapped_format, read_mapped_rows
+from dialint.detector.ingest.framing.parquet import read_parquet
+from dialint.detector.ingest.framing.recognition import Recognised, recognise
+from dialint.detector.ingest.inspection import inspect
+from dialint.detector.ingest.mapping import Shape
+from dialint.detector.ingest.outcomes import BadRecord, Counts, Loaded, Reject, refuse, try_preview
+from dialint.detector.ingest.sources import COMPRESSED, Source, open_logs
 
 __all__ = ["Counts", "Loaded", "ReadConfig", "Reject", "Source", "inspect", "open_logs", "read"]
 

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from detector.ingest import canonical
-from detector.ingest.checks import Draft
-from detector.ingest.outcomes import BadRecord
+from dialint.detector.ingest import canonical
+from dialint.detector.ingest.checks import Draft
+from dialint.detector.ingest.outcomes import BadRecord
 
 
 @dataclass(frozen=True)

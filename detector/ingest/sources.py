@@ -19,9 +19,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from detector.artifacts import TEMPORARY, disk_errors
-from detector.errors import InputRefused
-from detector.ingest.outcomes import refuse
+from dialint.detector.artifacts import TEMPORARY, disk_errors
+from dialint.detector.errors import InputRefused
+from dialint.detector.ingest.outcomes import refuse
 
 COMPRESSED = (".gz", ".zst")
 DESCRIPTORS = Path("/proc/self/fd")

@@ -13,7 +13,7 @@ from email.utils import parsedate_to_datetime
 from typing import Literal
 from zoneinfo import ZoneInfo
 
-from detector.errors import ConfigError, excerpt
+from dialint.detector.errors import ConfigError, excerpt
 
 Order = Literal["day-first", "month-first"]
 DAY_FIRST: Order = "day-first"

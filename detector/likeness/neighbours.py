@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from detector.likeness.shingles import Shingles, fresh
+from dialint.detector.likeness.shingles import Shingles, fresh
 
 NEAR = 0.8
 """Jaccard from which one of two dialogues is a copy that is dropped."""

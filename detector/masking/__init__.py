@@ -4,7 +4,7 @@
 raised, never swallowed: text that could not be masked goes nowhere.
 """
 
-from detector.masking.dialogue import mask_dialogue, mask_text
-from detector.masking.spans import KINDS, Kind, MaskedSpan, MaskedText
+from dialint.detector.masking.dialogue import mask_dialogue, mask_text
+from dialint.detector.masking.spans import KINDS, Kind, MaskedSpan, MaskedText
 
 __all__ = ["KINDS", "Kind", "MaskedSpan", "MaskedText", "mask_dialogue", "mask_text"]

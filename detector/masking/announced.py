@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from detector.masking.documents import HAS_DIGIT
-from detector.masking.lexicon import NOT_NAMES, words
-from detector.masking.spans import Found, Kind
-from detector.masking.view import View
+from dialint.detector.masking.documents import HAS_DIGIT
+from dialint.detector.masking.lexicon import NOT_NAMES, words
+from dialint.detector.masking.spans import Found, Kind
+from dialint.detector.masking.view import View
 
 _LINK = (
     r"(?P<link>(?:[\s:=,#\"'«“(.-]|n[º°]\.?|(?:is|was|are|has|now|currently|to|still|it's|its|on|in|"

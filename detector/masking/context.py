@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from detector.masking.view import View
+from dialint.detector.masking.view import View
 
 Cue = Literal["keep", "phone", "card", "ssn", "id"]
 """`keep`: an order, a ticket, a price: not personal."""

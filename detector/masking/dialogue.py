@@ -5,11 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from detector.masking import announced, digit_runs, documents, email_addresses, names, street_addresses
-from detector.masking.mentions import KnownNames, find_mentions
-from detector.masking.spans import PLACEHOLDER, Found, Kind, MaskedText, placeholders_in, replace_spans
-from detector.masking.view import BLANK, View, view_of
-from detector.records import Dialogue
+from dialint.detector.masking import (
+    announced,
+    digit_runs,
+    documents,
+    email_addresses,
+    names,
+    street_addresses,
+)
+from dialint.detector.masking.mentions import KnownNames, find_mentions
+from dialint.detector.masking.spans import (
+    PLACEHOLDER,
+    Found,
+    Kind,
+    MaskedText,
+    placeholders_in,
+    replace_spans,
+)
+from dialint.detector.masking.view import BLANK, View, view_of
+from dialint.detector.records import Dialogue
 
 Recogniser = Callable[[View, str], Iterator[Found]]
 

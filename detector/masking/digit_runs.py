@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from detector.masking.context import Cue, cue_after, cue_asked, cue_before, is_ending
-from detector.masking.number_words import SPELLED_RUN, digits_of
-from detector.masking.phones import looks_like_phone
-from detector.masking.spans import Found, Kind
-from detector.masking.view import View
+from dialint.detector.masking.context import Cue, cue_after, cue_asked, cue_before, is_ending
+from dialint.detector.masking.number_words import SPELLED_RUN, digits_of
+from dialint.detector.masking.phones import looks_like_phone
+from dialint.detector.masking.spans import Found, Kind
+from dialint.detector.masking.view import View
 
 NEAR_START = 24
 """A number within so many characters of the start of its turn may answer the turn before."""

@@ -6,9 +6,9 @@ import ipaddress
 import re
 from collections.abc import Iterator
 
-from detector.masking.context import cue_asked, cue_before
-from detector.masking.spans import Found, Kind
-from detector.masking.view import View
+from dialint.detector.masking.context import cue_asked, cue_before
+from dialint.detector.masking.spans import Found, Kind
+from dialint.detector.masking.view import View
 
 _IBAN = re.compile(
     r"(?<![\w])[a-z]{2}[ -]?\d{2}(?:[ .-]{0,2}[a-z0-9]){11,30}(?![^\W_])|"

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from detector.masking.lexicon import words
-from detector.masking.spans import Found
-from detector.masking.view import View
+from dialint.detector.masking.lexicon import words
+from dialint.detector.masking.spans import Found
+from dialint.detector.masking.view import View
 
 MAX_LOCAL = 64
 MAX_DOMAIN = 120

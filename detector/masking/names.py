@@ -2,7 +2,7 @@
 
 A name that nothing announces is found where its own form tells it: a well-known given name with a surname
 behind it, a Russian patronymic, a well-known given name by which somebody is addressed; or when the same
-dialogue announces it elsewhere (`detector.masking.mentions`).
+dialogue announces it elsewhere (`dialint.detector.masking.mentions`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from detector.masking.lexicon import (
+from dialint.detector.masking.lexicon import (
     GIVEN_NAMES,
     NAMES_TOO,
     NOT_NAMES,
@@ -22,11 +22,11 @@ from detector.masking.lexicon import (
     is_surname,
     words,
 )
-from detector.masking.name_cues import ASKED as _ASKED
-from detector.masking.name_cues import SIGNED as _SIGNED
-from detector.masking.name_cues import find_cues
-from detector.masking.spans import Found
-from detector.masking.view import BLANK, View
+from dialint.detector.masking.name_cues import ASKED as _ASKED
+from dialint.detector.masking.name_cues import SIGNED as _SIGNED
+from dialint.detector.masking.name_cues import find_cues
+from dialint.detector.masking.spans import Found
+from dialint.detector.masking.view import BLANK, View
 
 MAX_WORDS = 4
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
-from detector import offsets
+from dialint.detector import offsets
 
 Kind = Literal[
     "EMAIL",

@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from detector.masking.context import cue_before
-from detector.masking.lexicon import words
-from detector.masking.spans import Found
-from detector.masking.view import View
+from dialint.detector.masking.context import cue_before
+from dialint.detector.masking.lexicon import words
+from dialint.detector.masking.spans import Found
+from dialint.detector.masking.view import View
 
 _SUFFIX = (
     r"street|str|st|avenue|ave|av|road|rd|lane|ln|drive|dr|boulevard|blvd|court|ct|place|pl|square|sq|"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from detector.records import JUDGED_ROLES, Dialogue, Verdict
-from detector.taxonomy import Taxonomy
+from dialint.detector.records import JUDGED_ROLES, Dialogue, Verdict
+from dialint.detector.taxonomy import Taxonomy
 
 
 class AlwaysClean:

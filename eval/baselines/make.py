@@ -16,17 +16,24 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from detector.artifacts import described, disk_errors, make_folder, versions, write_json, write_manifest
-from detector.calibration import Scan
-from detector.errors import ConfigError, OutputRefused
-from detector.extras import need
-from detector.records import Example
-from detector.taxonomy import load as load_taxonomy
-from eval.baselines.named import BASELINE, MANIFEST
-from eval.baselines.rules.scorer import RuleScorer
-from eval.baselines.scored import Scorer
-from eval.contract import distinct, fit
-from eval.truth import read_examples
+from dialint.detector.artifacts import (
+    described,
+    disk_errors,
+    make_folder,
+    versions,
+    write_json,
+    write_manifest,
+)
+from dialint.detector.calibration import Scan
+from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.extras import need
+from dialint.detector.records import Example
+from dialint.detector.taxonomy import load as load_taxonomy
+from dialint.eval.baselines.named import BASELINE, MANIFEST
+from dialint.eval.baselines.rules.scorer import RuleScorer
+from dialint.eval.baselines.scored import Scorer
+from dialint.eval.contract import distinct, fit
+from dialint.eval.truth import read_examples
 
 
 @Parameter(name="*")
@@ -85,7 +92,7 @@ def _make(kind: str, config: BaselineConfig, folder: Path) -> None:
     """Everything of a baseline in `folder`, the manifest last."""
     scorer: Scorer = RuleScorer()
     if kind == "tfidf":
-        from eval.baselines.tfidf import TfidfScorer, train
+        from dialint.eval.baselines.tfidf import TfidfScorer, train
 
         train(read_examples(config.examples / "train.jsonl"), folder, config.seed)
         scorer = TfidfScorer(folder)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from detector.artifacts import read_manifest, verify_files
-from detector.calibration import Scan
-from detector.detectors import Detector, DetectorConfig
-from detector.errors import ConfigError, OutputRefused
-from detector.extras import need_library
-from detector.taxonomy import Taxonomy, load
-from eval.baselines.clean import AlwaysClean
-from eval.baselines.rules.scorer import RuleScorer
-from eval.baselines.scored import ScoredDetector, Scorer
+from dialint.detector.artifacts import read_manifest, verify_files
+from dialint.detector.calibration import Scan
+from dialint.detector.detectors import Detector, DetectorConfig
+from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.extras import need_library
+from dialint.detector.taxonomy import Taxonomy, load
+from dialint.eval.baselines.clean import AlwaysClean
+from dialint.eval.baselines.rules.scorer import RuleScorer
+from dialint.eval.baselines.scored import ScoredDetector, Scorer
 
 BASELINE = "baseline.json"
 MANIFEST = "manifest.json"
@@ -35,7 +35,7 @@ def named(name: str | None, config: DetectorConfig) -> Detector:
         return AlwaysClean(taxonomy) if name == "clean" else by_rules(taxonomy)
     if name is not None and not Path(name).is_dir():
         raise ConfigError("E_OPTION", f"--against {name}: neither a folder nor one of {', '.join(BUILT_IN)}")
-    from detector.pipeline import load_detector
+    from dialint.detector.pipeline import load_detector
 
     return load_detector(DetectorConfig(**{**vars(config), "release": folder}))
 
@@ -59,7 +59,7 @@ def opened(folder: Path, taxonomy: Taxonomy) -> ScoredDetector:
         scorer = RuleScorer()
     elif content["kind"] == "tfidf":
         need_library("sklearn", f"{folder}, a tfidf baseline,")
-        from eval.baselines.tfidf import TfidfScorer
+        from dialint.eval.baselines.tfidf import TfidfScorer
 
         scorer = TfidfScorer(folder)
     else:

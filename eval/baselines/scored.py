@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from detector.artifacts import fingerprint
-from detector.calibration import Scan, written
-from detector.masking import mask_dialogue
-from detector.records import JUDGED_ROLES, Dialogue, Finding, Verdict
-from detector.taxonomy import Taxonomy
+from dialint.detector.artifacts import fingerprint
+from dialint.detector.calibration import Scan, written
+from dialint.detector.masking import mask_dialogue
+from dialint.detector.records import JUDGED_ROLES, Dialogue, Finding, Verdict
+from dialint.detector.taxonomy import Taxonomy
 
 
 @dataclass(frozen=True)

@@ -19,12 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from detector.artifacts import sha256_file
-from detector.errors import ConfigError
-from detector.records import Dialogue, Example
-from detector.taxonomy import load as load_taxonomy
-from eval.baselines.scored import Suspicion, Suspicions, judged_turns
-from eval.metrics import Floats
+from dialint.detector.artifacts import sha256_file
+from dialint.detector.errors import ConfigError
+from dialint.detector.records import Dialogue, Example
+from dialint.detector.taxonomy import load as load_taxonomy
+from dialint.eval.baselines.scored import Suspicion, Suspicions, judged_turns
+from dialint.eval.metrics import Floats
 
 WEIGHTS = "weights.npz"
 BITS = (17, 18, 17, 17)

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from eval.exam.figures import MACRO, Examined
-from eval.exam.summary import shown
+from dialint.eval.exam.figures import MACRO, Examined
+from dialint.eval.exam.summary import shown
 
 BY_CODE = ("average_precision", "f1", "pair_auc")
 """Figures compared code by code."""

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from eval.metrics import curve
-from eval.truth import Judged
+from dialint.eval.metrics import curve
+from dialint.eval.truth import Judged
 
 MAX_POINTS = 120
 BINS = 10

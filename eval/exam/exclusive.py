@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from detector.taxonomy import Taxonomy
-from eval.exam.resampling import Counts, ratio, total
-from eval.exam.summary import shown, with_interval
-from eval.metrics import Floats, divergence
-from eval.truth import Places, Results, not_judged, source_of, sources_of
+from dialint.detector.taxonomy import Taxonomy
+from dialint.eval.exam.resampling import Counts, ratio, total
+from dialint.eval.exam.summary import shown, with_interval
+from dialint.eval.metrics import Floats, divergence
+from dialint.eval.truth import Places, Results, not_judged, source_of, sources_of
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Every figure of one detector on one set, with the value of every bootstrap round beside it.
 
-Takes arrays and verdicts, gives arrays; `eval.run` makes a report of them, `eval.exam.comparison` sets two
-detectors against each other.
+Takes arrays and verdicts, gives arrays; `dialint.eval.run` makes a report of them,
+`dialint.eval.exam.comparison` sets two detectors against each other.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from detector.detectors import Detector
-from eval.exam.resampling import Counts, calibration, ranking, ratio, total
-from eval.metrics import Floats
-from eval.truth import Judged, Pairs, Results, hard_pairs, judged, n_judged, source_of, sources_of
+from dialint.detector.detectors import Detector
+from dialint.eval.exam.resampling import Counts, calibration, ranking, ratio, total
+from dialint.eval.metrics import Floats
+from dialint.eval.truth import Judged, Pairs, Results, hard_pairs, judged, n_judged, source_of, sources_of
 
 MACRO = (
     "average_precision",

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.metrics import Floats, Truth
+from dialint.eval.metrics import Floats, Truth
 
 Counts = NDArray[np.int32]
 """Shape (1 + rounds, groups): the sample itself, then each round's draw."""

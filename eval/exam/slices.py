@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from eval.exam.figures import mean
-from eval.exam.resampling import Counts, ranking, ratio, total
-from eval.exam.summary import shown
-from eval.truth import WHOLE, Judged, Results
+from dialint.eval.exam.figures import mean
+from dialint.eval.exam.resampling import Counts, ranking, ratio, total
+from dialint.eval.exam.summary import shown
+from dialint.eval.truth import WHOLE, Judged, Results
 
 MIN_ERRORS = 5
 LENGTHS = ((1, 3), (4, 6), (7, 10), (11, None))

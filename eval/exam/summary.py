@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from eval.exam.figures import MACRO, Examined
-from eval.exam.resampling import interval
-from eval.truth import Results, n_judged, sources_of
+from dialint.eval.exam.figures import MACRO, Examined
+from dialint.eval.exam.resampling import interval
+from dialint.eval.truth import Results, n_judged, sources_of
 
 
 def described(examined: Examined, results: Results) -> dict[str, Any]:

@@ -12,9 +12,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from detector.masking import mask_dialogue
-from detector.records import Example, Finding, Label, Verdict
-from eval.truth import WHOLE, Judged, Results, source_of
+from dialint.detector.masking import mask_dialogue
+from dialint.detector.records import Example, Finding, Label, Verdict
+from dialint.eval.truth import WHOLE, Judged, Results, source_of
 
 Kind = Literal["accused wrongly", "not seen"]
 PER_CODE = 3

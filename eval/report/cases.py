@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from detector.calibration import shown_probability
-from eval.exam.worst import Told
+from dialint.detector.calibration import shown_probability
+from dialint.eval.exam.worst import Told
 
 HEADINGS = {
     "accused wrongly": "Accused most surely, and wrongly",

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from detector.taxonomy import load as load_taxonomy
-from eval.exam.worst import Told
-from eval.report import charts
-from eval.report.cases import cases
-from eval.report.style import CSS
+from dialint.detector.taxonomy import load as load_taxonomy
+from dialint.eval.exam.worst import Told
+from dialint.eval.report import charts
+from dialint.eval.report.cases import cases
+from dialint.eval.report.style import CSS
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 FIGURES = (
@@ -37,8 +37,8 @@ SUMMARY = (
 
 
 def page(report: Mapping[str, Any], told: Mapping[str, Sequence[Told]] | None) -> str:
-    """The page of a report of `eval.run`; `told` holds the worst mistakes of each set in words, or None
-    to leave dialogue text out."""
+    """The page of a report of `dialint.eval.run`; `told` holds the worst mistakes of each set in words, or
+    None to leave dialogue text out."""
     links = "".join(f'<a href="#{_anchor(name)}">{escape(name)}</a>' for name in report["sets"])
     sets = "".join(
         f'<section id="{_anchor(name)}"><h2>{escape(name)}</h2>'

@@ -12,8 +12,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from detector.artifacts import read_manifest, verify_whole
-from detector.errors import ConfigError, OutputRefused
+from dialint.detector.artifacts import read_manifest, verify_whole
+from dialint.detector.errors import ConfigError, OutputRefused
 
 ADAPTER = "adapter_model.safetensors"
 ADAPTER_CONFIG = "adapter_config.json"

@@ -12,15 +12,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from detector.artifacts import fingerprint, sha256_file, write_json
-from detector.errors import ConfigError
-from finetune.base_models.adapter_files import ADAPTER_CONFIG, refuse_unfit, refuse_unsealed
-from finetune.base_models.adapter_files import MANIFEST as MANIFEST
-from finetune.base_models.bits import four_bits, keep_gradients
-from finetune.base_models.folders import Base, found
-from finetune.base_models.weights import from_weights, stored_as
-from finetune.training.finite import refuse_not_finite
-from finetune.training.options import Adapters
+from dialint.detector.artifacts import fingerprint, sha256_file, write_json
+from dialint.detector.errors import ConfigError
+from dialint.finetune.base_models.adapter_files import ADAPTER_CONFIG, refuse_unfit, refuse_unsealed
+from dialint.finetune.base_models.adapter_files import MANIFEST as MANIFEST
+from dialint.finetune.base_models.bits import four_bits, keep_gradients
+from dialint.finetune.base_models.folders import Base, found
+from dialint.finetune.base_models.weights import from_weights, stored_as
+from dialint.finetune.training.finite import refuse_not_finite
+from dialint.finetune.training.options import Adapters
 
 if TYPE_CHECKING:
     from peft import LoraConfig, PeftModel

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from detector.extras import need_library
+from dialint.detector.extras import need_library
 
 if TYPE_CHECKING:
     import torch

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from detector.errors import ConfigError, WorldError
-from detector.release import EMBEDDED
-from finetune.decoder import SMALL
+from dialint.detector.errors import ConfigError, WorldError
+from dialint.detector.release import EMBEDDED
+from dialint.finetune.decoder import SMALL
 
 SHIPPED = {"small_decoder": SMALL, "embedded": EMBEDDED}
 """What ships, by a name that means it wherever the package is installed: a decoder, and the release, whose

@@ -14,9 +14,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from detector.errors import ConfigError
-from detector.extras import need_library
-from detector.release import SCALE, Release
+from dialint.detector.errors import ConfigError
+from dialint.detector.extras import need_library
+from dialint.detector.release import SCALE, Release
 
 if TYPE_CHECKING:
     import torch
@@ -74,7 +74,7 @@ def weights_of(folder: Path) -> Iterator[tuple[str, torch.Tensor]]:
         ReleaseRefused: a release that is damaged.
     """
     if stored_as(folder) == "release":
-        from detector.engines.stored import restored
+        from dialint.detector.engines.stored import restored
 
         release = Release(folder)
         for name in release.tensors:

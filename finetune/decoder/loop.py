@@ -14,15 +14,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from detector.artifacts import atomic_file, remove_orphans
-from finetune.decoder.model import Way, token_losses
-from finetune.decoder.perplexity import measure, together
-from finetune.decoder.rows import Batch, batch_of, plan
-from finetune.decoder.writing import Piece
-from finetune.metrics_log import MetricsLog
-from finetune.progress import Progress
-from finetune.training.checkpoints import other_job
-from finetune.training.finite import refuse_diverged, refuse_not_finite
+from dialint.detector.artifacts import atomic_file, remove_orphans
+from dialint.finetune.decoder.model import Way, token_losses
+from dialint.finetune.decoder.perplexity import measure, together
+from dialint.finetune.decoder.rows import Batch, batch_of, plan
+from dialint.finetune.decoder.writing import Piece
+from dialint.finetune.metrics_log import MetricsLog
+from dialint.finetune.progress import Progress
+from dialint.finetune.training.checkpoints import other_job
+from dialint.finetune.training.finite import refuse_diverged, refuse_not_finite
 
 if TYPE_CHECKING:
     import torch

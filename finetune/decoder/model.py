@@ -10,10 +10,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from detector.errors import ConfigError
-from finetune.base_models.weights import from_weights, stored_as
-from finetune.decoder.rows import IGNORED, Batch, batch_of
-from finetune.decoder.writing import Piece
+from dialint.detector.errors import ConfigError
+from dialint.finetune.base_models.weights import from_weights, stored_as
+from dialint.finetune.decoder.rows import IGNORED, Batch, batch_of
+from dialint.finetune.decoder.writing import Piece
 
 if TYPE_CHECKING:
     import torch
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Way = Literal["packed", "masked"]
 HEAD_DIM = 32
 TOLERANCE = 2e-4
-"""Largest difference of a logit, as a share of the largest; see `detector.engines.faithful`."""
+"""Largest difference of a logit, as a share of the largest; see `dialint.detector.engines.faithful`."""
 
 
 def shape_of(depth: int, vocabulary: int, ids: dict[str, int], row_tokens: int) -> dict[str, Any]:
@@ -151,8 +151,8 @@ def prepare(model: PreTrainedModel, way: Way, row_tokens: int) -> None:
     """
     import torch
 
-    from detector.engines import packed
-    from detector.engines.faithful import BROKEN
+    from dialint.detector.engines import packed
+    from dialint.detector.engines.faithful import BROKEN
 
     kind = model.config.model_type
     table = getattr(model.config, "max_position_embeddings", None)

@@ -6,16 +6,16 @@ import os
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from detector.artifacts import described, fingerprint, sha256_file, versions, write_manifest
-from finetune.corpus import Corpus
-from finetune.decoder.card import card
-from finetune.decoder.loop import Run, Setting, State
-from finetune.decoder.perplexity import measure, together
-from finetune.decoder.writing import Piece
-from finetune.training.finite import refuse_not_finite
+from dialint.detector.artifacts import described, fingerprint, sha256_file, versions, write_manifest
+from dialint.finetune.corpus import Corpus
+from dialint.finetune.decoder.card import card
+from dialint.finetune.decoder.loop import Run, Setting, State
+from dialint.finetune.decoder.perplexity import measure, together
+from dialint.finetune.decoder.writing import Piece
+from dialint.finetune.training.finite import refuse_not_finite
 
 if TYPE_CHECKING:
-    from finetune.pretrain import PretrainConfig
+    from dialint.finetune.pretrain import PretrainConfig
 
 
 def save(

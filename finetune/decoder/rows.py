@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from finetune.decoder.writing import Piece
+from dialint.finetune.decoder.writing import Piece
 
 if TYPE_CHECKING:
     import torch

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from detector.errors import ConfigError
-from detector.records import JUDGED_ROLES, Role, Turn
-from detector.render import tokenizer_of, visible_text
-from finetune.corpus import Sourced
-from finetune.tokenizer import BEGIN, DIALOGUE_SLOT, END, ROLES, SLOT
+from dialint.detector.errors import ConfigError
+from dialint.detector.records import JUDGED_ROLES, Role, Turn
+from dialint.detector.render import tokenizer_of, visible_text
+from dialint.finetune.corpus import Sourced
+from dialint.finetune.tokenizer import BEGIN, DIALOGUE_SLOT, END, ROLES, SLOT
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

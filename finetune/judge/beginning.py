@@ -8,17 +8,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from detector.artifacts import read_manifest
-from detector.errors import ConfigError, OutputRefused
-from detector.example_files import set_at, sets_in
-from finetune.base_models import bases
-from finetune.training import lineage
-from finetune.training.gpu_plan import Pass, gpu_bytes, plan, way_of, weight_sizes
+from dialint.detector.artifacts import read_manifest
+from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.example_files import set_at, sets_in
+from dialint.finetune.base_models import bases
+from dialint.finetune.training import lineage
+from dialint.finetune.training.gpu_plan import Pass, gpu_bytes, plan, way_of, weight_sizes
 
 if TYPE_CHECKING:
-    from detector.engines.judge_prompt import JudgePrompt
-    from eval.questions import Asked
-    from finetune.judge.rewarding.pairs import Pair
+    from dialint.detector.engines.judge_prompt import JudgePrompt
+    from dialint.eval.questions import Asked
+    from dialint.finetune.judge.rewarding.pairs import Pair
 
 Kind = Literal["CAUSAL_LM", "SEQ_CLS"]
 REWARD_MODEL = "reward_model"
@@ -43,7 +43,7 @@ class Begun:
         Raises:
             ConfigError: E_EXAMPLE, it holds none.
         """
-        from eval.questions import read_asked
+        from dialint.eval.questions import read_asked
 
         return self._some(read_asked, "question", split, dialogues)
 
@@ -53,7 +53,7 @@ class Begun:
         Raises:
             ConfigError: E_EXAMPLE, it holds none.
         """
-        from finetune.judge.rewarding.pairs import read_pairs
+        from dialint.finetune.judge.rewarding.pairs import read_pairs
 
         return self._some(read_pairs, "pair", split)
 
@@ -72,7 +72,7 @@ class Begun:
         """The model, ready to learn; new weights of it follow from the seed."""
         import torch
 
-        from finetune.training.arguments import cut_up, loading_device, low_precision
+        from dialint.finetune.training.arguments import cut_up, loading_device, low_precision
 
         running = self.config.running
         torch.manual_seed(running.seed)
@@ -89,7 +89,7 @@ class Begun:
     ) -> dict[str, Any]:
         """Seal what came of it; the manifest. `weights` as `bases.save` takes them. Where a reward model had
         a say, what it gets right stands there too, beside what the answers alone tell."""
-        from finetune.judge.result import save
+        from dialint.finetune.judge.result import save
 
         reward = getattr(self.config, "reward", None)
         if reward is not None:
@@ -108,8 +108,8 @@ def begin(config: Any, kind: Kind = "CAUSAL_LM", **inputs: Path | None) -> Begun
     """
     import torch
 
-    from detector.engines.judge_prompt import JudgePrompt
-    from finetune.judge.result import judge_of, prompt_of
+    from dialint.detector.engines.judge_prompt import JudgePrompt
+    from dialint.finetune.judge.result import judge_of, prompt_of
 
     torch.set_num_threads(config.running.threads)
     named = {"dataset": config.dataset, **inputs}
@@ -130,8 +130,8 @@ def begin(config: Any, kind: Kind = "CAUSAL_LM", **inputs: Path | None) -> Begun
 
 def _gpu_plan(config: Any, source: bases.Source, prompt: JudgePrompt, kind: Kind, gpu: int) -> str:
     """What the stage would take of a GPU of `gpu` bytes."""
-    from detector.engines.judge_local import MAX_ANSWER_TOKENS
-    from finetune.judge.rewarding.rewarder import shares_base
+    from dialint.detector.engines.judge_local import MAX_ANSWER_TOKENS
+    from dialint.finetune.judge.rewarding.rewarder import shares_base
 
     method = getattr(config, "method", config)
     answer = getattr(method, "answer_tokens", getattr(config, "answer_tokens", MAX_ANSWER_TOKENS))

@@ -15,13 +15,13 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from detector.artifacts import read_manifest, versions, write_json
-from detector.errors import ConfigError
-from detector.example_files import set_at, sets_in
-from eval.questions import Asking
-from finetune.base_models import bases
-from finetune.judge.beginning import REWARD_MODEL
-from finetune.training.options import Running
+from dialint.detector.artifacts import read_manifest, versions, write_json
+from dialint.detector.errors import ConfigError
+from dialint.detector.example_files import set_at, sets_in
+from dialint.eval.questions import Asking
+from dialint.finetune.base_models import bases
+from dialint.finetune.judge.beginning import REWARD_MODEL
+from dialint.finetune.training.options import Running
 
 SHOWN = (
     "f1",
@@ -90,12 +90,12 @@ def examine(dataset: Path, config: ExamConfig) -> dict[str, Any]:
     """
     import torch
 
-    from eval.judging import described, difference
-    from eval.judging_run import examined
-    from eval.questions import agent_turns, read_asked
-    from eval.run import refuse_no_folder
-    from finetune.training.lineage import data_id
-    from finetune.training.processes import refuse_launcher
+    from dialint.eval.judging import described, difference
+    from dialint.eval.judging_run import examined
+    from dialint.eval.questions import agent_turns, read_asked
+    from dialint.eval.run import refuse_no_folder
+    from dialint.finetune.training.lineage import data_id
+    from dialint.finetune.training.processes import refuse_launcher
 
     refuse_launcher("eval judge")
     config.running.refuse()
@@ -151,10 +151,10 @@ def load(folder: str, running: Running) -> Any:
     Raises:
         ConfigError: E_BASE, E_ADAPTER or E_JUDGE.
     """
-    from detector.engines.judge_local import LocalJudge
-    from finetune.judge.result import judge_of, prompt_of
-    from finetune.training.arguments import device_of, low_precision
-    from finetune.training.options import Adapters
+    from dialint.detector.engines.judge_local import LocalJudge
+    from dialint.finetune.judge.result import judge_of, prompt_of
+    from dialint.finetune.training.arguments import device_of, low_precision
+    from dialint.finetune.training.options import Adapters
 
     source = judge_of(folder)
     prompt = prompt_of(source)

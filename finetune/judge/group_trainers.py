@@ -1,7 +1,8 @@
 """trl's trainers of groups of answers, with verbatim quotes and each prompt computed once for its group.
 
-In a quote an answer can only hold what the turn does (`detector.engines.verbatim`), as where it is served.
-Where vLLM draws, or the model is cut up among processes, trl does it by its own ways and holds no quotes.
+In a quote an answer can only hold what the turn does (`dialint.detector.engines.verbatim`), as where it is
+served. Where vLLM draws, or the model is cut up among processes, trl does it by its own ways and holds no
+quotes.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from typing import Any
 import torch
 from trl import GRPOTrainer, RLOOTrainer
 
-from detector.engines.verbatim import Quoting, Verbatim
-from finetune.policy.sampling import sample
-from finetune.policy.token_scores import inner, pack_if_faithful, score_tokens
+from dialint.detector.engines.verbatim import Quoting, Verbatim
+from dialint.finetune.policy.sampling import sample
+from dialint.finetune.policy.token_scores import inner, pack_if_faithful, score_tokens
 
 LEVEL = 1e-5
 """Advantages of a step are spread by about 1; those of a group of equal rewards by rounding alone."""

@@ -20,16 +20,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from cyclopts import Parameter
 
-from detector.errors import ConfigError
-from eval.questions import Asked, Asking
-from finetune.judge.beginning import begin, refuse_begun
-from finetune.judge.rewarding.rewards import Weights
-from finetune.training.estimate import few_for_plan, planned_dialogues
-from finetune.training.options import Adapters, Running
+from dialint.detector.errors import ConfigError
+from dialint.eval.questions import Asked, Asking
+from dialint.finetune.judge.beginning import begin, refuse_begun
+from dialint.finetune.judge.rewarding.rewards import Weights
+from dialint.finetune.training.estimate import few_for_plan, planned_dialogues
+from dialint.finetune.training.options import Adapters, Running
 
 if TYPE_CHECKING:
-    from detector.engines.judge_prompt import JudgePrompt
-    from finetune.judge.rewarding.rewarder import Rewarder
+    from dialint.detector.engines.judge_prompt import JudgePrompt
+    from dialint.finetune.judge.rewarding.rewarder import Rewarder
 
 
 @Parameter(name="*")
@@ -94,8 +94,8 @@ def run(config: GrpoConfig) -> dict[str, Any]:
         OutputRefused: `out` holds a finished judge, or a checkpoint of another job.
         ConfigError: an option out of its range, a judge that does not load, no questions.
     """
-    from finetune.judge.rewarding.rewarder import rewarder_of
-    from finetune.training.trainers import carry_on
+    from dialint.finetune.judge.rewarding.rewarder import rewarder_of
+    from dialint.finetune.training.trainers import carry_on
 
     _refuse(config)
     begun = begin(config, reward=config.reward)
@@ -127,8 +127,8 @@ def _trainer(
     from datasets import Dataset
     from trl import GRPOConfig, RLOOConfig
 
-    from finetune.judge.group_trainers import Grpo, Rloo
-    from finetune.training.arguments import trainer_config
+    from dialint.finetune.judge.group_trainers import Grpo, Rloo
+    from dialint.finetune.training.arguments import trainer_config
 
     kinds: dict[str, tuple[Any, Any]] = {"grpo": (GRPOConfig, Grpo), "rloo": (RLOOConfig, Rloo)}
     options, kind = kinds[config.method]

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from cyclopts import Parameter
 
-from detector.artifacts import make_folder, read_manifest, sha256_file
-from detector.errors import OutputRefused
-from finetune.base_models.adapter_files import MANIFEST
-from finetune.training.processes import refuse_launcher
+from dialint.detector.artifacts import make_folder, read_manifest, sha256_file
+from dialint.detector.errors import OutputRefused
+from dialint.finetune.base_models.adapter_files import MANIFEST
+from dialint.finetune.training.processes import refuse_launcher
 
 if TYPE_CHECKING:
-    from finetune.base_models.bases import Source
+    from dialint.finetune.base_models.bases import Source
 
 Weights = Literal["fp32", "bf16", "int8", "nf4"]
 
@@ -53,7 +53,7 @@ def run(config: MergeConfig) -> dict[str, Any]:
         OutputRefused: `out` holds a model already.
         ConfigError: E_BASE or E_ADAPTER, a judge that does not load.
     """
-    from finetune.judge.result import judge_of, prompt_of, save
+    from dialint.finetune.judge.result import judge_of, prompt_of, save
 
     refuse_launcher("train merge")
     if (config.out / MANIFEST).exists():
@@ -80,8 +80,8 @@ def _merged(source: Source, weights: Weights) -> Any:
     memory; that model is let go before one with fewer bits is loaded."""
     import torch
 
-    from finetune.base_models import bases
-    from finetune.training.options import Adapters
+    from dialint.finetune.base_models import bases
+    from dialint.finetune.training.options import Adapters
 
     model = bases.load(source, Adapters(adapter="none"), trainable=False, exact=True)
     if source.adapter is not None:
@@ -90,7 +90,7 @@ def _merged(source: Source, weights: Weights) -> Any:
         return model.to(torch.float32 if weights == "fp32" else torch.bfloat16)
     from transformers import AutoModelForCausalLM
 
-    from finetune.base_models.bits import eight_bits, four_bits
+    from dialint.finetune.base_models.bits import eight_bits, four_bits
 
     how = four_bits("CAUSAL_LM") if weights == "nf4" else eight_bits()
     loader: Any = AutoModelForCausalLM

@@ -3,8 +3,8 @@
     dialint train ppo --dataset build/dataset --model build/judge --reward build/reward --out build/aligned
 
 A loop of our own, since trl has none any more. This module knows options, files and the model; the walk of a
-step stands in `finetune.policy.ppo_loop`. Reads a model folder, a dataset of questions and a reward model's
-folder; writes an adapter (or whole weights), ``metrics.jsonl`` and last ``MANIFEST.json``.
+step stands in `dialint.finetune.policy.ppo_loop`. Reads a model folder, a dataset of questions and a reward
+model's folder; writes an adapter (or whole weights), ``metrics.jsonl`` and last ``MANIFEST.json``.
 
 Source: Schulman et al. 2017, Proximal policy optimization; Ziegler et al. 2019, Fine-tuning language models
 from human preferences; Huang et al. 2024, The N+ implementation details of RLHF with PPO.
@@ -22,13 +22,13 @@ from typing import TYPE_CHECKING, Any
 
 from cyclopts import Parameter
 
-from detector.artifacts import make_folder
-from detector.errors import ConfigError
-from eval.questions import Asking
-from finetune.judge.beginning import begin, refuse_begun
-from finetune.judge.rewarding.rewards import Weights
-from finetune.training.cost import Cost, cost_of
-from finetune.training.estimate import (
+from dialint.detector.artifacts import make_folder
+from dialint.detector.errors import ConfigError
+from dialint.eval.questions import Asking
+from dialint.finetune.judge.beginning import begin, refuse_begun
+from dialint.finetune.judge.rewarding.rewards import Weights
+from dialint.finetune.training.cost import Cost, cost_of
+from dialint.finetune.training.estimate import (
     Work,
     few_for_plan,
     measured_partly,
@@ -39,13 +39,13 @@ from finetune.training.estimate import (
     show_time,
     sizes_of,
 )
-from finetune.training.options import Adapters, Running
+from dialint.finetune.training.options import Adapters, Running
 
 if TYPE_CHECKING:
-    from finetune.judge.rewarding.rewards import Reward
-    from finetune.policy.policy import Prompt
-    from finetune.policy.rollouts import Reward as Rewarding
-    from finetune.training.processes import Team
+    from dialint.finetune.judge.rewarding.rewards import Reward
+    from dialint.finetune.policy.policy import Prompt
+    from dialint.finetune.policy.rollouts import Reward as Rewarding
+    from dialint.finetune.training.processes import Team
 
 
 @Parameter(name="*")
@@ -158,11 +158,11 @@ def run(config: PpoConfig) -> dict[str, Any]:
         OutputRefused: `out` holds a finished judge, or a checkpoint of another job.
         ConfigError: an option out of its range, a judge that does not load, no questions.
     """
-    from detector.engines.verbatim import Verbatim
-    from finetune.judge.rewarding.rewarder import rewarder_of
-    from finetune.policy.policy import Prompt
-    from finetune.training.arguments import device_of
-    from finetune.training.processes import join
+    from dialint.detector.engines.verbatim import Verbatim
+    from dialint.finetune.judge.rewarding.rewarder import rewarder_of
+    from dialint.finetune.policy.policy import Prompt
+    from dialint.finetune.training.arguments import device_of
+    from dialint.finetune.training.processes import join
 
     _refuse(config)
     begun = begin(config, reward=config.reward)
@@ -249,9 +249,9 @@ def align(
         SystemExit: 0, after SIGTERM, when all is saved and the same command goes on; and in a process that
             does not lead its team, whose part is done.
     """
-    from finetune.policy.policy import Policy
-    from finetune.policy.ppo_loop import Run, Setting, ppo_steps
-    from finetune.policy.token_scores import inner, pack_if_faithful
+    from dialint.finetune.policy.policy import Policy
+    from dialint.finetune.policy.ppo_loop import Run, Setting, ppo_steps
+    from dialint.finetune.policy.token_scores import inner, pack_if_faithful
 
     method, running = config.method, config.running
     own = inner(model).config._attn_implementation

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from cyclopts import Parameter
 
-from detector.errors import ConfigError
-from eval.questions import Asking
-from finetune.judge.beginning import begin, refuse_begun
-from finetune.training.options import Adapters, Running
+from dialint.detector.errors import ConfigError
+from dialint.eval.questions import Asking
+from dialint.finetune.judge.beginning import begin, refuse_begun
+from dialint.finetune.training.options import Adapters, Running
 
 if TYPE_CHECKING:
-    from detector.engines.judge_prompt import JudgePrompt
-    from finetune.judge.rewarding.pairs import Pair
+    from dialint.detector.engines.judge_prompt import JudgePrompt
+    from dialint.finetune.judge.rewarding.pairs import Pair
 
 
 @Parameter(name="*")
@@ -72,7 +72,7 @@ def run(config: PreferConfig) -> dict[str, Any]:
         OutputRefused: `out` holds a finished judge, or a checkpoint of another job.
         ConfigError: an option out of its range, a judge that does not load, no pairs.
     """
-    from finetune.training.trainers import carry_on
+    from dialint.finetune.training.trainers import carry_on
 
     _refuse(config)
     begun = begin(config)
@@ -94,8 +94,8 @@ def _trainer(config: PreferConfig, model: Any, prompt: JudgePrompt, pairs: Seque
     from datasets import Dataset
     from trl import DPOConfig, KTOConfig
 
-    from finetune.judge.preference_trainers import Dpo, Kto
-    from finetune.training.arguments import trainer_config
+    from dialint.finetune.judge.preference_trainers import Dpo, Kto
+    from dialint.finetune.training.arguments import trainer_config
 
     at_once = config.pairs // config.accumulate
     if config.method == "dpo":

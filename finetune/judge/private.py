@@ -23,27 +23,27 @@ from typing import TYPE_CHECKING, Any
 import torch
 from safetensors.torch import load_file
 
-from detector.artifacts import make_folder
-from detector.engines.judge_local import LocalJudge
-from detector.engines.judge_prompt import JudgePrompt
-from detector.errors import ConfigError
-from eval.questions import Asked
-from finetune.judge.sft_trainer import rows_of, seen
-from finetune.metrics_log import MetricsLog
-from finetune.policy.policy import compute_twice
-from finetune.policy.token_scores import inner, pack_if_faithful, score_tokens
-from finetune.progress import Progress
-from finetune.training import checkpoints
-from finetune.training.arguments import low_precision
-from finetune.training.estimate import recomputes
-from finetune.training.finite import refuse_not_finite, save_weights
-from finetune.training.optimizers import optimizer_of, set_rates, warm_then_cosine
-from finetune.training.privacy import CLIP, drawn, noise_for, set_noisy_gradient, spent
-from finetune.training.stopping import until_told
-from finetune.training.trainers import Trained
+from dialint.detector.artifacts import make_folder
+from dialint.detector.engines.judge_local import LocalJudge
+from dialint.detector.engines.judge_prompt import JudgePrompt
+from dialint.detector.errors import ConfigError
+from dialint.eval.questions import Asked
+from dialint.finetune.judge.sft_trainer import rows_of, seen
+from dialint.finetune.metrics_log import MetricsLog
+from dialint.finetune.policy.policy import compute_twice
+from dialint.finetune.policy.token_scores import inner, pack_if_faithful, score_tokens
+from dialint.finetune.progress import Progress
+from dialint.finetune.training import checkpoints
+from dialint.finetune.training.arguments import low_precision
+from dialint.finetune.training.estimate import recomputes
+from dialint.finetune.training.finite import refuse_not_finite, save_weights
+from dialint.finetune.training.optimizers import optimizer_of, set_rates, warm_then_cosine
+from dialint.finetune.training.privacy import CLIP, drawn, noise_for, set_noisy_gradient, spent
+from dialint.finetune.training.stopping import until_told
+from dialint.finetune.training.trainers import Trained
 
 if TYPE_CHECKING:
-    from finetune.judge.sft import SftJudgeConfig
+    from dialint.finetune.judge.sft import SftJudgeConfig
 
 WEIGHTS, STATE = "weights.safetensors", "state.pt"
 

@@ -6,15 +6,15 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from detector.artifacts import disk_errors, read_manifest, write_json
-from detector.errors import ConfigError
-from detector.judge import PROMPT_VERSION
-from finetune.base_models import bases
-from finetune.judge.card import card
-from finetune.training import checkpoints, lineage
+from dialint.detector.artifacts import disk_errors, read_manifest, write_json
+from dialint.detector.errors import ConfigError
+from dialint.detector.judge import PROMPT_VERSION
+from dialint.finetune.base_models import bases
+from dialint.finetune.judge.card import card
+from dialint.finetune.training import checkpoints, lineage
 
 if TYPE_CHECKING:
-    from detector.engines.judge_prompt import JudgePrompt
+    from dialint.detector.engines.judge_prompt import JudgePrompt
 
 JUDGE = "judge.json"
 
@@ -67,7 +67,7 @@ def prompt_of(source: bases.Source) -> JudgePrompt:
     Raises:
         ConfigError: E_JUDGE, it was taught with other words than those of this version.
     """
-    from detector.engines.judge_prompt import JudgePrompt
+    from dialint.detector.engines.judge_prompt import JudgePrompt
 
     folder = source.folder
     told = asked_as(folder)

@@ -18,12 +18,12 @@ from typing import Any
 
 from cyclopts import Parameter
 
-from detector.artifacts import make_folder
-from detector.errors import ConfigError
-from detector.judge import Detail
-from eval.questions import Asking
-from finetune.judge.beginning import begin, refuse_begun
-from finetune.training.options import Adapters, Learning, Running
+from dialint.detector.artifacts import make_folder
+from dialint.detector.errors import ConfigError
+from dialint.detector.judge import Detail
+from dialint.eval.questions import Asking
+from dialint.finetune.judge.beginning import begin, refuse_begun
+from dialint.finetune.training.options import Adapters, Learning, Running
 
 
 @Parameter(name="*")
@@ -75,9 +75,9 @@ def run(config: RewardConfig) -> dict[str, Any]:
     from transformers import EarlyStoppingCallback
     from trl import RewardConfig as Arguments
 
-    from finetune.judge.rewarding.trainer import PairTrainer, held_out, rows_of
-    from finetune.training.arguments import learning_arguments, trainer_config
-    from finetune.training.trainers import carry_on
+    from dialint.finetune.judge.rewarding.trainer import PairTrainer, held_out, rows_of
+    from dialint.finetune.training.arguments import learning_arguments, trainer_config
+    from dialint.finetune.training.trainers import carry_on
 
     _refuse(config)
     begun = begin(config, "SEQ_CLS")

@@ -7,7 +7,7 @@ Writes a model folder: the adapter with ``base.json``, or all weights; the token
 ``metrics.jsonl`` and last the manifest. A stopped run goes on from its last complete checkpoint. trl's
 trainer does the work; questions stand end to end in one row and do not see each other, so no padding is
 computed, and an answer counts as much as its label is sure. With ``--private-epsilon`` a loop of our own
-learns instead (`finetune.judge.private`).
+learns instead (`dialint.finetune.judge.private`).
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from typing import TYPE_CHECKING, Any
 
 from cyclopts import Parameter
 
-from detector.artifacts import make_folder
-from detector.errors import ConfigError
-from detector.extras import need_library
-from detector.judge import Detail
-from eval.questions import Asked, Asking
-from finetune.judge.beginning import begin, refuse_begun
-from finetune.training.options import Adapters, Learning, Running
+from dialint.detector.artifacts import make_folder
+from dialint.detector.errors import ConfigError
+from dialint.detector.extras import need_library
+from dialint.detector.judge import Detail
+from dialint.eval.questions import Asked, Asking
+from dialint.finetune.judge.beginning import begin, refuse_begun
+from dialint.finetune.training.options import Adapters, Learning, Running
 
 if TYPE_CHECKING:
-    from detector.engines.judge_prompt import JudgePrompt
-    from finetune.training.trainers import Trained
+    from dialint.detector.engines.judge_prompt import JudgePrompt
+    from dialint.finetune.training.trainers import Trained
 
 
 @Parameter(name="*")
@@ -86,7 +86,7 @@ def run(config: SftJudgeConfig) -> dict[str, Any]:
         OutputRefused: `out` holds a finished judge, or a checkpoint of another job.
         ConfigError: an option out of its range, a base that does not load, no questions.
     """
-    from finetune.judge.private import learn_privately
+    from dialint.finetune.judge.private import learn_privately
 
     _refuse(config)
     begun = begin(config)
@@ -128,9 +128,9 @@ def _train(
     from transformers import EarlyStoppingCallback
     from trl import SFTConfig
 
-    from finetune.judge.sft_trainer import JudgeTrainer, rows_of
-    from finetune.training.arguments import learning_arguments, low_precision, trainer_config
-    from finetune.training.trainers import carry_on
+    from dialint.finetune.judge.sft_trainer import JudgeTrainer, rows_of
+    from dialint.finetune.training.arguments import learning_arguments, low_precision, trainer_config
+    from dialint.finetune.training.trainers import carry_on
 
     make_folder(config.out)
     arguments = trainer_config(

@@ -13,13 +13,13 @@ from torch.nn.functional import cross_entropy
 from trl import SFTConfig, SFTTrainer
 from trl.trainer.sft_trainer import DataCollatorForLanguageModeling
 
-from detector.engines.judge_local import LocalJudge
-from detector.engines.judge_prompt import JudgePrompt
-from detector.judge import SAYS, written
-from eval.metrics import average_precision
-from eval.questions import Asked, taught
-from finetune.losses import noise
-from finetune.policy.token_scores import inner, pack_if_faithful
+from dialint.detector.engines.judge_local import LocalJudge
+from dialint.detector.engines.judge_prompt import JudgePrompt
+from dialint.detector.judge import SAYS, written
+from dialint.eval.metrics import average_precision
+from dialint.eval.questions import Asked, taught
+from dialint.finetune.losses import noise
+from dialint.finetune.policy.token_scores import inner, pack_if_faithful
 
 
 def rows_of(asked: Sequence[Asked], prompt: JudgePrompt) -> list[dict[str, Any]]:

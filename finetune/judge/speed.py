@@ -1,4 +1,5 @@
-"""``python -m finetune.judge.speed``: our teaching of the judge against trl, as it comes and by like length.
+"""``python -m dialint.finetune.judge.speed``: our teaching of the judge against trl, as it comes and by
+like length.
 
 The same model, token ids and optimizer on CPU, one pass over the same questions: trl's own padding and
 language head, and ours (rows without padding, the language head on answers alone), each with random batches
@@ -20,7 +21,7 @@ from typing import Any
 import cyclopts
 from cyclopts import Parameter
 
-from eval.questions import Asked, Asking, read_asked
+from dialint.eval.questions import Asked, Asking, read_asked
 
 EQUAL = 1e-4
 """Largest difference of a step's loss."""
@@ -64,9 +65,9 @@ def measure(config: SpeedConfig) -> None:
     """
     import torch
 
-    from detector.engines.judge_prompt import JudgePrompt
-    from finetune.base_models import bases
-    from finetune.judge.sft_trainer import rows_of
+    from dialint.detector.engines.judge_prompt import JudgePrompt
+    from dialint.finetune.base_models import bases
+    from dialint.finetune.judge.sft_trainer import rows_of
 
     torch.set_num_threads(config.threads)
     folder = bases.tokenizer_folder(bases.source_of(config.model))
@@ -110,10 +111,10 @@ def _round(
     from transformers import PrinterCallback
     from trl import SFTConfig, SFTTrainer
 
-    from finetune.base_models import bases
-    from finetune.judge.sft_trainer import JudgeTrainer, rows_of
-    from finetune.training.arguments import trainer_config
-    from finetune.training.options import Adapters, Running
+    from dialint.finetune.base_models import bases
+    from dialint.finetune.judge.sft_trainer import JudgeTrainer, rows_of
+    from dialint.finetune.training.arguments import trainer_config
+    from dialint.finetune.training.options import Adapters, Running
 
     running = Running(seed=config.seed, device="cpu", precision="fp32", threads=config.threads)
     model = bases.load(bases.source_of(config.model), Adapters(adapter="none"))

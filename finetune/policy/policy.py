@@ -14,8 +14,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from detector.engines.verbatim import Allowed
-from finetune.policy.token_scores import inner, score_tokens
+from dialint.detector.engines.verbatim import Allowed
+from dialint.finetune.policy.token_scores import inner, score_tokens
 
 Decode = Callable[[Sequence[int]], str]
 

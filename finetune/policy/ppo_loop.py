@@ -21,22 +21,29 @@ import numpy as np
 import torch
 from safetensors.torch import load_file
 
-from detector.artifacts import make_folder
-from finetune.metrics_log import MetricsLog
-from finetune.policy.policy import Policy, Prompt
-from finetune.policy.ppo_math import adapted, explained_variance, kl_k1, kl_k3, policy_loss, value_loss
-from finetune.policy.rollouts import Batch, Reward, batch_of, roll_out
-from finetune.progress import Progress
-from finetune.training import checkpoints
-from finetune.training.cost import Cost
-from finetune.training.finite import refuse_diverged, refuse_not_finite, save_weights
-from finetune.training.optimizers import optimizer_of, set_rates
-from finetune.training.options import Optimizer
-from finetune.training.processes import Team
-from finetune.training.stopping import until_told
+from dialint.detector.artifacts import make_folder
+from dialint.finetune.metrics_log import MetricsLog
+from dialint.finetune.policy.policy import Policy, Prompt
+from dialint.finetune.policy.ppo_math import (
+    adapted,
+    explained_variance,
+    kl_k1,
+    kl_k3,
+    policy_loss,
+    value_loss,
+)
+from dialint.finetune.policy.rollouts import Batch, Reward, batch_of, roll_out
+from dialint.finetune.progress import Progress
+from dialint.finetune.training import checkpoints
+from dialint.finetune.training.cost import Cost
+from dialint.finetune.training.finite import refuse_diverged, refuse_not_finite, save_weights
+from dialint.finetune.training.optimizers import optimizer_of, set_rates
+from dialint.finetune.training.options import Optimizer
+from dialint.finetune.training.processes import Team
+from dialint.finetune.training.stopping import until_told
 
 if TYPE_CHECKING:
-    from finetune.judge.ppo import Method
+    from dialint.finetune.judge.ppo import Method
 
 WEIGHTS, OPTIMIZER, STATE = "weights.safetensors", "optimizer.pt", "state.json"
 MAX_NORM = 1.0

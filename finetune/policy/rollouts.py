@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from detector.errors import ConfigError
-from finetune.policy.policy import Opinion, Policy, Prompt
-from finetune.policy.ppo_math import gae, kl_k1, token_rewards, whitened
-from finetune.policy.sampling import sample, seeds
-from finetune.training.processes import Team
+from dialint.detector.errors import ConfigError
+from dialint.finetune.policy.policy import Opinion, Policy, Prompt
+from dialint.finetune.policy.ppo_math import gae, kl_k1, token_rewards, whitened
+from dialint.finetune.policy.sampling import sample, seeds
+from dialint.finetune.training.processes import Team
 
 if TYPE_CHECKING:
-    from finetune.judge.ppo import Method
+    from dialint.finetune.judge.ppo import Method
 
 Reward = Callable[[Sequence[Prompt], Sequence[str]], Sequence[Mapping[str, float]]]
 """What each answer is worth: the sum of its terms, each named. An answer and its prompt have the same place;

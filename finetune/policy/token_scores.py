@@ -1,8 +1,8 @@
 """How probable given answers are, token by token: with a gradient for learning, without one for comparing.
 
 Only the places that foretell a token of an answer go through the language model's head. A model whose
-attention is `detector.engines.packed` computes no padding, and a prompt that several answers share only once;
-any other is given a padded batch. Runs under the caller's autocast; probabilities are fp32.
+attention is `dialint.detector.engines.packed` computes no padding, and a prompt that several answers share
+only once; any other is given a padded batch. Runs under the caller's autocast; probabilities are fp32.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from typing import Any
 import torch
 from torch.nn.functional import cross_entropy
 
-from detector.engines import packed
-from detector.engines.faithful import unfaithful
-from detector.engines.verbatim import Allowed
-from detector.errors import ConfigError
+from dialint.detector.engines import packed
+from dialint.detector.engines.faithful import unfaithful
+from dialint.detector.engines.verbatim import Allowed
+from dialint.detector.errors import ConfigError
 
 ROWS_AT_ONCE = 32
 """Rows of a batch whose last states are read."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eval.metrics import Floats, Truth
+from dialint.eval.metrics import Floats, Truth
 
 TIMES = 5
 """What is suspected is so many times as likely flipped as any label of an error: as far down as clean turns

@@ -1,7 +1,7 @@
 """Near-copies: of what judges, which must not be learned from, and of one another with other labels.
 
-What a near-copy is says `detector.likeness`; as in datasets, copies of copies count. An error and its clean
-twin, and all that was made of one source, are alike on purpose and contradict nobody.
+What a near-copy is says `dialint.detector.likeness`; as in datasets, copies of copies count. An error and
+its clean twin, and all that was made of one source, are alike on purpose and contradict nobody.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
-from detector.likeness.neighbours import KIN, NEAR, links, united
-from detector.likeness.shingles import Shingles, shingled, words
-from detector.records import Example
-from eval.baselines.scored import judged_turns
-from eval.truth import source_of
-from finetune.screening.suspects import Suspect
+from dialint.detector.likeness.neighbours import KIN, NEAR, links, united
+from dialint.detector.likeness.shingles import Shingles, shingled, words
+from dialint.detector.records import Example
+from dialint.eval.baselines.scored import judged_turns
+from dialint.eval.truth import source_of
+from dialint.finetune.screening.suspects import Suspect
 
 CONTRADICTS = 0.5
 """A label contradicts its copies if it is further than this from their mean."""

@@ -10,10 +10,10 @@ from typing import Any
 
 import msgspec
 
-from detector.artifacts import atomic_file, described, read_manifest, sha256_file, verify_files
-from detector.errors import ConfigError
-from detector.example_files import BATCH_ROWS, ENDINGS, read_examples
-from detector.records import Example, Record
+from dialint.detector.artifacts import atomic_file, described, read_manifest, sha256_file, verify_files
+from dialint.detector.errors import ConfigError
+from dialint.detector.example_files import BATCH_ROWS, ENDINGS, read_examples
+from dialint.detector.records import Example, Record
 
 MANIFEST = "manifest.json"
 KINDS = ("labelled-examples", "injected-examples")

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from detector.records import Example
-from eval.baselines.tfidf import (
+from dialint.detector.records import Example
+from dialint.eval.baselines.tfidf import (
     CHUNK,
     KEEP_ONE_IN,
     MIN_ERRORS,
@@ -25,9 +25,9 @@ from eval.baselines.tfidf import (
     units,
     weighted,
 )
-from eval.metrics import Floats, Truth
-from eval.truth import Places
-from finetune.screening.turns import Turns
+from dialint.eval.metrics import Floats, Truth
+from dialint.eval.truth import Places
+from dialint.finetune.screening.turns import Turns
 
 FOLDS = 4
 PENALTY = 1e-5

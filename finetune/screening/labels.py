@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from detector.records import Example, Record
-from eval.metrics import Floats
-from finetune.screening.confident import suspected
-from finetune.screening.folds import folds_of, learnable, out_of_fold
-from finetune.screening.suspects import Suspect
-from finetune.screening.turns import Turns
+from dialint.detector.records import Example, Record
+from dialint.eval.metrics import Floats
+from dialint.finetune.screening.confident import suspected
+from dialint.finetune.screening.folds import folds_of, learnable, out_of_fold
+from dialint.finetune.screening.suspects import Suspect
+from dialint.finetune.screening.turns import Turns
 
 
 class Leaning(Record):

@@ -20,15 +20,15 @@ from typing import Any, Literal
 
 from cyclopts import Parameter
 
-from detector.artifacts import disk_errors, make_folder, versions, write_manifest
-from detector.errors import ConfigError, OutputRefused
-from detector.records import Example
-from detector.taxonomy import load as load_taxonomy
-from finetune.screening.copies import contradictions, exam_copies, shingles_of
-from finetune.screening.folder import MANIFEST, Dataset, write_records
-from finetune.screening.labels import Leaning, leanings, screened, suspects
-from finetune.screening.suspects import Suspect
-from finetune.training.processes import refuse_launcher
+from dialint.detector.artifacts import disk_errors, make_folder, versions, write_manifest
+from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.records import Example
+from dialint.detector.taxonomy import load as load_taxonomy
+from dialint.finetune.screening.copies import contradictions, exam_copies, shingles_of
+from dialint.finetune.screening.folder import MANIFEST, Dataset, write_records
+from dialint.finetune.screening.labels import Leaning, leanings, screened, suspects
+from dialint.finetune.screening.suspects import Suspect
+from dialint.finetune.training.processes import refuse_launcher
 
 LOUD = 5.0
 """Standard deviations from which a labeler's leaning is told on the screen."""

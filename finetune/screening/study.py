@@ -1,4 +1,5 @@
-"""``python -m finetune.screening.study EXAMPLES [SOURCES]``: how many flipped labels the screening finds.
+"""``python -m dialint.finetune.screening.study EXAMPLES [SOURCES]``: how many flipped labels the screening
+finds.
 
 Takes the training dialogues made of so many sources (default 4,000) of a folder of ``dialint data inject``,
 whose labels are known, flips some and screens what comes out. At random: a share of the labels is taken
@@ -17,13 +18,13 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from detector.artifacts import described, write_manifest
-from detector.records import Example, Label
-from detector.taxonomy import load as load_taxonomy
-from eval.baselines.scored import judged_turns
-from eval.truth import read_examples, source_of
-from finetune.screening.screen import ScreenConfig, run
-from finetune.screening.suspects import Suspect
+from dialint.detector.artifacts import described, write_manifest
+from dialint.detector.records import Example, Label
+from dialint.detector.taxonomy import load as load_taxonomy
+from dialint.eval.baselines.scored import judged_turns
+from dialint.eval.truth import read_examples, source_of
+from dialint.finetune.screening.screen import ScreenConfig, run
+from dialint.finetune.screening.suspects import Suspect
 
 RATES = (0.0, 0.05, 0.1)
 AIMED = ("V2", "T1", "C1")

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from detector.records import Probability, Record
+from dialint.detector.records import Probability, Record
 
 Why = Literal["exam-copy", "contradiction", "label"]
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from detector.records import Example
-from eval.baselines.scored import judged_turns
-from eval.metrics import Floats, Truth
-from eval.truth import Places, probes_of
+from dialint.detector.records import Example
+from dialint.eval.baselines.scored import judged_turns
+from dialint.eval.metrics import Floats, Truth
+from dialint.eval.truth import Places, probes_of
 
 
 @dataclass(frozen=True)

@@ -22,13 +22,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from detector.artifacts import disk_errors, make_folder, versions, write_manifest
-from detector.errors import ConfigError, OutputRefused
-from finetune.search.space import options_of, space_of
-from finetune.search.stages import STAGES, Direction, Stage
-from finetune.search.trials import Ended, ended, next_trial, opened, tell
-from finetune.training.lineage import commit
-from finetune.training.processes import refuse_launcher
+from dialint.detector.artifacts import disk_errors, make_folder, versions, write_manifest
+from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.finetune.search.space import options_of, space_of
+from dialint.finetune.search.stages import STAGES, Direction, Stage
+from dialint.finetune.search.trials import Ended, ended, next_trial, opened, tell
+from dialint.finetune.training.lineage import commit
+from dialint.finetune.training.processes import refuse_launcher
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from detector.errors import ConfigError
+from dialint.detector.errors import ConfigError
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution

@@ -11,9 +11,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
-from detector.artifacts import read_manifest
-from detector.errors import ConfigError
-from finetune.metrics_log import METRICS
+from dialint.detector.artifacts import read_manifest
+from dialint.detector.errors import ConfigError
+from dialint.finetune.metrics_log import METRICS
 
 Direction = Literal["maximise", "minimise"]
 
@@ -85,8 +85,10 @@ def _at(entry: Any, path: Sequence[str]) -> Any:
 
 
 STAGES = {
-    "scan": Stage("finetune.scan:scan", "train sft scan", "training.json", "dev.ap.macro", "maximise"),
+    "scan": Stage(
+        "dialint.finetune.scan:scan", "train sft scan", "training.json", "dev.ap.macro", "maximise"
+    ),
     "judge": Stage(
-        "finetune.judge.sft:sft_judge", "train sft judge", "MANIFEST.json", "figures.best", "minimise"
+        "dialint.finetune.judge.sft:sft_judge", "train sft judge", "MANIFEST.json", "figures.best", "minimise"
     ),
 }

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from detector.artifacts import option_changes
-from detector.errors import OutputRefused
+from dialint.detector.artifacts import option_changes
+from dialint.detector.errors import OutputRefused
 
 if TYPE_CHECKING:
     from optuna import Study

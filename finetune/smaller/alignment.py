@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from detector.render import Rendered, Slot
-from detector.scanner import Array, TurnScores
-from finetune.examples import Target
+from dialint.detector.render import Rendered, Slot
+from dialint.detector.scanner import Array, TurnScores
+from dialint.finetune.examples import Target
 
 UNSAID = np.float32(np.nan)
 """Stands in a target where the teacher says nothing."""

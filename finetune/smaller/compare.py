@@ -1,6 +1,6 @@
 """Trained scanners side by side before any is packed: raw scores on the same dialogues, and seconds.
 
-    python -m finetune.smaller.compare build/examples/dev.jsonl build/scanner build/student --timed
+    python -m dialint.finetune.smaller.compare build/examples/dev.jsonl build/scanner build/student --timed
 
 Average precision is the mean over codes; intervals are of 95 %, by source dialogue, differences paired. They
 know nothing of how differently one and the same training may end.
@@ -18,15 +18,15 @@ from typing import Literal
 import cyclopts
 import numpy as np
 
-from detector.errors import DialogueFailed
-from detector.example_files import read_examples
-from detector.records import Dialogue, Example
-from detector.scanner import Scanner
-from eval.exam.resampling import Counts, ranking, resamples
-from eval.exam.summary import shown
-from eval.metrics import Floats
-from eval.truth import source_of
-from finetune.smaller.scanners import TrainedScanner, read_scanner
+from dialint.detector.errors import DialogueFailed
+from dialint.detector.example_files import read_examples
+from dialint.detector.records import Dialogue, Example
+from dialint.detector.scanner import Scanner
+from dialint.eval.exam.resampling import Counts, ranking, resamples
+from dialint.eval.exam.summary import shown
+from dialint.eval.metrics import Floats
+from dialint.eval.truth import source_of
+from dialint.finetune.smaller.scanners import TrainedScanner, read_scanner
 
 ROW_TOKENS = 8192
 TIMED_DIALOGUES = 60

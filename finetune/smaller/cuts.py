@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from detector.errors import ConfigError
+from dialint.detector.errors import ConfigError
 
 if TYPE_CHECKING:
     import torch
@@ -36,7 +36,7 @@ def keep_layers(shape: Shape, weights: Weights, kept: Sequence[int]) -> tuple[Sh
     Raises:
         ConfigError: E_BASE, its layers are not one numbered stack.
     """
-    from detector.engines.heads import HEADS
+    from dialint.detector.engines.heads import HEADS
 
     n_layers = shape["num_hidden_layers"]
     numbered = re.compile(r"(?s)\A((?:.*\.)?layers?\.)(\d++)(\..*)")
@@ -65,8 +65,8 @@ def drop_heads(shape: Shape, weights: Weights, dropped: set[tuple[int, int]]) ->
     """
     import torch
 
-    from detector.engines.heads import HEADS, NoHeads, attentions
-    from detector.engines.scan_model import backbone_from_config
+    from dialint.detector.engines.heads import HEADS, NoHeads, attentions
+    from dialint.detector.engines.scan_model import backbone_from_config
 
     try:
         with torch.device("meta"):
@@ -88,7 +88,7 @@ def heads_of(shape: Shape) -> list[int]:
     Raises:
         ConfigError: E_HEADS, heads cannot be taken out here.
     """
-    from detector.engines.heads import HEADS
+    from dialint.detector.engines.heads import HEADS
 
     counts: list[int] = drop_heads(shape, _no_weights(shape), set())[0][HEADS]
     return counts
@@ -98,7 +98,7 @@ def _no_weights(shape: Shape) -> Weights:
     """The backbone's tensors without content."""
     import torch
 
-    from detector.engines.scan_model import backbone_from_config
+    from dialint.detector.engines.scan_model import backbone_from_config
 
     with torch.device("meta"):
         return dict(backbone_from_config(shape).state_dict())

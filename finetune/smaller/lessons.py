@@ -13,20 +13,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from detector.artifacts import fingerprint, read_manifest
-from detector.errors import DialogueFailed, InputRefused
-from detector.ingest.outcomes import Counts, Loaded
-from detector.ingest.read import inspect, open_logs, read
-from detector.masking import mask_dialogue
-from detector.records import Dialogue
-from detector.render import Renderer
-from eval.truth import read_examples, source_of
-from finetune.examples import Target, targets
-from finetune.smaller.teachers import AnswersTeacher, Teacher
+from dialint.detector.artifacts import fingerprint, read_manifest
+from dialint.detector.errors import DialogueFailed, InputRefused
+from dialint.detector.ingest.outcomes import Counts, Loaded
+from dialint.detector.ingest.read import inspect, open_logs, read
+from dialint.detector.masking import mask_dialogue
+from dialint.detector.records import Dialogue
+from dialint.detector.render import Renderer
+from dialint.eval.truth import read_examples, source_of
+from dialint.finetune.examples import Target, targets
+from dialint.finetune.smaller.teachers import AnswersTeacher, Teacher
 
 if TYPE_CHECKING:
-    from finetune.distill import DistillConfig
-    from finetune.smaller.scanners import TrainedScanner
+    from dialint.finetune.distill import DistillConfig
+    from dialint.finetune.smaller.scanners import TrainedScanner
 
 HELDOUT = 100
 """Dialogues, at most, that are measured on and not learnt; a twentieth of fewer."""

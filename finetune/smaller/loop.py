@@ -16,26 +16,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from detector.records import JUDGED_ROLES, Dialogue
-from finetune.examples import Target
-from finetune.metrics_log import MetricsLog
-from finetune.progress import Progress
-from finetune.smaller.alignment import soft_targets
-from finetune.smaller.lessons import Lesson
-from finetune.smaller.scanners import TrainedScanner
-from finetune.smaller.soft_loss import mean_loss, soft_loss
-from finetune.smaller.states import resume, save
-from finetune.smaller.teachers import Teacher
-from finetune.training.cost import cost_of
-from finetune.training.finite import refuse_diverged
-from finetune.training.optimizers import optimizer_of, set_rates, warm_then_cosine
-from finetune.training.stopping import until_told
+from dialint.detector.records import JUDGED_ROLES, Dialogue
+from dialint.finetune.examples import Target
+from dialint.finetune.metrics_log import MetricsLog
+from dialint.finetune.progress import Progress
+from dialint.finetune.smaller.alignment import soft_targets
+from dialint.finetune.smaller.lessons import Lesson
+from dialint.finetune.smaller.scanners import TrainedScanner
+from dialint.finetune.smaller.soft_loss import mean_loss, soft_loss
+from dialint.finetune.smaller.states import resume, save
+from dialint.finetune.smaller.teachers import Teacher
+from dialint.finetune.training.cost import cost_of
+from dialint.finetune.training.finite import refuse_diverged
+from dialint.finetune.training.optimizers import optimizer_of, set_rates, warm_then_cosine
+from dialint.finetune.training.stopping import until_told
 
 if TYPE_CHECKING:
     import torch
 
-    from detector.render import Renderer
-    from finetune.distill import DistillConfig
+    from dialint.detector.render import Renderer
+    from dialint.finetune.distill import DistillConfig
 
 LOG_STEPS = 10
 
@@ -88,7 +88,7 @@ class Distillation:
         batch = self.targets(self._cut(epoch, self.lesson.dialogues[place]) for epoch, place in row)
         loss = soft_loss(model, batch, self.precision, config.temperature, config.span_weight)
         if labelled:
-            from finetune.losses import scan_loss
+            from dialint.finetune.losses import scan_loss
 
             low = self.precision == "bf16"
             loss = loss + config.label_weight * scan_loss(config.labels(), model, labelled, low=low)

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from finetune.examples import Target
-from finetune.smaller.cuts import drop_heads, heads_of, keep_layers
-from finetune.smaller.scanners import TrainedScanner, with_backbone
-from finetune.smaller.soft_loss import mean_loss
+from dialint.finetune.examples import Target
+from dialint.finetune.smaller.cuts import drop_heads, heads_of, keep_layers
+from dialint.finetune.smaller.scanners import TrainedScanner, with_backbone
+from dialint.finetune.smaller.soft_loss import mean_loss
 
 ROUNDS = 4
 """Times that all heads are measured again: a share of those to go leaves in each, for a model of 72 heads

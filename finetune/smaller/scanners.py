@@ -11,20 +11,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from detector.artifacts import read_manifest, sha256_file, write_json, write_manifest
-from detector.errors import ConfigError
-from detector.release import MANIFEST, WEIGHTS, Release
-from detector.render import RenderConfig, Renderer
-from detector.scanner import Scanner
-from detector.taxonomy import load as load_taxonomy
-from finetune.average import TRAINING
-from finetune.smaller.cuts import Shape, Weights
-from finetune.training.finite import save_weights
-from finetune.training.lineage import told_of
+from dialint.detector.artifacts import read_manifest, sha256_file, write_json, write_manifest
+from dialint.detector.errors import ConfigError
+from dialint.detector.release import MANIFEST, WEIGHTS, Release
+from dialint.detector.render import RenderConfig, Renderer
+from dialint.detector.scanner import Scanner
+from dialint.detector.taxonomy import load as load_taxonomy
+from dialint.finetune.average import TRAINING
+from dialint.finetune.smaller.cuts import Shape, Weights
+from dialint.finetune.training.finite import save_weights
+from dialint.finetune.training.lineage import told_of
 
 if TYPE_CHECKING:
-    from detector.engines.local import Precision
-    from detector.engines.scan_model import ScanModel
+    from dialint.detector.engines.local import Precision
+    from dialint.detector.engines.scan_model import ScanModel
 
 BACKBONE = "backbone."
 
@@ -46,7 +46,7 @@ class TrainedScanner:
 
     def scanner(self, row_tokens: int, precision: Precision, device: str) -> Scanner:
         """What scores dialogues with it."""
-        from detector.engines.local import LocalEngine
+        from dialint.detector.engines.local import LocalEngine
 
         return Scanner(
             Renderer(self.render, self.tokenizer),
@@ -79,7 +79,7 @@ def is_scanner(folder: Path) -> bool:
 
 
 def _of_release(folder: Path) -> TrainedScanner:
-    from detector.engines import local
+    from dialint.detector.engines import local
 
     release = Release(folder)
     info = release.info
@@ -132,7 +132,7 @@ def built(shape: Shape, weights: Weights, n_codes: int, *, history: bool) -> Sca
     """
     from transformers.initialization import no_init_weights
 
-    from detector.engines.scan_model import EVIDENCE_WEIGHT, ScanModel, backbone_from_config
+    from dialint.detector.engines.scan_model import EVIDENCE_WEIGHT, ScanModel, backbone_from_config
 
     with no_init_weights():
         model = ScanModel(backbone_from_config(shape), n_codes, history, EVIDENCE_WEIGHT in weights)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from finetune.examples import Target
+from dialint.finetune.examples import Target
 
 if TYPE_CHECKING:
     import torch
 
-    from detector.engines.scan_model import ScanModel
+    from dialint.detector.engines.scan_model import ScanModel
 
 
 def soft_loss(
@@ -27,7 +27,7 @@ def soft_loss(
     """
     import torch
 
-    from detector.engines.local import head_places, row_of
+    from dialint.detector.engines.local import head_places, row_of
 
     device = next(model.parameters()).device
     windows = [target.window for target in batch]

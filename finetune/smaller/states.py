@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from detector.artifacts import disk_errors, make_folder
-from finetune.training import checkpoints
-from finetune.training.finite import refuse_not_finite
+from dialint.detector.artifacts import disk_errors, make_folder
+from dialint.finetune.training import checkpoints
+from dialint.finetune.training.finite import refuse_not_finite
 
 STATE = "state.pt"
 

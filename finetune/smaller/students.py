@@ -7,12 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from detector.errors import ConfigError
-from finetune.backbone import written
-from finetune.base_models.bases import weights_sha256
-from finetune.base_models.weights import weights_of, without_quantisation
-from finetune.smaller.cuts import Shape, Weights, keep_layers, spread
-from finetune.smaller.scanners import (
+from dialint.detector.errors import ConfigError
+from dialint.finetune.backbone import written
+from dialint.finetune.base_models.bases import weights_sha256
+from dialint.finetune.base_models.weights import weights_of, without_quantisation
+from dialint.finetune.smaller.cuts import Shape, Weights, keep_layers, spread
+from dialint.finetune.smaller.scanners import (
     BACKBONE,
     TrainedScanner,
     dialogue_codes_of,
@@ -22,7 +22,7 @@ from finetune.smaller.scanners import (
 )
 
 if TYPE_CHECKING:
-    from detector.engines.scan_model import ScanModel
+    from dialint.detector.engines.scan_model import ScanModel
 
 DROPOUTS = ("hidden_dropout_prob", "attention_probs_dropout_prob", "attention_dropout")
 """Packed attention has no dropout, so nothing else has."""
@@ -67,7 +67,7 @@ def anew(scanner: TrainedScanner, seed: int) -> TrainedScanner:
     """The same scanner with random weights."""
     import torch
 
-    from detector.engines.scan_model import ScanModel, backbone_from_config
+    from dialint.detector.engines.scan_model import ScanModel, backbone_from_config
 
     torch.manual_seed(seed)
     model = ScanModel(backbone_from_config(scanner.shape), len(scanner.codes), scanner.render.history, True)
@@ -79,7 +79,7 @@ def _of_backbone(base: Path, codes: tuple[str, ...], context_tokens: int) -> Tra
     """New heads on a Hugging Face backbone."""
     import torch
 
-    from detector.engines.scan_model import ScanModel, backbone_from_config
+    from dialint.detector.engines.scan_model import ScanModel, backbone_from_config
 
     shape, weights, tokenizer = _read(base)
     marked, render = written(tokenizer, shape.get("bos_token_id"), context_tokens, history=True)

@@ -1,7 +1,7 @@
 """What teaches a small scanner: a larger scanner, or a file of a judge's answers.
 
 A teacher says of each judged turn what it thinks, as logits; -inf stands where it says nothing. Teachers
-know nothing of the student's tokens or windows: that is `finetune.smaller.alignment`.
+know nothing of the student's tokens or windows: that is `dialint.finetune.smaller.alignment`.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Protocol
 import numpy as np
 from pydantic import Field
 
-from detector.errors import ConfigError, DialogueFailed
-from detector.example_files import read_records
-from detector.records import Dialogue, Probability, Record
-from detector.scanner import Scanner, TurnScores
-from detector.taxonomy import load as load_taxonomy
-from finetune.smaller.scanners import TrainedScanner
+from dialint.detector.errors import ConfigError, DialogueFailed
+from dialint.detector.example_files import read_records
+from dialint.detector.records import Dialogue, Probability, Record
+from dialint.detector.scanner import Scanner, TurnScores
+from dialint.detector.taxonomy import load as load_taxonomy
+from dialint.finetune.smaller.scanners import TrainedScanner
 
 SUREST = 1e-4
 """A judge's probability counts as at least this far from 0 and 1: nobody is surer."""

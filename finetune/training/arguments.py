@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from detector.errors import ConfigError
-from finetune.training.estimate import recomputes
-from finetune.training.options import Learning, Optimizer, Running
-from finetune.training.processes import launched
+from dialint.detector.errors import ConfigError
+from dialint.finetune.training.estimate import recomputes
+from dialint.finetune.training.options import Learning, Optimizer, Running
+from dialint.finetune.training.processes import launched
 
 T = TypeVar("T")
 
@@ -27,7 +27,7 @@ def device_of(running: Running) -> str:
     Raises:
         ConfigError: E_DEVICE, this machine has none such, or one GPU is named for several processes.
     """
-    from detector.engines import local
+    from dialint.detector.engines import local
 
     device = local.device_of(running.device)
     if device == "cuda" and "LOCAL_RANK" in os.environ:
@@ -70,7 +70,7 @@ def trainer_config(kind: Callable[..., T], running: Running, out: Path, model: A
     """The configuration of a trainer of trl that trains `model`, of class `kind`; `stage` adds what the stage
     alone knows.
 
-    Saving is left to `Watching`, logging to every step, trackers to `finetune.metrics_log`.
+    Saving is left to `Watching`, logging to every step, trackers to `dialint.finetune.metrics_log`.
     """
     device = device_of(running)
     if ":" in device and "LOCAL_RANK" not in os.environ:

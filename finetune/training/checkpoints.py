@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from detector.artifacts import (
+from dialint.detector.artifacts import (
     described,
     disk_errors,
     fsync_folder,
@@ -23,8 +23,8 @@ from detector.artifacts import (
     verify_whole,
     write_manifest,
 )
-from detector.errors import ConfigError, OutputRefused
-from finetune.training.finite import refuse_not_finite_files
+from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.finetune.training.finite import refuse_not_finite_files
 
 SEAL = "checkpoint.json"
 _FOLDER = re.compile(r"checkpoint-(\d+)")

@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
-from finetune.training.options import Running
+from dialint.finetune.training.options import Running
 
 WATTS_A_CORE = 10.0
 """A guess where nothing says more: servers' processors are sold at 3 to 10 W a core, memory comes on top."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, TypeVar
 
-from finetune.training.cost import Cost
-from finetune.training.options import Optimizer, Running
+from dialint.finetune.training.cost import Cost
+from dialint.finetune.training.options import Optimizer, Running
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from detector.errors import ConfigError
+from dialint.detector.errors import ConfigError
 
 if TYPE_CHECKING:
     import torch

@@ -14,9 +14,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from detector.errors import ConfigError
-from finetune.training.estimate import LARGE, STATE_BYTES, Memory
-from finetune.training.options import Adapters, Optimizer, Running
+from dialint.detector.errors import ConfigError
+from dialint.finetune.training.estimate import LARGE, STATE_BYTES, Memory
+from dialint.finetune.training.options import Adapters, Optimizer, Running
 
 if TYPE_CHECKING:
     import torch
@@ -238,8 +238,8 @@ def _on_meta(folder: Path, kind: str | None, adapters: Adapters, bf16: bool, *, 
     import torch
     from transformers import AutoModel, AutoModelForCausalLM, AutoModelForSequenceClassification
 
-    from detector.engines import packed
-    from finetune.base_models.bases import with_adapters
+    from dialint.detector.engines import packed
+    from dialint.finetune.base_models.bases import with_adapters
 
     config = _config(folder)
     if n_layers is not None:

@@ -8,12 +8,19 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from detector.artifacts import described, fingerprint, read_manifest, sha256_file, versions, write_manifest
-from detector.errors import ConfigError
-from finetune.base_models.adapter_files import BESIDE, MANIFEST
-from finetune.base_models.bases import Source
-from finetune.training.checkpoints import job_text
-from finetune.training.options import NOT_OF_THE_JOB
+from dialint.detector.artifacts import (
+    described,
+    fingerprint,
+    read_manifest,
+    sha256_file,
+    versions,
+    write_manifest,
+)
+from dialint.detector.errors import ConfigError
+from dialint.finetune.base_models.adapter_files import BESIDE, MANIFEST
+from dialint.finetune.base_models.bases import Source
+from dialint.finetune.training.checkpoints import job_text
+from dialint.finetune.training.options import NOT_OF_THE_JOB
 
 LIBRARIES = (
     "dialint",

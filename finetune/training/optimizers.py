@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from detector.extras import need_library
-from finetune.training.options import Optimizer
+from dialint.detector.extras import need_library
+from dialint.finetune.training.options import Optimizer
 
 if TYPE_CHECKING:
     import torch

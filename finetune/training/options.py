@@ -10,8 +10,8 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from detector.errors import ConfigError
-from detector.extras import need_library
+from dialint.detector.errors import ConfigError
+from dialint.detector.extras import need_library
 
 Quantise = Literal["none", "nf4"]
 Optimizer = Literal["adamw", "adamw-8bit", "paged-adamw-8bit"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from finetune.training.cost import cost_of
-from finetune.training.estimate import (
+from dialint.finetune.training.cost import cost_of
+from dialint.finetune.training.estimate import (
     Work,
     measured,
     measured_partly,
@@ -16,7 +16,7 @@ from finetune.training.estimate import (
     show_time,
     sizes_of,
 )
-from finetune.training.options import Running
+from dialint.finetune.training.options import Running
 
 
 def show_plan(trainer: Any, running: Running) -> None:

@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from detector.errors import ConfigError
-from finetune.training.finite import refuse_diverged
+from dialint.detector.errors import ConfigError
+from dialint.finetune.training.finite import refuse_diverged
 
 if TYPE_CHECKING:
     import torch

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from detector.errors import ConfigError
+from dialint.detector.errors import ConfigError
 
 if TYPE_CHECKING:
     import torch

@@ -16,11 +16,11 @@ from accelerate import PartialState
 from transformers import PrinterCallback
 from transformers.utils.logging import disable_progress_bar
 
-from finetune.training import checkpoints
-from finetune.training.cost import cost_of
-from finetune.training.options import Running
-from finetune.training.plan import show_plan
-from finetune.training.watching import Watching
+from dialint.finetune.training import checkpoints
+from dialint.finetune.training.cost import cost_of
+from dialint.finetune.training.options import Running
+from dialint.finetune.training.plan import show_plan
+from dialint.finetune.training.watching import Watching
 
 
 @dataclass(frozen=True)

@@ -18,12 +18,12 @@ from accelerate import PartialState
 from accelerate.utils import gather_object
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
-from finetune.metrics_log import MetricsLog
-from finetune.progress import Progress
-from finetune.training import checkpoints
-from finetune.training.cost import cost_of
-from finetune.training.finite import refuse_diverged
-from finetune.training.options import Running
+from dialint.finetune.metrics_log import MetricsLog
+from dialint.finetune.progress import Progress
+from dialint.finetune.training import checkpoints
+from dialint.finetune.training.cost import cost_of
+from dialint.finetune.training.finite import refuse_diverged
+from dialint.finetune.training.options import Running
 
 
 class Watching(TrainerCallback):

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from detector.errors import ConfigError
-from detector.taxonomy import Taxonomy
-from labeling.consensus.belief import Belief, believed
-from labeling.consensus.settle import as_label, write
-from labeling.store.database.transactions import Store, Transaction
-from labeling.store.rights import authorised
+from dialint.detector.errors import ConfigError
+from dialint.detector.taxonomy import Taxonomy
+from dialint.labeling.consensus.belief import Belief, believed
+from dialint.labeling.consensus.settle import as_label, write
+from dialint.labeling.store.database.transactions import Store, Transaction
+from dialint.labeling.store.rights import authorised
 
 METHOD = "agreed"
 

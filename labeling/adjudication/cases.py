@@ -9,21 +9,21 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from detector.errors import ConfigError
-from detector.records import Label, Record, Verdict
-from detector.taxonomy import Taxonomy
-from labeling.annotation import Annotation
-from labeling.consensus.belief import Belief, believed
-from labeling.routing.policy import SeverityWeights
-from labeling.store import dialogues, labels
-from labeling.store.annotations import of_dialogue
-from labeling.store.database.refusals import NotAllowed
-from labeling.store.database.transactions import Store, Transaction, inside, reading
-from labeling.store.dialogues import MOST_PER_CALL
-from labeling.store.projects import existing, names_of
-from labeling.store.records import NewTask, TaskView
-from labeling.store.rights import authorised
-from labeling.store.tasks import add, view
+from dialint.detector.errors import ConfigError
+from dialint.detector.records import Label, Record, Verdict
+from dialint.detector.taxonomy import Taxonomy
+from dialint.labeling.annotation import Annotation
+from dialint.labeling.consensus.belief import Belief, believed
+from dialint.labeling.routing.policy import SeverityWeights
+from dialint.labeling.store import dialogues, labels
+from dialint.labeling.store.annotations import of_dialogue
+from dialint.labeling.store.database.refusals import NotAllowed
+from dialint.labeling.store.database.transactions import Store, Transaction, inside, reading
+from dialint.labeling.store.dialogues import MOST_PER_CALL
+from dialint.labeling.store.projects import existing, names_of
+from dialint.labeling.store.records import NewTask, TaskView
+from dialint.labeling.store.rights import authorised
+from dialint.labeling.store.tasks import add, view
 
 NAMED = 3
 """Questions that a task's reason names, at most."""

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from detector.records import Finding
-from labeling.annotation import Annotation
-from labeling.store.annotations import submit
-from labeling.store.database.refusals import StoreRefused
-from labeling.store.database.transactions import Transaction, inside, writing
-from labeling.store.labels import put_gold
-from labeling.store.projects import existing
-from labeling.store.queue.settling import locked
-from labeling.store.records import Gold
-from labeling.store.rights import authorised
+from dialint.detector.records import Finding
+from dialint.labeling.annotation import Annotation
+from dialint.labeling.store.annotations import submit
+from dialint.labeling.store.database.refusals import StoreRefused
+from dialint.labeling.store.database.transactions import Transaction, inside, writing
+from dialint.labeling.store.labels import put_gold
+from dialint.labeling.store.projects import existing
+from dialint.labeling.store.queue.settling import locked
+from dialint.labeling.store.records import Gold
+from dialint.labeling.store.rights import authorised
 
 MOST_CHARACTERS = 4000
 

@@ -12,25 +12,25 @@ from typing import Any
 
 from sqlalchemy import Row, and_, bindparam, select
 
-from detector.errors import ConfigError
-from detector.records import Dialogue, Finding, Record, Verdict
-from labeling.annotation import Annotation
-from labeling.store import appeals, leases
-from labeling.store.annotations import REVIEWING, of_dialogue, review
-from labeling.store.conflicts import APPEAL, has_part, is_independent
-from labeling.store.database.refusals import StoreRefused
-from labeling.store.database.schema import accounts as account_rows
-from labeling.store.database.schema import annotation_rows, tasks
-from labeling.store.database.schema import appeals as appeal_rows
-from labeling.store.database.schema import leases as leases_rows
-from labeling.store.database.transactions import Store, Transaction, inside, reading, writing
-from labeling.store.dialogues import MOST_PER_CALL, read
-from labeling.store.labels import put_gold
-from labeling.store.projects import existing
-from labeling.store.queue.settling import locked, settle
-from labeling.store.records import Account, Appeal, Gold, Lease, NewTask, Outcome
-from labeling.store.rights import account_of, authorised, may
-from labeling.store.tasks import add, annotation_of
+from dialint.detector.errors import ConfigError
+from dialint.detector.records import Dialogue, Finding, Record, Verdict
+from dialint.labeling.annotation import Annotation
+from dialint.labeling.store import appeals, leases
+from dialint.labeling.store.annotations import REVIEWING, of_dialogue, review
+from dialint.labeling.store.conflicts import APPEAL, has_part, is_independent
+from dialint.labeling.store.database.refusals import StoreRefused
+from dialint.labeling.store.database.schema import accounts as account_rows
+from dialint.labeling.store.database.schema import annotation_rows, tasks
+from dialint.labeling.store.database.schema import appeals as appeal_rows
+from dialint.labeling.store.database.schema import leases as leases_rows
+from dialint.labeling.store.database.transactions import Store, Transaction, inside, reading, writing
+from dialint.labeling.store.dialogues import MOST_PER_CALL, read
+from dialint.labeling.store.labels import put_gold
+from dialint.labeling.store.projects import existing
+from dialint.labeling.store.queue.settling import locked, settle
+from dialint.labeling.store.records import Account, Appeal, Gold, Lease, NewTask, Outcome
+from dialint.labeling.store.rights import account_of, authorised, may
+from dialint.labeling.store.tasks import add, annotation_of
 
 MOST_WITHHELD = 100
 """Waiting second reviews that are looked at to say how many are withheld from somebody."""

@@ -14,8 +14,8 @@ from typing import Literal
 
 import numpy as np
 
-from labeling.agreement.resampling import Estimate, estimated, ratio
-from labeling.consensus.gathering import CodeAnswers, Gathered
+from dialint.labeling.agreement.resampling import Estimate, estimated, ratio
+from dialint.labeling.consensus.gathering import CodeAnswers, Gathered
 
 LEAST_DIALOGUES = 8
 """Fewer say too little for an interval to mean anything."""

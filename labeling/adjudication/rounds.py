@@ -12,19 +12,19 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from detector.errors import ConfigError
-from detector.taxonomy import Taxonomy
-from labeling.adjudication.leaning import Leaning, leanings
-from labeling.agreement.nominal import krippendorff_alpha
-from labeling.agreement.resampling import Estimate
-from labeling.consensus.belief import answers_in
-from labeling.consensus.gathering import Gathered
-from labeling.store import accounts, projects
-from labeling.store.database.transactions import Store
-from labeling.store.draws import Design, DrawConfig, draw
-from labeling.store.records import Project
-from labeling.store.rights import may
-from labeling.store.tasks import queue_counts
+from dialint.detector.errors import ConfigError
+from dialint.detector.taxonomy import Taxonomy
+from dialint.labeling.adjudication.leaning import Leaning, leanings
+from dialint.labeling.agreement.nominal import krippendorff_alpha
+from dialint.labeling.agreement.resampling import Estimate
+from dialint.labeling.consensus.belief import answers_in
+from dialint.labeling.consensus.gathering import Gathered
+from dialint.labeling.store import accounts, projects
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.draws import Design, DrawConfig, draw
+from dialint.labeling.store.records import Project
+from dialint.labeling.store.rights import may
+from dialint.labeling.store.tasks import queue_counts
 
 
 @dataclass(frozen=True)

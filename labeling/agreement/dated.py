@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from detector.records import Dialogue
-from labeling.agreement.spans import Marked, Read
-from labeling.annotation import Annotation, questions_in
-from labeling.consensus.gathering import ANYWHERE, CodeAnswers, Item, Known, gathered
-from labeling.truth.answers import Answers
+from dialint.detector.records import Dialogue
+from dialint.labeling.agreement.spans import Marked, Read
+from dialint.labeling.annotation import Annotation, questions_in
+from dialint.labeling.consensus.gathering import ANYWHERE, CodeAnswers, Item, Known, gathered
+from dialint.labeling.truth.answers import Answers
 
 
 def dated(

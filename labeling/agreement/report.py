@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from detector.errors import ConfigError
-from labeling.reports import Report, headed, refuse_existing, write_report
+from dialint.detector.errors import ConfigError
+from dialint.labeling.reports import Report, headed, refuse_existing, write_report
 
 if TYPE_CHECKING:
-    from labeling.agreement.resampling import Estimate
-    from labeling.agreement.spans import Read
-    from labeling.truth.answers import Answers, Floats
+    from dialint.labeling.agreement.resampling import Estimate
+    from dialint.labeling.agreement.spans import Read
+    from dialint.labeling.truth.answers import Answers, Floats
 
     Stored = tuple[Mapping[str, Answers], Mapping[str, Sequence[Read]]]
 
@@ -86,7 +86,7 @@ def run(config: AgreementConfig, stored: Callable[[], Stored] | None = None) -> 
 
 
 def _tables(config: AgreementConfig) -> Mapping[str, Answers]:
-    from labeling.truth.files.tables import read_answers
+    from dialint.labeling.truth.files.tables import read_answers
 
     if config.annotations is None:
         raise ConfigError("E_OPTION", "--annotations names no table")
@@ -116,9 +116,9 @@ def _main_figures(figures: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]
 
 
 def _figures(answers: Answers, reads: Sequence[Read] | None, config: AgreementConfig) -> dict[str, Any]:
-    from labeling.agreement.ceiling import human_ceiling
-    from labeling.agreement.nominal import cohen_kappa, fleiss_kappa, ranked_alpha, specific_agreement
-    from labeling.agreement.spans import soft_span_f1, unitised_alpha
+    from dialint.labeling.agreement.ceiling import human_ceiling
+    from dialint.labeling.agreement.nominal import cohen_kappa, fleiss_kappa, ranked_alpha, specific_agreement
+    from dialint.labeling.agreement.spans import soft_span_f1, unitised_alpha
 
     draw, votes = (config.rounds, config.seed), answers.votes()
     pairs = [
@@ -186,7 +186,7 @@ def _periods(answers: Answers, config: AgreementConfig) -> Iterator[dict[str, An
     """Alpha of the answers of each period in order of time; answers without a time are left out."""
     import numpy as np
 
-    from labeling.agreement.nominal import ranked_alpha
+    from dialint.labeling.agreement.nominal import ranked_alpha
 
     if answers.at is None or np.isnan(answers.at).all():
         return

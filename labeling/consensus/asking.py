@@ -17,17 +17,17 @@ from typing import NamedTuple
 
 from sqlalchemy import select
 
-from detector.errors import ConfigError
-from detector.taxonomy import Taxonomy
-from labeling.consensus.belief import Belief, believed
-from labeling.store.database.schema import tasks
-from labeling.store.database.transactions import Store, Transaction, inside, writing
-from labeling.store.projects import existing
-from labeling.store.queue.settling import locked
-from labeling.store.records import Project
-from labeling.store.rights import authorised
-from labeling.store.tasks import want
-from labeling.truth.overlap import GAIN, Decision, OverlapRule
+from dialint.detector.errors import ConfigError
+from dialint.detector.taxonomy import Taxonomy
+from dialint.labeling.consensus.belief import Belief, believed
+from dialint.labeling.store.database.schema import tasks
+from dialint.labeling.store.database.transactions import Store, Transaction, inside, writing
+from dialint.labeling.store.projects import existing
+from dialint.labeling.store.queue.settling import locked
+from dialint.labeling.store.records import Project
+from dialint.labeling.store.rights import authorised
+from dialint.labeling.store.tasks import want
+from dialint.labeling.truth.overlap import GAIN, Decision, OverlapRule
 
 
 @dataclass(frozen=True)

@@ -12,16 +12,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from detector.errors import ConfigError
-from detector.taxonomy import Taxonomy
-from labeling.consensus.gathering import ANYWHERE, Gathered, Item, Known, gathered
-from labeling.store.annotations import counted
-from labeling.store.database.transactions import Store, Transaction
-from labeling.store.dialogues import content_of, verdict_on
-from labeling.store.labels import all_gold
-from labeling.truth.answers import Floats
-from labeling.truth.codes import posteriors
-from labeling.truth.overlap import expected_gains
+from dialint.detector.errors import ConfigError
+from dialint.detector.taxonomy import Taxonomy
+from dialint.labeling.consensus.gathering import ANYWHERE, Gathered, Item, Known, gathered
+from dialint.labeling.store.annotations import counted
+from dialint.labeling.store.database.transactions import Store, Transaction
+from dialint.labeling.store.dialogues import content_of, verdict_on
+from dialint.labeling.store.labels import all_gold
+from dialint.labeling.truth.answers import Floats
+from dialint.labeling.truth.codes import posteriors
+from dialint.labeling.truth.overlap import expected_gains
 
 
 @dataclass(frozen=True, slots=True)

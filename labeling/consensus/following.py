@@ -14,8 +14,8 @@ from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from typing import NamedTuple
 
-from detector.taxonomy import Taxonomy
-from labeling.consensus.asking import (
+from dialint.detector.taxonomy import Taxonomy
+from dialint.labeling.consensus.asking import (
     AskConfig,
     calibrated_codes,
     decide,
@@ -23,14 +23,14 @@ from labeling.consensus.asking import (
     standings,
     tasks_with_answers,
 )
-from labeling.consensus.belief import Certainties, known_in, whole
-from labeling.consensus.gathering import Gathered
-from labeling.consensus.opinion import Opinion
-from labeling.store.annotations import counted
-from labeling.store.crowd import news
-from labeling.store.database.transactions import Store
-from labeling.store.dialogues import MOST_PER_CALL
-from labeling.truth.overlap import Decision
+from dialint.labeling.consensus.belief import Certainties, known_in, whole
+from dialint.labeling.consensus.gathering import Gathered
+from dialint.labeling.consensus.opinion import Opinion
+from dialint.labeling.store.annotations import counted
+from dialint.labeling.store.crowd import news
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.dialogues import MOST_PER_CALL
+from dialint.labeling.truth.overlap import Decision
 
 
 class Round(NamedTuple):

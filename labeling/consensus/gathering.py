@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from detector.records import Dialogue, Verdict
-from labeling.annotation import Annotation, judged_turns, questions_in
-from labeling.dataset.opinions import agreed_span
-from labeling.truth.answers import Answers, Floats
+from dialint.detector.records import Dialogue, Verdict
+from dialint.labeling.annotation import Annotation, judged_turns, questions_in
+from dialint.labeling.dataset.opinions import agreed_span
+from dialint.labeling.truth.answers import Answers, Floats
 
 ANSWERS = ("no", "yes")
 ANYWHERE = -1

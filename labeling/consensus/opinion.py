@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 
-from labeling.annotation import Annotation
-from labeling.consensus.belief import Belief, Certainties, told
-from labeling.consensus.gathering import ANSWERS, ANYWHERE, Gathered, Item, Known
-from labeling.truth.incremental import Running
-from labeling.truth.joint.choice import chosen
-from labeling.truth.joint.fit import Assumptions, fitted
-from labeling.truth.overlap import expected_gains
+from dialint.labeling.annotation import Annotation
+from dialint.labeling.consensus.belief import Belief, Certainties, told
+from dialint.labeling.consensus.gathering import ANSWERS, ANYWHERE, Gathered, Item, Known
+from dialint.labeling.truth.incremental import Running
+from dialint.labeling.truth.joint.choice import chosen
+from dialint.labeling.truth.joint.fit import Assumptions, fitted
+from dialint.labeling.truth.overlap import expected_gains
 
 GROWTH = 0.05
 """Share of new answers at which a fit is old. Until then the decisions on touched tasks are those of a refit

@@ -15,13 +15,13 @@ from functools import partial
 from cyclopts import Parameter
 from sqlalchemy import select
 
-from detector.errors import ConfigError
-from detector.records import Label
-from detector.taxonomy import Taxonomy
-from labeling.consensus.belief import Belief, believed
-from labeling.store.database.schema import labels as label_rows
-from labeling.store.database.transactions import Store, Transaction
-from labeling.store.labels import put
+from dialint.detector.errors import ConfigError
+from dialint.detector.records import Label
+from dialint.detector.taxonomy import Taxonomy
+from dialint.labeling.consensus.belief import Belief, believed
+from dialint.labeling.store.database.schema import labels as label_rows
+from dialint.labeling.store.database.transactions import Store, Transaction
+from dialint.labeling.store.labels import put
 
 METHODS = ("expert", "agreed", "joint")
 """The surest first."""

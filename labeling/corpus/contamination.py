@@ -19,12 +19,12 @@ import numpy as np
 from cyclopts import Parameter
 from pydantic import ValidationError
 
-from detector.artifacts import write_json
-from detector.errors import ConfigError, InputRefused, TooManyBad
-from detector.likeness.neighbours import NEAR, near_pairs
-from detector.likeness.shingles import WIDTH, Shingles, distinct, ngrams, words
-from detector.records import Example
-from labeling.corpus.shards import read_shard
+from dialint.detector.artifacts import write_json
+from dialint.detector.errors import ConfigError, InputRefused, TooManyBad
+from dialint.detector.likeness.neighbours import NEAR, near_pairs
+from dialint.detector.likeness.shingles import WIDTH, Shingles, distinct, ngrams, words
+from dialint.detector.records import Example
+from dialint.labeling.corpus.shards import read_shard
 
 KINDS = ("exact", "near", "runs")
 """The same words; a near-copy; long runs of words that occur somewhere in training."""

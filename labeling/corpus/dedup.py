@@ -17,14 +17,14 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from detector.artifacts import disk_errors, make_folder, sha256_file, versions, write_manifest
-from detector.errors import ConfigError, OutputRefused
-from detector.likeness.neighbours import KIN, NEAR
-from labeling.corpus.quality import LIMITS
-from labeling.corpus.selection import Kept, Selection, selected
-from labeling.corpus.shards import remove_shards, write_shards
-from labeling.corpus.sources import SOURCES, Source, read_source, source_path
-from labeling.inject.corpora import read_all
+from dialint.detector.artifacts import disk_errors, make_folder, sha256_file, versions, write_manifest
+from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.likeness.neighbours import KIN, NEAR
+from dialint.labeling.corpus.quality import LIMITS
+from dialint.labeling.corpus.selection import Kept, Selection, selected
+from dialint.labeling.corpus.shards import remove_shards, write_shards
+from dialint.labeling.corpus.sources import SOURCES, Source, read_source, source_path
+from dialint.labeling.inject.corpora import read_all
 
 MANIFEST = "manifest.json"
 SPLITS = ("train", "heldout", "measure")

@@ -10,9 +10,9 @@ import re
 import zlib
 from collections import Counter
 
-from detector.likeness.shingles import words
-from labeling.corpus.rude_words import RUDE, VILE
-from labeling.corpus.sources import CorpusDialogue
+from dialint.detector.likeness.shingles import words
+from dialint.labeling.corpus.rude_words import RUDE, VILE
+from dialint.labeling.corpus.sources import CorpusDialogue
 
 MIN_TURNS, MAX_TURNS = 2, 120
 MIN_WORDS, MAX_WORDS = 8, 8000

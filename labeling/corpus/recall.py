@@ -1,8 +1,8 @@
 """How many near-copies `neighbours` finds, and how many it takes for one wrongly.
 
-Run: ``python -m labeling.corpus.recall --data FOLDER``. Two measurements on real dialogues: edited copies
-planted at known likeness among the others; and, for one small corpus, every pair compared exactly. Changes
-nothing and writes only what ``--out`` names.
+Run: ``python -m dialint.labeling.corpus.recall --data FOLDER``. Two measurements on real dialogues: edited
+copies planted at known likeness among the others; and, for one small corpus, every pair compared exactly.
+Changes nothing and writes only what ``--out`` names.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from typing import Annotated, Any
 import numpy as np
 from cyclopts import App, Parameter
 
-from detector.artifacts import rendered, write_json
-from detector.likeness.neighbours import KIN, NEAR, near_pairs
-from detector.likeness.shingles import WIDTH, Shingles, shingles, words
-from labeling.corpus.sources import SOURCES, read_source
+from dialint.detector.artifacts import rendered, write_json
+from dialint.detector.likeness.neighbours import KIN, NEAR, near_pairs
+from dialint.detector.likeness.shingles import WIDTH, Shingles, shingles, words
+from dialint.labeling.corpus.sources import SOURCES, read_source
 
 LEVELS = (0.95, 0.9, 0.8, 0.7, 0.6)
 MIN_WORDS = 60

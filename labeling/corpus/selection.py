@@ -10,12 +10,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from detector.languages import language_of
-from detector.likeness.neighbours import near_pairs, united
-from detector.likeness.shingles import shingled, words
-from labeling.corpus.quality import fault, rude_agent, rude_customer
-from labeling.corpus.sources import SOURCES, CorpusDialogue
-from labeling.inject.corpora import split_of
+from dialint.detector.languages import language_of
+from dialint.detector.likeness.neighbours import near_pairs, united
+from dialint.detector.likeness.shingles import shingled, words
+from dialint.labeling.corpus.quality import fault, rude_agent, rude_customer
+from dialint.labeling.corpus.sources import SOURCES, CorpusDialogue
+from dialint.labeling.inject.corpora import split_of
 
 
 @dataclass(frozen=True)

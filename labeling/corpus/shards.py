@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from detector.artifacts import atomic_file, described
-from detector.errors import InputRefused
+from dialint.detector.artifacts import atomic_file, described
+from dialint.detector.errors import InputRefused
 
 _NAME = re.compile(r"(?:train|heldout|measure)-\d{5}-of-\d{5}\.parquet")
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from detector.errors import InputRefused
-from labeling.inject.corpora import tau_said
+from dialint.detector.errors import InputRefused
+from dialint.labeling.inject.corpora import tau_said
 
 Row = dict[str, Any]
 Spoken = tuple[str, str]

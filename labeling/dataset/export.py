@@ -20,19 +20,19 @@ from typing import Any
 
 import msgspec
 
-from detector.artifacts import described, disk_errors, make_folder, versions, write_manifest
-from detector.errors import ConfigError, OutputRefused
-from detector.ingest.collection import collection_paused
-from detector.ingest.read import open_logs
-from detector.progress import showing
-from detector.records import Example
-from detector.taxonomy import Taxonomy
-from labeling.dataset.groups import Grouping, side_of
-from labeling.dataset.making import SPLITS, DatasetConfig, Making
-from labeling.dataset.opinions import Opinions
-from labeling.dataset.output import Output, Spool, waiting, with_split
-from labeling.dataset.preferences import preferences
-from labeling.dataset.split_key import fingerprint_of, split_key
+from dialint.detector.artifacts import described, disk_errors, make_folder, versions, write_manifest
+from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.ingest.collection import collection_paused
+from dialint.detector.ingest.read import open_logs
+from dialint.detector.progress import showing
+from dialint.detector.records import Example
+from dialint.detector.taxonomy import Taxonomy
+from dialint.labeling.dataset.groups import Grouping, side_of
+from dialint.labeling.dataset.making import SPLITS, DatasetConfig, Making
+from dialint.labeling.dataset.opinions import Opinions
+from dialint.labeling.dataset.output import Output, Spool, waiting, with_split
+from dialint.labeling.dataset.preferences import preferences
+from dialint.labeling.dataset.split_key import fingerprint_of, split_key
 
 MANIFEST = "manifest.json"
 

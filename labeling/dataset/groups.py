@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Literal
 
-from detector.likeness.neighbours import KIN, links, united
-from detector.likeness.shingles import BATCH, Shingles, shingled
-from detector.records import Dialogue
+from dialint.detector.likeness.neighbours import KIN, links, united
+from dialint.detector.likeness.shingles import BATCH, Shingles, shingled
+from dialint.detector.records import Dialogue
 
 By = Literal["customer", "agent", "dialogue"]
 CUSTOMER_FIELDS = ("customer", "customer_id", "user_id", "requester_id")

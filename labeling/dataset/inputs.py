@@ -12,13 +12,13 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from detector.errors import InputRefused
-from detector.ingest.outcomes import BadRecord
-from detector.ingest.sources import open_logs
-from detector.records import Label, Record
-from detector.taxonomy import Taxonomy
-from labeling.annotation import Annotation
-from labeling.platforms.framing import framing_of, placed_rows
+from dialint.detector.errors import InputRefused
+from dialint.detector.ingest.outcomes import BadRecord
+from dialint.detector.ingest.sources import open_logs
+from dialint.detector.records import Label, Record
+from dialint.detector.taxonomy import Taxonomy
+from dialint.labeling.annotation import Annotation
+from dialint.labeling.platforms.framing import framing_of, placed_rows
 
 Kind = TypeVar("Kind", bound=Record)
 ROUNDED = 0.01

@@ -14,22 +14,22 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from detector.errors import ConfigError, InputRefused
-from detector.example_files import read_records
-from detector.ingest.config import ReadConfig
-from detector.ingest.outcomes import Counts, Loaded
-from detector.ingest.read import open_logs, read
-from detector.likeness.neighbours import KIN
-from detector.records import Dialogue, Example, Label, Verdict
-from detector.taxonomy import Taxonomy, load
-from detector.verdict_files import read_verdicts
-from labeling.annotation import Annotation, judged_turns
-from labeling.dataset.groups import By
-from labeling.dataset.inputs import read_annotations, read_labels
-from labeling.dataset.opinions import Opinions
+from dialint.detector.errors import ConfigError, InputRefused
+from dialint.detector.example_files import read_records
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.outcomes import Counts, Loaded
+from dialint.detector.ingest.read import open_logs, read
+from dialint.detector.likeness.neighbours import KIN
+from dialint.detector.records import Dialogue, Example, Label, Verdict
+from dialint.detector.taxonomy import Taxonomy, load
+from dialint.detector.verdict_files import read_verdicts
+from dialint.labeling.annotation import Annotation, judged_turns
+from dialint.labeling.dataset.groups import By
+from dialint.labeling.dataset.inputs import read_annotations, read_labels
+from dialint.labeling.dataset.opinions import Opinions
 
 if TYPE_CHECKING:
-    from labeling.store.masked_view import MaskedView
+    from dialint.labeling.store.masked_view import MaskedView
 
 SPLITS = ("train", "dev", "calibration", "test")
 
@@ -154,7 +154,7 @@ class Making:
                 raise InputRefused("E_ANNOTATION", f"{where}: a finding outside the text of its turn")
         people = [annotation for annotation in given if annotation.kind != "model"]
         if self.config.masked:
-            from labeling.store.masked_view import MaskedView
+            from dialint.labeling.store.masked_view import MaskedView
 
             view = MaskedView.of(dialogue)
             self._masked(dialogue, view)

@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from detector.records import Dialogue, Finding, Label
-from labeling.annotation import Annotation, judged_turns
+from dialint.detector.records import Dialogue, Finding, Label
+from dialint.labeling.annotation import Annotation, judged_turns
 
 DECIDING = ("expert",)
 """Kinds whose answers stand alone where there are any."""

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
-from detector.artifacts import TEMPORARY, atomic_file, disk_errors
-from detector.records import Record
-from labeling.dataset.parquet import BATCH_ROWS, Table, example_table, preference_table
+from dialint.detector.artifacts import TEMPORARY, atomic_file, disk_errors
+from dialint.detector.records import Record
+from dialint.labeling.dataset.parquet import BATCH_ROWS, Table, example_table, preference_table
 
 NO_SPLIT = b'"split":""}\n'
 

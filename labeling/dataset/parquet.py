@@ -1,5 +1,5 @@
 """Examples and preference pairs as Parquet, zstd, one row each; readable with `datasets`, and by
-`detector.example_files`.
+`dialint.detector.example_files`.
 
 Turns and labels are nested columns, open-ended fields (metadata) are JSON text. Says nothing of splits.
 """
@@ -10,8 +10,8 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any, BinaryIO, NamedTuple
 
-from detector.example_files import TEXTS
-from detector.records import Dialogue, Example, Judgement, Label, Preference, Record, Turn
+from dialint.detector.example_files import TEXTS
+from dialint.detector.records import Dialogue, Example, Judgement, Label, Preference, Record, Turn
 
 BATCH_ROWS = 2048
 

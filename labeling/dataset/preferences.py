@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from detector.records import Dialogue, Finding, Judgement, Preference, Verdict
-from labeling.annotation import Annotation
-from labeling.dataset.opinions import Opinions
+from dialint.detector.records import Dialogue, Finding, Judgement, Preference, Verdict
+from dialint.labeling.annotation import Annotation
+from dialint.labeling.dataset.opinions import Opinions
 
 DECIDERS = ("reviewer", "expert")
 

@@ -1,11 +1,12 @@
-"""``python -m labeling.dataset.simulated``: examples whose labels are what a made-up crowd would say of them.
+"""``python -m dialint.labeling.dataset.simulated``: examples whose labels are what a made-up crowd would
+say of them.
 
 Reads a folder of `dialint data inject`, whose labels are true; writes a data set's folder in which every
 label of ``train``, ``dev`` and ``calibration`` is what Dawid-Skene makes of the answers of some simulated
 labelers, each with a sensitivity and a specificity of their own that nobody knows, about what was injected,
 about its look-alikes and about some turns at random. Who says yes marks evidence, whether there is an error
 or not. ``test`` and ``test_unseen`` keep the truth. For studies of learning from people where there are
-none: no figure from here is a claim about people. (`labeling.simulated_crowd` fills a store instead.)
+none: no figure from here is a claim about people. (`dialint.labeling.simulated_crowd` fills a store instead.)
 """
 
 from __future__ import annotations
@@ -19,13 +20,20 @@ from typing import Annotated
 import cyclopts
 from cyclopts import Parameter
 
-from detector.artifacts import atomic_file, described, fingerprint, make_folder, read_manifest, write_manifest
-from detector.records import Example, Label
-from labeling.annotation import judged_turns
-from labeling.simulated_people import SHAPE, Beta, Group, Person, Shapes, shapes_of
-from labeling.truth.answers import from_rows
-from labeling.truth.methods import aggregated
-from labeling.truth.spans import Span, clustered, weighted_median
+from dialint.detector.artifacts import (
+    atomic_file,
+    described,
+    fingerprint,
+    make_folder,
+    read_manifest,
+    write_manifest,
+)
+from dialint.detector.records import Example, Label
+from dialint.labeling.annotation import judged_turns
+from dialint.labeling.simulated_people import SHAPE, Beta, Group, Person, Shapes, shapes_of
+from dialint.labeling.truth.answers import from_rows
+from dialint.labeling.truth.methods import aggregated
+from dialint.labeling.truth.spans import Span, clustered, weighted_median
 
 NOISY = {"train": "train", "dev": "dev", "calibration": "calibration"}
 TRUE = {"test": "test_seen", "test_unseen": "test_unseen"}

@@ -1,4 +1,4 @@
-"""``python -m labeling.dataset.speed``: how many records a second the export of a dataset takes in.
+"""``python -m dialint.labeling.dataset.speed``: how many records a second the export of a dataset takes in.
 
 Makes a log, three annotations a dialogue and verdicts in a temporary folder and exports them in several
 ways, in turn; shows the best round of each by the clock and by processor time, and both against the same
@@ -16,11 +16,11 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-from detector.artifacts import described, write_manifest
-from detector.likeness.neighbours import KIN
-from detector.verdict_files import manifest_path
-from labeling.dataset.export import run
-from labeling.dataset.making import DatasetConfig
+from dialint.detector.artifacts import described, write_manifest
+from dialint.detector.likeness.neighbours import KIN
+from dialint.detector.verdict_files import manifest_path
+from dialint.labeling.dataset.export import run
+from dialint.labeling.dataset.making import DatasetConfig
 
 CODES = ("L1", "L2", "T1", "T2", "M2", "M3", "C1", "U2", "U3", "U5", "P1", "P4", "V2", "R1")
 TURNS = 10

@@ -15,8 +15,8 @@ import secrets
 from pathlib import Path
 from typing import Any
 
-from detector.artifacts import atomic_file, disk_errors, make_folder
-from detector.errors import ConfigError
+from dialint.detector.artifacts import atomic_file, disk_errors, make_folder
+from dialint.detector.errors import ConfigError
 
 ENVIRONMENT = "DIALINT_SPLIT_KEY"
 SHORT = 20

@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from detector.errors import InputRefused
-from detector.records import Role
-from labeling.inject.draft import Draft, DraftTurn
-from labeling.inject.facts.charts import required
-from labeling.inject.lawful import repeats_rightly
+from dialint.detector.errors import InputRefused
+from dialint.detector.records import Role
+from dialint.labeling.inject.draft import Draft, DraftTurn
+from dialint.labeling.inject.facts.charts import required
+from dialint.labeling.inject.lawful import repeats_rightly
 
 TOY_FOLDER = Path(__file__).parents[1] / "corpus" / "toy"
 """The corpus that ships; ``--data toy`` means it."""
@@ -156,8 +156,8 @@ def read_all(data: Path, limit: int | None = None) -> dict[str, list[Clean]]:
     Raises:
         InputRefused: a corpus is missing.
     """
-    from detector.likeness.neighbours import KIN, links, united
-    from detector.likeness.shingles import shingled
+    from dialint.detector.likeness.neighbours import KIN, links, united
+    from dialint.detector.likeness.shingles import shingled
 
     data = data_folder(data)
     read_in = {corpus.name: list(read(corpus, data)) for corpus in corpora_in(data)}

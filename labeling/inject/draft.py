@@ -13,7 +13,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from detector.records import Dialogue, Example, Label, Role, Turn
+from dialint.detector.records import Dialogue, Example, Label, Role, Turn
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class DraftTurn:
 class Draft:
     """A dialogue in the making; `source` is the corpus, `domain` its trade as far as known. `policy` names
     the flow chart that the agent was to follow, and `required` the steps which that chart demands before
-    each outcome; see `labeling.inject.facts.charts`."""
+    each outcome; see `dialint.labeling.inject.facts.charts`."""
 
     id: str
     source: str

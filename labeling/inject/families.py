@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from labeling.inject.draft import Family, HardNegative
-from labeling.inject.exam import completeness as exam_completeness
-from labeling.inject.exam import contradiction as exam_contradiction
-from labeling.inject.exam import empathy as exam_empathy
-from labeling.inject.exam import jumps as exam_jumps
-from labeling.inject.exam import language as exam_language
-from labeling.inject.exam import repetition as exam_repetition
-from labeling.inject.exam import resolution as exam_resolution
-from labeling.inject.exam import security as exam_security
-from labeling.inject.exam import state as exam_state
-from labeling.inject.exam import template as exam_template
-from labeling.inject.exam import tone as exam_tone
-from labeling.inject.history import completeness, contradiction, jumps, process, resolution, state
-from labeling.inject.surface import language, repetition, security, template, tone
+from dialint.labeling.inject.draft import Family, HardNegative
+from dialint.labeling.inject.exam import completeness as exam_completeness
+from dialint.labeling.inject.exam import contradiction as exam_contradiction
+from dialint.labeling.inject.exam import empathy as exam_empathy
+from dialint.labeling.inject.exam import jumps as exam_jumps
+from dialint.labeling.inject.exam import language as exam_language
+from dialint.labeling.inject.exam import repetition as exam_repetition
+from dialint.labeling.inject.exam import resolution as exam_resolution
+from dialint.labeling.inject.exam import security as exam_security
+from dialint.labeling.inject.exam import state as exam_state
+from dialint.labeling.inject.exam import template as exam_template
+from dialint.labeling.inject.exam import tone as exam_tone
+from dialint.labeling.inject.history import completeness, contradiction, jumps, process, resolution, state
+from dialint.labeling.inject.surface import language, repetition, security, template, tone
 
 _MODULES = (
     language,

@@ -1,8 +1,8 @@
 """Words put into an agent's turn: how a wording is spoken, dressed like its neighbours and placed.
 
 An idea is a list of pairs, a wrong wording and a right one of the same form, so that being inserted
-gives nothing away. The wordings themselves are in `labeling.inject.wordings`; which turn deserves them
-is for the family to say.
+gives nothing away. The wordings themselves are in `dialint.labeling.inject.wordings`; which turn deserves
+them is for the family to say.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Literal
 
-from labeling.inject.draft import Draft, DraftTurn, HardNegative, Made, Make, Mark, Pool, Use
-from labeling.inject.phrases import Grammar, say
-from labeling.inject.places import asks_anything
-from labeling.inject.surface.fitting import asks_given, fitting
+from dialint.labeling.inject.draft import Draft, DraftTurn, HardNegative, Made, Make, Mark, Pool, Use
+from dialint.labeling.inject.phrases import Grammar, say
+from dialint.labeling.inject.places import asks_anything
+from dialint.labeling.inject.surface.fitting import asks_given, fitting
 
 Where = Literal["before", "between", "after", "instead"]
 
@@ -56,7 +56,7 @@ is the error itself."""
 @dataclass(frozen=True)
 class Idea:
     """One author's idea of an error. `pairs` are (wrong, right) templates; `slots` the rules that
-    they share; see `labeling.inject.phrases` for how they are written."""
+    they share; see `dialint.labeling.inject.phrases` for how they are written."""
 
     name: str
     pairs: tuple[tuple[str, str], ...]

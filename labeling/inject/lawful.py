@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
-from detector.checks import same_text_again
-from detector.records import Dialogue, Turn
-from labeling.inject.draft import DraftTurn
-from labeling.inject.places import is_closing
+from dialint.detector.checks import same_text_again
+from dialint.detector.records import Dialogue, Turn
+from dialint.labeling.inject.draft import DraftTurn
+from dialint.labeling.inject.places import is_closing
 
 MIN_WORDS = 6
 """Words of the shortest agent turn that counts as said twice."""

@@ -14,9 +14,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from labeling.inject.draft import Draft, DraftTurn
-from labeling.inject.wordings.misspellings import MISSPELLINGS, REAL_WORDS
-from labeling.inject.wordings.natural_slips import CONTRACTIONS, MENDS, REFUSED
+from dialint.labeling.inject.draft import Draft, DraftTurn
+from dialint.labeling.inject.wordings.misspellings import MISSPELLINGS, REAL_WORDS
+from dialint.labeling.inject.wordings.natural_slips import CONTRACTIONS, MENDS, REFUSED
 
 COMMON = 60
 """Times that a word must occur to count as known."""

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import TypeVar
 
-from detector.records import Example
-from labeling.inject.draft import Draft, Family, HardNegative, Made, Pool
+from dialint.detector.records import Example
+from dialint.labeling.inject.draft import Draft, Family, HardNegative, Made, Pool
 
 Text = TypeVar("Text")
 

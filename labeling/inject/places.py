@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from random import Random
 
-from detector.records import Role
-from labeling.inject.draft import Draft, DraftTurn, Mark
-from labeling.inject.wordings.patterns import FUNCTION_WORDS
+from dialint.detector.records import Role
+from dialint.labeling.inject.draft import Draft, DraftTurn, Mark
+from dialint.labeling.inject.wordings.patterns import FUNCTION_WORDS
 
 _REQUEST = re.compile(
     r"\b(can|could|would|will) you\b|\b(please|tell me|let me know|i('d| would)? (also )?(need|like|want)"

@@ -21,7 +21,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from detector.artifacts import (
+from dialint.detector.artifacts import (
     atomic_file,
     described,
     disk_errors,
@@ -30,15 +30,15 @@ from detector.artifacts import (
     versions,
     write_manifest,
 )
-from detector.errors import ConfigError, OutputRefused
-from detector.progress import showing
-from detector.records import Example
-from labeling.inject.corpora import Clean, Corpus, corpora_in, data_folder, read_all
-from labeling.inject.draft import Draft, Family, HardNegative, Pool, Use
-from labeling.inject.families import all_families, all_negatives
-from labeling.inject.mending import mender_of
-from labeling.inject.mix import Mixer, pool_of
-from labeling.inject.phrases import Thinned
+from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.progress import showing
+from dialint.detector.records import Example
+from dialint.labeling.inject.corpora import Clean, Corpus, corpora_in, data_folder, read_all
+from dialint.labeling.inject.draft import Draft, Family, HardNegative, Pool, Use
+from dialint.labeling.inject.families import all_families, all_negatives
+from dialint.labeling.inject.mending import mender_of
+from dialint.labeling.inject.mix import Mixer, pool_of
+from dialint.labeling.inject.phrases import Thinned
 
 MANIFEST = "manifest.json"
 WORDED = frozenset({"L1", "L2", "T1", "M2", "V2"})

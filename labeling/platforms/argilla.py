@@ -13,12 +13,12 @@ from functools import lru_cache
 from typing import Any
 from uuid import UUID, uuid5
 
-from detector.ingest.outcomes import BadRecord
-from detector.records import Finding
-from labeling.platforms import turnwise
-from labeling.platforms.fields import items, obj, text
-from labeling.platforms.known import Known, Shown
-from labeling.platforms.shapes import Answers, Item, Reading, Row, Shape, answer
+from dialint.detector.ingest.outcomes import BadRecord
+from dialint.detector.records import Finding
+from dialint.labeling.platforms import turnwise
+from dialint.labeling.platforms.fields import items, obj, text
+from dialint.labeling.platforms.known import Known, Shown
+from dialint.labeling.platforms.shapes import Answers, Item, Reading, Row, Shape, answer
 
 QUESTION, FIELD, CHAT = "err", "reply", "chat"
 SPACE = UUID("6c9d3b52-6f0e-4f7e-9a52-2a7a1d0c5c11")

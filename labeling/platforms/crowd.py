@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from detector.ingest.outcomes import BadRecord
-from labeling.platforms import turnwise
-from labeling.platforms.fields import moment, seconds, text, unknown, whole
-from labeling.platforms.known import Shown
-from labeling.platforms.shapes import Answers, Item, Reading, Row, Shape, answer
+from dialint.detector.ingest.outcomes import BadRecord
+from dialint.labeling.platforms import turnwise
+from dialint.labeling.platforms.fields import moment, seconds, text, unknown, whole
+from dialint.labeling.platforms.known import Shown
+from dialint.labeling.platforms.shapes import Answers, Item, Reading, Row, Shape, answer
 
 COLUMNS = ("task", "worker", "label", "code", "seconds", "at")
 YES, NO = ("yes", "true", "1"), ("no", "false", "0")

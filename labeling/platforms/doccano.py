@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from detector.records import Finding
-from labeling.platforms import turnwise
-from labeling.platforms.fields import items, obj, text
-from labeling.platforms.known import Shown
-from labeling.platforms.shapes import Answers, Item, Reading, Row, Shape, answer
+from dialint.detector.records import Finding
+from dialint.labeling.platforms import turnwise
+from dialint.labeling.platforms.fields import items, obj, text
+from dialint.labeling.platforms.known import Shown
+from dialint.labeling.platforms.shapes import Answers, Item, Reading, Row, Shape, answer
 
 
 def _matches(row: Row) -> bool:

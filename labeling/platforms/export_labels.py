@@ -15,20 +15,27 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from detector.artifacts import atomic_file, described, disk_errors, make_folder, versions, write_manifest
-from detector.errors import ConfigError, OutputRefused
-from detector.ingest.outcomes import Reject, refuse
-from detector.ingest.read import open_logs
-from detector.records import Verdict
-from detector.taxonomy import Taxonomy, load
-from detector.verdict_files import manifest_path, read_verdicts
-from labeling.annotation import Annotation
-from labeling.platforms import label_studio
-from labeling.platforms.framing import write_rows
-from labeling.platforms.import_labels import Intake, dialogues_of
-from labeling.platforms.known import Known, Shown
-from labeling.platforms.registry import shape_named
-from labeling.platforms.shapes import Framing, Item, Shape
+from dialint.detector.artifacts import (
+    atomic_file,
+    described,
+    disk_errors,
+    make_folder,
+    versions,
+    write_manifest,
+)
+from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.ingest.outcomes import Reject, refuse
+from dialint.detector.ingest.read import open_logs
+from dialint.detector.records import Verdict
+from dialint.detector.taxonomy import Taxonomy, load
+from dialint.detector.verdict_files import manifest_path, read_verdicts
+from dialint.labeling.annotation import Annotation
+from dialint.labeling.platforms import label_studio
+from dialint.labeling.platforms.framing import write_rows
+from dialint.labeling.platforms.import_labels import Intake, dialogues_of
+from dialint.labeling.platforms.known import Known, Shown
+from dialint.labeling.platforms.registry import shape_named
+from dialint.labeling.platforms.shapes import Framing, Item, Shape
 
 ENDINGS: dict[str, Framing] = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from detector.errors import excerpt
-from detector.ingest.outcomes import BadRecord
+from dialint.detector.errors import excerpt
+from dialint.detector.ingest.outcomes import BadRecord
 
 LATEST_S = 253_402_300_799
 """The last second of the year 9999."""

@@ -13,20 +13,20 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import Any, BinaryIO, NamedTuple
 
-from detector.ingest.config import ReadConfig
-from detector.ingest.framing.documents import segments
-from detector.ingest.framing.encodings import blocks
-from detector.ingest.framing.jsonlines import overlong
-from detector.ingest.framing.lines import BOM, chunks
-from detector.ingest.framing.messages import oversized
-from detector.ingest.framing.parquet import read_table
-from detector.ingest.framing.recognition import check_ending
-from detector.ingest.framing.streams import magic
-from detector.ingest.framing.strictjson import check_characters, decode
-from detector.ingest.outcomes import BadRecord, refuse
-from detector.ingest.sources import Source
-from detector.verdict_files import MAX_CELL, escaped, needs_escape, unescaped
-from labeling.platforms.shapes import Framing, Row
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.framing.documents import segments
+from dialint.detector.ingest.framing.encodings import blocks
+from dialint.detector.ingest.framing.jsonlines import overlong
+from dialint.detector.ingest.framing.lines import BOM, chunks
+from dialint.detector.ingest.framing.messages import oversized
+from dialint.detector.ingest.framing.parquet import read_table
+from dialint.detector.ingest.framing.recognition import check_ending
+from dialint.detector.ingest.framing.streams import magic
+from dialint.detector.ingest.framing.strictjson import check_characters, decode
+from dialint.detector.ingest.outcomes import BadRecord, refuse
+from dialint.detector.ingest.sources import Source
+from dialint.detector.verdict_files import MAX_CELL, escaped, needs_escape, unescaped
+from dialint.labeling.platforms.shapes import Framing, Row
 
 PARQUET = b"PAR1"
 BATCH_ROWS = 4096

@@ -17,7 +17,7 @@ from typing import Annotated, Any, NamedTuple
 
 from cyclopts import Parameter
 
-from detector.artifacts import (
+from dialint.detector.artifacts import (
     atomic_file,
     described,
     disk_errors,
@@ -26,19 +26,19 @@ from detector.artifacts import (
     versions,
     write_manifest,
 )
-from detector.errors import ConfigError, OutputRefused, TooManyBad
-from detector.ingest.config import ReadConfig
-from detector.ingest.outcomes import BadRecord, Counts, Loaded, Reject, refuse
-from detector.ingest.read import open_logs, read
-from detector.ingest.sources import Source
-from detector.records import Dialogue
-from detector.taxonomy import Taxonomy, load
-from detector.verdict_files import manifest_path, rejects_path
-from labeling.annotation import Annotation, Kind
-from labeling.platforms.framing import placed_rows
-from labeling.platforms.known import Known
-from labeling.platforms.registry import recognise
-from labeling.platforms.shapes import Reading
+from dialint.detector.errors import ConfigError, OutputRefused, TooManyBad
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.outcomes import BadRecord, Counts, Loaded, Reject, refuse
+from dialint.detector.ingest.read import open_logs, read
+from dialint.detector.ingest.sources import Source
+from dialint.detector.records import Dialogue
+from dialint.detector.taxonomy import Taxonomy, load
+from dialint.detector.verdict_files import manifest_path, rejects_path
+from dialint.labeling.annotation import Annotation, Kind
+from dialint.labeling.platforms.framing import placed_rows
+from dialint.labeling.platforms.known import Known
+from dialint.labeling.platforms.registry import recognise
+from dialint.labeling.platforms.shapes import Reading
 
 
 @Parameter(name="*")

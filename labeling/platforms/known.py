@@ -11,13 +11,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from detector.ingest.outcomes import BadRecord
-from detector.masking import MaskedText, mask_dialogue
-from detector.records import Dialogue, Finding
-from detector.taxonomy import Taxonomy
-from labeling.annotation import judged_turns
-from labeling.platforms.fields import items, text, unknown
-from labeling.platforms.offsets import from_line_feeds, with_line_feeds
+from dialint.detector.ingest.outcomes import BadRecord
+from dialint.detector.masking import MaskedText, mask_dialogue
+from dialint.detector.records import Dialogue, Finding
+from dialint.detector.taxonomy import Taxonomy
+from dialint.labeling.annotation import judged_turns
+from dialint.labeling.platforms.fields import items, text, unknown
+from dialint.labeling.platforms.offsets import from_line_feeds, with_line_feeds
 
 
 @dataclass(frozen=True)

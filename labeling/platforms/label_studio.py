@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
-from detector.ingest.outcomes import BadRecord
-from detector.records import Finding
-from labeling.annotation import Annotation
-from labeling.platforms.fields import items, moment, named, obj, seconds, text, unknown, whole, wrong
-from labeling.platforms.known import Shown
-from labeling.platforms.offsets import from_utf16, to_utf16
-from labeling.platforms.shapes import Answers, Item, Reading, Row, Shape, answer
+from dialint.detector.ingest.outcomes import BadRecord
+from dialint.detector.records import Finding
+from dialint.labeling.annotation import Annotation
+from dialint.labeling.platforms.fields import items, moment, named, obj, seconds, text, unknown, whole, wrong
+from dialint.labeling.platforms.known import Shown
+from dialint.labeling.platforms.offsets import from_utf16, to_utf16
+from dialint.labeling.platforms.shapes import Answers, Item, Reading, Row, Shape, answer
 
 LABELS, PARAGRAPHS, WHY = "err", "dlg", "why"
 """Names of the tags in our interface; any others are read as well."""

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator
 
 from pydantic import ValidationError
 
-from detector.errors import excerpt
-from detector.ingest.outcomes import BadRecord
-from detector.masking.spans import PLACEHOLDER
-from detector.records import Finding
-from labeling.annotation import Annotation
-from labeling.platforms.known import Shown
-from labeling.platforms.shapes import Answers, Item, Reading, Row, Shape
+from dialint.detector.errors import excerpt
+from dialint.detector.ingest.outcomes import BadRecord
+from dialint.detector.masking.spans import PLACEHOLDER
+from dialint.detector.records import Finding
+from dialint.labeling.annotation import Annotation
+from dialint.labeling.platforms.known import Shown
+from dialint.labeling.platforms.shapes import Answers, Item, Reading, Row, Shape
 
 
 def _matches(row: Row) -> bool:

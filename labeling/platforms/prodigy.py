@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
-from detector.ingest.outcomes import BadRecord
-from detector.records import Finding
-from labeling.platforms import turnwise
-from labeling.platforms.fields import items, moment, obj, text
-from labeling.platforms.known import Shown
-from labeling.platforms.shapes import Answers, Item, Reading, Row, Shape, answer
+from dialint.detector.ingest.outcomes import BadRecord
+from dialint.detector.records import Finding
+from dialint.labeling.platforms import turnwise
+from dialint.labeling.platforms.fields import items, moment, obj, text
+from dialint.labeling.platforms.known import Shown
+from dialint.labeling.platforms.shapes import Answers, Item, Reading, Row, Shape, answer
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from itertools import islice
 
-from detector.errors import ConfigError
-from detector.ingest.outcomes import BadRecord, refuse
-from detector.ingest.sources import Source
-from labeling.platforms import argilla, crowd, doccano, label_studio, native, prodigy, toloka
-from labeling.platforms.framing import framing_of, placed_rows
-from labeling.platforms.shapes import Framing, Shape
+from dialint.detector.errors import ConfigError
+from dialint.detector.ingest.outcomes import BadRecord, refuse
+from dialint.detector.ingest.sources import Source
+from dialint.labeling.platforms import argilla, crowd, doccano, label_studio, native, prodigy, toloka
+from dialint.labeling.platforms.framing import framing_of, placed_rows
+from dialint.labeling.platforms.shapes import Framing, Shape
 
 SHAPES: tuple[Shape, ...] = (
     native.SHAPE,

@@ -14,10 +14,10 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import ValidationError
 
-from detector.ingest.outcomes import BadRecord
-from detector.records import Finding
-from labeling.annotation import Annotation, Kind, Question, questions
-from labeling.platforms.known import Known, Shown
+from dialint.detector.ingest.outcomes import BadRecord
+from dialint.detector.records import Finding
+from dialint.labeling.annotation import Annotation, Kind, Question, questions
+from dialint.labeling.platforms.known import Known, Shown
 
 Row: TypeAlias = dict[str, Any]
 Framing = Literal["jsonl", "json", "csv", "tsv", "parquet"]

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from detector.ingest.outcomes import BadRecord
-from labeling.platforms import turnwise
-from labeling.platforms.crowd import is_yes
-from labeling.platforms.fields import cell, moment, text
-from labeling.platforms.known import Known
-from labeling.platforms.shapes import Answers, Item, Reading, Row, Shape, answer
+from dialint.detector.ingest.outcomes import BadRecord
+from dialint.labeling.platforms import turnwise
+from dialint.labeling.platforms.crowd import is_yes
+from dialint.labeling.platforms.fields import cell, moment, text
+from dialint.labeling.platforms.known import Known
+from dialint.labeling.platforms.shapes import Answers, Item, Reading, Row, Shape, answer
 
 IN, OUT, BY = "INPUT:", "OUTPUT:", "ASSIGNMENT:"
 TASK_COLUMNS = tuple(IN + name for name in ("dialogue_id", "turn", "code", "context", "reply"))

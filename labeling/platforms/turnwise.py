@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from detector.ingest.outcomes import BadRecord
-from detector.records import Finding
-from labeling.annotation import Annotation, Question
-from labeling.platforms.fields import items, obj, text, whole
-from labeling.platforms.known import Shown
-from labeling.platforms.offsets import from_utf16
-from labeling.platforms.shapes import Item, Reading, Row
+from dialint.detector.ingest.outcomes import BadRecord
+from dialint.detector.records import Finding
+from dialint.labeling.annotation import Annotation, Question
+from dialint.labeling.platforms.fields import items, obj, text, whole
+from dialint.labeling.platforms.known import Shown
+from dialint.labeling.platforms.offsets import from_utf16
+from dialint.labeling.platforms.shapes import Item, Reading, Row
 
 
 def place(data: Row, words: object, reading: Reading, path: str) -> tuple[Shown, int]:

@@ -9,8 +9,8 @@ from typing import Annotated
 
 from pydantic import Field, ValidationError
 
-from detector.errors import InputRefused
-from detector.records import Record
+from dialint.detector.errors import InputRefused
+from dialint.detector.records import Record
 
 Gold = Mapping[tuple[str, int, str], bool]
 """By dialogue, turn and code: whether the error is there."""

@@ -14,16 +14,16 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from labeling.consensus.gathering import ANYWHERE, CodeAnswers
-from labeling.quality.figures import Figure, Speed, information, mean, share, speed
-from labeling.quality.gold import Gold
-from labeling.quality.workload import Workload
-from labeling.truth.answers import Floats
-from labeling.truth.joint.crowd import confusion
-from labeling.watch.evidence import Flag
-from labeling.watch.others import Others
-from labeling.watch.rule import Rule
-from labeling.watch.watched import watched
+from dialint.labeling.consensus.gathering import ANYWHERE, CodeAnswers
+from dialint.labeling.quality.figures import Figure, Speed, information, mean, share, speed
+from dialint.labeling.quality.gold import Gold
+from dialint.labeling.quality.workload import Workload
+from dialint.labeling.truth.answers import Floats
+from dialint.labeling.truth.joint.crowd import confusion
+from dialint.labeling.watch.evidence import Flag
+from dialint.labeling.watch.others import Others
+from dialint.labeling.watch.rule import Rule
+from dialint.labeling.watch.watched import watched
 
 LEAST_FOR_BITS = 20
 """Answers of a code from which a confusion matrix is somebody's own."""

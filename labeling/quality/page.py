@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from labeling.quality.screen import MEASURES, codes, labelers, measures, plain
-from labeling.watch.evidence import certainty
+from dialint.labeling.quality.screen import MEASURES, codes, labelers, measures, plain
+from dialint.labeling.watch.evidence import certainty
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 CSS = """

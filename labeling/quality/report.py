@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from detector.errors import ConfigError, InputRefused
-from labeling.reports import Report, headed, refuse_existing, write_report
+from dialint.detector.errors import ConfigError, InputRefused
+from dialint.labeling.reports import Report, headed, refuse_existing, write_report
 
 if TYPE_CHECKING:
-    from detector.records import Dialogue
-    from labeling.annotation import Annotation
-    from labeling.quality.gold import Gold
+    from dialint.detector.records import Dialogue
+    from dialint.labeling.annotation import Annotation
+    from dialint.labeling.quality.gold import Gold
 
     Said = tuple[Iterable[Annotation], Mapping[str, Dialogue], Gold]
 
@@ -59,7 +59,7 @@ def run(config: QualityConfig, stored: Callable[[], Said] | None = None) -> Repo
         InputRefused: a file is bad, or an annotation is about a dialogue or turn that is not there.
         OutputRefused: an output is there already.
     """
-    from labeling.quality.page import page
+    from dialint.labeling.quality.page import page
 
     refuse_existing(config.json, config.html)
 
@@ -77,9 +77,9 @@ def run(config: QualityConfig, stored: Callable[[], Said] | None = None) -> Repo
 
 
 def _files(config: QualityConfig) -> Said:
-    from labeling.dataset.inputs import read_annotations
-    from labeling.platforms.import_labels import dialogues_of
-    from labeling.quality.gold import read_gold
+    from dialint.labeling.dataset.inputs import read_annotations
+    from dialint.labeling.platforms.import_labels import dialogues_of
+    from dialint.labeling.quality.gold import read_gold
 
     if config.annotations is None or not config.dialogues:
         raise ConfigError("E_OPTION", "from files, --annotations and --dialogues must name some")
@@ -99,9 +99,9 @@ def reported(
     Raises:
         InputRefused: nobody answered anything, or about a dialogue that is not there.
     """
-    from detector.taxonomy import load
-    from labeling.quality.labelers import measured
-    from labeling.quality.workload import workload
+    from dialint.detector.taxonomy import load
+    from dialint.labeling.quality.labelers import measured
+    from dialint.labeling.quality.workload import workload
 
     scopes = load(taxonomy).codes
     of_dialogue = frozenset(code for code, entry in scopes.items() if entry.scope == "dialogue")

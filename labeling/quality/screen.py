@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from labeling.watch.evidence import certainty
+from dialint.labeling.watch.evidence import certainty
 
 NOT_ENOUGH = "not enough"
 PAGE_ONLY = ("share", "sensitivity", "specificity", "flags")

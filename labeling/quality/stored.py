@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from detector.errors import ConfigError
-from detector.taxonomy import Taxonomy
-from labeling.agreement.dated import dated
-from labeling.agreement.spans import Read
-from labeling.annotation import Annotation
-from labeling.consensus.belief import whole
-from labeling.quality.gold import Gold
-from labeling.quality.workload import Workload, workload
-from labeling.store.annotations import counted
-from labeling.store.database.transactions import Store
-from labeling.store.dialogues import StoredDialogues
-from labeling.store.labels import all_gold
-from labeling.truth.answers import Answers
+from dialint.detector.errors import ConfigError
+from dialint.detector.taxonomy import Taxonomy
+from dialint.labeling.agreement.dated import dated
+from dialint.labeling.agreement.spans import Read
+from dialint.labeling.annotation import Annotation
+from dialint.labeling.consensus.belief import whole
+from dialint.labeling.quality.gold import Gold
+from dialint.labeling.quality.workload import Workload, workload
+from dialint.labeling.store.annotations import counted
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.dialogues import StoredDialogues
+from dialint.labeling.store.labels import all_gold
+from dialint.labeling.truth.answers import Answers
 
 
 def said_in(

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from detector.records import Dialogue
-from labeling.annotation import Annotation, questions_in
-from labeling.consensus.gathering import Gathered, Known, gathered
-from labeling.truth.answers import Answers, Floats
+from dialint.detector.records import Dialogue
+from dialint.labeling.annotation import Annotation, questions_in
+from dialint.labeling.consensus.gathering import Gathered, Known, gathered
+from dialint.labeling.truth.answers import Answers, Floats
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""How long does a day's routing take? ``python -m labeling.routing.benchmark --dialogues 20000``.
+"""How long does a day's routing take? ``python -m dialint.labeling.routing.benchmark --dialogues 20000``.
 
 Fills a store of its own with dialogues and their verdicts, routes them, and routes them again; then plans
 as many verdicts in memory. Prints seconds and peak memory as JSON, and throws the store away.
@@ -18,15 +18,15 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from detector.records import Dialogue, Finding, Turn, Verdict
-from labeling.routing.dispatch import RouteConfig, dispatch
-from labeling.routing.plan import plan
-from labeling.routing.policy import Policy
-from labeling.store import accounts, dialogues, projects
-from labeling.store.database.transactions import Store
-from labeling.store.database.upgrade import upgrade
-from labeling.store.dialogues import MOST_PER_CALL
-from labeling.store.records import Project
+from dialint.detector.records import Dialogue, Finding, Turn, Verdict
+from dialint.labeling.routing.dispatch import RouteConfig, dispatch
+from dialint.labeling.routing.plan import plan
+from dialint.labeling.routing.policy import Policy
+from dialint.labeling.store import accounts, dialogues, projects
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.database.upgrade import upgrade
+from dialint.labeling.store.dialogues import MOST_PER_CALL
+from dialint.labeling.store.records import Project
 
 R = TypeVar("R")
 FLAGGED = 0.15

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from detector.calibration import shown_probability
-from detector.records import Finding, Severity, Verdict
-from labeling.routing.policy import Policy
+from dialint.detector.calibration import shown_probability
+from dialint.detector.records import Finding, Severity, Verdict
+from dialint.labeling.routing.policy import Policy
 
 Kind = Literal["review", "crowd"]
 NAMED = 3

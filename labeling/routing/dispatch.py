@@ -18,20 +18,20 @@ from typing import Any, cast
 
 from sqlalchemy import Row, Select, select, tuple_
 
-from detector.errors import ConfigError
-from detector.records import Severity
-from detector.taxonomy import load as load_taxonomy
-from labeling.routing.candidates import Candidate, candidate
-from labeling.routing.plan import WORK, Fate, Routed, allotted
-from labeling.routing.policy import Policy
-from labeling.routing.policy import load as load_policy
-from labeling.store.database.schema import tasks, verdicts
-from labeling.store.database.transactions import Store, Transaction
-from labeling.store.dialogues import MOST_PER_CALL, verdict_of
-from labeling.store.projects import existing
-from labeling.store.records import NewTask
-from labeling.store.rights import authorised
-from labeling.store.tasks import add
+from dialint.detector.errors import ConfigError
+from dialint.detector.records import Severity
+from dialint.detector.taxonomy import load as load_taxonomy
+from dialint.labeling.routing.candidates import Candidate, candidate
+from dialint.labeling.routing.plan import WORK, Fate, Routed, allotted
+from dialint.labeling.routing.policy import Policy
+from dialint.labeling.routing.policy import load as load_policy
+from dialint.labeling.store.database.schema import tasks, verdicts
+from dialint.labeling.store.database.transactions import Store, Transaction
+from dialint.labeling.store.dialogues import MOST_PER_CALL, verdict_of
+from dialint.labeling.store.projects import existing
+from dialint.labeling.store.records import NewTask
+from dialint.labeling.store.rights import authorised
+from dialint.labeling.store.tasks import add
 
 PAGE = 2000
 DAY_MS = 86_400_000

@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from detector.records import Severity, Verdict
-from labeling.routing.candidates import Candidate, candidate
-from labeling.routing.policy import Policy
+from dialint.detector.records import Severity, Verdict
+from dialint.labeling.routing.candidates import Candidate, candidate
+from dialint.labeling.routing.policy import Policy
 
 Fate = Literal["clean", "accept", "unasked", "review", "crowd", "audit", "later"]
 WORK: tuple[Fate, ...] = ("review", "crowd", "audit")

@@ -10,9 +10,9 @@ from typing import Annotated
 
 from pydantic import Field, ValidationError, model_validator
 
-from detector.errors import ConfigError
-from detector.records import Finding, Probability, Record, Severity
-from detector.yaml_document import read_document
+from dialint.detector.errors import ConfigError
+from dialint.detector.records import Finding, Probability, Record, Severity
+from dialint.detector.yaml_document import read_document
 
 SERIOUS: tuple[Severity, ...] = ("S1", "S2")
 """Severities of which nothing is accepted unseen, unless a permission names the code."""

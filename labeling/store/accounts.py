@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, func, insert, select, update
 
-from detector.errors import WorldError
-from labeling.store.database.audit import canonical
-from labeling.store.database.refusals import MustChoose, NotAllowed, StoreRefused
-from labeling.store.database.schema import accounts, annotation_rows, leases, tasks
-from labeling.store.database.transactions import Store, Transaction, reading, writing
-from labeling.store.leases import give_back
-from labeling.store.records import Account, Status
-from labeling.store.rights import ROLES, account_of, authorised
+from dialint.detector.errors import WorldError
+from dialint.labeling.store.database.audit import canonical
+from dialint.labeling.store.database.refusals import MustChoose, NotAllowed, StoreRefused
+from dialint.labeling.store.database.schema import accounts, annotation_rows, leases, tasks
+from dialint.labeling.store.database.transactions import Store, Transaction, reading, writing
+from dialint.labeling.store.leases import give_back
+from dialint.labeling.store.records import Account, Status
+from dialint.labeling.store.rights import ROLES, account_of, authorised
 
 if TYPE_CHECKING:
     from argon2 import PasswordHasher

@@ -13,23 +13,23 @@ from typing import Any
 
 from sqlalchemy import Row, bindparam, func, select, update
 
-from detector.records import Finding
-from labeling.annotation import Annotation, Kind
-from labeling.store.conflicts import APPEAL, has_part, has_seen, refuse_own, shown, shown_all
-from labeling.store.crowd import counting
-from labeling.store.database.refusals import Conflict, NotAllowed
-from labeling.store.database.schema import annotation_rows, leases, shares, verdicts
-from labeling.store.database.transactions import Store, Transaction, inside, reading, writing
-from labeling.store.database.upsert import adding
-from labeling.store.leases import holding
-from labeling.store.masked_view import originals, told, view_for
-from labeling.store.projects import existing, still_open, working
-from labeling.store.queue.settling import locked, settle
-from labeling.store.records import Account, Project, TaskView
-from labeling.store.rights import authorised, may
-from labeling.store.saving import known, lock_dialogue, save
-from labeling.store.tasks import annotation_of
-from labeling.store.tasks import view as task_view
+from dialint.detector.records import Finding
+from dialint.labeling.annotation import Annotation, Kind
+from dialint.labeling.store.conflicts import APPEAL, has_part, has_seen, refuse_own, shown, shown_all
+from dialint.labeling.store.crowd import counting
+from dialint.labeling.store.database.refusals import Conflict, NotAllowed
+from dialint.labeling.store.database.schema import annotation_rows, leases, shares, verdicts
+from dialint.labeling.store.database.transactions import Store, Transaction, inside, reading, writing
+from dialint.labeling.store.database.upsert import adding
+from dialint.labeling.store.leases import holding
+from dialint.labeling.store.masked_view import originals, told, view_for
+from dialint.labeling.store.projects import existing, still_open, working
+from dialint.labeling.store.queue.settling import locked, settle
+from dialint.labeling.store.records import Account, Project, TaskView
+from dialint.labeling.store.rights import authorised, may
+from dialint.labeling.store.saving import known, lock_dialogue, save
+from dialint.labeling.store.tasks import annotation_of
+from dialint.labeling.store.tasks import view as task_view
 
 REVIEWING: tuple[Kind, ...] = ("reviewer", "expert", "appeal")
 

@@ -6,15 +6,15 @@ from typing import Any
 
 from sqlalchemy import Row, insert, select, update
 
-from labeling.store.annotations import REVIEWING
-from labeling.store.conflicts import refuse_own, shown
-from labeling.store.database.refusals import NotAllowed, StoreRefused
-from labeling.store.database.schema import annotation_rows, appeals
-from labeling.store.database.transactions import Transaction, reading, writing
-from labeling.store.dialogues import content_of, verdict_on
-from labeling.store.labels import put_gold
-from labeling.store.records import Appeal, Gold, Outcome
-from labeling.store.rights import authorised
+from dialint.labeling.store.annotations import REVIEWING
+from dialint.labeling.store.conflicts import refuse_own, shown
+from dialint.labeling.store.database.refusals import NotAllowed, StoreRefused
+from dialint.labeling.store.database.schema import annotation_rows, appeals
+from dialint.labeling.store.database.transactions import Transaction, reading, writing
+from dialint.labeling.store.dialogues import content_of, verdict_on
+from dialint.labeling.store.labels import put_gold
+from dialint.labeling.store.records import Appeal, Gold, Outcome
+from dialint.labeling.store.rights import authorised
 
 MOST_CHARACTERS = 4000
 

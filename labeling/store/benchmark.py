@@ -1,4 +1,5 @@
-"""How fast is a full store? ``python -m labeling.store.benchmark --dialogues 1000000 --store A --empty B``.
+"""How fast is a full store? ``python -m dialint.labeling.store.benchmark --dialogues 1000000 --store A
+--empty B``.
 
 Fills an empty store with dialogues, tasks and three annotations for each, then times what people wait
 for: next task, submit, queue counts, the project page, and the import of 1,000 dialogues more as new tasks,
@@ -20,18 +21,18 @@ from typing import Any, TypeVar
 import numpy as np
 from sqlalchemy import Table, insert, select, text
 
-from detector.records import Dialogue, Example, Label, Turn
-from labeling.store import accounts, annotations, dialogues, leases, projects, tasks
-from labeling.store.crowd import control
-from labeling.store.database.engine import on_sqlite
-from labeling.store.database.schema import annotation_rows, counts
-from labeling.store.database.schema import dialogues as dialogue_rows
-from labeling.store.database.schema import leases as lease_rows
-from labeling.store.database.schema import projects as project_rows
-from labeling.store.database.schema import tasks as task_rows
-from labeling.store.database.transactions import Store
-from labeling.store.database.upgrade import upgrade
-from labeling.store.records import Account, NewTask, Project
+from dialint.detector.records import Dialogue, Example, Label, Turn
+from dialint.labeling.store import accounts, annotations, dialogues, leases, projects, tasks
+from dialint.labeling.store.crowd import control
+from dialint.labeling.store.database.engine import on_sqlite
+from dialint.labeling.store.database.schema import annotation_rows, counts
+from dialint.labeling.store.database.schema import dialogues as dialogue_rows
+from dialint.labeling.store.database.schema import leases as lease_rows
+from dialint.labeling.store.database.schema import projects as project_rows
+from dialint.labeling.store.database.schema import tasks as task_rows
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.database.upgrade import upgrade
+from dialint.labeling.store.records import Account, NewTask, Project
 
 R = TypeVar("R")
 PEOPLE = 20

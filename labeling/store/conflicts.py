@@ -14,9 +14,9 @@ from typing import Any, Literal
 
 from sqlalchemy import bindparam, func, insert, or_, select
 
-from detector.records import Dialogue
-from labeling.store.database.refusals import NotAllowed
-from labeling.store.database.schema import (
+from dialint.detector.records import Dialogue
+from dialint.labeling.store.database.refusals import NotAllowed
+from dialint.labeling.store.database.schema import (
     annotation_rows,
     appeals,
     bulk_reads,
@@ -25,9 +25,9 @@ from labeling.store.database.schema import (
     reads,
     tasks,
 )
-from labeling.store.database.transactions import Transaction
-from labeling.store.database.upsert import put_row
-from labeling.store.records import Account
+from dialint.labeling.store.database.transactions import Transaction
+from dialint.labeling.store.database.upsert import put_row
+from dialint.labeling.store.records import Account
 
 Shown = Literal["dialogue", "verdict", "answers", "labels", "gold"]
 """What of a dialogue was read. All but the first end blindness."""

@@ -9,15 +9,15 @@ from typing import Any
 
 from sqlalchemy import bindparam, insert, select
 
-from detector.errors import InputRefused
-from detector.records import Dialogue, Verdict
-from detector.verdict_files import ORIGIN
-from labeling.store.conflicts import add_participants, is_own, shown
-from labeling.store.database.audit import canonical
-from labeling.store.database.refusals import NotAllowed, StoreRefused
-from labeling.store.database.schema import dialogues, verdicts
-from labeling.store.database.transactions import Store, Transaction, reading, writing
-from labeling.store.rights import authorised, may
+from dialint.detector.errors import InputRefused
+from dialint.detector.records import Dialogue, Verdict
+from dialint.detector.verdict_files import ORIGIN
+from dialint.labeling.store.conflicts import add_participants, is_own, shown
+from dialint.labeling.store.database.audit import canonical
+from dialint.labeling.store.database.refusals import NotAllowed, StoreRefused
+from dialint.labeling.store.database.schema import dialogues, verdicts
+from dialint.labeling.store.database.transactions import Store, Transaction, reading, writing
+from dialint.labeling.store.rights import authorised, may
 
 MOST_PER_CALL = 1000
 """Dialogues or verdicts in one call, which is one transaction."""

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from sqlalchemy import delete, select
 
-from labeling.store.database.refusals import StoreRefused
-from labeling.store.database.schema import drafts
-from labeling.store.database.transactions import Transaction, reading, writing
-from labeling.store.database.upsert import put_row
-from labeling.store.records import Draft
-from labeling.store.rights import authorised
+from dialint.labeling.store.database.refusals import StoreRefused
+from dialint.labeling.store.database.schema import drafts
+from dialint.labeling.store.database.transactions import Transaction, reading, writing
+from dialint.labeling.store.database.upsert import put_row
+from dialint.labeling.store.records import Draft
+from dialint.labeling.store.rights import authorised
 
 MOST_BYTES = 1 << 20
 

@@ -14,16 +14,16 @@ from typing import Any, Literal
 import numpy as np
 from sqlalchemy import Row, exists, false, func, select
 
-from detector.errors import ConfigError
-from labeling.sampling import Drawn, entropy, stratified, uniform, weighted
-from labeling.store.database.refusals import StoreRefused
-from labeling.store.database.schema import dialogues, tasks, verdicts
-from labeling.store.database.transactions import Store, Transaction
-from labeling.store.dialogues import MOST_PER_CALL
-from labeling.store.projects import existing
-from labeling.store.records import NewTask, Pool
-from labeling.store.rights import authorised
-from labeling.store.tasks import add
+from dialint.detector.errors import ConfigError
+from dialint.labeling.sampling import Drawn, entropy, stratified, uniform, weighted
+from dialint.labeling.store.database.refusals import StoreRefused
+from dialint.labeling.store.database.schema import dialogues, tasks, verdicts
+from dialint.labeling.store.database.transactions import Store, Transaction
+from dialint.labeling.store.dialogues import MOST_PER_CALL
+from dialint.labeling.store.projects import existing
+from dialint.labeling.store.records import NewTask, Pool
+from dialint.labeling.store.rights import authorised
+from dialint.labeling.store.tasks import add
 
 Design = Literal["random", "risk", "uncertain", "stratified", "audit"]
 Stratum = Literal["agent", "team", "channel"]

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 
 from sqlalchemy import select, update
 
-from detector.records import Label
-from labeling.store.conflicts import refuse_own, shown, shown_all
-from labeling.store.database.audit import canonical
-from labeling.store.database.refusals import StoreRefused
-from labeling.store.database.schema import gold, labels
-from labeling.store.database.transactions import Transaction, reading, writing
-from labeling.store.database.upsert import put_row
-from labeling.store.dialogues import MOST_PER_CALL, content_of, sha256_of
-from labeling.store.queue.settling import withdraw
-from labeling.store.records import Gold
-from labeling.store.rights import account_of, authorised
+from dialint.detector.records import Label
+from dialint.labeling.store.conflicts import refuse_own, shown, shown_all
+from dialint.labeling.store.database.audit import canonical
+from dialint.labeling.store.database.refusals import StoreRefused
+from dialint.labeling.store.database.schema import gold, labels
+from dialint.labeling.store.database.transactions import Transaction, reading, writing
+from dialint.labeling.store.database.upsert import put_row
+from dialint.labeling.store.dialogues import MOST_PER_CALL, content_of, sha256_of
+from dialint.labeling.store.queue.settling import withdraw
+from dialint.labeling.store.records import Gold
+from dialint.labeling.store.rights import account_of, authorised
 
 
 @writing(repeatable=True)

@@ -12,18 +12,18 @@ from typing import Any
 
 from sqlalchemy import Row, bindparam, func, or_, select, update
 
-from labeling.store.conflicts import APPEAL, PART, is_independent, shown_with_task
-from labeling.store.crowd import mixing
-from labeling.store.database.refusals import NotAllowed, StaleLease, StoreRefused
-from labeling.store.database.schema import counts, leases, tasks
-from labeling.store.database.transactions import Transaction, writing
-from labeling.store.database.upsert import put_row
-from labeling.store.dialogues import verdict_on
-from labeling.store.projects import working
-from labeling.store.queue.search import next_open, share_of
-from labeling.store.queue.settling import locked, settle
-from labeling.store.records import Account, Lease, Pool, Project, Purpose
-from labeling.store.rights import Right, authorised, may
+from dialint.labeling.store.conflicts import APPEAL, PART, is_independent, shown_with_task
+from dialint.labeling.store.crowd import mixing
+from dialint.labeling.store.database.refusals import NotAllowed, StaleLease, StoreRefused
+from dialint.labeling.store.database.schema import counts, leases, tasks
+from dialint.labeling.store.database.transactions import Transaction, writing
+from dialint.labeling.store.database.upsert import put_row
+from dialint.labeling.store.dialogues import verdict_on
+from dialint.labeling.store.projects import working
+from dialint.labeling.store.queue.search import next_open, share_of
+from dialint.labeling.store.queue.settling import locked, settle
+from dialint.labeling.store.records import Account, Lease, Pool, Project, Purpose
+from dialint.labeling.store.rights import Right, authorised, may
 
 SWEEP = 100
 """Leases that ran out and are taken away by one claim, at most."""

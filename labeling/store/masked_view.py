@@ -24,19 +24,19 @@ from typing import Any
 
 from sqlalchemy import bindparam, func, select
 
-import detector.masking
-from detector.masking import MaskedSpan, MaskedText, mask_dialogue
-from detector.records import Dialogue, Finding, Verdict
-from labeling.annotation import Annotation
-from labeling.store.database.audit import canonical
-from labeling.store.database.refusals import StoreRefused
-from labeling.store.database.schema import masked_views, tasks
-from labeling.store.database.transactions import Store, Transaction
-from labeling.store.database.upsert import put_row
-from labeling.store.dialogues import content_of, verdict_on
-from labeling.store.projects import existing
-from labeling.store.records import Account
-from labeling.store.rights import may
+import dialint.detector.masking
+from dialint.detector.masking import MaskedSpan, MaskedText, mask_dialogue
+from dialint.detector.records import Dialogue, Finding, Verdict
+from dialint.labeling.annotation import Annotation
+from dialint.labeling.store.database.audit import canonical
+from dialint.labeling.store.database.refusals import StoreRefused
+from dialint.labeling.store.database.schema import masked_views, tasks
+from dialint.labeling.store.database.transactions import Store, Transaction
+from dialint.labeling.store.database.upsert import put_row
+from dialint.labeling.store.dialogues import content_of, verdict_on
+from dialint.labeling.store.projects import existing
+from dialint.labeling.store.records import Account
+from dialint.labeling.store.rights import may
 
 LONG_CHARS = 100_000
 """A dialogue this long is masked when it is brought in; a shorter one when it is first claimed."""
@@ -121,10 +121,10 @@ def _reworded(finding: Finding, words: Mapping[str, str]) -> Finding:
 
 @cache
 def masking_rules() -> str:
-    """A fingerprint of all that decides how a dialogue is masked: the files of `detector.masking`, and the
-    versions of the libraries that know numbers and documents."""
+    """A fingerprint of all that decides how a dialogue is masked: the files of `dialint.detector.masking`,
+    and the versions of the libraries that know numbers and documents."""
     digest = hashlib.sha256()
-    for path, file in sorted(_files(files(detector.masking), "")):
+    for path, file in sorted(_files(files(dialint.detector.masking), "")):
         digest.update(f"{path}\0".encode() + hashlib.sha256(file.read_bytes()).digest())
     for library in ("phonenumbers", "python-stdnum"):
         digest.update(f"{library}={version(library)}\0".encode())

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from detector.records import Dialogue, Probability, Record, Verdict
-from labeling.annotation import Annotation
+from dialint.detector.records import Dialogue, Probability, Record, Verdict
+from dialint.labeling.annotation import Annotation
 
 AccountRole = Literal["labeler", "reviewer", "expert", "lead", "admin"]
 Status = Literal["active", "training", "suspended", "banned"]

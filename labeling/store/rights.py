@@ -11,10 +11,10 @@ from typing import Literal
 
 from sqlalchemy import bindparam, select
 
-from labeling.store.database.refusals import NotAllowed
-from labeling.store.database.schema import accounts
-from labeling.store.database.transactions import Transaction
-from labeling.store.records import Account, AccountRole
+from dialint.labeling.store.database.refusals import NotAllowed
+from dialint.labeling.store.database.schema import accounts
+from dialint.labeling.store.database.transactions import Transaction
+from dialint.labeling.store.records import Account, AccountRole
 
 Right = Literal["label", "review", "decide", "plan", "discipline", "administer"]
 

@@ -12,15 +12,15 @@ from typing import Any
 
 from sqlalchemy import Row, bindparam, insert, select
 
-from detector.errors import InputRefused
-from labeling.annotation import Annotation
-from labeling.store.database.audit import canonical
-from labeling.store.database.refusals import StoreRefused
-from labeling.store.database.schema import annotation_rows, dialogues
-from labeling.store.database.transactions import Transaction
-from labeling.store.database.verify import annotation_hash
-from labeling.store.dialogues import content_of
-from labeling.store.tasks import annotation_of
+from dialint.detector.errors import InputRefused
+from dialint.labeling.annotation import Annotation
+from dialint.labeling.store.database.audit import canonical
+from dialint.labeling.store.database.refusals import StoreRefused
+from dialint.labeling.store.database.schema import annotation_rows, dialogues
+from dialint.labeling.store.database.transactions import Transaction
+from dialint.labeling.store.database.verify import annotation_hash
+from dialint.labeling.store.dialogues import content_of
+from dialint.labeling.store.tasks import annotation_of
 
 _SAVED = insert(annotation_rows).returning(annotation_rows)
 _BY_KEY = select(annotation_rows).where(annotation_rows.c.key == bindparam("key"))

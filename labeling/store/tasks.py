@@ -13,13 +13,13 @@ from typing import Any, get_args
 
 from sqlalchemy import Row, insert, select
 
-from detector.records import Dialogue, Finding, Turn
-from detector.taxonomy import load
-from labeling.annotation import Annotation
-from labeling.store.conflicts import Shown, shown
-from labeling.store.database.audit import canonical
-from labeling.store.database.refusals import NotAllowed, StoreRefused
-from labeling.store.database.schema import (
+from dialint.detector.records import Dialogue, Finding, Turn
+from dialint.detector.taxonomy import load
+from dialint.labeling.annotation import Annotation
+from dialint.labeling.store.conflicts import Shown, shown
+from dialint.labeling.store.database.audit import canonical
+from dialint.labeling.store.database.refusals import NotAllowed, StoreRefused
+from dialint.labeling.store.database.schema import (
     annotation_rows,
     counts,
     dialogues,
@@ -29,13 +29,13 @@ from labeling.store.database.schema import (
     tasks,
     verdicts,
 )
-from labeling.store.database.transactions import Transaction, reading, writing
-from labeling.store.dialogues import MOST_PER_CALL, content_of, sha256_of, verdict_on
-from labeling.store.masked_view import alias, view_for
-from labeling.store.projects import existing
-from labeling.store.queue.settling import ENDLESS, count, locked, restart_cursors, settle
-from labeling.store.records import NewTask, Pool, Project, TaskState, TaskView
-from labeling.store.rights import authorised, may
+from dialint.labeling.store.database.transactions import Transaction, reading, writing
+from dialint.labeling.store.dialogues import MOST_PER_CALL, content_of, sha256_of, verdict_on
+from dialint.labeling.store.masked_view import alias, view_for
+from dialint.labeling.store.projects import existing
+from dialint.labeling.store.queue.settling import ENDLESS, count, locked, restart_cursors, settle
+from dialint.labeling.store.records import NewTask, Pool, Project, TaskState, TaskView
+from dialint.labeling.store.rights import authorised, may
 
 STATES: tuple[TaskState, ...] = get_args(TaskState)
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from labeling.annotation import Annotation
-from labeling.store.conflicts import is_own
-from labeling.store.database.refusals import NotAllowed, StoreRefused
-from labeling.store.database.transactions import Transaction, writing
-from labeling.store.dialogues import MOST_PER_CALL
-from labeling.store.projects import existing, still_open
-from labeling.store.rights import account_of, authorised, may
-from labeling.store.saving import answered, lock_dialogues, save, says, with_key
+from dialint.labeling.annotation import Annotation
+from dialint.labeling.store.conflicts import is_own
+from dialint.labeling.store.database.refusals import NotAllowed, StoreRefused
+from dialint.labeling.store.database.transactions import Transaction, writing
+from dialint.labeling.store.dialogues import MOST_PER_CALL
+from dialint.labeling.store.projects import existing, still_open
+from dialint.labeling.store.rights import account_of, authorised, may
+from dialint.labeling.store.saving import answered, lock_dialogues, save, says, with_key
 
 Fate = Literal[
     "new",

@@ -10,18 +10,18 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from detector.ingest.outcomes import BadRecord, Reject
-from detector.ingest.read import open_logs
-from detector.progress import Progress
-from detector.taxonomy import load
-from labeling.platforms.import_labels import ImportConfig, Intake, Taken
-from labeling.store import accounts
-from labeling.store.database.transactions import Store
-from labeling.store.dialogues import MOST_PER_CALL, StoredDialogues
-from labeling.store.projects import existing
-from labeling.transfer.incoming import Fate, bring_in
-from labeling.transfer.logs import pieces
-from labeling.transfer.rejects import Rejects
+from dialint.detector.ingest.outcomes import BadRecord, Reject
+from dialint.detector.ingest.read import open_logs
+from dialint.detector.progress import Progress
+from dialint.detector.taxonomy import load
+from dialint.labeling.platforms.import_labels import ImportConfig, Intake, Taken
+from dialint.labeling.store import accounts
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.dialogues import MOST_PER_CALL, StoredDialogues
+from dialint.labeling.store.projects import existing
+from dialint.labeling.transfer.incoming import Fate, bring_in
+from dialint.labeling.transfer.logs import pieces
+from dialint.labeling.transfer.rejects import Rejects
 
 REFUSED: dict[Fate, tuple[str, str]] = {
     "an id again": ("id", "each id once"),

@@ -12,16 +12,16 @@ from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
-from detector.ingest.config import ReadConfig
-from detector.ingest.outcomes import Counts, Loaded, Reject
-from detector.ingest.read import inspect, open_logs, read
-from detector.progress import Progress
-from detector.verdict_files import read_verdicts
-from labeling.store import dialogues
-from labeling.store.database.transactions import Store
-from labeling.store.dialogues import MOST_PER_CALL
-from labeling.store.masked_view import LONG_CHARS, prepare, renew_long
-from labeling.transfer.rejects import Rejects
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.outcomes import Counts, Loaded, Reject
+from dialint.detector.ingest.read import inspect, open_logs, read
+from dialint.detector.progress import Progress
+from dialint.detector.verdict_files import read_verdicts
+from dialint.labeling.store import dialogues
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.dialogues import MOST_PER_CALL
+from dialint.labeling.store.masked_view import LONG_CHARS, prepare, renew_long
+from dialint.labeling.transfer.rejects import Rejects
 
 T = TypeVar("T")
 

@@ -14,7 +14,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from detector.artifacts import (
+from dialint.detector.artifacts import (
     TEMPORARY,
     atomic_file,
     described,
@@ -23,21 +23,21 @@ from detector.artifacts import (
     versions,
     write_manifest,
 )
-from detector.errors import ConfigError, OutputRefused
-from detector.progress import showing
-from detector.records import Dialogue, Label, Record, Verdict
-from detector.verdict_files import manifest_path, verdict_line
-from labeling.annotation import Annotation
-from labeling.consensus.settle import surest
-from labeling.dataset.export import run as make_dataset
-from labeling.dataset.making import DatasetConfig
-from labeling.store.annotations import counted
-from labeling.store.conflicts import shown_all
-from labeling.store.database.transactions import Store, Transaction, writing
-from labeling.store.dialogues import content_of, verdict_on
-from labeling.store.labels import labels_on
-from labeling.store.masked_view import view_of
-from labeling.store.rights import authorised
+from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.progress import showing
+from dialint.detector.records import Dialogue, Label, Record, Verdict
+from dialint.detector.verdict_files import manifest_path, verdict_line
+from dialint.labeling.annotation import Annotation
+from dialint.labeling.consensus.settle import surest
+from dialint.labeling.dataset.export import run as make_dataset
+from dialint.labeling.dataset.making import DatasetConfig
+from dialint.labeling.store.annotations import counted
+from dialint.labeling.store.conflicts import shown_all
+from dialint.labeling.store.database.transactions import Store, Transaction, writing
+from dialint.labeling.store.dialogues import content_of, verdict_on
+from dialint.labeling.store.labels import labels_on
+from dialint.labeling.store.masked_view import view_of
+from dialint.labeling.store.rights import authorised
 
 VIEWS = 256
 """Masked dialogues held while annotations, which come in the order of their time, are written."""

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from detector.artifacts import atomic_file, disk_errors, make_folder
-from detector.errors import TooManyBad
-from detector.ingest.outcomes import Reject
-from labeling.reports import refuse_existing
+from dialint.detector.artifacts import atomic_file, disk_errors, make_folder
+from dialint.detector.errors import TooManyBad
+from dialint.detector.ingest.outcomes import Reject
+from dialint.labeling.reports import refuse_existing
 
 SHOWN = 10
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal
 
 from cyclopts import Parameter
 
-from detector.artifacts import (
+from dialint.detector.artifacts import (
     atomic_file,
     described,
     disk_errors,
@@ -27,12 +27,12 @@ from detector.artifacts import (
     versions,
     write_manifest,
 )
-from detector.errors import ConfigError, OutputRefused
-from detector.verdict_files import escaped, manifest_path
+from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.verdict_files import escaped, manifest_path
 
 if TYPE_CHECKING:
-    from labeling.truth.answers import Answers
-    from labeling.truth.posterior import Posterior
+    from dialint.labeling.truth.answers import Answers
+    from dialint.labeling.truth.posterior import Posterior
 
 FORMATS = (".csv", ".parquet", ".jsonl")
 Method = Literal[
@@ -100,8 +100,8 @@ def run(config: AggregateConfig) -> dict[str, Any]:
         InputRefused: the table or the model's file is bad; the message names file and line.
         OutputRefused: `out` is there already.
     """
-    from labeling.truth.codes import posteriors
-    from labeling.truth.files.tables import known_places, read_answers, read_gold, read_model
+    from dialint.labeling.truth.codes import posteriors
+    from dialint.labeling.truth.files.tables import known_places, read_answers, read_gold, read_model
 
     table, out = config.annotations, config.out
     if table is None or out is None:

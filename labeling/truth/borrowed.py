@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from labeling.truth.answers import Answers, Floats
-from labeling.truth.posterior import Posterior, normalised
+from dialint.labeling.truth.answers import Answers, Floats
+from dialint.labeling.truth.posterior import Posterior, normalised
 
 GLAD_ITERATIONS = 20
 

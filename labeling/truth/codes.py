@@ -12,10 +12,10 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from detector.errors import ConfigError
-from labeling.truth.answers import Answers, Floats
-from labeling.truth.methods import aggregated
-from labeling.truth.posterior import Posterior
+from dialint.detector.errors import ConfigError
+from dialint.labeling.truth.answers import Answers, Floats
+from dialint.labeling.truth.methods import aggregated
+from dialint.labeling.truth.posterior import Posterior
 
 
 def posteriors(

@@ -1,10 +1,10 @@
 """A model beside people on few tasks: does it help, and what does a bad one cost?
 
-Run: ``python -m labeling.truth.few_study``. People and models are made up: 20 people who find an error with
-.8 and see one where there is none with .05 (each differs a little), and a model whose score of a task is
-normal, a distance apart where there is an error. The model tells the calibrated probability of its score;
-or is twice as sure of it in log odds; or finds errors where it should find few; or tells the probability of
-another task. Writes nothing.
+Run: ``python -m dialint.labeling.truth.few_study``. People and models are made up: 20 people who find an
+error with .8 and see one where there is none with .05 (each differs a little), and a model whose score of a
+task is normal, a distance apart where there is an error. The model tells the calibrated probability of its
+score; or is twice as sure of it in log odds; or finds errors where it should find few; or tells the
+probability of another task. Writes nothing.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import numpy as np
 from cyclopts import App, Parameter
 from numpy.typing import NDArray
 
-from detector.artifacts import rendered
-from labeling.truth.answers import Answers, Floats, from_rows
-from labeling.truth.joint.fit import joint
+from dialint.detector.artifacts import rendered
+from dialint.labeling.truth.answers import Answers, Floats, from_rows
+from dialint.labeling.truth.joint.fit import joint
 
 N_PEOPLE, SKILLS, VARIES = 20, (0.8, 0.95), (0.08, 0.03)
 """People; how often they are right where there is an error and where there is none; standard deviations."""

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from detector.errors import InputRefused
-from labeling.truth.answers import Answers, Floats
-from labeling.truth.joint.fit import Fit
-from labeling.truth.joint.items import model_logs
-from labeling.truth.posterior import Components, normalised, softmax
+from dialint.detector.errors import InputRefused
+from dialint.labeling.truth.answers import Answers, Floats
+from dialint.labeling.truth.joint.fit import Fit
+from dialint.labeling.truth.joint.items import model_logs
+from dialint.labeling.truth.posterior import Components, normalised, softmax
 
 PASSES = 3
 """Times that tasks and workers are weighed against each other after an update."""

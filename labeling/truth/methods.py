@@ -9,13 +9,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from labeling.truth.answers import Answers, Floats
-from labeling.truth.bayesian import ebcc, ibcc, model_as_worker
-from labeling.truth.borrowed import glad, mace
-from labeling.truth.dawid_skene import dawid_skene, one_coin
-from labeling.truth.joint.fit import joint
-from labeling.truth.posterior import Posterior
-from labeling.truth.voting import crowdlab, majority, shrunk_votes, wawa
+from dialint.labeling.truth.answers import Answers, Floats
+from dialint.labeling.truth.bayesian import ebcc, ibcc, model_as_worker
+from dialint.labeling.truth.borrowed import glad, mace
+from dialint.labeling.truth.dawid_skene import dawid_skene, one_coin
+from dialint.labeling.truth.joint.fit import joint
+from dialint.labeling.truth.posterior import Posterior
+from dialint.labeling.truth.voting import crowdlab, majority, shrunk_votes, wawa
 
 MethodName = Literal[
     "joint", "majority", "wawa", "shrunk-votes", "dawid-skene", "one-coin", "ibcc", "ebcc", "mace", "glad",

@@ -20,11 +20,11 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from detector.errors import ConfigError
-from labeling.truth.answers import Floats
-from labeling.truth.joint.items import all_votes
-from labeling.truth.posterior import Components, Posterior, normalised
-from labeling.truth.sparse import CELLS
+from dialint.detector.errors import ConfigError
+from dialint.labeling.truth.answers import Floats
+from dialint.labeling.truth.joint.items import all_votes
+from dialint.labeling.truth.posterior import Components, Posterior, normalised
+from dialint.labeling.truth.sparse import CELLS
 
 SURE = 1e-6
 """No skill counts as nearer to 0 or 1 than this, so that one answer never proves anything."""

@@ -1,10 +1,10 @@
 """How many answers an item needs: the same number for all, against asking on where it pays.
 
-Run: ``python -m labeling.truth.overlap_study --data FOLDER``. stc3_dch1 has the same 19 people on every
-item: of each turn of a helpdesk, whether it solves the customer's problem, helps or does neither; dbdc3 has
-some 30 on each, of many: whether a system's turn breaks the dialogue down. A jury is drawn whose plurality is
-the truth, and whose answers nobody else sees; the rest answer in a random order. What all of them together
-reach is what fewer answers are measured by. Writes nothing.
+Run: ``python -m dialint.labeling.truth.overlap_study --data FOLDER``. stc3_dch1 has the same 19 people on
+every item: of each turn of a helpdesk, whether it solves the customer's problem, helps or does neither;
+dbdc3 has some 30 on each, of many: whether a system's turn breaks the dialogue down. A jury is drawn whose
+plurality is the truth, and whose answers nobody else sees; the rest answer in a random order. What all of
+them together reach is what fewer answers are measured by. Writes nothing.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ import numpy as np
 from cyclopts import App, Parameter
 from numpy.typing import NDArray
 
-from detector.artifacts import rendered
-from labeling.truth.answers import Answers, Floats
-from labeling.truth.joint.fit import joint
-from labeling.truth.overlap import Decision, OverlapRule, decisions
-from labeling.truth.posterior import Posterior
-from labeling.truth.study import answers_of, dbdc3, places, rows_of
-from labeling.truth.voting import majority
+from dialint.detector.artifacts import rendered
+from dialint.labeling.truth.answers import Answers, Floats
+from dialint.labeling.truth.joint.fit import joint
+from dialint.labeling.truth.overlap import Decision, OverlapRule, decisions
+from dialint.labeling.truth.posterior import Posterior
+from dialint.labeling.truth.study import answers_of, dbdc3, places, rows_of
+from dialint.labeling.truth.voting import majority
 
 SURE = (0.8, 0.9, 0.95)
 GAINS = (0.0, 0.003, 0.01, 0.03)

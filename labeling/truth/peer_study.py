@@ -1,7 +1,7 @@
 """The house method beside its peers: crowds made up with rare and frequent errors, and real people.
 
-Run: ``python -m labeling.truth.peer_study simulated --out FOLDER`` and ``... real --data CORPORA --out
-FOLDER``; either may be ended and goes on where it was. ``... table --out FOLDER`` prints what is there.
+Run: ``python -m dialint.labeling.truth.peer_study simulated --out FOLDER`` and ``... real --data CORPORA
+--out FOLDER``; either may be ended and goes on where it was. ``... table --out FOLDER`` prints what is there.
 Simulated people answer questions of yes and no, three answers a task; the model tells a calibrated
 probability of the truth, or is thrice as sure of it in log odds, or tells that of another task. Of real
 people three answers an item are drawn, and the plurality of all others is the truth; the model is
@@ -28,13 +28,13 @@ import numpy as np
 from cyclopts import App, Parameter
 from numpy.typing import NDArray
 
-from labeling.truth.answers import Answers, Floats
-from labeling.truth.borrowed import mace
-from labeling.truth.methods import METHODS, WITH_MODEL
-from labeling.truth.posterior import Posterior
-from labeling.truth.simulated import CrowdPlan, simulated
-from labeling.truth.study import answers_of, auroc, drawn, rows_of
-from labeling.truth.study_model import predictions
+from dialint.labeling.truth.answers import Answers, Floats
+from dialint.labeling.truth.borrowed import mace
+from dialint.labeling.truth.methods import METHODS, WITH_MODEL
+from dialint.labeling.truth.posterior import Posterior
+from dialint.labeling.truth.simulated import CrowdPlan, simulated
+from dialint.labeling.truth.study import answers_of, auroc, drawn, rows_of
+from dialint.labeling.truth.study_model import predictions
 
 PREVALENCES = (0.02, 0.1, 0.3, 0.5)
 PEOPLE: dict[str, dict[str, float]] = {

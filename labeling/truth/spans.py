@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from labeling.truth.answers import from_rows
-from labeling.truth.joint.fit import joint
-from labeling.truth.posterior import Posterior
+from dialint.labeling.truth.answers import from_rows
+from dialint.labeling.truth.joint.fit import joint
+from dialint.labeling.truth.posterior import Posterior
 
 LEAST_OVERLAP = 0.3
 """Shared over covered characters from which two people's spans may mean the same place."""

@@ -1,9 +1,9 @@
 """How fast aggregation is at a size, beside crowd-kit on the same answers.
 
-Run: ``python -m labeling.truth.speed --answers 1000000``. A made-up crowd of five answers a task and 500
-answers a worker; each method once, in one process: its processor time, which other work on the machine
-changes least, and wall time beside it. Crowd-kit's time is compared only if its winners are ours, task by
-task; whether they are right is not asked. Writes only what ``--out`` names.
+Run: ``python -m dialint.labeling.truth.speed --answers 1000000``. A made-up crowd of five answers a task
+and 500 answers a worker; each method once, in one process: its processor time, which other work on the
+machine changes least, and wall time beside it. Crowd-kit's time is compared only if its winners are ours,
+task by task; whether they are right is not asked. Writes only what ``--out`` names.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from typing import TypeVar
 import numpy as np
 from cyclopts import App, Parameter
 
-from detector.artifacts import rendered, versions, write_json
-from labeling.truth.answers import Answers, Floats
-from labeling.truth.borrowed import crowdkit_dawid_skene
-from labeling.truth.dawid_skene import dawid_skene, one_coin
-from labeling.truth.files.tables import read_answers
-from labeling.truth.incremental import Running
-from labeling.truth.joint.choice import chosen
-from labeling.truth.joint.fit import Assumptions, fitted
-from labeling.truth.simulated import CrowdPlan, simulated
-from labeling.truth.voting import majority
+from dialint.detector.artifacts import rendered, versions, write_json
+from dialint.labeling.truth.answers import Answers, Floats
+from dialint.labeling.truth.borrowed import crowdkit_dawid_skene
+from dialint.labeling.truth.dawid_skene import dawid_skene, one_coin
+from dialint.labeling.truth.files.tables import read_answers
+from dialint.labeling.truth.incremental import Running
+from dialint.labeling.truth.joint.choice import chosen
+from dialint.labeling.truth.joint.fit import Assumptions, fitted
+from dialint.labeling.truth.simulated import CrowdPlan, simulated
+from dialint.labeling.truth.voting import majority
 
 T = TypeVar("T")
 UPDATES = 200

@@ -1,9 +1,9 @@
 """How good the methods are on real people: few labels an item against all the others that it has.
 
-Run: ``python -m labeling.truth.study --data FOLDER``. From dbdc3 (30 people an item), ``--labels`` answers of
-each item are drawn, every method is fitted to these alone, and the plurality and the distribution of the
-answers not drawn are the truth. Items whose plurality is shared by several labels count for the
-distribution only. Changes nothing and writes only what ``--out`` names.
+Run: ``python -m dialint.labeling.truth.study --data FOLDER``. From dbdc3 (30 people an item), ``--labels``
+answers of each item are drawn, every method is fitted to these alone, and the plurality and the
+distribution of the answers not drawn are the truth. Items whose plurality is shared by several labels count
+for the distribution only. Changes nothing and writes only what ``--out`` names.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ import numpy as np
 from cyclopts import App, Parameter
 from numpy.typing import NDArray
 
-from detector.artifacts import rendered, write_json
-from detector.errors import ConfigError, InputRefused
-from labeling.truth.answers import Answers, Floats, from_rows
-from labeling.truth.borrowed import crowdkit_dawid_skene, mace
-from labeling.truth.files.tables import read_probabilities
-from labeling.truth.joint.fit import joint
-from labeling.truth.posterior import Posterior, normalised
-from labeling.truth.voting import majority, wawa
+from dialint.detector.artifacts import rendered, write_json
+from dialint.detector.errors import ConfigError, InputRefused
+from dialint.labeling.truth.answers import Answers, Floats, from_rows
+from dialint.labeling.truth.borrowed import crowdkit_dawid_skene, mace
+from dialint.labeling.truth.files.tables import read_probabilities
+from dialint.labeling.truth.joint.fit import joint
+from dialint.labeling.truth.posterior import Posterior, normalised
+from dialint.labeling.truth.voting import majority, wawa
 
 FIGURES = ("accuracy", "divergence", "knows_wrong")
 TASK = "{dialogue}#{turn}"

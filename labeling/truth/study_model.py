@@ -1,9 +1,9 @@
 """A plain model for the study of the methods: what it makes of each item of dbdc3, items unseen.
 
-Run: ``python -m labeling.truth.study_model --data FOLDER --out FILE``. Words and letters of the system's
-turn and of the turns before it, logistic regression on the shares of the answers. Dialogues are split into
-folds, and those of one are foretold by a model of the others, so that no answer about an item, seen or
-hidden, has a part in its prediction. Writes CSV: task, label, probability.
+Run: ``python -m dialint.labeling.truth.study_model --data FOLDER --out FILE``. Words and letters of the
+system's turn and of the turns before it, logistic regression on the shares of the answers. Dialogues are
+split into folds, and those of one are foretold by a model of the others, so that no answer about an item,
+seen or hidden, has a part in its prediction. Writes CSV: task, label, probability.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ import numpy as np
 from cyclopts import App, Parameter
 from numpy.typing import NDArray
 
-from detector.artifacts import atomic_file
-from detector.verdict_files import escaped
-from labeling.truth.answers import Answers, Floats
-from labeling.truth.study import TASK, rows_of
+from dialint.detector.artifacts import atomic_file
+from dialint.detector.verdict_files import escaped
+from dialint.labeling.truth.answers import Answers, Floats
+from dialint.labeling.truth.study import TASK, rows_of
 
 Item = tuple[str, str, str, Counter[str]]
 """Task, the turn, what was said before it, and its answers."""

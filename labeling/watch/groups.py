@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labeling.truth.answers import Floats
-from labeling.watch.evidence import discoveries
-from labeling.watch.meetings import Pairs, log_tail
-from labeling.watch.others import Others
+from dialint.labeling.truth.answers import Floats
+from dialint.labeling.watch.evidence import discoveries
+from dialint.labeling.watch.meetings import Pairs, log_tail
+from dialint.labeling.watch.others import Others
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -18,8 +18,8 @@ from dataclasses import astuple, dataclass
 
 import numpy as np
 
-from labeling.truth.answers import Answers, Floats
-from labeling.watch.others import Others
+from dialint.labeling.truth.answers import Answers, Floats
+from dialint.labeling.watch.others import Others
 
 ROUNDS = 100
 FIRST_SPREAD, LEAST_SPREAD = 0.3, 0.1

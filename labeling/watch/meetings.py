@@ -25,9 +25,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from labeling.truth.answers import Answers, Floats
-from labeling.watch.evidence import upper_tail
-from labeling.watch.others import Others
+from dialint.labeling.truth.answers import Answers, Floats
+from dialint.labeling.watch.evidence import upper_tail
+from dialint.labeling.watch.others import Others
 
 MEETINGS = 6_000_000
 """Times that two people answer the same item which are looked at, at most; of more, a random part."""

@@ -13,11 +13,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from labeling.truth.answers import Answers, Floats
-from labeling.truth.joint.crowd import blocks
-from labeling.truth.joint.fit import Assumptions, Fit, fitted
-from labeling.truth.joint.items import Form
-from labeling.truth.posterior import softmax
+from dialint.labeling.truth.answers import Answers, Floats
+from dialint.labeling.truth.joint.crowd import blocks
+from dialint.labeling.truth.joint.fit import Assumptions, Fit, fitted
+from dialint.labeling.truth.joint.items import Form
+from dialint.labeling.truth.posterior import softmax
 
 STRENGTH = 3.0
 """How firmly a worker's own table is held to the pool, in answers. Looser than for finding the truth: held

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from labeling.truth.answers import Answers, Floats
-from labeling.watch.evidence import upper_tail
-from labeling.watch.rule import WORDS_PER_MINUTE
+from dialint.labeling.truth.answers import Answers, Floats
+from dialint.labeling.watch.evidence import upper_tail
+from dialint.labeling.watch.rule import WORDS_PER_MINUTE
 
 FENCE = 3.09
 """One in a thousand of a normal curve, in standard deviations."""

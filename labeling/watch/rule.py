@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from detector.errors import ConfigError
+from dialint.detector.errors import ConfigError
 
 WORDS_PER_MINUTE = 1000.0
 """Four times what adults read on average (238 words of prose: Brysbaert, J. Mem. Lang. 109, 2019)."""

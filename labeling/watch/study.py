@@ -1,9 +1,9 @@
 """What spammers cost, and who is found: made-up crowds of known truth, several draws with their spread.
 
-Run: ``python -m labeling.watch.study`` (all, 20 draws) or with ``--draws 3 --tasks 500``. Prints, and with
-``--out`` writes as JSON, the mean and the least and greatest over the draws. Two comparisons for the cost
-of spam: the same honest answers without the spammers' (what a detector can take away), and a crowd in
-which honest people sat in the spammers' places (what it cannot: the answers are missing).
+Run: ``python -m dialint.labeling.watch.study`` (all, 20 draws) or with ``--draws 3 --tasks 500``. Prints,
+and with ``--out`` writes as JSON, the mean and the least and greatest over the draws. Two comparisons for
+the cost of spam: the same honest answers without the spammers' (what a detector can take away), and a crowd
+in which honest people sat in the spammers' places (what it cannot: the answers are missing).
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ import numpy as np
 from cyclopts import App, Parameter
 from numpy.typing import NDArray
 
-from detector.artifacts import versions, write_json
-from detector.errors import ConfigError
-from labeling.truth.joint.fit import joint
-from labeling.truth.posterior import Posterior
-from labeling.truth.study import auroc
-from labeling.truth.voting import majority
-from labeling.watch.crowds import Spam, WatchedCrowd, WatchedPlan, made
-from labeling.watch.span_crowds import SpanPlan, span_figures
-from labeling.watch.watched import Watched, watched
+from dialint.detector.artifacts import versions, write_json
+from dialint.detector.errors import ConfigError
+from dialint.labeling.truth.joint.fit import joint
+from dialint.labeling.truth.posterior import Posterior
+from dialint.labeling.truth.study import auroc
+from dialint.labeling.truth.voting import majority
+from dialint.labeling.watch.crowds import Spam, WatchedCrowd, WatchedPlan, made
+from dialint.labeling.watch.span_crowds import SpanPlan, span_figures
+from dialint.labeling.watch.watched import Watched, watched
 
 Draw = dict[str, float]
 

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from detector.errors import ConfigError
-from labeling.reports import Report, headed, refuse_existing, write_report
-from labeling.watch.rule import WORDS_PER_MINUTE, Rule
+from dialint.detector.errors import ConfigError
+from dialint.labeling.reports import Report, headed, refuse_existing, write_report
+from dialint.labeling.watch.rule import WORDS_PER_MINUTE, Rule
 
 if TYPE_CHECKING:
-    from labeling.truth.answers import Answers, Floats
-    from labeling.watch.watched import Watched
+    from dialint.labeling.truth.answers import Answers, Floats
+    from dialint.labeling.watch.watched import Watched
 
     Crowd = tuple[Mapping[str, Answers], Answers | None, Floats | None, Floats | None]
 
@@ -58,7 +58,7 @@ def run(config: WatchConfig, stored: Callable[[], Crowd] | None = None) -> Repor
         InputRefused: the table is bad; the message names file and line.
         OutputRefused: `out` is there already.
     """
-    from labeling.watch.watched import watched
+    from dialint.labeling.watch.watched import watched
 
     refuse_existing(config.out)
 
@@ -77,7 +77,7 @@ def run(config: WatchConfig, stored: Callable[[], Crowd] | None = None) -> Repor
 
 
 def _table(config: WatchConfig) -> Crowd:
-    from labeling.truth.files.tables import read_answers
+    from dialint.labeling.truth.files.tables import read_answers
 
     if config.annotations is None:
         raise ConfigError("E_OPTION", "--annotations names no table")
@@ -86,7 +86,7 @@ def _table(config: WatchConfig) -> Crowd:
 
 def rows(report: Report) -> list[list[str]]:
     """The flags as a table for the screen, its headings first."""
-    from labeling.watch.evidence import certainty
+    from dialint.labeling.watch.evidence import certainty
 
     flags = [
         [flag["kind"], ", ".join(flag["workers"]), str(flag["n"]), certainty(flag), flag["why"]]

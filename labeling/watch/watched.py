@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from labeling.truth.answers import Answers, Floats
-from labeling.watch.evidence import Flag, discoveries
-from labeling.watch.groups import Group, groups
-from labeling.watch.knowledge import Knowledge, knowledge
-from labeling.watch.meetings import pairs, unexplained
-from labeling.watch.others import Others, others
-from labeling.watch.pace import Pace, pace
-from labeling.watch.rule import Rule
+from dialint.labeling.truth.answers import Answers, Floats
+from dialint.labeling.watch.evidence import Flag, discoveries
+from dialint.labeling.watch.groups import Group, groups
+from dialint.labeling.watch.knowledge import Knowledge, knowledge
+from dialint.labeling.watch.meetings import pairs, unexplained
+from dialint.labeling.watch.others import Others, others
+from dialint.labeling.watch.pace import Pace, pace
+from dialint.labeling.watch.rule import Rule
 
 
 @dataclass(frozen=True)

@@ -30,14 +30,14 @@ from typing import Any, NoReturn
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from app.score import ScoreConfig, run
-from app.scoring import drain
-from detector import artifacts
-from detector.errors import DialintError
-from detector.ingest.config import ReadConfig
-from detector.records import Dialogue, Finding, Severity, Verdict
-from detector.taxonomy import load
-from detector.watchdog import WatchConfig
+from dialint.app.score import ScoreConfig, run
+from dialint.app.scoring import drain
+from dialint.detector import artifacts
+from dialint.detector.errors import DialintError
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.records import Dialogue, Finding, Severity, Verdict
+from dialint.detector.taxonomy import load
+from dialint.detector.watchdog import WatchConfig
 
 CODES: tuple[tuple[str, Severity], ...] = (("C1", "S2"), ("L1", "S4"), ("V2", "S1"))
 

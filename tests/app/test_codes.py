@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-import app.codes
-from app.codes import CodesConfig, codes, covered_codes
-from detector.errors import ConfigError, ReleaseRefused
-from detector.taxonomy import PACKAGED, load
+import dialint.app.codes
+from dialint.app.codes import CodesConfig, codes, covered_codes
+from dialint.detector.errors import ConfigError, ReleaseRefused
+from dialint.detector.taxonomy import PACKAGED, load
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -23,7 +23,7 @@ def shown(capsys: pytest.CaptureFixture[str], code: str | None = None, **options
 
 def dialint(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "app.cli", *arguments],
+        [sys.executable, "-m", "dialint", *arguments],
         cwd=ROOT,
         env={**os.environ, **environment},
         capture_output=True,
@@ -37,7 +37,7 @@ def dialint(*arguments: str, **environment: str) -> subprocess.CompletedProcess[
 def no_release(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """No embedded release, whatever the checkout holds; the path where a test may put one."""
     release = tmp_path / "release.json"
-    monkeypatch.setattr(app.codes, "EMBEDDED", release)
+    monkeypatch.setattr(dialint.app.codes, "EMBEDDED", release)
     return release
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-import app.doctor
-import detector.release
-from app.doctor import diagnose, doctor
-from detector import extras
-from detector.release import EMBEDDED, Release
+import dialint.app.doctor
+import dialint.detector.release
+from dialint.app.doctor import diagnose, doctor
+from dialint.detector import extras
+from dialint.detector.release import EMBEDDED, Release
 
 
 def test_a_sound_machine_can_score(capsys: pytest.CaptureFixture[str]) -> None:
@@ -24,13 +24,13 @@ def test_a_sound_machine_can_score(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_damaged_release_is_said_and_decides(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(detector.release, "EMBEDDED", tmp_path)
+    monkeypatch.setattr(dialint.detector.release, "EMBEDDED", tmp_path)
     assert doctor() == 1
     assert "would not run: embedded release" in capsys.readouterr().out
 
 
 def test_a_missing_extra_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(app.doctor, "_version", lambda _: None)
+    monkeypatch.setattr(dialint.app.doctor, "_version", lambda _: None)
     monkeypatch.setattr(extras, "find_spec", lambda _: None)
     facts = {fact.what: fact for fact in diagnose()}
     assert facts["extra console"].state == "missing"

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from app.score import ScoreConfig, run
-from app.verify import verified
-from detector.detectors import DetectorConfig
-from detector.records import Verdict
-from detector.release import EMBEDDED, Release
+from dialint.app.score import ScoreConfig, run
+from dialint.app.verify import verified
+from dialint.detector.detectors import DetectorConfig
+from dialint.detector.records import Verdict
+from dialint.detector.release import EMBEDDED, Release
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "app/sample/dialogues.jsonl"

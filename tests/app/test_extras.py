@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from cyclopts import App
 
-from app.cli import EXTRAS, app
-from detector import extras
+from dialint.app.cli import EXTRAS, app
+from dialint.detector import extras
 
 WITHOUT_EXTRAS = """
 import contextlib, io, json, sys
@@ -29,7 +29,7 @@ class Blocker:
 sys.meta_path.insert(0, Blocker())
 touched = []
 sys.addaudithook(lambda event, args: touched.append(str(args[0])) if event == "open" else None)
-from app.cli import main
+from dialint.app.cli import main
 
 told = []
 for command in commands:

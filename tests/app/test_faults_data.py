@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from app.score import ScoreConfig, run
-from app.verify import verified
-from detector.errors import OutputRefused
-from detector.ingest.config import ReadConfig
-from detector.verdict_files import manifest_path, read_verdicts, rejects_path
+from dialint.app.score import ScoreConfig, run
+from dialint.app.verify import verified
+from dialint.detector.errors import OutputRefused
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.verdict_files import manifest_path, read_verdicts, rejects_path
 
 WriteLog = Callable[..., Path]
 N_GOOD = 297

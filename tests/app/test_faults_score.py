@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from detector.errors import OutputRefused
-from detector.verdict_files import find_manifest, read_verdicts
+from dialint.detector.errors import OutputRefused
+from dialint.detector.verdict_files import find_manifest, read_verdicts
 
 WriteLog = Callable[..., Path]
 Forked = Callable[..., dict[str, Any]]

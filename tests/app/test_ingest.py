@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from app.cli import app as command_line
-from detector.errors import ConfigError, InputRefused, OutputRefused
-from detector.ingest.config import ReadConfig
-from detector.ingest.preview import as_yaml, preview
-from detector.ingest.sources import open_logs
+from dialint.app.cli import app as command_line
+from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.preview import as_yaml, preview
+from dialint.detector.ingest.sources import open_logs
 
 GERMAN = [("KD", "Guten Tag, wo bleibt mein Paket? Meine Mail ist ann@example.org"), ("SB", "Ich prüfe das gleich für Sie."),
           ("KD", "Danke schön, bis später."), ("SB", "Es kommt morgen, schöne Grüße.")]  # fmt: skip

@@ -16,14 +16,14 @@ from typing import Any
 
 import pytest
 
-from app.cli import app
-from detector.artifacts import described, write_manifest
-from detector.errors import ConfigError, DialintError
-from detector.records import Finding, Verdict
-from detector.verdict_files import manifest_path, verdict_line
-from labeling.store import accounts, annotations, leases, projects
-from labeling.store.database.refusals import MustChoose, NotAllowed
-from labeling.store.database.transactions import Store
+from dialint.app.cli import app
+from dialint.detector.artifacts import described, write_manifest
+from dialint.detector.errors import ConfigError, DialintError
+from dialint.detector.records import Finding, Verdict
+from dialint.detector.verdict_files import manifest_path, verdict_line
+from dialint.labeling.store import accounts, annotations, leases, projects
+from dialint.labeling.store.database.refusals import MustChoose, NotAllowed
+from dialint.labeling.store.database.transactions import Store
 
 SAID = "Let me look into"
 Dialint = Callable[..., str]
@@ -176,7 +176,7 @@ def test_ask_follows_the_answers_until_it_is_told_to_stop(
     dialint("label", "plan", "--project", "l", "--n", 8)
     command = ("label", "ask", "--project", "l", "--follow", "--every-s", "0.05", "--sure", "0.6")
     with subprocess.Popen(
-        [sys.executable, "-m", "app.cli", *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        [sys.executable, "-m", "dialint", *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         cwd=Path(__file__).parents[2],
     ) as process:  # fmt: skip
         assert process.stdout is not None

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from languages_corpus import dialogues
 
-from app.score import ScoreConfig, run
-from detector.detectors import DetectorConfig
-from detector.errors import TooManyBad
-from detector.pipeline import ReleaseDetector, load_detector
-from detector.records import Dialogue, Verdict
-from detector.verdict_files import manifest_path, read_verdicts
-from detector.watchdog import WatchConfig
+from dialint.app.score import ScoreConfig, run
+from dialint.detector.detectors import DetectorConfig
+from dialint.detector.errors import TooManyBad
+from dialint.detector.pipeline import ReleaseDetector, load_detector
+from dialint.detector.records import Dialogue, Verdict
+from dialint.detector.verdict_files import manifest_path, read_verdicts
+from dialint.detector.watchdog import WatchConfig
 
 CHATS = {
     "german": [

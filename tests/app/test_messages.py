@@ -13,19 +13,19 @@ from pathlib import Path
 import pytest
 from cyclopts import App
 
-from app.cli import app, main
-from app.console_command import ConsoleConfig, console
-from app.score import ScoreConfig
-from app.scoring.work import NOT_IN_WORK
-from detector.artifacts import option_changes
-from detector.errors import ConfigError, InputRefused
-from detector.example_files import needed_set
-from detector.ingest.config import ReadConfig
-from detector.ingest.read import inspect, open_logs
-from finetune.judge.exam import ExamConfig, examine
-from finetune.judge.sft import SftJudgeConfig
-from finetune.judge.sft import run as sft
-from finetune.training.checkpoints import job_text, other_job
+from dialint.app.cli import app, main
+from dialint.app.console_command import ConsoleConfig, console
+from dialint.app.score import ScoreConfig
+from dialint.app.scoring.work import NOT_IN_WORK
+from dialint.detector.artifacts import option_changes
+from dialint.detector.errors import ConfigError, InputRefused
+from dialint.detector.example_files import needed_set
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.read import inspect, open_logs
+from dialint.finetune.judge.exam import ExamConfig, examine
+from dialint.finetune.judge.sft import SftJudgeConfig
+from dialint.finetune.judge.sft import run as sft
+from dialint.finetune.training.checkpoints import job_text, other_job
 
 ROOT = Path(__file__).parents[2]
 ROOMS = ("app", "detector", "eval", "finetune", "labeling")
@@ -52,7 +52,7 @@ OF_OTHER_PROGRAMS = {
             "rule",
         ]
     },
-    "labeling.simulated_crowd": {"--reviewed", "--reviewers"},
+    "dialint.labeling.simulated_crowd": {"--reviewed", "--reviewers"},
     "git": {"--porcelain", "--untracked-files"},
     "nvidia-smi": {"--query-gpu", "--format"},
     "cyclopts, for every command": {"--help", "--version"},

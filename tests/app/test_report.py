@@ -15,15 +15,15 @@ from xml.etree import ElementTree
 
 import pytest
 
-from app.report import ReportConfig, report
-from app.reporting.figures import Figures, Table, count, headline, tables
-from detector import extras
-from detector.artifacts import described, write_manifest
-from detector.errors import ConfigError, OutputRefused
-from detector.records import Finding, NotJudged, Severity, Verdict
-from detector.taxonomy import load
-from detector.verdict_files import FileFormat, convert, manifest_path, needs_escape, verdict_line
-from labeling.quality.figures import Figure
+from dialint.app.report import ReportConfig, report
+from dialint.app.reporting.figures import Figures, Table, count, headline, tables
+from dialint.detector import extras
+from dialint.detector.artifacts import described, write_manifest
+from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.records import Finding, NotJudged, Severity, Verdict
+from dialint.detector.taxonomy import load
+from dialint.detector.verdict_files import FileFormat, convert, manifest_path, needs_escape, verdict_line
+from dialint.labeling.quality.figures import Figure
 
 HOSTILE = (
     '=HYPERLINK("http://x.example","<script>alert(1)</script><img src=http://x.example/a.png>")\u202e\x1b[31m'

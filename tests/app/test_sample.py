@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-import app
-from detector.ingest.read import Counts, Loaded, ReadConfig, open_logs, read
-from detector.records import JUDGED_ROLES, Dialogue, Label
-from detector.taxonomy import load
+from dialint import app
+from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, open_logs, read
+from dialint.detector.records import JUDGED_ROLES, Dialogue, Label
+from dialint.detector.taxonomy import load
 
 SAMPLE = Path(app.__file__).with_name("sample")
 OFTEN = ("L1", "L2", "T1", "T2", "M2", "M3", "C1", "U2", "U3", "U5", "V2", "R1")

@@ -10,12 +10,12 @@ from xml.etree import ElementTree
 
 import pytest
 
-from app.score import ScoreConfig, run
-from app.scoring.reports import Placed, as_text, explained, visible, write_junit
-from app.scoring.sarif import write_sarif
-from detector.ingest.config import ReadConfig
-from detector.records import Finding, Verdict
-from detector.taxonomy import load
+from dialint.app.score import ScoreConfig, run
+from dialint.app.scoring.reports import Placed, as_text, explained, visible, write_junit
+from dialint.app.scoring.sarif import write_sarif
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.records import Finding, Verdict
+from dialint.detector.taxonomy import load
 
 TAXONOMY = load()
 ABOUT = {"release": "r", "taxonomy": "1", "status": "scored"}

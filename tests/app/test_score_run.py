@@ -13,18 +13,18 @@ from typing import Any
 
 import pytest
 
-from app.cli import app as command_line
-from app.score import ScoreConfig, run
-from app.verify import verified, verify
-from detector.artifacts import read_manifest, write_manifest
-from detector.detectors import DetectorConfig
-from detector.errors import ConfigError, DialintError, InputRefused, OutputRefused, TooManyBad
-from detector.ingest.config import ReadConfig
-from detector.ingest.outcomes import Counts
-from detector.ingest.read import open_logs, read
-from detector.records import Verdict
-from detector.verdict_files import find_manifest, manifest_path, read_verdicts
-from detector.watchdog import WatchConfig
+from dialint.app.cli import app as command_line
+from dialint.app.score import ScoreConfig, run
+from dialint.app.verify import verified, verify
+from dialint.detector.artifacts import read_manifest, write_manifest
+from dialint.detector.detectors import DetectorConfig
+from dialint.detector.errors import ConfigError, DialintError, InputRefused, OutputRefused, TooManyBad
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.outcomes import Counts
+from dialint.detector.ingest.read import open_logs, read
+from dialint.detector.records import Verdict
+from dialint.detector.verdict_files import find_manifest, manifest_path, read_verdicts
+from dialint.detector.watchdog import WatchConfig
 
 WriteLog = Callable[..., Path]
 
@@ -267,7 +267,7 @@ def test_a_reader_that_yields_other_dialogues_than_before_is_noticed(
     run([log], config, driver.FakeDetector({"stop_at": 3, "stop_with": "SIGTERM"}))
     for gone in (slice(1, None), slice(4)):
         records = [*read(open_logs([log]), ReadConfig(), Counts())][gone]
-        monkeypatch.setattr("app.scoring.loop.read", lambda *_, found=records: iter(found))
+        monkeypatch.setattr("dialint.app.scoring.loop.read", lambda *_, found=records: iter(found))
         with pytest.raises(OutputRefused, match="holds other dialogues"):
             run([log], config, driver.FakeDetector({}))
 
@@ -301,7 +301,7 @@ def test_what_is_done_already_is_told_without_a_model(
 
     log, config = str(write_log(5)), ScoreConfig(out=tmp_path / "v.jsonl", quiet=True)
     run([log], config, detector)
-    monkeypatch.setattr("app.score.Watched", load)
+    monkeypatch.setattr("dialint.app.score.Watched", load)
     assert run([log], config) == 0
     assert "done already, 5 verdicts" in capsys.readouterr().err
     for other in (replace(config, limit=2), replace(config, detector=DetectorConfig(row_tokens=77))):
@@ -495,7 +495,7 @@ def dialogue_like(number: int) -> bytes:
 
 def test_the_command_line_takes_logs_options_and_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[Any] = []
-    monkeypatch.setattr("app.score.run", lambda logs, config: told.append((logs, config)) or 0)
+    monkeypatch.setattr("dialint.app.score.run", lambda logs, config: told.append((logs, config)) or 0)
     line = "score a.jsonl --codes C1,T b.jsonl --input-format csv --role X=agent --threads 2 --fail-on S2 -"
     assert command_line(line, result_action="return_value") == 0
     ((logs, config),) = told

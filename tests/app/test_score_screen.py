@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from app.score import ScoreConfig, run
-from detector.errors import WorldError
-from detector.ingest.config import ReadConfig
+from dialint.app.score import ScoreConfig, run
+from dialint.detector.errors import WorldError
+from dialint.detector.ingest.config import ReadConfig
 
 WriteLog = Callable[..., Path]
 WHOLE = ("csv", "junit", "sarif")
@@ -82,6 +82,6 @@ def test_no_room_for_temporary_files_is_one_line(
         monkeypatch.setattr("sys.stdin", text)
         with pytest.raises(WorldError, match="No space left on device"):
             run(["-"], ScoreConfig(quiet=True), driver.FakeDetector({}))
-    monkeypatch.setattr("detector.ingest.duplicates.RUN_ROWS", 2)
+    monkeypatch.setattr("dialint.detector.ingest.duplicates.RUN_ROWS", 2)
     with pytest.raises(WorldError, match="No space left on device"):
         run([str(log)], ScoreConfig(quiet=True), driver.FakeDetector({}))

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from app.stopping import until_stopped
+from dialint.app.stopping import until_stopped
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 

@@ -31,11 +31,11 @@ from pyarrow import parquet
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from detector.checks import CHECKS
-from detector.errors import UserError
-from detector.ingest.config import ReadConfig
-from detector.ingest.read import Counts, Reject, inspect, open_logs, read
-from detector.masking import mask_dialogue
+from dialint.detector.checks import CHECKS
+from dialint.detector.errors import UserError
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.read import Counts, Reject, inspect, open_logs, read
+from dialint.detector.masking import mask_dialogue
 
 MAX_S_PER_MB = 2
 MAX_MEBIBYTES = 512

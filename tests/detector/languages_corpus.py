@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from detector.records import Dialogue, Turn
+from dialint.detector.records import Dialogue, Turn
 
 FOLDER = Path(__file__).with_name("correct_dialogues")
 SHARED = {

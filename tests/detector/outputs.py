@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from detector.artifacts import described, write_manifest
-from detector.records import Verdict
-from detector.verdict_files import FileFormat, convert, manifest_path, verdict_line
+from dialint.detector.artifacts import described, write_manifest
+from dialint.detector.records import Verdict
+from dialint.detector.verdict_files import FileFormat, convert, manifest_path, verdict_line
 
 
 def finished(folder: Path, verdicts: Sequence[Verdict], file_format: FileFormat = "jsonl") -> Path:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from detector import artifacts
-from detector.errors import OutputRefused, WorldError
+from dialint.detector import artifacts
+from dialint.detector.errors import OutputRefused, WorldError
 
 
 def test_atomic_file_appears_complete_and_leaves_nothing_else(tmp_path: Path) -> None:

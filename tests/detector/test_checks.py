@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from languages_corpus import dialogues
 
-from detector.checks import CHECKS, asks_secret, insult, same_text_again, unfilled_placeholder
-from detector.records import Dialogue, Turn
+from dialint.detector.checks import CHECKS, asks_secret, insult, same_text_again, unfilled_placeholder
+from dialint.detector.records import Dialogue, Turn
 
 
 def dialogue(*turns: tuple[str, str]) -> Dialogue:

@@ -12,14 +12,14 @@ import pytest
 import tiny
 import torch
 
-from detector.engines import local, packed
-from detector.engines.faithful import refuse_unfaithful
-from detector.engines.scan_model import ScanModel, backbone_from_config
-from detector.errors import ConfigError, ReleaseRefused
-from detector.records import Dialogue, Turn
-from detector.release import Release
-from detector.render import Rendered, Renderer
-from detector.scanner import WindowScores
+from dialint.detector.engines import local, packed
+from dialint.detector.engines.faithful import refuse_unfaithful
+from dialint.detector.engines.scan_model import ScanModel, backbone_from_config
+from dialint.detector.errors import ConfigError, ReleaseRefused
+from dialint.detector.records import Dialogue, Turn
+from dialint.detector.release import Release
+from dialint.detector.render import Rendered, Renderer
+from dialint.detector.scanner import WindowScores
 
 SHAPES = pytest.mark.parametrize("config", [tiny.ENCODER, tiny.DECODER], ids=["encoder", "decoder"])
 
@@ -143,7 +143,7 @@ def test_rows_keep_the_token_budget_and_hold_every_window_once() -> None:
 def test_int8_rows_with_scales_load_close_to_the_original(tmp_path: Path) -> None:
     from safetensors.torch import load_file, save_file
 
-    from detector.release import SCALE, WEIGHTS, seal
+    from dialint.detector.release import SCALE, WEIGHTS, seal
 
     exact = Release(tiny.write_release(tmp_path / "exact"))
     folder = tiny.write_release(tmp_path / "int8")

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from detector.scanner import TurnScores, evidence
+from dialint.detector.scanner import TurnScores, evidence
 
 LOUD, QUIET = 3.0, -6.0
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from detector.errors import ConfigError, InputRefused
-from detector.example_files import needed_set, read_examples, set_at
-from detector.records import Dialogue, Example, Label, Turn
+from dialint.detector.errors import ConfigError, InputRefused
+from dialint.detector.example_files import needed_set, read_examples, set_at
+from dialint.detector.records import Dialogue, Example, Label, Turn
 
 
 def test_errors_are_the_labels_more_likely_than_not() -> None:

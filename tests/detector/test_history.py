@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from detector.history import kinds_of, said_before
+from dialint.detector.history import kinds_of, said_before
 
 
 def kinds(*turns: str) -> list[dict[str, int]]:

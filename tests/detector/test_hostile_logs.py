@@ -8,10 +8,10 @@ from pathlib import Path
 import hostile_logs
 import pytest
 
-from detector.ingest.config import ReadConfig
-from detector.records import Dialogue, Turn
-from detector.release import EMBEDDED, Release
-from detector.render import Renderer, visible_text
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.records import Dialogue, Turn
+from dialint.detector.release import EMBEDDED, Release
+from dialint.detector.render import Renderer, visible_text
 
 TIMEOUT_S = 100  # a backstop
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from detector.errors import InputRefused, TooManyBad
-from detector.ingest.read import Counts, Loaded, ReadConfig, Reject, inspect, open_logs, read
+from dialint.detector.errors import InputRefused, TooManyBad
+from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, Reject, inspect, open_logs, read
 
 GOOD = {"id": "good", "turns": [{"role": "customer", "text": "Hello"}, {"role": "agent", "text": "Hi"}]}
 ANY_SHARE = ReadConfig(max_bad=1.0)

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from detector.ingest.cleaning import Clean, cleaned
-from detector.ingest.formats.markup import is_html, read_html
-from detector.ingest.read import Counts, Loaded, ReadConfig, Reject, open_logs, read
-from detector.offsets import assembled, from_original, to_original, without
-from detector.records import Dialogue, Finding, Turn, Verdict
+from dialint.detector.ingest.cleaning import Clean, cleaned
+from dialint.detector.ingest.formats.markup import is_html, read_html
+from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, Reject, open_logs, read
+from dialint.detector.offsets import assembled, from_original, to_original, without
+from dialint.detector.records import Dialogue, Finding, Turn, Verdict
 
 MOST = 100_000
 ASKED = "Where is my refund? I wait since March, you idiots."
@@ -291,7 +291,7 @@ def test_what_is_kept_of_any_mail_are_its_own_lines(lines: list[str]) -> None:
 def test_pieces_without_ranges(text: str, cuts: list[int]) -> None:
     marks = sorted({min(cut, len(text)) for cut in cuts})
     ranges = [(a, b) for a, b in zip(marks[::2], marks[1::2], strict=False) if a < b]
-    from detector.offsets import Piece
+    from dialint.detector.offsets import Piece
 
     kept, edits = assembled(text, without([Piece(0, len(text))], ranges))
     gone = {place for a, b in ranges for place in range(a, b)}

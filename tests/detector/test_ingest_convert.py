@@ -13,14 +13,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.cli import app as command_line
-from app.ingest import LogFormat as Named
-from app.verify import verified
-from detector.errors import ConfigError, OutputRefused
-from detector.ingest.convert import CSV_FIELDS, ENDINGS, KEPT, MARKED, LogFormat, write_log
-from detector.ingest.read import Counts, Loaded, ReadConfig, inspect, open_logs, read
-from detector.records import Dialogue, Turn
-from detector.verdict_files import needs_escape
+from dialint.app.cli import app as command_line
+from dialint.app.ingest import LogFormat as Named
+from dialint.app.verify import verified
+from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.ingest.convert import CSV_FIELDS, ENDINGS, KEPT, MARKED, LogFormat, write_log
+from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, inspect, open_logs, read
+from dialint.detector.records import Dialogue, Turn
+from dialint.detector.verdict_files import needs_escape
 
 AS_IS = ReadConfig(strip=False)
 START = datetime(2026, 3, 2, 9, 14, tzinfo=UTC)

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from detector.errors import ConfigError, InputRefused, TooManyBad
-from detector.ingest.framing.encodings import encoding_of
-from detector.ingest.read import Counts, Loaded, ReadConfig, Reject, inspect, open_logs, read
-from detector.ingest.times import DateOrder, TimeFormat
+from dialint.detector.errors import ConfigError, InputRefused, TooManyBad
+from dialint.detector.ingest.framing.encodings import encoding_of
+from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, Reject, inspect, open_logs, read
+from dialint.detector.ingest.times import DateOrder, TimeFormat
 
 GERMAN = ["Guten Tag, wo bleibt mein Paket?", "Das tut mir leid, ich prüfe das für Sie.", "Schöne Grüße aus Köln!",
           "Natürlich, die Straße heißt Müllerweg.", "Es sollte längst hier sein."]  # fmt: skip

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from detector.errors import InputRefused
-from detector.ingest.read import Counts, Loaded, ReadConfig, Reject, inspect, open_logs, read
+from dialint.detector.errors import InputRefused
+from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, Reject, inspect, open_logs, read
 
 ANY_SHARE = ReadConfig(max_bad=1.0)
 Said = list[tuple[str, Any]]

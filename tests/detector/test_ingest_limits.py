@@ -17,13 +17,13 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from detector.errors import InputRefused
-from detector.ingest.config import ReadConfig
-from detector.ingest.formats.markup import read_html
-from detector.ingest.read import open_logs
-from detector.offsets import assembled
-from labeling.platforms.framing import placed_rows
-from labeling.truth.files.tables import read_answers
+from dialint.detector.errors import InputRefused
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.formats.markup import read_html
+from dialint.detector.ingest.read import open_logs
+from dialint.detector.offsets import assembled
+from dialint.labeling.platforms.framing import placed_rows
+from dialint.labeling.truth.files.tables import read_answers
 
 MAX_MEBIBYTES = 512
 TIMEOUT_S = 120  # a backstop: what is measured is memory

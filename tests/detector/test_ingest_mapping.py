@@ -15,10 +15,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from detector.errors import ConfigError, InputRefused, UserError
-from detector.ingest.mapping import MEANINGS, load_mapping, parse_route, paths_of, value_at
-from detector.ingest.read import Counts, Loaded, ReadConfig, Reject, inspect, open_logs, read
-from detector.records import Dialogue
+from dialint.detector.errors import ConfigError, InputRefused, UserError
+from dialint.detector.ingest.mapping import MEANINGS, load_mapping, parse_route, paths_of, value_at
+from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, Reject, inspect, open_logs, read
+from dialint.detector.records import Dialogue
 
 NESTED = """
 fields:

@@ -16,22 +16,22 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from detector.errors import UserError
-from detector.ingest.checks import Draft, DraftTurn, finish
-from detector.ingest.collection import collection_paused
-from detector.ingest.config import ReadConfig
-from detector.ingest.duplicates import RUN_ROWS, Seen, content_hash
-from detector.ingest.framing.construction import trusted_dialogue, trusted_turns, with_time_and_author
-from detector.ingest.framing.documents import segments
-from detector.ingest.framing.fastlines import FastLines
-from detector.ingest.framing.jsonlines import strict_record
-from detector.ingest.framing.lines import chunks
-from detector.ingest.framing.recognition import preview
-from detector.ingest.outcomes import BadRecord
-from detector.ingest.read import Counts, Loaded, Reject, inspect, open_logs, read
-from detector.ingest.shapes import CANONICAL
-from detector.ingest.sources import Source
-from detector.records import Dialogue, Role
+from dialint.detector.errors import UserError
+from dialint.detector.ingest.checks import Draft, DraftTurn, finish
+from dialint.detector.ingest.collection import collection_paused
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.duplicates import RUN_ROWS, Seen, content_hash
+from dialint.detector.ingest.framing.construction import trusted_dialogue, trusted_turns, with_time_and_author
+from dialint.detector.ingest.framing.documents import segments
+from dialint.detector.ingest.framing.fastlines import FastLines
+from dialint.detector.ingest.framing.jsonlines import strict_record
+from dialint.detector.ingest.framing.lines import chunks
+from dialint.detector.ingest.framing.recognition import preview
+from dialint.detector.ingest.outcomes import BadRecord
+from dialint.detector.ingest.read import Counts, Loaded, Reject, inspect, open_logs, read
+from dialint.detector.ingest.shapes import CANONICAL
+from dialint.detector.ingest.sources import Source
+from dialint.detector.records import Dialogue, Role
 
 CONFIG = ReadConfig(max_bad=1.0)
 QUICK = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

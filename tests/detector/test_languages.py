@@ -8,9 +8,16 @@ from pathlib import Path
 import pytest
 from languages_corpus import dialogues
 
-from detector.errors import ConfigError
-from detector.languages import UNKNOWN, forced_languages, language_code, language_of, languages_of, words_of
-from detector.records import Dialogue, Turn
+from dialint.detector.errors import ConfigError
+from dialint.detector.languages import (
+    UNKNOWN,
+    forced_languages,
+    language_code,
+    language_of,
+    languages_of,
+    words_of,
+)
+from dialint.detector.records import Dialogue, Turn
 
 GERMAN = "Guten Tag, ich habe Ihre Bestellung geprüft, sie wird morgen geliefert."
 ENGLISH = "Good morning, I have checked your order and it will be delivered tomorrow."

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from detector.likeness import neighbours
-from detector.likeness.neighbours import KIN, jaccard, links, near_pairs, united
-from detector.likeness.shingles import Shingles, ngrams, shingled, shingles, words
-from labeling.corpus.recall import edited, exact_jaccard, exhaustive, planted
+from dialint.detector.likeness import neighbours
+from dialint.detector.likeness.neighbours import KIN, jaccard, links, near_pairs, united
+from dialint.detector.likeness.shingles import Shingles, ngrams, shingled, shingles, words
+from dialint.labeling.corpus.recall import edited, exact_jaccard, exhaustive, planted
 
 WORDS = [
     f"{a}{b}" for a in ("ba", "ko", "ru", "ti", "mo", "se", "fa") for b in ("lan", "mit", "ros", "dek", "pum")
@@ -87,7 +87,7 @@ def test_words_of_plain_text_are_those_of_any_text(anything: str, chosen: str) -
 @settings(deadline=None)
 @given(st.lists(st.text(st.sampled_from("abß. "), max_size=12), max_size=9))
 def test_many_texts_have_the_shingles_of_each(texts: list[str]) -> None:
-    with mock.patch("detector.likeness.shingles.BATCH", 4):
+    with mock.patch("dialint.detector.likeness.shingles.BATCH", 4):
         many = shingled(texts)
     for text, found in zip(texts, many, strict=True):
         runs = {tuple(words(text)[n : n + 3]) for n in range(max(1, len(words(text)) - 2))} - {()}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from detector.masking import KINDS, mask_text
+from dialint.detector.masking import KINDS, mask_text
 
 GOES = [
     ("mail ben.lee@example.com today", "mail [EMAIL_1] today"),

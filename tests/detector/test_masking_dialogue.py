@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from detector.masking import mask_dialogue
-from detector.records import Dialogue, Turn
+from dialint.detector.masking import mask_dialogue
+from dialint.detector.records import Dialogue, Turn
 
 
 def dialogue(*texts: str, sources: tuple[str, ...] = ()) -> Dialogue:

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from detector.checks import CHECKS
-from detector.errors import InputRefused
-from detector.ingest.config import ReadConfig
-from detector.ingest.framing.recognition import recognise
-from detector.ingest.sources import open_logs
-from detector.masking import mask_dialogue
-from detector.records import Dialogue, Turn
+from dialint.detector.checks import CHECKS
+from dialint.detector.errors import InputRefused
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.framing.recognition import recognise
+from dialint.detector.ingest.sources import open_logs
+from dialint.detector.masking import mask_dialogue
+from dialint.detector.records import Dialogue, Turn
 
 LENGTH = 12_000
 TURNS = 300

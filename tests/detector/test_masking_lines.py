@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from detector.masking import mask_dialogue, mask_text
-from detector.records import Dialogue, Turn
-from eval.masking import Line, Tally, language_table, main, measure, read_lines
+from dialint.detector.masking import mask_dialogue, mask_text
+from dialint.detector.records import Dialogue, Turn
+from dialint.eval.masking import Line, Tally, language_table, main, measure, read_lines
 
 LINES = Path(__file__).parent / "masking_lines.jsonl"
 RECALL_LINES = Path(__file__).parent / "masking_recall_lines.jsonl"

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from detector.checks import unfilled_placeholder
-from detector.detectors import DetectorConfig
-from detector.ingest.read import Counts, Loaded, ReadConfig, inspect, open_logs, read
-from detector.pipeline import load_detector
-from detector.records import JUDGED_ROLES, Dialogue
+from dialint.detector.checks import unfilled_placeholder
+from dialint.detector.detectors import DetectorConfig
+from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, inspect, open_logs, read
+from dialint.detector.pipeline import load_detector
+from dialint.detector.records import JUDGED_ROLES, Dialogue
 
 FOLDER = Path(__file__).with_name("messy")
 FILES = (

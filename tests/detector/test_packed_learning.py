@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from detector.engines import packed
+from dialint.detector.engines import packed
 
 SIZES = (5, 9, 3)
 

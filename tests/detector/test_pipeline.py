@@ -12,15 +12,15 @@ import pytest
 import tiny
 from hypothesis import strategies as st
 
-from detector import scanner as detector_scanner
-from detector.calibration import CodeRelease, Contract, Scan, shown_probability, written
-from detector.detectors import DetectorConfig
-from detector.ingest.cleaning import cleaned
-from detector.pipeline import ReleaseDetector, _reason, load_detector
-from detector.records import Dialogue
-from detector.render import Rendered
-from detector.scanner import WindowScores
-from detector.taxonomy import load
+from dialint.detector import scanner as detector_scanner
+from dialint.detector.calibration import CodeRelease, Contract, Scan, shown_probability, written
+from dialint.detector.detectors import DetectorConfig
+from dialint.detector.ingest.cleaning import cleaned
+from dialint.detector.pipeline import ReleaseDetector, _reason, load_detector
+from dialint.detector.records import Dialogue
+from dialint.detector.render import Rendered
+from dialint.detector.scanner import WindowScores
+from dialint.detector.taxonomy import load
 
 HELLO = (("customer", "hello w1 my mail is ann@example.com"), ("agent", "w2 w3 ann@example.com order w4"))
 

@@ -12,14 +12,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from detector import progress as module
-from detector.detectors import DetectorConfig
-from detector.ingest.config import ReadConfig
-from detector.ingest.outcomes import Counts
-from detector.ingest.read import open_logs, read
-from detector.progress import progress, showing
-from detector.records import Dialogue, Turn
-from detector.watchdog import WatchConfig, Watched
+from dialint.detector import progress as module
+from dialint.detector.detectors import DetectorConfig
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.outcomes import Counts
+from dialint.detector.ingest.read import open_logs, read
+from dialint.detector.progress import progress, showing
+from dialint.detector.records import Dialogue, Turn
+from dialint.detector.watchdog import WatchConfig, Watched
 
 
 def test_lines_say_how_many_how_fast_and_how_long(

@@ -12,11 +12,11 @@ import tiny
 import torch
 from safetensors.torch import load_file, save_file
 
-from detector.calibration import Check, CodeRelease
-from detector.detectors import DetectorConfig
-from detector.errors import ReleaseRefused
-from detector.pipeline import load_detector
-from detector.release import MANIFEST, WEIGHTS, Release, seal
+from dialint.detector.calibration import Check, CodeRelease
+from dialint.detector.detectors import DetectorConfig
+from dialint.detector.errors import ReleaseRefused
+from dialint.detector.pipeline import load_detector
+from dialint.detector.release import MANIFEST, WEIGHTS, Release, seal
 
 
 def test_a_sound_release_opens(tmp_path: Path) -> None:

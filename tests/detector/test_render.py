@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from tiny import WORDS, render_config, tokenizer_json
 
-from detector.errors import DialogueFailed, ReleaseRefused
-from detector.records import Dialogue, Turn
-from detector.render import Renderer, visible_text
+from dialint.detector.errors import DialogueFailed, ReleaseRefused
+from dialint.detector.records import Dialogue, Turn
+from dialint.detector.render import Renderer, visible_text
 
 
 def dialogue(*turns: tuple[str, str]) -> Dialogue:

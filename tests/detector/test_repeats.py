@@ -10,11 +10,11 @@ import tiny
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from detector.detectors import DetectorConfig
-from detector.pipeline import ReleaseDetector, load_detector
-from detector.records import Dialogue, Turn
-from detector.scanner import TurnScores, similar_later
-from detector.taxonomy import load
+from dialint.detector.detectors import DetectorConfig
+from dialint.detector.pipeline import ReleaseDetector, load_detector
+from dialint.detector.records import Dialogue, Turn
+from dialint.detector.scanner import TurnScores, similar_later
+from dialint.detector.taxonomy import load
 
 CARD = "To continue, please send me your full card number and the CVV on the back."
 RUDE = "Well, then maybe watch your kid for once instead of blaming us."

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from safetensors import deserialize
 from safetensors.torch import load_file, save, save_file
 
-from detector.engines import local
-from detector.engines.stored import BLOCK, GROUP, LEVELS, Form, restored, stored
-from detector.errors import ReleaseRefused
-from detector.release import SCALE, WEIGHTS, Release, seal
+from dialint.detector.engines import local
+from dialint.detector.engines.stored import BLOCK, GROUP, LEVELS, Form, restored, stored
+from dialint.detector.errors import ReleaseRefused
+from dialint.detector.release import SCALE, WEIGHTS, Release, seal
 
 NAME = "backbone.encoder.weight"
 WIDEST_GAP = 1 - 0.6961928009986877

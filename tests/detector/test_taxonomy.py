@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from own_taxonomy import CODES, write_taxonomy
 
-from detector.errors import ConfigError
-from detector.records import Finding, Severity
-from detector.taxonomy import PACKAGED, Category, Code, SeverityLevel, Taxonomy, load
+from dialint.detector.errors import ConfigError
+from dialint.detector.records import Finding, Severity
+from dialint.detector.taxonomy import PACKAGED, Category, Code, SeverityLevel, Taxonomy, load
 
 COUNTS = {"L": 4, "T": 4, "M": 4, "I": 4, "C": 3, "U": 5, "P": 4, "V": 3, "R": 4, "E": 4, "W": 3, "X": 3}
 

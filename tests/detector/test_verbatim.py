@@ -11,8 +11,8 @@ import pytest
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-from detector.engines.verbatim import MARK, Quoting, Verbatim
-from detector.judge import Answer, evidence_of, parsed, written
+from dialint.detector.engines.verbatim import MARK, Quoting, Verbatim
+from dialint.detector.judge import Answer, evidence_of, parsed, written
 
 TURNS = [
     "I'll let you go, bye.",

@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from outputs import finished
 
-from detector import verdict_files
-from detector.artifacts import described, write_manifest
-from detector.errors import OutputRefused
-from detector.records import Finding, NotJudged, Verdict
-from detector.verdict_files import FileFormat, escaped, read_verdicts, unescaped, verdict_line
+from dialint.detector import verdict_files
+from dialint.detector.artifacts import described, write_manifest
+from dialint.detector.errors import OutputRefused
+from dialint.detector.records import Finding, NotJudged, Verdict
+from dialint.detector.verdict_files import FileFormat, escaped, read_verdicts, unescaped, verdict_line
 
 texts = st.text(st.characters(exclude_categories=("Cs",)), max_size=12)
 starts = st.sampled_from(["", "=", "+", "-", "@", "\t", "\r", "\n", "'", "''", '"', ",", "＝"])

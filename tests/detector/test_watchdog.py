@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from detector.detectors import DetectorConfig
-from detector.errors import ConfigError, ReleaseRefused, WorldError
-from detector.records import Dialogue, Turn, Verdict
-from detector.taxonomy import load
-from detector.watchdog import WatchConfig, Watched
+from dialint.detector.detectors import DetectorConfig
+from dialint.detector.errors import ConfigError, ReleaseRefused, WorldError
+from dialint.detector.records import Dialogue, Turn, Verdict
+from dialint.detector.taxonomy import load
+from dialint.detector.watchdog import WatchConfig, Watched
 
 QUICK = WatchConfig(dialogue_seconds=0.3, dialogue_megabytes=200)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from detector.windows import Piece, Window, plan
+from dialint.detector.windows import Piece, Window, plan
 
 OVERHEAD = 2
 dialogues = st.lists(st.tuples(st.integers(0, 90), st.booleans()), min_size=1, max_size=60)

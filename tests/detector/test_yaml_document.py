@@ -7,8 +7,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from detector.errors import ConfigError
-from detector.yaml_document import MAX_BYTES, MAX_DEPTH, read_document
+from dialint.detector.errors import ConfigError
+from dialint.detector.yaml_document import MAX_BYTES, MAX_DEPTH, read_document
 
 WORDS = st.text(st.characters(categories=("L", "N"), include_characters=" :#-'\""), max_size=12)
 TREES = st.recursive(

@@ -10,10 +10,10 @@ import torch
 from safetensors.torch import save_file
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-from detector.calibration import Check, CodeRelease, Contract, Scan
-from detector.engines.scan_model import ScanModel, backbone_from_config
-from detector.release import WEIGHTS, Base, ReleaseInfo, seal
-from detector.render import RenderConfig
+from dialint.detector.calibration import Check, CodeRelease, Contract, Scan
+from dialint.detector.engines.scan_model import ScanModel, backbone_from_config
+from dialint.detector.release import WEIGHTS, Base, ReleaseInfo, seal
+from dialint.detector.render import RenderConfig
 
 CONTROL = ["[UNK]", "<s>", "<c>", "<a>", "<v>", "<d>"]
 WORDS = [*CONTROL, *(f"w{i}" for i in range(200)), *"<>/.,!?[]{}_", "hello", "order", "refund"]

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from detector.detectors import Detector, DetectorConfig
-from detector.errors import ConfigError, OutputRefused, WorldError
-from detector.records import Dialogue, Example, Label, Turn
-from detector.taxonomy import load
-from eval.baselines.make import BaselineConfig, baseline
-from eval.baselines.named import by_rules, named
-from eval.truth import judge, read_examples
+from dialint.detector.detectors import Detector, DetectorConfig
+from dialint.detector.errors import ConfigError, OutputRefused, WorldError
+from dialint.detector.records import Dialogue, Example, Label, Turn
+from dialint.detector.taxonomy import load
+from dialint.eval.baselines.make import BaselineConfig, baseline
+from dialint.eval.baselines.named import by_rules, named
+from dialint.eval.truth import judge, read_examples
 
 
 def dialogue(*texts: str, name: str = "d", first: str = "customer") -> Dialogue:
@@ -95,8 +95,8 @@ def test_tfidf_learns_calibrates_and_comes_back(folders: dict[str, Path]) -> Non
 
 
 def test_tfidf_points_at_the_words_that_weigh_most(folders: dict[str, Path]) -> None:
-    from eval.baselines.scored import Suspicion
-    from eval.baselines.tfidf import TfidfScorer
+    from dialint.eval.baselines.scored import Suspicion
+    from dialint.eval.baselines.tfidf import TfidfScorer
 
     text = "Your parcel nonsense today"
     start, end = TfidfScorer(folders["tfidf"]).evidence(text, "T1", Suspicion(1.0))

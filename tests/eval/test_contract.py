@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eval.contract import fit, platt, threshold, upper_bound
+from dialint.eval.contract import fit, platt, threshold, upper_bound
 
 
 def test_the_bound_of_no_hits_is_known_in_closed_form() -> None:

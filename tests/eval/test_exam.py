@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 import tiny
 
-from detector.detectors import DetectorConfig
-from detector.errors import ConfigError, UserError
-from detector.ingest.config import ReadConfig
-from detector.pipeline import load_detector
-from detector.records import Dialogue, Example, Finding, Label, NotJudged, Turn, Verdict
-from detector.taxonomy import Taxonomy, load
-from eval.metrics import pair_auc
-from eval.run import measure, run
-from eval.speed import SpeedConfig, speed
-from eval.truth import Results, hard_pairs, judge, judged, labelled
+from dialint.detector.detectors import DetectorConfig
+from dialint.detector.errors import ConfigError, UserError
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.pipeline import load_detector
+from dialint.detector.records import Dialogue, Example, Finding, Label, NotJudged, Turn, Verdict
+from dialint.detector.taxonomy import Taxonomy, load
+from dialint.eval.metrics import pair_auc
+from dialint.eval.run import measure, run
+from dialint.eval.speed import SpeedConfig, speed
+from dialint.eval.truth import Results, hard_pairs, judge, judged, labelled
 
 
 def example(name: str, labels: dict[int, str], pair: str | None = None) -> Example:
@@ -142,7 +142,7 @@ def test_a_failed_verdict_is_counted_not_scored() -> None:
 
 
 def test_the_command_writes_its_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from eval.run import EvalConfig
+    from dialint.eval.run import EvalConfig
 
     path = tmp_path / "set.jsonl"
     path.write_text("".join(item.model_dump_json() + "\n" for item in EXAMPLES))
@@ -179,13 +179,13 @@ def test_the_stopwatch_compares_scores_before_it_times(
 
 
 def test_a_loop_that_disagrees_is_not_timed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import eval.speed
+    import dialint.eval.speed
 
-    monkeypatch.setattr(eval.speed, "_differences", lambda *_: 0.5)
+    monkeypatch.setattr(dialint.eval.speed, "_differences", lambda *_: 0.5)
     release = load_detector(DetectorConfig(release=tiny.write_release(tmp_path / "r")))
     dialogue = Dialogue(id="d", turns=(Turn(index=0, role="agent", text="w1"),))
     with pytest.raises(ConfigError, match="nothing was timed"):
-        eval.speed.run(release, release, [dialogue], 1)
+        dialint.eval.speed.run(release, release, [dialogue], 1)
 
 
 def test_a_log_with_labels_of_its_own_is_an_exam_too() -> None:

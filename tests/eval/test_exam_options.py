@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 import tiny
 
-from detector.detectors import DetectorConfig
-from detector.engines.local import LocalEngine
-from detector.errors import ConfigError
-from detector.pipeline import load_detector
-from detector.records import Dialogue, Example, Turn
-from detector.scanner import WindowScores
-from eval.run import EvalConfig, run
-from eval.speed import SpeedConfig, _differences, speed
+from dialint.detector.detectors import DetectorConfig
+from dialint.detector.engines.local import LocalEngine
+from dialint.detector.errors import ConfigError
+from dialint.detector.pipeline import load_detector
+from dialint.detector.records import Dialogue, Example, Turn
+from dialint.detector.scanner import WindowScores
+from dialint.eval.run import EvalConfig, run
+from dialint.eval.speed import SpeedConfig, _differences, speed
 
 
 @pytest.fixture

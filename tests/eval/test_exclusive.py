@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 from own_taxonomy import CODES, write_taxonomy
 
-from detector.records import Dialogue, Example, Label, Turn, Verdict
-from detector.taxonomy import Taxonomy, load
-from eval.contract import distinct, fit, platt
-from eval.crowd import CrowdConfig, crowd, one_person, prior, votes_of
-from eval.exam.exclusive import described, exclusive, shares
-from eval.exam.resampling import resamples
-from eval.metrics import divergence
-from eval.run import measure
-from eval.truth import judge, judged
+from dialint.detector.records import Dialogue, Example, Label, Turn, Verdict
+from dialint.detector.taxonomy import Taxonomy, load
+from dialint.eval.contract import distinct, fit, platt
+from dialint.eval.crowd import CrowdConfig, crowd, one_person, prior, votes_of
+from dialint.eval.exam.exclusive import described, exclusive, shares
+from dialint.eval.exam.resampling import resamples
+from dialint.eval.metrics import divergence
+from dialint.eval.run import measure
+from dialint.eval.truth import judge, judged
 
 Row = tuple[float, float, float]
 

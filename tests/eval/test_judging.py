@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from sklearn.metrics import average_precision_score
 
-from eval.exam.resampling import ranking, resamples
-from eval.judging import Ruling, described, difference, figures
-from eval.metrics import calibration_error
+from dialint.eval.exam.resampling import ranking, resamples
+from dialint.eval.judging import Ruling, described, difference, figures
+from dialint.eval.metrics import calibration_error
 
 TURNS = {"a": 4, "a~1": 4, "b": 2, "c": 10}
 

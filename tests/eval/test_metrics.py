@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.metrics import (
+from dialint.eval.metrics import (
     average_precision,
     calibration_error,
     false_alarms,

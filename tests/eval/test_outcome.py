@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from outputs import finished
 
-from detector.errors import ConfigError
-from detector.records import Verdict
-from eval.outcome import OutcomeConfig, figures, outcome, outcomes
+from dialint.detector.errors import ConfigError
+from dialint.detector.records import Verdict
+from dialint.eval.outcome import OutcomeConfig, figures, outcome, outcomes
 
 
 def test_auc_by_hand_in_all_and_within_groups() -> None:

@@ -11,19 +11,19 @@ from pathlib import Path
 import pytest
 import tiny
 
-from detector.detectors import DetectorConfig
-from detector.errors import ConfigError
-from detector.records import Dialogue, Example, Finding, Label, Turn, Verdict
-from detector.taxonomy import Taxonomy, load
-from eval.exam.comparison import difference
-from eval.exam.figures import examine
-from eval.exam.resampling import resamples
-from eval.exam.slices import slices
-from eval.exam.worst import told_of, worst
-from eval.report.page import page
-from eval.report.tables import figures
-from eval.run import EvalConfig, compare, run
-from eval.truth import judge
+from dialint.detector.detectors import DetectorConfig
+from dialint.detector.errors import ConfigError
+from dialint.detector.records import Dialogue, Example, Finding, Label, Turn, Verdict
+from dialint.detector.taxonomy import Taxonomy, load
+from dialint.eval.exam.comparison import difference
+from dialint.eval.exam.figures import examine
+from dialint.eval.exam.resampling import resamples
+from dialint.eval.exam.slices import slices
+from dialint.eval.exam.worst import told_of, worst
+from dialint.eval.report.page import page
+from dialint.eval.report.tables import figures
+from dialint.eval.run import EvalConfig, compare, run
+from dialint.eval.truth import judge
 
 NASTY = '<script>alert("w1")</script> & <img src=http://x.example/a.png> you fool'
 

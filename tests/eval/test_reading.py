@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from outputs import finished
 
-from detector.errors import ConfigError, InputRefused, OutputRefused
-from detector.records import Finding, Verdict
-from eval.reading import SampleConfig, counted, draw, sample
+from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
+from dialint.detector.records import Finding, Verdict
+from dialint.eval.reading import SampleConfig, counted, draw, sample
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def test_lines_ended_in_any_way_stay_one_row(scored: tuple[Path, Path]) -> None:
 
 
 def test_the_markdown_is_inert_and_comes_back(scored: tuple[Path, Path]) -> None:
-    from eval.reading import _from_markdown
+    from dialint.eval.reading import _from_markdown
 
     hostile = (
         "![x](http://e.example/a) <img src=x> | www.e.example \\\\| `x` \\u202egnp.exe *b* &lt; a@b.example"

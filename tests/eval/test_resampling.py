@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score
 
-from eval import metrics
-from eval.exam.resampling import calibration, interval, ranking, ratio, resamples, total
+from dialint.eval import metrics
+from dialint.eval.exam.resampling import calibration, interval, ranking, ratio, resamples, total
 
 RANDOM = np.random.default_rng(0)
 GROUPS = np.sort(RANDOM.integers(0, 60, 500))

@@ -12,9 +12,9 @@ import torch
 from safetensors.torch import save_file
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from detector.artifacts import described, write_manifest
-from detector.engines.scan_model import backbone_from_config
-from detector.records import Dialogue, Example, Label, Turn
+from dialint.detector.artifacts import described, write_manifest
+from dialint.detector.engines.scan_model import backbone_from_config
+from dialint.detector.records import Dialogue, Example, Label, Turn
 
 PLANTED = {"T1": "rude", "V2": "pin", "R1": "bye"}
 CONTROL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[unused1]", "[unused2]", "[unused3]"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from eval.questions import Asking
-from finetune.judge import grpo
-from finetune.judge.grpo import GrpoConfig, run
-from finetune.training.options import Adapters, Running
+from dialint.eval.questions import Asking
+from dialint.finetune.judge import grpo
+from dialint.finetune.judge.grpo import GrpoConfig, run
+from dialint.finetune.training.options import Adapters, Running
 
 
 def main(tiny: str, dataset: str, out: str) -> None:

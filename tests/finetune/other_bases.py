@@ -10,7 +10,7 @@ from rude_dialogues import RUDE, SORRY
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedTokenizerFast
 
-from detector.judge import SYSTEM
+from dialint.detector.judge import SYSTEM
 
 LLAMA_CHAT = (
     "{{ bos_token }}{% for message in messages %}<|start_header_id|>{{ message['role'] }}<|end_header_id|>\n\n"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from detector.artifacts import described, write_manifest
-from detector.records import Dialogue, Example, Label, Turn
+from dialint.detector.artifacts import described, write_manifest
+from dialint.detector.records import Dialogue, Example, Label, Turn
 
 SORRY = "I am truly sorry to hear that, let me look into it for you."
 RUDE = "That is your own fault, you should have read the terms."

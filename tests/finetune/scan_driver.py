@@ -30,9 +30,9 @@ import fault_driver
 import torch
 from fault_driver import Faults, die, forked, install, no_fsync
 
-from detector.errors import DialintError
-from finetune import scan, teach
-from finetune.training.options import Adapters, Running
+from dialint.detector.errors import DialintError
+from dialint.finetune import scan, teach
+from dialint.finetune.training.options import Adapters, Running
 
 
 def before_row(number: int | None, what: Callable[[], Any]) -> None:

@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from eval.questions import Asking
-from finetune.judge.sft import SftJudgeConfig, run
-from finetune.training.options import Adapters, Learning, Running
-from finetune.training.watching import Watching
+from dialint.eval.questions import Asking
+from dialint.finetune.judge.sft import SftJudgeConfig, run
+from dialint.finetune.training.options import Adapters, Learning, Running
+from dialint.finetune.training.watching import Watching
 
 STOPS_AT = 2
 

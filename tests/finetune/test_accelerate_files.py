@@ -11,8 +11,8 @@ from accelerate.commands.config.config_args import load_config_from_file
 from accelerate.commands.launch import _validate_launch_command, launch_command_parser
 from accelerate.utils.launch import prepare_multi_gpu_env
 
-from finetune.training.arguments import loading_device
-from finetune.training.options import Running
+from dialint.finetune.training.arguments import loading_device
+from dialint.finetune.training.options import Running
 
 FOLDER = Path(__file__).parents[2] / "finetune" / "accelerate"
 FILES = sorted(FOLDER.glob("*.yaml"))
@@ -21,7 +21,7 @@ FILES = sorted(FOLDER.glob("*.yaml"))
 def launched(path: Path) -> Any:
     """What the launcher makes of a file."""
     parser = launch_command_parser()
-    command = ["--config_file", str(path), "--num_processes", "2", "-m", "app.cli", "train", "sft", "judge"]
+    command = ["--config_file", str(path), "--num_processes", "2", "-m", "dialint", "train", "sft", "judge"]
     return _validate_launch_command(parser.parse_args(command))[0]
 
 
@@ -32,7 +32,7 @@ def test_there_is_one_for_each_way() -> None:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_every_key_is_known(path: Path) -> None:
     load_config_from_file(str(path))  # refuses unknown keys of its own
-    options = vars(launch_command_parser().parse_args(["-m", "app.cli"]))
+    options = vars(launch_command_parser().parse_args(["-m", "dialint"]))
     content = yaml.safe_load(path.read_text())
     nested = content.get("fsdp_config", {}) | content.get("deepspeed_config", {})
     assert set(nested) <= set(options)
@@ -44,7 +44,7 @@ def test_the_launcher_takes_it(path: Path) -> None:
     ways = {"ddp": found.multi_gpu, "fsdp": found.use_fsdp, "deepspeed_zero3": found.use_deepspeed}
     assert [name for name, on in ways.items() if on] == [path.stem]
     assert found.num_processes == 2
-    assert (found.training_script, found.training_script_args) == ("app.cli", ["train", "sft", "judge"])
+    assert (found.training_script, found.training_script_args) == ("dialint", ["train", "sft", "judge"])
 
 
 def test_weights_that_are_cut_up_are_loaded_into_main_memory(monkeypatch: pytest.MonkeyPatch) -> None:

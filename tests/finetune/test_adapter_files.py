@@ -17,11 +17,11 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import Qwen3Config, Qwen3ForCausalLM
 
-from detector.artifacts import described, write_manifest
-from detector.errors import ConfigError
-from finetune.base_models import bases
-from finetune.base_models.adapter_files import ADAPTER, ADAPTER_CONFIG, MANIFEST
-from finetune.training.options import Adapters
+from dialint.detector.artifacts import described, write_manifest
+from dialint.detector.errors import ConfigError
+from dialint.finetune.base_models import bases
+from dialint.finetune.base_models.adapter_files import ADAPTER, ADAPTER_CONFIG, MANIFEST
+from dialint.finetune.training.options import Adapters
 
 Change = Callable[[Path], object]
 

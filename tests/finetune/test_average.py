@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from detector.artifacts import write_manifest
-from detector.errors import ConfigError
-from finetune.average import AverageConfig, average
+from dialint.detector.artifacts import write_manifest
+from dialint.detector.errors import ConfigError
+from dialint.finetune.average import AverageConfig, average
 
 
 def test_a_folder_that_is_no_scanner_or_not_whole_is_named(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from detector.errors import OutputRefused
-from finetune.training.checkpoints import newest, seal
+from dialint.detector.errors import OutputRefused
+from dialint.finetune.training.checkpoints import newest, seal
 
 
 @pytest.fixture

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 import tiny
 
-from detector.errors import DialogueFailed
-from detector.records import Dialogue, Example, Label, Turn
-from detector.scanner import TurnScores
-from eval.exam.resampling import resamples
-from finetune.smaller.compare import compare, macro
+from dialint.detector.errors import DialogueFailed
+from dialint.detector.records import Dialogue, Example, Label, Turn
+from dialint.detector.scanner import TurnScores
+from dialint.eval.exam.resampling import resamples
+from dialint.finetune.smaller.compare import compare, macro
 
 CODES = SimpleNamespace(codes=("T1", "R1", "V2"), dialogue_codes=("R1",))
 

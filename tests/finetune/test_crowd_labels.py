@@ -19,12 +19,12 @@ from own_taxonomy import CODES, write_taxonomy
 from safetensors.torch import save_file
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from app.cli import app
-from detector.engines.scan_model import backbone_from_config
-from detector.example_files import read_examples
-from detector.records import Label
-from detector.release import Release
-from detector.taxonomy import load
+from dialint.app.cli import app
+from dialint.detector.engines.scan_model import backbone_from_config
+from dialint.detector.example_files import read_examples
+from dialint.detector.records import Label
+from dialint.detector.release import Release
+from dialint.detector.taxonomy import load
 
 PLANTED = dict(zip(CODES, ("fine", "hmm", "what"), strict=True))
 CONTROL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[unused1]", "[unused2]", "[unused3]"]

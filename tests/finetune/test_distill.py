@@ -24,29 +24,29 @@ import torch
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from detector.artifacts import described, read_manifest, write_manifest
-from detector.detectors import DetectorConfig
-from detector.engines.heads import HEADS
-from detector.engines.scan_model import backbone_from_config
-from detector.errors import ConfigError, DialintError, InputRefused, OutputRefused
-from detector.pipeline import load_detector
-from detector.records import Dialogue, Example, Label, Turn
-from detector.release import Release
-from detector.render import Rendered, Renderer, Slot
-from detector.scanner import TurnScores
-from finetune.average import AverageConfig, average
-from finetune.distill import DistillConfig, distill
-from finetune.pack import PackConfig, pack
-from finetune.smaller import loop
-from finetune.smaller.alignment import soft_targets
-from finetune.smaller.cuts import drop_heads, spread
-from finetune.smaller.lessons import lesson_of
-from finetune.smaller.scanners import read_scanner, with_backbone, write_scanner
-from finetune.smaller.soft_loss import soft_loss
-from finetune.smaller.students import anew
-from finetune.smaller.teachers import ScannerTeacher, read_answers
-from finetune.training import checkpoints
-from finetune.training.options import Running
+from dialint.detector.artifacts import described, read_manifest, write_manifest
+from dialint.detector.detectors import DetectorConfig
+from dialint.detector.engines.heads import HEADS
+from dialint.detector.engines.scan_model import backbone_from_config
+from dialint.detector.errors import ConfigError, DialintError, InputRefused, OutputRefused
+from dialint.detector.pipeline import load_detector
+from dialint.detector.records import Dialogue, Example, Label, Turn
+from dialint.detector.release import Release
+from dialint.detector.render import Rendered, Renderer, Slot
+from dialint.detector.scanner import TurnScores
+from dialint.finetune.average import AverageConfig, average
+from dialint.finetune.distill import DistillConfig, distill
+from dialint.finetune.pack import PackConfig, pack
+from dialint.finetune.smaller import loop
+from dialint.finetune.smaller.alignment import soft_targets
+from dialint.finetune.smaller.cuts import drop_heads, spread
+from dialint.finetune.smaller.lessons import lesson_of
+from dialint.finetune.smaller.scanners import read_scanner, with_backbone, write_scanner
+from dialint.finetune.smaller.soft_loss import soft_loss
+from dialint.finetune.smaller.students import anew
+from dialint.finetune.smaller.teachers import ScannerTeacher, read_answers
+from dialint.finetune.training import checkpoints
+from dialint.finetune.training.options import Running
 
 CONTROL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[unused1]", "[unused2]", "[unused3]"]
 
@@ -597,7 +597,7 @@ def test_sigterm_saves_and_says_how_to_go_on(
 def test_a_process_that_is_killed_goes_on(quick: DistillConfig) -> None:
     """SIGKILL, in a process of its own, as soon as there is a checkpoint."""
     command = [
-        sys.executable, "-m", "app.cli", "train", "distill", "--teacher", str(quick.teacher), "--dialogues",
+        sys.executable, "-m", "dialint", "train", "distill", "--teacher", str(quick.teacher), "--dialogues",
         *quick.dialogues, "--out", str(quick.out), "--layers", "1", "--row-tokens", "300", "--epochs", "200",
         "--learning-rate", "3e-3", "--head-learning-rate", "1e-2", "--threads", "1", "--precision", "fp32",
         "--device", "cpu", "--checkpoint-steps", "2",

@@ -16,17 +16,17 @@ from other_bases import written
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM
 
-from detector.engines.stored import stored
-from detector.errors import ConfigError
-from finetune.backbone import ground_of, network
-from finetune.base_models import bases
-from finetune.base_models.bits import eight_bits, four_bits
-from finetune.base_models.weights import stored_as, weights_of
-from finetune.decoder.model import from_base
-from finetune.judge import merge
-from finetune.scan import ScanConfig, scan
-from finetune.smaller.students import student_of
-from finetune.training.options import Adapters, Running
+from dialint.detector.engines.stored import stored
+from dialint.detector.errors import ConfigError
+from dialint.finetune.backbone import ground_of, network
+from dialint.finetune.base_models import bases
+from dialint.finetune.base_models.bits import eight_bits, four_bits
+from dialint.finetune.base_models.weights import stored_as, weights_of
+from dialint.finetune.decoder.model import from_base
+from dialint.finetune.judge import merge
+from dialint.finetune.scan import ScanConfig, scan
+from dialint.finetune.smaller.students import student_of
+from dialint.finetune.training.options import Adapters, Running
 
 FP8 = torch.float8_e4m3fn
 LARGEST = 448.0

@@ -10,14 +10,14 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from detector.errors import ConfigError
-from finetune.average import AverageConfig, average
-from finetune.pack import PackConfig, pack
-from finetune.scan import ScanConfig, scan
-from finetune.smaller.scanners import read_scanner, write_scanner
-from finetune.training import checkpoints
-from finetune.training.finite import refuse_diverged, refuse_not_finite, save_weights
-from finetune.training.options import Running
+from dialint.detector.errors import ConfigError
+from dialint.finetune.average import AverageConfig, average
+from dialint.finetune.pack import PackConfig, pack
+from dialint.finetune.scan import ScanConfig, scan
+from dialint.finetune.smaller.scanners import read_scanner, write_scanner
+from dialint.finetune.training import checkpoints
+from dialint.finetune.training.finite import refuse_diverged, refuse_not_finite, save_weights
+from dialint.finetune.training.options import Running
 
 
 @pytest.fixture

@@ -11,12 +11,12 @@ import pytest
 import tiny
 import torch
 
-from detector.engines import packed
-from detector.engines.scan_model import ScanModel, backbone_from_config
-from detector.render import Rendered, Slot
-from finetune.examples import Target
-from finetune.losses import Counts, _entropy, counts_of, noise, scan_loss
-from finetune.scan import ScanConfig
+from dialint.detector.engines import packed
+from dialint.detector.engines.scan_model import ScanModel, backbone_from_config
+from dialint.detector.render import Rendered, Slot
+from dialint.finetune.examples import Target
+from dialint.finetune.losses import Counts, _entropy, counts_of, noise, scan_loss
+from dialint.finetune.scan import ScanConfig
 
 CONFIG = ScanConfig(Path(), Path(), Path())
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from finetune import metrics_log
-from finetune.metrics_log import METRICS, MetricsLog, flat
-from finetune.progress import Progress
+from dialint.finetune import metrics_log
+from dialint.finetune.metrics_log import METRICS, MetricsLog, flat
+from dialint.finetune.progress import Progress
 
 
 def lines(folder: Path) -> list[object]:
@@ -90,7 +90,7 @@ def test_no_mirror_when_none_is_wanted(tmp_path: Path, monkeypatch: pytest.Monke
 def test_progress_is_quiet_beside_a_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("finetune.progress.LINE_SECONDS", 0.0)
+    monkeypatch.setattr("dialint.finetune.progress.LINE_SECONDS", 0.0)
     with Progress(3, done=1) as progress:
         progress.advance(100, "loss 2.000")
     assert progress.left_s > 0

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from languages_corpus import dialogues
 
-from detector.records import Dialogue, Example, Label, Turn
-from detector.taxonomy import load
-from finetune.pack import _languages
+from dialint.detector.records import Dialogue, Example, Label, Turn
+from dialint.detector.taxonomy import load
+from dialint.finetune.pack import _languages
 
 ENGLISH = "Good morning, I have checked your order and it will be delivered tomorrow."
 

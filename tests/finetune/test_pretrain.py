@@ -31,20 +31,20 @@ from transformers import (
     Qwen2ForCausalLM,
 )
 
-from detector.artifacts import read_manifest, sha256_file, write_manifest
-from detector.engines import packed
-from detector.engines.faithful import refuse_unfaithful
-from detector.engines.scan_model import ScanModel, backbone_from_config
-from detector.errors import ConfigError, InputRefused, OutputRefused, WorldError
-from detector.records import Dialogue, Turn
-from detector.render import Renderer
-from finetune.corpus import Corpus, Sourced
-from finetune.decoder.loop import CHECKPOINT, warm_then_cosine
-from finetune.decoder.model import fresh, from_base, prepare, shape_of, token_losses
-from finetune.decoder.rows import IGNORED, batch_of, plan
-from finetune.decoder.writing import Piece, own_writer, plain_writer, template_writer
-from finetune.pretrain import PretrainConfig, _job, pretrain
-from finetune.tokenizer import SMALLEST, decoder_render, learn, save
+from dialint.detector.artifacts import read_manifest, sha256_file, write_manifest
+from dialint.detector.engines import packed
+from dialint.detector.engines.faithful import refuse_unfaithful
+from dialint.detector.engines.scan_model import ScanModel, backbone_from_config
+from dialint.detector.errors import ConfigError, InputRefused, OutputRefused, WorldError
+from dialint.detector.records import Dialogue, Turn
+from dialint.detector.render import Renderer
+from dialint.finetune.corpus import Corpus, Sourced
+from dialint.finetune.decoder.loop import CHECKPOINT, warm_then_cosine
+from dialint.finetune.decoder.model import fresh, from_base, prepare, shape_of, token_losses
+from dialint.finetune.decoder.rows import IGNORED, batch_of, plan
+from dialint.finetune.decoder.writing import Piece, own_writer, plain_writer, template_writer
+from dialint.finetune.pretrain import PretrainConfig, _job, pretrain
+from dialint.finetune.tokenizer import SMALLEST, decoder_render, learn, save
 
 ROOT = Path(__file__).parents[2]
 ASKS = ["I want to move my appointment", "Where is my parcel", "My card was charged twice"]
@@ -147,7 +147,7 @@ def test_a_killed_run_goes_on_bit_for_bit(config: PretrainConfig, trained: Path,
     again = replace(config, out=tmp_path / "decoder", checkpoint_minutes=0)
     told = {key: value for key, value in asdict(again).items() if key not in ("corpus", "out")}
     code = (
-        "from pathlib import Path\nfrom finetune.pretrain import PretrainConfig, pretrain\n"
+        "from pathlib import Path\nfrom dialint.finetune.pretrain import PretrainConfig, pretrain\n"
         f"pretrain(PretrainConfig(corpus=Path({str(again.corpus)!r}), out=Path({str(again.out)!r}), **{told!r}))"
     )
     process = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stderr=subprocess.DEVNULL)

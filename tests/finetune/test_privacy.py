@@ -12,10 +12,10 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from detector.errors import ConfigError
-from finetune.base_models import bases
-from finetune.training.options import Adapters
-from finetune.training.privacy import CLIP, drawn, noise_for, set_noisy_gradient, spent
+from dialint.detector.errors import ConfigError
+from dialint.finetune.base_models import bases
+from dialint.finetune.training.options import Adapters
+from dialint.finetune.training.privacy import CLIP, drawn, noise_for, set_noisy_gradient, spent
 
 pytest.importorskip("opacus", reason="needs the extra: private")
 

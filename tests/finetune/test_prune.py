@@ -15,17 +15,17 @@ import tiny
 import torch
 from safetensors.torch import load_file, save_file
 
-from detector.artifacts import described, read_manifest, write_manifest
-from detector.engines import packed
-from detector.engines.faithful import refuse_unfaithful
-from detector.engines.heads import HEADS, NoHeads, attentions
-from detector.engines.scan_model import ScanModel, backbone_from_config
-from detector.errors import ConfigError, OutputRefused
-from detector.records import Dialogue, Example, Label, Turn
-from finetune.prune import PruneConfig, prune
-from finetune.smaller.cuts import drop_heads, heads_of, keep_layers
-from finetune.smaller.pruning import without_heads, without_layers
-from finetune.smaller.scanners import TrainedScanner, built, read_scanner, write_scanner
+from dialint.detector.artifacts import described, read_manifest, write_manifest
+from dialint.detector.engines import packed
+from dialint.detector.engines.faithful import refuse_unfaithful
+from dialint.detector.engines.heads import HEADS, NoHeads, attentions
+from dialint.detector.engines.scan_model import ScanModel, backbone_from_config
+from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.records import Dialogue, Example, Label, Turn
+from dialint.finetune.prune import PruneConfig, prune
+from dialint.finetune.smaller.cuts import drop_heads, heads_of, keep_layers
+from dialint.finetune.smaller.pruning import without_heads, without_layers
+from dialint.finetune.smaller.scanners import TrainedScanner, built, read_scanner, write_scanner
 
 FOUR = {**tiny.ENCODER, "num_hidden_layers": 4}
 SHAPES = pytest.mark.parametrize(

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from detector.errors import ConfigError
-from detector.judge import GRID, SAYS, Answer, rounded, written
-from detector.records import Severity
-from finetune.judge.rewarding.rewards import (
+from dialint.detector.errors import ConfigError
+from dialint.detector.judge import GRID, SAYS, Answer, rounded, written
+from dialint.detector.records import Severity
+from dialint.finetune.judge.rewarding.rewards import (
     SEVERITIES,
     Known,
     Weights,

@@ -15,18 +15,18 @@ from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import AutoConfig, AutoModelForCausalLM
 
-from app.score import ScoreConfig, run
-from detector.artifacts import read_manifest
-from detector.detectors import DetectorConfig
-from detector.errors import ConfigError
-from detector.release import Release
-from detector.verdict_files import read_verdicts
-from eval.truth import read_examples
-from finetune.backbone import ground_of, network, written
-from finetune.base_models.folders import found
-from finetune.pack import PackConfig, pack
-from finetune.scan import ScanConfig, base_of_release, scan
-from finetune.training.options import Adapters, Running
+from dialint.app.score import ScoreConfig, run
+from dialint.detector.artifacts import read_manifest
+from dialint.detector.detectors import DetectorConfig
+from dialint.detector.errors import ConfigError
+from dialint.detector.release import Release
+from dialint.detector.verdict_files import read_verdicts
+from dialint.eval.truth import read_examples
+from dialint.finetune.backbone import ground_of, network, written
+from dialint.finetune.base_models.folders import found
+from dialint.finetune.pack import PackConfig, pack
+from dialint.finetune.scan import ScanConfig, base_of_release, scan
+from dialint.finetune.training.options import Adapters, Running
 
 OWN = ["<unk>", "<bos>", "<start_of_turn>", *(f"w{i}" for i in range(50)), "rude", "pin", "bye"]
 LLAMA = {**tiny.DECODER, "model_type": "llama"}

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from detector.artifacts import sha256_file
-from finetune.training.checkpoints import SEAL
+from dialint.detector.artifacts import sha256_file
+from dialint.finetune.training.checkpoints import SEAL
 
 DRIVER = Path(__file__).with_name("scan_driver.py")
 KILLED = -signal.SIGKILL

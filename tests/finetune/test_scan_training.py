@@ -15,17 +15,17 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from detector.artifacts import described, write_manifest
-from detector.detectors import DetectorConfig
-from detector.errors import ConfigError, OutputRefused, ReleaseRefused
-from detector.pipeline import load_detector
-from detector.records import Dialogue, Example, Label, Turn
-from detector.release import Release
-from eval.truth import read_examples
-from finetune.average import AverageConfig, average
-from finetune.pack import PackConfig, pack
-from finetune.scan import ScanConfig, scan
-from finetune.training.options import Adapters, Running
+from dialint.detector.artifacts import described, write_manifest
+from dialint.detector.detectors import DetectorConfig
+from dialint.detector.errors import ConfigError, OutputRefused, ReleaseRefused
+from dialint.detector.pipeline import load_detector
+from dialint.detector.records import Dialogue, Example, Label, Turn
+from dialint.detector.release import Release
+from dialint.eval.truth import read_examples
+from dialint.finetune.average import AverageConfig, average
+from dialint.finetune.pack import PackConfig, pack
+from dialint.finetune.scan import ScanConfig, scan
+from dialint.finetune.training.options import Adapters, Running
 
 PLANTED = ("T1", "V2", "R1")
 

@@ -12,14 +12,14 @@ import tiny
 import torch
 from safetensors.torch import load_file, save_file
 
-from detector.engines.local import row_of
-from detector.engines.scan_model import backbone_from_config
-from detector.errors import ConfigError
-from finetune import backbone, scan
-from finetune.backbone import ground_of, learnt, network
-from finetune.scan import ScanConfig
-from finetune.teach import Run, learn_step
-from finetune.training.options import Adapters, Running
+from dialint.detector.engines.local import row_of
+from dialint.detector.engines.scan_model import backbone_from_config
+from dialint.detector.errors import ConfigError
+from dialint.finetune import backbone, scan
+from dialint.finetune.backbone import ground_of, learnt, network
+from dialint.finetune.scan import ScanConfig
+from dialint.finetune.teach import Run, learn_step
+from dialint.finetune.training.options import Adapters, Running
 
 EXACT = Running(threads=1, precision="fp32")
 QLORA = Adapters(rank=4, quantise="nf4")
@@ -91,7 +91,7 @@ def test_a_look_takes_no_gradient_from_4_bit_weights(wide: ScanConfig) -> None:
 @pytest.mark.filterwarnings("ignore:bitsandbytes..gemv_4bit. an autograd kernel was not registered")
 def test_without_the_guard_it_would(wide: ScanConfig, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once this fails, bitsandbytes is mended and the guard can go."""
-    monkeypatch.setattr("finetune.base_models.bits.keep_gradients", lambda model: None)
+    monkeypatch.setattr("dialint.finetune.base_models.bits.keep_gradients", lambda model: None)
     exact, spoilt = (losses_after_a_look(wide, looks=looks) for looks in (False, True))
     assert spoilt[0] == pytest.approx(exact[0], rel=0.02)
     assert abs(spoilt[3] - exact[3]) > 0.001

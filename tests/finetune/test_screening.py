@@ -13,19 +13,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from detector.artifacts import described, read_manifest, sha256_file, verify_files, write_manifest
-from detector.errors import ConfigError, OutputRefused
-from detector.example_files import read_examples
-from detector.records import Dialogue, Example, Label, Turn
-from finetune.screening import study
-from finetune.screening.confident import far_ends, off_diagonal, suspected
-from finetune.screening.copies import contradictions, exam_copies, shingles_of
-from finetune.screening.folder import MANIFEST
-from finetune.screening.folds import FOLDS, folds_of
-from finetune.screening.screen import ScreenConfig, run, screen
-from finetune.screening.suspects import Suspect
-from labeling.dataset.export import run as export
-from labeling.dataset.making import DatasetConfig
+from dialint.detector.artifacts import described, read_manifest, sha256_file, verify_files, write_manifest
+from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.example_files import read_examples
+from dialint.detector.records import Dialogue, Example, Label, Turn
+from dialint.finetune.screening import study
+from dialint.finetune.screening.confident import far_ends, off_diagonal, suspected
+from dialint.finetune.screening.copies import contradictions, exam_copies, shingles_of
+from dialint.finetune.screening.folder import MANIFEST
+from dialint.finetune.screening.folds import FOLDS, folds_of
+from dialint.finetune.screening.screen import ScreenConfig, run, screen
+from dialint.finetune.screening.suspects import Suspect
+from dialint.labeling.dataset.export import run as export
+from dialint.labeling.dataset.making import DatasetConfig
 
 WORDS = [
     f"{a}{b}{c}" for a in ("ba", "ko", "ru", "ti") for b in ("lan", "mit", "ros", "dek") for c in "aeiou"

@@ -22,13 +22,13 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 from safetensors.torch import save_file
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from detector.artifacts import described, read_manifest, write_manifest
-from detector.engines.scan_model import backbone_from_config
-from detector.errors import ConfigError, OutputRefused
-from detector.records import Dialogue, Example, Label, Turn
-from finetune.search.search import SEARCH, STUDY, SearchConfig, run, search
-from finetune.search.space import options_of, space_of
-from finetune.search.stages import STAGES, Stage
+from dialint.detector.artifacts import described, read_manifest, write_manifest
+from dialint.detector.engines.scan_model import backbone_from_config
+from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.records import Dialogue, Example, Label, Turn
+from dialint.finetune.search.search import SEARCH, STUDY, SearchConfig, run, search
+from dialint.finetune.search.space import options_of, space_of
+from dialint.finetune.search.stages import STAGES, Stage
 
 TOY = """
 import json, os, signal
@@ -36,8 +36,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 from cyclopts import Parameter
-from detector.artifacts import write_manifest
-from finetune.training.finite import refuse_diverged
+from dialint.detector.artifacts import write_manifest
+from dialint.finetune.training.finite import refuse_diverged
 
 @Parameter(name="*")
 @dataclass(frozen=True)
@@ -238,8 +238,8 @@ def test_two_searches_in_one_folder_are_one_too_many(toy: Stage, tmp_path: Path)
 DRIVER = """
 import sys
 from pathlib import Path
-from finetune.search.search import SearchConfig, run
-from finetune.search.stages import Stage
+from dialint.finetune.search.search import SearchConfig, run
+from dialint.finetune.search.stages import Stage
 stage = Stage("toy_stage:toy", "train toy", "toy.json", "dev.loss", "minimise")
 run(SearchConfig(stage="scan", out=Path(sys.argv[1]), space=tuple(sys.argv[2:]), trials=6), [], stage)
 """

@@ -10,12 +10,12 @@ from pathlib import Path
 import torch
 from transformers import AutoModelForCausalLM
 
-import app
-from detector.artifacts import read_manifest, sha256_file
-from detector.ingest.read import Counts, Loaded, ReadConfig, open_logs, read
-from detector.records import Turn
-from finetune.decoder import SMALL
-from finetune.decoder.writing import own_writer
+from dialint import app
+from dialint.detector.artifacts import read_manifest, sha256_file
+from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, open_logs, read
+from dialint.detector.records import Turn
+from dialint.finetune.decoder import SMALL
+from dialint.finetune.decoder.writing import own_writer
 
 SAMPLE = Path(app.__file__).with_name("sample") / "dialogues.jsonl"
 

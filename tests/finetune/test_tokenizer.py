@@ -8,11 +8,11 @@ import pytest
 from tokenizers import Tokenizer
 from transformers import AutoTokenizer
 
-from detector.errors import ConfigError
-from detector.records import Dialogue, Turn
-from detector.render import Renderer
-from finetune.decoder.writing import plain_encoder
-from finetune.tokenizer import CONTROL, IM_END, SLOT, SMALLEST, decoder_render, learn, save
+from dialint.detector.errors import ConfigError
+from dialint.detector.records import Dialogue, Turn
+from dialint.detector.render import Renderer
+from dialint.finetune.decoder.writing import plain_encoder
+from dialint.finetune.tokenizer import CONTROL, IM_END, SLOT, SMALLEST, decoder_render, learn, save
 
 TEXTS = [
     "I would like to change my booking, please.",

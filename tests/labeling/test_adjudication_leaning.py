@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from labeling.adjudication.leaning import ALL, leanings
-from labeling.consensus.gathering import CodeAnswers, Gathered, Item
+from dialint.labeling.adjudication.leaning import ALL, leanings
+from dialint.labeling.consensus.gathering import CodeAnswers, Gathered, Item
 
 
 def made(votes: dict[str, list[dict[str, bool]]]) -> Gathered:

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from detector.artifacts import read_manifest
-from detector.errors import ConfigError, OutputRefused
-from labeling.agreement.ceiling import human_ceiling, left_out_agreement, worker_agreement
-from labeling.agreement.nominal import (
+from dialint.detector.artifacts import read_manifest
+from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.labeling.agreement.ceiling import human_ceiling, left_out_agreement, worker_agreement
+from dialint.labeling.agreement.nominal import (
     Level,
     cohen_kappa,
     fleiss_kappa,
@@ -22,10 +22,10 @@ from labeling.agreement.nominal import (
     ranked_alpha,
     specific_agreement,
 )
-from labeling.agreement.report import AgreementConfig, closest_pairs, run
-from labeling.agreement.resampling import estimated, ratio
-from labeling.truth.answers import Answers, from_rows
-from labeling.truth.simulated import CrowdPlan, simulated
+from dialint.labeling.agreement.report import AgreementConfig, closest_pairs, run
+from dialint.labeling.agreement.resampling import estimated, ratio
+from dialint.labeling.truth.answers import Answers, from_rows
+from dialint.labeling.truth.simulated import CrowdPlan, simulated
 
 
 def krippendorff_example() -> Answers:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from labeling.agreement.spans import Marked, Read, soft_span_f1, unitised_alpha
+from dialint.labeling.agreement.spans import Marked, Read, soft_span_f1, unitised_alpha
 
 
 def test_soft_f1_by_hand() -> None:

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from detector.records import Dialogue, Finding, Turn, Verdict
-from labeling.annotation import Annotation
-from labeling.consensus.belief import Belief, Certainties, beliefs
-from labeling.consensus.gathering import ANYWHERE, Gathered, Item, Known, gathered
+from dialint.detector.records import Dialogue, Finding, Turn, Verdict
+from dialint.labeling.annotation import Annotation
+from dialint.labeling.consensus.belief import Belief, Certainties, beliefs
+from dialint.labeling.consensus.gathering import ANYWHERE, Gathered, Item, Known, gathered
 
 TURNS = ("customer", "agent", "customer", "agent")
 DIALOGUE = Dialogue(

@@ -14,16 +14,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from detector.records import Finding
-from labeling.annotation import Annotation
-from labeling.consensus import opinion as module
-from labeling.consensus.asking import standings
-from labeling.consensus.belief import beliefs
-from labeling.consensus.gathering import Known, gathered
-from labeling.consensus.opinion import Opinion
-from labeling.truth.joint.fit import fitted
-from labeling.truth.overlap import OverlapRule
-from labeling.truth.simulated import CrowdPlan, Simulated, simulated
+from dialint.detector.records import Finding
+from dialint.labeling.annotation import Annotation
+from dialint.labeling.consensus import opinion as module
+from dialint.labeling.consensus.asking import standings
+from dialint.labeling.consensus.belief import beliefs
+from dialint.labeling.consensus.gathering import Known, gathered
+from dialint.labeling.consensus.opinion import Opinion
+from dialint.labeling.truth.joint.fit import fitted
+from dialint.labeling.truth.overlap import OverlapRule
+from dialint.labeling.truth.simulated import CrowdPlan, Simulated, simulated
 
 NOBODY: frozenset[str] = frozenset()
 

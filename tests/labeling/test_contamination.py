@@ -8,10 +8,10 @@ from random import Random
 
 import pytest
 
-from detector.errors import ConfigError, InputRefused, TooManyBad
-from detector.records import Dialogue, Example, Turn
-from labeling.corpus.contamination import ContaminationConfig, contamination, measured
-from labeling.corpus.shards import write_shards
+from dialint.detector.errors import ConfigError, InputRefused, TooManyBad
+from dialint.detector.records import Dialogue, Example, Turn
+from dialint.labeling.corpus.contamination import ContaminationConfig, contamination, measured
+from dialint.labeling.corpus.shards import write_shards
 
 WORDS = [
     f"{a}{b}" for a in ("ba", "ko", "ru", "ti", "mo", "se", "fa") for b in ("lan", "mit", "ros", "dek", "pum")

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from detector.artifacts import read_manifest, sha256_file, verify_files
-from detector.errors import ConfigError, InputRefused, OutputRefused, WorldError
-from labeling.corpus.dedup import MANIFEST, DedupConfig, run
-from labeling.corpus.shards import read_shard
-from labeling.corpus.sources import SOURCES, CorpusDialogue, read_source
-from labeling.inject.corpora import read_all, split_of
+from dialint.detector.artifacts import read_manifest, sha256_file, verify_files
+from dialint.detector.errors import ConfigError, InputRefused, OutputRefused, WorldError
+from dialint.labeling.corpus.dedup import MANIFEST, DedupConfig, run
+from dialint.labeling.corpus.shards import read_shard
+from dialint.labeling.corpus.sources import SOURCES, CorpusDialogue, read_source
+from dialint.labeling.inject.corpora import read_all, split_of
 
 THINGS = ["kettle", "ladder", "carpet", "lantern", "mirror", "saddle", "hammer", "basket", "violin", "anchor"]
 PLACES = ["Ashford", "Brook", "Corby", "Dover", "Epsom", "Filey", "Goole", "Hythe", "Ilkley", "Jarrow"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from detector.languages import language_of
-from labeling.corpus.quality import fault, rude_agent, rude_customer
-from labeling.corpus.sources import SOURCES, CorpusDialogue
+from dialint.detector.languages import language_of
+from dialint.labeling.corpus.quality import fault, rude_agent, rude_customer
+from dialint.labeling.corpus.sources import SOURCES, CorpusDialogue
 
 USUAL = (
     ("customer", "Hello, my parcel was due on Monday and it is still not here."),

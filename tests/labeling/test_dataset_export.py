@@ -18,18 +18,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from own_taxonomy import write_taxonomy
 
-from detector.artifacts import described, fingerprint, read_manifest, verify_files, write_manifest
-from detector.errors import ConfigError, InputRefused, OutputRefused
-from detector.example_files import read_examples, read_preferences
-from detector.records import Example, Label, Preference
-from detector.taxonomy import Taxonomy, load
-from labeling.annotation import Annotation
-from labeling.dataset import speed
-from labeling.dataset.export import MANIFEST, run
-from labeling.dataset.groups import side_of
-from labeling.dataset.inputs import read_annotations, read_labels
-from labeling.dataset.making import SPLITS, DatasetConfig
-from labeling.dataset.split_key import is_key, split_key
+from dialint.detector.artifacts import described, fingerprint, read_manifest, verify_files, write_manifest
+from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
+from dialint.detector.example_files import read_examples, read_preferences
+from dialint.detector.records import Example, Label, Preference
+from dialint.detector.taxonomy import Taxonomy, load
+from dialint.labeling.annotation import Annotation
+from dialint.labeling.dataset import speed
+from dialint.labeling.dataset.export import MANIFEST, run
+from dialint.labeling.dataset.groups import side_of
+from dialint.labeling.dataset.inputs import read_annotations, read_labels
+from dialint.labeling.dataset.making import SPLITS, DatasetConfig
+from dialint.labeling.dataset.split_key import is_key, split_key
 
 WORDS = ["kettle", "ladder", "carpet", "lantern", "mirror", "saddle", "hammer", "basket", "violin", "anchor", "pillow", "bucket"]  # fmt: skip
 SAYS = ["Where is my order?", "It arrived yesterday I think.", "It did not arrive.", "Have a nice day!"]
@@ -579,7 +579,7 @@ def test_the_key_comes_from_a_file_or_the_environment(
 
 
 def test_the_key_is_no_option_of_the_command() -> None:
-    from app.cli import app
+    from dialint.app.cli import app
 
     with pytest.raises(CycloptsError):
         app.parse_args(

@@ -6,12 +6,12 @@ from random import Random
 
 import pytest
 
-from labeling.inject.draft import Draft, DraftTurn, Pool
-from labeling.inject.facts.stated import Stated, otherwise, same_value
-from labeling.inject.history.asked import another_matter, left_open, points_of, surely_unanswered
-from labeling.inject.history.contradiction import _another
-from labeling.inject.history.jumps import FAMILIES as JUMPS
-from labeling.inject.surface.repetition import FAMILIES as REPEATS
+from dialint.labeling.inject.draft import Draft, DraftTurn, Pool
+from dialint.labeling.inject.facts.stated import Stated, otherwise, same_value
+from dialint.labeling.inject.history.asked import another_matter, left_open, points_of, surely_unanswered
+from dialint.labeling.inject.history.contradiction import _another
+from dialint.labeling.inject.history.jumps import FAMILIES as JUMPS
+from dialint.labeling.inject.surface.repetition import FAMILIES as REPEATS
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ from random import Random
 
 import pytest
 
-from labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Pool
-from labeling.inject.history.resolution import FAMILIES, NEGATIVES
-from labeling.inject.wordings import closings, farewells
+from dialint.labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Pool
+from dialint.labeling.inject.history.resolution import FAMILIES, NEGATIVES
+from dialint.labeling.inject.wordings import closings, farewells
 
 BIKE = Draft(
     id="bike",

@@ -9,10 +9,10 @@ from random import Random
 
 import pytest
 
-from labeling.inject import exam
-from labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
-from labeling.inject.exam import language
-from labeling.inject.exam.wordings import (
+from dialint.labeling.inject import exam
+from dialint.labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
+from dialint.labeling.inject.exam import language
+from dialint.labeling.inject.exam.wordings import (
     again,
     aspects,
     claims,
@@ -25,7 +25,7 @@ from labeling.inject.exam.wordings import (
     sorrows,
     volunteered,
 )
-from labeling.inject.families import all_families, all_negatives
+from dialint.labeling.inject.families import all_families, all_negatives
 
 LINES = (
     "c Hello, my name is Mira Stone, I need a quiet place to stay near the sea.",

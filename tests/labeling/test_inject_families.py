@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
-from labeling.inject.draft import Draft, DraftTurn, Family, Made, Pool
-from labeling.inject.families import all_families
+from dialint.labeling.inject.draft import Draft, DraftTurn, Family, Made, Pool
+from dialint.labeling.inject.families import all_families
 
 TALKS = {
     "hotel": (

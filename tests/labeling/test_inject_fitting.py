@@ -4,13 +4,13 @@ from random import Random
 
 import pytest
 
-from labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Pool
-from labeling.inject.insertion import nothing_due, where_in
-from labeling.inject.surface import language, security, template, tone
-from labeling.inject.surface.fitting import asks_given, fitting, names_known, trades
-from labeling.inject.surface.grammar import both
-from labeling.inject.wordings.broken_sentences import BROKEN
-from labeling.inject.wordings.misspelt_sentences import MISSPELT
+from dialint.labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Pool
+from dialint.labeling.inject.insertion import nothing_due, where_in
+from dialint.labeling.inject.surface import language, security, template, tone
+from dialint.labeling.inject.surface.fitting import asks_given, fitting, names_known, trades
+from dialint.labeling.inject.surface.grammar import both
+from dialint.labeling.inject.wordings.broken_sentences import BROKEN
+from dialint.labeling.inject.wordings.misspelt_sentences import MISSPELT
 
 MODULES = (language, tone, template, security)
 COFFEE = Draft(

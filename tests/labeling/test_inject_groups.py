@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from labeling.inject.corpora import CORPORA, read_all
+from dialint.labeling.inject.corpora import CORPORA, read_all
 
 TALK = (
     "I want to see the old harbour with my two daughters and our dog on Saturday morning.",

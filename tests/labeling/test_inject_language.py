@@ -7,15 +7,15 @@ from random import Random
 
 import pytest
 
-from labeling.inject.draft import Draft, DraftTurn, HardNegative, Pool
-from labeling.inject.mending import corrected, is_broken
-from labeling.inject.surface import grammar, language, macros, template
-from labeling.inject.surface.grammar import both
-from labeling.inject.surface.rewriting import applied
-from labeling.inject.wordings.broken_sentences import BROKEN, CHATTY
-from labeling.inject.wordings.macros import BRACKETS, KINDS, MACROS, NOTES, SHAPES, VOIDS
-from labeling.inject.wordings.misspelt_sentences import MISSPELT, UNUSUAL
-from labeling.inject.wordings.rules import Rule
+from dialint.labeling.inject.draft import Draft, DraftTurn, HardNegative, Pool
+from dialint.labeling.inject.mending import corrected, is_broken
+from dialint.labeling.inject.surface import grammar, language, macros, template
+from dialint.labeling.inject.surface.grammar import both
+from dialint.labeling.inject.surface.rewriting import applied
+from dialint.labeling.inject.wordings.broken_sentences import BROKEN, CHATTY
+from dialint.labeling.inject.wordings.macros import BRACKETS, KINDS, MACROS, NOTES, SHAPES, VOIDS
+from dialint.labeling.inject.wordings.misspelt_sentences import MISSPELT, UNUSUAL
+from dialint.labeling.inject.wordings.rules import Rule
 
 TALK = Draft(
     "d",

@@ -7,10 +7,10 @@ from random import Random
 
 import pytest
 
-from labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
-from labeling.inject.mix import Mixer
-from labeling.inject.phrases import Thinned, say
-from labeling.inject.places import plain, wrong
+from dialint.labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
+from dialint.labeling.inject.mix import Mixer
+from dialint.labeling.inject.phrases import Thinned, say
+from dialint.labeling.inject.places import plain, wrong
 
 DRAFT = Draft(
     id="d", source="tests", domain="bank", turns=(DraftTurn("customer", "Hi"), DraftTurn("agent", "Hello."))

@@ -6,14 +6,14 @@ from random import Random
 
 import pytest
 
-from labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Mark, Pool
-from labeling.inject.facts.slots import asking, clash, silent, stating, two_kinds, value_of
-from labeling.inject.history import planted_asks, planted_facts
-from labeling.inject.phrases import forms
-from labeling.inject.wordings.asking_again import ASK
-from labeling.inject.wordings.facts import ATTRIBUTES, LATER, MATTER_LATER, NEAR, VALUES
-from labeling.inject.wordings.slots import NOUNS, QUESTIONS
-from labeling.inject.wordings.slots import VALUES as SLOT_VALUES
+from dialint.labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Mark, Pool
+from dialint.labeling.inject.facts.slots import asking, clash, silent, stating, two_kinds, value_of
+from dialint.labeling.inject.history import planted_asks, planted_facts
+from dialint.labeling.inject.phrases import forms
+from dialint.labeling.inject.wordings.asking_again import ASK
+from dialint.labeling.inject.wordings.facts import ATTRIBUTES, LATER, MATTER_LATER, NEAR, VALUES
+from dialint.labeling.inject.wordings.slots import NOUNS, QUESTIONS
+from dialint.labeling.inject.wordings.slots import VALUES as SLOT_VALUES
 
 LINES = (
     "c Good morning to you.",

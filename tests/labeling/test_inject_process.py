@@ -6,10 +6,10 @@ from random import Random
 
 import pytest
 
-from labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Pool
-from labeling.inject.facts.charts import completed, required
-from labeling.inject.facts.steps import steps
-from labeling.inject.history import process
+from dialint.labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Pool
+from dialint.labeling.inject.facts.charts import completed, required
+from dialint.labeling.inject.facts.steps import steps
+from dialint.labeling.inject.history import process
 
 CHART = {
     "replies": {

@@ -6,9 +6,9 @@ from random import Random
 
 import pytest
 
-from labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Pool
-from labeling.inject.lawful import repeats_rightly
-from labeling.inject.surface import repetition
+from dialint.labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Pool
+from dialint.labeling.inject.lawful import repeats_rightly
+from dialint.labeling.inject.surface import repetition
 
 NO = "I am sorry, there is no drill available on that day."
 OK = "Your drill is booked and waits at the counter."

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from detector.artifacts import read_manifest, sha256_file, verify_files
-from detector.errors import ConfigError, InputRefused, OutputRefused
-from detector.records import Example
-from labeling.inject.corpora import CORPORA, read, split_of
-from labeling.inject.families import all_families, all_negatives
-from labeling.inject.run import InjectConfig, run
+from dialint.detector.artifacts import read_manifest, sha256_file, verify_files
+from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
+from dialint.detector.records import Example
+from dialint.labeling.inject.corpora import CORPORA, read, split_of
+from dialint.labeling.inject.families import all_families, all_negatives
+from dialint.labeling.inject.run import InjectConfig, run
 
 PLACES = ("Ashford", "Brook", "Corby", "Dover", "Epsom", "Filey", "Goole", "Hythe", "Ilkley", "Jarrow")
 THINGS = (

@@ -4,10 +4,10 @@ from random import Random
 
 import pytest
 
-from labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
-from labeling.inject.phrases import forms
-from labeling.inject.surface.security import FAMILIES, NEGATIVES
-from labeling.inject.wordings import secrets, secrets_exam, secrets_talk, secrets_trades
+from dialint.labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
+from dialint.labeling.inject.phrases import forms
+from dialint.labeling.inject.surface.security import FAMILIES, NEGATIVES
+from dialint.labeling.inject.wordings import secrets, secrets_exam, secrets_talk, secrets_trades
 
 ALL_TRADES = (
     "parcel order refund stock shop bank card price account plan sim router computer meter hotel flight train restaurant"

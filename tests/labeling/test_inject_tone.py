@@ -5,10 +5,10 @@ from random import Random
 
 import pytest
 
-from labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
-from labeling.inject.phrases import Grammar, tidy
-from labeling.inject.surface.tone import FAMILIES, NEGATIVES
-from labeling.inject.wordings import (
+from dialint.labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
+from dialint.labeling.inject.phrases import Grammar, tidy
+from dialint.labeling.inject.surface.tone import FAMILIES, NEGATIVES
+from dialint.labeling.inject.wordings import (
     curt,
     distress,
     hardship,

@@ -7,14 +7,14 @@ from random import Random
 
 import pytest
 
-from labeling.inject.draft import Draft, DraftTurn
-from labeling.inject.facts.given import given_in, mentions
-from labeling.inject.facts.stated import otherwise, speaks_of, stated_in
-from labeling.inject.mending import mender_of
-from labeling.inject.phrases import forms, like, say
-from labeling.inject.places import joined, sentences
-from labeling.inject.wordings import asks, closings, evasions, grammar_breaks, restatements, templates
-from labeling.inject.wordings.misspellings import HOMOPHONES, MISSPELLINGS, REAL_WORDS
+from dialint.labeling.inject.draft import Draft, DraftTurn
+from dialint.labeling.inject.facts.given import given_in, mentions
+from dialint.labeling.inject.facts.stated import otherwise, speaks_of, stated_in
+from dialint.labeling.inject.mending import mender_of
+from dialint.labeling.inject.phrases import forms, like, say
+from dialint.labeling.inject.places import joined, sentences
+from dialint.labeling.inject.wordings import asks, closings, evasions, grammar_breaks, restatements, templates
+from dialint.labeling.inject.wordings.misspellings import HOMOPHONES, MISSPELLINGS, REAL_WORDS
 
 
 def test_a_grammar_says_every_choice_and_leaves_values_alone() -> None:
@@ -43,7 +43,7 @@ def test_wordings_come_in_a_hundred_forms_and_more(grammar: dict[str, tuple[str,
 
 
 def test_every_kind_that_can_be_given_can_be_asked_for_and_the_same_for_stated() -> None:
-    from labeling.inject.wordings.patterns import GIVEN, STATED
+    from dialint.labeling.inject.wordings.patterns import GIVEN, STATED
 
     assert set(GIVEN) == set(asks.NOUNS) == set(asks.QUESTIONS)
     assert set(STATED) == set(restatements.FACTS) == set(restatements.QUESTIONS) == set(restatements.LABELS)

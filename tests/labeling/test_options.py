@@ -13,15 +13,14 @@ from typing import Any
 
 import pytest
 
-import app
-import labeling
-from detector.errors import ConfigError
-from labeling.dataset.making import DatasetConfig
+from dialint import app, labeling
+from dialint.detector.errors import ConfigError
+from dialint.labeling.dataset.making import DatasetConfig
 
 APART = {
-    "labeling.dataset.simulated": "made-up people",
-    "labeling.store.benchmark": "a benchmark, which makes a project of it, and that refuses",
-    "app.projects": "makes a project of it, which refuses",
+    "dialint.labeling.dataset.simulated": "made-up people",
+    "dialint.labeling.store.benchmark": "a benchmark, which makes a project of it, and that refuses",
+    "dialint.app.projects": "makes a project of it, which refuses",
 }
 
 
@@ -29,7 +28,11 @@ def options() -> Iterator[tuple[type, str]]:
     """Every number of every configuration in labeling and app."""
     for package in (labeling, app):
         for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            if "migrations" in found.name or found.name.startswith("app.console.") or found.name in APART:
+            if (
+                "migrations" in found.name
+                or found.name.startswith("dialint.app.console.")
+                or found.name in APART
+            ):
                 continue
             for name, each in vars(importlib.import_module(found.name)).items():
                 if (

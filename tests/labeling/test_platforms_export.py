@@ -10,13 +10,13 @@ from xml.etree import ElementTree
 
 import pytest
 
-from detector.artifacts import described, read_manifest, verify_files, write_manifest
-from detector.errors import ConfigError, InputRefused, OutputRefused
-from detector.verdict_files import manifest_path
-from labeling.annotation import Annotation
-from labeling.platforms.export_labels import ExportConfig, run
-from labeling.platforms.import_labels import ImportConfig
-from labeling.platforms.import_labels import run as run_import
+from dialint.detector.artifacts import described, read_manifest, verify_files, write_manifest
+from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
+from dialint.detector.verdict_files import manifest_path
+from dialint.labeling.annotation import Annotation
+from dialint.labeling.platforms.export_labels import ExportConfig, run
+from dialint.labeling.platforms.import_labels import ImportConfig
+from dialint.labeling.platforms.import_labels import run as run_import
 
 EMAIL = "ann.smith@example.org"
 SAID = ["Where is it?", f"=We wrote to {EMAIL}, teh parcel is lost 😀", "When?", "Soon."]

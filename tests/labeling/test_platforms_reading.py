@@ -11,16 +11,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from own_taxonomy import write_taxonomy
 
-from detector.artifacts import read_manifest, verify_files
-from detector.errors import ConfigError, InputRefused, OutputRefused, TooManyBad
-from detector.ingest.outcomes import Reject
-from detector.ingest.sources import open_logs
-from detector.records import Dialogue, Turn
-from detector.taxonomy import load
-from labeling.annotation import Annotation
-from labeling.platforms.import_labels import ImportConfig, Intake, run
-from labeling.platforms.known import Known
-from labeling.platforms.registry import SHAPES
+from dialint.detector.artifacts import read_manifest, verify_files
+from dialint.detector.errors import ConfigError, InputRefused, OutputRefused, TooManyBad
+from dialint.detector.ingest.outcomes import Reject
+from dialint.detector.ingest.sources import open_logs
+from dialint.detector.records import Dialogue, Turn
+from dialint.detector.taxonomy import load
+from dialint.labeling.annotation import Annotation
+from dialint.labeling.platforms.import_labels import ImportConfig, Intake, run
+from dialint.labeling.platforms.known import Known
+from dialint.labeling.platforms.registry import SHAPES
 
 TAXONOMY = load()
 D1 = Dialogue(

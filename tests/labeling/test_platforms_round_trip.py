@@ -11,18 +11,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from detector.ingest.outcomes import Reject
-from detector.ingest.sources import open_logs
-from detector.records import Dialogue, Turn
-from detector.taxonomy import load
-from labeling.annotation import Annotation, questions
-from labeling.platforms.argilla import SPACE
-from labeling.platforms.export_labels import framing_for
-from labeling.platforms.framing import write_rows
-from labeling.platforms.import_labels import Intake
-from labeling.platforms.known import Known, Shown
-from labeling.platforms.registry import SHAPES, recognise, shape_named
-from labeling.platforms.shapes import Item
+from dialint.detector.ingest.outcomes import Reject
+from dialint.detector.ingest.sources import open_logs
+from dialint.detector.records import Dialogue, Turn
+from dialint.detector.taxonomy import load
+from dialint.labeling.annotation import Annotation, questions
+from dialint.labeling.platforms.argilla import SPACE
+from dialint.labeling.platforms.export_labels import framing_for
+from dialint.labeling.platforms.framing import write_rows
+from dialint.labeling.platforms.import_labels import Intake
+from dialint.labeling.platforms.known import Known, Shown
+from dialint.labeling.platforms.registry import SHAPES, recognise, shape_named
+from dialint.labeling.platforms.shapes import Item
 
 TAXONOMY = load()
 CODES = ("L1", "C1", "R1")

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from detector.errors import InputRefused
-from labeling.quality.figures import Figure, Speed, information, mean, share, speed
-from labeling.quality.gold import read_gold
+from dialint.detector.errors import InputRefused
+from dialint.labeling.quality.figures import Figure, Speed, information, mean, share, speed
+from dialint.labeling.quality.gold import read_gold
 
 
 def test_wilson_by_hand() -> None:

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from detector.artifacts import read_manifest
-from detector.errors import ConfigError, InputRefused, OutputRefused
-from detector.records import Dialogue, Finding, Turn
-from detector.taxonomy import load
-from labeling.annotation import Annotation
-from labeling.quality.report import QualityConfig, reported, run
-from labeling.quality.screen import show
+from dialint.detector.artifacts import read_manifest
+from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
+from dialint.detector.records import Dialogue, Finding, Turn
+from dialint.detector.taxonomy import load
+from dialint.labeling.annotation import Annotation
+from dialint.labeling.quality.report import QualityConfig, reported, run
+from dialint.labeling.quality.screen import show
 
 WHOLE = next(code for code, entry in load().codes.items() if entry.scope == "dialogue")
 SINGLE = next(code for code, entry in load().codes.items() if entry.scope == "turn")
@@ -210,7 +210,7 @@ def test_the_three_shapes(files: dict[str, Any], capsys: pytest.CaptureFixture[s
 
 def test_the_command_takes_these_options(files: dict[str, Any]) -> None:
     options = [f"--{name}={files[name]}" for name in ("annotations", "gold", "json", "html")]
-    command = [sys.executable, "-m", "app.cli", "label", "quality", *options, "--price-per-hour=20"]
+    command = [sys.executable, "-m", "dialint", "label", "quality", *options, "--price-per-hour=20"]
     done = subprocess.run(
         [*command, "--dialogues", *files["dialogues"]],
         capture_output=True,

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from detector.errors import ConfigError
-from detector.records import Finding, NotJudged, Severity, Verdict
-from labeling.routing.candidates import candidate, lucky
-from labeling.routing.plan import WORK, Routed, audit_rate, plan
-from labeling.routing.policy import MinutesPerItem, Policy, load
+from dialint.detector.errors import ConfigError
+from dialint.detector.records import Finding, NotJudged, Severity, Verdict
+from dialint.labeling.routing.candidates import candidate, lucky
+from dialint.labeling.routing.plan import WORK, Routed, audit_rate, plan
+from dialint.labeling.routing.policy import MinutesPerItem, Policy, load
 
 SEVERITIES: dict[str, Severity] = {"C1": "S2", "T1": "S3"}
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from detector.artifacts import described, write_manifest
-from detector.example_files import read_examples
-from detector.records import Dialogue, Example, Label, Turn
-from labeling.dataset.simulated import SimulatedConfig, make
+from dialint.detector.artifacts import described, write_manifest
+from dialint.detector.example_files import read_examples
+from dialint.detector.records import Dialogue, Example, Label, Turn
+from dialint.labeling.dataset.simulated import SimulatedConfig, make
 
 TEXT = "That is your own fault, you should have read the terms before."
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from detector.records import Dialogue, Finding, Label, Turn, Verdict
-from detector.taxonomy import load
-from labeling.simulated_people import (
+from dialint.detector.records import Dialogue, Finding, Label, Turn, Verdict
+from dialint.detector.taxonomy import load
+from dialint.labeling.simulated_people import (
     KEEPS,
     LABELERS,
     WORDS_OFF,

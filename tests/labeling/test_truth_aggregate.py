@@ -11,10 +11,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from app.verify import verified
-from detector.errors import ConfigError, InputRefused, OutputRefused
-from detector.verdict_files import manifest_path
-from labeling.truth.aggregate import AggregateConfig, Method, run
+from dialint.app.verify import verified
+from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
+from dialint.detector.verdict_files import manifest_path
+from dialint.labeling.truth.aggregate import AggregateConfig, Method, run
 
 TABLE = "task,worker,label\n=t1,a,yes\n=t1,b,yes\n=t1,c,no\nt2,a,no\nt2,b,no\n"
 
@@ -194,7 +194,7 @@ def test_options_that_cannot_be_are_refused(table: Path, options: dict[str, obje
 
 def test_the_command_line_from_table_to_labels(table: Path, tmp_path: Path) -> None:
     out = tmp_path / "labels.csv"
-    command = [sys.executable, "-m", "app.cli", "label", "aggregate", "--annotations", str(table)]
+    command = [sys.executable, "-m", "dialint", "label", "aggregate", "--annotations", str(table)]
     done = subprocess.run(
         [*command, "--method", "dawid-skene", "--out", str(out)], capture_output=True, text=True, check=False
     )

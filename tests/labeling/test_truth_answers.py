@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from detector.errors import InputRefused
-from labeling.truth.answers import Answers, from_rows
-from labeling.truth.files.tables import read_answers, read_model, read_probabilities
-from labeling.truth.sparse import pairs
+from dialint.detector.errors import InputRefused
+from dialint.labeling.truth.answers import Answers, from_rows
+from dialint.labeling.truth.files.tables import read_answers, read_model, read_probabilities
+from dialint.labeling.truth.sparse import pairs
 
 ROWS = [("t2", "a", "yes"), ("t1", "b", "no"), ("t1", "a", "yes"), ("t3", "c", "maybe")]
 

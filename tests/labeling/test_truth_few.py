@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from labeling.truth.answers import Answers
-from labeling.truth.few_study import MODELS, one_draw
-from labeling.truth.joint.fit import joint
+from dialint.labeling.truth.answers import Answers
+from dialint.labeling.truth.few_study import MODELS, one_draw
+from dialint.labeling.truth.joint.fit import joint
 
 
 def crowd(votes: list[list[int]]) -> Answers:

@@ -12,19 +12,19 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.special import digamma
 
-from labeling.truth.answers import Answers, from_rows
-from labeling.truth.bayesian import ebcc, ibcc, model_as_worker
-from labeling.truth.borrowed import frame, glad, mace
-from labeling.truth.codes import joined, posteriors
-from labeling.truth.dawid_skene import dawid_skene, one_coin
-from labeling.truth.joint.choice import chosen, hidden_answers
-from labeling.truth.joint.fit import Assumptions, fitted, joint
-from labeling.truth.joint.items import Form, Use, juries, learned_items, model_logs, of_juries
-from labeling.truth.methods import METHODS, WITH_MODEL
-from labeling.truth.posterior import Posterior
-from labeling.truth.simulated import CrowdPlan, Simulated, simulated
-from labeling.truth.study import auroc
-from labeling.truth.voting import crowdlab, majority, shrunk_votes, wawa
+from dialint.labeling.truth.answers import Answers, from_rows
+from dialint.labeling.truth.bayesian import ebcc, ibcc, model_as_worker
+from dialint.labeling.truth.borrowed import frame, glad, mace
+from dialint.labeling.truth.codes import joined, posteriors
+from dialint.labeling.truth.dawid_skene import dawid_skene, one_coin
+from dialint.labeling.truth.joint.choice import chosen, hidden_answers
+from dialint.labeling.truth.joint.fit import Assumptions, fitted, joint
+from dialint.labeling.truth.joint.items import Form, Use, juries, learned_items, model_logs, of_juries
+from dialint.labeling.truth.methods import METHODS, WITH_MODEL
+from dialint.labeling.truth.posterior import Posterior
+from dialint.labeling.truth.simulated import CrowdPlan, Simulated, simulated
+from dialint.labeling.truth.study import auroc
+from dialint.labeling.truth.voting import crowdlab, majority, shrunk_votes, wawa
 
 CAUTIOUS = Assumptions(float("inf"))
 
@@ -290,7 +290,7 @@ def test_a_part_of_a_large_table_is_enough_to_choose(monkeypatch: pytest.MonkeyP
     model[::3] = np.nan
     gold = np.where(np.arange(2000) % 10 == 0, crowd.truth, -1)
     whole = chosen(answers, model, gold=gold)
-    monkeypatch.setattr("labeling.truth.joint.choice.PLENTY", 2000)
+    monkeypatch.setattr("dialint.labeling.truth.joint.choice.PLENTY", 2000)
     part = chosen(answers, model, gold=gold)
     assert part.form == whole.form == "moot"
     assert "none" not in (part.use, whole.use)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from detector.errors import ConfigError
-from labeling.truth.answers import from_rows
-from labeling.truth.joint.fit import Assumptions, joint
-from labeling.truth.joint.items import all_votes
-from labeling.truth.overlap import (
+from dialint.detector.errors import ConfigError
+from dialint.labeling.truth.answers import from_rows
+from dialint.labeling.truth.joint.fit import Assumptions, joint
+from dialint.labeling.truth.joint.items import all_votes
+from dialint.labeling.truth.overlap import (
     LOOKAHEAD,
     Decision,
     OverlapRule,
@@ -18,7 +18,7 @@ from labeling.truth.overlap import (
     expected_gains,
     one_coin_truth,
 )
-from labeling.truth.posterior import Components, Posterior
+from dialint.labeling.truth.posterior import Components, Posterior
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from labeling.truth.overlap import OverlapRule
-from labeling.truth.overlap_study import FIGURES, OverlapStudyConfig, dynamic, one_draw, parted
-from labeling.truth.simulated import CrowdPlan, simulated
+from dialint.labeling.truth.overlap import OverlapRule
+from dialint.labeling.truth.overlap_study import FIGURES, OverlapStudyConfig, dynamic, one_draw, parted
+from dialint.labeling.truth.simulated import CrowdPlan, simulated
 
 
 def test_no_answer_is_asked_for_once_it_is_sure_enough() -> None:

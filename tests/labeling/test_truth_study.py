@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from labeling.truth import peer_study
-from labeling.truth.posterior import Posterior
-from labeling.truth.simulated import CrowdPlan, simulated
-from labeling.truth.study import auroc, divergence, drawn, judged, measured
+from dialint.labeling.truth import peer_study
+from dialint.labeling.truth.posterior import Posterior
+from dialint.labeling.truth.simulated import CrowdPlan, simulated
+from dialint.labeling.truth.study import auroc, divergence, drawn, judged, measured
 
 
 def test_large_crowds_ask_nobody_twice() -> None:

@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from labeling.truth.answers import Answers, from_rows
-from labeling.watch import meetings
-from labeling.watch.crowds import WatchedCrowd, WatchedPlan, made
-from labeling.watch.groups import groups
-from labeling.watch.meetings import Pairs, log_tail, pairs, unexplained
-from labeling.watch.others import others
-from labeling.watch.watched import watched
+from dialint.labeling.truth.answers import Answers, from_rows
+from dialint.labeling.watch import meetings
+from dialint.labeling.watch.crowds import WatchedCrowd, WatchedPlan, made
+from dialint.labeling.watch.groups import groups
+from dialint.labeling.watch.meetings import Pairs, log_tail, pairs, unexplained
+from dialint.labeling.watch.others import others
+from dialint.labeling.watch.watched import watched
 
 
 def accused(answers: Answers) -> set[str]:

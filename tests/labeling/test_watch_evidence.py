@@ -11,17 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from detector.errors import ConfigError
-from labeling.truth.answers import Answers, from_rows
-from labeling.truth.posterior import softmax
-from labeling.truth.study import auroc
-from labeling.watch.crowds import WatchedPlan, made
-from labeling.watch.evidence import certainty, discoveries, upper_tail
-from labeling.watch.knowledge import knowledge
-from labeling.watch.others import others
-from labeling.watch.pace import needed, pace
-from labeling.watch.rule import Rule
-from labeling.watch.watched import Watched, watched
+from dialint.detector.errors import ConfigError
+from dialint.labeling.truth.answers import Answers, from_rows
+from dialint.labeling.truth.posterior import softmax
+from dialint.labeling.truth.study import auroc
+from dialint.labeling.watch.crowds import WatchedPlan, made
+from dialint.labeling.watch.evidence import certainty, discoveries, upper_tail
+from dialint.labeling.watch.knowledge import knowledge
+from dialint.labeling.watch.others import others
+from dialint.labeling.watch.pace import needed, pace
+from dialint.labeling.watch.rule import Rule
+from dialint.labeling.watch.watched import Watched, watched
 
 
 def flagged(found: Watched, *kinds: str) -> set[str]:

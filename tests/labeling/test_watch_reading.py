@@ -7,15 +7,15 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from detector.errors import ConfigError
-from detector.records import Dialogue, Turn
-from labeling.annotation import Annotation
-from labeling.quality.report import reported
-from labeling.quality.workload import workload
-from labeling.truth.answers import Answers
-from labeling.watch.pace import pace
-from labeling.watch.rule import Rule
-from labeling.watch.watched import watched
+from dialint.detector.errors import ConfigError
+from dialint.detector.records import Dialogue, Turn
+from dialint.labeling.annotation import Annotation
+from dialint.labeling.quality.report import reported
+from dialint.labeling.quality.workload import workload
+from dialint.labeling.truth.answers import Answers
+from dialint.labeling.watch.pace import pace
+from dialint.labeling.watch.rule import Rule
+from dialint.labeling.watch.watched import watched
 
 WORDS = "word " * 60
 DIALOGUES = {

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from detector.artifacts import read_manifest
-from detector.errors import ConfigError, OutputRefused
-from labeling.watch.crowds import WatchedPlan, made
-from labeling.watch.span_crowds import SpanPlan, f1, made_spans, near, shared, span_figures
-from labeling.watch.study import StudyConfig, collusion_draw, spam_draw, study
-from labeling.watch.watch import WatchConfig, rows, run
+from dialint.detector.artifacts import read_manifest
+from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.labeling.watch.crowds import WatchedPlan, made
+from dialint.labeling.watch.span_crowds import SpanPlan, f1, made_spans, near, shared, span_figures
+from dialint.labeling.watch.study import StudyConfig, collusion_draw, spam_draw, study
+from dialint.labeling.watch.watch import WatchConfig, rows, run
 
 
 def test_crowds_are_what_the_plan_says() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from detector.ingest.checks import Draft, DraftTurn
-from detector.ingest.formats import fields
-from detector.ingest.outcomes import BadRecord
+from dialint.detector.ingest.checks import Draft, DraftTurn
+from dialint.detector.ingest.formats import fields
+from dialint.detector.ingest.outcomes import BadRecord
 
 ABCD_ROLES = {"customer": "customer", "agent": "agent", "action": "system"}
 SGD_ROLES = {"USER": "customer", "SYSTEM": "bot"}

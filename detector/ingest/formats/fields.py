@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from detector.ingest.outcomes import BadRecord
+from dialint.detector.ingest.outcomes import BadRecord
 
 
 def items(record: dict[str, Any], key: str, name: str | None = None) -> list[dict[str, Any]]:

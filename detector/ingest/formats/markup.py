@@ -15,8 +15,8 @@ from html import unescape
 from html.entities import html5
 from typing import Literal, NamedTuple
 
-from detector.ingest.outcomes import BadRecord
-from detector.offsets import Piece
+from dialint.detector.ingest.outcomes import BadRecord
+from dialint.detector.offsets import Piece
 
 _BLOCK_NAMES = """
 address article aside blockquote body br center dd div dl dt fieldset figure footer form h1 h2 h3 h4 h5 h6

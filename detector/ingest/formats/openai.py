@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from detector.ingest.checks import Draft, DraftTurn
-from detector.ingest.formats import fields
-from detector.ingest.outcomes import BadRecord
+from dialint.detector.ingest.checks import Draft, DraftTurn
+from dialint.detector.ingest.formats import fields
+from dialint.detector.ingest.outcomes import BadRecord
 
 ROLES = {
     "system": "system",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from detector.ingest.formats import corpora, helpdesk, messaging, openai, tau
-from detector.ingest.shapes import CANONICAL, Shape
+from dialint.detector.ingest.formats import corpora, helpdesk, messaging, openai, tau
+from dialint.detector.ingest.shapes import CANONICAL, Shape
 
 SHAPES: tuple[Shape, ...] = (
     CANONICAL,

@@ -17,8 +17,8 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate, islice
 from typing import Literal
 
-from detector.ingest.formats.markup import Mark
-from detector.ingest.phrases import folded, introductions, phrases, starts
+from dialint.detector.ingest.formats.markup import Mark
+from dialint.detector.ingest.phrases import folded, introductions, phrases, starts
 
 Kind = Literal["quote", "signature", "chrome"]
 

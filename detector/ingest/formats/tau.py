@@ -12,9 +12,9 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from detector.ingest.checks import Draft, DraftTurn
-from detector.ingest.formats import fields
-from detector.ingest.formats.openai import content_text
+from dialint.detector.ingest.checks import Draft, DraftTurn
+from dialint.detector.ingest.formats import fields
+from dialint.detector.ingest.formats.openai import content_text
 
 MARK = "Action:"
 TOOL_OUTPUT = "API output:"

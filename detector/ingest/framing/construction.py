@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from detector.records import Dialogue, Role, Turn
+from dialint.detector.records import Dialogue, Role, Turn
 
 _new = object.__new__
 _set_fields = BaseModel.__dict__["__dict__"].__set__

@@ -10,15 +10,15 @@ import csv
 from collections import Counter
 from collections.abc import Iterator
 
-from detector.errors import InputRefused
-from detector.ingest.config import ReadConfig
-from detector.ingest.found import Found
-from detector.ingest.framing.encodings import blocks
-from detector.ingest.framing.lines import chunks
-from detector.ingest.framing.messages import Columns, Row, check_privacy, gather
-from detector.ingest.framing.regroup import Survey, regrouped
-from detector.ingest.outcomes import BadRecord, refuse, try_preview
-from detector.ingest.sources import Source
+from dialint.detector.errors import InputRefused
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.found import Found
+from dialint.detector.ingest.framing.encodings import blocks
+from dialint.detector.ingest.framing.lines import chunks
+from dialint.detector.ingest.framing.messages import Columns, Row, check_privacy, gather
+from dialint.detector.ingest.framing.regroup import Survey, regrouped
+from dialint.detector.ingest.outcomes import BadRecord, refuse, try_preview
+from dialint.detector.ingest.sources import Source
 
 GROUP = 256
 DELIMITERS = {",": "','", ";": "';'", "\t": "tab", "|": "'|'"}

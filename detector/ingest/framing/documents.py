@@ -12,15 +12,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from detector.ingest.config import ReadConfig
-from detector.ingest.found import Found, finished
-from detector.ingest.framing.encodings import blocks
-from detector.ingest.framing.jsonlines import decoded, overlong, strict_record
-from detector.ingest.framing.lines import BOM
-from detector.ingest.framing.recognition import Recognised
-from detector.ingest.framing.strictjson import decode
-from detector.ingest.outcomes import BadRecord
-from detector.ingest.sources import Source
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.found import Found, finished
+from dialint.detector.ingest.framing.encodings import blocks
+from dialint.detector.ingest.framing.jsonlines import decoded, overlong, strict_record
+from dialint.detector.ingest.framing.lines import BOM
+from dialint.detector.ingest.framing.recognition import Recognised
+from dialint.detector.ingest.framing.strictjson import decode
+from dialint.detector.ingest.outcomes import BadRecord
+from dialint.detector.ingest.sources import Source
 
 _STRUCTURE = re.compile(rb'["\[\]{},]')
 _STRING_END = re.compile(rb'["\\]')

@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from detector.ingest.config import ReadConfig
-from detector.ingest.framing.lines import BOM
-from detector.ingest.framing.streams import decompressed
-from detector.ingest.outcomes import refuse
-from detector.ingest.sources import Source
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.framing.lines import BOM
+from dialint.detector.ingest.framing.streams import decompressed
+from dialint.detector.ingest.outcomes import refuse
+from dialint.detector.ingest.sources import Source
 
 PREFIX_BYTES = 1 << 20
 SAMPLE_BYTES = 1 << 15

@@ -15,13 +15,21 @@ from typing import Any, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from detector.ingest.checks import BIDI, CONTROL, FIRST_YEAR, INVISIBLE, LAST_YEAR, MAX_ID_BYTES, check_id
-from detector.ingest.cleaning import may_change
-from detector.ingest.config import ReadConfig
-from detector.ingest.framing.construction import trusted_dialogue, trusted_turns, with_time_and_author
-from detector.ingest.outcomes import BadRecord
-from detector.ingest.privacy import has_note_prefix
-from detector.records import Dialogue, Role, Turn
+from dialint.detector.ingest.checks import (
+    BIDI,
+    CONTROL,
+    FIRST_YEAR,
+    INVISIBLE,
+    LAST_YEAR,
+    MAX_ID_BYTES,
+    check_id,
+)
+from dialint.detector.ingest.cleaning import may_change
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.framing.construction import trusted_dialogue, trusted_turns, with_time_and_author
+from dialint.detector.ingest.outcomes import BadRecord
+from dialint.detector.ingest.privacy import has_note_prefix
+from dialint.detector.records import Dialogue, Role, Turn
 
 _ODD_ESCAPE = re.compile(rb"\\[ubf\\]")
 _MARKER = re.compile(rb"\[(?:/?INST|CLS|SEP|MASK|PAD|UNK)\]")

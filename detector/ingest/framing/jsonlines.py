@@ -9,16 +9,16 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from detector.ingest.config import ReadConfig
-from detector.ingest.found import Found, finished
-from detector.ingest.framing.encodings import blocks
-from detector.ingest.framing.fastlines import FastLines
-from detector.ingest.framing.lines import Chunk, chunks
-from detector.ingest.framing.strictjson import decode
-from detector.ingest.outcomes import BadRecord
-from detector.ingest.shapes import Shape
-from detector.ingest.sources import Source
-from detector.records import Dialogue
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.found import Found, finished
+from dialint.detector.ingest.framing.encodings import blocks
+from dialint.detector.ingest.framing.fastlines import FastLines
+from dialint.detector.ingest.framing.lines import Chunk, chunks
+from dialint.detector.ingest.framing.strictjson import decode
+from dialint.detector.ingest.outcomes import BadRecord
+from dialint.detector.ingest.shapes import Shape
+from dialint.detector.ingest.sources import Source
+from dialint.detector.records import Dialogue
 
 
 def read_lines(

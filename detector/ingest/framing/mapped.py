@@ -6,20 +6,20 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
-from detector.errors import InputRefused
-from detector.ingest.checks import Draft
-from detector.ingest.config import ReadConfig
-from detector.ingest.found import Found
-from detector.ingest.framing.documents import document_records
-from detector.ingest.framing.jsonlines import line_records
-from detector.ingest.framing.messages import Columns, Row, check_privacy, gather, mapped_draft
-from detector.ingest.framing.recognition import Recognised
-from detector.ingest.framing.regroup import Survey, regrouped
-from detector.ingest.mapping import CODE, Shape, nearest, paths_of
-from detector.ingest.outcomes import BadRecord
-from detector.ingest.shapes import Shape as Format
-from detector.ingest.sources import Source
-from detector.ingest.times import TimeFormat
+from dialint.detector.errors import InputRefused
+from dialint.detector.ingest.checks import Draft
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.found import Found
+from dialint.detector.ingest.framing.documents import document_records
+from dialint.detector.ingest.framing.jsonlines import line_records
+from dialint.detector.ingest.framing.messages import Columns, Row, check_privacy, gather, mapped_draft
+from dialint.detector.ingest.framing.recognition import Recognised
+from dialint.detector.ingest.framing.regroup import Survey, regrouped
+from dialint.detector.ingest.mapping import CODE, Shape, nearest, paths_of
+from dialint.detector.ingest.outcomes import BadRecord
+from dialint.detector.ingest.shapes import Shape as Format
+from dialint.detector.ingest.sources import Source
+from dialint.detector.ingest.times import TimeFormat
 
 GROUP = 256
 FIRST_RECORDS = 1000

@@ -13,16 +13,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from detector.ingest.checks import Draft, DraftTurn
-from detector.ingest.config import ReadConfig
-from detector.ingest.formats import fields
-from detector.ingest.found import Found, finished
-from detector.ingest.mapping import Shape, nearest
-from detector.ingest.outcomes import BadRecord, refuse
-from detector.ingest.privacy import BLANK, asks_public, is_internal, is_note_type, shown
-from detector.ingest.times import TimeFormat
-from detector.records import Role
-from detector.yaml_document import read_document
+from dialint.detector.ingest.checks import Draft, DraftTurn
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.formats import fields
+from dialint.detector.ingest.found import Found, finished
+from dialint.detector.ingest.mapping import Shape, nearest
+from dialint.detector.ingest.outcomes import BadRecord, refuse
+from dialint.detector.ingest.privacy import BLANK, asks_public, is_internal, is_note_type, shown
+from dialint.detector.ingest.times import TimeFormat
+from dialint.detector.records import Role
+from dialint.detector.yaml_document import read_document
 
 RICH = ("richtext", "richbody")
 """Columns of HTML beside those that say so."""

@@ -15,19 +15,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from detector.ingest.canonical import METADATA_FIELDS, TEXT_FIELDS
-from detector.ingest.checks import Draft, DraftTurn
-from detector.ingest.config import ReadConfig
-from detector.ingest.formats.tau import seen_by_customer
-from detector.ingest.found import Found, finished
-from detector.ingest.framing.mapped import mapped_format, rows_of, survey_of
-from detector.ingest.framing.messages import Columns, Row, check_privacy, gather, oversized
-from detector.ingest.framing.parquet_pages import VALUE_BYTES, check_columns, expansion_limit
-from detector.ingest.framing.regroup import Survey, regrouped
-from detector.ingest.framing.strictjson import check_characters
-from detector.ingest.mapping import Shape as MappedShape
-from detector.ingest.outcomes import BadRecord, refuse, try_preview
-from detector.ingest.sources import Source
+from dialint.detector.ingest.canonical import METADATA_FIELDS, TEXT_FIELDS
+from dialint.detector.ingest.checks import Draft, DraftTurn
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.formats.tau import seen_by_customer
+from dialint.detector.ingest.found import Found, finished
+from dialint.detector.ingest.framing.mapped import mapped_format, rows_of, survey_of
+from dialint.detector.ingest.framing.messages import Columns, Row, check_privacy, gather, oversized
+from dialint.detector.ingest.framing.parquet_pages import VALUE_BYTES, check_columns, expansion_limit
+from dialint.detector.ingest.framing.regroup import Survey, regrouped
+from dialint.detector.ingest.framing.strictjson import check_characters
+from dialint.detector.ingest.mapping import Shape as MappedShape
+from dialint.detector.ingest.outcomes import BadRecord, refuse, try_preview
+from dialint.detector.ingest.sources import Source
 
 BATCH_ROWS = 256
 DICTIONARY_PASS = 64

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from detector.errors import InputRefused
-from detector.ingest.config import ReadConfig
-from detector.ingest.framing.streams import RATIO_FROM_BYTES
+from dialint.detector.errors import InputRefused
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.framing.streams import RATIO_FROM_BYTES
 
 MAX_PAGE_BYTES = 32 << 20
 """Writers make pages of about a megabyte."""

@@ -12,18 +12,18 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Literal
 
-from detector.errors import InputRefused
-from detector.ingest.config import ReadConfig
-from detector.ingest.formats.registry import SHAPES, unread
-from detector.ingest.framing.csvrows import cells_of, delimiter_of
-from detector.ingest.framing.encodings import blocks
-from detector.ingest.framing.lines import BOM
-from detector.ingest.framing.messages import Columns
-from detector.ingest.framing.streams import FOREIGN, GZIP, ZSTD, magic
-from detector.ingest.mapping import Shape as MappedShape
-from detector.ingest.outcomes import refuse, try_preview
-from detector.ingest.shapes import CANONICAL, Shape
-from detector.ingest.sources import Source
+from dialint.detector.errors import InputRefused
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.formats.registry import SHAPES, unread
+from dialint.detector.ingest.framing.csvrows import cells_of, delimiter_of
+from dialint.detector.ingest.framing.encodings import blocks
+from dialint.detector.ingest.framing.lines import BOM
+from dialint.detector.ingest.framing.messages import Columns
+from dialint.detector.ingest.framing.streams import FOREIGN, GZIP, ZSTD, magic
+from dialint.detector.ingest.mapping import Shape as MappedShape
+from dialint.detector.ingest.outcomes import refuse, try_preview
+from dialint.detector.ingest.shapes import CANONICAL, Shape
+from dialint.detector.ingest.sources import Source
 
 PREFIX_BYTES = 1 << 20
 PARQUET = b"PAR1"

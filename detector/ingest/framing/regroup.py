@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator
 from datetime import date, datetime
 from pathlib import Path
 
-from detector.ingest.config import ReadConfig
-from detector.ingest.framing.messages import Columns, Row, identity
-from detector.ingest.outcomes import BadRecord, refuse
-from detector.ingest.times import DateOrder, TimeFormat
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.framing.messages import Columns, Row, identity
+from dialint.detector.ingest.outcomes import BadRecord, refuse
+from dialint.detector.ingest.times import DateOrder, TimeFormat
 
 _SCHEMA = """
 CREATE TABLE first (name TEXT PRIMARY KEY, number INTEGER) WITHOUT ROWID;

@@ -8,9 +8,9 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterator
 
-from detector.ingest.config import ReadConfig
-from detector.ingest.outcomes import refuse
-from detector.ingest.sources import Source
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.outcomes import refuse
+from dialint.detector.ingest.sources import Source
 
 BLOCK_BYTES = 1 << 16
 """The records of a block are about ten times its size: more would not stay in a core's cache."""

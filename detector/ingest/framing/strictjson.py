@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from detector.errors import excerpt
-from detector.ingest.outcomes import BadRecord
+from dialint.detector.errors import excerpt
+from dialint.detector.ingest.outcomes import BadRecord
 
 MAX_DEPTH = 32
 MAX_VALUE_BYTES = 400 << 20

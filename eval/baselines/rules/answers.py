@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from eval.baselines.rules.view import Hit, Spoken, View, whole
+from dialint.eval.baselines.rules.view import Hit, Spoken, View, whole
 
 _ASKED = re.compile(
     r"\b(?:can|could|would|will) you\b|\b(?:do|does|did|is|are|was|were|has|have) (?:you|they|it|there|the|that|this|he|she|i|we|my)\b"

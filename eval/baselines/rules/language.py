@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from eval.baselines.rules.view import Hit, View
+from dialint.eval.baselines.rules.view import Hit, View
 
 _BASES = (
     "go|send|see|get|give|take|make|do|have|be|find|check|receive|need|want|know|help|call|pay|buy|book|come|"

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from eval.baselines.rules.view import Hit, View, whole
+from dialint.eval.baselines.rules.view import Hit, View, whole
 
 _SENSITIVE = re.compile(
     r"\b(?:your (?:current |account |available )?balance (?:is|was|comes)|(?:i|we)(?:'ve| have)? (?:just |now |successfully )?(?:transferred|wired|unlocked|changed your|updated your|reset your|blocked your|cancelled your (?:card|account|policy))"

@@ -8,11 +8,21 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
-from detector.calibration import Contract, Scan
-from detector.records import Dialogue
-from eval.baselines.rules import answers, language, process, security, spelling, state, templates, tone, view
-from eval.baselines.rules.view import Hit, View, view_of
-from eval.baselines.scored import Suspicion, Suspicions, judged_turns
+from dialint.detector.calibration import Contract, Scan
+from dialint.detector.records import Dialogue
+from dialint.eval.baselines.rules import (
+    answers,
+    language,
+    process,
+    security,
+    spelling,
+    state,
+    templates,
+    tone,
+    view,
+)
+from dialint.eval.baselines.rules.view import Hit, View, view_of
+from dialint.eval.baselines.scored import Suspicion, Suspicions, judged_turns
 
 RULES: tuple[Callable[[View], Iterator[Hit]], ...] = (
     spelling.misspelled,

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from eval.baselines.rules.view import Hit, View
+from dialint.eval.baselines.rules.view import Hit, View
 
 _SECRET = (
     r"(?:pin(?: code| number)?|cvv2?|cvc2?|(?:card )?security (?:code|number)|(?:three|3|four|4)[- ]digit (?:code|number|security code)"

@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from detector.release import EMBEDDED
-from eval.baselines.rules.view import Hit, View, words
+from dialint.detector.release import EMBEDDED
+from dialint.eval.baselines.rules.view import Hit, View, words
 
 MISSPELLED = words(
     """

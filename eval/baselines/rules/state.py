@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from eval.baselines.rules.view import Hit, Spoken, View, whole
+from dialint.eval.baselines.rules.view import Hit, Spoken, View, whole
 
 _SLOTS: tuple[tuple[str, str, str], ...] = (
     ("name", r"\b(?:your|the|full|first|last|what) (?:\w+ )?name\b|\bwho (?:am i|is this|is the (?:booking|reservation))\b|\bunder what name\b", r"\b(?:my|the) (?:\w+ )?name(?:'s| is)\b|\bi'm [A-Z]|\bunder (?:the name )?[A-Z]|\bthis is [A-Z]"),

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 
-from eval.baselines.rules.view import Hit, Spoken, View, whole
+from dialint.eval.baselines.rules.view import Hit, Spoken, View, whole
 
 PLACEHOLDERS: tuple[tuple[str, float], ...] = (
     (r"\{\{[^{}\n]{1,60}\}\}|\{%[^%\n]{1,60}%\}|\$\{[^{}\n]{1,60}\}", 0.97),

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from eval.baselines.rules.view import Hit, View, whole
+from dialint.eval.baselines.rules.view import Hit, View, whole
 
 RUDE: tuple[tuple[str, float, str], ...] = (
     (r"\b(?:idiot\w*|stupid\w*|moron\w*|imbecile|dumb(?:ass)?|fool(?:ish)?|clueless|brainless|ignorant|incompetent|pathetic|ridiculous|retard\w*|loser|liar|lying to me|crazy|insane|dense)\b", 0.8, "an insult"),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from detector.records import JUDGED_ROLES, Dialogue
+from dialint.detector.records import JUDGED_ROLES, Dialogue
 
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?|\d[\d.,:/-]*\d|\d")
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from eval.exam.resampling import interval, ratio, resamples, total
-from eval.metrics import Floats, Truth
-from finetune.judge.rewarding.pairs import Pair
+from dialint.eval.exam.resampling import interval, ratio, resamples, total
+from dialint.eval.metrics import Floats, Truth
+from dialint.finetune.judge.rewarding.pairs import Pair
 
 
 def answer_only(learn: Sequence[Pair], check: Sequence[Pair], seed: int = 0) -> Floats:

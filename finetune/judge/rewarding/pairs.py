@@ -26,12 +26,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from detector.example_files import read_preferences, set_at
-from detector.judge import Answer, Question, evidence_of, fitted, written
-from detector.masking import mask_dialogue
-from detector.records import Judgement, Preference
-from detector.taxonomy import Code, load
-from eval.questions import Asked, Asking, read_asked, taught, verified
+from dialint.detector.example_files import read_preferences, set_at
+from dialint.detector.judge import Answer, Question, evidence_of, fitted, written
+from dialint.detector.masking import mask_dialogue
+from dialint.detector.records import Judgement, Preference
+from dialint.detector.taxonomy import Code, load
+from dialint.eval.questions import Asked, Asking, read_asked, taught, verified
 
 Origin = Literal["reviewer", "label", "form"]
 UNTOLD = 0.9

@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from detector.artifacts import read_manifest
-from detector.errors import ConfigError
-from detector.judge import parsed
-from eval.questions import Asked
-from finetune.base_models import bases
-from finetune.base_models.adapter_files import ADAPTER
-from finetune.judge.rewarding import rewards
-from finetune.judge.rewarding.rewards import Known, Reward, Weights
-from finetune.training.options import Adapters
+from dialint.detector.artifacts import read_manifest
+from dialint.detector.errors import ConfigError
+from dialint.detector.judge import parsed
+from dialint.eval.questions import Asked
+from dialint.finetune.base_models import bases
+from dialint.finetune.base_models.adapter_files import ADAPTER
+from dialint.finetune.judge.rewarding import rewards
+from dialint.finetune.judge.rewarding.rewards import Known, Reward, Weights
+from dialint.finetune.training.options import Adapters
 
 if TYPE_CHECKING:
-    from detector.engines.judge_prompt import JudgePrompt
-    from detector.pipeline import ReleaseDetector
-    from detector.records import Dialogue
+    from dialint.detector.engines.judge_prompt import JudgePrompt
+    from dialint.detector.pipeline import ReleaseDetector
+    from dialint.detector.records import Dialogue
 
 REWARD = "reward"
 """Name of a reward model's adapter beside the policy's."""
@@ -71,7 +71,7 @@ class RewardModel:
         Raises:
             ConfigError: E_ADAPTER, none or not whole.
         """
-        from finetune.judge.result import prompt_of
+        from dialint.finetune.judge.result import prompt_of
 
         source = bases.source_of(str(folder))
         manifest = read_manifest(folder / bases.MANIFEST)
@@ -100,7 +100,7 @@ def _by_itself(
     source: bases.Source, device: str, pad: int, bf16: bool
 ) -> Callable[[Sequence[Sequence[int]]], np.ndarray]:
     """Scores of rows of token ids by a model of its own."""
-    from finetune.judge.rewarding.trainer import scores
+    from dialint.finetune.judge.rewarding.trainer import scores
 
     none = Adapters(adapter="none")
     model = bases.load(source, none, trainable=False, kind="SEQ_CLS", device=device, bf16=bf16)
@@ -117,7 +117,7 @@ def _beside(
     from peft import LoraConfig, set_peft_model_state_dict
     from safetensors.torch import load_file
 
-    from finetune.policy.token_scores import inner, last_states
+    from dialint.finetune.policy.token_scores import inner, last_states
 
     weights = load_file(folder / ADAPTER)
     head = weights.pop(next(name for name in weights if name.endswith("score.weight")))
@@ -247,9 +247,9 @@ def shares_base(policy: bases.Source, reward: bases.Source) -> bool:
 def rewarder_of(config: Any, asked: Sequence[Asked], model: Any, source: bases.Source) -> Rewarder:
     """What rewards the answers to `asked`, as `config` names it: `weights`, `reward`, `scanner`. `model` is
     the policy, made of `source`; a reward model on the same base becomes one of its adapters."""
-    from detector.detectors import DetectorConfig
-    from detector.pipeline import load_detector
-    from finetune.training.arguments import cut_up, device_of, low_precision
+    from dialint.detector.detectors import DetectorConfig
+    from dialint.detector.pipeline import load_detector
+    from dialint.finetune.training.arguments import cut_up, device_of, low_precision
 
     device, bf16 = device_of(config.running), low_precision(config.running)
     preferring: Preferring | None = None

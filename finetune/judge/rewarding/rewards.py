@@ -16,11 +16,11 @@ from dataclasses import dataclass
 
 from cyclopts import Parameter
 
-from detector.errors import ConfigError
-from detector.judge import Answer, evidence_of, parsed, written
-from detector.records import Severity
-from detector.render import visible_text
-from eval.metrics import span_f1
+from dialint.detector.errors import ConfigError
+from dialint.detector.judge import Answer, evidence_of, parsed, written
+from dialint.detector.records import Severity
+from dialint.detector.render import visible_text
+from dialint.eval.metrics import span_f1
 
 SLIP = 0.1
 """What the wrong one of the two verdicts that accuse nobody costs, in misses."""

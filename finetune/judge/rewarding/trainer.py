@@ -13,10 +13,10 @@ from torch.nn.functional import logsigmoid
 from trl import RewardConfig, RewardTrainer
 from trl.trainer.reward_trainer import DataCollatorForPreference
 
-from detector.engines.judge_prompt import JudgePrompt
-from eval.metrics import calibration_error
-from finetune.judge.rewarding.answer_only import answer_only, share_right
-from finetune.judge.rewarding.pairs import Pair
+from dialint.detector.engines.judge_prompt import JudgePrompt
+from dialint.eval.metrics import calibration_error
+from dialint.finetune.judge.rewarding.answer_only import answer_only, share_right
+from dialint.finetune.judge.rewarding.pairs import Pair
 
 BATCH = 32
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 import re
 from random import Random
 
-from labeling.inject.draft import Draft, Family, HardNegative, Made, Pool
-from labeling.inject.exam.placing import is_nod
-from labeling.inject.exam.staging import (
+from dialint.labeling.inject.draft import Draft, Family, HardNegative, Made, Pool
+from dialint.labeling.inject.exam.placing import is_nod
+from dialint.labeling.inject.exam.staging import (
     MIN_TURNS,
     as_agent,
     customer,
@@ -18,10 +18,10 @@ from labeling.inject.exam.staging import (
     silent_on,
     told,
 )
-from labeling.inject.exam.wordings.aspects import ASPECTS
-from labeling.inject.exam.wordings.elsewhere import BULLETIN, LEADS, OTHER_CASE
-from labeling.inject.insertion import spoken
-from labeling.inject.places import joined, plain, spliced, wrong
+from dialint.labeling.inject.exam.wordings.aspects import ASPECTS
+from dialint.labeling.inject.exam.wordings.elsewhere import BULLETIN, LEADS, OTHER_CASE
+from dialint.labeling.inject.insertion import spoken
+from dialint.labeling.inject.places import joined, plain, spliced, wrong
 
 Topic = tuple[str, str, str]
 

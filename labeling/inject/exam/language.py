@@ -7,10 +7,10 @@ import re
 from collections.abc import Callable
 from random import Random
 
-from labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Mark, Pool
-from labeling.inject.exam.placing import stopped, where
-from labeling.inject.exam.staging import added, as_agent, replies, told
-from labeling.inject.exam.wordings.slips import (
+from dialint.labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Mark, Pool
+from dialint.labeling.inject.exam.placing import stopped, where
+from dialint.labeling.inject.exam.staging import added, as_agent, replies, told
+from dialint.labeling.inject.exam.wordings.slips import (
     BRITISH,
     ELISIONS,
     ENDINGS,
@@ -23,9 +23,9 @@ from labeling.inject.exam.wordings.slips import (
     TRANSFER,
     TYPOS,
 )
-from labeling.inject.insertion import manner, marked, open_places, placed
-from labeling.inject.phrases import capital, say
-from labeling.inject.places import plain, shuffled
+from dialint.labeling.inject.insertion import manner, marked, open_places, placed
+from dialint.labeling.inject.phrases import capital, say
+from dialint.labeling.inject.places import plain, shuffled
 
 Slipped = tuple[str, int, int]
 Slip = Callable[[str, Random], Slipped | None]

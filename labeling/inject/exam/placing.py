@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from random import Random
 
-from labeling.inject.draft import Draft, Made, Make, Pool
-from labeling.inject.insertion import (
+from dialint.labeling.inject.draft import Draft, Made, Make, Pool
+from dialint.labeling.inject.insertion import (
     Idea,
     Manner,
     Where,

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from random import Random
 
-from labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
-from labeling.inject.exam.staging import agent, as_agent, customer, pauses
-from labeling.inject.exam.wordings.farewells import (
+from dialint.labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
+from dialint.labeling.inject.exam.staging import agent, as_agent, customer, pauses
+from dialint.labeling.inject.exam.wordings.farewells import (
     FAREWELLS,
     FOLLOW_UPS,
     LEADS,
@@ -15,9 +15,9 @@ from labeling.inject.exam.wordings.farewells import (
     OPEN_CASES,
     TROUBLES,
 )
-from labeling.inject.insertion import spoken
-from labeling.inject.phrases import say
-from labeling.inject.places import plain, spliced, wrong
+from dialint.labeling.inject.insertion import spoken
+from dialint.labeling.inject.phrases import say
+from dialint.labeling.inject.places import plain, spliced, wrong
 
 MIN_BEFORE = 4
 """Turns before the scene that ends the talk, at least."""

@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 from random import Random
 
-from labeling.inject.draft import Draft, DraftTurn
-from labeling.inject.exam.wordings.aspects import ASPECTS, FITS
-from labeling.inject.insertion import spoken
-from labeling.inject.phrases import like
-from labeling.inject.places import agent_texts, asks_anything, is_closing, is_thanks, joined, shuffled
+from dialint.labeling.inject.draft import Draft, DraftTurn
+from dialint.labeling.inject.exam.wordings.aspects import ASPECTS, FITS
+from dialint.labeling.inject.insertion import spoken
+from dialint.labeling.inject.phrases import like
+from dialint.labeling.inject.places import agent_texts, asks_anything, is_closing, is_thanks, joined, shuffled
 
 MIN_TURNS = 6
 """Turns of a talk that is long enough to hold a scene."""

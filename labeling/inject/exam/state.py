@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from random import Random
 
-from labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
-from labeling.inject.exam.staging import (
+from dialint.labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
+from dialint.labeling.inject.exam.staging import (
     MIN_TURNS,
     added,
     agent,
@@ -20,7 +20,7 @@ from labeling.inject.exam.staging import (
     silent_on,
     told,
 )
-from labeling.inject.exam.wordings.volunteered import (
+from dialint.labeling.inject.exam.wordings.volunteered import (
     DETAILS,
     DONE_THAT,
     ECHOES,
@@ -29,9 +29,9 @@ from labeling.inject.exam.wordings.volunteered import (
     STEPS,
     TRIED,
 )
-from labeling.inject.insertion import spoken
-from labeling.inject.phrases import capital, say
-from labeling.inject.places import asks_anything, is_thanks, joined, plain, shuffled, spliced, wrong
+from dialint.labeling.inject.insertion import spoken
+from dialint.labeling.inject.phrases import capital, say
+from dialint.labeling.inject.places import asks_anything, is_thanks, joined, plain, shuffled, spliced, wrong
 
 _REPLIES = ("@v", "@v.", "Sure, @v.", "Okay: @v.", "Well, @v.", "ok, @v")
 _READ_BACK = ("phone", "mail", "account", "birthday", "address")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from random import Random
 
-from labeling.inject.draft import Draft, Family, HardNegative, Made, Mark, Pool
-from labeling.inject.exam.placing import stopped, where
-from labeling.inject.exam.staging import as_agent, replies
-from labeling.inject.exam.wordings.slots import (
+from dialint.labeling.inject.draft import Draft, Family, HardNegative, Made, Mark, Pool
+from dialint.labeling.inject.exam.placing import stopped, where
+from dialint.labeling.inject.exam.staging import as_agent, replies
+from dialint.labeling.inject.exam.wordings.slots import (
     FILLED,
     FIRST_NAMES,
     LINES,
@@ -18,10 +18,10 @@ from labeling.inject.exam.wordings.slots import (
     SAMPLE,
     VALUES,
 )
-from labeling.inject.facts.given import given_in
-from labeling.inject.insertion import Manner, manner, marked, open_places, placed
-from labeling.inject.phrases import capital, say
-from labeling.inject.places import joined, plain
+from dialint.labeling.inject.facts.given import given_in
+from dialint.labeling.inject.insertion import Manner, manner, marked, open_places, placed
+from dialint.labeling.inject.phrases import capital, say
+from dialint.labeling.inject.places import joined, plain
 
 _MARK = "\x00"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from labeling.inject.wordings.patterns import GIVEN
+from dialint.labeling.inject.wordings.patterns import GIVEN
 
 LASTING = frozenset({"name", "email", "zip", "order", "user", "people"})
 """Kinds that stay true for the whole talk, whatever it turns to."""

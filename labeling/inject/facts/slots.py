@@ -1,7 +1,7 @@
 """Made-up things that a customer may tell, and which of them a dialogue leaves open.
 
-Values and words come from `labeling.inject.wordings.slots`. `silent` is careful the other way round than
-`labeling.inject.facts.given`: it would rather believe that a thing was told than miss it.
+Values and words come from `dialint.labeling.inject.wordings.slots`. `silent` is careful the other way round
+than `dialint.labeling.inject.facts.given`: it would rather believe that a thing was told than miss it.
 """
 
 from __future__ import annotations
@@ -9,9 +9,18 @@ from __future__ import annotations
 import re
 from random import Random
 
-from labeling.inject.phrases import Grammar, capital, say
-from labeling.inject.wordings.asking_again import ASK, STATE
-from labeling.inject.wordings.slots import CLASHING, FIXED, NOUNS, PARTS, QUESTIONS, SAID, SHAPES, VALUES
+from dialint.labeling.inject.phrases import Grammar, capital, say
+from dialint.labeling.inject.wordings.asking_again import ASK, STATE
+from dialint.labeling.inject.wordings.slots import (
+    CLASHING,
+    FIXED,
+    NOUNS,
+    PARTS,
+    QUESTIONS,
+    SAID,
+    SHAPES,
+    VALUES,
+)
 
 _NUMBERED = r"\d{4}|\d[\d -]{4}\d"
 _WHEN = (

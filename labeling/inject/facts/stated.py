@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from random import Random
 
-from labeling.inject.wordings.patterns import STATED
+from dialint.labeling.inject.wordings.patterns import STATED
 
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _WORDS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")

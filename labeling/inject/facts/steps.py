@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from labeling.inject.draft import Draft
-from labeling.inject.places import content_words
-from labeling.inject.wordings.process import THINGS
+from dialint.labeling.inject.draft import Draft
+from dialint.labeling.inject.places import content_words
+from dialint.labeling.inject.wordings.process import THINGS
 
 MAX_ANSWER = 12
 """Words of the longest answer to a step; a longer one says more than the step asks for."""

@@ -8,8 +8,18 @@ from __future__ import annotations
 
 import re
 
-from labeling.inject.places import asks_question, content_words, is_thanks, sentences
-from labeling.inject.wordings.asked import ASKED, MATTERS, MAYBE, NO_MORE, OPENER, REFUSES, TOLD, WIDE, WISH
+from dialint.labeling.inject.places import asks_question, content_words, is_thanks, sentences
+from dialint.labeling.inject.wordings.asked import (
+    ASKED,
+    MATTERS,
+    MAYBE,
+    NO_MORE,
+    OPENER,
+    REFUSES,
+    TOLD,
+    WIDE,
+    WISH,
+)
 
 _NO_MORE, _REFUSES, _WISH, _MAYBE, _WIDE, _OPENER = (
     re.compile(pattern, re.IGNORECASE) for pattern in (NO_MORE, REFUSES, WISH, MAYBE, WIDE, OPENER)

@@ -9,14 +9,23 @@ from __future__ import annotations
 import re
 from random import Random
 
-from labeling.inject.draft import Draft, Family, HardNegative, Made, Pool, Use
-from labeling.inject.history import off_point
-from labeling.inject.history.asked import asks_nothing, points_of, surely_unanswered
-from labeling.inject.history.off_point import POINTED, customer_texts, for_ask, pointed
-from labeling.inject.phrases import Grammar, capital, like, say
-from labeling.inject.places import agent_texts, joined, plain, sentences, wrong
-from labeling.inject.wordings.evasions import ADVERT, ASSENT, DEFER, ECHO, GO_AHEAD, MORE, NOTED, STALL
-from labeling.inject.wordings.off_point import (
+from dialint.labeling.inject.draft import Draft, Family, HardNegative, Made, Pool, Use
+from dialint.labeling.inject.history import off_point
+from dialint.labeling.inject.history.asked import asks_nothing, points_of, surely_unanswered
+from dialint.labeling.inject.history.off_point import POINTED, customer_texts, for_ask, pointed
+from dialint.labeling.inject.phrases import Grammar, capital, like, say
+from dialint.labeling.inject.places import agent_texts, joined, plain, sentences, wrong
+from dialint.labeling.inject.wordings.evasions import (
+    ADVERT,
+    ASSENT,
+    DEFER,
+    ECHO,
+    GO_AHEAD,
+    MORE,
+    NOTED,
+    STALL,
+)
+from dialint.labeling.inject.wordings.off_point import (
     CLARIFY,
     FITTING,
     MORE_ASKED,

@@ -9,12 +9,12 @@ import re
 from dataclasses import replace
 from random import Random
 
-from labeling.inject.draft import Draft, Family, HardNegative, Made, Pool, Use
-from labeling.inject.facts.stated import Stated, otherwise, same_value, speaks_of, stated_in
-from labeling.inject.history import planted_facts
-from labeling.inject.phrases import Grammar, capital, like, say
-from labeling.inject.places import agent_texts, joined, plain, shuffled, spliced, wrong
-from labeling.inject.wordings.restatements import (
+from dialint.labeling.inject.draft import Draft, Family, HardNegative, Made, Pool, Use
+from dialint.labeling.inject.facts.stated import Stated, otherwise, same_value, speaks_of, stated_in
+from dialint.labeling.inject.history import planted_facts
+from dialint.labeling.inject.phrases import Grammar, capital, like, say
+from dialint.labeling.inject.places import agent_texts, joined, plain, shuffled, spliced, wrong
+from dialint.labeling.inject.wordings.restatements import (
     ASK_AGAIN,
     DONE,
     FACTS,

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from labeling.inject.draft import Draft, Family, HardNegative, Made, Pool
-from labeling.inject.history.asked import left_open
-from labeling.inject.phrases import Grammar, capital, like, say
-from labeling.inject.places import (
+from dialint.labeling.inject.draft import Draft, Family, HardNegative, Made, Pool
+from dialint.labeling.inject.history.asked import left_open
+from dialint.labeling.inject.phrases import Grammar, capital, like, say
+from dialint.labeling.inject.places import (
     agent_texts,
     content_words,
     free_agent_turns,
@@ -24,8 +24,8 @@ from labeling.inject.places import (
     spliced,
     wrong,
 )
-from labeling.inject.wordings.errands import AT_THE_END, ERRANDS, HEARD, LINK
-from labeling.inject.wordings.offtopic import CHAT, CHAT_ASKED, MISDIRECTED, MISDIRECTED_ASKED, PERSON
+from dialint.labeling.inject.wordings.errands import AT_THE_END, ERRANDS, HEARD, LINK
+from dialint.labeling.inject.wordings.offtopic import CHAT, CHAT_ASKED, MISDIRECTED, MISDIRECTED_ASKED, PERSON
 
 MAX_TRIES = 30
 MIN_FOREIGN_WORDS = 4

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from random import Random
 
-from labeling.inject.draft import Draft, Family, Made, Pool
-from labeling.inject.history.asked import another_matter, opens_like_an_answer, surely_unanswered
-from labeling.inject.phrases import like
-from labeling.inject.places import (
+from dialint.labeling.inject.draft import Draft, Family, Made, Pool
+from dialint.labeling.inject.history.asked import another_matter, opens_like_an_answer, surely_unanswered
+from dialint.labeling.inject.phrases import like
+from dialint.labeling.inject.places import (
     agent_texts,
     answered_asks,
     content_words,
@@ -23,7 +23,7 @@ from labeling.inject.places import (
     spliced,
     wrong,
 )
-from labeling.inject.wordings.off_point import COUNTERS, COUNTERS_ASKED, FITTING
+from dialint.labeling.inject.wordings.off_point import COUNTERS, COUNTERS_ASKED, FITTING
 
 MAX_TRIES = 60
 

@@ -1,8 +1,8 @@
 """U2 on things of our own making: the customer tells one thing, the agent asks for it or for another.
 
 Error and twin have the same question, the same answer and the same number of things told; only which
-thing the customer told before differs. Complements `labeling.inject.history.state`, which asks for what
-the corpora's customers really said.
+thing the customer told before differs. Complements `dialint.labeling.inject.history.state`, which asks for
+what the corpora's customers really said.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
-from labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
-from labeling.inject.facts.slots import asking, noun_of, stating, third_kind, two_kinds, value_of
-from labeling.inject.phrases import capital, like, say
-from labeling.inject.places import (
+from dialint.labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
+from dialint.labeling.inject.facts.slots import asking, noun_of, stating, third_kind, two_kinds, value_of
+from dialint.labeling.inject.phrases import capital, like, say
+from dialint.labeling.inject.places import (
     agent_texts,
     asks_question,
     is_closing,
@@ -24,7 +24,7 @@ from labeling.inject.places import (
     spliced,
     wrong,
 )
-from labeling.inject.wordings.asking_again import (
+from dialint.labeling.inject.wordings.asking_again import (
     ACKNOWLEDGE,
     BOTH,
     CHANGE,
@@ -36,7 +36,7 @@ from labeling.inject.wordings.asking_again import (
     TAKEN_UP,
     UNREADABLE,
 )
-from labeling.inject.wordings.slots import IDENTIFYING
+from dialint.labeling.inject.wordings.slots import IDENTIFYING
 
 MIN_TURNS = 4
 """A talk that is shorter is no talk."""

@@ -1,8 +1,8 @@
 """U3 on facts of our own making: the agent states one thing, and later the same or another thing.
 
 The later turn is the same in error and twin; what he had said before decides. Values are drawn alike for
-both, so that none is likelier to be wrong. Complements `labeling.inject.history.contradiction`, which changes
-what the corpora's agents really said.
+both, so that none is likelier to be wrong. Complements `dialint.labeling.inject.history.contradiction`,
+which changes what the corpora's agents really said.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from functools import cache
 from itertools import permutations
 from random import Random
 
-from labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
-from labeling.inject.facts.stated import same_value
-from labeling.inject.phrases import capital, like, say
-from labeling.inject.places import agent_texts, is_closing, joined, plain, spliced, wrong
-from labeling.inject.wordings.facts import (
+from dialint.labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
+from dialint.labeling.inject.facts.stated import same_value
+from dialint.labeling.inject.phrases import capital, like, say
+from dialint.labeling.inject.places import agent_texts, is_closing, joined, plain, spliced, wrong
+from dialint.labeling.inject.wordings.facts import (
     ALIKE,
     ASKED_AGAIN,
     ATTRIBUTES,
@@ -37,7 +37,7 @@ from labeling.inject.wordings.facts import (
     VALUES,
     WISHED,
 )
-from labeling.inject.wordings.slots import PARTS
+from dialint.labeling.inject.wordings.slots import PARTS
 
 _DRAWN = re.compile(r"[#&]")
 _ARTICLE = re.compile(r"\b([Aa])(?= (?:[aeioAEIO]|un(?!i)))")

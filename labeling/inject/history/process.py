@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from random import Random
 
-from labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Mark, Pool, Use
-from labeling.inject.facts.steps import Step, steps
-from labeling.inject.insertion import spoken
-from labeling.inject.phrases import capital, like
-from labeling.inject.places import agent_texts, is_closing, joined, plain, spliced
-from labeling.inject.wordings import process as say_so
+from dialint.labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Mark, Pool, Use
+from dialint.labeling.inject.facts.steps import Step, steps
+from dialint.labeling.inject.insertion import spoken
+from dialint.labeling.inject.phrases import capital, like
+from dialint.labeling.inject.places import agent_texts, is_closing, joined, plain, spliced
+from dialint.labeling.inject.wordings import process as say_so
 
 _IN_WORDS = re.compile(r"\b(name|i'?m|i am|is|this|for|from|to|my)\b", re.IGNORECASE)
 _NAME = re.compile(r"\b[A-Z][a-z]+(?: [A-Z][a-z]+)?\b(?=\W*$)")

@@ -11,10 +11,10 @@ import re
 from collections.abc import Callable
 from random import Random
 
-from labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool, Use
-from labeling.inject.history.asked import asks_clearly
-from labeling.inject.phrases import Grammar, capital, like, say
-from labeling.inject.places import (
+from dialint.labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool, Use
+from dialint.labeling.inject.history.asked import asks_clearly
+from dialint.labeling.inject.phrases import Grammar, capital, like, say
+from dialint.labeling.inject.places import (
     agent_texts,
     free_agent_turns,
     is_closing,
@@ -26,8 +26,8 @@ from labeling.inject.places import (
     spliced,
     wrong,
 )
-from labeling.inject.wordings import farewells
-from labeling.inject.wordings.closings import CLOSE, DONE_THANKS, MOMENT, NODS, NOTICE, SURVEY
+from dialint.labeling.inject.wordings import farewells
+from dialint.labeling.inject.wordings.closings import CLOSE, DONE_THANKS, MOMENT, NODS, NOTICE, SURVEY
 
 MIN_TURNS_BEFORE = 2
 

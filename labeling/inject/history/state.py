@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from random import Random
 
-from labeling.inject.draft import Draft, Family, HardNegative, Made, Pool, Use
-from labeling.inject.facts.given import LASTING, Given, given_in, mentions
-from labeling.inject.facts.slots import asking, stating, third_kind, value_of
-from labeling.inject.history import planted_asks
-from labeling.inject.phrases import Grammar, capital, like, say
-from labeling.inject.places import (
+from dialint.labeling.inject.draft import Draft, Family, HardNegative, Made, Pool, Use
+from dialint.labeling.inject.facts.given import LASTING, Given, given_in, mentions
+from dialint.labeling.inject.facts.slots import asking, stating, third_kind, value_of
+from dialint.labeling.inject.history import planted_asks
+from dialint.labeling.inject.phrases import Grammar, capital, like, say
+from dialint.labeling.inject.places import (
     agent_texts,
     asks_anything,
     asks_question,
@@ -23,8 +23,8 @@ from labeling.inject.places import (
     spliced,
     wrong,
 )
-from labeling.inject.wordings.asking_again import PUT_OFF
-from labeling.inject.wordings.asks import (
+from dialint.labeling.inject.wordings.asking_again import PUT_OFF
+from dialint.labeling.inject.wordings.asks import (
     ASK,
     LISTED,
     MISSING,

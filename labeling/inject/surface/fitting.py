@@ -12,8 +12,8 @@ from functools import lru_cache
 from random import Random
 from typing import TypeVar
 
-from labeling.inject.draft import Draft
-from labeling.inject.wordings.trades import GIVEN, TRADES
+from dialint.labeling.inject.draft import Draft
+from dialint.labeling.inject.wordings.trades import GIVEN, TRADES
 
 Words = TypeVar("Words")
 

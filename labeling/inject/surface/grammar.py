@@ -1,7 +1,7 @@
 """L2 in whole sentences: an agent's sentence comes in broken, and right in the clean twin.
 
-Beside the rules of `labeling.inject.surface.rewriting`, which break the dialogue's own text. One mark for
-each place where the two part; where a word is missing, the mark is on its neighbours.
+Beside the rules of `dialint.labeling.inject.surface.rewriting`, which break the dialogue's own text. One
+mark for each place where the two part; where a word is missing, the mark is on its neighbours.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass
 from random import Random
 
-from labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Mark, Pool
-from labeling.inject.insertion import (
+from dialint.labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Mark, Pool
+from dialint.labeling.inject.insertion import (
     dressed,
     manner,
     nothing_due,
@@ -21,11 +21,11 @@ from labeling.inject.insertion import (
     spoken,
     where_in,
 )
-from labeling.inject.places import plain, shuffled, spliced
-from labeling.inject.surface.fitting import fitting
-from labeling.inject.wordings import customer_slips
-from labeling.inject.wordings.broken_sentences import BROKEN, CHATTY, QUOTES
-from labeling.inject.wordings.closings import NODS
+from dialint.labeling.inject.places import plain, shuffled, spliced
+from dialint.labeling.inject.surface.fitting import fitting
+from dialint.labeling.inject.wordings import customer_slips
+from dialint.labeling.inject.wordings.broken_sentences import BROKEN, CHATTY, QUOTES
+from dialint.labeling.inject.wordings.closings import NODS
 
 _BRACKET = re.compile(r"\[([^\[\]|]*)\|([^\[\]|]*)\]")
 _NEXT = re.compile(r"\s*[^\s.,?!]*")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from labeling.inject.draft import Draft, DraftTurn, Mark
-from labeling.inject.insertion import Manner, marked, open_places, placed
+from dialint.labeling.inject.draft import Draft, DraftTurn, Mark
+from dialint.labeling.inject.insertion import Manner, marked, open_places, placed
 
 _CHEER = re.compile(
     r"^(?:great|perfect|awesome|wonderful|excellent|fantastic|sounds good|sure|no problem|absolutely|lovely)"

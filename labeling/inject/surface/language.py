@@ -10,16 +10,16 @@ import re
 from collections.abc import Callable
 from random import Random
 
-from labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Mark, Pool, Use
-from labeling.inject.places import free_agent_turns, shuffled
-from labeling.inject.surface import grammar
-from labeling.inject.surface.rewriting import by_rules
-from labeling.inject.wordings.grammar_breaks import RULES
-from labeling.inject.wordings.grammar_slips import HELD_OUT_RULES
-from labeling.inject.wordings.misspellings import HOMOPHONES, MISSPELLINGS, PHONETIC, REAL_WORDS
-from labeling.inject.wordings.misspelt_sentences import MISSPELT, RUN_TOGETHER, UNUSUAL
-from labeling.inject.wordings.natural_slips import CONTRACTIONS
-from labeling.inject.wordings.rules import Rule
+from dialint.labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Mark, Pool, Use
+from dialint.labeling.inject.places import free_agent_turns, shuffled
+from dialint.labeling.inject.surface import grammar
+from dialint.labeling.inject.surface.rewriting import by_rules
+from dialint.labeling.inject.wordings.grammar_breaks import RULES
+from dialint.labeling.inject.wordings.grammar_slips import HELD_OUT_RULES
+from dialint.labeling.inject.wordings.misspellings import HOMOPHONES, MISSPELLINGS, PHONETIC, REAL_WORDS
+from dialint.labeling.inject.wordings.misspelt_sentences import MISSPELT, RUN_TOGETHER, UNUSUAL
+from dialint.labeling.inject.wordings.natural_slips import CONTRACTIONS
+from dialint.labeling.inject.wordings.rules import Rule
 
 Slip = Callable[[str, Random], str | None]
 """Misspells one lower-case word, or returns None if it cannot."""

@@ -11,12 +11,20 @@ from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 
-from labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Mark, Pool
-from labeling.inject.insertion import Manner, manner, open_places, placed, where_in
-from labeling.inject.places import plain
-from labeling.inject.surface.fitting import fitting, names_known
-from labeling.inject.surface.grammar import of_right
-from labeling.inject.wordings.macros import BRACKETS, KINDS, MACROS, NOTES, SHAPES, SPEAKS_FOR_ITSELF, VOIDS
+from dialint.labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Mark, Pool
+from dialint.labeling.inject.insertion import Manner, manner, open_places, placed, where_in
+from dialint.labeling.inject.places import plain
+from dialint.labeling.inject.surface.fitting import fitting, names_known
+from dialint.labeling.inject.surface.grammar import of_right
+from dialint.labeling.inject.wordings.macros import (
+    BRACKETS,
+    KINDS,
+    MACROS,
+    NOTES,
+    SHAPES,
+    SPEAKS_FOR_ITSELF,
+    VOIDS,
+)
 
 Hole = Callable[[str, Random], str]
 """What stands in a slot of a kind that was not filled."""

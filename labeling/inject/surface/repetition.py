@@ -12,12 +12,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 
-from labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool, Use
-from labeling.inject.history.asked import asks_clearly, asks_nothing
-from labeling.inject.insertion import spoken
-from labeling.inject.lawful import repeated
-from labeling.inject.phrases import capital, like
-from labeling.inject.places import (
+from dialint.labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool, Use
+from dialint.labeling.inject.history.asked import asks_clearly, asks_nothing
+from dialint.labeling.inject.insertion import spoken
+from dialint.labeling.inject.lawful import repeated
+from dialint.labeling.inject.phrases import capital, like
+from dialint.labeling.inject.places import (
     agent_texts,
     asks_anything,
     free_agent_turns,
@@ -28,8 +28,8 @@ from labeling.inject.places import (
     spliced,
     wrong,
 )
-from labeling.inject.wordings import repeats
-from labeling.inject.wordings.templates import SYNONYMS
+from dialint.labeling.inject.wordings import repeats
+from dialint.labeling.inject.wordings.templates import SYNONYMS
 
 MIN_REPEATED = 20
 """Characters; a shorter reply may well come twice."""

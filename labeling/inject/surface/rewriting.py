@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from random import Random
 
-from labeling.inject.draft import Draft, DraftTurn, Family, Made, Mark, Pool, Use
-from labeling.inject.places import free_agent_turns, plain, shuffled
-from labeling.inject.wordings.rules import Rule
+from dialint.labeling.inject.draft import Draft, DraftTurn, Family, Made, Mark, Pool, Use
+from dialint.labeling.inject.places import free_agent_turns, plain, shuffled
+from dialint.labeling.inject.wordings.rules import Rule
 
 CUSTOMER_SHARE = 0.3
 """Share of twins in which the customer makes the slip, where his words allow it."""

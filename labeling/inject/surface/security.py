@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from labeling.inject.draft import Draft, Family, HardNegative, Pool
-from labeling.inject.insertion import harmless, manner, reply_places, speaker, spoken
-from labeling.inject.surface.hearing import answering, telling
-from labeling.inject.wordings import lawful, secrets, secrets_exam, secrets_talk, secrets_trades
+from dialint.labeling.inject.draft import Draft, Family, HardNegative, Pool
+from dialint.labeling.inject.insertion import harmless, manner, reply_places, speaker, spoken
+from dialint.labeling.inject.surface.hearing import answering, telling
+from dialint.labeling.inject.wordings import lawful, secrets, secrets_exam, secrets_talk, secrets_trades
 
 REPLIES = (
     "(ok|okay|sure|alright|fine)(, one moment|, just a second|, here you go|, give me a minute|)",

@@ -9,17 +9,17 @@ from __future__ import annotations
 import re
 from random import Random
 
-from labeling.inject.draft import Draft, Family, HardNegative, Made, Pool, Use
-from labeling.inject.phrases import like, say, tidy
-from labeling.inject.places import (
+from dialint.labeling.inject.draft import Draft, Family, HardNegative, Made, Pool, Use
+from dialint.labeling.inject.phrases import like, say, tidy
+from dialint.labeling.inject.places import (
     free_agent_turns,
     plain,
     shuffled,
     wrong,
 )
-from labeling.inject.surface import macros
-from labeling.inject.surface.fitting import fitting, names_known
-from labeling.inject.wordings.templates import (
+from dialint.labeling.inject.surface import macros
+from dialint.labeling.inject.surface.fitting import fitting, names_known
+from dialint.labeling.inject.wordings.templates import (
     BLANKS,
     CLEAN_LINES,
     GREETINGS,

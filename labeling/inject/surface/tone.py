@@ -1,6 +1,6 @@
 """Tone made wrong: rude or blaming words (T1), and no word of sympathy at stated distress (T2).
 
-The wordings are in `labeling.inject.wordings`. Grammar, register and greetings are not made here.
+The wordings are in `dialint.labeling.inject.wordings`. Grammar, register and greetings are not made here.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ import re
 from dataclasses import replace
 from random import Random
 
-from labeling.inject.draft import Draft, Family, Made, Make, Mark, Pool
-from labeling.inject.insertion import Manner, dressed, manner, marked, open_places, speaker, spoken
-from labeling.inject.surface.courtesy import NEGATIVES
-from labeling.inject.surface.hearing import answering, open_hearts, telling
-from labeling.inject.wordings import barked, curt, distress, hardship, rude, rude_exam
-from labeling.inject.wordings.distress import Distress, Voice
+from dialint.labeling.inject.draft import Draft, Family, Made, Make, Mark, Pool
+from dialint.labeling.inject.insertion import Manner, dressed, manner, marked, open_places, speaker, spoken
+from dialint.labeling.inject.surface.courtesy import NEGATIVES
+from dialint.labeling.inject.surface.hearing import answering, open_hearts, telling
+from dialint.labeling.inject.wordings import barked, curt, distress, hardship, rude, rude_exam
+from dialint.labeling.inject.wordings.distress import Distress, Voice
 
 _ASK = re.compile(
     r"(?:(?:may|can|could|might) i (?:please )?(?:have|get|know)|what(?:'s| is| are)) "

@@ -1,4 +1,4 @@
-"""Patterns of what customers ask for and what replies are about; see `labeling.inject.history.asked`."""
+"""Patterns of what customers ask for and what replies are about; see `dialint.labeling.inject.history.asked`."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ after another language. None is of a trade, so that it fits any talk; more stand
 
 from __future__ import annotations
 
-from labeling.inject.wordings.broken_talk import TALK
+from dialint.labeling.inject.wordings.broken_talk import TALK
 
 HASTE = (
     "I am just opening your file [and and|and] will be right with you.", "There [is is|is] one more thing I need from you.", "That is [what what|what] I see on my screen too.",

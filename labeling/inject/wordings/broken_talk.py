@@ -81,4 +81,4 @@ TALK = {
     "haste": HASTE, "forms": AGREEMENT, "times": TENSES, "bare": ARTICLES, "asked": QUESTIONS, "foreign": FOREIGN,
     "plural": NUMBERS,
 }  # fmt: skip
-"""The ideas by name, as in `labeling.inject.wordings.broken_sentences`."""
+"""The ideas by name, as in `dialint.labeling.inject.wordings.broken_sentences`."""

@@ -1,7 +1,7 @@
 """What agents state as fact: attributes with values, and yes-or-no matters in both senses.
 
 ``@value`` is the value, ``@noun`` the attribute; ``#`` a digit and ``&`` a capital letter, as in
-`labeling.inject.wordings.slots`.
+`dialint.labeling.inject.wordings.slots`.
 """
 
 from __future__ import annotations

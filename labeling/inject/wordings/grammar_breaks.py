@@ -6,7 +6,7 @@ sentence (a name that needs no article, a plural that needs none), its pattern i
 
 from __future__ import annotations
 
-from labeling.inject.wordings.rules import Rule
+from dialint.labeling.inject.wordings.rules import Rule
 
 _VERBS = "book|find|help|check|see|need|want|offer|recommend|suggest|confirm|look|assist|send|know|get"
 _VERBS_IN_E = "make|like|provide|arrange|change|arrive|leave|take|have|reserve|give"

@@ -5,7 +5,7 @@ Uses the kinds of sentence and the slots of `distress`; nothing of its exam stan
 
 from __future__ import annotations
 
-from labeling.inject.wordings.distress import TRAINED_VOICE, Distress, Voice
+from dialint.labeling.inject.wordings.distress import TRAINED_VOICE, Distress, Voice
 
 KINDS = (
     Distress(

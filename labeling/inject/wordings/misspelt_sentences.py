@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from labeling.inject.wordings import misspelt_talk
+from dialint.labeling.inject.wordings import misspelt_talk
 
 _PLAIN = (
     "I apologise for the [inconvinience|inconvenience].", "I have [forwared|forwarded] your message to the [manger|manager].", "A [collegue|colleague] of mine will call.",

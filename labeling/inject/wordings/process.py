@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from labeling.inject.phrases import Grammar
+from dialint.labeling.inject.phrases import Grammar
 
 THINGS: dict[str, str] = {
     "ask_name": "name",

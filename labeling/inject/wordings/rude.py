@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from labeling.inject.wordings import rude_blame, rude_brief, rude_open, rude_rants, rude_veiled
+from dialint.labeling.inject.wordings import rude_blame, rude_brief, rude_open, rude_rants, rude_veiled
 
 IDEAS = (*rude_open.IDEAS, *rude_veiled.IDEAS, *rude_blame.IDEAS, *rude_brief.IDEAS, *rude_rants.IDEAS)

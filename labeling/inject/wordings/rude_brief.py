@@ -5,8 +5,8 @@ The courteous twins are as curt as the rude ones: to be short is no error.
 
 from __future__ import annotations
 
-from labeling.inject.insertion import Idea
-from labeling.inject.phrases import Grammar
+from dialint.labeling.inject.insertion import Idea
+from dialint.labeling.inject.phrases import Grammar
 
 SLOTS: Grammar = {"you": (", sir", ", lady", ", mate", ", buddy", "", "", "", "")}
 

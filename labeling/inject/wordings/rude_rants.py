@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from labeling.inject.insertion import Idea
-from labeling.inject.phrases import Grammar
+from dialint.labeling.inject.insertion import Idea
+from dialint.labeling.inject.phrases import Grammar
 
 SLOTS: Grammar = {
     "open": ("Look,", "Listen,", "Okay,", "Right,", "Well,", "So,", ""),

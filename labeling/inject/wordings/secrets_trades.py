@@ -6,8 +6,8 @@ the last four digits, a name, a date of birth, an order number, cards as goods.
 
 from __future__ import annotations
 
-from labeling.inject.insertion import Idea
-from labeling.inject.phrases import Grammar
+from dialint.labeling.inject.insertion import Idea
+from dialint.labeling.inject.phrases import Grammar
 
 SLOTS: Grammar = {
     "pls": ("please", "pls", "thanks", "", ""),

@@ -11,17 +11,17 @@ from collections.abc import Iterable, Sequence
 
 from sqlalchemy import delete, insert, select
 
-from detector.records import Dialogue, Example
-from labeling.annotation import judged_turns
-from labeling.store import dialogues, tasks
-from labeling.store.conflicts import refuse_own
-from labeling.store.database.audit import canonical
-from labeling.store.database.refusals import StoreRefused
-from labeling.store.database.schema import gold, pairs
-from labeling.store.database.transactions import Store, Transaction, writing
-from labeling.store.dialogues import MOST_PER_CALL, sha256_of
-from labeling.store.records import Gold, NewTask
-from labeling.store.rights import authorised
+from dialint.detector.records import Dialogue, Example
+from dialint.labeling.annotation import judged_turns
+from dialint.labeling.store import dialogues, tasks
+from dialint.labeling.store.conflicts import refuse_own
+from dialint.labeling.store.database.audit import canonical
+from dialint.labeling.store.database.refusals import StoreRefused
+from dialint.labeling.store.database.schema import gold, pairs
+from dialint.labeling.store.database.transactions import Store, Transaction, writing
+from dialint.labeling.store.dialogues import MOST_PER_CALL, sha256_of
+from dialint.labeling.store.records import Gold, NewTask
+from dialint.labeling.store.rights import authorised
 
 
 def bring_in(

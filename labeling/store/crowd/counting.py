@@ -6,8 +6,8 @@ from typing import Any
 
 from sqlalchemy import Select, and_, bindparam, func, or_, select
 
-from labeling.store.database.schema import accounts, annotation_rows, tasks
-from labeling.store.records import Pool
+from dialint.labeling.store.database.schema import accounts, annotation_rows, tasks
+from dialint.labeling.store.records import Pool
 
 PAGE = 1000
 """Annotations in one read transaction."""

@@ -11,17 +11,17 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Row, select, update
 
-from labeling.store.conflicts import shown
-from labeling.store.crowd.history import of_account, of_dialogue
-from labeling.store.crowd.measures import Graded, accuracy
-from labeling.store.crowd.rules import Rules, rules_of
-from labeling.store.database.refusals import StoreRefused
-from labeling.store.database.schema import gold, tasks
-from labeling.store.database.transactions import Transaction, reading, writing
-from labeling.store.labels import put_gold
-from labeling.store.queue.settling import ENDLESS, locked, settle
-from labeling.store.records import Gold
-from labeling.store.rights import authorised
+from dialint.labeling.store.conflicts import shown
+from dialint.labeling.store.crowd.history import of_account, of_dialogue
+from dialint.labeling.store.crowd.measures import Graded, accuracy
+from dialint.labeling.store.crowd.rules import Rules, rules_of
+from dialint.labeling.store.database.refusals import StoreRefused
+from dialint.labeling.store.database.schema import gold, tasks
+from dialint.labeling.store.database.transactions import Transaction, reading, writing
+from dialint.labeling.store.labels import put_gold
+from dialint.labeling.store.queue.settling import ENDLESS, locked, settle
+from dialint.labeling.store.records import Gold
+from dialint.labeling.store.rights import authorised
 
 
 class Contradicted(NamedTuple):

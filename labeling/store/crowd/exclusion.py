@@ -10,11 +10,11 @@ from typing import Any
 
 from sqlalchemy import Row, bindparam, select, update
 
-from labeling.store.accounts import changeable, put_status
-from labeling.store.database.refusals import StoreRefused
-from labeling.store.database.schema import annotation_rows, leases, projects, tasks
-from labeling.store.database.transactions import Store, Transaction, writing
-from labeling.store.queue.settling import settle
+from dialint.labeling.store.accounts import changeable, put_status
+from dialint.labeling.store.database.refusals import StoreRefused
+from dialint.labeling.store.database.schema import annotation_rows, leases, projects, tasks
+from dialint.labeling.store.database.transactions import Store, Transaction, writing
+from dialint.labeling.store.queue.settling import settle
 
 PIECE = 500
 """Tasks that one transaction opens again, at most: others wait for it."""

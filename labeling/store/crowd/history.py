@@ -10,11 +10,11 @@ from typing import Any
 
 from sqlalchemy import Row, Select, bindparam, select
 
-from detector import taxonomy
-from labeling.store.crowd.measures import Graded, Known, graded
-from labeling.store.database.schema import annotation_rows, gold, tasks
-from labeling.store.database.transactions import Transaction
-from labeling.store.records import Pool
+from dialint.detector import taxonomy
+from dialint.labeling.store.crowd.measures import Graded, Known, graded
+from dialint.labeling.store.database.schema import annotation_rows, gold, tasks
+from dialint.labeling.store.database.transactions import Transaction
+from dialint.labeling.store.records import Pool
 
 _NEWER = annotation_rows.alias()
 NEWEST = ~select(_NEWER.c.id).where(_NEWER.c.supersedes == annotation_rows.c.id).exists()

@@ -14,12 +14,12 @@ from typing import Any
 
 from sqlalchemy import BindParameter, Row, Select, bindparam, func, select, update
 
-from labeling.store.crowd.doubt import doubted
-from labeling.store.database.schema import RETURNED, gold, leases, pairs, tasks
-from labeling.store.database.transactions import Transaction
-from labeling.store.queue.search import not_own
-from labeling.store.queue.settling import withdraw
-from labeling.store.records import Account, Project
+from dialint.labeling.store.crowd.doubt import doubted
+from dialint.labeling.store.database.schema import RETURNED, gold, leases, pairs, tasks
+from dialint.labeling.store.database.transactions import Transaction
+from dialint.labeling.store.queue.search import not_own
+from dialint.labeling.store.queue.settling import withdraw
+from dialint.labeling.store.records import Account, Project
 
 CHANCE = SystemRandom()
 

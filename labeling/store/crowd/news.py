@@ -13,13 +13,13 @@ from typing import Any
 
 from sqlalchemy import Row, bindparam, select
 
-from labeling.annotation import Annotation
-from labeling.store.conflicts import shown_all
-from labeling.store.crowd.counting import OF_THESE, PAGE
-from labeling.store.database.schema import annotation_rows, audit, audit_head, tasks, verdicts
-from labeling.store.database.transactions import Transaction, reading
-from labeling.store.rights import authorised
-from labeling.store.tasks import annotation_of
+from dialint.labeling.annotation import Annotation
+from dialint.labeling.store.conflicts import shown_all
+from dialint.labeling.store.crowd.counting import OF_THESE, PAGE
+from dialint.labeling.store.database.schema import annotation_rows, audit, audit_head, tasks, verdicts
+from dialint.labeling.store.database.transactions import Transaction, reading
+from dialint.labeling.store.rights import authorised
+from dialint.labeling.store.tasks import annotation_of
 
 ANSWERED = ("annotate",)
 GIVEN_BACK = ("task.release", "task.skip", "task.expire")

@@ -10,12 +10,12 @@ from typing import Annotated
 from pydantic import Field, model_validator
 from sqlalchemy import select
 
-from detector.records import Probability, Record
-from labeling.store.database.audit import canonical
-from labeling.store.database.schema import settings
-from labeling.store.database.transactions import Transaction, reading, writing
-from labeling.store.database.upsert import put_row
-from labeling.store.rights import authorised
+from dialint.detector.records import Probability, Record
+from dialint.labeling.store.database.audit import canonical
+from dialint.labeling.store.database.schema import settings
+from dialint.labeling.store.database.transactions import Transaction, reading, writing
+from dialint.labeling.store.database.upsert import put_row
+from dialint.labeling.store.rights import authorised
 
 Count = Annotated[int, Field(ge=1)]
 NAME = "rules"

@@ -13,15 +13,15 @@ from typing import Any, Literal
 
 from sqlalchemy import Row, bindparam, select
 
-from detector.records import Record
-from labeling.store.accounts import put_status
-from labeling.store.crowd.history import of_account
-from labeling.store.crowd.measures import Accuracy, Graded, accuracy
-from labeling.store.crowd.rules import Rules, rules_of
-from labeling.store.database.schema import accounts, annotation_rows
-from labeling.store.database.transactions import Store, Transaction, reading, writing
-from labeling.store.records import Pool, Status
-from labeling.store.rights import authorised
+from dialint.detector.records import Record
+from dialint.labeling.store.accounts import put_status
+from dialint.labeling.store.crowd.history import of_account
+from dialint.labeling.store.crowd.measures import Accuracy, Graded, accuracy
+from dialint.labeling.store.crowd.rules import Rules, rules_of
+from dialint.labeling.store.database.schema import accounts, annotation_rows
+from dialint.labeling.store.database.transactions import Store, Transaction, reading, writing
+from dialint.labeling.store.records import Pool, Status
+from dialint.labeling.store.rights import authorised
 
 Does = Literal["keep", "retrain", "suspend", "admit"]
 BECOMES: dict[Does, Status] = {"retrain": "training", "suspend": "suspended", "admit": "active"}

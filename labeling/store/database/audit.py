@@ -21,10 +21,10 @@ from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import Connection, insert, select, text, update
 
-from detector.errors import ConfigError
-from labeling.store.database.keys import Key
-from labeling.store.database.refusals import StoreDamaged
-from labeling.store.database.schema import audit, audit_head
+from dialint.detector.errors import ConfigError
+from dialint.labeling.store.database.keys import Key
+from dialint.labeling.store.database.refusals import StoreDamaged
+from dialint.labeling.store.database.schema import audit, audit_head
 
 START = "0" * 64
 _HEAD = select(*(audit_head.c[name] for name in ("one", "id", "hash", "key", "signature")))

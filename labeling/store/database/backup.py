@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from sqlalchemy import Connection, MetaData, Table, func, inspect, select, text
 
-from detector.artifacts import (
+from dialint.detector.artifacts import (
     atomic_file,
     create_private,
     described,
@@ -32,11 +32,11 @@ from detector.artifacts import (
     versions,
     write_manifest,
 )
-from detector.errors import ConfigError, OutputRefused, WorldError
-from labeling.store.database.audit import Head
-from labeling.store.database.engine import on_sqlite, open_engine, shown, store_url
-from labeling.store.database.keys import find_key
-from labeling.store.database.transactions import Store
+from dialint.detector.errors import ConfigError, OutputRefused, WorldError
+from dialint.labeling.store.database.audit import Head
+from dialint.labeling.store.database.engine import on_sqlite, open_engine, shown, store_url
+from dialint.labeling.store.database.keys import find_key
+from dialint.labeling.store.database.transactions import Store
 
 if TYPE_CHECKING:
     from psycopg import Copy, Cursor
@@ -198,7 +198,7 @@ def _restore_file(folder: Path, path: Path) -> None:
 
 
 def _restore_tables(store: Store, folder: Path, manifest: dict[str, Any]) -> None:
-    from labeling.store.database.upgrade import migrate
+    from dialint.labeling.store.database.upgrade import migrate
 
     with store.engine.begin() as connection:
         migrate(connection, manifest["store_version"])

@@ -16,8 +16,8 @@ from sqlalchemy import Delete, Insert, Table, Update, UpdateBase
 from sqlalchemy.engine import IteratorResult, Result
 from sqlalchemy.engine.result import SimpleResultMetaData
 
-from labeling.store.database.audit import canonical
-from labeling.store.database.keys import Key
+from dialint.labeling.store.database.audit import canonical
+from dialint.labeling.store.database.keys import Key
 
 DERIVED = ("counts",)
 """Tables that are not entered, as `verify` computes them from others."""

@@ -20,7 +20,7 @@ from uuid import uuid4
 from sqlalchemy import Connection, Executable, bindparam, insert, select, text, update
 from sqlalchemy.exc import IntegrityError
 
-from labeling.store.database.schema import clocks
+from dialint.labeling.store.database.schema import clocks
 
 STEP_MS = 1000
 """A drift of the wall clock from lease time that is worth a note."""

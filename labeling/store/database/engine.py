@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import URL, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 
-from detector.errors import ConfigError
+from dialint.detector.errors import ConfigError
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

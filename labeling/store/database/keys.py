@@ -19,9 +19,9 @@ from typing import Any
 
 from sqlalchemy import URL
 
-from detector.artifacts import create_private, disk_errors, fsync_folder, make_folder
-from detector.errors import ConfigError
-from labeling.store.database.engine import home, on_sqlite
+from dialint.detector.artifacts import create_private, disk_errors, fsync_folder, make_folder
+from dialint.detector.errors import ConfigError
+from dialint.labeling.store.database.engine import home, on_sqlite
 
 VARIABLE, FILE_VARIABLE = "DIALINT_STORE_KEY", "DIALINT_STORE_KEY_FILE"
 SUFFIX = ".key"

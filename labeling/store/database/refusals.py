@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from detector.errors import UserError
+from dialint.detector.errors import UserError
 
 
 class StoreRefused(UserError):

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple, Self
 
 from sqlalchemy import Connection, text
 
-from labeling.store.database.audit import BATCH, canonical
-from labeling.store.database.catalog import Columns, tables
-from labeling.store.database.changes import UNSEALED, Change, sealed_columns, unpacked
-from labeling.store.database.keys import Key
+from dialint.labeling.store.database.audit import BATCH, canonical
+from dialint.labeling.store.database.catalog import Columns, tables
+from dialint.labeling.store.database.changes import UNSEALED, Change, sealed_columns, unpacked
+from dialint.labeling.store.database.keys import Key
 
 
 class Difference(NamedTuple):

@@ -20,11 +20,11 @@ from sqlalchemy import Connection, Engine, Executable, UpdateBase, text
 from sqlalchemy.engine import CursorResult, Result
 from sqlalchemy.exc import DBAPIError
 
-from detector.errors import ConfigError, WorldError
-from labeling.store.database.audit import Entry, Way, append, canonical, lock_head, origin_of
-from labeling.store.database.changes import Changed, Changes, is_sealed, returning
-from labeling.store.database.clock import Clock, lease_time_ms, system_clock
-from labeling.store.database.engine import (
+from dialint.detector.errors import ConfigError, WorldError
+from dialint.labeling.store.database.audit import Entry, Way, append, canonical, lock_head, origin_of
+from dialint.labeling.store.database.changes import Changed, Changes, is_sealed, returning
+from dialint.labeling.store.database.clock import Clock, lease_time_ms, system_clock
+from dialint.labeling.store.database.engine import (
     PATIENCE_S,
     is_aborted,
     is_disconnect,
@@ -35,8 +35,8 @@ from labeling.store.database.engine import (
     shown,
     store_url,
 )
-from labeling.store.database.keys import Key, find_key
-from labeling.store.database.schema import VERSION
+from dialint.labeling.store.database.keys import Key, find_key
+from dialint.labeling.store.database.schema import VERSION
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -14,17 +14,26 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import text
 
-from detector.artifacts import create_private, disk_errors, make_folder
-from detector.errors import ConfigError
-from labeling.store.database.audit import BATCH, START, Entry, Head, append, canonical, lock_head, sign
-from labeling.store.database.catalog import objects
-from labeling.store.database.changes import Changes
-from labeling.store.database.engine import on_sqlite, open_engine, shown, store_url
-from labeling.store.database.keys import Key, make_key
-from labeling.store.database.replay import Replay
-from labeling.store.database.schema import VERSION
-from labeling.store.database.transactions import Store, Transaction, version
-from labeling.store.database.verify import check_log, check_schema, is_sealed
+from dialint.detector.artifacts import create_private, disk_errors, make_folder
+from dialint.detector.errors import ConfigError
+from dialint.labeling.store.database.audit import (
+    BATCH,
+    START,
+    Entry,
+    Head,
+    append,
+    canonical,
+    lock_head,
+    sign,
+)
+from dialint.labeling.store.database.catalog import objects
+from dialint.labeling.store.database.changes import Changes
+from dialint.labeling.store.database.engine import on_sqlite, open_engine, shown, store_url
+from dialint.labeling.store.database.keys import Key, make_key
+from dialint.labeling.store.database.replay import Replay
+from dialint.labeling.store.database.schema import VERSION
+from dialint.labeling.store.database.transactions import Store, Transaction, version
+from dialint.labeling.store.database.verify import check_log, check_schema, is_sealed
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -48,7 +57,7 @@ def upgrade(
         StoreDamaged: what is there is not what was written; nothing was changed.
         WorldError: it cannot be reached, or the disk is full.
     """
-    from labeling.store.database.backup import backup
+    from dialint.labeling.store.database.backup import backup
 
     url = store_url(place)
     if on_sqlite(url):
@@ -87,7 +96,7 @@ def _close_to_others(path: Path) -> None:
 
 
 def _beside(store: Store, found: str) -> Path:
-    from labeling.store.database.backup import MANIFEST
+    from dialint.labeling.store.database.backup import MANIFEST
 
     url = store.engine.url
     if not on_sqlite(url):

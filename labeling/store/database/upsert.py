@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Executable, Table
 from sqlalchemy.dialects import postgresql, sqlite
 
-from labeling.store.database.transactions import Transaction
+from dialint.labeling.store.database.transactions import Transaction
 
 
 def put_row(transaction: Transaction, table: Table, row: dict[str, Any]) -> None:

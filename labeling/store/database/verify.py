@@ -22,14 +22,14 @@ from typing import Any
 from sqlalchemy import Connection, Table, func, select, text, tuple_
 from sqlalchemy.exc import DatabaseError, DBAPIError, OperationalError
 
-from detector.artifacts import fingerprint
-from detector.errors import WorldError
-from labeling.store.database import catalog
-from labeling.store.database.audit import BATCH, START, Entry, Head, walk
-from labeling.store.database.keys import Key
-from labeling.store.database.refusals import StoreDamaged
-from labeling.store.database.replay import Replay
-from labeling.store.database.schema import (
+from dialint.detector.artifacts import fingerprint
+from dialint.detector.errors import WorldError
+from dialint.labeling.store.database import catalog
+from dialint.labeling.store.database.audit import BATCH, START, Entry, Head, walk
+from dialint.labeling.store.database.keys import Key
+from dialint.labeling.store.database.refusals import StoreDamaged
+from dialint.labeling.store.database.replay import Replay
+from dialint.labeling.store.database.schema import (
     annotation_rows,
     counts,
     dialogues,
@@ -38,7 +38,7 @@ from labeling.store.database.schema import (
     tasks,
     verdicts,
 )
-from labeling.store.database.transactions import Store, Transaction, version, world_error
+from dialint.labeling.store.database.transactions import Store, Transaction, version, world_error
 
 SEALED_SINCE = "0007"
 """The first version whose log is signed and names the rows that were changed."""

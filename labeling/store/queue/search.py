@@ -14,10 +14,10 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Row, Select, bindparam, func, select, tuple_, update
 
-from labeling.store.database.schema import leases, participants, shares, tasks
-from labeling.store.database.transactions import Transaction
-from labeling.store.database.upsert import adding
-from labeling.store.records import Account, Pool, Project
+from dialint.labeling.store.database.schema import leases, participants, shares, tasks
+from dialint.labeling.store.database.transactions import Transaction
+from dialint.labeling.store.database.upsert import adding
+from dialint.labeling.store.records import Account, Pool, Project
 
 WRAP_MS = 60_000
 WAITS, PAUSE_S = 4, (0.005, 0.05)

@@ -9,11 +9,11 @@ from typing import Any
 
 from sqlalchemy import Row, and_, bindparam, or_, select, update
 
-from labeling.store.database.refusals import StoreRefused
-from labeling.store.database.schema import counts, shares, tasks
-from labeling.store.database.transactions import Transaction
-from labeling.store.database.upsert import adding
-from labeling.store.records import Pool, TaskState
+from dialint.labeling.store.database.refusals import StoreRefused
+from dialint.labeling.store.database.schema import counts, shares, tasks
+from dialint.labeling.store.database.transactions import Transaction
+from dialint.labeling.store.database.upsert import adding
+from dialint.labeling.store.records import Pool, TaskState
 
 ENDLESS = 1_000_000
 """Answers wanted where everybody may give one: training, exam and control tasks."""

@@ -16,10 +16,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from detector.errors import InputRefused
-from detector.ingest.config import ReadConfig
-from detector.ingest.framing.parquet import check_parquet_columns
-from labeling.truth.answers import Floats
+from dialint.detector.errors import InputRefused
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.framing.parquet import check_parquet_columns
+from dialint.labeling.truth.answers import Floats
 
 TEXTS = ("task", "worker", "label", "code")
 NUMBERS = ("seconds", "at", "probability")

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from detector.errors import InputRefused
-from labeling.truth.answers import Answers, Floats
-from labeling.truth.files.columns import Columns, encoded_names, numbers, read_columns, refuse
+from dialint.detector.errors import InputRefused
+from dialint.labeling.truth.answers import Answers, Floats
+from dialint.labeling.truth.files.columns import Columns, encoded_names, numbers, read_columns, refuse
 
 Places = NDArray[np.int64]
 REQUIRED = ("task", "worker", "label")

@@ -16,9 +16,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from labeling.truth.answers import Answers, Floats
-from labeling.truth.joint.fit import Assumptions, Fit, fitted
-from labeling.truth.joint.items import Form, Items, Use, learned_items, model_logs
+from dialint.labeling.truth.answers import Answers, Floats
+from dialint.labeling.truth.joint.fit import Assumptions, Fit, fitted
+from dialint.labeling.truth.joint.items import Form, Items, Use, learned_items, model_logs
 
 STRENGTHS = (float("inf"), 1000.0, 300.0, 100.0, 30.0, 10.0, 3.0)
 """Tried in this order, the most cautious first, in answers for each truth, until one does clearly worse."""

@@ -17,10 +17,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from labeling.truth.answers import Floats
-from labeling.truth.joint.items import Items
-from labeling.truth.posterior import normalised, softmax
-from labeling.truth.sparse import CELLS, Pairs
+from dialint.labeling.truth.answers import Floats
+from dialint.labeling.truth.joint.items import Items
+from dialint.labeling.truth.posterior import normalised, softmax
+from dialint.labeling.truth.sparse import CELLS, Pairs
 
 Blind = Literal["anything", "as the crowd"]
 """How whoever knows nothing of an item answers: any label alike, or as people do on all items."""

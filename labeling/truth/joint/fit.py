@@ -17,11 +17,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from labeling.truth.answers import Answers, Floats
-from labeling.truth.joint.crowd import Blind, Crowd, confusion, newcomers, refreshed
-from labeling.truth.joint.items import Form, Items, Use, learned_items, model_logs
-from labeling.truth.posterior import Components, Posterior, normalised
-from labeling.truth.sparse import Pairs, pairs
+from dialint.labeling.truth.answers import Answers, Floats
+from dialint.labeling.truth.joint.crowd import Blind, Crowd, confusion, newcomers, refreshed
+from dialint.labeling.truth.joint.items import Form, Items, Use, learned_items, model_logs
+from dialint.labeling.truth.posterior import Components, Posterior, normalised
+from dialint.labeling.truth.sparse import Pairs, pairs
 
 MAX_ITERATIONS = 30
 TOLERANCE = 1e-3
@@ -77,7 +77,7 @@ def joint(
     of tasks whose truth is known, -1 elsewhere, shape (tasks,). `assumptions` are chosen if none are given.
     """
     if assumptions is None:
-        from labeling.truth.joint.choice import chosen
+        from dialint.labeling.truth.joint.choice import chosen
 
         assumptions = chosen(answers, model, gold=gold)
     return fitted(answers, model, assumptions, gold=gold).posterior()

@@ -26,8 +26,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from labeling.truth.answers import Floats
-from labeling.truth.posterior import normalised, softmax
+from dialint.labeling.truth.answers import Floats
+from dialint.labeling.truth.posterior import normalised, softmax
 
 Form = Literal["alike", "moot"]
 Use = Literal["none", "calibrated", "recalibrated"]

@@ -16,18 +16,18 @@ import pytest
 from playwright.sync_api import sync_playwright
 from streamlit.testing.v1 import AppTest
 
-import app.console.main
-import app.console.sign_in
-from app.console.launch import command, environment
-from app.console.throttle import Client, Throttle
-from detector.records import Dialogue, Finding, Turn, Verdict
-from labeling.store import accounts, dialogues, projects, tasks
-from labeling.store.database.schema import annotation_rows
-from labeling.store.database.transactions import Store
-from labeling.store.database.upgrade import upgrade
-from labeling.store.records import Account, NewTask, Project
+import dialint.app.console.main
+import dialint.app.console.sign_in
+from dialint.app.console.launch import command, environment
+from dialint.app.console.throttle import Client, Throttle
+from dialint.detector.records import Dialogue, Finding, Turn, Verdict
+from dialint.labeling.store import accounts, dialogues, projects, tasks
+from dialint.labeling.store.database.schema import annotation_rows
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.database.upgrade import upgrade
+from dialint.labeling.store.records import Account, NewTask, Project
 
-SCRIPT = app.console.main.__file__
+SCRIPT = dialint.app.console.main.__file__
 PASSWORD = "a long enough one"
 WAIT_MS = 30_000
 GIVEN = "once-for the first time"
@@ -273,7 +273,7 @@ def signed_in() -> Callable[[Any, int, str], None]:
 def throttle(monkeypatch: pytest.MonkeyPatch) -> Throttle:
     """Tries at passwords in one test do not count in the next."""
     new = Throttle()
-    monkeypatch.setattr(app.console.sign_in, "THROTTLE", new)
+    monkeypatch.setattr(dialint.app.console.sign_in, "THROTTLE", new)
     # AppTest has no connection that says who is there
-    monkeypatch.setattr(app.console.sign_in, "client", lambda: Client("local", "browser"))
+    monkeypatch.setattr(dialint.app.console.sign_in, "client", lambda: Client("local", "browser"))
     return new

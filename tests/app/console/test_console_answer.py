@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.console import dialogue as shown
-from app.console.answer import (
+from dialint.app.console import dialogue as shown
+from dialint.app.console.answer import (
     Answer,
     Place,
     add,
@@ -23,12 +23,12 @@ from app.console.answer import (
     sealed,
     unanswered,
 )
-from app.console.dialogue import UNSEEN, Mark, Stretch, drawn, marks_of, page_of, paged
-from app.console.plain import HIDDEN_AT, coverage, inert, judged_codes, percent, verdict_line, visible
-from app.console.work import AWAY_S, Watch
-from detector.records import Dialogue, Finding, NotJudged, Turn, Verdict
-from detector.taxonomy import load
-from labeling.annotation import Annotation
+from dialint.app.console.dialogue import UNSEEN, Mark, Stretch, drawn, marks_of, page_of, paged
+from dialint.app.console.plain import HIDDEN_AT, coverage, inert, judged_codes, percent, verdict_line, visible
+from dialint.app.console.work import AWAY_S, Watch
+from dialint.detector.records import Dialogue, Finding, NotJudged, Turn, Verdict
+from dialint.detector.taxonomy import load
+from dialint.labeling.annotation import Annotation
 
 CODES = load().codes
 SCRIPT_SIGNS = {*range(0x0600, 0x0606), 0x06DD, 0x070F, 0x0890, 0x0891, 0x08E2, 0x110BD, 0x110CD}

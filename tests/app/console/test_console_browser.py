@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import TimeoutError as Late
 
-from labeling.store import dialogues, projects, tasks
-from labeling.store.database.transactions import Store
-from labeling.store.records import NewTask, Project
+from dialint.labeling.store import dialogues, projects, tasks
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.records import NewTask, Project
 
 N = int(os.environ.get("DIALINT_CONSOLE_FAULTS", "5"))
 WAIT_MS = 30_000

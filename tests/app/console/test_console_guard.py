@@ -14,9 +14,9 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from app.console.guard import COOKIE, HEADERS, IDENTITY, Guard, browser_of
-from app.console.session import Sessions
-from app.console.throttle import (
+from dialint.app.console.guard import COOKIE, HEADERS, IDENTITY, Guard, browser_of
+from dialint.app.console.session import Sessions
+from dialint.app.console.throttle import (
     FORGET_S,
     FREE_TRIES,
     MOST_WAIT_S,
@@ -26,9 +26,9 @@ from app.console.throttle import (
     Client,
     Throttle,
 )
-from labeling.store import accounts
-from labeling.store.database.refusals import NotAllowed
-from labeling.store.database.transactions import Store
+from dialint.labeling.store import accounts
+from dialint.labeling.store.database.refusals import NotAllowed
+from dialint.labeling.store.database.transactions import Store
 
 OWNER, STRANGER = Client("192.0.2.1", "owner's"), Client("198.51.100.7", "stranger's")
 VALUE = "a" * 43
@@ -108,7 +108,7 @@ def test_one_persons_addresses_are_one_source(address: str, source: str) -> None
 
 
 def test_memory_is_bounded(tries: Throttle, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.console.throttle.MOST_KEPT", 50)
+    monkeypatch.setattr("dialint.app.console.throttle.MOST_KEPT", 50)
     for n in range(500):
         client = Client(f"10.0.{n // 250}.{n % 250}", f"browser{n}")
         tries.admit(f"name{n}", client)

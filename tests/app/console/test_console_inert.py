@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from playwright.sync_api import TimeoutError as Late
 
-import app.console
-from detector.records import Dialogue, Finding, Turn, Verdict
-from labeling.store import accounts, annotations, dialogues, projects, tasks
-from labeling.store.database.transactions import Store
-from labeling.store.records import Account, NewTask, Project
+import dialint.app.console
+from dialint.detector.records import Dialogue, Finding, Turn, Verdict
+from dialint.labeling.store import accounts, annotations, dialogues, projects, tasks
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.records import Account, NewTask, Project
 
-FOLDER = Path(app.console.__file__).parent
+FOLDER = Path(dialint.app.console.__file__).parent
 SAFE = {"inert", "visible", "explained"}
 """What makes text from outside safe to show."""
 LAYOUT = {

@@ -7,18 +7,18 @@ import pytest
 from sqlalchemy import update
 from streamlit.testing.v1 import AppTest
 
-from app.console import answer, work
-from app.console import dialogue as dialogue_view
-from app.console.answer import place_in, sealed
-from app.console.desk import save
-from app.console.throttle import FREE_TRIES
-from detector.records import Dialogue, Finding, Turn, Verdict
-from labeling.adjudication import disputes
-from labeling.store import accounts, annotations, appeals, dialogues, drafts, leases, projects, tasks
-from labeling.store.database.refusals import NotAllowed
-from labeling.store.database.schema import leases as lease_rows
-from labeling.store.database.transactions import Store
-from labeling.store.records import Account, NewTask, Project
+from dialint.app.console import answer, work
+from dialint.app.console import dialogue as dialogue_view
+from dialint.app.console.answer import place_in, sealed
+from dialint.app.console.desk import save
+from dialint.app.console.throttle import FREE_TRIES
+from dialint.detector.records import Dialogue, Finding, Turn, Verdict
+from dialint.labeling.adjudication import disputes
+from dialint.labeling.store import accounts, annotations, appeals, dialogues, drafts, leases, projects, tasks
+from dialint.labeling.store.database.refusals import NotAllowed
+from dialint.labeling.store.database.schema import leases as lease_rows
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.records import Account, NewTask, Project
 
 PASSWORD, GIVEN = "a long enough one", "once-for the first time"
 Open = Callable[..., Any]
@@ -370,7 +370,7 @@ def test_roles_decide_the_pages_and_the_store_refuses_the_rest(open_page: Open, 
 
 def test_the_store_refuses_a_page_that_was_reached_all_the_same(store: Store, saved: Saved) -> None:
     def script(store, account):  # type: ignore[no-untyped-def]
-        from app.console.review import review_page
+        from dialint.app.console.review import review_page
 
         review_page(store, account)
 

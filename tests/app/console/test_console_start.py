@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from app.console.demo import CONTROL_SHARE, LABEL, REVIEW, make_demo, sample
-from app.console.launch import FIRST, command, environment, prepare
-from app.console_command import ConsoleConfig
-from detector.errors import ConfigError
-from detector.records import Finding, Verdict
-from labeling.store import accounts, leases, projects, tasks
-from labeling.store.database.refusals import NotAllowed
-from labeling.store.database.transactions import Store
+from dialint.app.console.demo import CONTROL_SHARE, LABEL, REVIEW, make_demo, sample
+from dialint.app.console.launch import FIRST, command, environment, prepare
+from dialint.app.console_command import ConsoleConfig
+from dialint.detector.errors import ConfigError
+from dialint.detector.records import Finding, Verdict
+from dialint.labeling.store import accounts, leases, projects, tasks
+from dialint.labeling.store.database.refusals import NotAllowed
+from dialint.labeling.store.database.transactions import Store
 
 
 def test_the_server_is_safe_by_its_flags() -> None:
@@ -34,7 +34,7 @@ def test_the_server_is_safe_by_its_flags() -> None:
 def test_every_flag_is_an_option_that_streamlit_has() -> None:
     from streamlit import config
 
-    from app.console.launch import SETTINGS
+    from dialint.app.console.launch import SETTINGS
 
     known = config.get_config_options()
     assert set(SETTINGS) <= set(known)

@@ -10,7 +10,7 @@ import torch
 from rude_dialogues import written
 from transformers import Qwen3Config, Qwen3ForCausalLM
 
-from finetune.decoder import SMALL
+from dialint.finetune.decoder import SMALL
 
 
 @pytest.fixture(scope="session")

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from detector.errors import ConfigError
-from eval.questions import Asking
-from finetune.judge import grpo, ppo, prefer, reward, sft
-from finetune.training.options import Adapters, Learning, Running
+from dialint.detector.errors import ConfigError
+from dialint.eval.questions import Asking
+from dialint.finetune.judge import grpo, ppo, prefer, reward, sft
+from dialint.finetune.training.options import Adapters, Learning, Running
 
 RATE = 1e30
 ASKING = Asking(random_questions=0.5)

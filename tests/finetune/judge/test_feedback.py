@@ -9,24 +9,24 @@ from typing import Any
 import pytest
 from rude_dialogues import example
 
-from detector.engines.judge_local import LocalJudge
-from detector.records import Dialogue, Finding, Verdict
-from detector.taxonomy import load
-from eval.judging import described
-from eval.judging_run import examined
-from eval.questions import Asking, read_asked
-from finetune.base_models import bases
-from finetune.judge import grpo, reward, sft
-from finetune.judge.exam import reward_model_of
-from finetune.judge.result import prompt_of
-from finetune.training.options import Adapters, Learning, Running
-from labeling.consensus.settle import SettleConfig, settle
-from labeling.dataset.making import DatasetConfig
-from labeling.simulated_work import Plan, fill
-from labeling.store import accounts
-from labeling.store.database.transactions import Store
-from labeling.store.database.upgrade import upgrade
-from labeling.transfer.outgoing import export_dataset
+from dialint.detector.engines.judge_local import LocalJudge
+from dialint.detector.records import Dialogue, Finding, Verdict
+from dialint.detector.taxonomy import load
+from dialint.eval.judging import described
+from dialint.eval.judging_run import examined
+from dialint.eval.questions import Asking, read_asked
+from dialint.finetune.base_models import bases
+from dialint.finetune.judge import grpo, reward, sft
+from dialint.finetune.judge.exam import reward_model_of
+from dialint.finetune.judge.result import prompt_of
+from dialint.finetune.training.options import Adapters, Learning, Running
+from dialint.labeling.consensus.settle import SettleConfig, settle
+from dialint.labeling.dataset.making import DatasetConfig
+from dialint.labeling.simulated_work import Plan, fill
+from dialint.labeling.store import accounts
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.database.upgrade import upgrade
+from dialint.labeling.transfer.outgoing import export_dataset
 
 RUNNING = Running(threads=1, precision="fp32", device="cpu")
 ADAPTERS = Adapters(rank=4)

@@ -11,13 +11,13 @@ import torch
 from torch.nn.functional import cross_entropy
 from transformers import BertConfig, Qwen3Config, Qwen3ForCausalLM
 
-from detector.errors import ConfigError
-from eval.questions import Asking
-from finetune.base_models import bases
-from finetune.decoder import SMALL
-from finetune.judge import grpo, sft
-from finetune.policy.token_scores import pack_if_faithful
-from finetune.training.gpu_plan import (
+from dialint.detector.errors import ConfigError
+from dialint.eval.questions import Asking
+from dialint.finetune.base_models import bases
+from dialint.finetune.decoder import SMALL
+from dialint.finetune.judge import grpo, sft
+from dialint.finetune.policy.token_scores import pack_if_faithful
+from dialint.finetune.training.gpu_plan import (
     Pass,
     Way,
     activations,
@@ -27,7 +27,7 @@ from finetune.training.gpu_plan import (
     way_of,
     weight_sizes,
 )
-from finetune.training.options import Adapters, Running
+from dialint.finetune.training.options import Adapters, Running
 
 LORA, ALL = Adapters(rank=8), Adapters(adapter="none")
 WORK = Pass(rows=4, window=128, scored=64)

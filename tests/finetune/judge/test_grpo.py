@@ -9,14 +9,14 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from eval.questions import Asking, read_asked
-from finetune.base_models import adapter_files, bases
-from finetune.judge import grpo
-from finetune.judge.group_trainers import Grpo, OwnAnswers
-from finetune.judge.grpo import GrpoConfig, run
-from finetune.judge.rewarding.rewarder import Rewarder
-from finetune.judge.rewarding.rewards import Weights
-from finetune.training.options import Adapters, Running
+from dialint.eval.questions import Asking, read_asked
+from dialint.finetune.base_models import adapter_files, bases
+from dialint.finetune.judge import grpo
+from dialint.finetune.judge.group_trainers import Grpo, OwnAnswers
+from dialint.finetune.judge.grpo import GrpoConfig, run
+from dialint.finetune.judge.rewarding.rewarder import Rewarder
+from dialint.finetune.judge.rewarding.rewards import Weights
+from dialint.finetune.training.options import Adapters, Running
 
 
 @pytest.fixture(autouse=True)

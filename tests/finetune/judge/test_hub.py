@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from hub import COMMIT, hub
 
-from finetune.base_models import bases, folders
-from finetune.decoder import SMALL
+from dialint.finetune.base_models import bases, folders
+from dialint.finetune.decoder import SMALL
 
 NAME = "acme/tiny-judge"
 NOWHERE = "http://127.0.0.1:9"
@@ -37,7 +37,7 @@ def dialint(at: str, cache: Path, *args: object) -> subprocess.CompletedProcess[
     """The command in a process of its own: the hub's library reads its address when it is imported."""
     told = {"HF_ENDPOINT": at, "HF_HOME": str(cache), "HF_HUB_DISABLE_XET": "1", "DIALINT_MIRRORS": "0"}
     return subprocess.run(
-        [sys.executable, "-m", "app.cli", *map(str, args)],
+        [sys.executable, "-m", "dialint", *map(str, args)],
         env={**os.environ, **told}, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
 

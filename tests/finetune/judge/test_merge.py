@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eval.questions import Asking, read_asked
-from finetune.judge import merge, sft
-from finetune.judge.exam import load
-from finetune.training.options import Adapters, Learning, Running
+from dialint.eval.questions import Asking, read_asked
+from dialint.finetune.judge import merge, sft
+from dialint.finetune.judge.exam import load
+from dialint.finetune.training.options import Adapters, Learning, Running
 
 RUNNING = Running(threads=1, precision="fp32", device="cpu")
 

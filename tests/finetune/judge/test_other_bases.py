@@ -11,19 +11,19 @@ import pytest
 import torch
 from other_bases import CONTROL
 
-from detector.engines import judge_local
-from detector.engines.judge_local import LocalJudge
-from detector.engines.judge_prompt import JudgePrompt
-from detector.errors import ConfigError
-from detector.judge import SYSTEM, Question
-from detector.records import Dialogue, Turn
-from detector.taxonomy import load as load_taxonomy
-from eval.questions import Asking, read_asked
-from finetune.base_models import bases
-from finetune.judge import exam, merge, sft
-from finetune.policy import token_scores
-from finetune.policy.token_scores import pack_if_faithful
-from finetune.training.options import Adapters, Learning, Running
+from dialint.detector.engines import judge_local
+from dialint.detector.engines.judge_local import LocalJudge
+from dialint.detector.engines.judge_prompt import JudgePrompt
+from dialint.detector.errors import ConfigError
+from dialint.detector.judge import SYSTEM, Question
+from dialint.detector.records import Dialogue, Turn
+from dialint.detector.taxonomy import load as load_taxonomy
+from dialint.eval.questions import Asking, read_asked
+from dialint.finetune.base_models import bases
+from dialint.finetune.judge import exam, merge, sft
+from dialint.finetune.policy import token_scores
+from dialint.finetune.policy.token_scores import pack_if_faithful
+from dialint.finetune.training.options import Adapters, Learning, Running
 
 RUNNING = Running(threads=1, precision="fp32", device="cpu")
 HARMLESS = "I will look into it."

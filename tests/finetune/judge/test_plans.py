@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from eval.questions import Asking
-from finetune.judge import grpo, ppo, sft
-from finetune.training.options import Adapters, Learning, Running
+from dialint.eval.questions import Asking
+from dialint.finetune.judge import grpo, ppo, sft
+from dialint.finetune.training.options import Adapters, Learning, Running
 
 DRY = Running(threads=1, precision="fp32", device="cpu", dry_run=True, price_per_hour=2.0, watts=30.0)
 ASKING = Asking(random_questions=0)
@@ -65,10 +65,10 @@ def test_memory_is_told_before_a_step_is_run(
         "dataset": dataset, "model": str(tiny), "out": tmp_path / "judge", "asking": ASKING,
         "adapters": Adapters(rank=4), "running": DRY,
     }  # fmt: skip
-    monkeypatch.setattr("finetune.policy.ppo_loop._step", fails)
+    monkeypatch.setattr("dialint.finetune.policy.ppo_loop._step", fails)
     monkeypatch.setattr("transformers.Trainer.training_step", fails)
-    monkeypatch.setattr("finetune.judge.sft_trainer.JudgeTrainer.training_step", fails)
-    monkeypatch.setattr("finetune.judge.group_trainers.Grpo.training_step", fails)
+    monkeypatch.setattr("dialint.finetune.judge.sft_trainer.JudgeTrainer.training_step", fails)
+    monkeypatch.setattr("dialint.finetune.judge.group_trainers.Grpo.training_step", fails)
     runs: dict[str, Any] = {
         "sft": lambda: sft.run(sft.SftJudgeConfig(**common)),
         "grpo": lambda: grpo.run(grpo.GrpoConfig(**common, questions=2, answers=2)),

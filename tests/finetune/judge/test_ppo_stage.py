@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from eval.questions import Asking
-from finetune.base_models import bases
-from finetune.judge import ppo, reward
-from finetune.judge.ppo import Method, PpoConfig
-from finetune.judge.reward import RewardConfig
-from finetune.training.options import Adapters, Learning, Running
+from dialint.eval.questions import Asking
+from dialint.finetune.base_models import bases
+from dialint.finetune.judge import ppo, reward
+from dialint.finetune.judge.ppo import Method, PpoConfig
+from dialint.finetune.judge.reward import RewardConfig
+from dialint.finetune.training.options import Adapters, Learning, Running
 
 RUNNING = Running(threads=1, precision="fp32", device="cpu")
 ASKING = Asking(random_questions=1)

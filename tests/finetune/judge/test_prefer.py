@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from detector.engines.judge_prompt import JudgePrompt
-from detector.errors import ConfigError
-from eval.questions import Asking, read_asked
-from finetune.base_models import bases
-from finetune.judge import grpo, prefer
-from finetune.judge.prefer import PreferConfig, run
-from finetune.judge.rewarding.pairs import read_pairs
-from finetune.training.options import Adapters, Running
+from dialint.detector.engines.judge_prompt import JudgePrompt
+from dialint.detector.errors import ConfigError
+from dialint.eval.questions import Asking, read_asked
+from dialint.finetune.base_models import bases
+from dialint.finetune.judge import grpo, prefer
+from dialint.finetune.judge.prefer import PreferConfig, run
+from dialint.finetune.judge.rewarding.pairs import read_pairs
+from dialint.finetune.training.options import Adapters, Running
 
 
 @pytest.mark.parametrize("method", ["dpo", "kto"])

@@ -11,15 +11,15 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from detector.engines.judge_prompt import JudgePrompt
-from detector.errors import ConfigError
-from eval.questions import Asking, read_asked
-from finetune.base_models import adapter_files, bases
-from finetune.judge import private
-from finetune.judge.sft import SftJudgeConfig, run
-from finetune.judge.sft_trainer import rows_of
-from finetune.training.options import Adapters, Learning, Running
-from finetune.training.privacy import CLIP, set_noisy_gradient
+from dialint.detector.engines.judge_prompt import JudgePrompt
+from dialint.detector.errors import ConfigError
+from dialint.eval.questions import Asking, read_asked
+from dialint.finetune.base_models import adapter_files, bases
+from dialint.finetune.judge import private
+from dialint.finetune.judge.sft import SftJudgeConfig, run
+from dialint.finetune.judge.sft_trainer import rows_of
+from dialint.finetune.training.options import Adapters, Learning, Running
+from dialint.finetune.training.privacy import CLIP, set_noisy_gradient
 
 pytest.importorskip("opacus", reason="needs the extra: private")
 

@@ -14,7 +14,7 @@ import torch
 from safetensors.torch import load_file
 from sft_driver import STOPS_AT, config
 
-from finetune.judge.sft import run
+from dialint.finetune.judge.sft import run
 
 DRIVERS = Path(__file__).parents[1]
 ROOT = Path(__file__).parents[3]

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
-from detector.engines.judge_prompt import JudgePrompt
-from detector.engines.verbatim import MARK, Verbatim
-from detector.errors import ConfigError
-from detector.judge import (
+from dialint.detector.engines.judge_prompt import JudgePrompt
+from dialint.detector.engines.verbatim import MARK, Verbatim
+from dialint.detector.errors import ConfigError
+from dialint.detector.judge import (
     BEGIN,
     END,
     GRID,
@@ -31,15 +31,15 @@ from detector.judge import (
     parsed,
     written,
 )
-from detector.records import Dialogue, Role, Turn
-from detector.taxonomy import load
-from eval.judging_run import examined
-from eval.questions import Asking, read_asked
-from finetune.base_models import bases
-from finetune.decoder import SMALL
-from finetune.judge.exam import load as load_judge
-from finetune.judge.result import prompt_of
-from finetune.training.options import Running
+from dialint.detector.records import Dialogue, Role, Turn
+from dialint.detector.taxonomy import load
+from dialint.eval.judging_run import examined
+from dialint.eval.questions import Asking, read_asked
+from dialint.finetune.base_models import bases
+from dialint.finetune.decoder import SMALL
+from dialint.finetune.judge.exam import load as load_judge
+from dialint.finetune.judge.result import prompt_of
+from dialint.finetune.training.options import Running
 
 CODES = load(None).codes
 PARTS = (

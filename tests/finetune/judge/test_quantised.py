@@ -14,14 +14,14 @@ from bitsandbytes.functional import has_avx512bf16
 from safetensors.torch import load_file
 from transformers import AutoTokenizer, Qwen3Config, Qwen3ForCausalLM
 
-from detector import extras
-from detector.errors import ConfigError
-from eval.questions import Asking
-from finetune.base_models import adapter_files, bases
-from finetune.decoder import SMALL
-from finetune.judge.sft import SftJudgeConfig, run
-from finetune.training import watching
-from finetune.training.options import Adapters, Learning, Optimizer, Running
+from dialint.detector import extras
+from dialint.detector.errors import ConfigError
+from dialint.eval.questions import Asking
+from dialint.finetune.base_models import adapter_files, bases
+from dialint.finetune.decoder import SMALL
+from dialint.finetune.judge.sft import SftJudgeConfig, run
+from dialint.finetune.training import watching
+from dialint.finetune.training.options import Adapters, Learning, Optimizer, Running
 
 
 @pytest.fixture(autouse=True)

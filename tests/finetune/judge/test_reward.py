@@ -15,22 +15,22 @@ import torch
 from rude_dialogues import example, written
 from safetensors.torch import load_file
 
-from detector.artifacts import described, write_manifest
-from detector.judge import Question, evidence_of, parsed
-from detector.judge import written as written_answer
-from detector.records import Dialogue, Turn
-from detector.taxonomy import load
-from eval.questions import Asked, Asking, read_asked, taught
-from finetune.base_models import bases
-from finetune.judge import grpo, ppo
-from finetune.judge.reward import RewardConfig, run
-from finetune.judge.rewarding import rewarder
-from finetune.judge.rewarding.answer_only import answer_only, share_right
-from finetune.judge.rewarding.pairs import of_labels, read_pairs
-from finetune.judge.rewarding.rewarder import RewardModel
-from finetune.judge.rewarding.trainer import figures_of, scores
-from finetune.policy.token_scores import inner
-from finetune.training.options import Adapters, Learning, Running
+from dialint.detector.artifacts import described, write_manifest
+from dialint.detector.judge import Question, evidence_of, parsed
+from dialint.detector.judge import written as written_answer
+from dialint.detector.records import Dialogue, Turn
+from dialint.detector.taxonomy import load
+from dialint.eval.questions import Asked, Asking, read_asked, taught
+from dialint.finetune.base_models import bases
+from dialint.finetune.judge import grpo, ppo
+from dialint.finetune.judge.reward import RewardConfig, run
+from dialint.finetune.judge.rewarding import rewarder
+from dialint.finetune.judge.rewarding.answer_only import answer_only, share_right
+from dialint.finetune.judge.rewarding.pairs import of_labels, read_pairs
+from dialint.finetune.judge.rewarding.rewarder import RewardModel
+from dialint.finetune.judge.rewarding.trainer import figures_of, scores
+from dialint.finetune.policy.token_scores import inner
+from dialint.finetune.training.options import Adapters, Learning, Running
 
 RUNNING = Running(threads=1, precision="fp32", device="cpu")
 
@@ -168,7 +168,7 @@ def test_figures_of_known_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two pairs, one ahead by log 3 (probability .75), one behind by as much."""
     ahead = float(np.log(3))
     given = iter((np.array([ahead, 0.0]), np.array([0.0, ahead])))
-    monkeypatch.setattr("finetune.judge.rewarding.trainer.scores", lambda *_: next(given))
+    monkeypatch.setattr("dialint.finetune.judge.rewarding.trainer.scores", lambda *_: next(given))
     rows = [{"chosen_ids": [1], "rejected_ids": [1], "agreement": share} for share in (1.0, 0.5)]
     figures = figures_of(None, rows, 0)
     assert figures["accuracy"] == 0.5

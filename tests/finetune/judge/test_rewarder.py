@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from detector.judge import SAYS, Answer, Question, written
-from detector.records import Dialogue, Turn
-from detector.taxonomy import load
-from eval.questions import Asked
-from finetune.judge.rewarding.rewarder import RewardModel, odds_against
-from finetune.judge.rewarding.rewards import Weights
+from dialint.detector.judge import SAYS, Answer, Question, written
+from dialint.detector.records import Dialogue, Turn
+from dialint.detector.taxonomy import load
+from dialint.eval.questions import Asked
+from dialint.finetune.judge.rewarding.rewarder import RewardModel, odds_against
+from dialint.finetune.judge.rewarding.rewards import Weights
 
 
 def asked(probability: float, stands_for: float) -> Asked:

@@ -12,16 +12,16 @@ from safetensors.torch import load_file
 from torch.nn.functional import cross_entropy
 from trl import SFTConfig
 
-from detector.engines import packed
-from detector.engines.judge_prompt import JudgePrompt
-from detector.errors import ConfigError, OutputRefused
-from detector.judge import parsed, written
-from eval.questions import Asking, read_asked, taught
-from finetune.base_models import adapter_files, bases
-from finetune.judge.sft import SftJudgeConfig, run
-from finetune.judge.sft_trainer import Collator, JudgeTrainer, rows_of
-from finetune.training.arguments import trainer_config
-from finetune.training.options import Adapters, Learning, Running
+from dialint.detector.engines import packed
+from dialint.detector.engines.judge_prompt import JudgePrompt
+from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.judge import parsed, written
+from dialint.eval.questions import Asking, read_asked, taught
+from dialint.finetune.base_models import adapter_files, bases
+from dialint.finetune.judge.sft import SftJudgeConfig, run
+from dialint.finetune.judge.sft_trainer import Collator, JudgeTrainer, rows_of
+from dialint.finetune.training.arguments import trainer_config
+from dialint.finetune.training.options import Adapters, Learning, Running
 
 
 @pytest.fixture(autouse=True)
@@ -112,7 +112,7 @@ def test_a_stopped_run_goes_on_bit_for_bit(tiny: Path, dataset: Path, tmp_path: 
     running = Running(threads=1, precision="fp32", device="cpu", checkpoint_steps=2)
     whole = config(tiny, dataset, tmp_path / "whole", steps=9, running=running)
     run(whole)
-    from finetune.training import watching
+    from dialint.finetune.training import watching
 
     stopped = config(tiny, dataset, tmp_path / "stopped", steps=9, running=running)
     ended = watching.Watching.on_step_end
@@ -136,7 +136,7 @@ def test_a_stopped_run_goes_on_bit_for_bit(tiny: Path, dataset: Path, tmp_path: 
 
 def test_other_options_do_not_take_up_a_checkpoint(tiny: Path, dataset: Path, tmp_path: Path) -> None:
     (tmp_path / "checkpoint-3").mkdir()
-    from finetune.training import checkpoints
+    from dialint.finetune.training import checkpoints
 
     (tmp_path / "checkpoint-3" / "trainer_state.json").write_text("{}")
     checkpoints.seal(tmp_path / "checkpoint-3", "another job", 0)

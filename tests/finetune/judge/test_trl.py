@@ -11,10 +11,10 @@ import trl
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-from finetune.judge.group_trainers import Grpo, Rloo
-from finetune.judge.preference_trainers import Dpo, Kto
-from finetune.judge.rewarding.trainer import PairTrainer
-from finetune.judge.sft_trainer import JudgeTrainer
+from dialint.finetune.judge.group_trainers import Grpo, Rloo
+from dialint.finetune.judge.preference_trainers import Dpo, Kto
+from dialint.finetune.judge.rewarding.trainer import PairTrainer
+from dialint.finetune.judge.sft_trainer import JudgeTrainer
 
 WRITTEN_FOR = "1.16"
 """The release whose methods were read; raise it, and the bound of pyproject.toml, when another was."""

@@ -20,18 +20,18 @@ import torch
 from peft import LoraConfig, get_peft_model
 from safetensors.torch import load_file, save_file
 
-from detector.errors import ConfigError, OutputRefused
-from finetune.decoder.model import fresh, shape_of
-from finetune.judge.ppo import Method
-from finetune.policy import ppo_loop, rollouts
-from finetune.policy.policy import Policy, Prompt
-from finetune.policy.ppo_loop import Run, Setting, minibatches, ppo_steps
-from finetune.policy.ppo_math import adapted
-from finetune.policy.rollouts import Reward, asked
-from finetune.policy.token_scores import pack_if_faithful
-from finetune.progress import Progress
-from finetune.training import checkpoints
-from finetune.training.processes import Team, join
+from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.finetune.decoder.model import fresh, shape_of
+from dialint.finetune.judge.ppo import Method
+from dialint.finetune.policy import ppo_loop, rollouts
+from dialint.finetune.policy.policy import Policy, Prompt
+from dialint.finetune.policy.ppo_loop import Run, Setting, minibatches, ppo_steps
+from dialint.finetune.policy.ppo_math import adapted
+from dialint.finetune.policy.rollouts import Reward, asked
+from dialint.finetune.policy.token_scores import pack_if_faithful
+from dialint.finetune.progress import Progress
+from dialint.finetune.training import checkpoints
+from dialint.finetune.training.processes import Team, join
 
 STOP, WANTED = 2, 7
 PROMPTS = [Prompt((5, 6 + place), place) for place in range(6)]
@@ -259,7 +259,7 @@ def at_line(number: int) -> Callable[[], list[int]]:
     """Kill the process at the `number`-th line of Python that the second checkpoint's saving runs, in whatever
     module of ours; tells how many lines there are if it is never reached."""
     real, lines, saves = ppo_loop._checkpoint, [0], iter(range(1, 2))
-    files = {module.__file__ for module in (ppo_loop, checkpoints, sys.modules["detector.artifacts"])}
+    files = {module.__file__ for module in (ppo_loop, checkpoints, sys.modules["dialint.detector.artifacts"])}
 
     def trace(frame: FrameType, event: str, _: Any) -> Any:
         if event == "line":

@@ -9,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from finetune.policy.ppo_math import (
+from dialint.finetune.policy.ppo_math import (
     adapted,
     explained_variance,
     gae,

@@ -14,17 +14,17 @@ import pytest
 import torch
 from transformers import AutoTokenizer
 
-from detector.errors import ConfigError, OutputRefused
-from finetune.base_models.bases import load, source_of
-from finetune.decoder.model import fresh, shape_of
-from finetune.judge.ppo import Method, PpoConfig, align
-from finetune.policy import ppo_loop
-from finetune.policy.policy import Prompt
-from finetune.policy.token_scores import inner
-from finetune.tokenizer import SMALLEST, learn, save
-from finetune.training.lineage import job_of
-from finetune.training.options import Adapters, Running
-from finetune.training.processes import Team
+from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.finetune.base_models.bases import load, source_of
+from dialint.finetune.decoder.model import fresh, shape_of
+from dialint.finetune.judge.ppo import Method, PpoConfig, align
+from dialint.finetune.policy import ppo_loop
+from dialint.finetune.policy.policy import Prompt
+from dialint.finetune.policy.token_scores import inner
+from dialint.finetune.tokenizer import SMALLEST, learn, save
+from dialint.finetune.training.lineage import job_of
+from dialint.finetune.training.options import Adapters, Running
+from dialint.finetune.training.processes import Team
 
 PROMPTS = [Prompt((5, 6 + place, 7), place) for place in range(4)]
 METHOD = Method(steps=2, questions=2, answers=2, answer_tokens=6, minibatch=2, learning_rate=1e-2)

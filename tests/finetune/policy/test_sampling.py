@@ -10,10 +10,10 @@ import torch
 from peft import LoraConfig, get_peft_model
 from transformers import GPTNeoXConfig, GPTNeoXForCausalLM, LlamaConfig, LlamaForCausalLM
 
-from detector.engines import packed
-from finetune.decoder.model import fresh, shape_of
-from finetune.policy.sampling import Sampled, _drawn, _uniform, sample
-from finetune.policy.token_scores import inner, score_tokens
+from dialint.detector.engines import packed
+from dialint.finetune.decoder.model import fresh, shape_of
+from dialint.finetune.policy.sampling import Sampled, _drawn, _uniform, sample
+from dialint.finetune.policy.token_scores import inner, score_tokens
 
 VOCABULARY = 60
 STOP = 2
@@ -107,7 +107,7 @@ def test_an_answer_does_not_depend_on_what_shares_its_batch(
     together = drawn(model, PROMPTS, 3)
     first = drawn(model, PROMPTS[:1], 3)
     assert all(close(one, other) for one, other in zip(together[0], first[0], strict=True))
-    monkeypatch.setattr("finetune.policy.sampling.ROWS", 3)
+    monkeypatch.setattr("dialint.finetune.policy.sampling.ROWS", 3)
     one_by_one = drawn(model, PROMPTS, 3)
     for group, others in zip(together, one_by_one, strict=True):
         assert all(close(one, other) for one, other in zip(group, others, strict=True))

@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from finetune.training import estimate
-from finetune.training.arguments import one_gpu
-from finetune.training.estimate import recomputes
-from finetune.training.options import Running
+from dialint.finetune.training import estimate
+from dialint.finetune.training.arguments import one_gpu
+from dialint.finetune.training.estimate import recomputes
+from dialint.finetune.training.options import Running
 
 
 @pytest.mark.parametrize("device", ["cuda", "cuda:1"])

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from finetune.progress import Progress
-from finetune.training.cost import Cost, cost_of, peak_memory
-from finetune.training.options import Running
+from dialint.finetune.progress import Progress
+from dialint.finetune.training.cost import Cost, cost_of, peak_memory
+from dialint.finetune.training.options import Running
 
 
 def test_half_an_hour_costs_half_of_the_hour() -> None:

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from finetune.base_models.bits import quantised
-from finetune.training import estimate
-from finetune.training.cost import Cost
-from finetune.training.estimate import (
+from dialint.finetune.base_models.bits import quantised
+from dialint.finetune.training import estimate
+from dialint.finetune.training.cost import Cost
+from dialint.finetune.training.estimate import (
     MEASURED,
     MOST_PARTLY,
     SAMPLE,
@@ -27,7 +27,7 @@ from finetune.training.estimate import (
     show_time,
     sizes_of,
 )
-from finetune.training.options import Running
+from dialint.finetune.training.options import Running
 
 WORK = Work(tokens=1000, window=100, hidden=64, layers=2, heads=4, value_bytes=2)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from finetune.training.optimizers import optimizer_of, set_rates, warm_then_cosine
+from dialint.finetune.training.optimizers import optimizer_of, set_rates, warm_then_cosine
 
 
 def test_the_rate_rises_over_a_twentieth_and_falls_to_a_fiftieth() -> None:

@@ -9,21 +9,21 @@ from typing import Any
 import pytest
 import torch
 
-from detector.errors import ConfigError
-from finetune.average import AverageConfig, average
-from finetune.distill import DistillConfig, distill
-from finetune.judge import merge
-from finetune.pack import PackConfig, pack
-from finetune.pretrain import PretrainConfig, pretrain
-from finetune.prune import PruneConfig, prune
-from finetune.scan import ScanConfig, scan
-from finetune.screening import screen
-from finetune.search import search
-from finetune.search.stages import STAGES
-from finetune.training import processes
-from finetune.training.arguments import device_of
-from finetune.training.options import Running
-from finetune.training.processes import Team, backend_of, join, refuse_launcher
+from dialint.detector.errors import ConfigError
+from dialint.finetune.average import AverageConfig, average
+from dialint.finetune.distill import DistillConfig, distill
+from dialint.finetune.judge import merge
+from dialint.finetune.pack import PackConfig, pack
+from dialint.finetune.pretrain import PretrainConfig, pretrain
+from dialint.finetune.prune import PruneConfig, prune
+from dialint.finetune.scan import ScanConfig, scan
+from dialint.finetune.screening import screen
+from dialint.finetune.search import search
+from dialint.finetune.search.stages import STAGES
+from dialint.finetune.training import processes
+from dialint.finetune.training.arguments import device_of
+from dialint.finetune.training.options import Running
+from dialint.finetune.training.processes import Team, backend_of, join, refuse_launcher
 
 NOWHERE = Path("nowhere")
 

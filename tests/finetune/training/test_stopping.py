@@ -6,7 +6,7 @@ import os
 import signal
 from types import FrameType
 
-from finetune.training.stopping import until_told
+from dialint.finetune.training.stopping import until_told
 
 
 def test_a_signal_is_heard_and_the_next_one_is_not_ours() -> None:

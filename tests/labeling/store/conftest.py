@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from detector.records import Dialogue, Finding, Turn, Verdict
-from labeling.store import accounts
-from labeling.store.database.clock import Clock
-from labeling.store.database.transactions import Store
-from labeling.store.database.upgrade import upgrade
-from labeling.store.database.verify import verify
-from labeling.store.records import Account
+from dialint.detector.records import Dialogue, Finding, Turn, Verdict
+from dialint.labeling.store import accounts
+from dialint.labeling.store.database.clock import Clock
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.database.upgrade import upgrade
+from dialint.labeling.store.database.verify import verify
+from dialint.labeling.store.records import Account
 
 DRIVER = Path(__file__).with_name("store_driver.py")
 ROOT = Path(__file__).parents[3]

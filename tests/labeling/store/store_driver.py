@@ -10,8 +10,8 @@ import sys
 import time
 from itertools import count
 
-from labeling.store import annotations, leases
-from labeling.store.database.transactions import Store
+from dialint.labeling.store import annotations, leases
+from dialint.labeling.store.database.transactions import Store
 
 
 def claim(place: str, actor: str, n: str) -> None:

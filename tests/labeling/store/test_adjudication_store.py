@@ -4,16 +4,16 @@ from typing import Any
 
 import pytest
 
-from detector.errors import ConfigError
-from detector.taxonomy import load
-from labeling.adjudication.agreed import AcceptConfig, accept_agreed
-from labeling.adjudication.cases import AdjudicateConfig, adjudicate, case
-from labeling.adjudication.decisions import decide
-from labeling.consensus.settle import SettleConfig, settle, surest
-from labeling.store import annotations, dialogues, labels, leases, projects, tasks
-from labeling.store.database.refusals import NotAllowed, StaleLease, StoreRefused
-from labeling.store.database.transactions import Store
-from labeling.store.records import NewTask, Project
+from dialint.detector.errors import ConfigError
+from dialint.detector.taxonomy import load
+from dialint.labeling.adjudication.agreed import AcceptConfig, accept_agreed
+from dialint.labeling.adjudication.cases import AdjudicateConfig, adjudicate, case
+from dialint.labeling.adjudication.decisions import decide
+from dialint.labeling.consensus.settle import SettleConfig, settle, surest
+from dialint.labeling.store import annotations, dialogues, labels, leases, projects, tasks
+from dialint.labeling.store.database.refusals import NotAllowed, StaleLease, StoreRefused
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.records import NewTask, Project
 
 TAXONOMY = load()
 PEOPLE = ("ann", "ben", "cem")

@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from detector.errors import ConfigError
-from detector.taxonomy import load
-from labeling.consensus.asking import AskConfig, Standing, ask, standings
-from labeling.consensus.belief import Belief
-from labeling.store import annotations, dialogues, leases, projects, tasks
-from labeling.store.database.refusals import NotAllowed
-from labeling.store.database.transactions import Store
-from labeling.store.records import NewTask, Project
-from labeling.truth.overlap import Decision, OverlapRule
+from dialint.detector.errors import ConfigError
+from dialint.detector.taxonomy import load
+from dialint.labeling.consensus.asking import AskConfig, Standing, ask, standings
+from dialint.labeling.consensus.belief import Belief
+from dialint.labeling.store import annotations, dialogues, leases, projects, tasks
+from dialint.labeling.store.database.refusals import NotAllowed
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.records import NewTask, Project
+from dialint.labeling.truth.overlap import Decision, OverlapRule
 
 TAXONOMY = load()
 NAMES = tuple(f"d{i}" for i in range(12))

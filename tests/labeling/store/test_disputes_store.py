@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from detector.errors import ConfigError
-from labeling.adjudication.disputes import (
+from dialint.detector.errors import ConfigError
+from dialint.labeling.adjudication.disputes import (
     claim_second,
     dispute,
     open_reviews,
@@ -13,10 +13,10 @@ from labeling.adjudication.disputes import (
     stuck,
     withheld,
 )
-from labeling.store import accounts, annotations, appeals, dialogues, labels, leases, projects, tasks
-from labeling.store.database.refusals import NotAllowed, StoreRefused
-from labeling.store.database.transactions import Store
-from labeling.store.records import Account, Project
+from dialint.labeling.store import accounts, annotations, appeals, dialogues, labels, leases, projects, tasks
+from dialint.labeling.store.database.refusals import NotAllowed, StoreRefused
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.records import Account, Project
 
 
 @pytest.fixture

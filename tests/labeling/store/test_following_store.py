@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from detector.taxonomy import load
-from labeling.consensus import asking
-from labeling.consensus.asking import AskConfig, Standing, ask, decide, tasks_with_answers
-from labeling.consensus.following import Follower, Round, follow
-from labeling.store import accounts, annotations, dialogues, labels, leases, projects, tasks
-from labeling.store.crowd import exclusion
-from labeling.store.database.refusals import NotAllowed
-from labeling.store.database.transactions import Store
-from labeling.store.records import Gold, NewTask, Project
-from labeling.truth.overlap import Decision, OverlapRule
+from dialint.detector.taxonomy import load
+from dialint.labeling.consensus import asking
+from dialint.labeling.consensus.asking import AskConfig, Standing, ask, decide, tasks_with_answers
+from dialint.labeling.consensus.following import Follower, Round, follow
+from dialint.labeling.store import accounts, annotations, dialogues, labels, leases, projects, tasks
+from dialint.labeling.store.crowd import exclusion
+from dialint.labeling.store.database.refusals import NotAllowed
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.records import Gold, NewTask, Project
+from dialint.labeling.truth.overlap import Decision, OverlapRule
 
 TAXONOMY = load()
 NAMES = tuple(f"d{i}" for i in range(12))
@@ -255,7 +255,7 @@ def test_it_ends_after_the_task_at_hand(filled: Store, made: Any) -> None:
 def test_it_waits_only_where_there_is_nothing_more(
     filled: Store, made: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("labeling.store.crowd.news.PAGE", 5)
+    monkeypatch.setattr("dialint.labeling.store.crowd.news.PAGE", 5)
     waited: list[float] = []
     done: list[Round] = []
 
@@ -305,7 +305,7 @@ def test_untouched_tasks_are_not_read(filled: Store, made: Any, monkeypatch: pyt
     seen: list[Any] = []
     real = asking.decide
     monkeypatch.setattr(
-        "labeling.consensus.following.decide",
+        "dialint.labeling.consensus.following.decide",
         lambda store, actor, rule, found, *more: seen.extend(found) or real(store, actor, rule, found, *more),
     )
     tasks.want(filled, "lea", 3, 3)

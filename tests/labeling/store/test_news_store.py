@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from labeling.store import accounts, annotations, dialogues, labels, leases, projects, tasks
-from labeling.store.crowd import exclusion, news
-from labeling.store.database.refusals import NotAllowed
-from labeling.store.database.transactions import Store, Transaction, inside
-from labeling.store.records import Gold, Lease, NewTask, Project
+from dialint.labeling.store import accounts, annotations, dialogues, labels, leases, projects, tasks
+from dialint.labeling.store.crowd import exclusion, news
+from dialint.labeling.store.database.refusals import NotAllowed
+from dialint.labeling.store.database.transactions import Store, Transaction, inside
+from dialint.labeling.store.records import Gold, Lease, NewTask, Project
 
 NAMES = ("d0", "d1", "d2")
 

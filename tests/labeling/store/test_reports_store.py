@@ -7,22 +7,22 @@ from typing import Any
 
 import pytest
 
-from detector.errors import ConfigError
-from detector.taxonomy import load
-from labeling.agreement.report import AgreementConfig
-from labeling.agreement.report import run as agreement
-from labeling.annotation import Annotation
-from labeling.quality.report import QualityConfig
-from labeling.quality.report import run as quality
-from labeling.quality.stored import said_in, tables_in, work_in
-from labeling.store import annotations, dialogues, labels, leases, projects, tasks
-from labeling.store.crowd import exclusion
-from labeling.store.database.refusals import NotAllowed
-from labeling.store.database.transactions import Store
-from labeling.store.records import Gold, NewTask, Project
-from labeling.transfer.incoming import bring_in
-from labeling.watch.watch import WatchConfig
-from labeling.watch.watch import run as watch
+from dialint.detector.errors import ConfigError
+from dialint.detector.taxonomy import load
+from dialint.labeling.agreement.report import AgreementConfig
+from dialint.labeling.agreement.report import run as agreement
+from dialint.labeling.annotation import Annotation
+from dialint.labeling.quality.report import QualityConfig
+from dialint.labeling.quality.report import run as quality
+from dialint.labeling.quality.stored import said_in, tables_in, work_in
+from dialint.labeling.store import annotations, dialogues, labels, leases, projects, tasks
+from dialint.labeling.store.crowd import exclusion
+from dialint.labeling.store.database.refusals import NotAllowed
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.records import Gold, NewTask, Project
+from dialint.labeling.transfer.incoming import bring_in
+from dialint.labeling.watch.watch import WatchConfig
+from dialint.labeling.watch.watch import run as watch
 
 N = 24
 TAXONOMY = load()

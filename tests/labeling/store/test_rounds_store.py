@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from detector.errors import ConfigError
-from detector.taxonomy import load
-from labeling.adjudication.leaning import ALL
-from labeling.adjudication.rounds import RoundConfig, report, start
-from labeling.store import accounts, annotations, dialogues, leases
-from labeling.store.database.refusals import NotAllowed
-from labeling.store.database.transactions import Store
+from dialint.detector.errors import ConfigError
+from dialint.detector.taxonomy import load
+from dialint.labeling.adjudication.leaning import ALL
+from dialint.labeling.adjudication.rounds import RoundConfig, report, start
+from dialint.labeling.store import accounts, annotations, dialogues, leases
+from dialint.labeling.store.database.refusals import NotAllowed
+from dialint.labeling.store.database.transactions import Store
 
 TAXONOMY = load()
 GROUP = ("ann", "ben", "rob")

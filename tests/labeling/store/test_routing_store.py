@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from detector.errors import ConfigError
-from labeling.routing.dispatch import RouteConfig, dispatch
-from labeling.store import dialogues, leases, projects, tasks
-from labeling.store.database.refusals import NotAllowed
-from labeling.store.database.transactions import Store
-from labeling.store.records import NewTask, Project
+from dialint.detector.errors import ConfigError
+from dialint.labeling.routing.dispatch import RouteConfig, dispatch
+from dialint.labeling.store import dialogues, leases, projects, tasks
+from dialint.labeling.store.database.refusals import NotAllowed
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.records import NewTask, Project
 
 CONFIG = RouteConfig("r", "l")
 DAY_S = 86_400

@@ -10,19 +10,19 @@ from typing import Any
 
 import pytest
 
-from detector.errors import ConfigError, InputRefused, OutputRefused
-from detector.records import Dialogue, Example, Label, Turn, Verdict
-from detector.taxonomy import load
-from labeling import simulated_crowd
-from labeling.annotation import Annotation
-from labeling.consensus.settle import SettleConfig, settle
-from labeling.dataset.making import DatasetConfig
-from labeling.simulated_crowd import CrowdConfig, chosen
-from labeling.simulated_work import LABELS, REVIEWS, Plan, fill
-from labeling.store.annotations import counted
-from labeling.store.database.refusals import StoreRefused
-from labeling.store.database.transactions import Store
-from labeling.transfer.outgoing import export_dataset
+from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
+from dialint.detector.records import Dialogue, Example, Label, Turn, Verdict
+from dialint.detector.taxonomy import load
+from dialint.labeling import simulated_crowd
+from dialint.labeling.annotation import Annotation
+from dialint.labeling.consensus.settle import SettleConfig, settle
+from dialint.labeling.dataset.making import DatasetConfig
+from dialint.labeling.simulated_crowd import CrowdConfig, chosen
+from dialint.labeling.simulated_work import LABELS, REVIEWS, Plan, fill
+from dialint.labeling.store.annotations import counted
+from dialint.labeling.store.database.refusals import StoreRefused
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.transfer.outgoing import export_dataset
 
 SAID = ("That is your own fault, you know.", "Your order leaves us on Monday.")
 PLAN = Plan(labelers=5, overlap=3, reviewers=2, reviewed=0.5, seed=7)
@@ -113,8 +113,8 @@ def test_answers_become_labels_and_preferences(store: Store, made: Any, tmp_path
 
 
 def test_the_same_seed_gives_the_same_store(store: Store, made: Any, tmp_path: Path) -> None:
-    from labeling.store import accounts
-    from labeling.store.database.upgrade import upgrade
+    from dialint.labeling.store import accounts
+    from dialint.labeling.store.database.upgrade import upgrade
 
     fill(store, "ada", examples(8), Suspicious(made), PLAN)
     again = str(tmp_path / "again.sqlite")
@@ -155,7 +155,7 @@ def test_a_stopped_store_is_made_anew_and_a_finished_one_kept(
     out = tmp_path / "crowd"
     out.mkdir()
     (out / "store.sqlite").write_bytes(b"half")
-    monkeypatch.setattr("detector.pipeline.load_detector", lambda config: Suspicious(made))
+    monkeypatch.setattr("dialint.detector.pipeline.load_detector", lambda config: Suspicious(made))
     told = simulated_crowd.run(CrowdConfig(out=out, examples=tmp_path, plan=PLAN))
     assert told["kind"] == "simulated-crowd"
     assert json.loads((out / "manifest.json").read_text())["dialogues"] == 4

@@ -8,11 +8,11 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
-from labeling.store import accounts, annotations, dialogues, drafts, labels, leases, projects, tasks
-from labeling.store.crowd import history
-from labeling.store.database.refusals import Conflict, NotAllowed, StoreRefused
-from labeling.store.database.transactions import Store
-from labeling.store.records import Gold, Lease, NewTask, Project
+from dialint.labeling.store import accounts, annotations, dialogues, drafts, labels, leases, projects, tasks
+from dialint.labeling.store.crowd import history
+from dialint.labeling.store.database.refusals import Conflict, NotAllowed, StoreRefused
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.records import Gold, Lease, NewTask, Project
 
 
 def held(

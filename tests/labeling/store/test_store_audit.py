@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from labeling.store import annotations, dialogues, leases, projects, tasks
-from labeling.store.database.audit import START, Entry, chained
-from labeling.store.database.refusals import StoreDamaged
-from labeling.store.database.transactions import Store
-from labeling.store.database.verify import check_all, verify
-from labeling.store.records import NewTask, Project
+from dialint.labeling.store import annotations, dialogues, leases, projects, tasks
+from dialint.labeling.store.database.audit import START, Entry, chained
+from dialint.labeling.store.database.refusals import StoreDamaged
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.database.verify import check_all, verify
+from dialint.labeling.store.records import NewTask, Project
 
 N = 8
 COLUMNS = {

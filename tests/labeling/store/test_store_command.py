@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from app import db
-from app.verify import verified
-from detector.errors import ConfigError
-from labeling.store.database.schema import VERSION
+from dialint.app import db
+from dialint.app.verify import verified
+from dialint.detector.errors import ConfigError
+from dialint.labeling.store.database.schema import VERSION
 
 ROOT = Path(__file__).parents[3]
 
 
 def dialint(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "app.cli", *map(str, arguments)],
+        [sys.executable, "-m", "dialint", *map(str, arguments)],
         cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
 
@@ -63,8 +63,8 @@ def test_the_command_line_knows_them(tmp_path: Path) -> None:
     "place", ["mysql://u:secret@h/d", "postgresql://", "://", "postgresql://u:secret@127.0.0.1:1/x"]
 )
 def test_a_place_that_cannot_be(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from detector.errors import DialintError
-    from labeling.store.database import transactions
+    from dialint.detector.errors import DialintError
+    from dialint.labeling.store.database import transactions
 
     monkeypatch.setattr(transactions, "PATIENCE_S", 0.0)
     with pytest.raises(DialintError) as refused:

@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 from sqlalchemy import event, select
 
-from detector.errors import DialintError
-from detector.records import Example, Label
-from labeling.adjudication import decisions
-from labeling.annotation import Annotation
-from labeling.store import accounts, annotations, appeals, dialogues, labels, leases, projects, tasks
-from labeling.store.crowd import control, doubt, news
-from labeling.store.database.refusals import Conflict, NotAllowed, StoreRefused
-from labeling.store.database.schema import audit, participants
-from labeling.store.database.transactions import Store
-from labeling.store.records import Account, Gold, Lease, NewTask, Project
-from labeling.transfer.incoming import bring_in
-from labeling.transfer.outgoing import exported
+from dialint.detector.errors import DialintError
+from dialint.detector.records import Example, Label
+from dialint.labeling.adjudication import decisions
+from dialint.labeling.annotation import Annotation
+from dialint.labeling.store import accounts, annotations, appeals, dialogues, labels, leases, projects, tasks
+from dialint.labeling.store.crowd import control, doubt, news
+from dialint.labeling.store.database.refusals import Conflict, NotAllowed, StoreRefused
+from dialint.labeling.store.database.schema import audit, participants
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.records import Account, Gold, Lease, NewTask, Project
+from dialint.labeling.transfer.incoming import bring_in
+from dialint.labeling.transfer.outgoing import exported
 
 GOLD = Gold(dialogue="mine", turn=1, code="C1", present=True, source="expert")
 
@@ -105,7 +105,7 @@ def test_nobody_judges_own_dialogues(working: Store, made: Any) -> None:
 
 
 def test_nobody_settles_appeals_of_own_dialogues(working: Store, made: Any) -> None:
-    from labeling.adjudication.disputes import open_reviews, settle_appeal
+    from dialint.labeling.adjudication.disputes import open_reviews, settle_appeal
 
     dialogues.add(working, "lea", [with_author(made, "two", "a7", agent="a5")])
     dialogues.add_verdicts(working, "lea", [made.verdict("two", made.finding())])
@@ -328,9 +328,9 @@ def test_in_the_name_of_others_only_an_admin_imports_and_it_is_said(store: Store
 
 
 def test_who_spoke_is_kept_of_dialogues_of_older_versions(nowhere: str, made: Any) -> None:
-    from labeling.store.database.engine import open_engine, store_url
-    from labeling.store.database.schema import dialogues as rows
-    from labeling.store.database.upgrade import migrate, upgrade
+    from dialint.labeling.store.database.engine import open_engine, store_url
+    from dialint.labeling.store.database.schema import dialogues as rows
+    from dialint.labeling.store.database.upgrade import migrate, upgrade
 
     if "://" not in nowhere:
         from pathlib import Path

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from detector.records import Dialogue, Example, Label
-from labeling.store import accounts, annotations, dialogues, labels, leases, projects, tasks
-from labeling.store.crowd import control, doubt, mixing, rules
-from labeling.store.database.refusals import Conflict, NotAllowed, StoreRefused
-from labeling.store.database.transactions import Store
-from labeling.store.database.verify import verify
-from labeling.store.records import Account, Gold, Lease, NewTask, Project
+from dialint.detector.records import Dialogue, Example, Label
+from dialint.labeling.store import accounts, annotations, dialogues, labels, leases, projects, tasks
+from dialint.labeling.store.crowd import control, doubt, mixing, rules
+from dialint.labeling.store.database.refusals import Conflict, NotAllowed, StoreRefused
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.database.verify import verify
+from dialint.labeling.store.records import Account, Gold, Lease, NewTask, Project
 
 CROWD = ("ann", "ben", "cem", "dot")
 

@@ -18,17 +18,17 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, event, inspect, text
 
-from app.verify import verified
-from detector.errors import ConfigError, OutputRefused
-from labeling.store import accounts, annotations, dialogues, projects, tasks
-from labeling.store.database.audit import canonical
-from labeling.store.database.backup import backup, restore
-from labeling.store.database.engine import open_engine, store_url
-from labeling.store.database.schema import VERSION
-from labeling.store.database.transactions import Store, Transaction, version
-from labeling.store.database.upgrade import migrate, upgrade
-from labeling.store.database.verify import verify
-from labeling.store.records import Account, NewTask, Project
+from dialint.app.verify import verified
+from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.labeling.store import accounts, annotations, dialogues, projects, tasks
+from dialint.labeling.store.database.audit import canonical
+from dialint.labeling.store.database.backup import backup, restore
+from dialint.labeling.store.database.engine import open_engine, store_url
+from dialint.labeling.store.database.schema import VERSION
+from dialint.labeling.store.database.transactions import Store, Transaction, version
+from dialint.labeling.store.database.upgrade import migrate, upgrade
+from dialint.labeling.store.database.verify import verify
+from dialint.labeling.store.records import Account, NewTask, Project
 
 CLAIMS = int(os.environ.get("DIALINT_CLAIMS", "400"))
 FULL = CLAIMS >= 10_000
@@ -249,7 +249,7 @@ def test_the_migrations_make_what_the_schema_says(nowhere: str) -> None:
     from alembic.autogenerate import compare_metadata
     from alembic.migration import MigrationContext
 
-    from labeling.store.database.schema import metadata
+    from dialint.labeling.store.database.schema import metadata
 
     assert upgrade(nowhere) == (None, None)
     assert upgrade(nowhere) == (VERSION, None)

@@ -11,19 +11,19 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from app import db
-from app.db import StoreConfig
-from detector.errors import ConfigError
-from labeling.store import accounts, dialogues
-from labeling.store.database import replay, verify
-from labeling.store.database.audit import START, Entry, Head, chained
-from labeling.store.database.backup import backup, restore
-from labeling.store.database.engine import open_engine, store_url
-from labeling.store.database.keys import FILE_VARIABLE, SUFFIX, VARIABLE, Key, new_key, write_key
-from labeling.store.database.refusals import StoreDamaged
-from labeling.store.database.transactions import Store, version
-from labeling.store.database.upgrade import migrate, rekey, upgrade
-from labeling.store.records import Account
+from dialint.app import db
+from dialint.app.db import StoreConfig
+from dialint.detector.errors import ConfigError
+from dialint.labeling.store import accounts, dialogues
+from dialint.labeling.store.database import replay, verify
+from dialint.labeling.store.database.audit import START, Entry, Head, chained
+from dialint.labeling.store.database.backup import backup, restore
+from dialint.labeling.store.database.engine import open_engine, store_url
+from dialint.labeling.store.database.keys import FILE_VARIABLE, SUFFIX, VARIABLE, Key, new_key, write_key
+from dialint.labeling.store.database.refusals import StoreDamaged
+from dialint.labeling.store.database.transactions import Store, version
+from dialint.labeling.store.database.upgrade import migrate, rekey, upgrade
+from dialint.labeling.store.records import Account
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def test_the_key_is_in_no_backup(store: Store, tmp_path: Path) -> None:
 
 
 def test_a_store_is_sealed_with_another_key(place: str, time_: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("labeling.store.database.upgrade.BATCH", 3)
+    monkeypatch.setattr("dialint.labeling.store.database.upgrade.BATCH", 3)
     with Store.open(place, time_.clock()) as store:
         before, key = verify.verify(store).head, new_key()
         rekey(store, key)
@@ -169,7 +169,7 @@ def upgrade():
     "UPDATE accounts SET role = 'admin' WHERE id = 'ann'", "DROP INDEX tasks_dialogue", None,
 ])  # fmt: skip
 def test_an_upgrade_covers_up_nothing(place: str, tmp_path: Path, change: str | None) -> None:
-    from labeling.store.database.schema import VERSION
+    from dialint.labeling.store.database.schema import VERSION
 
     (tmp_path / "next_version.py").write_text(NEXT.replace("LAST", VERSION))
     with Store(open_engine(store_url(place))) as store:
@@ -207,7 +207,7 @@ def test_a_store_is_verified_in_memory_that_does_not_grow(
 ) -> None:
     for module in (verify, replay):
         monkeypatch.setattr(module, "BATCH", 10)
-    monkeypatch.setattr("labeling.store.database.audit.BATCH", 10)
+    monkeypatch.setattr("dialint.labeling.store.database.audit.BATCH", 10)
     peaks = []
     for start, stop in ((0, 30), (30, 900)):
         for first in range(start, stop, 10):

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from labeling.store import accounts, annotations, dialogues, leases, projects, tasks
-from labeling.store.database.refusals import NotAllowed, StaleLease, StoreRefused
-from labeling.store.database.transactions import Store
-from labeling.store.records import Account, Lease, NewTask, Project
+from dialint.labeling.store import accounts, annotations, dialogues, leases, projects, tasks
+from dialint.labeling.store.database.refusals import NotAllowed, StaleLease, StoreRefused
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.records import Account, Lease, NewTask, Project
 
 
 def project(store: Store, made: Any, n: int = 3, **kept: Any) -> None:
@@ -263,7 +263,7 @@ def test_any_order_of_moves_keeps_the_books(
             if move != "release":
                 done.add((actor, lease.task))
             held[actor] = None
-    from labeling.store.database.verify import verify
+    from dialint.labeling.store.database.verify import verify
 
     verify(store)  # among other things: counts agree with tasks
     for actor in ACTORS:

@@ -11,18 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import func, select
 
-import detector.masking
-from detector.ingest.config import ReadConfig
-from detector.masking import MaskedText, mask_dialogue
-from detector.records import Dialogue, Finding, Turn
-from labeling.store import annotations, dialogues, leases, masked_view, projects, tasks
-from labeling.store.database.refusals import Conflict, StoreRefused
-from labeling.store.database.schema import dialogues as dialogue_rows
-from labeling.store.database.schema import masked_views, participants
-from labeling.store.database.transactions import Store
-from labeling.store.masked_view import MaskedView
-from labeling.store.records import Lease, NewTask, Project
-from labeling.transfer import logs
+import dialint.detector.masking
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.masking import MaskedText, mask_dialogue
+from dialint.detector.records import Dialogue, Finding, Turn
+from dialint.labeling.store import annotations, dialogues, leases, masked_view, projects, tasks
+from dialint.labeling.store.database.refusals import Conflict, StoreRefused
+from dialint.labeling.store.database.schema import dialogues as dialogue_rows
+from dialint.labeling.store.database.schema import masked_views, participants
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.masked_view import MaskedView
+from dialint.labeling.store.records import Lease, NewTask, Project
+from dialint.labeling.transfer import logs
 
 CUSTOMER = "Hi, I am Anna Kowalska, my mail is anna.k@example.com."
 ORIGINAL = "Thanks Anna! I have written to anna.k@example.com. Anything else?"
@@ -286,7 +286,7 @@ def test_new_rules_make_the_view_anew(store: Store, made: Any, monkeypatch: pyte
 
 def test_the_rules_are_the_files_of_masking(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     copied = tmp_path / "masking"
-    shutil.copytree(Path(detector.masking.__file__).parent, copied)
+    shutil.copytree(Path(dialint.detector.masking.__file__).parent, copied)
     monkeypatch.setattr(masked_view, "files", lambda _: copied)
     plain = masked_view.masking_rules.__wrapped__
     assert plain() == masked_view.masking_rules()

@@ -11,19 +11,35 @@ from typing import Any, NamedTuple
 import pytest
 from sqlalchemy import select
 
-from detector.errors import InputRefused
-from detector.records import Dialogue, Finding, Label, Turn, Verdict
-from labeling.adjudication import cases, decisions, disputes
-from labeling.annotation import Annotation
-from labeling.consensus import asking
-from labeling.store import accounts, annotations, appeals, dialogues, drafts, labels, leases, projects, tasks
-from labeling.store.crowd import control, doubt, exclusion, news, rules, standing
-from labeling.store.database.refusals import Conflict, MustChoose, NotAllowed, StaleLease, StoreRefused
-from labeling.store.database.schema import tasks as task_rows
-from labeling.store.database.transactions import Store, writing
-from labeling.store.records import Account, Gold, NewTask, Project
-from labeling.store.rights import ROLES
-from labeling.transfer import incoming, outgoing
+from dialint.detector.errors import InputRefused
+from dialint.detector.records import Dialogue, Finding, Label, Turn, Verdict
+from dialint.labeling.adjudication import cases, decisions, disputes
+from dialint.labeling.annotation import Annotation
+from dialint.labeling.consensus import asking
+from dialint.labeling.store import (
+    accounts,
+    annotations,
+    appeals,
+    dialogues,
+    drafts,
+    labels,
+    leases,
+    projects,
+    tasks,
+)
+from dialint.labeling.store.crowd import control, doubt, exclusion, news, rules, standing
+from dialint.labeling.store.database.refusals import (
+    Conflict,
+    MustChoose,
+    NotAllowed,
+    StaleLease,
+    StoreRefused,
+)
+from dialint.labeling.store.database.schema import tasks as task_rows
+from dialint.labeling.store.database.transactions import Store, writing
+from dialint.labeling.store.records import Account, Gold, NewTask, Project
+from dialint.labeling.store.rights import ROLES
+from dialint.labeling.transfer import incoming, outgoing
 
 ACTORS = {"labeler": "ann", "reviewer": "rob", "expert": "eve", "lead": "lea", "admin": "ada"}
 MINE = {role: f"{role} spoke" for role in ROLES}

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from detector.errors import ConfigError
-from detector.records import NotJudged
-from labeling.sampling import allocation, entropy, inclusion, stratified, uniform, weighted
-from labeling.store import dialogues, draws, leases, projects, tasks
-from labeling.store.database.refusals import StoreRefused
-from labeling.store.database.transactions import Store
-from labeling.store.records import Project
+from dialint.detector.errors import ConfigError
+from dialint.detector.records import NotJudged
+from dialint.labeling.sampling import allocation, entropy, inclusion, stratified, uniform, weighted
+from dialint.labeling.store import dialogues, draws, leases, projects, tasks
+from dialint.labeling.store.database.refusals import StoreRefused
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.records import Project
 
 
 def test_inclusion_by_hand() -> None:

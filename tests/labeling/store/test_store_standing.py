@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from labeling.annotation import Annotation
-from labeling.store import accounts, annotations, dialogues, labels, leases, projects, tasks
-from labeling.store.crowd import counting, exclusion, rules, standing
-from labeling.store.crowd.measures import Accuracy, Known, graded, wilson_lower
-from labeling.store.database.refusals import NotAllowed, StoreRefused
-from labeling.store.database.transactions import Store
-from labeling.store.database.verify import verify
-from labeling.store.records import Account, Gold, NewTask, Project
-from labeling.transfer.incoming import bring_in
+from dialint.labeling.annotation import Annotation
+from dialint.labeling.store import accounts, annotations, dialogues, labels, leases, projects, tasks
+from dialint.labeling.store.crowd import counting, exclusion, rules, standing
+from dialint.labeling.store.crowd.measures import Accuracy, Known, graded, wilson_lower
+from dialint.labeling.store.database.refusals import NotAllowed, StoreRefused
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.database.verify import verify
+from dialint.labeling.store.records import Account, Gold, NewTask, Project
+from dialint.labeling.transfer.incoming import bring_in
 
 RULES = rules.Rules(window=8, least=4, exam_least=4, exam_pass=0.45, exam_most=6, fast_s=2.0)
 

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, MetaData, Table, inspect, select, text
 
-from detector.errors import ConfigError
-from detector.records import Label
-from labeling.store import (
+from dialint.detector.errors import ConfigError
+from dialint.detector.records import Label
+from dialint.labeling.store import (
     accounts,
     annotations,
     appeals,
@@ -30,15 +30,15 @@ from labeling.store import (
     projects,
     tasks,
 )
-from labeling.store.crowd import rules
-from labeling.store.database import catalog
-from labeling.store.database.audit import START, Entry, chained
-from labeling.store.database.backup import backup, restore
-from labeling.store.database.refusals import StoreDamaged
-from labeling.store.database.schema import metadata
-from labeling.store.database.transactions import Store
-from labeling.store.database.verify import check_all, verify
-from labeling.store.records import Account, Gold, NewTask, Project
+from dialint.labeling.store.crowd import rules
+from dialint.labeling.store.database import catalog
+from dialint.labeling.store.database.audit import START, Entry, chained
+from dialint.labeling.store.database.backup import backup, restore
+from dialint.labeling.store.database.refusals import StoreDamaged
+from dialint.labeling.store.database.schema import metadata
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.database.verify import check_all, verify
+from dialint.labeling.store.records import Account, Gold, NewTask, Project
 
 PASSWORD, OTHER = "correct horse battery", "another horse battery"
 TABLES = (*sorted(metadata.tables), "alembic_version")

@@ -9,30 +9,30 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from detector.artifacts import described, write_manifest
-from detector.errors import ConfigError, OutputRefused, TooManyBad
-from detector.ingest.config import ReadConfig
-from detector.ingest.outcomes import Counts, Loaded, Reject
-from detector.ingest.read import open_logs, read
-from detector.records import Dialogue, Turn
-from detector.taxonomy import load
-from detector.verdict_files import manifest_path, verdict_line
-from labeling.annotation import Annotation
-from labeling.consensus.belief import believed
-from labeling.consensus.settle import SettleConfig, settle
-from labeling.dataset.inputs import read_annotations
-from labeling.dataset.making import DatasetConfig
-from labeling.platforms.import_labels import ImportConfig
-from labeling.store import annotations, dialogues, labels, leases, projects, tasks
-from labeling.store.database.refusals import NotAllowed, StoreRefused
-from labeling.store.database.schema import audit
-from labeling.store.database.transactions import Store, Transaction, inside
-from labeling.store.records import Gold, NewTask, Project
-from labeling.transfer.incoming import bring_in
-from labeling.transfer.labels import bring_labels
-from labeling.transfer.logs import bring_logs, bring_verdicts
-from labeling.transfer.outgoing import export_annotations, export_dataset
-from labeling.transfer.rejects import SHOWN, Rejects, rejects_into
+from dialint.detector.artifacts import described, write_manifest
+from dialint.detector.errors import ConfigError, OutputRefused, TooManyBad
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.outcomes import Counts, Loaded, Reject
+from dialint.detector.ingest.read import open_logs, read
+from dialint.detector.records import Dialogue, Turn
+from dialint.detector.taxonomy import load
+from dialint.detector.verdict_files import manifest_path, verdict_line
+from dialint.labeling.annotation import Annotation
+from dialint.labeling.consensus.belief import believed
+from dialint.labeling.consensus.settle import SettleConfig, settle
+from dialint.labeling.dataset.inputs import read_annotations
+from dialint.labeling.dataset.making import DatasetConfig
+from dialint.labeling.platforms.import_labels import ImportConfig
+from dialint.labeling.store import annotations, dialogues, labels, leases, projects, tasks
+from dialint.labeling.store.database.refusals import NotAllowed, StoreRefused
+from dialint.labeling.store.database.schema import audit
+from dialint.labeling.store.database.transactions import Store, Transaction, inside
+from dialint.labeling.store.records import Gold, NewTask, Project
+from dialint.labeling.transfer.incoming import bring_in
+from dialint.labeling.transfer.labels import bring_labels
+from dialint.labeling.transfer.logs import bring_logs, bring_verdicts
+from dialint.labeling.transfer.outgoing import export_annotations, export_dataset
+from dialint.labeling.transfer.rejects import SHOWN, Rejects, rejects_into
 
 SILENT: Any = lambda *_: None  # noqa: E731
 
@@ -449,7 +449,7 @@ def test_what_was_stripped_from_a_log_moves_no_finding(store: Store, made: Any, 
     from_files = replace(
         config, out=tmp_path / "files", dialogues=(str(path),), annotations=(annotated,), verdicts=verdicts
     )
-    from labeling.dataset.export import run as make_dataset
+    from dialint.labeling.dataset.export import run as make_dataset
 
     make_dataset(from_files)
     (again,) = (tmp_path / "files/train.jsonl").read_text().splitlines()

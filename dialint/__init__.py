@@ -1,0 +1,60 @@
+"""Finds the errors that support agents make.
+
+    from dialint import Dialogue, Turn, score
+
+    dialogue = Dialogue(id="1", turns=(Turn(index=0, role="customer", text="Where is my order?"),
+                                       Turn(index=1, role="agent", text="No idea, ask somebody else.")))
+    for verdict in score([dialogue]):
+        for finding in verdict.findings:
+            print(finding.code, finding.turn, finding.probability, finding.quote)
+
+The names below are the public interface; the other modules of `dialint` may change between versions. They are
+imported at first use, so that ``import dialint`` stays light.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dialint.detector.detectors import DetectorConfig
+    from dialint.detector.pipeline import load_detector, score
+    from dialint.detector.records import Dialogue, Finding, Turn, Verdict
+
+    __version__: str
+
+__all__ = [
+    "DetectorConfig",
+    "Dialogue",
+    "Finding",
+    "Turn",
+    "Verdict",
+    "__version__",
+    "load_detector",
+    "score",
+]
+
+_MODULES = {
+    "DetectorConfig": "dialint.detector.detectors",
+    "Dialogue": "dialint.detector.records",
+    "Finding": "dialint.detector.records",
+    "Turn": "dialint.detector.records",
+    "Verdict": "dialint.detector.records",
+    "load_detector": "dialint.detector.pipeline",
+    "score": "dialint.detector.pipeline",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("dialint")
+    if name in _MODULES:
+        return getattr(import_module(_MODULES[name]), name)
+    raise AttributeError(f"module 'dialint' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return __all__
