@@ -95,7 +95,7 @@ def test_every_command_runs_in_order_from_nothing(tmp_path: Path) -> None:
     key.chmod(0o600)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("DIALINT")}
     environment |= {
-        "DIALINT_HOME": str(tmp_path / "home"), "DIALINT_DEBUG": "", "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1",
+        "DIALINT_HOME": str(tmp_path / "home"), "DIALINT_DEBUG": "", "HF_HUB_OFFLINE": "1",
         "OMP_NUM_THREADS": "1", "HOME": str(tmp_path / "home"),
     }  # fmt: skip
     log = tmp_path / "log.txt"

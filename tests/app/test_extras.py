@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -65,10 +66,9 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
         "httpx2",
     }
     arguments = (json.dumps(sorted(missing)), json.dumps(list(commands())))
-    root = str(Path(__file__).parents[2])
     ended = subprocess.run(
         [sys.executable, "-c", WITHOUT_EXTRAS, *arguments], cwd=folder, capture_output=True, text=True,
-        env={"PYTHONPATH": root, "PATH": "", "HOME": str(folder), "COLUMNS": "400"}, check=True,
+        env={"PYTHONPATH": os.environ.get("PYTHONPATH", ""), "PATH": "", "HOME": str(folder), "COLUMNS": "400"}, check=True,
     )  # fmt: skip
     assert [path.name for path in folder.iterdir()] == ["input.jsonl"]
     told: list[Any] = json.loads(ended.stdout)

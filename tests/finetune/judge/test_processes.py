@@ -38,7 +38,7 @@ def started(rank: int, port: int, driver: str, *arguments: Path) -> subprocess.P
         [sys.executable, str(DRIVERS / driver), *map(str, arguments)],
         env={
             **os.environ, **{name: str(value) for name, value in place.items()},
-            "MASTER_ADDR": "127.0.0.1", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT), "DIALINT_MIRRORS": "0",
+            "MASTER_ADDR": "127.0.0.1", "OMP_NUM_THREADS": "1", "DIALINT_MIRRORS": "0",
         },
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip

@@ -358,7 +358,7 @@ def team_of_two(root: Path) -> None:
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folders of all cases, each trained by processes of its own."""
     root, here = tmp_path_factory.mktemp("played"), Path(__file__).parents[3]
-    known = {**os.environ, "PYTHONPATH": str(here), "DIALINT_MIRRORS": "0", "OMP_NUM_THREADS": "1"}
+    known = {**os.environ, "DIALINT_MIRRORS": "0", "OMP_NUM_THREADS": "1"}
     ended = subprocess.run([sys.executable, __file__, str(root)], cwd=here, env=known, stderr=subprocess.PIPE)
     assert ended.returncode == 0, ended.stderr.decode()[-2000:]
     return root

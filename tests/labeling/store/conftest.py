@@ -158,7 +158,7 @@ class Drivers:
     started: list[subprocess.Popen[str]] = field(default_factory=list)
 
     def start(self, *arguments: object) -> subprocess.Popen[str]:
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
         process = subprocess.Popen(
             [sys.executable, str(DRIVER), *map(str, arguments)], env=environment, stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
