@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import dialint.app.codes
+from dialint.app import codes as codes_module
 from dialint.app.codes import CodesConfig, codes, covered_codes
 from dialint.detector.errors import ConfigError, ReleaseRefused
 from dialint.detector.taxonomy import PACKAGED, load
@@ -37,7 +37,7 @@ def dialint(*arguments: str, **environment: str) -> subprocess.CompletedProcess[
 def no_release(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """No embedded release, whatever the checkout holds; the path where a test may put one."""
     release = tmp_path / "release.json"
-    monkeypatch.setattr(dialint.app.codes, "EMBEDDED", release)
+    monkeypatch.setattr(codes_module, "EMBEDDED", release)
     return release
 
 
