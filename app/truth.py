@@ -12,14 +12,14 @@ from dialint.app.saying import say
 from dialint.detector.errors import ConfigError
 from dialint.labeling.adjudication.agreed import AcceptConfig
 from dialint.labeling.adjudication.cases import AdjudicateConfig
-from dialint.labeling.consensus.asking import AskConfig
-from dialint.labeling.consensus.settle import SettleConfig
-from dialint.labeling.truth.aggregate import AggregateConfig
+from dialint.labeling.aggregation.adaptive_overlap import AskConfig
+from dialint.labeling.aggregation.aggregate import AggregateConfig
+from dialint.labeling.aggregation.store_labels import SettleConfig
 
 if TYPE_CHECKING:
     from dialint.detector.taxonomy import Taxonomy
+    from dialint.labeling.aggregation.overlap import Decision
     from dialint.labeling.store.database.transactions import Store
-    from dialint.labeling.truth.overlap import Decision
 
 FILES, STORED = AggregateConfig(), SettleConfig()
 COUNT = AcceptConfig()
@@ -44,7 +44,7 @@ def aggregate(
         All answers in the store count.
     """
     if from_files(settling.project, config.annotations, config.out):
-        from dialint.labeling.truth.aggregate import aggregate as aggregate_files
+        from dialint.labeling.aggregation.aggregate import aggregate as aggregate_files
 
         if everything:
             raise ConfigError("E_OPTION", "--everything is all answers in the store: name no file")
@@ -60,7 +60,7 @@ def aggregate(
             "E_OPTION", "in the store the method is joint, with the model and gold that are there"
         )
     from dialint.detector.taxonomy import load
-    from dialint.labeling.consensus.settle import settle
+    from dialint.labeling.aggregation.store_labels import settle
 
     with acting.open() as (store, actor):
         told = settle(store, actor, settling, load(taxonomy), share_workers=config.share_workers)
@@ -115,7 +115,7 @@ def ask(
 ) -> int:
     """End tasks that are sure enough, and ask for one answer more where they are not."""
     from dialint.detector.taxonomy import load
-    from dialint.labeling.consensus.asking import ask as ask_again
+    from dialint.labeling.aggregation.adaptive_overlap import ask as ask_again
 
     with acting.open() as (store, actor):
         if config.follow:
@@ -127,7 +127,7 @@ def ask(
 
 def _follow(store: Store, actor: str, config: AskConfig, taxonomy: Taxonomy) -> None:
     from dialint.app.stopping import until_stopped
-    from dialint.labeling.consensus.following import follow
+    from dialint.labeling.aggregation.adaptive_overlap import follow
 
     with until_stopped() as rest:
         for done in follow(store, actor, config, taxonomy, rest):
@@ -136,7 +136,7 @@ def _follow(store: Store, actor: str, config: AskConfig, taxonomy: Taxonomy) -> 
 
 
 def _decided(told: Mapping[Decision, int]) -> str:
-    from dialint.labeling.truth.overlap import Decision
+    from dialint.labeling.aggregation.overlap import Decision
 
     return (
         f"{told[Decision.STOP]:,} tasks are sure, {told[Decision.ASK]:,} ask for one answer more, "

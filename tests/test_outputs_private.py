@@ -18,8 +18,8 @@ from dialint.detector.ingest.convert import write_log
 from dialint.detector.records import Dialogue, Finding, Turn, Verdict
 from dialint.detector.verdict_files import convert, escaped, needs_escape, unescaped, verdict_line
 from dialint.eval import reading
+from dialint.labeling.aggregation import aggregate
 from dialint.labeling.platforms.framing import write_rows
-from dialint.labeling.truth import aggregate
 
 ROOT = Path(__file__).parents[1]
 ROOMS = ("detector", "labeling", "finetune", "eval", "app")
@@ -159,7 +159,7 @@ WRITERS: dict[str, Callable[..., bytes]] = {
     "detector/verdict_files.py": by_verdicts,
     "detector/ingest/convert.py": by_convert,
     "labeling/platforms/framing.py": by_platforms,
-    "labeling/truth/aggregate.py": by_aggregation,
+    "labeling/aggregation/aggregate.py": by_aggregation,
     "labeling/truth/study_model.py": by_study,
     "eval/reading.py": by_sample,
     "labeling/truth/speed.py": lambda text: b"",  # numbers of a benchmark

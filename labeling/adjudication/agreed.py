@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.taxonomy import Taxonomy
-from dialint.labeling.consensus.belief import Belief, believed
-from dialint.labeling.consensus.settle import as_label, write
+from dialint.labeling.aggregation.question_posteriors import Belief, believed
+from dialint.labeling.aggregation.store_labels import as_label, write
 from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.rights import authorised
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from dialint.detector.errors import ConfigError
 from dialint.detector.records import Label, Record, Verdict
 from dialint.detector.taxonomy import Taxonomy
+from dialint.labeling.aggregation.question_posteriors import Belief, believed
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.consensus.belief import Belief, believed
 from dialint.labeling.routing.policy import SeverityWeights
 from dialint.labeling.store import dialogues, labels
 from dialint.labeling.store.annotations import of_dialogue

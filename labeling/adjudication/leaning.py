@@ -14,8 +14,8 @@ from typing import Literal
 
 import numpy as np
 
+from dialint.labeling.aggregation.dialogue_answers import CodeAnswers, Gathered
 from dialint.labeling.agreement.resampling import Estimate, estimated, ratio
-from dialint.labeling.consensus.gathering import CodeAnswers, Gathered
 
 LEAST_DIALOGUES = 8
 """Fewer say too little for an interval to mean anything."""

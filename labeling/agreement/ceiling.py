@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from dialint.labeling.aggregation.answers import Answers, Floats
 from dialint.labeling.agreement.resampling import ROUNDS, Estimate, estimated, ratio
-from dialint.labeling.truth.answers import Answers, Floats
 
 
 def left_out_agreement(answers: Answers) -> Floats:

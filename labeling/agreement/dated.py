@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from dialint.detector.records import Dialogue
+from dialint.labeling.aggregation.answers import Answers
+from dialint.labeling.aggregation.dialogue_answers import ANYWHERE, CodeAnswers, Item, Known, gathered
 from dialint.labeling.agreement.spans import Marked, Read
 from dialint.labeling.annotation import Annotation, questions_in
-from dialint.labeling.consensus.gathering import ANYWHERE, CodeAnswers, Item, Known, gathered
-from dialint.labeling.truth.answers import Answers
 
 
 def dated(

@@ -11,8 +11,8 @@ from typing import Literal
 
 import numpy as np
 
+from dialint.labeling.aggregation.answers import Answers, Floats
 from dialint.labeling.agreement.resampling import ROUNDS, Estimate, estimated, ratio
-from dialint.labeling.truth.answers import Answers, Floats
 
 Level = Literal["nominal", "ordinal", "interval"]
 """What labels may be compared by: whether they are the same, which is higher, or how far apart they are."""

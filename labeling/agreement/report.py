@@ -21,9 +21,9 @@ from dialint.detector.errors import ConfigError
 from dialint.labeling.reports import Report, headed, refuse_existing, write_report
 
 if TYPE_CHECKING:
+    from dialint.labeling.aggregation.answers import Answers, Floats
     from dialint.labeling.agreement.resampling import Estimate
     from dialint.labeling.agreement.spans import Read
-    from dialint.labeling.truth.answers import Answers, Floats
 
     Stored = tuple[Mapping[str, Answers], Mapping[str, Sequence[Read]]]
 
@@ -86,7 +86,7 @@ def run(config: AgreementConfig, stored: Callable[[], Stored] | None = None) -> 
 
 
 def _tables(config: AgreementConfig) -> Mapping[str, Answers]:
-    from dialint.labeling.truth.files.tables import read_answers
+    from dialint.labeling.aggregation.crowd_tables import read_answers
 
     if config.annotations is None:
         raise ConfigError("E_OPTION", "--annotations names no table")

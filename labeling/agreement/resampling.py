@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dialint.labeling.truth.answers import Floats
+from dialint.labeling.aggregation.answers import Floats
 
 ROUNDS = 1000
 CELLS = 1 << 22

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dialint.labeling.aggregation.answers import Floats
 from dialint.labeling.agreement.resampling import ROUNDS, Estimate, estimated, ratio
-from dialint.labeling.truth.answers import Floats
 
 
 @dataclass(frozen=True)

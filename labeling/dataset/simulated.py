@@ -29,11 +29,11 @@ from dialint.detector.artifacts import (
     write_manifest,
 )
 from dialint.detector.records import Example, Label
+from dialint.labeling.aggregation.answers import from_rows
+from dialint.labeling.aggregation.methods import aggregated
+from dialint.labeling.aggregation.spans import Span, clustered, weighted_median
 from dialint.labeling.annotation import judged_turns
 from dialint.labeling.simulated_people import SHAPE, Beta, Group, Person, Shapes, shapes_of
-from dialint.labeling.truth.answers import from_rows
-from dialint.labeling.truth.methods import aggregated
-from dialint.labeling.truth.spans import Span, clustered, weighted_median
 
 NOISY = {"train": "train", "dev": "dev", "calibration": "calibration"}
 TRUE = {"test": "test_seen", "test_unseen": "test_unseen"}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dialint.labeling.truth.answers import Floats
+from dialint.labeling.aggregation.answers import Floats
 
 Z = 1.959964
 WIDEST = 0.5

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dialint.labeling.consensus.gathering import ANYWHERE, CodeAnswers
+from dialint.labeling.aggregation.answers import Floats
+from dialint.labeling.aggregation.dialogue_answers import ANYWHERE, CodeAnswers
+from dialint.labeling.aggregation.joint import confusion
 from dialint.labeling.quality.figures import Figure, Speed, information, mean, share, speed
 from dialint.labeling.quality.gold import Gold
 from dialint.labeling.quality.workload import Workload
-from dialint.labeling.truth.answers import Floats
-from dialint.labeling.truth.joint.crowd import confusion
 from dialint.labeling.watch.evidence import Flag
 from dialint.labeling.watch.others import Others
 from dialint.labeling.watch.rule import Rule

@@ -9,17 +9,17 @@ from collections.abc import Iterator
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.taxonomy import Taxonomy
+from dialint.labeling.aggregation.answers import Answers
+from dialint.labeling.aggregation.question_posteriors import whole
 from dialint.labeling.agreement.dated import dated
 from dialint.labeling.agreement.spans import Read
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.consensus.belief import whole
 from dialint.labeling.quality.gold import Gold
 from dialint.labeling.quality.workload import Workload, workload
 from dialint.labeling.store.annotations import counted
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.dialogues import StoredDialogues
 from dialint.labeling.store.labels import all_gold
-from dialint.labeling.truth.answers import Answers
 
 
 def said_in(

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dialint.detector.records import Dialogue
+from dialint.labeling.aggregation.answers import Answers, Floats
+from dialint.labeling.aggregation.dialogue_answers import Gathered, Known, gathered
 from dialint.labeling.annotation import Annotation, questions_in
-from dialint.labeling.consensus.gathering import Gathered, Known, gathered
-from dialint.labeling.truth.answers import Answers, Floats
 
 
 @dataclass

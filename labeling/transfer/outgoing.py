@@ -27,8 +27,8 @@ from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.progress import showing
 from dialint.detector.records import Dialogue, Label, Record, Verdict
 from dialint.detector.verdict_files import manifest_path, verdict_line
+from dialint.labeling.aggregation.store_labels import surest
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.consensus.settle import surest
 from dialint.labeling.dataset.export import run as make_dataset
 from dialint.labeling.dataset.making import DatasetConfig
 from dialint.labeling.store.annotations import counted

@@ -18,8 +18,8 @@ from cyclopts import App, Parameter
 from numpy.typing import NDArray
 
 from dialint.detector.artifacts import rendered
-from dialint.labeling.truth.answers import Answers, Floats, from_rows
-from dialint.labeling.truth.joint.fit import joint
+from dialint.labeling.aggregation.answers import Answers, Floats, from_rows
+from dialint.labeling.aggregation.joint import joint_posterior
 
 N_PEOPLE, SKILLS, VARIES = 20, (0.8, 0.95), (0.08, 0.03)
 """People; how often they are right where there is an error and where there is none; standard deviations."""
@@ -65,10 +65,10 @@ def one_draw(n: int, per_task: int, seed: int) -> dict[str, tuple[float, float]]
     odds = np.log(RATE / (1 - RATE)) + APART * (random.normal(0, 1, n) + APART * truth) - APART**2 / 2
     answers = _answers(truth, per_task, random)
     votes = answers.votes()
-    ways = {"majority": votes[:, 1] / per_task, "people": joint(answers).probabilities[:, 1]}
+    ways = {"majority": votes[:, 1] / per_task, "people": joint_posterior(answers).probabilities[:, 1]}
     for name, told in MODELS.items():
         said = 1 / (1 + np.exp(-told(odds, random)))
-        ways[name] = joint(answers, np.column_stack([1 - said, said])).probabilities[:, 1]
+        ways[name] = joint_posterior(answers, np.column_stack([1 - said, said])).probabilities[:, 1]
     return {name: _judged(found, truth) for name, found in ways.items()}
 
 

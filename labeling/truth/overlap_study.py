@@ -20,12 +20,12 @@ from cyclopts import App, Parameter
 from numpy.typing import NDArray
 
 from dialint.detector.artifacts import rendered
-from dialint.labeling.truth.answers import Answers, Floats
-from dialint.labeling.truth.joint.fit import joint
-from dialint.labeling.truth.overlap import Decision, OverlapRule, decisions
-from dialint.labeling.truth.posterior import Posterior
+from dialint.labeling.aggregation.answers import Answers, Floats
+from dialint.labeling.aggregation.joint import joint_posterior
+from dialint.labeling.aggregation.overlap import Decision, OverlapRule, decisions
+from dialint.labeling.aggregation.posterior import Posterior
+from dialint.labeling.aggregation.voting import majority
 from dialint.labeling.truth.study import answers_of, dbdc3, places, rows_of
-from dialint.labeling.truth.voting import majority
 
 SURE = (0.8, 0.9, 0.95)
 GAINS = (0.0, 0.003, 0.01, 0.03)
@@ -91,7 +91,7 @@ def one_draw(answers: Answers, config: OverlapStudyConfig, seed: int) -> list[tu
     found = []
     for n in sorted({*(n for n in FIXED if n < every), every}):
         seen = pool.where(place < n)
-        for name, method in (("majority", majority), ("joint", joint)):
+        for name, method in (("majority", majority), ("joint", joint_posterior)):
             found.append((f"{name}, {n} each", measured(method(seen), float(n), truth, 1.0, seed)))
     for sure, gain in itertools.product(SURE, GAINS):
         rule = OverlapRule(config.minimum, every, sure, gain)
@@ -134,7 +134,7 @@ def dynamic(answers: Answers, place: NDArray[np.int64], rule: OverlapRule) -> tu
     house method is fitted anew to what has been answered so far, one more answer an item that is unclear."""
     wanted = np.full(len(answers.tasks), rule.minimum)
     while True:
-        posterior = joint(answers.where(place < wanted[answers.task]))
+        posterior = joint_posterior(answers.where(place < wanted[answers.task]))
         unclear = np.array([one is Decision.ASK for one in decisions(posterior, wanted, rule)])
         if not unclear.any():
             return posterior, float(np.minimum(wanted, answers.n_labelers).mean())

@@ -28,10 +28,10 @@ import numpy as np
 from cyclopts import App, Parameter
 from numpy.typing import NDArray
 
-from dialint.labeling.truth.answers import Answers, Floats
-from dialint.labeling.truth.borrowed import mace
-from dialint.labeling.truth.methods import METHODS, WITH_MODEL
-from dialint.labeling.truth.posterior import Posterior
+from dialint.labeling.aggregation.answers import Answers, Floats
+from dialint.labeling.aggregation.crowdkit_methods import mace
+from dialint.labeling.aggregation.methods import METHODS, WITH_MODEL
+from dialint.labeling.aggregation.posterior import Posterior
 from dialint.labeling.truth.simulated import CrowdPlan, simulated
 from dialint.labeling.truth.study import answers_of, auroc, drawn, rows_of
 from dialint.labeling.truth.study_model import predictions

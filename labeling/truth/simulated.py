@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dialint.labeling.truth.answers import Answers, Floats
+from dialint.labeling.aggregation.answers import Answers, Floats
 
 SMALL = 4_000_000
 Kind = Literal["honest", "spammer", "colluder"]

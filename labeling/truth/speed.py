@@ -20,15 +20,14 @@ import numpy as np
 from cyclopts import App, Parameter
 
 from dialint.detector.artifacts import rendered, versions, write_json
-from dialint.labeling.truth.answers import Answers, Floats
-from dialint.labeling.truth.borrowed import crowdkit_dawid_skene
-from dialint.labeling.truth.dawid_skene import dawid_skene, one_coin
-from dialint.labeling.truth.files.tables import read_answers
-from dialint.labeling.truth.incremental import Running
-from dialint.labeling.truth.joint.choice import chosen
-from dialint.labeling.truth.joint.fit import Assumptions, fitted
+from dialint.labeling.aggregation.answers import Answers, Floats
+from dialint.labeling.aggregation.crowd_tables import read_answers
+from dialint.labeling.aggregation.crowdkit_methods import crowdkit_dawid_skene
+from dialint.labeling.aggregation.dawid_skene import dawid_skene, one_coin
+from dialint.labeling.aggregation.incremental import Running
+from dialint.labeling.aggregation.joint import Assumptions, choose_assumptions, fitted
+from dialint.labeling.aggregation.voting import majority
 from dialint.labeling.truth.simulated import CrowdPlan, simulated
-from dialint.labeling.truth.voting import majority
 
 T = TypeVar("T")
 UPDATES = 200
@@ -79,7 +78,7 @@ def measured(answers: Answers, crowdkit: bool) -> dict[str, dict[str, float]]:
     found["dawid-skene"], ours = _timed(lambda: dawid_skene(answers))
     found["one-coin"], _ = _timed(lambda: one_coin(answers))
     found["joint, given assumptions"], fit = _timed(lambda: fitted(answers, None, Assumptions(300.0)))
-    found["joint, choosing them"], _ = _timed(lambda: chosen(answers))
+    found["joint, choosing them"], _ = _timed(lambda: choose_assumptions(answers))
     found["running, from a fit"], running = _timed(lambda: Running(fit, answers))
     rows = [(answers.tasks[n], f"new{n}", answers.labels[0]) for n in range(2 * UPDATES)]
     found["one new answer"] = _timed(lambda: [running.update([row]) for row in rows[:UPDATES]])[0] / UPDATES

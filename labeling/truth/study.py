@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 
 from dialint.detector.artifacts import rendered, write_json
 from dialint.detector.errors import ConfigError, InputRefused
-from dialint.labeling.truth.answers import Answers, Floats, from_rows
-from dialint.labeling.truth.borrowed import crowdkit_dawid_skene, mace
-from dialint.labeling.truth.files.tables import read_probabilities
-from dialint.labeling.truth.joint.fit import joint
-from dialint.labeling.truth.posterior import Posterior, normalised
-from dialint.labeling.truth.voting import majority, wawa
+from dialint.labeling.aggregation.answers import Answers, Floats, from_rows
+from dialint.labeling.aggregation.crowd_tables import read_probabilities
+from dialint.labeling.aggregation.crowdkit_methods import crowdkit_dawid_skene, mace
+from dialint.labeling.aggregation.joint import joint_posterior
+from dialint.labeling.aggregation.posterior import Posterior, normalised
+from dialint.labeling.aggregation.voting import majority, wawa
 
 FIGURES = ("accuracy", "divergence", "knows_wrong")
 TASK = "{dialogue}#{turn}"
@@ -163,7 +163,7 @@ def _posteriors(seen: Answers, model: Floats | None) -> Iterator[tuple[str, Post
         "wawa": wawa,
         "crowd-kit Dawid-Skene": crowdkit_dawid_skene,
         "crowd-kit MACE": mace,
-        "joint": joint,
+        "joint": joint_posterior,
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -172,7 +172,7 @@ def _posteriors(seen: Answers, model: Floats | None) -> Iterator[tuple[str, Post
     yield "smoothed majority", smoothed_majority(seen)
     if model is not None:
         yield "model alone", Posterior(model, model)
-        yield "joint and model", joint(seen, model)
+        yield "joint and model", joint_posterior(seen, model)
 
 
 def smoothed_majority(answers: Answers, pseudo_answers: float = 3.0) -> Posterior:

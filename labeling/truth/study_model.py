@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from dialint.detector.artifacts import atomic_file
 from dialint.detector.verdict_files import escaped
-from dialint.labeling.truth.answers import Answers, Floats
+from dialint.labeling.aggregation.answers import Answers, Floats
 from dialint.labeling.truth.study import TASK, rows_of
 
 Item = tuple[str, str, str, Counter[str]]

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dialint.labeling.truth.answers import Answers, Floats, Indices
+from dialint.labeling.aggregation.answers import Answers, Floats, Indices
 
 Spam = Literal["random", "one answer", "like the crowd"]
 DECOY = 0.8

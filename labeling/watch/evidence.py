@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dialint.labeling.truth.answers import Floats
+from dialint.labeling.aggregation.answers import Floats
 
 Kind = Literal["no knowledge", "one answer", "contrary", "too fast", "unread", "copying", "second school"]
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dialint.labeling.truth.answers import Floats
+from dialint.labeling.aggregation.answers import Floats
 from dialint.labeling.watch.evidence import discoveries
 from dialint.labeling.watch.meetings import Pairs, log_tail
 from dialint.labeling.watch.others import Others

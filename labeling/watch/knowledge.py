@@ -18,7 +18,7 @@ from dataclasses import astuple, dataclass
 
 import numpy as np
 
-from dialint.labeling.truth.answers import Answers, Floats
+from dialint.labeling.aggregation.answers import Answers, Floats
 from dialint.labeling.watch.others import Others
 
 ROUNDS = 100

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dialint.labeling.truth.answers import Answers, Floats
+from dialint.labeling.aggregation.answers import Answers, Floats
 from dialint.labeling.watch.evidence import upper_tail
 from dialint.labeling.watch.others import Others
 

@@ -13,11 +13,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dialint.labeling.truth.answers import Answers, Floats
-from dialint.labeling.truth.joint.crowd import blocks
-from dialint.labeling.truth.joint.fit import Assumptions, Fit, fitted
-from dialint.labeling.truth.joint.items import Form
-from dialint.labeling.truth.posterior import softmax
+from dialint.labeling.aggregation.answers import Answers, Floats
+from dialint.labeling.aggregation.joint import Assumptions, Fit, blocks, fitted
+from dialint.labeling.aggregation.joint_items import Form
+from dialint.labeling.aggregation.posterior import softmax
 
 STRENGTH = 3.0
 """How firmly a worker's own table is held to the pool, in answers. Looser than for finding the truth: held

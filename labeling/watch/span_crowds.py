@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dialint.labeling.truth.spans import Span, aggregated_spans
+from dialint.labeling.aggregation.spans import Span, aggregated_spans
 
 Spans = list[tuple[int, int]]
 SURE = 0.5

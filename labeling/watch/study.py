@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 from dialint.detector.artifacts import versions, write_json
 from dialint.detector.errors import ConfigError
-from dialint.labeling.truth.joint.fit import joint
-from dialint.labeling.truth.posterior import Posterior
+from dialint.labeling.aggregation.joint import joint_posterior
+from dialint.labeling.aggregation.posterior import Posterior
+from dialint.labeling.aggregation.voting import majority
 from dialint.labeling.truth.study import auroc
-from dialint.labeling.truth.voting import majority
 from dialint.labeling.watch.crowds import Spam, WatchedCrowd, WatchedPlan, made
 from dialint.labeling.watch.span_crowds import SpanPlan, span_figures
 from dialint.labeling.watch.watched import Watched, watched
@@ -135,12 +135,12 @@ def spam_draw(plan: WatchedPlan) -> Draw:
     clean = made(replace(plan, spammers=0.0))
     found = watched({"": answers}, sizes=crowd.sizes)
     flagged = _flagged(found, ("no knowledge", "one answer"))
-    by = {"joint": joint, "majority": majority}
+    by = {"joint": joint_posterior, "majority": majority}
     right = {name: accuracy(method(answers), crowd, asked) for name, method in by.items()}
     most = {
         name: accuracy(method(honest.compact()), crowd, asked, by_task=False) for name, method in by.items()
     }
-    put_right = accuracy(joint(clean.answers), clean, asked)
+    put_right = accuracy(joint_posterior(clean.answers), clean, asked)
     return {
         "joint": right["joint"],
         "cost to the same honest answers, points": 100 * (most["joint"] - right["joint"]),

@@ -20,7 +20,7 @@ from dialint.labeling.reports import Report, headed, refuse_existing, write_repo
 from dialint.labeling.watch.rule import WORDS_PER_MINUTE, Rule
 
 if TYPE_CHECKING:
-    from dialint.labeling.truth.answers import Answers, Floats
+    from dialint.labeling.aggregation.answers import Answers, Floats
     from dialint.labeling.watch.watched import Watched
 
     Crowd = tuple[Mapping[str, Answers], Answers | None, Floats | None, Floats | None]
@@ -77,7 +77,7 @@ def run(config: WatchConfig, stored: Callable[[], Crowd] | None = None) -> Repor
 
 
 def _table(config: WatchConfig) -> Crowd:
-    from dialint.labeling.truth.files.tables import read_answers
+    from dialint.labeling.aggregation.crowd_tables import read_answers
 
     if config.annotations is None:
         raise ConfigError("E_OPTION", "--annotations names no table")

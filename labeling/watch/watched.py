@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dialint.labeling.truth.answers import Answers, Floats
+from dialint.labeling.aggregation.answers import Answers, Floats
 from dialint.labeling.watch.evidence import Flag, discoveries
 from dialint.labeling.watch.groups import Group, groups
 from dialint.labeling.watch.knowledge import Knowledge, knowledge

@@ -22,8 +22,8 @@ from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.formats.markup import read_html
 from dialint.detector.ingest.read import open_logs
 from dialint.detector.offsets import assembled
+from dialint.labeling.aggregation.crowd_tables import read_answers
 from dialint.labeling.platforms.framing import placed_rows
-from dialint.labeling.truth.files.tables import read_answers
 
 MAX_MEBIBYTES = 512
 TIMEOUT_S = 120  # a backstop: what is measured is memory

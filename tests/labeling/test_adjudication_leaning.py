@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dialint.labeling.adjudication.leaning import ALL, leanings
-from dialint.labeling.consensus.gathering import CodeAnswers, Gathered, Item
+from dialint.labeling.aggregation.dialogue_answers import CodeAnswers, Gathered, Item
 
 
 def made(votes: dict[str, list[dict[str, bool]]]) -> Gathered:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from dialint.detector.artifacts import read_manifest
 from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.labeling.aggregation.answers import Answers, from_rows
 from dialint.labeling.agreement.ceiling import human_ceiling, left_out_agreement, worker_agreement
 from dialint.labeling.agreement.nominal import (
     Level,
@@ -24,7 +25,6 @@ from dialint.labeling.agreement.nominal import (
 )
 from dialint.labeling.agreement.report import AgreementConfig, closest_pairs, run
 from dialint.labeling.agreement.resampling import estimated, ratio
-from dialint.labeling.truth.answers import Answers, from_rows
 from dialint.labeling.truth.simulated import CrowdPlan, simulated
 
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from dialint.detector.records import Dialogue, Finding, Turn, Verdict
+from dialint.labeling.aggregation.dialogue_answers import ANYWHERE, Gathered, Item, Known, gathered
+from dialint.labeling.aggregation.question_posteriors import Belief, Certainties, beliefs
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.consensus.belief import Belief, Certainties, beliefs
-from dialint.labeling.consensus.gathering import ANYWHERE, Gathered, Item, Known, gathered
 
 TURNS = ("customer", "agent", "customer", "agent")
 DIALOGUE = Dialogue(

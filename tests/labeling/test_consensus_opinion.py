@@ -15,14 +15,13 @@ import numpy as np
 import pytest
 
 from dialint.detector.records import Finding
+from dialint.labeling.aggregation import question_posteriors as module
+from dialint.labeling.aggregation.adaptive_overlap import standings
+from dialint.labeling.aggregation.dialogue_answers import Known, gathered
+from dialint.labeling.aggregation.joint import fitted
+from dialint.labeling.aggregation.overlap import OverlapRule
+from dialint.labeling.aggregation.question_posteriors import Opinion, beliefs
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.consensus import opinion as module
-from dialint.labeling.consensus.asking import standings
-from dialint.labeling.consensus.belief import beliefs
-from dialint.labeling.consensus.gathering import Known, gathered
-from dialint.labeling.consensus.opinion import Opinion
-from dialint.labeling.truth.joint.fit import fitted
-from dialint.labeling.truth.overlap import OverlapRule
 from dialint.labeling.truth.simulated import CrowdPlan, Simulated, simulated
 
 NOBODY: frozenset[str] = frozenset()

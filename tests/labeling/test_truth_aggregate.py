@@ -14,7 +14,7 @@ import pytest
 from dialint.app.verify import verified
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
 from dialint.detector.verdict_files import manifest_path
-from dialint.labeling.truth.aggregate import AggregateConfig, Method, run
+from dialint.labeling.aggregation.aggregate import AggregateConfig, Method, run
 
 TABLE = "task,worker,label\n=t1,a,yes\n=t1,b,yes\n=t1,c,no\nt2,a,no\nt2,b,no\n"
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from dialint.detector.errors import InputRefused
-from dialint.labeling.truth.answers import Answers, from_rows
-from dialint.labeling.truth.files.tables import read_answers, read_model, read_probabilities
-from dialint.labeling.truth.sparse import pairs
+from dialint.labeling.aggregation.answers import Answers, from_rows
+from dialint.labeling.aggregation.crowd_tables import read_answers, read_model, read_probabilities
+from dialint.labeling.aggregation.sparse import pairs
 
 ROWS = [("t2", "a", "yes"), ("t1", "b", "no"), ("t1", "a", "yes"), ("t3", "c", "maybe")]
 

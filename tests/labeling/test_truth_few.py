@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from dialint.labeling.truth.answers import Answers
+from dialint.labeling.aggregation.answers import Answers
+from dialint.labeling.aggregation.joint import joint_posterior
 from dialint.labeling.truth.few_study import MODELS, one_draw
-from dialint.labeling.truth.joint.fit import joint
 
 
 def crowd(votes: list[list[int]]) -> Answers:
@@ -21,7 +21,7 @@ def crowd(votes: list[list[int]]) -> Answers:
 def test_three_people_who_agree_are_not_overruled_by_a_model(n_tasks: int, said: float) -> None:
     answers = crowd([[1, 1, 1]] + [[0, 0, 0]] * (n_tasks - 1))
     model = np.array([[1 - said, said]] + [[0.98, 0.02]] * (n_tasks - 1))
-    assert joint(answers, model).probabilities[0, 1] > 0.5
+    assert joint_posterior(answers, model).probabilities[0, 1] > 0.5
 
 
 @pytest.mark.parametrize("n_tasks", [15, 30, 60, 200])
@@ -37,7 +37,7 @@ def test_a_good_model_makes_few_tasks_better_than_majority(n_tasks: int, surer: 
         said = 1 / (1 + np.exp(-surer * odds))
         votes = random.random((n_tasks, 3)) < np.where(truth, 0.8, 0.06)[:, None]
         answers = crowd(votes.astype(int).tolist())
-        found = joint(answers, np.column_stack([1 - said, said])).probabilities[:, 1] > 0.5
+        found = joint_posterior(answers, np.column_stack([1 - said, said])).probabilities[:, 1] > 0.5
         right["joint"] += int((found == truth).sum())
         right["majority"] += int(((votes.sum(axis=1) > 1) == truth).sum())
     assert right["joint"] >= right["majority"]

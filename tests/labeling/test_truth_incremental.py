@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from dialint.detector.errors import InputRefused
-from dialint.labeling.truth.answers import Answers, from_rows
-from dialint.labeling.truth.incremental import Running
-from dialint.labeling.truth.joint.fit import Assumptions, fitted
+from dialint.labeling.aggregation.answers import Answers, from_rows
+from dialint.labeling.aggregation.incremental import Running
+from dialint.labeling.aggregation.joint import Assumptions, fitted
 from dialint.labeling.truth.simulated import CrowdPlan, simulated
 
 PLAN = CrowdPlan(n_tasks=1500, n_workers=40, n_labels=3, per_task=5, skill=0.7, spread=6, seed=3)

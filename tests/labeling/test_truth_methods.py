@@ -12,19 +12,23 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.special import digamma
 
-from dialint.labeling.truth.answers import Answers, from_rows
-from dialint.labeling.truth.bayesian import ebcc, ibcc, model_as_worker
-from dialint.labeling.truth.borrowed import frame, glad, mace
-from dialint.labeling.truth.codes import joined, posteriors
-from dialint.labeling.truth.dawid_skene import dawid_skene, one_coin
-from dialint.labeling.truth.joint.choice import chosen, hidden_answers
-from dialint.labeling.truth.joint.fit import Assumptions, fitted, joint
-from dialint.labeling.truth.joint.items import Form, Use, juries, learned_items, model_logs, of_juries
-from dialint.labeling.truth.methods import METHODS, WITH_MODEL
-from dialint.labeling.truth.posterior import Posterior
+from dialint.labeling.aggregation.answers import Answers, from_rows
+from dialint.labeling.aggregation.bayesian import ebcc, ibcc, model_as_worker
+from dialint.labeling.aggregation.crowdkit_methods import frame, glad, mace
+from dialint.labeling.aggregation.dawid_skene import dawid_skene, one_coin
+from dialint.labeling.aggregation.joint import (
+    Assumptions,
+    choose_assumptions,
+    fitted,
+    hidden_answers,
+    joint_posterior,
+)
+from dialint.labeling.aggregation.joint_items import Form, Use, juries, learned_items, model_logs, of_juries
+from dialint.labeling.aggregation.methods import METHODS, WITH_MODEL, joined, posteriors
+from dialint.labeling.aggregation.posterior import Posterior
+from dialint.labeling.aggregation.voting import crowdlab, majority, shrunk_votes, wawa
 from dialint.labeling.truth.simulated import CrowdPlan, Simulated, simulated
 from dialint.labeling.truth.study import auroc
-from dialint.labeling.truth.voting import crowdlab, majority, shrunk_votes, wawa
 
 CAUTIOUS = Assumptions(float("inf"))
 
@@ -109,14 +113,14 @@ def test_joint_is_never_clearly_worse_than_majority(name: str) -> None:
     gains, losses = [], []
     for seed in range(2):
         crowd = simulated(CrowdPlan(**{**PLANS[name].__dict__, "seed": 20 + seed}))
-        gains.append(accuracy(joint(crowd.answers), crowd))
+        gains.append(accuracy(joint_posterior(crowd.answers), crowd))
         losses.append(accuracy(majority(crowd.answers), crowd))
     assert np.mean(gains) >= np.mean(losses) - 0.005
 
 
 def test_joint_reaches_dawid_skene_where_answers_are_many() -> None:
     crowd = simulated(CrowdPlan(n_tasks=2000, n_workers=30, per_task=7, skill=0.65, spread=4, seed=4))
-    found, plain = accuracy(joint(crowd.answers), crowd), accuracy(majority(crowd.answers), crowd)
+    found, plain = accuracy(joint_posterior(crowd.answers), crowd), accuracy(majority(crowd.answers), crowd)
     assert found >= accuracy(dawid_skene(crowd.answers), crowd) - 0.01
     assert found > plain + 0.05
 
@@ -124,7 +128,7 @@ def test_joint_reaches_dawid_skene_where_answers_are_many() -> None:
 def test_joint_finds_spammers_and_pays_little_for_them() -> None:
     """Little against the bound of one who knows every skill."""
     crowd = simulated(CrowdPlan(per_task=5, n_labels=3, spammers=0.2, n_tasks=1500, seed=5))
-    found = joint(crowd.answers)
+    found = joint_posterior(crowd.answers)
     assert found.skills is not None
     spam = np.array([kind == "spammer" for kind in crowd.kinds])
     assert auroc(-found.skills, spam) >= 0.95
@@ -153,13 +157,13 @@ def test_a_models_opinion_helps_and_is_trusted_as_it_deserves() -> None:
     crowd = simulated(CrowdPlan(per_task=3, n_labels=3, skill=0.7, n_tasks=1500, seed=6))
     told = model_of(crowd.truth, 3, 1.5, 7)
     alone = Posterior(told, told)
-    people = joint(crowd.answers, None, CAUTIOUS)
-    assumed = chosen(crowd.answers, told)
+    people = joint_posterior(crowd.answers, None, CAUTIOUS)
+    assumed = choose_assumptions(crowd.answers, told)
     assert assumed.use == "calibrated"
-    both = joint(crowd.answers, told, assumed)
+    both = joint_posterior(crowd.answers, told, assumed)
     assert accuracy(both, crowd) > max(accuracy(alone, crowd), accuracy(people, crowd)) + 0.02
     surer = told**3 / (told**3).sum(axis=1, keepdims=True)
-    assumed = chosen(crowd.answers, surer)
+    assumed = choose_assumptions(crowd.answers, surer)
     assert assumed.use == "recalibrated"
     fit = fitted(crowd.answers, surer, assumed)
     assert fit.crowd.items.temperature < 0.7
@@ -171,15 +175,15 @@ def test_a_model_that_knows_nothing_is_not_heard(n_tasks: int) -> None:
     for seed in range(3):
         crowd = simulated(CrowdPlan(per_task=3, skill=0.8, n_tasks=n_tasks, first_label=0.9, seed=seed))
         junk = model_of(np.random.default_rng(1).integers(0, 2, n_tasks), 2, 1.5, 8)
-        assert chosen(crowd.answers, junk).use == "none"
+        assert choose_assumptions(crowd.answers, junk).use == "none"
 
 
 def test_a_silent_model_leaves_its_tasks_as_they_are() -> None:
     crowd = simulated(CrowdPlan(per_task=3, n_tasks=300))
     silent = np.full((300, 2), np.nan)
-    assert chosen(crowd.answers, silent).use == "none"
-    without = joint(crowd.answers).probabilities
-    assert joint(crowd.answers, silent).probabilities == pytest.approx(without, abs=1e-9)
+    assert choose_assumptions(crowd.answers, silent).use == "none"
+    without = joint_posterior(crowd.answers).probabilities
+    assert joint_posterior(crowd.answers, silent).probabilities == pytest.approx(without, abs=1e-9)
     assert (model_logs(np.array([[0.9, 0.1], [np.nan, np.nan]])) != 0).any(axis=1).tolist() == [True, False]
 
 
@@ -248,7 +252,7 @@ def test_rare_errors_of_a_clean_crowd_are_found(seed: int) -> None:
     crowd = simulated(
         CrowdPlan(n_tasks=5000, n_workers=100, per_task=3, skill=0.9, spread=1000, first_label=0.9, seed=seed)
     )
-    found, plain = joint(crowd.answers), majority(crowd.answers)
+    found, plain = joint_posterior(crowd.answers), majority(crowd.answers)
     assert accuracy(found, crowd) >= accuracy(plain, crowd) - 0.001
     assert f1(found, crowd) >= f1(plain, crowd) - 0.05
     assert f1(found, crowd) > 0.8
@@ -271,15 +275,17 @@ def test_gold_tells_what_is_meant_by_true() -> None:
         tuple(f"t{n}" for n in range(600)), tuple(f"w{n}" for n in range(5)), ("no", "yes"),
     )  # fmt: skip
     gold = np.where(np.arange(600) < 60, truth, -1)
-    assert chosen(answers).form == "moot"
-    assert chosen(answers, gold=gold).form == "alike"
-    found = joint(answers, gold=gold)
+    assert choose_assumptions(answers).form == "moot"
+    assert choose_assumptions(answers, gold=gold).form == "alike"
+    found = joint_posterior(answers, gold=gold)
     assert (found.winners[:60] == truth[:60]).all()
     assert (found.winners[60:] == truth[60:]).mean() > (
-        joint(answers).winners[60:] == truth[60:]
+        joint_posterior(answers).winners[60:] == truth[60:]
     ).mean() + 0.05
     plain = simulated(CrowdPlan(n_tasks=600, per_task=3))
-    assert chosen(plain.answers, gold=np.where(np.arange(600) < 60, plain.truth, -1)).form == "moot"
+    assert (
+        choose_assumptions(plain.answers, gold=np.where(np.arange(600) < 60, plain.truth, -1)).form == "moot"
+    )
 
 
 def test_a_part_of_a_large_table_is_enough_to_choose(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -289,9 +295,9 @@ def test_a_part_of_a_large_table_is_enough_to_choose(monkeypatch: pytest.MonkeyP
     model = model_of(crowd.truth, 2, 1.5, 1)
     model[::3] = np.nan
     gold = np.where(np.arange(2000) % 10 == 0, crowd.truth, -1)
-    whole = chosen(answers, model, gold=gold)
-    monkeypatch.setattr("dialint.labeling.truth.joint.choice.PLENTY", 2000)
-    part = chosen(answers, model, gold=gold)
+    whole = choose_assumptions(answers, model, gold=gold)
+    monkeypatch.setattr("dialint.labeling.aggregation.joint.PLENTY", 2000)
+    part = choose_assumptions(answers, model, gold=gold)
     assert part.form == whole.form == "moot"
     assert "none" not in (part.use, whole.use)
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from dialint.detector.errors import ConfigError
-from dialint.labeling.truth.answers import from_rows
-from dialint.labeling.truth.joint.fit import Assumptions, joint
-from dialint.labeling.truth.joint.items import all_votes
-from dialint.labeling.truth.overlap import (
+from dialint.labeling.aggregation.answers import from_rows
+from dialint.labeling.aggregation.joint import Assumptions, joint_posterior
+from dialint.labeling.aggregation.joint_items import all_votes
+from dialint.labeling.aggregation.overlap import (
     LOOKAHEAD,
     Decision,
     OverlapRule,
@@ -18,7 +18,7 @@ from dialint.labeling.truth.overlap import (
     expected_gains,
     one_coin_truth,
 )
-from dialint.labeling.truth.posterior import Components, Posterior
+from dialint.labeling.aggregation.posterior import Components, Posterior
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_on_real_fits_it_is_the_undecidable_that_are_left() -> None:
         for k in range(6)
     ]
     answers = from_rows(rows)
-    found = joint(answers, assumptions=Assumptions(float("inf")))
+    found = joint_posterior(answers, assumptions=Assumptions(float("inf")))
     told = np.array(decisions(found, answers.n_labelers, OverlapRule(2, 9, 0.95, 0.02)))
     moot = np.arange(600) % 2 == 1
     assert (told[moot] == Decision.GIVE_UP).mean() > 2 * (told[~moot] == Decision.GIVE_UP).mean()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dialint.labeling.truth.overlap import OverlapRule
+from dialint.labeling.aggregation.overlap import OverlapRule
 from dialint.labeling.truth.overlap_study import FIGURES, OverlapStudyConfig, dynamic, one_draw, parted
 from dialint.labeling.truth.simulated import CrowdPlan, simulated
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialint.labeling.truth.spans import Span, aggregated_spans, clustered, overlap, weighted_median
+from dialint.labeling.aggregation.spans import Span, aggregated_spans, clustered, overlap, weighted_median
 
 
 def span(worker: str, start: int, end: int, task: str = "t") -> Span:

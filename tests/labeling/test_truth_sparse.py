@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dialint.labeling.truth.joint.items import distinct
-from dialint.labeling.truth.posterior import softmax
+from dialint.labeling.aggregation.joint_items import distinct
+from dialint.labeling.aggregation.posterior import softmax
+from dialint.labeling.aggregation.sparse import pairs
 from dialint.labeling.truth.simulated import CrowdPlan, simulated
-from dialint.labeling.truth.sparse import pairs
 
 
 @pytest.mark.parametrize("precision", [np.float64, np.float32])
@@ -20,7 +20,7 @@ def test_the_e_step_in_blocks_is_the_plain_one(
     block: int, precision: type, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A task without answers stays at its base; blocks of one task, of some, and of all."""
-    monkeypatch.setattr("dialint.labeling.truth.sparse.CELLS", block)
+    monkeypatch.setattr("dialint.labeling.aggregation.sparse.CELLS", block)
     crowd = simulated(CrowdPlan(n_tasks=60, n_workers=9, n_labels=3, per_task=3, seed=1)).answers
     crowd = crowd.where(crowd.task != 7)
     table, random = pairs(crowd), np.random.default_rng(0)

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dialint.labeling.aggregation.posterior import Posterior
 from dialint.labeling.truth import peer_study
-from dialint.labeling.truth.posterior import Posterior
 from dialint.labeling.truth.simulated import CrowdPlan, simulated
 from dialint.labeling.truth.study import auroc, divergence, drawn, judged, measured
 

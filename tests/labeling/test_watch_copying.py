@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dialint.labeling.truth.answers import Answers, from_rows
+from dialint.labeling.aggregation.answers import Answers, from_rows
 from dialint.labeling.watch import meetings
 from dialint.labeling.watch.crowds import WatchedCrowd, WatchedPlan, made
 from dialint.labeling.watch.groups import groups

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dialint.detector.errors import ConfigError
-from dialint.labeling.truth.answers import Answers, from_rows
-from dialint.labeling.truth.posterior import softmax
+from dialint.labeling.aggregation.answers import Answers, from_rows
+from dialint.labeling.aggregation.posterior import softmax
 from dialint.labeling.truth.study import auroc
 from dialint.labeling.watch.crowds import WatchedPlan, made
 from dialint.labeling.watch.evidence import certainty, discoveries, upper_tail

@@ -9,10 +9,10 @@ import pytest
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.records import Dialogue, Turn
+from dialint.labeling.aggregation.answers import Answers
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.quality.report import reported
 from dialint.labeling.quality.workload import workload
-from dialint.labeling.truth.answers import Answers
 from dialint.labeling.watch.pace import pace
 from dialint.labeling.watch.rule import Rule
 from dialint.labeling.watch.watched import watched

@@ -20,7 +20,7 @@ from dialint.finetune.judge import grpo, reward, sft
 from dialint.finetune.judge.exam import reward_model_of
 from dialint.finetune.judge.result import prompt_of
 from dialint.finetune.training.options import Adapters, Learning, Running
-from dialint.labeling.consensus.settle import SettleConfig, settle
+from dialint.labeling.aggregation.store_labels import SettleConfig, settle
 from dialint.labeling.dataset.making import DatasetConfig
 from dialint.labeling.simulated_work import Plan, fill
 from dialint.labeling.store import accounts

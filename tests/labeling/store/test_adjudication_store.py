@@ -9,7 +9,7 @@ from dialint.detector.taxonomy import load
 from dialint.labeling.adjudication.agreed import AcceptConfig, accept_agreed
 from dialint.labeling.adjudication.cases import AdjudicateConfig, adjudicate, case
 from dialint.labeling.adjudication.decisions import decide
-from dialint.labeling.consensus.settle import SettleConfig, settle, surest
+from dialint.labeling.aggregation.store_labels import SettleConfig, settle, surest
 from dialint.labeling.store import annotations, dialogues, labels, leases, projects, tasks
 from dialint.labeling.store.database.refusals import NotAllowed, StaleLease, StoreRefused
 from dialint.labeling.store.database.transactions import Store

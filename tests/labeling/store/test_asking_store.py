@@ -7,13 +7,13 @@ import pytest
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.taxonomy import load
-from dialint.labeling.consensus.asking import AskConfig, Standing, ask, standings
-from dialint.labeling.consensus.belief import Belief
+from dialint.labeling.aggregation.adaptive_overlap import AskConfig, Standing, ask, standings
+from dialint.labeling.aggregation.overlap import Decision, OverlapRule
+from dialint.labeling.aggregation.question_posteriors import Belief
 from dialint.labeling.store import annotations, dialogues, leases, projects, tasks
 from dialint.labeling.store.database.refusals import NotAllowed
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import NewTask, Project
-from dialint.labeling.truth.overlap import Decision, OverlapRule
 
 TAXONOMY = load()
 NAMES = tuple(f"d{i}" for i in range(12))

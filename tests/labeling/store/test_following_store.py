@@ -11,15 +11,23 @@ from typing import Any
 import pytest
 
 from dialint.detector.taxonomy import load
-from dialint.labeling.consensus import asking
-from dialint.labeling.consensus.asking import AskConfig, Standing, ask, decide, tasks_with_answers
-from dialint.labeling.consensus.following import Follower, Round, follow
+from dialint.labeling.aggregation import adaptive_overlap
+from dialint.labeling.aggregation.adaptive_overlap import (
+    AskConfig,
+    Follower,
+    Round,
+    Standing,
+    ask,
+    decide,
+    follow,
+    tasks_with_answers,
+)
+from dialint.labeling.aggregation.overlap import Decision, OverlapRule
 from dialint.labeling.store import accounts, annotations, dialogues, labels, leases, projects, tasks
 from dialint.labeling.store.crowd import exclusion
 from dialint.labeling.store.database.refusals import NotAllowed
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import Gold, NewTask, Project
-from dialint.labeling.truth.overlap import Decision, OverlapRule
 
 TAXONOMY = load()
 NAMES = tuple(f"d{i}" for i in range(12))
@@ -303,9 +311,9 @@ def test_untouched_tasks_are_not_read(filled: Store, made: Any, monkeypatch: pyt
     following = follower(filled)
     following.begin()
     seen: list[Any] = []
-    real = asking.decide
+    real = adaptive_overlap.decide
     monkeypatch.setattr(
-        "dialint.labeling.consensus.following.decide",
+        "dialint.labeling.aggregation.adaptive_overlap.decide",
         lambda store, actor, rule, found, *more: seen.extend(found) or real(store, actor, rule, found, *more),
     )
     tasks.want(filled, "lea", 3, 3)

@@ -14,8 +14,8 @@ from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
 from dialint.detector.records import Dialogue, Example, Label, Turn, Verdict
 from dialint.detector.taxonomy import load
 from dialint.labeling import simulated_crowd
+from dialint.labeling.aggregation.store_labels import SettleConfig, settle
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.consensus.settle import SettleConfig, settle
 from dialint.labeling.dataset.making import DatasetConfig
 from dialint.labeling.simulated_crowd import CrowdConfig, chosen
 from dialint.labeling.simulated_work import LABELS, REVIEWS, Plan, fill

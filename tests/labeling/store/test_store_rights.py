@@ -14,8 +14,8 @@ from sqlalchemy import select
 from dialint.detector.errors import InputRefused
 from dialint.detector.records import Dialogue, Finding, Label, Turn, Verdict
 from dialint.labeling.adjudication import cases, decisions, disputes
+from dialint.labeling.aggregation import adaptive_overlap
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.consensus import asking
 from dialint.labeling.store import (
     accounts,
     annotations,
@@ -47,7 +47,7 @@ MINE = {role: f"{role} spoke" for role in ROLES}
 SPOKE = {name: (f"own-{role}", MINE[role]) for role, name in ACTORS.items()}
 """The account that did, and the dialogue, by who acts."""
 GOLD = Gold(dialogue="d1", turn=1, code="C1", present=True, source="expert")
-ASKED = asking.Asked(1, "d1", None, 1, 0, 0)
+ASKED = adaptive_overlap.Asked(1, "d1", None, 1, 0, 0)
 
 FINDING = Finding(
     code="C1", turn=1, severity="S2", probability=0.9, quote="Anything", start=0, end=8, reason="why"
@@ -127,7 +127,7 @@ ROWS: dict[str, Row] = {
     "adjudication.disputes._reopen": Row("lead", lambda s, a, m: disputes._reopen(s, a, "r")),
     "adjudication.disputes.stuck": Row("lead", lambda s, a, m: disputes.stuck(s, a, "r")),
     "adjudication.disputes.withheld": Row("labeler", lambda s, a, m: disputes.withheld(s, a, "r")),
-    "consensus.asking._want": Row("lead", lambda s, a, m: asking._want(s, a, ASKED, 3)),
+    "aggregation.adaptive_overlap._want": Row("lead", lambda s, a, m: adaptive_overlap._want(s, a, ASKED, 3)),
     "store.accounts.create_first": Row(None, lambda s, a, m: accounts.create_first(s, a, "x" * 12)),
     "store.accounts.create": Row("admin", new_account),
     "store.accounts.set_password": Row(

@@ -17,9 +17,9 @@ from dialint.detector.ingest.read import open_logs, read
 from dialint.detector.records import Dialogue, Turn
 from dialint.detector.taxonomy import load
 from dialint.detector.verdict_files import manifest_path, verdict_line
+from dialint.labeling.aggregation.question_posteriors import believed
+from dialint.labeling.aggregation.store_labels import SettleConfig, settle
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.consensus.belief import believed
-from dialint.labeling.consensus.settle import SettleConfig, settle
 from dialint.labeling.dataset.inputs import read_annotations
 from dialint.labeling.dataset.making import DatasetConfig
 from dialint.labeling.platforms.import_labels import ImportConfig

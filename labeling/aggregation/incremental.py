@@ -12,10 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from dialint.detector.errors import InputRefused
-from dialint.labeling.truth.answers import Answers, Floats
-from dialint.labeling.truth.joint.fit import Fit
-from dialint.labeling.truth.joint.items import model_logs
-from dialint.labeling.truth.posterior import Components, normalised, softmax
+from dialint.labeling.aggregation.answers import Answers, Floats
+from dialint.labeling.aggregation.joint import Fit
+from dialint.labeling.aggregation.joint_items import model_logs
+from dialint.labeling.aggregation.posterior import Components, normalised, softmax
 
 PASSES = 3
 """Times that tasks and workers are weighed against each other after an update."""

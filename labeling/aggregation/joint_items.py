@@ -26,8 +26,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dialint.labeling.truth.answers import Floats
-from dialint.labeling.truth.posterior import normalised, softmax
+from dialint.labeling.aggregation.answers import Floats
+from dialint.labeling.aggregation.posterior import normalised, softmax
 
 Form = Literal["alike", "moot"]
 Use = Literal["none", "calibrated", "recalibrated"]

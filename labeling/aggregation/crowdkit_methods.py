@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from dialint.labeling.truth.answers import Answers, Floats
-from dialint.labeling.truth.posterior import Posterior, normalised
+from dialint.labeling.aggregation.answers import Answers, Floats
+from dialint.labeling.aggregation.posterior import Posterior, normalised
 
 GLAD_ITERATIONS = 20
 

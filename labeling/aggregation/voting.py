@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dialint.labeling.truth.answers import Answers, Floats
-from dialint.labeling.truth.posterior import Posterior, normalised
+from dialint.labeling.aggregation.answers import Answers, Floats
+from dialint.labeling.aggregation.posterior import Posterior, normalised
 
 
 def majority(answers: Answers) -> Posterior:

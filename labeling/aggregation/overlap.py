@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dialint.detector.errors import ConfigError
-from dialint.labeling.truth.answers import Floats
-from dialint.labeling.truth.joint.items import all_votes
-from dialint.labeling.truth.posterior import Components, Posterior, normalised
-from dialint.labeling.truth.sparse import CELLS
+from dialint.labeling.aggregation.answers import Floats
+from dialint.labeling.aggregation.joint_items import all_votes
+from dialint.labeling.aggregation.posterior import Components, Posterior, normalised
+from dialint.labeling.aggregation.sparse import CELLS
 
 SURE = 1e-6
 """No skill counts as nearer to 0 or 1 than this, so that one answer never proves anything."""

@@ -18,7 +18,7 @@ from sqlalchemy import select
 from dialint.detector.errors import ConfigError
 from dialint.detector.records import Label
 from dialint.detector.taxonomy import Taxonomy
-from dialint.labeling.consensus.belief import Belief, believed
+from dialint.labeling.aggregation.question_posteriors import Belief, believed
 from dialint.labeling.store.database.schema import labels as label_rows
 from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.labels import put

@@ -31,8 +31,8 @@ from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.verdict_files import escaped, manifest_path
 
 if TYPE_CHECKING:
-    from dialint.labeling.truth.answers import Answers
-    from dialint.labeling.truth.posterior import Posterior
+    from dialint.labeling.aggregation.answers import Answers
+    from dialint.labeling.aggregation.posterior import Posterior
 
 FORMATS = (".csv", ".parquet", ".jsonl")
 Method = Literal[
@@ -100,8 +100,8 @@ def run(config: AggregateConfig) -> dict[str, Any]:
         InputRefused: the table or the model's file is bad; the message names file and line.
         OutputRefused: `out` is there already.
     """
-    from dialint.labeling.truth.codes import posteriors
-    from dialint.labeling.truth.files.tables import known_places, read_answers, read_gold, read_model
+    from dialint.labeling.aggregation.crowd_tables import known_places, read_answers, read_gold, read_model
+    from dialint.labeling.aggregation.methods import posteriors
 
     table, out = config.annotations, config.out
     if table is None or out is None:

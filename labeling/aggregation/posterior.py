@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dialint.labeling.truth.answers import Floats
+from dialint.labeling.aggregation.answers import Floats
 
 NARROW = 32
 

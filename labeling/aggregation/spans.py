@@ -1,8 +1,9 @@
 """Spans from several people: which of them mean the same place, whether it is there, where it ends.
 
 Spans of one task are clustered by overlap; each cluster is one candidate. Whether it is there is a
-yes-or-no question to everybody who looked at the task, aggregated like any other (`joint`); its boundaries
-are weighted medians of those who marked it, weighted by how well each one's spans fit those of the others.
+yes-or-no question to everybody who looked at the task, aggregated like any other (`joint_posterior`); its
+boundaries are weighted medians of those who marked it, weighted by how well each one's spans fit those of the
+others.
 Presence and boundaries are thus two judgements: a span may be surely there and vaguely bounded.
 """
 
@@ -14,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dialint.labeling.truth.answers import from_rows
-from dialint.labeling.truth.joint.fit import joint
-from dialint.labeling.truth.posterior import Posterior
+from dialint.labeling.aggregation.answers import from_rows
+from dialint.labeling.aggregation.joint import joint_posterior
+from dialint.labeling.aggregation.posterior import Posterior
 
 LEAST_OVERLAP = 0.3
 """Shared over covered characters from which two people's spans may mean the same place."""
@@ -117,7 +118,7 @@ def _presence(clusters: Sequence[Sequence[Span]], looked: Mapping[str, Sequence[
         marked = {span.worker for span in cluster}
         asked = dict.fromkeys(looked[cluster[0].task])
         rows += [(str(number), worker, "yes" if worker in marked else "no") for worker in asked]
-    return joint(from_rows(rows, labels=("no", "yes")))
+    return joint_posterior(from_rows(rows, labels=("no", "yes")))
 
 
 def _boundaries(clusters: Sequence[Sequence[Span]]) -> list[tuple[int, int, float]]:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dialint.labeling.truth.answers import Answers, Floats
-from dialint.labeling.truth.posterior import softmax
+from dialint.labeling.aggregation.answers import Answers, Floats
+from dialint.labeling.aggregation.posterior import softmax
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from dialint.detector.records import Dialogue, Verdict
+from dialint.labeling.aggregation.answers import Answers, Floats
 from dialint.labeling.annotation import Annotation, judged_turns, questions_in
 from dialint.labeling.dataset.opinions import agreed_span
-from dialint.labeling.truth.answers import Answers, Floats
 
 ANSWERS = ("no", "yes")
 ANYWHERE = -1

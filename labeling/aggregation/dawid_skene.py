@@ -13,9 +13,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dialint.labeling.truth.answers import Answers, Floats
-from dialint.labeling.truth.posterior import Posterior, normalised, softmax
-from dialint.labeling.truth.sparse import Pairs, pairs
+from dialint.labeling.aggregation.answers import Answers, Floats
+from dialint.labeling.aggregation.posterior import Posterior, normalised, softmax
+from dialint.labeling.aggregation.sparse import Pairs, pairs
 
 FLOOR = 1e-10
 MAX_ITERATIONS = 100

@@ -11,9 +11,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from dialint.labeling.truth.answers import Answers, Floats
-from dialint.labeling.truth.posterior import Posterior, normalised
-from dialint.labeling.truth.sparse import pairs
+from dialint.labeling.aggregation.answers import Answers, Floats
+from dialint.labeling.aggregation.posterior import Posterior, normalised
+from dialint.labeling.aggregation.sparse import pairs
 
 RIGHT, WRONG = 4.0, 1.0
 """Pseudo-answers of each worker to each truth: right ones, and wrong ones for each wrong label."""

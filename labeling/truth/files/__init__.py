@@ -1,1 +1,0 @@
-"""Crowd tables and model probabilities in files."""
