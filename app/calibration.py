@@ -13,9 +13,9 @@ from dialint.app.saying import say, say_table
 from dialint.labeling.adjudication.rounds import RoundConfig
 
 if TYPE_CHECKING:
+    from dialint.detector.statistics import Estimate
     from dialint.labeling.adjudication.leaning import Leaning
     from dialint.labeling.adjudication.rounds import Agreement
-    from dialint.labeling.agreement.resampling import Estimate
 
 calibration = App(name="calibration", help="Give a group the same dialogues, and see who leans which way.")
 

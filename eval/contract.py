@@ -16,6 +16,7 @@ import numpy as np
 
 from dialint.detector.calibration import Contract, Scan
 from dialint.detector.records import Example
+from dialint.detector.statistics import clopper_pearson_upper
 from dialint.eval.metrics import Floats, Truth
 from dialint.eval.truth import source_of
 
@@ -108,38 +109,7 @@ def threshold(truth: Truth, scores: Floats, per_100: float, confidence: float) -
     kept = None
     for score in GRID:
         accused = len(clean) - int(np.searchsorted(clean, score, side="left"))
-        if upper_bound(accused, len(clean), confidence) > per_100 / 100.0:
+        if clopper_pearson_upper(accused, len(clean), confidence) > per_100 / 100.0:
             break
         kept = float(score)
     return kept
-
-
-def upper_bound(hits: int, n: int, confidence: float) -> float:
-    """Exact one-sided upper bound of a rate of which `hits` of `n` were seen.
-
-    Source: Clopper and Pearson 1934, by bisection on the binomial tail.
-    """
-    if hits >= n:
-        return 1.0
-    low, high = hits / n, 1.0
-    for _ in range(60):
-        rate = (low + high) / 2
-        if _binomial_cdf(hits, n, rate) > 1.0 - confidence:
-            low = rate
-        else:
-            high = rate
-    return high
-
-
-def _binomial_cdf(hits: int, n: int, rate: float) -> float:
-    """P(X <= hits) for X binomial, summed in logarithms."""
-    if rate <= 0.0:
-        return 1.0
-    if rate >= 1.0:
-        return float(hits >= n)
-    k = np.arange(hits + 1)
-    steps = np.log((n - k[1:] + 1) / k[1:]) if hits else np.array([])
-    log_choose = np.concatenate(([0.0], np.cumsum(steps)))
-    terms = log_choose + k * np.log(rate) + (n - k) * np.log1p(-rate)
-    peak = terms.max()
-    return float(np.exp(peak) * np.exp(terms - peak).sum())

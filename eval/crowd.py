@@ -22,9 +22,9 @@ from cyclopts import App, Parameter
 from dialint.detector.errors import ConfigError
 from dialint.detector.example_files import needed_set, read_examples
 from dialint.detector.records import Example
+from dialint.detector.statistics import bootstrap_counts
 from dialint.detector.taxonomy import load
 from dialint.eval.exam.exclusive import Shares, described
-from dialint.eval.exam.resampling import resamples
 from dialint.eval.metrics import Floats
 from dialint.eval.truth import Places
 
@@ -53,7 +53,7 @@ def crowd(config: CrowdConfig) -> None:
     learnt, _ = votes_of(read_examples(needed_set(config.examples, "train")), codes)
     if not len(votes) or not len(learnt):
         raise ConfigError("E_EXAMPLE", f"{config.examples}: train or test holds no label of these codes")
-    counts = resamples(int(dialogues.max()) + 1, config.rounds)
+    counts = bootstrap_counts(int(dialogues.max()) + 1, config.rounds)
     baselines = {"prior": prior(votes, dialogues, learnt), "one person": one_person(votes, dialogues)}
     runs = {name: [described(rows, codes, counts)] for name, rows in baselines.items()}
     content = json.loads(config.report.read_text())["sets"]["test"]

@@ -16,7 +16,8 @@ from pydantic import Field
 
 from dialint.detector.judge import Says
 from dialint.detector.records import Probability, Record
-from dialint.eval.exam.resampling import Counts, ranking, ratio, resamples, total
+from dialint.detector.statistics import Counts, bootstrap_counts, grouped_sum, ratio
+from dialint.eval.exam.resampling import ranking
 from dialint.eval.exam.summary import shown, with_interval
 from dialint.eval.metrics import Floats, Truth
 from dialint.eval.truth import source_name
@@ -67,16 +68,16 @@ class _Weighed:
             numbers.setdefault(source_name(dialogue), len(numbers))
         if missing := sorted({ruling.dialogue for ruling in rulings} - turns.keys()):
             raise ValueError(f"{len(missing)} dialogues of unknown length, {missing[0]!r} first")
-        self.counts: Counts = resamples(len(numbers), rounds, seed)
+        self.counts: Counts = bootstrap_counts(len(numbers), rounds, seed)
         self.weights = np.array([ruling.weight for ruling in rulings], float)
         self.groups = np.array([numbers[source_name(ruling.dialogue)] for ruling in rulings], np.int64)
         lengths = np.array(list(turns.values()), float)
         of_turns = np.array([numbers[source_name(dialogue)] for dialogue in turns], np.int64)
-        self.turns = total(self.counts, lengths, of_turns)
+        self.turns = grouped_sum(self.counts, lengths, of_turns)
 
     def sum(self, values: Floats | Truth) -> Floats:
         """Weighted sum of `values`, shape (n,), in every round, shape (1 + rounds,)."""
-        return total(self.counts, values * self.weights, self.groups)
+        return grouped_sum(self.counts, values * self.weights, self.groups)
 
     def mean(self, values: Floats | Truth, among: Truth | None = None) -> Floats:
         """Weighted mean of what is a number, of the rows `among`; NaN where there is none."""

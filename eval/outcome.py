@@ -27,9 +27,9 @@ from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.framing.parquet import check_parquet_columns
 from dialint.detector.ingest.read import Counts, Loaded, open_logs, read
 from dialint.detector.records import Verdict
+from dialint.detector.statistics import Counts as Draws
+from dialint.detector.statistics import bootstrap_counts, ratio
 from dialint.detector.verdict_files import read_verdicts
-from dialint.eval.exam.resampling import Counts as Draws
-from dialint.eval.exam.resampling import ratio, resamples
 from dialint.eval.exam.summary import shown
 from dialint.eval.metrics import Floats, Truth
 from dialint.eval.run import refuse_no_folder
@@ -194,7 +194,7 @@ def figures(
     places: dict[str, list[int]] = defaultdict(list)
     for place, group in enumerate(groups):
         places[group].append(place)
-    draws = resamples(len(both), rounds)
+    draws = bootstrap_counts(len(both), rounds)
     wins = {group: _wins(quality, good, np.array(rows, int), draws) for group, rows in places.items()}
     found = {"all": _row(quality, good, ratio(*_wins(quality, good, np.arange(len(both)), draws)))}
     if len(places) > 1:

@@ -22,11 +22,11 @@ from dialint.detector.detectors import Detector, DetectorConfig
 from dialint.detector.errors import ConfigError
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.records import Example, Verdict
+from dialint.detector.statistics import bootstrap_counts
 from dialint.eval.exam.comparison import difference
 from dialint.eval.exam.curves import curves
 from dialint.eval.exam.exclusive import exclusive
 from dialint.eval.exam.figures import examine
-from dialint.eval.exam.resampling import resamples
 from dialint.eval.exam.slices import slices
 from dialint.eval.exam.summary import described
 from dialint.eval.exam.worst import Mistake, Told, placed, told_of, worst
@@ -131,7 +131,7 @@ def refuse_no_folder(out: Path, option: str = "--out") -> None:
 def measure(detector: Detector, results: Sequence[tuple[Example, Verdict]], rounds: int) -> dict[str, Any]:
     """Counts, flagged share, and a row of figures for each code that occurs or is covered."""
     scored = [(example, verdict) for example, verdict in results if verdict.status == "scored"]
-    counts = resamples(len(sources_of(scored)), rounds)
+    counts = bootstrap_counts(len(sources_of(scored)), rounds)
     content = described(examine(detector, scored, counts), results)
     return {**content, "exclusive": exclusive(detector.taxonomy, scored, counts)}
 
@@ -146,7 +146,7 @@ def compare(
     """`measure` with curves, slices, worst mistakes, and under `against` each other detector's figures
     with the paired difference, on the dialogues that both have scored."""
     scored = [pair for pair in results if pair[1].status == "scored"]
-    counts = resamples(len(sources_of(scored)), rounds)
+    counts = bootstrap_counts(len(sources_of(scored)), rounds)
     mine = examine(detector, scored, counts)
     mistakes = worst(scored, mine.rows)
     content = described(mine, results)
@@ -163,7 +163,7 @@ def compare(
         ]
         again, draws, kept = mine, counts, [results[place] for place in both]
         if len(both) < len(scored):
-            draws = resamples(len(sources_of(kept)), rounds)
+            draws = bootstrap_counts(len(sources_of(kept)), rounds)
             again = examine(detector, kept, draws)
         found = [theirs[name][place] for place in both]
         their = examine(other, found, draws)

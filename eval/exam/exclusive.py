@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from dialint.detector.statistics import Counts, grouped_sum, ratio
 from dialint.detector.taxonomy import Taxonomy
-from dialint.eval.exam.resampling import Counts, ratio, total
 from dialint.eval.exam.summary import shown, with_interval
 from dialint.eval.metrics import Floats, divergence
 from dialint.eval.truth import Places, Results, not_judged, source_of, sources_of
@@ -101,14 +101,14 @@ def figures(rows: Shares, codes: Sequence[str], counts: Counts) -> dict[str, Flo
     best = rows.wanted >= rows.wanted.max(axis=1, keepdims=True) - 1e-9
     right = best[np.arange(len(said)), said]
     truth = np.where(right, said, best.argmax(axis=1))
-    n = total(counts, np.ones(len(said)), rows.dialogue)
+    n = grouped_sum(counts, np.ones(len(said)), rows.dialogue)
     found = {
-        "accuracy": ratio(total(counts, right, rows.dialogue), n),
-        "divergence": ratio(total(counts, divergence(rows.wanted, rows.given), rows.dialogue), n),
+        "accuracy": ratio(grouped_sum(counts, right, rows.dialogue), n),
+        "divergence": ratio(grouped_sum(counts, divergence(rows.wanted, rows.given), rows.dialogue), n),
     }
     for place, code in enumerate(codes):
         hits, at, of = (
-            total(counts, chosen, rows.dialogue)
+            grouped_sum(counts, chosen, rows.dialogue)
             for chosen in ((said == place) & right, said == place, truth == place)
         )
         found[f"f1_{code}"] = ratio(2 * hits, at + of)

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dialint.detector.detectors import Detector
-from dialint.eval.exam.resampling import Counts, calibration, ranking, ratio, total
+from dialint.detector.statistics import Counts, grouped_sum, ratio
+from dialint.eval.exam.resampling import calibration, ranking
 from dialint.eval.metrics import Floats
 from dialint.eval.truth import Judged, Pairs, Results, hard_pairs, judged, n_judged, source_of, sources_of
 
@@ -76,11 +77,11 @@ def examine(detector: Detector, results: Results, counts: Counts) -> Examined:
 
 def of_code(rows: Judged, pairs: Pairs, counts: Counts) -> dict[str, Floats]:
     """The figures of one code."""
-    errors = total(counts, rows.truth, rows.dialogue)
-    flagged = total(counts, rows.flagged, rows.dialogue)
-    hits = total(counts, rows.flagged & rows.truth, rows.dialogue)
+    errors = grouped_sum(counts, rows.truth, rows.dialogue)
+    flagged = grouped_sum(counts, rows.flagged, rows.dialogue)
+    hits = grouped_sum(counts, rows.flagged & rows.truth, rows.dialogue)
     found = ranking(rows.truth, rows.probabilities, rows.dialogue, counts)
-    spans = total(counts, rows.overlap, rows.overlap_dialogue)
+    spans = grouped_sum(counts, rows.overlap, rows.overlap_dialogue)
     wins = (pairs.errors > pairs.twins) + 0.5 * (pairs.errors == pairs.twins)
     return {
         **found,
@@ -88,9 +89,9 @@ def of_code(rows: Judged, pairs: Pairs, counts: Counts) -> dict[str, Floats]:
         "precision": ratio(hits, flagged),
         "recall": ratio(hits, errors),
         "f1": np.where(errors > 0, ratio(2 * hits, flagged + errors), np.nan),
-        "span_f1": ratio(spans, total(counts, np.ones(len(rows.overlap)), rows.overlap_dialogue)),
+        "span_f1": ratio(spans, grouped_sum(counts, np.ones(len(rows.overlap)), rows.overlap_dialogue)),
         "pair_auc": ratio(
-            total(counts, wins, pairs.dialogue), total(counts, np.ones(len(wins)), pairs.dialogue)
+            grouped_sum(counts, wins, pairs.dialogue), grouped_sum(counts, np.ones(len(wins)), pairs.dialogue)
         ),
     }
 
@@ -99,9 +100,9 @@ def of_findings(rows: Mapping[str, Judged], counts: Counts) -> dict[str, Floats]
     """Precision and recall of all findings together, whatever their code."""
     hits, flagged, errors = (np.zeros(len(counts)) for _ in range(3))
     for row in rows.values():
-        hits += total(counts, row.flagged & row.truth, row.dialogue)
-        flagged += total(counts, row.flagged, row.dialogue)
-        errors += total(counts, row.truth, row.dialogue)
+        hits += grouped_sum(counts, row.flagged & row.truth, row.dialogue)
+        flagged += grouped_sum(counts, row.flagged, row.dialogue)
+        errors += grouped_sum(counts, row.truth, row.dialogue)
     return {"precision_of_findings": ratio(hits, flagged), "recall_of_errors": ratio(hits, errors)}
 
 
@@ -119,8 +120,8 @@ def of_turns(results: Results, counts: Counts, whole_dialogue: frozenset[str]) -
         }
         found = [(None if f.code in whole_dialogue else f.turn, f.code) for f in verdict.findings]
         wrong[place] = sum(finding not in true for finding in found)
-    judged_turns = total(counts, turns, groups)
+    judged_turns = grouped_sum(counts, turns, groups)
     return {
-        "flagged_per_100_turns": ratio(100 * total(counts, flagged, groups), judged_turns),
-        "wrong_findings_per_100_turns": ratio(100 * total(counts, wrong, groups), judged_turns),
+        "flagged_per_100_turns": ratio(100 * grouped_sum(counts, flagged, groups), judged_turns),
+        "wrong_findings_per_100_turns": ratio(100 * grouped_sum(counts, wrong, groups), judged_turns),
     }

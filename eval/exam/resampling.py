@@ -1,10 +1,4 @@
-"""Bootstrap by groups (source dialogues) without drawing a single row twice.
-
-A round is a row of counts: how often each group was drawn. Every figure is then a weighted one, and
-the first row of counts is all ones, so that a figure and its rounds come from one formula. The same
-counts serve all codes and all detectors of a set: macro figures and paired differences follow by
-arithmetic. Source: Efron and Tibshirani 1993, chapter 6 (bootstrap weights), chapter 13 (percentiles).
-"""
+"""Ranking figures and calibration error in every round of a bootstrap, without copying a row."""
 
 from __future__ import annotations
 
@@ -14,44 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dialint.detector.statistics import Counts, grouped_sum, ratio
 from dialint.eval.metrics import Floats, Truth
 
-Counts = NDArray[np.int32]
-"""Shape (1 + rounds, groups): the sample itself, then each round's draw."""
 CELLS = 1 << 22
 """Weights held at a time."""
-
-
-def resamples(n_groups: int, rounds: int, seed: int = 0) -> Counts:
-    """Counts of `rounds` draws of `n_groups` groups with replacement, below a row of ones."""
-    random = np.random.default_rng(seed)
-    counts = np.ones((1 + rounds, n_groups), np.int32)
-    for row in range(1, 1 + rounds):
-        drawn = random.integers(0, n_groups, n_groups) if n_groups else np.zeros(0, int)
-        counts[row] = np.bincount(drawn, minlength=n_groups)
-    return counts
-
-
-def interval(values: Floats) -> tuple[float, float]:
-    """95 % percentile interval of the rounds in ``values[1:]``; NaN without any that is a number."""
-    rounds = values[1:][~np.isnan(values[1:])]
-    if not len(rounds):
-        return float("nan"), float("nan")
-    low, high = np.percentile(rounds, (2.5, 97.5))
-    return float(low), float(high)
-
-
-def total(counts: Counts, values: Floats | Truth, groups: NDArray[np.int64]) -> Floats:
-    """The sum of `values`, shape (n,), in every round, each counted as often as its group was drawn."""
-    sums = np.bincount(groups, weights=values, minlength=counts.shape[1])
-    return np.asarray(counts @ sums, float)
-
-
-def ratio(above: Floats, below: Floats) -> Floats:
-    """`above` over `below`, NaN where `below` is 0."""
-    out: Floats = np.full(above.shape, np.nan)
-    np.divide(above, below, out=out, where=below != 0)
-    return out
 
 
 def ranking(
@@ -136,5 +97,5 @@ def calibration(
     gap = np.zeros(len(counts))
     for rows in np.array_split(order, bins):
         if len(rows):
-            gap += abs(total(counts, truth[rows] - probabilities[rows], groups[rows]))
-    return ratio(gap, total(counts, np.ones(len(truth)), groups))
+            gap += abs(grouped_sum(counts, truth[rows] - probabilities[rows], groups[rows]))
+    return ratio(gap, grouped_sum(counts, np.ones(len(truth)), groups))

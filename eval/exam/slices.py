@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from dialint.detector.statistics import Counts, grouped_sum, ratio
 from dialint.eval.exam.figures import mean
-from dialint.eval.exam.resampling import Counts, ranking, ratio, total
+from dialint.eval.exam.resampling import ranking
 from dialint.eval.exam.summary import shown
 from dialint.eval.truth import WHOLE, Judged, Results
 
@@ -81,14 +82,14 @@ def _figures(rows: Mapping[str, Judged], counts: Counts) -> dict[str, Any]:
     areas = []
     units: dict[tuple[int, int], int] = {}
     for row in rows.values():
-        hits += total(counts, row.flagged & row.truth, row.dialogue)
-        flagged += total(counts, row.flagged, row.dialogue)
-        errors += total(counts, row.truth, row.dialogue)
+        hits += grouped_sum(counts, row.flagged & row.truth, row.dialogue)
+        flagged += grouped_sum(counts, row.flagged, row.dialogue)
+        errors += grouped_sum(counts, row.truth, row.dialogue)
         units.update(zip(zip(row.example, row.turn, strict=True), row.dialogue, strict=True))
         if row.truth.sum() >= MIN_ERRORS:
             areas.append(ranking(row.truth, row.probabilities, row.dialogue, counts)["average_precision"])
     groups = np.array([group for (_, turn), group in units.items() if turn != WHOLE], np.int64)
-    turns = total(counts, np.ones(len(groups)), groups)
+    turns = grouped_sum(counts, np.ones(len(groups)), groups)
     figures = {
         "macro_average_precision": mean(np.array(areas)) if areas else np.full(len(counts), np.nan),
         "precision_of_findings": ratio(hits, flagged),

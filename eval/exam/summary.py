@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from dialint.detector.statistics import percentile_interval
 from dialint.eval.exam.figures import MACRO, Examined
-from dialint.eval.exam.resampling import interval
 from dialint.eval.truth import Results, n_judged, sources_of
 
 
@@ -69,4 +69,4 @@ def number(value: float) -> float | None:
 
 def shown(values: np.ndarray) -> list[float | None]:
     """A figure and the ends of its interval, from its values of shape (1 + rounds,)."""
-    return [number(value) for value in (values[0], *interval(values))]
+    return [number(value) for value in (values[0], *percentile_interval(values))]

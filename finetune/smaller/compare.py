@@ -22,7 +22,8 @@ from dialint.detector.errors import DialogueFailed
 from dialint.detector.example_files import read_examples
 from dialint.detector.records import Dialogue, Example
 from dialint.detector.scanner import Scanner
-from dialint.eval.exam.resampling import Counts, ranking, resamples
+from dialint.detector.statistics import Counts, bootstrap_counts
+from dialint.eval.exam.resampling import ranking
 from dialint.eval.exam.summary import shown
 from dialint.eval.metrics import Floats
 from dialint.eval.truth import source_of
@@ -74,7 +75,7 @@ def compare(
     given = list(read_examples(examples))
     random.Random(seed).shuffle(given)
     given = given[:limit]
-    counts = resamples(len({source_of(each) for each in given}), rounds)
+    counts = bootstrap_counts(len({source_of(each) for each in given}), rounds)
     trained = {folder: read_scanner(folder) for folder in (scanner, *others)}
     scanners = {each: own.scanner(ROW_TOKENS, precision, "cpu") for each, own in trained.items()}
     first = None

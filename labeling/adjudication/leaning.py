@@ -14,8 +14,8 @@ from typing import Literal
 
 import numpy as np
 
+from dialint.detector.statistics import Estimate, bootstrap_estimate, ratio
 from dialint.labeling.aggregation.dialogue_answers import CodeAnswers, Gathered
-from dialint.labeling.agreement.resampling import Estimate, estimated, ratio
 
 LEAST_DIALOGUES = 8
 """Fewer say too little for an interval to mean anything."""
@@ -76,5 +76,5 @@ def _leaning(worker: str, code: str, rows: list[tuple[str, float, float]], round
             np.bincount(place, minlength=len(dialogues)).astype(float),
         ]
     )
-    difference = estimated(sums, lambda drawn: ratio(drawn[:, 0], drawn[:, 1]), rounds, seed)
+    difference = bootstrap_estimate(sums, lambda drawn: ratio(drawn[:, 0], drawn[:, 1]), rounds, seed)
     return Leaning(worker, code, len(rows), float(own.mean()), float(others.mean()), difference)

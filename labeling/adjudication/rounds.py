@@ -13,12 +13,12 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from dialint.detector.errors import ConfigError
+from dialint.detector.statistics import Estimate
 from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.adjudication.leaning import Leaning, leanings
 from dialint.labeling.aggregation.dialogue_answers import Gathered
 from dialint.labeling.aggregation.question_posteriors import answers_in
 from dialint.labeling.agreement.nominal import krippendorff_alpha
-from dialint.labeling.agreement.resampling import Estimate
 from dialint.labeling.store import accounts, projects
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.draws import Design, DrawConfig, draw

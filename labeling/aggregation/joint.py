@@ -151,7 +151,7 @@ def blocks(pairs: Pairs, counts: Floats) -> Iterator[tuple[NDArray[np.int64] | s
         yield selected, first, dense
 
 
-MAX_ITERATIONS = 30
+TRIAL_ITERATIONS = 30
 TOLERANCE = 1e-3
 """Largest change of a task's probability at which iterating ends."""
 
@@ -213,7 +213,7 @@ def fitted(
     answers: Answers,
     model: Floats | None,
     assumptions: Assumptions,
-    max_iterations: int = MAX_ITERATIONS,
+    max_iterations: int = TRIAL_ITERATIONS,
     gold: NDArray[np.int64] | None = None,
     items: Items | None = None,
 ) -> Fit:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from dialint.detector.statistics import ROUNDS, Estimate, bootstrap_estimate, ratio
 from dialint.labeling.aggregation.answers import Answers, Floats
-from dialint.labeling.agreement.resampling import ROUNDS, Estimate, estimated, ratio
 
 
 def left_out_agreement(answers: Answers) -> Floats:
@@ -26,12 +26,12 @@ def left_out_agreement(answers: Answers) -> Floats:
 
 def human_ceiling(answers: Answers, rounds: int = ROUNDS, seed: int = 0) -> Estimate:
     """Leave-one-out agreement over all answers, with its interval by task."""
-    return estimated(_by_task(answers, np.ones(len(answers), bool)), _share, rounds, seed)
+    return bootstrap_estimate(_by_task(answers, np.ones(len(answers), bool)), _share, rounds, seed)
 
 
 def worker_agreement(answers: Answers, worker: int, rounds: int = ROUNDS, seed: int = 0) -> Estimate:
     """Leave-one-out agreement of one worker, given as an index."""
-    return estimated(_by_task(answers, answers.worker == worker), _share, rounds, seed)
+    return bootstrap_estimate(_by_task(answers, answers.worker == worker), _share, rounds, seed)
 
 
 def _by_task(answers: Answers, chosen: np.typing.NDArray[np.bool_]) -> Floats:

@@ -1,7 +1,7 @@
 """Agreement on labels: Krippendorff's alpha at three levels, Fleiss' and Cohen's kappa, specific agreement.
 
-Each function turns votes, shape (tasks, labels), into rows whose sums make the figure, and hands these
-to `resampling`. A task with fewer than two answers says nothing. Where only one label was ever given,
+Each function turns votes, shape (tasks, labels), into rows whose sums make the figure, and passes them
+to `bootstrap_estimate`. A task with fewer than two answers says nothing. Where only one label was ever given,
 chance agreement is 1 and a kappa or alpha is not defined: NaN, not 1.
 """
 
@@ -11,8 +11,8 @@ from typing import Literal
 
 import numpy as np
 
+from dialint.detector.statistics import ROUNDS, Estimate, bootstrap_estimate, ratio
 from dialint.labeling.aggregation.answers import Answers, Floats
-from dialint.labeling.agreement.resampling import ROUNDS, Estimate, estimated, ratio
 
 Level = Literal["nominal", "ordinal", "interval"]
 """What labels may be compared by: whether they are the same, which is higher, or how far apart they are."""
@@ -25,7 +25,7 @@ def krippendorff_alpha(votes: Floats, rounds: int = ROUNDS, seed: int = 0) -> Es
     of answers count 1 / (answers - 1) each.
     """
     paired = _pairable(votes)
-    return estimated(np.column_stack([_agreeing(paired), paired]), _alpha, rounds, seed)
+    return bootstrap_estimate(np.column_stack([_agreeing(paired), paired]), _alpha, rounds, seed)
 
 
 def _alpha(sums: Floats) -> Floats:
@@ -65,7 +65,7 @@ def ranked_alpha(
         by_chance = (given[:, :, None] * given[:, None, :] * apart).sum(axis=(1, 2))
         return np.asarray(1.0 - (n - 1) * ratio(observed, by_chance), float)
 
-    return estimated(coincidences.reshape(len(votes), -1), alpha, rounds, seed)
+    return bootstrap_estimate(coincidences.reshape(len(votes), -1), alpha, rounds, seed)
 
 
 def fleiss_kappa(votes: Floats, rounds: int = ROUNDS, seed: int = 0) -> Estimate:
@@ -78,7 +78,7 @@ def fleiss_kappa(votes: Floats, rounds: int = ROUNDS, seed: int = 0) -> Estimate
     given = paired.sum(axis=1)
     inside = ratio(_agreeing(paired), given)
     rows = np.column_stack([np.nan_to_num(inside), given > 0, paired])
-    return estimated(rows, _kappa, rounds, seed)
+    return bootstrap_estimate(rows, _kappa, rounds, seed)
 
 
 def _kappa(sums: Floats) -> Floats:
@@ -97,7 +97,7 @@ def specific_agreement(votes: Floats, label: int, rounds: int = ROUNDS, seed: in
     """
     mine, given = votes[:, label], votes.sum(axis=1)
     rows = np.column_stack([mine * (mine - 1), mine * (given - 1)])
-    return estimated(rows, lambda sums: ratio(sums[:, 0], sums[:, 1]), rounds, seed)
+    return bootstrap_estimate(rows, lambda sums: ratio(sums[:, 0], sums[:, 1]), rounds, seed)
 
 
 def cohen_kappa(answers: Answers, one: int, other: int, rounds: int = ROUNDS, seed: int = 0) -> Estimate:
@@ -110,7 +110,7 @@ def cohen_kappa(answers: Answers, one: int, other: int, rounds: int = ROUNDS, se
     both = labels[:, (labels >= 0).all(axis=0)]
     cells = np.zeros((both.shape[1], size * size))
     cells[np.arange(both.shape[1]), both[0] * size + both[1]] = 1.0
-    return estimated(cells, lambda sums: _cohen(sums.reshape(len(sums), size, size)), rounds, seed)
+    return bootstrap_estimate(cells, lambda sums: _cohen(sums.reshape(len(sums), size, size)), rounds, seed)
 
 
 def _cohen(tables: Floats) -> Floats:

@@ -21,8 +21,8 @@ from dialint.detector.errors import ConfigError
 from dialint.labeling.reports import Report, headed, refuse_existing, write_report
 
 if TYPE_CHECKING:
+    from dialint.detector.statistics import Estimate
     from dialint.labeling.aggregation.answers import Answers, Floats
-    from dialint.labeling.agreement.resampling import Estimate
     from dialint.labeling.agreement.spans import Read
 
     Stored = tuple[Mapping[str, Answers], Mapping[str, Sequence[Read]]]

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dialint.detector.statistics import ROUNDS, Estimate, bootstrap_estimate, ratio
 from dialint.labeling.aggregation.answers import Floats
-from dialint.labeling.agreement.resampling import ROUNDS, Estimate, estimated, ratio
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def soft_span_f1(texts: Sequence[Read], rounds: int = ROUNDS, seed: int = 0) -> 
     NaN where nobody marked anything.
     """
     rows = np.array([_covered(text) for text in texts], float).reshape(-1, 2)
-    return estimated(rows, lambda sums: ratio(sums[:, 0], sums[:, 1]), rounds, seed)
+    return bootstrap_estimate(rows, lambda sums: ratio(sums[:, 0], sums[:, 1]), rounds, seed)
 
 
 def _covered(text: Read) -> tuple[float, float]:
@@ -72,7 +72,7 @@ def unitised_alpha(texts: Sequence[Read], rounds: int = ROUNDS, seed: int = 0) -
     """
     codes = sorted({span.code for text in texts for spans in text.spans.values() for span in spans})
     rows = np.array([_lengths(text, codes) for text in texts], float).reshape(len(texts), -1)
-    return estimated(rows, _alpha, rounds, seed)
+    return bootstrap_estimate(rows, _alpha, rounds, seed)
 
 
 def _lengths(text: Read, codes: Sequence[str]) -> Floats:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dialint.detector.statistics import wilson_interval
 from dialint.labeling.aggregation.answers import Floats
 
-Z = 1.959964
 WIDEST = 0.5
 """An interval wider than this on a scale from 0 to 1 says nothing: no figure is given."""
 LEAST = 5
@@ -27,16 +27,10 @@ class Figure:
 
 
 def share(successes: float, n: int) -> Figure:
-    """A share with its interval; successes may be expected ones.
-
-    Source: Wilson 1927; for a sum of probabilities the interval is too wide rather than too narrow.
-    """
+    """A share with its interval; successes may be expected ones."""
     if n == 0:
         return Figure(0)
-    value = successes / n
-    centre = (value + Z**2 / (2 * n)) / (1 + Z**2 / n)
-    half = Z * math.sqrt(value * (1 - value) / n + Z**2 / (4 * n**2)) / (1 + Z**2 / n)
-    return _told(n, value, max(0.0, centre - half), min(1.0, centre + half))
+    return _told(n, successes / n, *wilson_interval(successes, n))
 
 
 def mean(values: Floats) -> Figure:

@@ -1,23 +1,11 @@
-"""The contract: exact bounds, curves that recover the truth, thresholds that keep their promise."""
+"""The contract: curves that recover the truth, thresholds that keep their promise."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from dialint.eval.contract import fit, platt, threshold, upper_bound
-
-
-def test_the_bound_of_no_hits_is_known_in_closed_form() -> None:
-    assert upper_bound(0, 100, 0.95) == pytest.approx(1 - 0.05 ** (1 / 100), abs=1e-9)
-    assert upper_bound(10, 10, 0.95) == 1.0
-
-
-def test_the_bound_by_its_definition() -> None:
-    """At the bound, seeing this few hits or fewer has probability 1 - confidence."""
-    bound = upper_bound(3, 50, 0.9)
-    random = np.random.default_rng(0)
-    assert np.mean(random.binomial(50, bound, 200_000) <= 3) == pytest.approx(0.1, abs=0.003)
+from dialint.eval.contract import fit, platt, threshold
 
 
 def test_platt_recovers_the_curve_that_made_the_data() -> None:

@@ -12,11 +12,11 @@ import pytest
 from own_taxonomy import CODES, write_taxonomy
 
 from dialint.detector.records import Dialogue, Example, Label, Turn, Verdict
+from dialint.detector.statistics import bootstrap_counts
 from dialint.detector.taxonomy import Taxonomy, load
 from dialint.eval.contract import distinct, fit, platt
 from dialint.eval.crowd import CrowdConfig, crowd, one_person, prior, votes_of
 from dialint.eval.exam.exclusive import described, exclusive, shares
-from dialint.eval.exam.resampling import resamples
 from dialint.eval.metrics import divergence
 from dialint.eval.run import measure
 from dialint.eval.truth import judge, judged
@@ -93,7 +93,7 @@ def test_two_detectors_are_compared_by_pairs(taxonomy: Taxonomy) -> None:
     examples = [example("a", (1, 0, 0)), example("b", (0, 1, 0))]
     better = judge(Scripted(taxonomy, {"a": [(1, 0, 0)], "b": [(0, 1, 0)]}), examples)
     worse = judge(Scripted(taxonomy, {"a": [(1, 0, 0)], "b": [(1, 0, 0)]}), examples)
-    row = exclusive(taxonomy, worse, resamples(2, 200), rival=better)["K"]
+    row = exclusive(taxonomy, worse, bootstrap_counts(2, 200), rival=better)["K"]
     assert (row["accuracy"], row["accuracy_difference"]) == (0.5, [0.5, 0.0, 1.0])
     assert row["divergence_difference"] == [-0.5, -1.0, 0.0]
 
@@ -102,8 +102,8 @@ def test_turns_without_a_label_and_categories_of_yes_and_no_have_no_row(taxonomy
     detector = Scripted(taxonomy, {"a": [(1, 0, 0), (1, 0, 0)]})
     results = judge(detector, [example("a", (0, 1, 0), (0, 0, 0))])
     assert shares(results, CODES).wanted.tolist() == [[0.0, 1.0, 0.0]]
-    assert set(exclusive(taxonomy, results, resamples(1, 0))) == {"K"}
-    assert exclusive(load(), results, resamples(1, 0)) == {}
+    assert set(exclusive(taxonomy, results, bootstrap_counts(1, 0))) == {"K"}
+    assert exclusive(load(), results, bootstrap_counts(1, 0)) == {}
 
 
 def test_of_a_soft_label_only_what_is_more_likely_than_not_is_an_error(taxonomy: Taxonomy) -> None:
@@ -141,7 +141,7 @@ def test_the_baselines_of_a_crowd_by_hand() -> None:
     assert votes.tolist() == [[3, 1, 0], [0, 0, 4]]
     person = one_person(votes, dialogues)
     assert person.wanted.tolist() == [[2 / 3, 1 / 3, 0]] * 3 + [[1, 0, 0]] + [[0, 0, 1]] * 4
-    row = described(person, CODES, resamples(1, 0))
+    row = described(person, CODES, bootstrap_counts(1, 0))
     assert row["accuracy"] == pytest.approx(7 / 8)
     always = prior(votes, dialogues, np.array([[1.0, 0, 0], [0, 2, 1]]))
     assert always.given.tolist() == [[0.25, 0.5, 0.25]] * 2

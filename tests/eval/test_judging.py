@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from sklearn.metrics import average_precision_score
 
-from dialint.eval.exam.resampling import ranking, resamples
+from dialint.detector.statistics import bootstrap_counts
+from dialint.eval.exam.resampling import ranking
 from dialint.eval.judging import Ruling, described, difference, figures
 from dialint.eval.metrics import calibration_error
 
@@ -147,7 +148,7 @@ def test_weighted_average_precision_is_that_of_scikit_learn() -> None:
     random = np.random.default_rng(4)
     truth, weights = random.random(200) < 0.2, random.random(200) + 0.1
     scores, groups = np.round(random.random(200) + 0.3 * truth, 1), random.integers(0, 20, 200)
-    counts = resamples(20, 5)
+    counts = bootstrap_counts(20, 5)
     found = ranking(truth, scores, groups, counts, weights)["average_precision"]
     for row in range(6):
         expected = average_precision_score(truth, scores, sample_weight=weights * counts[row][groups])
@@ -157,7 +158,7 @@ def test_weighted_average_precision_is_that_of_scikit_learn() -> None:
 def test_a_round_is_what_the_drawn_dialogues_would_give() -> None:
     """Source dialogues a (with its twin), b and c, each as often as it was drawn."""
     drawn = figures(ROWS, TURNS, rounds=6, seed=2)
-    for place, draw in enumerate(resamples(3, 6, seed=2)):
+    for place, draw in enumerate(bootstrap_counts(3, 6, seed=2)):
         times = dict(zip("abc", draw.tolist(), strict=True))
         rows = [row for row in ROWS for _ in range(times[row.dialogue[0]])]
         turns = {name: TURNS[name] * times[name[0]] for name in TURNS}

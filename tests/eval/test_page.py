@@ -14,10 +14,10 @@ import tiny
 from dialint.detector.detectors import DetectorConfig
 from dialint.detector.errors import ConfigError
 from dialint.detector.records import Dialogue, Example, Finding, Label, Turn, Verdict
+from dialint.detector.statistics import bootstrap_counts
 from dialint.detector.taxonomy import Taxonomy, load
 from dialint.eval.exam.comparison import difference
 from dialint.eval.exam.figures import examine
-from dialint.eval.exam.resampling import resamples
 from dialint.eval.exam.slices import slices
 from dialint.eval.exam.worst import told_of, worst
 from dialint.eval.report.page import page
@@ -121,7 +121,7 @@ def test_no_text_leaves_only_places() -> None:
 
 def test_worst_mistakes_are_the_surest_ones() -> None:
     results = judge(Fixed(), EXAMPLES)
-    found = worst(results, examine(Fixed(), results, resamples(4, 0)).rows)
+    found = worst(results, examine(Fixed(), results, bootstrap_counts(4, 0)).rows)
     assert [(m.kind, m.example, m.probability) for m in found] == [
         ("accused wrongly", 1, 0.8),
         ("not seen", 3, 0.2),
@@ -130,7 +130,7 @@ def test_worst_mistakes_are_the_surest_ones() -> None:
 
 def test_slices_by_source_have_their_own_figures() -> None:
     results = judge(Fixed(), EXAMPLES)
-    counts = resamples(4, 20)
+    counts = bootstrap_counts(4, 20)
     found = slices(results, examine(Fixed(), results, counts).rows, counts)
     assert found["source corpus"]["a"]["precision_of_findings"][0] == 1.0
     assert found["source corpus"]["b"]["precision_of_findings"][0] == 0.0
@@ -140,7 +140,7 @@ def test_slices_by_source_have_their_own_figures() -> None:
 
 def test_a_detector_less_itself_is_nothing_on_every_draw() -> None:
     results = judge(Fixed(), EXAMPLES)
-    mine = examine(Fixed(), results, resamples(4, 50))
+    mine = examine(Fixed(), results, bootstrap_counts(4, 50))
     apart = difference(mine, mine)
     nothing = {"difference": 0.0, "low": 0.0, "high": 0.0}
     assert apart["macro"]["average_precision"] == nothing

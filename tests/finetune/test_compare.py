@@ -14,7 +14,7 @@ import tiny
 from dialint.detector.errors import DialogueFailed
 from dialint.detector.records import Dialogue, Example, Label, Turn
 from dialint.detector.scanner import TurnScores
-from dialint.eval.exam.resampling import resamples
+from dialint.detector.statistics import bootstrap_counts
 from dialint.finetune.smaller.compare import compare, macro
 
 CODES = SimpleNamespace(codes=("T1", "R1", "V2"), dialogue_codes=("R1",))
@@ -55,14 +55,14 @@ SCORES = {
 def test_average_precision_by_hand() -> None:
     """T1 is found first and third; R1, by its dialogue's highest score, second; nobody made a V2."""
     known: Any = Known(SCORES)
-    found = macro(CODES, known, EXAMPLES, resamples(3, 0))  # type: ignore[arg-type]
+    found = macro(CODES, known, EXAMPLES, bootstrap_counts(3, 0))  # type: ignore[arg-type]
     assert found[0] == pytest.approx(((1 + 2 / 3) / 2 + 1 / 2) / 2)
 
 
 def test_a_dialogue_that_cannot_be_scored_is_told() -> None:
     known: Any = Known({**SCORES, "b": DialogueFailed("E_SCORE", "too long")})
     with pytest.raises(DialogueFailed):
-        macro(CODES, known, EXAMPLES, resamples(3, 0))  # type: ignore[arg-type]
+        macro(CODES, known, EXAMPLES, bootstrap_counts(3, 0))  # type: ignore[arg-type]
 
 
 def test_a_scanner_is_as_good_as_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -24,7 +24,6 @@ from dialint.labeling.agreement.nominal import (
     specific_agreement,
 )
 from dialint.labeling.agreement.report import AgreementConfig, closest_pairs, run
-from dialint.labeling.agreement.resampling import estimated, ratio
 from dialint.labeling.truth.simulated import CrowdPlan, simulated
 
 
@@ -123,15 +122,6 @@ def test_alpha_is_fleiss_without_its_small_sample_correction(seed: int, raters: 
     alpha, kappa = krippendorff_alpha(votes, rounds=1).value, fleiss_kappa(votes, rounds=1).value
     n = votes.sum()
     assert 1 - alpha == pytest.approx((1 - kappa) * (n - 1) / n)
-
-
-def test_intervals_are_as_wide_as_they_should_be() -> None:
-    """The mean of 400 coins: 1.96 standard errors of 0.025 either way."""
-    coins = (np.random.default_rng(0).random(400) < 0.5).astype(float)
-    rows = np.column_stack([coins, np.ones(400)])
-    found = estimated(rows, lambda sums: ratio(sums[:, 0], sums[:, 1]), rounds=4000)
-    assert found.high - found.low == pytest.approx(2 * 1.96 * 0.025, rel=0.08)
-    assert found.value == coins.mean()
 
 
 def test_the_human_ceiling_by_hand() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dialint.eval.exam.resampling import interval, ratio, resamples, total
+from dialint.detector.statistics import bootstrap_counts, grouped_sum, percentile_interval, ratio
 from dialint.eval.metrics import Floats, Truth
 from dialint.finetune.judge.rewarding.pairs import Pair
 
@@ -45,8 +45,10 @@ def share_right(ahead: Floats, pairs: Sequence[Pair], rounds: int = 1000) -> dic
     dialogue."""
     numbers: dict[str, int] = {}
     groups = np.array([numbers.setdefault(pair.source, len(numbers)) for pair in pairs], np.int64)
-    counts = resamples(len(numbers), rounds)
+    counts = bootstrap_counts(len(numbers), rounds)
     right = (ahead > 0) + 0.5 * (ahead == 0)
     some: Truth = np.ones(len(pairs), bool)
-    low, high = interval(values := ratio(total(counts, right, groups), total(counts, some, groups)))
+    low, high = percentile_interval(
+        values := ratio(grouped_sum(counts, right, groups), grouped_sum(counts, some, groups))
+    )
     return {"accuracy": round(float(values[0]), 4), "accuracy_95": [round(low, 4), round(high, 4)]}

@@ -6,15 +6,13 @@ Gold holds no span, so presence at the turn is graded, not the boundaries of the
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from sqlalchemy import Row
 
-Z = 1.959963984540054
-"""Of a two-sided interval of 95 %."""
+from dialint.detector.statistics import wilson_interval
 
 
 class Known(NamedTuple):
@@ -91,21 +89,8 @@ class Accuracy:
 
 
 def _mean(*shares: tuple[int, int], lower: bool) -> float | None:
-    values = [wilson_lower(k, n) if lower else k / n for k, n in shares if n]
+    values = [wilson_interval(k, n)[0] if lower else k / n for k, n in shares if n]
     return sum(values) / len(values) if values else None
-
-
-def wilson_lower(k: int, n: int) -> float:
-    """The lower end of the 95 % interval of a share of `k` in `n`.
-
-    Source: Wilson, JASA 22 (1927), the score interval.
-    """
-    if n == 0:
-        return 0.0
-    share, z2 = k / n, Z * Z
-    middle = share + z2 / (2 * n)
-    half = Z * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n))
-    return max(0.0, (middle - half) / (1 + z2 / n))
 
 
 def accuracy(answers: Iterable[Graded], code: str | None = None) -> Accuracy:

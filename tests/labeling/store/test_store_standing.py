@@ -8,7 +8,7 @@ import pytest
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.store import accounts, annotations, dialogues, labels, leases, projects, tasks
 from dialint.labeling.store.crowd import counting, exclusion, rules, standing
-from dialint.labeling.store.crowd.measures import Accuracy, Known, graded, wilson_lower
+from dialint.labeling.store.crowd.measures import Accuracy, Known, graded
 from dialint.labeling.store.database.refusals import NotAllowed, StoreRefused
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.verify import verify
@@ -16,15 +16,6 @@ from dialint.labeling.store.records import Account, Gold, NewTask, Project
 from dialint.labeling.transfer.incoming import bring_in
 
 RULES = rules.Rules(window=8, least=4, exam_least=4, exam_pass=0.45, exam_most=6, fast_s=2.0)
-
-
-def test_wilson_by_hand() -> None:
-    """8 of 10: centre 0.8 + 3.8415/20 = 0.99207; half width 1.96 sqrt(0.016 + 3.8415/400) = 0.31356; all
-    over 1.38415 gives 0.4902. None of n gives 0, all of 10: 1 / 1.38415 = 0.7225."""
-    assert wilson_lower(8, 10) == pytest.approx(0.4902, abs=1e-4)
-    assert wilson_lower(10, 10) == pytest.approx(0.7225, abs=1e-4)
-    assert wilson_lower(0, 7) == pytest.approx(0.0, abs=1e-12)
-    assert wilson_lower(0, 0) == 0.0
 
 
 def test_who_never_finds_anything_knows_nothing() -> None:

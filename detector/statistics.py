@@ -1,0 +1,149 @@
+"""Confidence intervals of every figure: the bootstrap, Wilson's and Clopper and Pearson's.
+
+The bootstrap draws whole groups (source dialogues, tasks) with replacement, because the rows of one group
+depend on each other. No row is copied: a round is a row of counts, how often each group was drawn, and a
+figure of a round is computed from weighted sums. Two entry points share this:
+
+- `bootstrap_counts` for many figures over the same rounds, so that macro figures and paired differences
+  of two detectors follow by arithmetic; `percentile_interval` then gives the interval of each figure;
+- `bootstrap_estimate` for one figure that is a function of sums over groups.
+
+Source: Efron and Tibshirani 1993, chapter 6 (bootstrap weights), chapter 13 (percentiles).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.floating]
+Counts = NDArray[np.int32]
+"""Shape (1 + rounds, groups): row 0 is the sample itself, all ones; each further row is one round."""
+
+ROUNDS = 1000
+MAX_CELLS = 1 << 22
+"""Counts held in memory at a time."""
+Z_95 = 1.959963984540054
+"""Quantile 0.975 of the standard normal distribution."""
+ZERO = 1e-12
+"""A denominator up to this is 0, apart from rounding."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A figure with its 95 % interval, NaN where it is undefined; `n` is the number of groups that count."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+
+
+def bootstrap_counts(n_groups: int, rounds: int, seed: int = 0) -> Counts:
+    """Counts of `rounds` draws of `n_groups` groups with replacement, below a row of ones."""
+    rng = np.random.default_rng(seed)
+    counts = np.ones((1 + rounds, n_groups), np.int32)
+    for row in range(1, 1 + rounds):
+        sample = rng.integers(0, n_groups, n_groups) if n_groups else np.zeros(0, int)
+        counts[row] = np.bincount(sample, minlength=n_groups)
+    return counts
+
+
+def grouped_sum(
+    counts: Counts, values: Floats | NDArray[np.bool_], groups: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Sums of `values`, shape (n,), in every row of `counts`; `groups`, shape (n,), is the group of each."""
+    sums = np.bincount(groups, weights=values, minlength=counts.shape[1])
+    return np.asarray(counts @ sums, float)
+
+
+def ratio(numerator: Floats, denominator: Floats) -> NDArray[np.float64]:
+    """`numerator` over `denominator`, NaN where `denominator` is 0."""
+    quotient: NDArray[np.float64] = np.full(np.shape(numerator), np.nan)
+    np.divide(numerator, denominator, out=quotient, where=np.abs(denominator) > ZERO)
+    return quotient
+
+
+def percentile_interval(values: Floats) -> tuple[float, float]:
+    """95 % percentile interval of the rounds in ``values[1:]``, without NaN; NaN if none is left."""
+    return _percentiles(values[1:])
+
+
+def bootstrap_estimate(
+    rows: NDArray[np.float64],
+    statistic: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    rounds: int = ROUNDS,
+    seed: int = 0,
+) -> Estimate:
+    """The figure that `statistic` computes from the sums of `rows`, shape (groups, parts).
+
+    `statistic` takes sums of shape (rounds, parts) and returns shape (rounds,), NaN where it is undefined.
+    Groups whose row is all zeros don't count and are not drawn.
+    """
+    rows = rows[np.abs(rows).sum(axis=1) > 0]
+    size = len(rows)
+    if not size:
+        return Estimate(float("nan"), float("nan"), float("nan"), 0)
+    value = float(statistic(rows.sum(axis=0, keepdims=True))[0])
+    rng, even = np.random.default_rng(seed), np.full(size, 1.0 / size)
+    step = max(1, MAX_CELLS // size)
+    sums = [rng.multinomial(size, even, min(step, rounds - start)) @ rows for start in range(0, rounds, step)]
+    low, high = _percentiles(statistic(np.concatenate(sums).astype(float)))
+    return Estimate(value, low, high, size)
+
+
+def _percentiles(rounds: Floats) -> tuple[float, float]:
+    rounds = rounds[~np.isnan(rounds)]
+    if not len(rounds):
+        return float("nan"), float("nan")
+    low, high = np.percentile(rounds, (2.5, 97.5))
+    return float(low), float(high)
+
+
+def wilson_interval(successes: float, n: int) -> tuple[float, float]:
+    """95 % score interval of a proportion, within [0, 1]; the whole range for `n` of 0.
+
+    `successes` may be a sum of probabilities; the interval is then too wide rather than too narrow.
+    Source: Wilson, JASA 22 (1927).
+    """
+    if n == 0:
+        return 0.0, 1.0
+    share, z2 = successes / n, Z_95 * Z_95
+    middle = share + z2 / (2 * n)
+    half = Z_95 * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n))
+    return max(0.0, (middle - half) / (1 + z2 / n)), min(1.0, (middle + half) / (1 + z2 / n))
+
+
+def clopper_pearson_upper(successes: int, n: int, confidence: float) -> float:
+    """Exact one-sided upper bound of a proportion.
+
+    Source: Clopper and Pearson 1934, by bisection on the binomial tail.
+    """
+    if successes >= n:
+        return 1.0
+    low, high = successes / n, 1.0
+    for _ in range(60):
+        rate = (low + high) / 2
+        if _binomial_cdf(successes, n, rate) > 1.0 - confidence:
+            low = rate
+        else:
+            high = rate
+    return high
+
+
+def _binomial_cdf(k: int, n: int, rate: float) -> float:
+    """P(X <= k) of a binomial X, summed in logarithms."""
+    if rate <= 0.0:
+        return 1.0
+    if rate >= 1.0:
+        return float(k >= n)
+    i = np.arange(k + 1)
+    steps = np.log((n - i[1:] + 1) / i[1:]) if k else np.array([])
+    log_choose = np.concatenate(([0.0], np.cumsum(steps)))
+    terms = log_choose + i * np.log(rate) + (n - i) * np.log1p(-rate)
+    peak = terms.max()
+    return float(np.exp(peak) * np.exp(terms - peak).sum())

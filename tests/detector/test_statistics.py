@@ -1,0 +1,69 @@
+"""Intervals against closed forms and figures computed by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dialint.detector.statistics import (
+    bootstrap_counts,
+    bootstrap_estimate,
+    clopper_pearson_upper,
+    grouped_sum,
+    percentile_interval,
+    ratio,
+    wilson_interval,
+)
+
+
+def test_counts_begin_with_the_sample_itself() -> None:
+    counts = bootstrap_counts(4, 3)
+    assert counts.shape == (4, 4)
+    assert counts[0].tolist() == [1, 1, 1, 1]
+    assert counts.sum(axis=1).tolist() == [4, 4, 4, 4]
+    assert bootstrap_counts(0, 5).shape == (6, 0)
+    assert bootstrap_counts(9, 5, seed=1).tolist() == bootstrap_counts(9, 5, seed=1).tolist()
+
+
+def test_what_is_undefined_is_nan_not_zero() -> None:
+    assert np.isnan(ratio(np.ones(2), np.array([0.0, 1e-15]))).all()
+    assert np.isnan(percentile_interval(np.array([1.0]))).all()
+    assert percentile_interval(np.array([9.0, np.nan, 1.0])) == (1.0, 1.0)
+    nothing = bootstrap_estimate(np.zeros((3, 2)), lambda sums: sums[:, 0])
+    assert nothing.n == 0
+    assert np.isnan([nothing.value, nothing.low, nothing.high]).all()
+
+
+def test_intervals_are_as_wide_as_they_should_be() -> None:
+    """The mean of 400 coins: 1.96 standard errors of 0.025 either way."""
+    coins = (np.random.default_rng(0).random(400) < 0.5).astype(float)
+    rows = np.column_stack([coins, np.ones(400)])
+    found = bootstrap_estimate(rows, lambda sums: ratio(sums[:, 0], sums[:, 1]), rounds=4000)
+    assert found.high - found.low == pytest.approx(2 * 1.96 * 0.025, rel=0.08)
+    assert found.value == coins.mean()
+
+    counts = bootstrap_counts(400, 4000)
+    each = np.arange(400)
+    rounds = ratio(grouped_sum(counts, coins, each), grouped_sum(counts, np.ones(400), each))
+    assert percentile_interval(rounds) == pytest.approx((found.low, found.high), abs=0.005)
+
+
+def test_wilson_by_hand() -> None:
+    """8 of 10: centre 0.8 + 3.8415/20 = 0.99207; half width 1.96 sqrt(0.016 + 3.8415/400) = 0.31356; all
+    over 1.38415 gives 0.4902. None of n gives 0, all of 10: 1 / 1.38415 = 0.7225."""
+    assert wilson_interval(8, 10) == pytest.approx((0.4902, 0.9433), abs=1e-4)
+    assert wilson_interval(10, 10) == pytest.approx((0.7225, 1.0), abs=1e-4)
+    assert wilson_interval(0, 7)[0] == pytest.approx(0.0, abs=1e-12)
+    assert wilson_interval(0, 0) == (0.0, 1.0)
+
+
+def test_the_bound_of_no_hits_is_known_in_closed_form() -> None:
+    assert clopper_pearson_upper(0, 100, 0.95) == pytest.approx(1 - 0.05 ** (1 / 100), abs=1e-9)
+    assert clopper_pearson_upper(10, 10, 0.95) == 1.0
+
+
+def test_the_bound_by_its_definition() -> None:
+    """At the bound, seeing this few hits or fewer has probability 1 - confidence."""
+    bound = clopper_pearson_upper(3, 50, 0.9)
+    random = np.random.default_rng(0)
+    assert np.mean(random.binomial(50, bound, 200_000) <= 3) == pytest.approx(0.1, abs=0.003)
