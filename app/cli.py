@@ -81,10 +81,12 @@ train.command(
     "dialint.finetune.judge.grpo:grpo", name="grpo", help="Align a judge by rewards that can be verified."
 )
 train.command(
-    "dialint.finetune.judge.merge:merge", name="merge", help="Make one model of a judge and its adapter."
+    "dialint.finetune.judge.merge_adapter:merge",
+    name="merge",
+    help="Make one model of a judge and its adapter.",
 )
 train.command(
-    "dialint.finetune.judge.prefer:prefer", name="prefer", help="Align a judge with preferences directly."
+    "dialint.finetune.judge.preference:prefer", name="prefer", help="Align a judge with preferences directly."
 )
 train.command(
     "dialint.finetune.screening.screen:screen", name="screen", help="Leave out what must not be learned."

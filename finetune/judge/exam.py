@@ -20,7 +20,7 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.example_files import set_at, sets_in
 from dialint.eval.questions import Asking
 from dialint.finetune.base_models import bases
-from dialint.finetune.judge.beginning import REWARD_MODEL
+from dialint.finetune.judge.context import REWARD_MODEL
 from dialint.finetune.training.options import Running
 
 SHOWN = (
@@ -152,7 +152,7 @@ def load(folder: str, running: Running) -> Any:
         ConfigError: E_BASE, E_ADAPTER or E_JUDGE.
     """
     from dialint.detector.engines.judge_local import LocalJudge
-    from dialint.finetune.judge.result import judge_of, prompt_of
+    from dialint.finetune.judge.model_folder import judge_of, prompt_of
     from dialint.finetune.training.arguments import device_of, low_precision
     from dialint.finetune.training.options import Adapters
 

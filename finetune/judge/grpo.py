@@ -22,14 +22,14 @@ from cyclopts import Parameter
 
 from dialint.detector.errors import ConfigError
 from dialint.eval.questions import Asked, Asking
-from dialint.finetune.judge.beginning import begin, refuse_begun
-from dialint.finetune.judge.rewarding.rewards import Weights
+from dialint.finetune.judge.context import begin, refuse_begun
+from dialint.finetune.rewards.verifiable import Weights
 from dialint.finetune.training.estimate import few_for_plan, planned_dialogues
 from dialint.finetune.training.options import Adapters, Running
 
 if TYPE_CHECKING:
     from dialint.detector.engines.judge_prompt import JudgePrompt
-    from dialint.finetune.judge.rewarding.rewarder import Rewarder
+    from dialint.finetune.rewards.reward_function import Rewarder
 
 
 @Parameter(name="*")
@@ -94,7 +94,7 @@ def run(config: GrpoConfig) -> dict[str, Any]:
         OutputRefused: `out` holds a finished judge, or a checkpoint of another job.
         ConfigError: an option out of its range, a judge that does not load, no questions.
     """
-    from dialint.finetune.judge.rewarding.rewarder import rewarder_of
+    from dialint.finetune.rewards.reward_function import rewarder_of
     from dialint.finetune.training.trainers import carry_on
 
     _refuse(config)
@@ -127,7 +127,7 @@ def _trainer(
     from datasets import Dataset
     from trl import GRPOConfig, RLOOConfig
 
-    from dialint.finetune.judge.group_trainers import Grpo, Rloo
+    from dialint.finetune.judge.trl_trainers import Grpo, Rloo
     from dialint.finetune.training.arguments import trainer_config
 
     kinds: dict[str, tuple[Any, Any]] = {"grpo": (GRPOConfig, Grpo), "rloo": (RLOOConfig, Rloo)}

@@ -25,8 +25,8 @@ from cyclopts import Parameter
 from dialint.detector.artifacts import make_folder
 from dialint.detector.errors import ConfigError
 from dialint.eval.questions import Asking
-from dialint.finetune.judge.beginning import begin, refuse_begun
-from dialint.finetune.judge.rewarding.rewards import Weights
+from dialint.finetune.judge.context import begin, refuse_begun
+from dialint.finetune.rewards.verifiable import Weights
 from dialint.finetune.training.cost import Cost, cost_of
 from dialint.finetune.training.estimate import (
     Work,
@@ -42,9 +42,9 @@ from dialint.finetune.training.estimate import (
 from dialint.finetune.training.options import Adapters, Running
 
 if TYPE_CHECKING:
-    from dialint.finetune.judge.rewarding.rewards import Reward
     from dialint.finetune.policy.policy import Prompt
     from dialint.finetune.policy.rollouts import Reward as Rewarding
+    from dialint.finetune.rewards.verifiable import Reward
     from dialint.finetune.training.processes import Team
 
 
@@ -159,8 +159,8 @@ def run(config: PpoConfig) -> dict[str, Any]:
         ConfigError: an option out of its range, a judge that does not load, no questions.
     """
     from dialint.detector.engines.verbatim import Verbatim
-    from dialint.finetune.judge.rewarding.rewarder import rewarder_of
     from dialint.finetune.policy.policy import Prompt
+    from dialint.finetune.rewards.reward_function import rewarder_of
     from dialint.finetune.training.arguments import device_of
     from dialint.finetune.training.processes import join
 
@@ -249,9 +249,9 @@ def align(
         SystemExit: 0, after SIGTERM, when all is saved and the same command goes on; and in a process that
             does not lead its team, whose part is done.
     """
+    from dialint.finetune.policy.logprobs import inner, pack_if_faithful
     from dialint.finetune.policy.policy import Policy
     from dialint.finetune.policy.ppo_loop import Run, Setting, ppo_steps
-    from dialint.finetune.policy.token_scores import inner, pack_if_faithful
 
     method, running = config.method, config.running
     own = inner(model).config._attn_implementation

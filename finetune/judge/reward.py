@@ -22,7 +22,7 @@ from dialint.detector.artifacts import make_folder
 from dialint.detector.errors import ConfigError
 from dialint.detector.judge import Detail
 from dialint.eval.questions import Asking
-from dialint.finetune.judge.beginning import begin, refuse_begun
+from dialint.finetune.judge.context import begin, refuse_begun
 from dialint.finetune.training.options import Adapters, Learning, Running
 
 
@@ -75,7 +75,7 @@ def run(config: RewardConfig) -> dict[str, Any]:
     from transformers import EarlyStoppingCallback
     from trl import RewardConfig as Arguments
 
-    from dialint.finetune.judge.rewarding.trainer import PairTrainer, held_out, rows_of
+    from dialint.finetune.rewards.trainer import PairTrainer, held_out, rows_of
     from dialint.finetune.training.arguments import learning_arguments, trainer_config
     from dialint.finetune.training.trainers import carry_on
 

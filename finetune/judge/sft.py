@@ -7,7 +7,7 @@ Writes a model folder: the adapter with ``base.json``, or all weights; the token
 ``metrics.jsonl`` and last the manifest. A stopped run goes on from its last complete checkpoint. trl's
 trainer does the work; questions stand end to end in one row and do not see each other, so no padding is
 computed, and an answer counts as much as its label is sure. With ``--private-epsilon`` a loop of our own
-learns instead (`dialint.finetune.judge.private`).
+learns instead (`dialint.finetune.judge.private_sft`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.extras import need_library
 from dialint.detector.judge import Detail
 from dialint.eval.questions import Asked, Asking
-from dialint.finetune.judge.beginning import begin, refuse_begun
+from dialint.finetune.judge.context import begin, refuse_begun
 from dialint.finetune.training.options import Adapters, Learning, Running
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def run(config: SftJudgeConfig) -> dict[str, Any]:
         OutputRefused: `out` holds a finished judge, or a checkpoint of another job.
         ConfigError: an option out of its range, a base that does not load, no questions.
     """
-    from dialint.finetune.judge.private import learn_privately
+    from dialint.finetune.judge.private_sft import learn_privately
 
     _refuse(config)
     begun = begin(config)

@@ -19,7 +19,7 @@ from dialint.detector.judge import SAYS, written
 from dialint.eval.metrics import average_precision
 from dialint.eval.questions import Asked, taught
 from dialint.finetune.losses import noise
-from dialint.finetune.policy.token_scores import inner, pack_if_faithful
+from dialint.finetune.policy.logprobs import inner, pack_if_faithful
 
 
 def rows_of(asked: Sequence[Asked], prompt: JudgePrompt) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ import torch
 from torch import nn
 
 from dialint.detector.engines.verbatim import Allowed
-from dialint.finetune.policy.token_scores import inner, score_tokens
+from dialint.finetune.policy.logprobs import inner, score_tokens
 
 Decode = Callable[[Sequence[int]], str]
 

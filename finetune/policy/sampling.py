@@ -5,7 +5,7 @@ an answer depends on its own prompt and seeds, not on what shares its batch or o
 gives every token of the vocabulary a Gumbel noise, and the highest sum wins: rounding, which a batch changes,
 decides next to nothing. Along cumulated probabilities any of thousands of borders may move past a draw: 81 of
 3,000 changed with logits of 8,192 tokens that drifted by up to 2e-5, none this way (2026-11-22).
-Knows token ids only; how given answers are scored stands in `dialint.finetune.policy.token_scores`. Runs
+Knows token ids only; how given answers are scored stands in `dialint.finetune.policy.logprobs`. Runs
 under the caller's autocast and computes probabilities in fp32 or more.
 """
 
@@ -21,7 +21,7 @@ import torch
 
 from dialint.detector.engines import packed
 from dialint.detector.engines.verbatim import Allowed
-from dialint.finetune.policy.token_scores import barred_of, inner
+from dialint.finetune.policy.logprobs import barred_of, inner
 
 _GOLDEN = 0x9E3779B97F4A7C15 - 2**64
 _MIX = ((30, 0xBF58476D1CE4E5B9 - 2**64), (27, 0x94D049BB133111EB - 2**64))

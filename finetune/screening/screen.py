@@ -24,10 +24,9 @@ from dialint.detector.artifacts import disk_errors, make_folder, versions, write
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.records import Example
 from dialint.detector.taxonomy import load as load_taxonomy
-from dialint.finetune.screening.copies import contradictions, exam_copies, shingles_of
-from dialint.finetune.screening.folder import MANIFEST, Dataset, write_records
-from dialint.finetune.screening.labels import Leaning, leanings, screened, suspects
-from dialint.finetune.screening.suspects import Suspect
+from dialint.finetune.screening.confident_learning import Leaning, leanings, screened, suspects
+from dialint.finetune.screening.dataset import MANIFEST, Dataset, Suspect, write_records
+from dialint.finetune.screening.near_duplicates import contradictions, exam_copies, shingles_of
 from dialint.finetune.training.processes import refuse_launcher
 
 LOUD = 5.0

@@ -24,9 +24,8 @@ from cyclopts import Parameter
 
 from dialint.detector.artifacts import disk_errors, make_folder, versions, write_manifest
 from dialint.detector.errors import ConfigError, OutputRefused
-from dialint.finetune.search.space import options_of, space_of
+from dialint.finetune.search.optuna_study import Ended, ended, next_trial, opened, options_of, space_of, tell
 from dialint.finetune.search.stages import STAGES, Direction, Stage
-from dialint.finetune.search.trials import Ended, ended, next_trial, opened, tell
 from dialint.finetune.training.lineage import commit
 from dialint.finetune.training.processes import refuse_launcher
 

@@ -23,7 +23,7 @@ from dialint.finetune.base_models import bases
 from dialint.finetune.base_models.bits import eight_bits, four_bits
 from dialint.finetune.base_models.weights import stored_as, weights_of
 from dialint.finetune.decoder.model import from_base
-from dialint.finetune.judge import merge
+from dialint.finetune.judge import merge_adapter
 from dialint.finetune.scan import ScanConfig, scan
 from dialint.finetune.smaller.students import student_of
 from dialint.finetune.training.options import Adapters, Running
@@ -150,7 +150,7 @@ def test_a_scanner_learns_on_what_merge_left_in_int8(
     whole: Path, few: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DIALINT_MIRRORS", "0")
-    merge.run(merge.MergeConfig(model=str(whole), out=tmp_path / "merged", weights="int8"))
+    merge_adapter.run(merge_adapter.MergeConfig(model=str(whole), out=tmp_path / "merged", weights="int8"))
     config = ScanConfig(
         few, tmp_path / "merged", tmp_path / "out", tokens=200, row_tokens=200, context_tokens=100,
         learning_rate=1e-9, prefix_share=0.0, running=Running(threads=1, precision="fp32"),
@@ -165,7 +165,9 @@ def test_a_scanner_learns_on_what_merge_left_in_int8(
 
 def test_a_merged_judge_of_few_bits_is_merged_again_in_more(whole: Path, tmp_path: Path) -> None:
     for weights, model in (("int8", whole), ("fp32", tmp_path / "int8")):
-        merge.run(merge.MergeConfig(model=str(model), out=tmp_path / weights, weights=weights))  # type: ignore[arg-type]
+        merge_adapter.run(
+            merge_adapter.MergeConfig(model=str(model), out=tmp_path / weights, weights=weights)
+        )  # type: ignore[arg-type]
     assert stored_as(tmp_path / "int8") == "bitsandbytes"
     assert stored_as(tmp_path / "fp32") == "plain"
     exact, made = (load_file(folder / "model.safetensors") for folder in (whole, tmp_path / "fp32"))

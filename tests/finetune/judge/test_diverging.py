@@ -9,7 +9,7 @@ import pytest
 
 from dialint.detector.errors import ConfigError
 from dialint.eval.questions import Asking
-from dialint.finetune.judge import grpo, ppo, prefer, reward, sft
+from dialint.finetune.judge import grpo, ppo, preference, reward, sft
 from dialint.finetune.training.options import Adapters, Learning, Running
 
 RATE = 1e30
@@ -31,7 +31,9 @@ def judge_config(stage: str, tiny: Path, dataset: Path, out: Path) -> tuple[Any,
         return reward.run, reward.RewardConfig(**common, pairs=2, learning_rate=RATE, learning=learning)
     if stage in ("dpo", "kto"):
         method: Any = stage
-        return prefer.run, prefer.PreferConfig(**common, method=method, pairs=2, steps=3, learning_rate=RATE)
+        return preference.run, preference.PreferConfig(
+            **common, method=method, pairs=2, steps=3, learning_rate=RATE
+        )
     if stage == "ppo":
         how = ppo.Method(steps=3, questions=2, answers=2, answer_tokens=8, minibatch=2, learning_rate=RATE)
         return ppo.run, ppo.PpoConfig(**common, method=how)

@@ -18,7 +18,7 @@ from dialint.eval.questions import Asking, read_asked
 from dialint.finetune.base_models import bases
 from dialint.finetune.judge import grpo, reward, sft
 from dialint.finetune.judge.exam import reward_model_of
-from dialint.finetune.judge.result import prompt_of
+from dialint.finetune.judge.model_folder import prompt_of
 from dialint.finetune.training.options import Adapters, Learning, Running
 from dialint.labeling.aggregation.store_labels import SettleConfig, settle
 from dialint.labeling.dataset.making import DatasetConfig

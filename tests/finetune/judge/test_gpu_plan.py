@@ -16,7 +16,7 @@ from dialint.eval.questions import Asking
 from dialint.finetune.base_models import bases
 from dialint.finetune.decoder import SMALL
 from dialint.finetune.judge import grpo, sft
-from dialint.finetune.policy.token_scores import pack_if_faithful
+from dialint.finetune.policy.logprobs import pack_if_faithful
 from dialint.finetune.training.gpu_plan import (
     Pass,
     Way,

@@ -12,10 +12,10 @@ from safetensors.torch import load_file
 from dialint.eval.questions import Asking, read_asked
 from dialint.finetune.base_models import adapter_files, bases
 from dialint.finetune.judge import grpo
-from dialint.finetune.judge.group_trainers import Grpo, OwnAnswers
 from dialint.finetune.judge.grpo import GrpoConfig, run
-from dialint.finetune.judge.rewarding.rewarder import Rewarder
-from dialint.finetune.judge.rewarding.rewards import Weights
+from dialint.finetune.judge.trl_trainers import Grpo, OwnAnswers
+from dialint.finetune.rewards.reward_function import Rewarder
+from dialint.finetune.rewards.verifiable import Weights
 from dialint.finetune.training.options import Adapters, Running
 
 

@@ -20,9 +20,9 @@ from dialint.detector.records import Dialogue, Turn
 from dialint.detector.taxonomy import load as load_taxonomy
 from dialint.eval.questions import Asking, read_asked
 from dialint.finetune.base_models import bases
-from dialint.finetune.judge import exam, merge, sft
-from dialint.finetune.policy import token_scores
-from dialint.finetune.policy.token_scores import pack_if_faithful
+from dialint.finetune.judge import exam, merge_adapter, sft
+from dialint.finetune.policy import logprobs
+from dialint.finetune.policy.logprobs import pack_if_faithful
 from dialint.finetune.training.options import Adapters, Learning, Running
 
 RUNNING = Running(threads=1, precision="fp32", device="cpu")
@@ -70,7 +70,7 @@ def test_it_is_taught_merged_and_examined_unchanged(
     assert np.mean(told[-2:]) < 0.8 * told[0]
     said = capsys.readouterr().err
     assert "padded" not in said
-    merge.run(merge.MergeConfig(model=str(taught), out=merged, weights="fp32"))
+    merge_adapter.run(merge_adapter.MergeConfig(model=str(taught), out=merged, weights="fp32"))
     report = exam.examine(
         dataset,
         exam.ExamConfig(
@@ -128,8 +128,10 @@ def test_a_template_that_takes_no_question_is_refused(base: Path) -> None:
 
 
 @pytest.mark.parametrize("weights", ["bf16", "int8", "nf4"])
-def test_weights_that_round_are_packed_too(base: Path, tmp_path: Path, weights: merge.Weights) -> None:
-    merge.run(merge.MergeConfig(model=str(base), out=tmp_path / "merged", weights=weights))
+def test_weights_that_round_are_packed_too(
+    base: Path, tmp_path: Path, weights: merge_adapter.Weights
+) -> None:
+    merge_adapter.run(merge_adapter.MergeConfig(model=str(base), out=tmp_path / "merged", weights=weights))
     assert exam.load(str(tmp_path / "merged"), RUNNING)._packed
 
 
@@ -140,7 +142,7 @@ def test_what_cannot_be_packed_is_padded(
     asked = read_asked(dataset, "test", Asking(random_questions=0.5), 1)
     whole = exam.load(str(base), RUNNING)
     prompts = [whole.prompt.ids(item.question, item.code) for item in asked]
-    for room in (token_scores, judge_local):
+    for room in (logprobs, judge_local):
         monkeypatch.setattr(room, "unfaithful", lambda *_: "it is strange")
     alone = exam.load(str(base), RUNNING)
     assert (whole._packed, alone._packed) == (True, False)

@@ -68,7 +68,7 @@ def test_memory_is_told_before_a_step_is_run(
     monkeypatch.setattr("dialint.finetune.policy.ppo_loop._step", fails)
     monkeypatch.setattr("transformers.Trainer.training_step", fails)
     monkeypatch.setattr("dialint.finetune.judge.sft_trainer.JudgeTrainer.training_step", fails)
-    monkeypatch.setattr("dialint.finetune.judge.group_trainers.Grpo.training_step", fails)
+    monkeypatch.setattr("dialint.finetune.judge.trl_trainers.Grpo.training_step", fails)
     runs: dict[str, Any] = {
         "sft": lambda: sft.run(sft.SftJudgeConfig(**common)),
         "grpo": lambda: grpo.run(grpo.GrpoConfig(**common, questions=2, answers=2)),

@@ -38,7 +38,7 @@ from dialint.eval.questions import Asking, read_asked
 from dialint.finetune.base_models import bases
 from dialint.finetune.decoder import SMALL
 from dialint.finetune.judge.exam import load as load_judge
-from dialint.finetune.judge.result import prompt_of
+from dialint.finetune.judge.model_folder import prompt_of
 from dialint.finetune.training.options import Running
 
 CODES = load(None).codes

@@ -24,12 +24,11 @@ from dialint.eval.questions import Asked, Asking, read_asked, taught
 from dialint.finetune.base_models import bases
 from dialint.finetune.judge import grpo, ppo
 from dialint.finetune.judge.reward import RewardConfig, run
-from dialint.finetune.judge.rewarding import rewarder
-from dialint.finetune.judge.rewarding.answer_only import answer_only, share_right
-from dialint.finetune.judge.rewarding.pairs import of_labels, read_pairs
-from dialint.finetune.judge.rewarding.rewarder import RewardModel
-from dialint.finetune.judge.rewarding.trainer import figures_of, scores
-from dialint.finetune.policy.token_scores import inner
+from dialint.finetune.policy.logprobs import inner
+from dialint.finetune.rewards import reward_function
+from dialint.finetune.rewards.pairs import of_labels, read_pairs
+from dialint.finetune.rewards.reward_function import RewardModel
+from dialint.finetune.rewards.trainer import answer_only, figures_of, scores, share_right
 from dialint.finetune.training.options import Adapters, Learning, Running
 
 RUNNING = Running(threads=1, precision="fp32", device="cpu")
@@ -168,7 +167,7 @@ def test_figures_of_known_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two pairs, one ahead by log 3 (probability .75), one behind by as much."""
     ahead = float(np.log(3))
     given = iter((np.array([ahead, 0.0]), np.array([0.0, ahead])))
-    monkeypatch.setattr("dialint.finetune.judge.rewarding.trainer.scores", lambda *_: next(given))
+    monkeypatch.setattr("dialint.finetune.rewards.trainer.scores", lambda *_: next(given))
     rows = [{"chosen_ids": [1], "rejected_ids": [1], "agreement": share} for share in (1.0, 0.5)]
     figures = figures_of(None, rows, 0)
     assert figures["accuracy"] == 0.5
@@ -277,7 +276,7 @@ def test_a_policy_of_the_same_base_shares_it(
         return load_file(out / "adapter_model.safetensors")
 
     shared = trained(tmp_path / "shared")
-    monkeypatch.setattr(rewarder, "shares_base", lambda policy, reward: False)
+    monkeypatch.setattr(reward_function, "shares_base", lambda policy, reward: False)
     alone = trained(tmp_path / "alone")
     assert shared.keys() == alone.keys()
     for name, weight in shared.items():

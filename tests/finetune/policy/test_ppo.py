@@ -24,11 +24,11 @@ from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.finetune.decoder.model import fresh, shape_of
 from dialint.finetune.judge.ppo import Method
 from dialint.finetune.policy import ppo_loop, rollouts
+from dialint.finetune.policy.logprobs import pack_if_faithful
 from dialint.finetune.policy.policy import Policy, Prompt
 from dialint.finetune.policy.ppo_loop import Run, Setting, minibatches, ppo_steps
 from dialint.finetune.policy.ppo_math import adapted
 from dialint.finetune.policy.rollouts import Reward, asked
-from dialint.finetune.policy.token_scores import pack_if_faithful
 from dialint.finetune.progress import Progress
 from dialint.finetune.training import checkpoints
 from dialint.finetune.training.processes import Team, join

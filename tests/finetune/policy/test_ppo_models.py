@@ -19,8 +19,8 @@ from dialint.finetune.base_models.bases import load, source_of
 from dialint.finetune.decoder.model import fresh, shape_of
 from dialint.finetune.judge.ppo import Method, PpoConfig, align
 from dialint.finetune.policy import ppo_loop
+from dialint.finetune.policy.logprobs import inner
 from dialint.finetune.policy.policy import Prompt
-from dialint.finetune.policy.token_scores import inner
 from dialint.finetune.tokenizer import SMALLEST, learn, save
 from dialint.finetune.training.lineage import job_of
 from dialint.finetune.training.options import Adapters, Running

@@ -12,8 +12,8 @@ from transformers import GPTNeoXConfig, GPTNeoXForCausalLM, LlamaConfig, LlamaFo
 
 from dialint.detector.engines import packed
 from dialint.finetune.decoder.model import fresh, shape_of
+from dialint.finetune.policy.logprobs import inner, score_tokens
 from dialint.finetune.policy.sampling import Sampled, _drawn, _uniform, sample
-from dialint.finetune.policy.token_scores import inner, score_tokens
 
 VOCABULARY = 60
 STOP = 2

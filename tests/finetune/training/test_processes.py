@@ -12,7 +12,7 @@ import torch
 from dialint.detector.errors import ConfigError
 from dialint.finetune.average import AverageConfig, average
 from dialint.finetune.distill import DistillConfig, distill
-from dialint.finetune.judge import merge
+from dialint.finetune.judge import merge_adapter
 from dialint.finetune.pack import PackConfig, pack
 from dialint.finetune.pretrain import PretrainConfig, pretrain
 from dialint.finetune.prune import PruneConfig, prune
@@ -72,7 +72,7 @@ ALONE: dict[str, Callable[[Path], Any]] = {
     "train prune": lambda out: prune(PruneConfig(NOWHERE, NOWHERE, out, layers=1)),
     "train average": lambda out: average(NOWHERE, NOWHERE, config=AverageConfig(out)),
     "train pack": lambda out: pack(PackConfig(NOWHERE, NOWHERE, out, "name")),
-    "train merge": lambda out: merge.run(merge.MergeConfig(model="nowhere", out=out)),
+    "train merge": lambda out: merge_adapter.run(merge_adapter.MergeConfig(model="nowhere", out=out)),
     "train screen": lambda out: screen.run(screen.ScreenConfig(dataset=NOWHERE, out=out)),
     "train search": lambda out: search.run(
         search.SearchConfig(stage="scan", out=out, space=("rank=4,8",)), [], STAGES["scan"]

@@ -15,7 +15,7 @@ from dialint.detector.likeness.shingles import Shingles, shingled, words
 from dialint.detector.records import Example
 from dialint.eval.baselines.scored import judged_turns
 from dialint.eval.truth import source_of
-from dialint.finetune.screening.suspects import Suspect
+from dialint.finetune.screening.dataset import Suspect
 
 CONTRADICTS = 0.5
 """A label contradicts its copies if it is further than this from their mean."""

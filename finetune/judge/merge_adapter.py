@@ -53,7 +53,7 @@ def run(config: MergeConfig) -> dict[str, Any]:
         OutputRefused: `out` holds a model already.
         ConfigError: E_BASE or E_ADAPTER, a judge that does not load.
     """
-    from dialint.finetune.judge.result import judge_of, prompt_of, save
+    from dialint.finetune.judge.model_folder import judge_of, prompt_of, save
 
     refuse_launcher("train merge")
     if (config.out / MANIFEST).exists():

@@ -1,4 +1,4 @@
-"""trl's trainers of groups of answers, with verbatim quotes and each prompt computed once for its group.
+"""Overrides of trl's trainers: verbatim quotes, and each prompt computed once for its group of answers.
 
 In a quote an answer can only hold what the turn does (`dialint.detector.engines.verbatim`), as where it is
 served. Where vLLM draws, or the model is cut up among processes, trl does it by its own ways and holds no
@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from trl import GRPOTrainer, RLOOTrainer
+from trl import DPOTrainer, GRPOTrainer, KTOTrainer, RLOOTrainer
 
 from dialint.detector.engines.verbatim import Quoting, Verbatim
+from dialint.finetune.policy.logprobs import inner, pack_if_faithful, score_tokens
 from dialint.finetune.policy.sampling import sample
-from dialint.finetune.policy.token_scores import inner, pack_if_faithful, score_tokens
 
 LEVEL = 1e-5
 """Advantages of a step are spread by about 1; those of a group of equal rewards by rounding alone."""
@@ -139,3 +139,18 @@ def varied(advantages: torch.Tensor, answers: int) -> torch.Tensor:
     groups = advantages.view(-1, answers)
     spread = groups.max(dim=1).values - groups.min(dim=1).values
     return (spread > LEVEL).int().repeat_interleave(answers)
+
+
+class GivenIds:
+    """Takes a data set's token ids as they are; mixed into a trainer of trl."""
+
+    def _prepare_dataset(self, dataset: Any, *_: Any) -> Any:
+        return dataset
+
+
+class Dpo(GivenIds, DPOTrainer):  # type: ignore[misc]
+    """Rows have ``prompt_ids``, ``chosen_ids`` and ``rejected_ids``."""
+
+
+class Kto(GivenIds, KTOTrainer):  # type: ignore[misc]
+    """Rows have ``prompt_ids``, ``completion_ids``, ``KL_completion_ids`` and ``label``."""

@@ -26,8 +26,8 @@ from dialint.detector.artifacts import described, read_manifest, write_manifest
 from dialint.detector.engines.scan_model import backbone_from_config
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.records import Dialogue, Example, Label, Turn
+from dialint.finetune.search.optuna_study import options_of, space_of
 from dialint.finetune.search.search import SEARCH, STUDY, SearchConfig, run, search
-from dialint.finetune.search.space import options_of, space_of
 from dialint.finetune.search.stages import STAGES, Stage
 
 TOY = """

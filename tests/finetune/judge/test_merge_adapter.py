@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dialint.eval.questions import Asking, read_asked
-from dialint.finetune.judge import merge, sft
+from dialint.finetune.judge import merge_adapter, sft
 from dialint.finetune.judge.exam import load
 from dialint.finetune.training.options import Adapters, Learning, Running
 
@@ -32,9 +32,11 @@ def judge(tiny: Path, dataset: Path, tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.mark.parametrize(("weights", "most"), [("fp32", 1e-5), ("bf16", 0.05), ("nf4", 0.5), ("int8", 0.2)])
 def test_a_merged_judge_says_the_same(
-    judge: Path, dataset: Path, tmp_path: Path, weights: merge.Weights, most: float
+    judge: Path, dataset: Path, tmp_path: Path, weights: merge_adapter.Weights, most: float
 ) -> None:
-    manifest = merge.run(merge.MergeConfig(model=str(judge), out=tmp_path / "merged", weights=weights))
+    manifest = merge_adapter.run(
+        merge_adapter.MergeConfig(model=str(judge), out=tmp_path / "merged", weights=weights)
+    )
     assert manifest["figures"]["steps"] == 3
     assert "What it is not for" in (tmp_path / "merged" / "README.md").read_text()
     asked = read_asked(dataset, "test", Asking(random_questions=1), 1)

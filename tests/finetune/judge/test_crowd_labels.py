@@ -157,5 +157,5 @@ def test_the_store_gives_the_same_examples_as_the_files(
 
 
 def test_the_taxonomy_of_the_run_names_the_answers_of_the_corpus() -> None:
-    taxonomy = load(Path(__file__).parents[2] / "runs/dbdc3.yaml")
+    taxonomy = load(Path(__file__).parents[3] / "runs/dbdc3.yaml")
     assert [taxonomy.codes[code].name.en[-3:] for code in taxonomy.rivals("B1")] == ["(O)", "(T)", "(X)"]

@@ -11,9 +11,9 @@ from dialint.detector.engines.judge_prompt import JudgePrompt
 from dialint.detector.errors import ConfigError
 from dialint.eval.questions import Asking, read_asked
 from dialint.finetune.base_models import bases
-from dialint.finetune.judge import grpo, prefer
-from dialint.finetune.judge.prefer import PreferConfig, run
-from dialint.finetune.judge.rewarding.pairs import read_pairs
+from dialint.finetune.judge import grpo, preference
+from dialint.finetune.judge.preference import PreferConfig, run
+from dialint.finetune.rewards.pairs import read_pairs
 from dialint.finetune.training.options import Adapters, Running
 
 
@@ -74,7 +74,7 @@ def test_what_is_learnt_is_what_is_asked_and_scored(
     prompt.tokenizer.chat_template = template
     pairs = read_pairs(dataset, "train", asking, 1)[:3]
     model = bases.load(bases.source_of(str(tiny)), Adapters(rank=4))
-    trainer = prefer._trainer(config, model, prompt, pairs)
+    trainer = preference._trainer(config, model, prompt, pairs)
     asked = [prompt.ids(pair.question, pair.code) for pair in pairs for _ in "12"]
     answers = [prompt.answer_ids(text) for pair in pairs for text in (pair.chosen, pair.rejected)]
     rows = [trainer.train_dataset[place] for place in range(len(trainer.train_dataset))]

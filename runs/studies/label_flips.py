@@ -1,5 +1,4 @@
-"""``python -m dialint.finetune.screening.study EXAMPLES [SOURCES]``: how many flipped labels the screening
-finds.
+"""``python runs/studies/label_flips.py EXAMPLES [SOURCES]``: how many flipped labels the screening finds.
 
 Takes the training dialogues made of so many sources (default 4,000) of a folder of ``dialint data inject``,
 whose labels are known, flips some and screens what comes out. At random: a share of the labels is taken
@@ -23,8 +22,8 @@ from dialint.detector.records import Example, Label
 from dialint.detector.taxonomy import load as load_taxonomy
 from dialint.eval.baselines.scored import judged_turns
 from dialint.eval.truth import read_examples, source_of
+from dialint.finetune.screening.dataset import Suspect
 from dialint.finetune.screening.screen import ScreenConfig, run
-from dialint.finetune.screening.suspects import Suspect
 
 RATES = (0.0, 0.05, 0.1)
 AIMED = ("V2", "T1", "C1")

@@ -11,10 +11,9 @@ import trl
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-from dialint.finetune.judge.group_trainers import Grpo, Rloo
-from dialint.finetune.judge.preference_trainers import Dpo, Kto
-from dialint.finetune.judge.rewarding.trainer import PairTrainer
 from dialint.finetune.judge.sft_trainer import JudgeTrainer
+from dialint.finetune.judge.trl_trainers import Dpo, Grpo, Kto, Rloo
+from dialint.finetune.rewards.trainer import PairTrainer
 
 WRITTEN_FOR = "1.16"
 """The release whose methods were read; raise it, and the bound of pyproject.toml, when another was."""
@@ -41,7 +40,7 @@ def test_the_installed_trl_is_the_one_that_was_read() -> None:
 @pytest.mark.parametrize("trainer", OVERRIDDEN, ids=lambda trainer: trainer.__name__)
 def test_what_is_overridden_is_there(trainer: type) -> None:
     """Each private method of ours stands for one of trl's that takes as many arguments by place."""
-    own = [kind for kind in trainer.__mro__ if kind.__module__.startswith("finetune.")]
+    own = [kind for kind in trainer.__mro__ if kind.__module__.startswith("dialint.finetune.")]
     theirs = next(kind for kind in trainer.__mro__ if kind.__module__.startswith("trl."))
     private = {
         name: method

@@ -8,6 +8,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import label_flips as study
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -17,13 +18,11 @@ from dialint.detector.artifacts import described, read_manifest, sha256_file, ve
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.example_files import read_examples
 from dialint.detector.records import Dialogue, Example, Label, Turn
-from dialint.finetune.screening import study
-from dialint.finetune.screening.confident import far_ends, off_diagonal, suspected
-from dialint.finetune.screening.copies import contradictions, exam_copies, shingles_of
-from dialint.finetune.screening.folder import MANIFEST
-from dialint.finetune.screening.folds import FOLDS, folds_of
+from dialint.finetune.screening.confident_learning import far_ends, off_diagonal, suspected
+from dialint.finetune.screening.cross_validation import FOLDS, folds_of
+from dialint.finetune.screening.dataset import MANIFEST, Suspect
+from dialint.finetune.screening.near_duplicates import contradictions, exam_copies, shingles_of
 from dialint.finetune.screening.screen import ScreenConfig, run, screen
-from dialint.finetune.screening.suspects import Suspect
 from dialint.labeling.dataset.export import run as export
 from dialint.labeling.dataset.making import DatasetConfig
 

@@ -15,7 +15,7 @@ from dialint.detector.engines.judge_prompt import JudgePrompt
 from dialint.detector.errors import ConfigError
 from dialint.eval.questions import Asking, read_asked
 from dialint.finetune.base_models import adapter_files, bases
-from dialint.finetune.judge import private
+from dialint.finetune.judge import private_sft
 from dialint.finetune.judge.sft import SftJudgeConfig, run
 from dialint.finetune.judge.sft_trainer import rows_of
 from dialint.finetune.training.options import Adapters, Learning, Running
@@ -60,10 +60,10 @@ def test_it_says_what_it_promises_and_nothing_of_what_it_saw(config: SftJudgeCon
 
 def test_a_stopped_run_goes_on_bit_for_bit(config: SftJudgeConfig, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(secrets, "randbits", lambda bits: 7)
-    monkeypatch.setattr(private, "noise_for", lambda *_: 0.5)
+    monkeypatch.setattr(private_sft, "noise_for", lambda *_: 0.5)
     whole = replace(config, out=config.out.with_name("whole"))
     run(whole)
-    calls, taken = [], private.drawn
+    calls, taken = [], private_sft.drawn
 
     def breaks(*given: object) -> list[int]:
         calls.append(1)
@@ -72,7 +72,7 @@ def test_a_stopped_run_goes_on_bit_for_bit(config: SftJudgeConfig, monkeypatch: 
         return taken(*given)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patch:
-        patch.setattr(private, "drawn", breaks)
+        patch.setattr(private_sft, "drawn", breaks)
         with pytest.raises(KeyboardInterrupt):
             run(config)
     monkeypatch.setattr(secrets, "randbits", lambda bits: 8)  # the checkpoint brings the first one back
@@ -83,8 +83,8 @@ def test_a_stopped_run_goes_on_bit_for_bit(config: SftJudgeConfig, monkeypatch: 
 
 
 def test_without_noise_it_learns(config: SftJudgeConfig, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(private, "noise_for", lambda *_: 0.0)
-    monkeypatch.setattr(private, "spent", lambda *_: 1e9)
+    monkeypatch.setattr(private_sft, "noise_for", lambda *_: 0.0)
+    monkeypatch.setattr(private_sft, "spent", lambda *_: 1e9)
     before = losses_of(config, config.model)
     run(replace(config, questions=8, learning=Learning(steps=20, eval_steps=20)))
     assert losses_of(config, str(config.out)) < 0.8 * before
@@ -94,7 +94,7 @@ def losses_of(config: SftJudgeConfig, model: str) -> float:
     rows = rows_of(read_asked(config.dataset, "train", config.asking, 1)[:8], JudgePrompt.of(config.model))
     with torch.no_grad():
         return float(
-            private.loss_of(
+            private_sft.loss_of(
                 bases.load(bases.source_of(model), Adapters(adapter="none"), trainable=False), rows, False
             )
         )
@@ -105,12 +105,12 @@ def test_a_dialogue_changes_a_step_by_no_more_than_its_share(config: SftJudgeCon
     torch.manual_seed(0)
     model = bases.load(bases.source_of(config.model), config.adapters)
     asked = read_asked(config.dataset, "train", config.asking, 1)
-    owned = private._by_dialogue(asked, JudgePrompt.of(config.model))[:3]
+    owned = private_sft._by_dialogue(asked, JudgePrompt.of(config.model))[:3]
     assert max(map(len, owned)) > 1
     learning = [p for p in model.parameters() if p.requires_grad]
 
     def gradient(rows: list[list[dict[str, object]]], by: float) -> torch.Tensor:
-        losses = [lambda rows=rows: by * private.loss_of(model, rows, False) for rows in rows]
+        losses = [lambda rows=rows: by * private_sft.loss_of(model, rows, False) for rows in rows]
         set_noisy_gradient(learning, losses, 0.0, 2.0, torch.Generator(), 1)
         return torch.cat([p.grad.flatten() for p in learning])
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import pytest
 
 from dialint.detector.judge import Answer, written
-from dialint.finetune.judge.rewarding.rewards import Known, Weights, reward, rewrite_of
+from dialint.finetune.rewards.verifiable import Known, Weights, reward, rewrite_of
 
 TURN = "Thank you for waiting. {} You should have read it. We look into your case today and write to you."
 EVIDENCE = "You should have read it."

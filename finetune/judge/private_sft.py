@@ -30,8 +30,8 @@ from dialint.detector.errors import ConfigError
 from dialint.eval.questions import Asked
 from dialint.finetune.judge.sft_trainer import rows_of, seen
 from dialint.finetune.metrics_log import MetricsLog
+from dialint.finetune.policy.logprobs import inner, pack_if_faithful, score_tokens
 from dialint.finetune.policy.policy import compute_twice
-from dialint.finetune.policy.token_scores import inner, pack_if_faithful, score_tokens
 from dialint.finetune.progress import Progress
 from dialint.finetune.training import checkpoints
 from dialint.finetune.training.arguments import low_precision

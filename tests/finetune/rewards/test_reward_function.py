@@ -13,8 +13,8 @@ from dialint.detector.judge import SAYS, Answer, Question, written
 from dialint.detector.records import Dialogue, Turn
 from dialint.detector.taxonomy import load
 from dialint.eval.questions import Asked
-from dialint.finetune.judge.rewarding.rewarder import RewardModel, odds_against
-from dialint.finetune.judge.rewarding.rewards import Weights
+from dialint.finetune.rewards.reward_function import RewardModel, odds_against
+from dialint.finetune.rewards.verifiable import Weights
 
 
 def asked(probability: float, stands_for: float) -> Asked:

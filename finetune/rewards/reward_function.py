@@ -19,8 +19,8 @@ from dialint.detector.judge import parsed
 from dialint.eval.questions import Asked
 from dialint.finetune.base_models import bases
 from dialint.finetune.base_models.adapter_files import ADAPTER
-from dialint.finetune.judge.rewarding import rewards
-from dialint.finetune.judge.rewarding.rewards import Known, Reward, Weights
+from dialint.finetune.rewards import verifiable as rewards
+from dialint.finetune.rewards.verifiable import Known, Reward, Weights
 from dialint.finetune.training.options import Adapters
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class RewardModel:
         Raises:
             ConfigError: E_ADAPTER, none or not whole.
         """
-        from dialint.finetune.judge.result import prompt_of
+        from dialint.finetune.judge.model_folder import prompt_of
 
         source = bases.source_of(str(folder))
         manifest = read_manifest(folder / bases.MANIFEST)
@@ -100,7 +100,7 @@ def _by_itself(
     source: bases.Source, device: str, pad: int, bf16: bool
 ) -> Callable[[Sequence[Sequence[int]]], np.ndarray]:
     """Scores of rows of token ids by a model of its own."""
-    from dialint.finetune.judge.rewarding.trainer import scores
+    from dialint.finetune.rewards.trainer import scores
 
     none = Adapters(adapter="none")
     model = bases.load(source, none, trainable=False, kind="SEQ_CLS", device=device, bf16=bf16)
@@ -117,7 +117,7 @@ def _beside(
     from peft import LoraConfig, set_peft_model_state_dict
     from safetensors.torch import load_file
 
-    from dialint.finetune.policy.token_scores import inner, last_states
+    from dialint.finetune.policy.logprobs import inner, last_states
 
     weights = load_file(folder / ADAPTER)
     head = weights.pop(next(name for name in weights if name.endswith("score.weight")))

@@ -1,4 +1,4 @@
-"""``python -m dialint.finetune.judge.speed``: our teaching of the judge against trl, as it comes and by
+"""``python runs/studies/sft_speed.py``: our SFT of the judge against trl, by itself and with batches of
 like length.
 
 The same model, token ids and optimizer on CPU, one pass over the same questions: trl's own padding and

@@ -1,4 +1,4 @@
-"""A dataset's folder, read and written anew without some dialogues; every other byte stays."""
+"""The files that screening reads and writes: a dataset's folder, and the records of suspected examples."""
 
 from __future__ import annotations
 
@@ -6,14 +6,36 @@ import json
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
+from pydantic import Field
 
 from dialint.detector.artifacts import atomic_file, described, read_manifest, sha256_file, verify_files
 from dialint.detector.errors import ConfigError
 from dialint.detector.example_files import BATCH_ROWS, ENDINGS, read_examples
-from dialint.detector.records import Example, Record
+from dialint.detector.records import Example, Probability, Record
+
+Why = Literal["exam-copy", "contradiction", "label"]
+
+
+class Suspect(Record):
+    """A training example that should not be learned from, and why.
+
+    exam-copy: it is a near-copy of the example `like` of a set that judges. contradiction: copies of it say
+    otherwise of this turn and code; `probability` is their mean. label: a model that never saw this dialogue
+    is sure of the opposite; `probability` is what it gave to an error. `given` is the label in question, 0
+    where there is none. `turn` is none for a code that is of the whole dialogue.
+    """
+
+    dialogue_id: str
+    why: Why
+    turn: Annotated[int, Field(ge=0)] | None = None
+    code: str | None = None
+    given: Probability | None = None
+    probability: Probability | None = None
+    like: str | None = None
+
 
 MANIFEST = "manifest.json"
 KINDS = ("labelled-examples", "injected-examples")

@@ -19,12 +19,12 @@ from cyclopts import Parameter
 
 from dialint.detector.errors import ConfigError
 from dialint.eval.questions import Asking
-from dialint.finetune.judge.beginning import begin, refuse_begun
+from dialint.finetune.judge.context import begin, refuse_begun
 from dialint.finetune.training.options import Adapters, Running
 
 if TYPE_CHECKING:
     from dialint.detector.engines.judge_prompt import JudgePrompt
-    from dialint.finetune.judge.rewarding.pairs import Pair
+    from dialint.finetune.rewards.pairs import Pair
 
 
 @Parameter(name="*")
@@ -94,7 +94,7 @@ def _trainer(config: PreferConfig, model: Any, prompt: JudgePrompt, pairs: Seque
     from datasets import Dataset
     from trl import DPOConfig, KTOConfig
 
-    from dialint.finetune.judge.preference_trainers import Dpo, Kto
+    from dialint.finetune.judge.trl_trainers import Dpo, Kto
     from dialint.finetune.training.arguments import trainer_config
 
     at_once = config.pairs // config.accumulate

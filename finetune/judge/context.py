@@ -18,7 +18,7 @@ from dialint.finetune.training.gpu_plan import Pass, gpu_bytes, plan, way_of, we
 if TYPE_CHECKING:
     from dialint.detector.engines.judge_prompt import JudgePrompt
     from dialint.eval.questions import Asked
-    from dialint.finetune.judge.rewarding.pairs import Pair
+    from dialint.finetune.rewards.pairs import Pair
 
 Kind = Literal["CAUSAL_LM", "SEQ_CLS"]
 REWARD_MODEL = "reward_model"
@@ -53,7 +53,7 @@ class Begun:
         Raises:
             ConfigError: E_EXAMPLE, it holds none.
         """
-        from dialint.finetune.judge.rewarding.pairs import read_pairs
+        from dialint.finetune.rewards.pairs import read_pairs
 
         return self._some(read_pairs, "pair", split)
 
@@ -89,7 +89,7 @@ class Begun:
     ) -> dict[str, Any]:
         """Seal what came of it; the manifest. `weights` as `bases.save` takes them. Where a reward model had
         a say, what it gets right stands there too, beside what the answers alone tell."""
-        from dialint.finetune.judge.result import save
+        from dialint.finetune.judge.model_folder import save
 
         reward = getattr(self.config, "reward", None)
         if reward is not None:
@@ -109,7 +109,7 @@ def begin(config: Any, kind: Kind = "CAUSAL_LM", **inputs: Path | None) -> Begun
     import torch
 
     from dialint.detector.engines.judge_prompt import JudgePrompt
-    from dialint.finetune.judge.result import judge_of, prompt_of
+    from dialint.finetune.judge.model_folder import judge_of, prompt_of
 
     torch.set_num_threads(config.running.threads)
     named = {"dataset": config.dataset, **inputs}
@@ -131,7 +131,7 @@ def begin(config: Any, kind: Kind = "CAUSAL_LM", **inputs: Path | None) -> Begun
 def _gpu_plan(config: Any, source: bases.Source, prompt: JudgePrompt, kind: Kind, gpu: int) -> str:
     """What the stage would take of a GPU of `gpu` bytes."""
     from dialint.detector.engines.judge_local import MAX_ANSWER_TOKENS
-    from dialint.finetune.judge.rewarding.rewarder import shares_base
+    from dialint.finetune.rewards.reward_function import shares_base
 
     method = getattr(config, "method", config)
     answer = getattr(method, "answer_tokens", getattr(config, "answer_tokens", MAX_ANSWER_TOKENS))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dialint.detector.errors import ConfigError
 from dialint.detector.judge import GRID, SAYS, Answer, rounded, written
 from dialint.detector.records import Severity
-from dialint.finetune.judge.rewarding.rewards import (
+from dialint.finetune.rewards.verifiable import (
     SEVERITIES,
     Known,
     Weights,
