@@ -43,7 +43,7 @@ app.command("dialint.app.ingest:convert", name="convert", help="Write logs in an
 
 data = App(name="data", help="Make training data.")
 data.command(
-    "dialint.labeling.inject.run:inject", name="inject", help="Make labelled errors in clean dialogues."
+    "dialint.labeling.synthetic.run:inject", name="inject", help="Make labelled errors in clean dialogues."
 )
 data.command(
     "dialint.labeling.corpus.dedup:dedup",

@@ -145,8 +145,8 @@ LATE = {
     "dialint.detector.engines.spelling": """f"(?={'|'.join(sorted(begins))})\"""",  # escaped words
     "dialint.detector.masking.name_cues": r"""f'(?:{cues})(?!\\w)(?=[^\\w\\n]{{0,3}}\\s?\\w)'""",  # kept in a table
     "dialint.labeling.inject.exam.staging": "pattern",
-    "dialint.labeling.inject.surface.repetition": "pattern",
-    "dialint.labeling.inject.surface.rewriting": "rule.pattern",
+    "dialint.labeling.synthetic.repetition": "pattern",
+    "dialint.labeling.synthetic.rewriting": "rule.pattern",
 }
 """Modules in which a function compiles what it is handed, and what: the texts of `late_texts`."""
 
@@ -156,8 +156,8 @@ def late_texts() -> Iterator[tuple[str, str]]:
     from dialint.detector.checks import _phrases
     from dialint.labeling.inject.exam import empathy, jumps
     from dialint.labeling.inject.exam.wordings.volunteered import DETAILS
-    from dialint.labeling.inject.wordings.rules import Rule
     from dialint.labeling.inject.wordings.templates import SYNONYMS
+    from dialint.labeling.synthetic.grammar_rules import Rule
 
     for phrases in (*_phrases("insult"), *_phrases("secret")):
         yield from (("phrases", one.pattern) for one in (phrases.found, phrases.blocked))

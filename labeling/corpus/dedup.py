@@ -24,7 +24,7 @@ from dialint.labeling.corpus.quality import LIMITS
 from dialint.labeling.corpus.selection import Kept, Selection, selected
 from dialint.labeling.corpus.shards import remove_shards, write_shards
 from dialint.labeling.corpus.sources import SOURCES, Source, read_source, source_path
-from dialint.labeling.inject.corpora import read_all
+from dialint.labeling.synthetic.corpora import read_all
 
 MANIFEST = "manifest.json"
 SPLITS = ("train", "heldout", "measure")

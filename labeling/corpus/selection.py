@@ -15,7 +15,7 @@ from dialint.detector.likeness.neighbours import near_pairs, united
 from dialint.detector.likeness.shingles import shingled, words
 from dialint.labeling.corpus.quality import fault, rude_agent, rude_customer
 from dialint.labeling.corpus.sources import SOURCES, CorpusDialogue
-from dialint.labeling.inject.corpora import split_of
+from dialint.labeling.synthetic.corpora import split_of
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from dialint.detector.errors import InputRefused
-from dialint.labeling.inject.corpora import tau_said
+from dialint.labeling.synthetic.corpora import tau_said
 
 Row = dict[str, Any]
 Spoken = tuple[str, str]

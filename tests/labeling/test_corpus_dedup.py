@@ -15,7 +15,7 @@ from dialint.detector.errors import ConfigError, InputRefused, OutputRefused, Wo
 from dialint.labeling.corpus.dedup import MANIFEST, DedupConfig, run
 from dialint.labeling.corpus.shards import read_shard
 from dialint.labeling.corpus.sources import SOURCES, CorpusDialogue, read_source
-from dialint.labeling.inject.corpora import read_all, split_of
+from dialint.labeling.synthetic.corpora import read_all, split_of
 
 THINGS = ["kettle", "ladder", "carpet", "lantern", "mirror", "saddle", "hammer", "basket", "violin", "anchor"]
 PLACES = ["Ashford", "Brook", "Corby", "Dover", "Epsom", "Filey", "Goole", "Hythe", "Ilkley", "Jarrow"]

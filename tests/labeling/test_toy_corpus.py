@@ -12,9 +12,9 @@ import pytest
 from dialint.detector.artifacts import read_manifest
 from dialint.detector.checks import CHECKS
 from dialint.detector.records import Dialogue, Turn
-from dialint.labeling.inject.corpora import TOY, TOY_FOLDER, Clean, data_folder, read_all
-from dialint.labeling.inject.mending import corrected, is_broken
-from dialint.labeling.inject.run import InjectConfig, run
+from dialint.labeling.synthetic.cleaning import corrected, is_broken
+from dialint.labeling.synthetic.corpora import TOY, TOY_FOLDER, Clean, data_folder, read_all
+from dialint.labeling.synthetic.run import InjectConfig, run
 
 CODES = {"C1", "L1", "L2", "M2", "M3", "R1", "T1", "T2", "U2", "U3", "U5", "V2"}
 """All that are made where no flow chart is known; P1 and P4 need one."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from random import Random
 
-from dialint.labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
 from dialint.labeling.inject.exam.staging import as_agent, customer, pauses, side_question
 from dialint.labeling.inject.exam.wordings.aspects import ASPECTS, DEFERRALS, NEAR
-from dialint.labeling.inject.insertion import spoken
-from dialint.labeling.inject.places import (
+from dialint.labeling.synthetic.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
+from dialint.labeling.synthetic.insertion import spoken
+from dialint.labeling.synthetic.places import (
     answered_asks,
     asks_question,
     content_words,

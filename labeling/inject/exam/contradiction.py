@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 from random import Random
 
-from dialint.labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
 from dialint.labeling.inject.exam.staging import MIN_TURNS, added, as_agent
 from dialint.labeling.inject.exam.wordings.claims import CLAIMS, CORRECTIONS, FIGURES, RECALLED
-from dialint.labeling.inject.facts.stated import otherwise, speaks_of, stated_in
-from dialint.labeling.inject.insertion import open_places
-from dialint.labeling.inject.phrases import capital, say
-from dialint.labeling.inject.places import content_words, is_closing, joined, plain, shuffled, wrong
+from dialint.labeling.synthetic.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
+from dialint.labeling.synthetic.insertion import open_places
+from dialint.labeling.synthetic.phrases import capital, say
+from dialint.labeling.synthetic.places import content_words, is_closing, joined, plain, shuffled, wrong
+from dialint.labeling.synthetic.statements import otherwise, speaks_of, stated_in
 
 _ELSE = re.compile(
     r"\b(else|another|other|different|instead|change|rather|alternatives?|options?)\b", re.IGNORECASE

@@ -6,11 +6,11 @@ from __future__ import annotations
 import re
 from random import Random
 
-from dialint.labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
 from dialint.labeling.inject.exam.staging import added, as_agent, replies, silent_on, told
 from dialint.labeling.inject.exam.wordings.sorrows import DEAF, FAMILY, HEARD, HOME, MILD, PETS, WORK
-from dialint.labeling.inject.insertion import spoken
-from dialint.labeling.inject.places import plain, wrong
+from dialint.labeling.synthetic.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
+from dialint.labeling.synthetic.insertion import spoken
+from dialint.labeling.synthetic.places import plain, wrong
 
 _FEELING = r"\b(sorry|sad|unfortunate|apolog|hope you|take care|oh no|hear that)"
 

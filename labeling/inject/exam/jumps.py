@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 from random import Random
 
-from dialint.labeling.inject.draft import Draft, Family, HardNegative, Made, Pool
 from dialint.labeling.inject.exam.placing import is_nod
 from dialint.labeling.inject.exam.staging import (
     MIN_TURNS,
@@ -20,8 +19,9 @@ from dialint.labeling.inject.exam.staging import (
 )
 from dialint.labeling.inject.exam.wordings.aspects import ASPECTS
 from dialint.labeling.inject.exam.wordings.elsewhere import BULLETIN, LEADS, OTHER_CASE
-from dialint.labeling.inject.insertion import spoken
-from dialint.labeling.inject.places import joined, plain, spliced, wrong
+from dialint.labeling.synthetic.draft import Draft, Family, HardNegative, Made, Pool
+from dialint.labeling.synthetic.insertion import spoken
+from dialint.labeling.synthetic.places import joined, plain, spliced, wrong
 
 Topic = tuple[str, str, str]
 

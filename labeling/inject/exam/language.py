@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable
 from random import Random
 
-from dialint.labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Mark, Pool
 from dialint.labeling.inject.exam.placing import stopped, where
 from dialint.labeling.inject.exam.staging import added, as_agent, replies, told
 from dialint.labeling.inject.exam.wordings.slips import (
@@ -23,9 +22,10 @@ from dialint.labeling.inject.exam.wordings.slips import (
     TRANSFER,
     TYPOS,
 )
-from dialint.labeling.inject.insertion import manner, marked, open_places, placed
-from dialint.labeling.inject.phrases import capital, say
-from dialint.labeling.inject.places import plain, shuffled
+from dialint.labeling.synthetic.draft import Draft, DraftTurn, Family, HardNegative, Made, Mark, Pool
+from dialint.labeling.synthetic.insertion import manner, marked, open_places, placed
+from dialint.labeling.synthetic.phrases import capital, say
+from dialint.labeling.synthetic.places import plain, shuffled
 
 Slipped = tuple[str, int, int]
 Slip = Callable[[str, Random], Slipped | None]

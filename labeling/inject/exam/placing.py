@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from random import Random
 
-from dialint.labeling.inject.draft import Draft, Made, Make, Pool
-from dialint.labeling.inject.insertion import (
+from dialint.labeling.synthetic.draft import Draft, Made, Make, Pool
+from dialint.labeling.synthetic.insertion import (
     Idea,
     Manner,
     Where,

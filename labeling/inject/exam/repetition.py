@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from random import Random
 
-from dialint.labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
 from dialint.labeling.inject.exam.staging import agent, as_agent, customer, pauses
 from dialint.labeling.inject.exam.wordings.again import CANNED, CHASES, PARDONS, PRESSES, PROTESTS
-from dialint.labeling.inject.insertion import spoken
-from dialint.labeling.inject.places import plain, spliced, wrong
+from dialint.labeling.synthetic.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
+from dialint.labeling.synthetic.insertion import spoken
+from dialint.labeling.synthetic.places import plain, spliced, wrong
 
 MIN_WORDS = 6
 

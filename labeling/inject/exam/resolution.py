@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from random import Random
 
-from dialint.labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
 from dialint.labeling.inject.exam.staging import agent, as_agent, customer, pauses
 from dialint.labeling.inject.exam.wordings.farewells import (
     FAREWELLS,
@@ -15,9 +14,10 @@ from dialint.labeling.inject.exam.wordings.farewells import (
     OPEN_CASES,
     TROUBLES,
 )
-from dialint.labeling.inject.insertion import spoken
-from dialint.labeling.inject.phrases import say
-from dialint.labeling.inject.places import plain, spliced, wrong
+from dialint.labeling.synthetic.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
+from dialint.labeling.synthetic.insertion import spoken
+from dialint.labeling.synthetic.phrases import say
+from dialint.labeling.synthetic.places import plain, spliced, wrong
 
 MIN_BEFORE = 4
 """Turns before the scene that ends the talk, at least."""

@@ -10,11 +10,18 @@ from collections.abc import Iterable
 from dataclasses import replace
 from random import Random
 
-from dialint.labeling.inject.draft import Draft, DraftTurn
 from dialint.labeling.inject.exam.wordings.aspects import ASPECTS, FITS
-from dialint.labeling.inject.insertion import spoken
-from dialint.labeling.inject.phrases import like
-from dialint.labeling.inject.places import agent_texts, asks_anything, is_closing, is_thanks, joined, shuffled
+from dialint.labeling.synthetic.draft import Draft, DraftTurn
+from dialint.labeling.synthetic.insertion import spoken
+from dialint.labeling.synthetic.phrases import like
+from dialint.labeling.synthetic.places import (
+    agent_texts,
+    asks_anything,
+    is_closing,
+    is_thanks,
+    joined,
+    shuffled,
+)
 
 MIN_TURNS = 6
 """Turns of a talk that is long enough to hold a scene."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from random import Random
 
-from dialint.labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
 from dialint.labeling.inject.exam.staging import (
     MIN_TURNS,
     added,
@@ -29,9 +28,18 @@ from dialint.labeling.inject.exam.wordings.volunteered import (
     STEPS,
     TRIED,
 )
-from dialint.labeling.inject.insertion import spoken
-from dialint.labeling.inject.phrases import capital, say
-from dialint.labeling.inject.places import asks_anything, is_thanks, joined, plain, shuffled, spliced, wrong
+from dialint.labeling.synthetic.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
+from dialint.labeling.synthetic.insertion import spoken
+from dialint.labeling.synthetic.phrases import capital, say
+from dialint.labeling.synthetic.places import (
+    asks_anything,
+    is_thanks,
+    joined,
+    plain,
+    shuffled,
+    spliced,
+    wrong,
+)
 
 _REPLIES = ("@v", "@v.", "Sure, @v.", "Okay: @v.", "Well, @v.", "ok, @v")
 _READ_BACK = ("phone", "mail", "account", "birthday", "address")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from random import Random
 
-from dialint.labeling.inject.draft import Draft, Family, HardNegative, Made, Mark, Pool
 from dialint.labeling.inject.exam.placing import stopped, where
 from dialint.labeling.inject.exam.staging import as_agent, replies
 from dialint.labeling.inject.exam.wordings.slots import (
@@ -18,10 +17,11 @@ from dialint.labeling.inject.exam.wordings.slots import (
     SAMPLE,
     VALUES,
 )
-from dialint.labeling.inject.facts.given import given_in
-from dialint.labeling.inject.insertion import Manner, manner, marked, open_places, placed
-from dialint.labeling.inject.phrases import capital, say
-from dialint.labeling.inject.places import joined, plain
+from dialint.labeling.synthetic.draft import Draft, Family, HardNegative, Made, Mark, Pool
+from dialint.labeling.synthetic.insertion import Manner, manner, marked, open_places, placed
+from dialint.labeling.synthetic.phrases import capital, say
+from dialint.labeling.synthetic.places import joined, plain
+from dialint.labeling.synthetic.statements import given_in
 
 _MARK = "\x00"
 

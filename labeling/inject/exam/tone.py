@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from random import Random
 
-from dialint.labeling.inject.draft import Draft, Family, HardNegative, Pool
 from dialint.labeling.inject.exam.placing import inserter
 from dialint.labeling.inject.exam.staging import as_agent, replies
 from dialint.labeling.inject.exam.wordings.rudeness import COARSE, FIRM, PERSONAL, SHRUGGED_OFF, WEARY
-from dialint.labeling.inject.insertion import Idea, spoken
-from dialint.labeling.inject.places import joined, plain
+from dialint.labeling.synthetic.draft import Draft, Family, HardNegative, Pool
+from dialint.labeling.synthetic.insertion import Idea, spoken
+from dialint.labeling.synthetic.places import joined, plain
 
 IDEAS = (
     Idea("weary-of-work", WEARY, {}, "exam"),

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from dialint.labeling.inject.draft import Draft, HardNegative, Pool
-from dialint.labeling.inject.insertion import harmless, manner, open_places, reply_places, spoken
-from dialint.labeling.inject.surface.hearing import answering, open_hearts, telling
 from dialint.labeling.inject.wordings import curt, distress, hardship
+from dialint.labeling.synthetic.draft import Draft, HardNegative, Pool
+from dialint.labeling.synthetic.empathy import answering, open_hearts, telling
+from dialint.labeling.synthetic.insertion import harmless, manner, open_places, reply_places, spoken
 
 KINDS = (*distress.TRAINED, *hardship.KINDS)
 

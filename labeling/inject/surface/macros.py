@@ -11,11 +11,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 
-from dialint.labeling.inject.draft import Draft, DraftTurn, Family, HardNegative, Made, Mark, Pool
-from dialint.labeling.inject.insertion import Manner, manner, open_places, placed, where_in
-from dialint.labeling.inject.places import plain
-from dialint.labeling.inject.surface.fitting import fitting, names_known
-from dialint.labeling.inject.surface.grammar import of_right
 from dialint.labeling.inject.wordings.macros import (
     BRACKETS,
     KINDS,
@@ -25,6 +20,11 @@ from dialint.labeling.inject.wordings.macros import (
     SPEAKS_FOR_ITSELF,
     VOIDS,
 )
+from dialint.labeling.synthetic.domains import fitting, names_known
+from dialint.labeling.synthetic.draft import Draft, DraftTurn, Family, HardNegative, Made, Mark, Pool
+from dialint.labeling.synthetic.grammar import of_right
+from dialint.labeling.synthetic.insertion import Manner, manner, open_places, placed, where_in
+from dialint.labeling.synthetic.places import plain
 
 Hole = Callable[[str, Random], str]
 """What stands in a slot of a kind that was not filled."""

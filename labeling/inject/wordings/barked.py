@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dialint.labeling.inject.phrases import Grammar
+from dialint.labeling.synthetic.phrases import Grammar
 
 SLOTS: Grammar = {
     "hurry": (

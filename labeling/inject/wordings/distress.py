@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dialint.labeling.inject.draft import Use
-from dialint.labeling.inject.phrases import Grammar
+from dialint.labeling.synthetic.draft import Use
+from dialint.labeling.synthetic.phrases import Grammar
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dialint.labeling.inject.wordings.rules import Rule
+from dialint.labeling.synthetic.grammar_rules import Rule
 
 _LIST = """
 accommodate accomodate acommodate; accommodation accomodation accommodaton; account acount accont;

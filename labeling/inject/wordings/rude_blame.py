@@ -5,8 +5,8 @@ Short templates of many kinds of sentence rather than few with many slots.
 
 from __future__ import annotations
 
-from dialint.labeling.inject.insertion import Idea
-from dialint.labeling.inject.phrases import Grammar
+from dialint.labeling.synthetic.insertion import Idea
+from dialint.labeling.synthetic.phrases import Grammar
 
 SLOTS: Grammar = {
     "doc": ("e-mail", "confirmation", "terms", "page", "message", "notice", "receipt", "instructions"),

@@ -5,8 +5,8 @@ The courteous twins are as curt as the rude ones: to be short is no error.
 
 from __future__ import annotations
 
-from dialint.labeling.inject.insertion import Idea
-from dialint.labeling.inject.phrases import Grammar
+from dialint.labeling.synthetic.insertion import Idea
+from dialint.labeling.synthetic.phrases import Grammar
 
 SLOTS: Grammar = {"you": (", sir", ", lady", ", mate", ", buddy", "", "", "", "")}
 

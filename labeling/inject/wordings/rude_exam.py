@@ -5,7 +5,7 @@ No sentence and no idea of `rude` may stand here.
 
 from __future__ import annotations
 
-from dialint.labeling.inject.insertion import Idea
+from dialint.labeling.synthetic.insertion import Idea
 
 SLOTS = {
     "document": ("terms", "agreement", "policy", "house rules", "booking conditions"),

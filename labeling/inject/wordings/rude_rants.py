@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dialint.labeling.inject.insertion import Idea
-from dialint.labeling.inject.phrases import Grammar
+from dialint.labeling.synthetic.insertion import Idea
+from dialint.labeling.synthetic.phrases import Grammar
 
 SLOTS: Grammar = {
     "open": ("Look,", "Listen,", "Okay,", "Right,", "Well,", "So,", ""),

@@ -5,8 +5,8 @@ Each sentence has a courteous one of the same form beside it.
 
 from __future__ import annotations
 
-from dialint.labeling.inject.insertion import Idea
 from dialint.labeling.inject.wordings.rude_slots import SLOTS
+from dialint.labeling.synthetic.insertion import Idea
 
 SARCASM = (
     (

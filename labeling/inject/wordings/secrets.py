@@ -6,7 +6,7 @@ a date of birth, and words about secrets that ask for none.
 
 from __future__ import annotations
 
-from dialint.labeling.inject.insertion import Idea
+from dialint.labeling.synthetic.insertion import Idea
 
 SLOTS = {
     "purpose": (

@@ -4,7 +4,7 @@ passing on a link or recovery words. No sentence here may stand in `secrets`.
 
 from __future__ import annotations
 
-from dialint.labeling.inject.insertion import Idea
+from dialint.labeling.synthetic.insertion import Idea
 
 SLOTS = {
     "pretext": (

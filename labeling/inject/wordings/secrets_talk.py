@@ -6,8 +6,8 @@ form; what a customer may have given before is not asked for again.
 
 from __future__ import annotations
 
-from dialint.labeling.inject.insertion import Idea
-from dialint.labeling.inject.phrases import Grammar
+from dialint.labeling.synthetic.insertion import Idea
+from dialint.labeling.synthetic.phrases import Grammar
 
 SLOTS: Grammar = {
     "pls": ("please", "pls", "thanks", "", ""),

@@ -6,8 +6,8 @@ the last four digits, a name, a date of birth, an order number, cards as goods.
 
 from __future__ import annotations
 
-from dialint.labeling.inject.insertion import Idea
-from dialint.labeling.inject.phrases import Grammar
+from dialint.labeling.synthetic.insertion import Idea
+from dialint.labeling.synthetic.phrases import Grammar
 
 SLOTS: Grammar = {
     "pls": ("please", "pls", "thanks", "", ""),

@@ -1,7 +1,7 @@
 """What customers tell about themselves and their matter: kinds of things, their values and their questions.
 
 Values are made up. ``#`` stands for a digit, ``&`` for a capital letter, ``~`` for an at sign; ``@rule`` and ``(a|b)`` as in
-`dialint.labeling.inject.phrases`.
+`dialint.labeling.synthetic.phrases`.
 """
 
 from __future__ import annotations

@@ -1,1 +1,0 @@
-"""Errors that only the history makes: asks, contradictions, jumps, closings, skipped steps."""

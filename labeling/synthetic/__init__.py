@@ -1,0 +1,1 @@
+"""Labelled errors made in clean dialogues, one module for each category."""

@@ -1,0 +1,199 @@
+"""C1: a question that the agent passes over.
+
+The customer asks; the reply is neither an answer, nor a deferral with a reason, nor a question about
+it. Twins hold the same words where they are in order: after what they do answer, or beside the answer.
+"""
+
+from __future__ import annotations
+
+import re
+from random import Random
+
+from dialint.labeling.inject.wordings.evasions import (
+    ADVERT,
+    ASSENT,
+    DEFER,
+    ECHO,
+    GO_AHEAD,
+    MORE,
+    NOTED,
+    STALL,
+)
+from dialint.labeling.inject.wordings.off_point import (
+    CLARIFY,
+    FITTING,
+    MORE_ASKED,
+    NEXT_ASKED,
+    NO_ANSWER,
+    NOD_FITS,
+    SETTLED,
+    SHORT,
+    STALL_ASKED,
+    STALLS,
+    STATEMENTS,
+)
+from dialint.labeling.synthetic import mismatched_replies
+from dialint.labeling.synthetic.dialogue_acts import asks_nothing, points_of, surely_unanswered
+from dialint.labeling.synthetic.draft import Draft, Family, HardNegative, Made, Pool, Use
+from dialint.labeling.synthetic.mismatched_replies import POINTED, customer_texts, for_ask, pointed
+from dialint.labeling.synthetic.phrases import Grammar, capital, like, say
+from dialint.labeling.synthetic.places import agent_texts, joined, plain, sentences, wrong
+
+_OFFER = re.compile(
+    r"^\s*(and |so )?(would you like|do you want|shall i|should i|can i|may i|could i|is there anything"
+    r"|anything else|does that|is that|how does that|do you need)\b",
+    re.IGNORECASE,
+)
+_FACT = re.compile(
+    r"\b(what(?! about)|which|how(?! about| come)|when|where|who)\b[^?]{5,500}\?", re.IGNORECASE
+)
+"""A question that a mere yes cannot answer."""
+_ENQUIRY = re.compile(
+    r"\b(?:what(?! about)|which|how(?! about| come)|when|where|who|does it|do they|are|is|do you)\b"
+    r"[^?]{5,500}\?",
+    re.IGNORECASE,
+)
+"""A question for something to be told, and not a wish that pleasant words might grant."""
+_YES_OR_NO = re.compile(
+    r"^(?![^?]*\b(?:what|which|how|when|where|why|who|or|could|would|can|you)\b)"
+    r"(?=[^?]*+\?[^?]*+$)(?:[^?]*[.!,] )?(?:is|are|does|did|will|was|were|has)\b",
+    re.IGNORECASE,
+)
+"""A single question that yes or no answers."""
+_VERB = re.compile(
+    r"\b(?:is (?:it|that|this)|are (?:they|these|those)|does (?:it|that|this)|do they|(?:is|are) there)\b",
+    re.IGNORECASE,
+)
+_OFFERS_MORE = re.compile(r"\b(?:anything|something|what) else\b|\bfurther\b|\bmore\b", re.IGNORECASE)
+_HINTS = re.compile(r"\b(?:another|other|different|instead|somewhere|elsewhere|such|any)\b", re.IGNORECASE)
+"""An offer that tells something of the answer: that there is none, or which."""
+
+
+Fit = tuple[tuple[str, ...], Grammar]
+"""What the twin's customer may say, and the agent's words that are in order after it."""
+
+
+def _for_words(name: str, fits: tuple[Fit, ...], asking: re.Pattern[str], definite: bool = False) -> Family:
+    """Words without an answer. In the twin the customer has said something that asks for no more, or has
+    asked what these very words do answer. `definite`: only after questions for a place, a price, a time,
+    where the words may be no hint at the answer."""
+
+    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+        for place in pointed(draft, rng, asking):
+            said, words = rng.choice(fits)
+            if "?" not in said[0] and place >= 2 and "?" in draft.turns[place - 2].text:
+                continue  # the agent waits for an answer, and the twin's customer would not give it
+            reply = like(capital(say(words, rng)), agent_texts(draft))
+            ask, fitting = draft.turns[place - 1].text, like(rng.choice(said), customer_texts(draft))
+            other = rng.choice(FITTING)[0]
+            passed = (
+                like(other, customer_texts(draft)) if rng.random() < 0.5 and asking.search(other) else ask
+            )
+            if passed == ask and definite and not points_of(ask):
+                continue
+            if passed == ask and rng.random() < 0.4:  # the rest of the message stays: length is no sign
+                rest = "".join(part for part in sentences(ask) if "?" not in part).strip()
+                fitting = joined(rest, fitting)[0] if rest and asks_nothing(rest) else fitting
+            return for_ask(draft, place, passed, fitting, reply, name)
+        return None
+
+    return Family("C1", f"C1.{name}", make)
+
+
+def _instead(name: str, grammar: Grammar, beside: str, use: Use) -> Family:
+    """The answer gives way to words of the grammar; in the twin they stand before or after it."""
+
+    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+        for place in pointed(draft, rng):
+            answer = draft.turns[place].text
+            if beside == "after" and "?" in answer:
+                continue
+            words = like(say(grammar, rng, topic=_topic(draft.turns[place - 1].text)), agent_texts(draft))
+            both = joined(answer, words)[0] if beside == "after" else joined(words, answer)[0]
+            return Made(
+                draft.with_turn(place, wrong(words, f"C1.{name}", "C1")),
+                draft.with_turn(place, plain("agent", both, "C1")),
+            )
+        return None
+
+    return Family("C1", f"C1.{name}", make, use)
+
+
+def _topic(ask: str) -> str:
+    """The customer's question as it can be said back, without its mark."""
+    asked = [part for part in sentences(ask) if "?" in part]
+    topic = max(asked or [ask], key=len).strip().rstrip("?.! ")
+    return topic[:120]
+
+
+def _dropped(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+    """Of answer and offer only the offer is left; the twin's customer had nothing to ask, or asked how to
+    go on."""
+    for place in pointed(draft, rng):
+        ask, text = draft.turns[place - 1].text, draft.turns[place].text
+        parts = [part for part in sentences(text) if part.strip()]
+        if len(parts) < 2 or not _OFFER.match(parts[-1]) or "?" in "".join(parts[:-1]):
+            continue
+        if (
+            _HINTS.search(parts[-1])
+            or not surely_unanswered(ask, parts[-1])
+            or (place >= 2 and "?" in draft.turns[place - 2].text)
+        ):
+            continue
+        offer = parts[-1].strip()
+        fits = SETTLED if _OFFERS_MORE.search(offer) or rng.random() < 0.5 else NEXT_ASKED
+        fitting = like(rng.choice(fits), customer_texts(draft))
+        return for_ask(draft, place, ask, fitting, offer, "dropped")
+    return None
+
+
+def _honest(name: str, words: Grammar, asking: re.Pattern[str]) -> HardNegative:
+    """A reply that holds no answer and is in order all the same."""
+
+    def make(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+        for place in pointed(draft, rng, asking)[:1]:
+            reply = like(capital(say(words, rng)), agent_texts(draft))
+            return draft.with_turn(place, plain("agent", reply, "C1"))
+        return None
+
+    return HardNegative("C1", f"C1.not-{name}", make)
+
+
+def _short(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+    """A very short answer, in the form of the question: "Does it ...?" "It does, yes."."""
+    for place in pointed(draft, rng, _YES_OR_NO):
+        asked = next(part for part in sentences(draft.turns[place - 1].text) if "?" in part)
+        opening = _VERB.search(asked)
+        if opening is None:
+            continue
+        answers = (*SHORT[""], *SHORT.get(" ".join(opening[0].lower().split()), ()))
+        reply = like(rng.choice(answers), agent_texts(draft))
+        return draft.with_turn(place, plain("agent", reply, "C1"))
+    return None
+
+
+_STALLED: Fit = (STATEMENTS, {**STALL, "say": (*STALLS, *STALLS, *STALL["say"])})
+"""Pleasant words; the longer ones are put together from the rules of `STALL`."""
+
+FAMILIES: tuple[Family, ...] = (
+    *mismatched_replies.FAMILIES,
+    _for_words("stall", (_STALLED,), _ENQUIRY),
+    _for_words("stall-asked", tuple((asks, {"say": replies}) for asks, replies in STALL_ASKED), _ENQUIRY),
+    _for_words("nodded", ((NOD_FITS, ASSENT), (STATEMENTS, NOTED)), _FACT),
+    _for_words(
+        "onward",
+        ((SETTLED, GO_AHEAD), (NEXT_ASKED, GO_AHEAD), (SETTLED, MORE), (MORE_ASKED, MORE)),
+        _FACT,
+        definite=True,
+    ),
+    Family("C1", "C1.dropped", _dropped),
+    _instead("echo", ECHO, "before", use="dev"),
+    _instead("advert", ADVERT, "after", use="dev"),
+)
+
+NEGATIVES: tuple[HardNegative, ...] = (
+    _honest("deferred", DEFER, POINTED),
+    _honest("clarifying", {"say": CLARIFY}, POINTED),
+    _honest("unknown", {"say": NO_ANSWER}, _FACT),
+    HardNegative("C1", "C1.not-short", _short),
+)

@@ -1,0 +1,172 @@
+"""What a turn does in a dialogue: asks, wishes, thanks, closes; and whether a reply answers an ask.
+
+Patterns of plain English. The tests of asks have a third answer, "not clear", and the families leave such
+turns out: an example too few costs less than a wrong label.
+"""
+
+from __future__ import annotations
+
+import re
+
+from dialint.labeling.synthetic.places import asks_question, content_words, is_thanks, sentences
+
+NO_MORE = (
+    r"\ball (?:the (?:information|info) (?:that )?)?(?:that )?i(?:'ll| will)? (?:need|want)(?:ed)?\b"
+    r"|\bi (?:don'?t|do not) (?:need|want)\b|\bi(?:'ll| will) go ahead\b|\bi need to (?:go (?:inside|now)|run\b|hang up)"
+)
+"""A wish in words only."""
+
+REFUSES = r"^(?:no|nope|nah|not|nothing)\b|\b(?:no need|never ?mind|i'm (?:good|fine)|that(?:'s| is| will be| was) (?:all|it))\b"
+"""A customer who wants nothing more."""
+
+WISH = (
+    r"\b(?:can|could|would|will) you (?!be\b|have been\b)|\bplease (?!wait|hold|go on)|^please\b"
+    r"|\b(?:tell me|let me know|get me|give me|send me|find me|help me)\b"
+    r"|\bi(?:'m| am)?(?: also| really| just| still)? (?:need|want|looking for|trying to|wish)\b(?! (?:it|that|this|them|those)\b)"
+    r"|\bi(?:'ll| will)(?: also| just)? need\b|\bi(?:'d| would)(?: also| really| just)? (?:need|want|like|prefer)\b(?! (?:it|that|this|them|those)\b)"
+    r"|(?:^|[.!?,] |\b(?:and|then) )(?:book|reserve|order|cancel|schedule|find|check|search)\b"
+    r"|(?:^|[.!,] )(?:also |just |still )?looking (?:for|to)\b|\b(?:what|how) about\b|\band want\b|\bgo ahead\b"
+    r"|\blet'?s (?:go|do|try|book|make|have|take)\b|\bi'?ll (?:take|have|try)\b"
+)
+"""A customer who wants something, question mark or not."""
+
+MAYBE = (
+    r"\?|\b(?:need|want|like|looking|please|can|could|would|should|wonder\w*|what|which|how|when|where|who"
+    r"|problem|issue|help|broken|wrong|doesn'?t|won'?t|isn'?t|not working|trouble|book|find|check|order|reserve"
+    r"|let'?s|try|yes|yeah|sure|\d\S*|one|two|three|four|five|six|seven|eight|\w+day)\b"
+)
+"""Words with which a turn may ask for something or hand something over."""
+
+WIDE = (
+    r"\b(?:is|are) there\b|\bdo (?:you|they) have\b|\bhave you got\b|\bany(?:thing|where|one)?\b|\boptions?\b|recommend"
+    r"|suggest|\bwhat (?:about|else|other)\b|\bhow (?:about|come)\b|\bwhat are\b|\bwhich (?:one|are|of|would)\b"
+    r"|tell me (?:more|about)|information|details|\bwhat can\b|\bwhat is (?:it|that)\b|\bwhat happen|\bwhy\b|\bor\b"
+    r"|some\b|\bfind\b|look for|\bcheck\b|search|instead|another|saying"
+)
+"""A question that many a reply could pass for an answer to."""
+
+OPENER = (
+    r"^(?:yes|yeah|yep|no|nope|sure|of course|certainly|absolutely|definitely|unfortunately|sorry|none|great|correct"
+    r"|that's right|i'?m afraid|there (?:is|are)n'?t?|there (?:is|are),)\b"
+)
+"""How answers begin that might belong to any question."""
+
+ASKED: dict[str, str] = {
+    "where": r"\bwhere\b|address|\barea|locat|part of town|post ?code|\bzip\b|direction|how (?:far|do i get)|street",
+    "price": r"how much|\bprice|\bcost|\bfees?\b|charge|\bfare|entrance|\bpay\b",
+    "when": r"\bwhen\b|what time|how (?:long|soon)|hours|\bopen|clos(?:e|ing)|arriv|depart|leav|\bdays?\b|\bdate|duration",
+    "contact": r"phone|\bnumber|contact|\bcall\b|e-?mail|website|web ?site",
+    "kind": r"(?:what|which) (?:kind|type|sort|food|cuisine|car|colou?r|plan|size|flavou?r)|stars?\b|rating|rated",
+    "count": r"how many",
+    "who": r"\bwho\b",
+    "name": r"\bname\b|called\b",
+}
+"""The points that definite questions ask for."""
+
+TOLD: dict[str, str] = {
+    "where": r"address|street|\broad\b|avenue|\blane\b|locat|cent(?:re|er)\b|north|south|east\b|west|post ?code"
+    r"|\bcb\d|\barea|miles|\bkm\b|\bfloor|corner|\bin the \w+|\bfrom \w+ to\b",
+    "price": r"[£$]|pounds|dollars|\bgbp|euros|\bprice|\bcosts?\b|\bfees?\b|\bfree\b|cheap|expensive|moderate|credits",
+    "when": r"\d[:.]\d\d|\d ?[ap]\.?m\b|minutes|hours?\b|o'?clock|\bdays?\b|\wday\b|tomorrow|today|tonight|leav|arriv"
+    r"|depart|\bopen|closes|week|month|soon|\bnow\b|ready",
+    "contact": r"\d{3}[ -]?\d{3}|phone|\bnumber|e-?mail|@|www|contact|\bcall\b",
+    "kind": r"\bserv|food|cuisine|stars?\b|\brated|rating|\btype|\bkind|black|white|blue|\bred\b|yellow|gr[ae]y"
+    r"|small|medium|large|basic|premium|\ba (?:hotel|guest ?house|museum|college)",
+    "count": r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|several|many|few|some)\b",
+    "who": r"\b[A-Z][a-z]+ [A-Z][a-z]+|\bdr\b|doctor|driver|technician|agent",
+    "name": r"[a-z ][A-Z][a-z]|called|named?\b",
+}
+"""For each point, what an answer to it may hold."""
+
+MATTERS: dict[str, str] = {
+    "taxi": r"\btaxi|\bcab\b|\bdriver",
+    "train": r"\btrains?\b",
+    "bus": r"\bbus\b",
+    "plane": r"\bflights?\b|\bplane|airport|boarding",
+    "hotel": r"\bhotel|guest ?house|\bcheck-?in|\brooms?\b",
+    "food": r"restaurant|\bfood\b|cuisine|\btable\b|pizza|dinner",
+    "coffee": r"coffee|latte|espresso|cappuccino|mocha",
+    "sights": r"museum|attraction|\bgallery|theatre|\bcollege\b|swimming|nightclub|\bpark\b(?!ing)",
+    "health": r"hospital|doctor|patient|nurse|clinic",
+    "weather": r"weather|\brain\b|sunny|forecast|degrees",
+    "bank": r"\bbank\b|balance|\baccount\b",
+    "film": r"\bmovie|\bfilm\b|cinema|theater",
+    "repair": r"mechanic|\brepair|\boil change|tires?\b",
+}
+"""The trades of the corpora by their words."""
+
+
+_NO_MORE, _REFUSES, _WISH, _MAYBE, _WIDE, _OPENER = (
+    re.compile(pattern, re.IGNORECASE) for pattern in (NO_MORE, REFUSES, WISH, MAYBE, WIDE, OPENER)
+)
+_ASKED_OF = {point: re.compile(pattern, re.IGNORECASE) for point, pattern in ASKED.items()}
+_TOLD_OF = {
+    point: re.compile(pattern, 0 if point in ("who", "name") else re.IGNORECASE)
+    for point, pattern in TOLD.items()
+}
+_MATTER_OF = {matter: re.compile(pattern, re.IGNORECASE) for matter, pattern in MATTERS.items()}
+
+
+def asks_clearly(text: str) -> bool:
+    """Whether a customer asks a question or utters a wish here, and does not decline in the same breath."""
+    if asks_question(text):
+        return True
+    return any(_WISH.search(part) and not _REFUSES.search(part.strip()) for part in _wants(text))
+
+
+def asks_nothing(text: str, before: str = "") -> bool:
+    """Whether the customer surely asks nothing and hands over nothing to be dealt with; `before` is what
+    the agent had said, since an answer to a question of his wants to be acted on."""
+    if "?" in before or "?" in text or any(_WISH.search(part) for part in _wants(text)):
+        return False
+    return is_thanks(text) or bool(_REFUSES.search(text)) or not _MAYBE.search(text)
+
+
+def _wants(text: str) -> list[str]:
+    """The sentences without "all I need" and the like."""
+    return sentences(_NO_MORE.sub("", text))
+
+
+def left_open(text: str, before: str = "") -> bool | None:
+    """Whether an ask stays open when this customer turn is passed over; None if that is not clear."""
+    if asks_clearly(text):
+        return True
+    return False if asks_nothing(text, before) else None
+
+
+def points_of(ask: str) -> frozenset[str]:
+    """The points (place, price, time ...) that a customer's definite question asks for; none if his
+    question is wide, so that many a reply could pass for an answer."""
+    asked = " ".join(part for part in sentences(ask) if "?" in part)
+    if not asked or _WIDE.search(asked):
+        return frozenset()
+    return frozenset(point for point, pattern in _ASKED_OF.items() if pattern.search(asked))
+
+
+def opens_like_an_answer(reply: str) -> bool:
+    """Whether a yes, a no or a regret is at the reply's head, so that it might answer anything."""
+    return bool(_OPENER.search(reply))
+
+
+def surely_unanswered(ask: str, reply: str) -> bool:
+    """Whether the question is definite and the reply touches none of its points."""
+    points = points_of(ask)
+    return (
+        bool(points)
+        and not opens_like_an_answer(reply)
+        and not any(_TOLD_OF[point].search(reply) for point in points)
+    )
+
+
+def matters_of(text: str) -> frozenset[str]:
+    """The trades that the text speaks of by name."""
+    return frozenset(matter for matter, pattern in _MATTER_OF.items() if pattern.search(text))
+
+
+def another_matter(reply: str, heard: str) -> bool | None:
+    """Whether the reply brings in a matter of which nothing was `heard` before; None if that is not clear."""
+    matters, told = matters_of(reply), matters_of(heard)
+    if matters:
+        return False if matters & told else True if told else None
+    common = content_words(reply) & content_words(heard)
+    return False if len(common) >= 2 or len(content_words(reply)) <= 3 else None

@@ -1,0 +1,138 @@
+"""A dialogue that errors are being made in, and what a family of errors is.
+
+Marks hang on turns, so a family may insert, drop or rewrite turns and no index goes wrong: indices
+and labels are derived when the draft is done. A family never touches a turn that another has marked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from random import Random
+from typing import Literal
+
+from pydantic import JsonValue
+
+from dialint.detector.records import Dialogue, Example, Label, Role, Turn
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One error on one turn: offsets into the turn's text, end exclusive, and who made it."""
+
+    code: str
+    family: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class DraftTurn:
+    """A turn in the making. `touched` says that a family has changed it, with an error or without;
+    `probe` names the code whose clean counterpart this turn is, for the hard-pair figures; `action` is
+    the node of a flow chart that the agent chose, "" where none is known."""
+
+    role: Role
+    text: str
+    marks: tuple[Mark, ...] = ()
+    touched: bool = False
+    probe: str = ""
+    action: str = ""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A dialogue in the making; `source` is the corpus, `domain` its trade as far as known. `policy` names
+    the flow chart that the agent was to follow, and `required` the steps which that chart demands before
+    each outcome; see `dialint.labeling.synthetic.flowcharts`."""
+
+    id: str
+    source: str
+    domain: str
+    turns: tuple[DraftTurn, ...]
+    policy: str | None = None
+    required: Mapping[str, tuple[str, ...]] = field(default_factory=dict, compare=False)
+
+    def with_turn(self, place: int, turn: DraftTurn) -> Draft:
+        """The draft with the turn at `place` replaced."""
+        return replace(self, turns=(*self.turns[:place], turn, *self.turns[place + 1 :]))
+
+    def example(self, split: str, pair: str | None = None) -> Example:
+        """The finished example: turns numbered, marks turned into labels of probability 1.
+
+        The dialogue's metadata names the corpus (`source`), the `domain`, and under `probes` the
+        turns, if any, that are clean counterparts: ``[{"turn": 5, "code": "U2"}]``.
+        """
+        probes: list[JsonValue] = [{"turn": i, "code": t.probe} for i, t in enumerate(self.turns) if t.probe]
+        dialogue = Dialogue(
+            id=self.id,
+            turns=tuple(Turn(index=i, role=t.role, text=t.text) for i, t in enumerate(self.turns)),
+            language="en",
+            policy=self.policy,
+            metadata={"source": self.source, "domain": self.domain} | ({"probes": probes} if probes else {}),
+        )
+        labels = tuple(
+            Label(
+                dialogue_id=self.id,
+                turn=place,
+                code=mark.code,
+                probability=1.0,
+                method=f"inject:{mark.family}",
+                start=mark.start,
+                end=mark.end,
+            )
+            for place, turn in enumerate(self.turns)
+            for mark in turn.marks
+        )
+        return Example(dialogue=dialogue, labels=labels, split=split, pair=pair)
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a family made: the dialogue with the error and, where the code allows one, its clean twin:
+    the same form with another history, so that form alone cannot give the answer away."""
+
+    error: Draft
+    twin: Draft | None = None
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Real text to borrow from, by domain: agent turns and customer turns of the same split."""
+
+    agent_turns: dict[str, list[str]] = field(default_factory=dict)
+    customer_turns: dict[str, list[str]] = field(default_factory=dict)
+    exchanges: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
+    """A customer turn and the agent turn that followed it."""
+
+
+Use = Literal["train", "dev", "exam"]
+"""What a family is for: to train on; to choose recipes, codes and thresholds with, never trained on;
+or for the exam alone, which decides nothing. Apart by the author's idea, not by a draw of wordings."""
+
+Make = Callable[[Draft, Random, Pool], Made | None]
+"""Makes one error, or returns None where this dialogue offers no honest place for it."""
+
+MakeNegative = Callable[[Draft, Random, Pool], Draft | None]
+"""Makes a clean dialogue that looks like an error, or returns None where it cannot."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """One author's idea of how an error comes about. Named "<code>.<idea>"."""
+
+    code: str
+    name: str
+    make: Make
+    use: Use = "train"
+
+
+@dataclass(frozen=True)
+class HardNegative:
+    """One author's idea of what is easily taken for `code` and is none: reading back to confirm, a quoted
+    typo, a short neutral answer. Named "<code>.not-<idea>"; the turn in question has `code` as probe."""
+
+    code: str
+    name: str
+    make: MakeNegative
+    use: Use = "train"

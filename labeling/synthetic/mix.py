@@ -1,0 +1,142 @@
+"""From one clean draft to examples: which error goes in, its clean twin, a hard negative, or nothing at all.
+
+Knows nothing of files. The choice of codes and families leans towards those made least so far.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from random import Random
+from typing import TypeVar
+
+from dialint.detector.records import Example
+from dialint.labeling.synthetic.draft import Draft, Family, HardNegative, Made, Pool
+
+Text = TypeVar("Text")
+
+DENSE = frozenset({"L1", "L2"})
+"""Codes that are errors in any context: several may stand in one dialogue, to teach more with its tokens."""
+MOST_DENSE = 8
+"""Such errors in one dialogue, at most."""
+
+MAX_POOLED = 4000
+"""Texts of each kind and domain that are kept to borrow from."""
+
+WEIGHTS = {"U2": 1.3, "U3": 1.3, "C1": 1.3, "L1": 1.2, "L2": 1.8}
+"""Codes that need more examples than the others, which have weight 1."""
+
+
+def pool_of(drafts: Iterable[Draft], rng: Random) -> Pool:
+    """What the drafts of one split offer for borrowing, by domain, in random order."""
+    agent: dict[str, list[str]] = defaultdict(list)
+    customer: dict[str, list[str]] = defaultdict(list)
+    exchanges: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for draft in drafts:
+        for before, turn in zip((None, *draft.turns), draft.turns, strict=False):
+            (agent if turn.role == "agent" else customer)[draft.domain].append(turn.text)
+            if before and before.role == "customer" and turn.role == "agent":
+                exchanges[draft.domain].append((before.text, turn.text))
+    return Pool(_drawn(agent, rng), _drawn(customer, rng), _drawn(exchanges, rng))
+
+
+def _drawn(by_domain: Mapping[str, list[Text]], rng: Random) -> dict[str, list[Text]]:
+    return {domain: rng.sample(texts, min(len(texts), MAX_POOLED)) for domain, texts in by_domain.items()}
+
+
+def _probed(twin: Draft, before: Draft, code: str) -> Draft:
+    """The twin with its counterpart turn named: if the family has not, the agent turns it made."""
+    if any(turn.probe for turn in twin.turns):
+        return twin
+    made = (
+        replace(turn, probe=code)
+        if turn.role == "agent" and turn.touched and turn not in before.turns
+        else turn
+        for turn in twin.turns
+    )
+    return replace(twin, turns=tuple(made))
+
+
+@dataclass
+class Mixer:
+    """Puts errors of `families` into drafts of one split; `share` of them get one, `second` of those a
+    second one; of the others `dense` get several of `DENSE`, and `hard` of the rest a hard negative.
+    `counts` is kept by family and negative, `dense_counts` apart, so that each kind keeps its balance."""
+
+    families: Sequence[Family]
+    pool: Pool
+    share: float
+    negatives: Sequence[HardNegative] = ()
+    hard: float = 0.5
+    second: float = 0.15
+    dense: float = 0.0
+    twinned: bool = True
+    counts: Counter[str] = field(default_factory=Counter)
+    dense_counts: Counter[str] = field(default_factory=Counter)
+    twins: Counter[str] = field(default_factory=Counter)
+
+    def examples(self, draft: Draft, rng: Random, split: str, tag: str = "") -> list[Example]:
+        """The draft with its error and clean twin, or clean; `tag` keeps ids apart."""
+        first = self._made(draft, rng, frozenset(), self.counts) if rng.random() < self.share else None
+        if first is None:
+            several = self._several(draft, rng, tag) if self.dense and rng.random() < self.dense else None
+            return [(several or self._clean(draft, rng, tag)).example(split)]
+        family, made = first
+        stem = f"{draft.id}~{tag}{family.name}"
+        error, twins = made.error, [_probed(made.twin, draft, family.code)] if made.twin else []
+        if rng.random() < self.second:
+            codes = frozenset(mark.code for turn in error.turns for mark in turn.marks)
+            # not R1: it cuts the talk off, and the first error with it
+            more = self._made(error, rng, codes | {"R1"}, self.counts)
+            error = more[1].error if more else error
+        if not self.twinned:
+            twins = []
+        self.twins[family.name] += len(twins)
+        pair = stem if twins else None
+        return [replace(error, id=stem).example(split, pair)] + [
+            replace(twin, id=f"{stem}~twin").example(split, pair) for twin in twins
+        ]
+
+    def _several(self, draft: Draft, rng: Random, tag: str) -> Draft | None:
+        """The draft with errors of `DENSE`, or None where it has no place for one."""
+        without = frozenset(family.code for family in self.families) - DENSE
+        several = draft
+        for _ in range(rng.randint(2, MOST_DENSE)):
+            if more := self._made(several, rng, without, self.dense_counts):
+                several = more[1].error
+        return replace(several, id=f"{draft.id}~{tag}dense") if several is not draft else None
+
+    def _clean(self, draft: Draft, rng: Random, tag: str) -> Draft:
+        """The draft as it is, or with a hard negative of the kind made least so far."""
+        if not self.negatives or rng.random() >= self.hard:
+            return draft
+        need = {n.name: (self.counts[n.name] + 1) * rng.uniform(0.5, 1.5) for n in self.negatives}
+        for negative in sorted(self.negatives, key=lambda n: need[n.name]):
+            if made := negative.make(draft, rng, self.pool):
+                self.counts[negative.name] += 1
+                return replace(made, id=f"{draft.id}~{tag}{negative.name}")
+        return draft
+
+    def _made(
+        self, draft: Draft, rng: Random, without: frozenset[str], counts: Counter[str]
+    ) -> tuple[Family, Made] | None:
+        by_code: dict[str, list[Family]] = defaultdict(list)
+        for family in self.families:
+            if family.code not in without:
+                by_code[family.code].append(family)
+        while by_code:
+            codes = list(by_code)
+            code = rng.choices(codes, [_need(code, counts) for code in codes])[0]
+            choice = by_code.pop(code)
+            need = {family.name: (counts[family.name] + 1) * rng.uniform(0.5, 1.5) for family in choice}
+            for family in sorted(choice, key=lambda family: need[family.name]):
+                if made := family.make(draft, rng, self.pool):
+                    counts[family.name] += 1
+                    return family, made
+        return None
+
+
+def _need(code: str, counts: Counter[str]) -> float:
+    made = sum(count for name, count in counts.items() if name.startswith(f"{code}."))
+    return WEIGHTS.get(code, 1.0) / (made + 20) ** 2

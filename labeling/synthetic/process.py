@@ -1,0 +1,328 @@
+"""P1 and P4: a required step of the procedure is left out, or comes after the outcome that needed it.
+
+Only where the corpus has a flow chart and every path of it to the outcome passes through the step, only
+in dialogues whose agent did take that step, and only where the customer says the thing nowhere else. P1
+is marked on the turn with the outcome, P4 on the late step; the twin has the step in its place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from random import Random
+
+from dialint.labeling.inject.wordings import process as say_so
+from dialint.labeling.synthetic.draft import Draft, DraftTurn, Family, HardNegative, Made, Mark, Pool, Use
+from dialint.labeling.synthetic.flowcharts import Step, steps
+from dialint.labeling.synthetic.insertion import spoken
+from dialint.labeling.synthetic.phrases import capital, like
+from dialint.labeling.synthetic.places import agent_texts, is_closing, joined, plain, spliced
+
+_IN_WORDS = re.compile(r"\b(name|i'?m|i am|is|this|for|from|to|my)\b", re.IGNORECASE)
+_NAME = re.compile(r"\b[A-Z][a-z]+(?: [A-Z][a-z]+)?\b(?=\W*$)")
+
+
+def _chosen(draft: Draft, rng: Random, consent: bool) -> Step | None:
+    found = [step for step in steps(draft) if bool(step.thing) != consent]
+    return rng.choice(found) if found else None
+
+
+def _accused(turn: DraftTurn, family: str, start: int = 0) -> DraftTurn:
+    mark = Mark(family[:2], family, start, len(turn.text))
+    return replace(turn, marks=(*turn.marks, mark), touched=True)
+
+
+def _cleared(draft: Draft, place: int, code: str) -> Draft:
+    return draft.with_turn(place, replace(draft.turns[place], probe=code, touched=True))
+
+
+def _agent(draft: Draft, template: str, rng: Random, thing: str = "") -> DraftTurn:
+    text = spoken(template, {"thing": (thing,), "cap_thing": (capital(thing),)}, rng)
+    return plain("agent", like(capital(text), agent_texts(draft)))
+
+
+def _customer(draft: Draft, template: str, rng: Random, **values: str) -> DraftTurn:
+    shown = [turn.text for turn in draft.turns if turn.role == "customer"]
+    text = spoken(template, {key: (value,) for key, value in values.items()}, rng)
+    return plain("customer", like(capital(text), shown))
+
+
+def _instead(draft: Draft, step: Step, made: Iterable[DraftTurn]) -> Draft:
+    return spliced(draft, step.ask, step.ask + 2, made)
+
+
+def _outcome_accused(draft: Draft, step: Step, made: tuple[DraftTurn, ...], family: str) -> Draft:
+    told = draft.with_turn(step.outcome, _accused(draft.turns[step.outcome], family))
+    return _instead(told, step, made)
+
+
+def _left_out(name: str, consent: bool) -> Family:
+    """The step is not there at all."""
+
+    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+        if (step := _chosen(draft, rng, consent)) is None:
+            return None
+        error = _outcome_accused(draft, step, (), f"P1.{name}")
+        return Made(error, _cleared(draft, step.outcome, "P1"))
+
+    return Family("P1", f"P1.{name}", make)
+
+
+def _straight(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+    """Two or more steps are left out, so that the outcome comes much too soon."""
+    found = steps(draft)
+    if len(found) < 2:
+        return None
+    error = draft.with_turn(found[0].outcome, _accused(draft.turns[found[0].outcome], "P1.straight"))
+    for step in sorted(found, key=lambda step: -step.ask):
+        error = _instead(error, step, ())
+    return Made(error, _cleared(draft, found[0].outcome, "P1"))
+
+
+def _chatted(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+    """Small talk where the step should be; the twin has both."""
+    if (step := _chosen(draft, rng, rng.random() < 0.3)) is None:
+        return None
+    asks, answers = rng.choice(say_so.CHAT)
+    chat = (_agent(draft, asks, rng), _customer(draft, answers, rng))
+    kept = draft.turns[step.ask : step.ask + 2]
+    twin = _cleared(draft, step.outcome, "P1")
+    twin = _instead(twin, step, (*chat, *kept) if rng.random() < 0.5 else (*kept, *chat))
+    return Made(_outcome_accused(draft, step, chat, "P1.chatted"), twin)
+
+
+def _waived(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+    """The agent says that the step is not needed, which is an error of its own; the twin insists on it."""
+    if (step := _chosen(draft, rng, consent=False)) is None:
+        return None
+    waiver, answer = rng.choice(say_so.WAIVED)
+    waived = _accused(_agent(draft, waiver, rng, step.thing), "P1.waived")
+    insists = _agent(draft, rng.choice(say_so.NEEDED), rng, step.thing)
+    twin = _instead(
+        _cleared(draft, step.outcome, "P1"),
+        step,
+        (insists, plain("customer", draft.turns[step.ask + 1].text)),
+    )
+    return Made(_outcome_accused(draft, step, (waived, _customer(draft, answer, rng)), "P1.waived"), twin)
+
+
+def _refused(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+    """The customer does not give what the step asks for, and the agent goes on."""
+    if (step := _chosen(draft, rng, consent=False)) is None:
+        return None
+    refusal = _customer(draft, rng.choice(say_so.REFUSED), rng)
+    made = (draft.turns[step.ask], refusal)
+    return Made(_outcome_accused(draft, step, made, "P1.refused"), _cleared(draft, step.outcome, "P1"))
+
+
+def _unmatched(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+    """The value is given and found not to hold, and the agent goes on."""
+    if (step := _chosen(draft, rng, consent=False)) is None:
+        return None
+    fails, reply, holds = rng.choice(say_so.UNMATCHED)
+    kept = draft.turns[step.ask : step.ask + 2]
+    error = (*kept, _agent(draft, fails, rng), _customer(draft, reply, rng))
+    fine = (*kept, _agent(draft, holds, rng), _customer(draft, "(Good|Great|Fine|Okay).", rng))
+    twin = _instead(_cleared(draft, step.outcome, "P1"), step, fine)
+    return Made(_outcome_accused(draft, step, error, "P1.unmatched"), twin)
+
+
+Where = Callable[[Draft, Step, Random], int | None]
+
+
+def _reaction(draft: Draft, step: Step) -> bool:
+    """Whether the customer speaks once, and asks nothing, after the outcome."""
+    after = draft.turns[step.outcome + 1 : step.outcome + 3]
+    return (
+        bool(after)
+        and after[0].role == "customer"
+        and not after[0].touched
+        and "?" not in after[0].text
+        and (len(after) == 1 or after[1].role == "agent")
+    )
+
+
+def _at_once(draft: Draft, step: Step, rng: Random) -> int | None:
+    return step.outcome + 1 if step.outcome + 1 < len(draft.turns) else None
+
+
+def _after(draft: Draft, step: Step, rng: Random) -> int | None:
+    return step.outcome + 2 if _reaction(draft, step) else None
+
+
+def _late(draft: Draft, step: Step, rng: Random) -> int | None:
+    """Behind a customer's turn further on; the agent has not taken leave yet."""
+    places = []
+    for i in range(step.outcome + 3, len(draft.turns)):
+        if is_closing(draft.turns[i - 1].text) and draft.turns[i - 1].role == "agent":
+            break
+        if draft.turns[i - 1].role == "customer" and "?" not in draft.turns[i - 1].text:
+            places.append(i)
+    return rng.choice(places) if places else None
+
+
+Step2 = Callable[[Draft, Step, Random], tuple[tuple[DraftTurn, ...], tuple[DraftTurn, ...]] | None]
+"""The question and answer as they come late, and as they come in their place."""
+
+
+def _as_it_was(
+    draft: Draft, step: Step, rng: Random
+) -> tuple[tuple[DraftTurn, ...], tuple[DraftTurn, ...]] | None:
+    pair = draft.turns[step.ask : step.ask + 2]
+    return pair, pair
+
+
+def _owned_up(
+    draft: Draft, step: Step, rng: Random
+) -> tuple[tuple[DraftTurn, ...], tuple[DraftTurn, ...]] | None:
+    n = rng.randrange(len(say_so.LATE))
+    ask, answer = draft.turns[step.ask : step.ask + 2]
+    asked = ask.text if rng.random() < 0.5 else _agent(draft, rng.choice(say_so.ASKED), rng, step.thing).text
+    late, early = (_agent(draft, leads[n], rng).text for leads in (say_so.LATE, say_so.EARLY))
+    reply = plain("customer", answer.text)
+    return (plain("agent", f"{late} {asked}"), reply), (plain("agent", f"{early} {asked}"), reply)
+
+
+def _verified(
+    draft: Draft, step: Step, rng: Random
+) -> tuple[tuple[DraftTurn, ...], tuple[DraftTurn, ...]] | None:
+    found = _NAME.search(draft.turns[step.ask + 1].text)
+    if step.thing != "name" or not found:
+        return None
+    asks, answers = rng.choice(say_so.VERIFIED)
+    pair = (_agent(draft, asks, rng), _customer(draft, answers, rng, answer=found.group()))
+    return pair, pair
+
+
+def _moved(
+    name: str, where: Where, words: Step2 = _as_it_was, consent: bool = False, use: Use = "train"
+) -> Family:
+    """The step comes behind the outcome that needed it."""
+
+    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+        for step in rng.sample(found := steps(draft), len(found)):
+            place = where(draft, step, rng) if bool(step.thing) != consent else None
+            made = words(draft, step, rng) if place is not None else None
+            if place is None or made is None:
+                continue
+            late, early = made
+            error = spliced(draft, place, place, (_accused(late[0], f"P4.{name}"), *late[1:]))
+            twin = _cleared(_instead(draft, step, early), step.ask, "P4")
+            return Made(_instead(error, step, ()), twin)
+        return None
+
+    return Family("P4", f"P4.{name}", make, use)
+
+
+def _one_breath(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+    """Outcome and question in one turn: the answer can change nothing any more."""
+    step = _chosen(draft, rng, consent=False)
+    if step is None or not _reaction(draft, step):
+        return None
+    ask, answer = draft.turns[step.ask : step.ask + 2]
+    text, start, _ = joined(draft.turns[step.outcome].text, ask.text)
+    both = _accused(replace(draft.turns[step.outcome], text=text), "P4.one-breath", start)
+    told, _, _ = joined(answer.text, draft.turns[step.outcome + 1].text)
+    error = spliced(draft, step.outcome, step.outcome + 2, (both, plain("customer", told)))
+    return Made(_instead(error, step, ()), _cleared(draft, step.ask, "P4"))
+
+
+def _reworded(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+    """The step is done in other words."""
+    if (step := _chosen(draft, rng, rng.random() < 0.3)) is None:
+        return None
+    if step.thing:
+        ask = _agent(draft, rng.choice(say_so.ASKED), rng, step.thing)
+        answer = plain("customer", draft.turns[step.ask + 1].text)
+    else:
+        asks, answers = rng.choice(say_so.GO_AHEAD)
+        ask, answer = _agent(draft, asks, rng), _customer(draft, answers, rng)
+    return _instead(_cleared(draft, step.outcome, "P1"), step, (ask, answer))
+
+
+def _volunteered(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+    """The customer says unasked what the step would ask for."""
+    step = _chosen(draft, rng, consent=False)
+    if step is None:
+        return None
+    places = [i for i in range(step.ask) if draft.turns[i].role == "customer" and not draft.turns[i].touched]
+    answer = draft.turns[step.ask + 1].text.strip()
+    if not places or not answer or answer.lower().split()[0].strip(",.") in ("yes", "no", "yeah", "nope"):
+        return None
+    place = rng.choice(places)
+    if len(answer.split()) <= 4 and not _IN_WORDS.search(answer):
+        frames = say_so.FRAMES["name" if step.thing == "name" else "other"]
+        values = {"answer": answer.rstrip(".!"), "thing": step.thing, "cap_thing": capital(step.thing)}
+        answer = _customer(draft, rng.choice(frames), rng, **values).text
+    told = plain("customer", joined(draft.turns[place].text, answer)[0])
+    return _instead(_cleared(draft, step.outcome, "P1").with_turn(place, told), step, ())
+
+
+def _behind(
+    name: str, code: str, turns: Callable[[Draft, Step, Random], tuple[DraftTurn, ...]]
+) -> HardNegative:
+    """A lawful exchange behind the outcome; the first of `turns` is added to the customer's reaction."""
+
+    def make(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+        found = [step for step in steps(draft) if _reaction(draft, step) and step.thing]
+        if not found:
+            return None
+        step = rng.choice(found)
+        said, *more = turns(draft, step, rng)
+        place = step.outcome + 1
+        text = draft.turns[place].text
+        first = plain("customer", joined(text, said.text)[0] if said.text else text)
+        more[0] = replace(more[0], probe=code)
+        return spliced(draft, place, place + 1, (first, *more))
+
+    return HardNegative(code, f"{code}.not-{name}", make)
+
+
+def _same_again(draft: Draft, step: Step, rng: Random) -> tuple[DraftTurn, ...]:
+    """A second task of the kind: the steps of the first hold."""
+    wish, done = rng.choice(say_so.AGAIN)
+    thanks = _customer(draft, "(Thanks|Great|Thank you|Lovely|Good)(, that was quick| indeed|).", rng)
+    return _customer(draft, wish, rng), _agent(draft, done, rng), thanks
+
+
+def _another(draft: Draft, step: Step, rng: Random) -> tuple[DraftTurn, ...]:
+    """A second task: the step is due again, behind the first one's outcome."""
+    wish, ask, answer = rng.choice(say_so.SECOND)
+    values = {"thing": step.thing}
+    return (
+        _customer(draft, wish, rng, **values),
+        _agent(draft, ask, rng, step.thing),
+        _customer(draft, answer, rng),
+    )
+
+
+def _follow_up(draft: Draft, step: Step, rng: Random) -> tuple[DraftTurn, ...]:
+    """A question that the outcome did not need."""
+    ask, answer = rng.choice(say_so.FOLLOW_UP)
+    return plain("customer", ""), _agent(draft, ask, rng), _customer(draft, answer, rng)
+
+
+FAMILIES: tuple[Family, ...] = (
+    _left_out("skipped", consent=False),
+    _left_out("unconfirmed", consent=True),
+    Family("P1", "P1.straight", _straight),
+    Family("P1", "P1.chatted", _chatted),
+    Family("P1", "P1.waived", _waived),
+    Family("P1", "P1.refused", _refused, "dev"),
+    Family("P1", "P1.unmatched", _unmatched, "exam"),
+    _moved("after", _after),
+    _moved("at-once", _at_once),
+    _moved("late", _late),
+    _moved("owned-up", _after, _owned_up),
+    _moved("verified", _after, _verified),
+    Family("P4", "P4.one-breath", _one_breath, "dev"),
+    _moved("confirmed-late", _after, consent=True, use="exam"),
+)
+NEGATIVES: tuple[HardNegative, ...] = (
+    HardNegative("P1", "P1.not-reworded", _reworded),
+    HardNegative("P1", "P1.not-volunteered", _volunteered),
+    _behind("same-again", "P1", _same_again),
+    _behind("another", "P4", _another),
+    _behind("follow-up", "P4", _follow_up),
+)

@@ -1,0 +1,296 @@
+"""M3: the same text again, where the customer has said something that calls for another, or nothing new.
+
+The twin has the agent's real answer in that place. A repetition in the place of an answer leaves the
+ask open and is C1 as well; a question that comes again after it was answered is U2 as well. What comes
+twice by nature, closings and offers of more help, does not count.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from random import Random
+
+from dialint.labeling.inject.wordings import repeats
+from dialint.labeling.inject.wordings.templates import SYNONYMS
+from dialint.labeling.synthetic.cleaning import repeated
+from dialint.labeling.synthetic.dialogue_acts import asks_clearly, asks_nothing
+from dialint.labeling.synthetic.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool, Use
+from dialint.labeling.synthetic.insertion import spoken
+from dialint.labeling.synthetic.phrases import capital, like
+from dialint.labeling.synthetic.places import (
+    agent_texts,
+    asks_anything,
+    free_agent_turns,
+    is_closing,
+    plain,
+    sentences,
+    shuffled,
+    spliced,
+    wrong,
+)
+
+MIN_REPEATED = 20
+"""Characters; a shorter reply may well come twice."""
+
+_PREPARED = re.compile(
+    r"\b(?:not? [\w' ]{0,200}available|accomm?odate|booked|confirmed|scheduled|successful(?:ly)?|completed)\b"
+    r"|\bno \w+ that match\b",
+    re.IGNORECASE,
+)
+_VALUED = re.compile(r"\d|\b(?:mon|tues|wednes|thurs|fri|satur|sun|to)day\b|\?", re.I)
+
+
+def _verbatim(text: str, rng: Random) -> str:
+    return text
+
+
+def _repointed(text: str, rng: Random) -> str:
+    """The same words with other stops, capitals or a word of politeness before them."""
+    changes: tuple[Callable[[str], str], ...] = (
+        lambda t: t.rstrip(".!") + rng.choice(("!", "...", "", ".")),
+        lambda t: t.replace(", ", " ") if ", " in t else t + "!",
+        lambda t: rng.choice(("Okay, ", "So, ", "Sure. ", "Right, ", "Well, ", "Hello, ", "Alright. ")) + t,
+        lambda t: t.lower() if t != t.lower() else t.capitalize(),
+        lambda t: t + rng.choice((" Thanks.", " Thank you.", " :)", " OK?")),
+        lambda t: t.replace(". ", " - ", 1) if ". " in t else "  ".join(t.split(" ", 1)),
+    )
+    return rng.choice(changes)(text)
+
+
+def _reworded(text: str, rng: Random) -> str:
+    """The same statement with contractions and small words exchanged."""
+    for pattern, new in rng.sample(SYNONYMS, len(SYNONYMS))[:14]:
+        text = re.sub(pattern, new, text, count=1, flags=re.IGNORECASE)
+    return text[:1].upper() + text[1:]
+
+
+def _reminder(text: str, rng: Random) -> str:
+    """The text again with an unhelpful frame around it."""
+    frame = rng.choice(
+        (
+            "As I said: {}", "Again: {}", "{} That is all I can say.", "Like I mentioned, {}", "I repeat: {}",
+            "Once more: {}", "{} As stated before.", "As per my last message: {}", "See above. {}",
+        )
+    )  # fmt: skip
+    return frame.replace("{}", text)
+
+
+def _reordered(text: str, rng: Random) -> str:
+    """The same sentences in another order."""
+    parts = [part.strip() for part in sentences(text)]
+    if len(parts) < 2:
+        return text
+    cut = rng.randrange(1, len(parts))
+    return " ".join((*parts[cut:-1], _stopped(parts[-1]), *parts[:cut]))
+
+
+def _stopped(text: str) -> str:
+    return text if text.endswith((".", "!", "?")) else text + "."
+
+
+def _shortened(text: str, rng: Random) -> str:
+    """The same without its first or last sentence or clause; most of it stays."""
+    parts = sentences(text)
+    if len(parts) < 2:
+        parts = re.split(r"(?<=,)(?= )", text)
+    kept = [part for part in ("".join(parts[1:]), "".join(parts[:-1])) if len(part) >= 0.5 * len(text)]
+    if len(parts) < 2 or not kept:
+        return text
+    short = rng.choice(kept).strip()
+    return capital(short.removesuffix(",") + text[-1] if short.endswith(",") else short)
+
+
+def _greeted(text: str, rng: Random) -> str:
+    """The same behind a greeting or another word of politeness."""
+    return f"{spoken(rng.choice(repeats.GREETED), {}, rng)} {text}"
+
+
+def _padded(text: str, rng: Random) -> str:
+    """The same with a sentence behind it that says nothing."""
+    return f"{_stopped(text.strip())} {spoken(rng.choice(repeats.PADDED), {}, rng)}"
+
+
+def _again(name: str, change: Callable[[str, Random], str], far: bool, use: Use = "train") -> Family:
+    """The agent's earlier text comes again where the customer has said something new."""
+
+    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+        turns, places = draft.turns, free_agent_turns(draft)
+        for place in shuffled(places[1:], rng):
+            before = turns[place - 1]
+            earlier = [i for i in places if i < place and _repeatable(turns[i].text)]
+            earlier = earlier[:-1] if far else earlier[-1:]
+            if before.role != "customer" or before.touched or not earlier or len(before.text) < 8:
+                continue
+            if re.search(r"\b(repeat|again|say that|pardon)\b", before.text, re.IGNORECASE):
+                continue
+            at = rng.choice(earlier)
+            source = turns[at].text
+            text = change(source, rng)
+            if text == source and change is not _verbatim:
+                continue
+            if (codes := _codes(draft, place, at, text)) is None:
+                continue
+            twin = draft.with_turn(place, plain("agent", turns[place].text, "M3"))
+            return Made(draft.with_turn(place, wrong(text, f"M3.{name}", *codes)), twin)
+        return None
+
+    return Family("M3", f"M3.{name}", make, use)
+
+
+_OPEN = re.compile(
+    r"\b(?:what|which|when|where|whom?|how (?:many|long|much|big))\b[^?.!]{0,500}\?"
+    r"|\b(?:may|can|could) i (?:have|get|ask)[^?.!]{0,500}\?"
+    r"|\b(?:please|could you|can you) (?:provide|tell|give|enter|share|specify|describe)\b",
+    re.IGNORECASE,
+)
+"""A question or request to be told something, which an answer settles."""
+_HALF_OPEN = re.compile(
+    r"\?|\bneed (?:a|the|your|to know|you)\b|(?:^|[.!] )(?:what|which|when|where|how many)\b|\belse\b",
+    re.IGNORECASE,
+)
+"""What else may ask for something; whether it has been told is hard to say."""
+_UNTOLD = re.compile(
+    r"\?|\b(?:not sure|don'?t know|no idea|unsure|dunno|can'?t remember|wait|hold on|moment|second|mistake"
+    r"|actually|also|instead|forg[eo]t|first|another|change[ds]?|meant)\b",
+    re.IGNORECASE,
+)
+MAX_ANSWER = 25
+"""Words of the longest turn that is taken for an answer to the question before it."""
+
+
+def _codes(draft: Draft, place: int, source: int, text: str) -> tuple[str, ...] | None:
+    """The codes of the `text` of turn `source` sent again at `place`: C1 too where an ask of the customer's
+    is passed over, U2 too where he had told what the text asks for. None if either is not clear."""
+    said, told = draft.turns[place - 1].text, draft.turns[source + 1]
+    open_ask = asks_clearly(said)
+    if not _OPEN.search(text) or "else" in text.lower():
+        unclear = not open_ask and asks_anything(said) and not asks_nothing(said)
+        return None if unclear or _HALF_OPEN.search(text) else ("M3", "C1") if open_ask else ("M3",)
+    if told.role != "customer" or _UNTOLD.search(told.text) or len(told.text.split()) > MAX_ANSWER:
+        return None
+    answered_just_now = source + 2 == place  # his wish is the answer, and it is asked about, if again
+    return ("M3", "U2", "C1") if open_ask and not answered_just_now else ("M3", "U2")
+
+
+def _repeatable(text: str) -> bool:
+    return len(text) >= MIN_REPEATED and not is_closing(text) and "anything else" not in text.lower()
+
+
+def _twice(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+    """The same message sent twice in a row, as by a double click on a macro."""
+    for place in shuffled(free_agent_turns(draft), rng):
+        text = draft.turns[place].text
+        if _repeatable(text) and not is_closing(text):
+            pair = (plain("agent", text), wrong(text, "M3.twice", "M3"))
+            single = (plain("agent", text, "M3"),)
+            return Made(spliced(draft, place, place + 1, pair), spliced(draft, place, place + 1, single))
+    return None
+
+
+def _said(draft: Draft, template: str, rng: Random) -> DraftTurn:
+    shown = [turn.text for turn in draft.turns if turn.role == "customer"]
+    return plain("customer", like(capital(spoken(template, {}, rng)), shown))
+
+
+def _spots(draft: Draft) -> list[int]:
+    """Agent turns with words that nobody should need twice; the customer speaks next, or nobody."""
+    turns = draft.turns
+    return [
+        place
+        for place in free_agent_turns(draft)
+        if _repeatable(turns[place].text)
+        and (place + 1 == len(turns) or turns[place + 1].role == "customer")
+        and (place == 0 or turns[place - 1].role == "customer")
+    ]
+
+
+def _exchange(draft: Draft, place: int, said: DraftTurn, again: DraftTurn) -> Draft:
+    """The agent's turn at `place` comes once more, after what the customer said."""
+    return spliced(draft, place + 1, place + 1, (said, again))
+
+
+def _unmoved(name: str, change: Callable[[str, Random], str]) -> Family:
+    """The customer says nothing new and gets the same text; in the twin he asks to read it again."""
+
+    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+        for place in shuffled(_spots(draft), rng):
+            source = draft.turns[place].text
+            text = change(source, rng)
+            if "?" in source or (text == source and change is not _verbatim):
+                continue
+            nothing, asked = (
+                _said(draft, rng.choice(wording), rng) for wording in (repeats.NOTHING_NEW, repeats.SAY_AGAIN)
+            )
+            return Made(
+                _exchange(draft, place, nothing, wrong(text, f"M3.{name}", "M3")),
+                _exchange(draft, place, asked, plain("agent", text, "M3")),
+            )
+        return None
+
+    return Family("M3", f"M3.{name}", make)
+
+
+def _repeated(name: str, wording: tuple[str, ...], fits: Callable[[str], bool]) -> HardNegative:
+    """The same words again, as the customer's turn between calls for."""
+
+    def make(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+        places = [place for place in _spots(draft) if fits(draft.turns[place].text)]
+        if not places:
+            return None
+        place = rng.choice(places)
+        again = plain("agent", draft.turns[place].text, "M3")
+        return _exchange(draft, place, _said(draft, rng.choice(wording), rng), again)
+
+    return HardNegative("M3", f"M3.not-{name}", make)
+
+
+def _is_prepared(text: str) -> bool:
+    """Whether the text would be the same after another wish: a refusal or confirmation without values."""
+    return bool(_PREPARED.search(text)) and not _VALUED.search(text) and len(text) < 140
+
+
+def _natural(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+    """A repeat of the corpus itself, which is lawful since the corpus is read so."""
+    places = [
+        place
+        for before, place in repeated(draft.turns)
+        if not any(turn.touched for turn in draft.turns[before : place + 1])
+    ]
+    if not places:
+        return None
+    place = rng.choice(places)
+    return draft.with_turn(place, replace(draft.turns[place], touched=True, probe="M3"))
+
+
+def _closed_twice(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+    """The customer takes leave once more and gets the standard goodbye once more."""
+    last = draft.turns[-1]
+    if last.role != "agent" or last.touched or not is_closing(last.text) or "?" in last.text:
+        return None
+    again = plain("agent", like(last.text, agent_texts(draft)), "M3")
+    return _exchange(draft, len(draft.turns) - 1, _said(draft, rng.choice(repeats.BYES), rng), again)
+
+
+FAMILIES: tuple[Family, ...] = (
+    _again("verbatim", _verbatim, far=False),
+    _again("verbatim-later", _verbatim, far=True),
+    _again("repointed", _repointed, far=False),
+    Family("M3", "M3.twice", _twice),
+    _again("reordered", _reordered, far=False),
+    _again("shortened", _shortened, far=False),
+    _again("greeted", _greeted, far=True),
+    _again("padded", _padded, far=False),
+    _unmoved("unmoved", _verbatim),
+    _unmoved("unmoved-greeted", _greeted),
+    _unmoved("unmoved-shortened", _shortened),
+    _again("reworded", _reworded, far=False, use="dev"),
+    _again("reminder", _reminder, far=True, use="dev"),
+)
+NEGATIVES: tuple[HardNegative, ...] = (
+    _repeated("asked-again", repeats.SAY_AGAIN, lambda text: "?" not in text),
+    _repeated("changed", repeats.CHANGED, _is_prepared),
+    HardNegative("M3", "M3.not-natural", _natural),
+    HardNegative("M3", "M3.not-closed-twice", _closed_twice),
+)

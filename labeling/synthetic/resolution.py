@@ -1,0 +1,271 @@
+"""R1: the agent closes while the customer's last ask is open. The label sits on the closing turn.
+
+In the twin the same closing follows once the ask has been answered, or the customer has said that all is
+well. A closing that leaves the ask ignored for good is C1 as well. The hard negatives are ends with an
+open ask that are nobody's fault, and answers that say goodbye.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from random import Random
+
+from dialint.labeling.inject.wordings import farewells
+from dialint.labeling.inject.wordings.closings import CLOSE, DONE_THANKS, MOMENT, NODS, NOTICE, SURVEY
+from dialint.labeling.synthetic.dialogue_acts import asks_clearly
+from dialint.labeling.synthetic.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool, Use
+from dialint.labeling.synthetic.phrases import Grammar, capital, like, say
+from dialint.labeling.synthetic.places import (
+    agent_texts,
+    free_agent_turns,
+    is_closing,
+    is_thanks,
+    joined,
+    plain,
+    sentences,
+    shuffled,
+    spliced,
+    wrong,
+)
+
+MIN_TURNS_BEFORE = 2
+
+SETTLED = {"say": farewells.SETTLED}
+FILED = {"say": farewells.FILED}
+ANY = {
+    **CLOSE,
+    "say": (*farewells.PLAIN, *farewells.PLAIN, *farewells.SETTLED, *farewells.FILED, *CLOSE["say"]),
+}
+"""Every closing that is trained on."""
+
+_CONFIRMS = re.compile(
+    r"^\W*(?:yes|yeah|yep|yup|ya|correct|right|exactly|that|it (?:is|does)|sounds|looks|perfect|ok|okay|sure"
+    r"|fine|no|nope|nah|not|nothing)\b"
+    r"|\b(?:no need|never ?mind|i'm (?:good|fine)|that'?s (?:right|correct|all|it)|correct)\b",
+    re.IGNORECASE,
+)
+"""A customer who only confirms or declines: whether anything is left to be done, nobody can see."""
+_OFFERS_MORE = re.compile(
+    r"\b(?:anything|something|what) else\b|\bfurther\b|\bhelp you with\b", re.IGNORECASE
+)
+_ASKS_BACK = re.compile(
+    r"(?:^|[.!,:] ?)(?:please|kindly|could you|can you|may i|would you)\b"
+    r"(?! (?:let me know|feel free|contact|enjoy|note|be aware|don't hesitate))"
+    r"|\b(?:what (?:time|day|kind|type)|i(?:'ll| will)? need (?:you|the|to know|to have)|one moment|checking"
+    r"|let me (?:check|see|look|find)|please (?:provide|confirm|tell|specify|choose|check|select))\b",
+    re.IGNORECASE,
+)
+"""An agent who is not through yet, question mark or not: nothing to end a talk after."""
+
+
+def _open_asks(draft: Draft, rng: Random) -> list[int]:
+    """Agent turns that serve a customer's question or wish without asking back, late enough to end a
+    talk, in random order."""
+    turns = draft.turns
+    places = (
+        place
+        for place in free_agent_turns(draft)
+        if place > MIN_TURNS_BEFORE
+        and turns[place - 1].role == "customer"
+        and not turns[place - 1].touched
+        and asks_clearly(turns[place - 1].text)
+        and (place + 1 == len(turns) or turns[place + 1].role == "customer")
+        and _answers(turns[place].text)
+    )
+    return shuffled(places, rng)
+
+
+def _answer(text: str) -> str:
+    """An agent's turn without the offers of more help at its end."""
+    parts = sentences(text)
+    while parts and "?" in parts[-1] and _OFFERS_MORE.search(parts[-1]):
+        parts.pop()
+    return "".join(parts).strip()
+
+
+def _answers(turn: str) -> bool:
+    """Whether an agent's turn gives something and neither asks back nor takes leave."""
+    text = _answer(turn)
+    return bool(text) and "?" not in text and not is_closing(text) and not _ASKS_BACK.search(text)
+
+
+def _closing(grammar: Grammar, draft: Draft, rng: Random) -> str:
+    number = rng.choice(["", "#", "C-", "SR"]) + str(rng.randrange(10_000, 9_999_999))
+    return like(capital(say(grammar, rng, number=number)), agent_texts(draft))
+
+
+def _said(texts: tuple[str, ...], draft: Draft, rng: Random) -> DraftTurn:
+    """One of the customer's sentences, in the manner of his other ones."""
+    others = [turn.text for turn in draft.turns if turn.role == "customer"]
+    return plain("customer", like(capital(say({"say": texts}, rng)), others))
+
+
+def _ended(draft: Draft, place: int, turns: tuple[DraftTurn, ...]) -> Draft:
+    return spliced(draft, place, len(draft.turns), turns)
+
+
+def _unanswered(name: str, grammar: Grammar, use: Use = "train") -> Family:
+    """The closing stands in the place of the answer."""
+
+    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+        for place in _open_asks(draft, rng):
+            text = _closing(grammar, draft, rng)
+            answer = plain("agent", _answer(draft.turns[place].text))
+            done = _said(DONE_THANKS, draft, rng)
+            return Made(
+                _ended(draft, place, (wrong(text, f"R1.{name}", "R1", "C1"),)),
+                _ended(draft, place, (answer, done, plain("agent", text, "R1"))),
+            )
+        return None
+
+    return Family("R1", f"R1.{name}", make, use)
+
+
+def _after_moment(name: str, grammar: Grammar, use: Use = "train") -> Family:
+    """The agent says that he will look, and then closes without having said anything."""
+
+    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+        for place in _open_asks(draft, rng):
+            text = _closing(grammar, draft, rng)
+            wait = plain("agent", like(capital(say({"say": MOMENT}, rng)), agent_texts(draft)))
+            between = [_said(NODS, draft, rng)] if rng.random() < 0.6 else []
+            answer = plain("agent", _answer(draft.turns[place].text))
+            return Made(
+                _ended(draft, place, (wait, *between, wrong(text, f"R1.{name}", "R1", "C1"))),
+                _ended(draft, place, (wait, *between, answer, plain("agent", text, "R1"))),
+            )
+        return None
+
+    return Family("R1", f"R1.{name}", make, use)
+
+
+def _second_thought(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+    """After thanks the customer asks one thing more, and is sent off; the twin answers it first."""
+    turns = draft.turns
+    for place in _open_asks(draft, rng):
+        earlier = [
+            i for i in range(1, place - 1) if turns[i].role == "agent" and turns[i - 1].role == "customer"
+        ]
+        if not earlier:
+            continue
+        asked = turns[place - 1].text
+        text = _closing(ANY, draft, rng)
+        thanks = say({"say": DONE_THANKS[:2]}, rng)
+        ask = plain(
+            "customer",
+            f"{thanks} {rng.choice(('Oh,', 'One more thing:', 'Just one question:', 'But'))} {asked}",
+        )
+        answer, done = plain("agent", _answer(turns[place].text)), _said(DONE_THANKS, draft, rng)
+        return Made(
+            spliced(draft, place - 1, len(turns), (ask, wrong(text, "R1.second-thought", "R1", "C1"))),
+            spliced(draft, place - 1, len(turns), (ask, answer, done, plain("agent", text, "R1"))),
+        )
+    return None
+
+
+def _cut_off(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+    """The customer gives what the agent asked for, and is sent off instead of served."""
+    turns = draft.turns
+    for place in shuffled(free_agent_turns(draft), rng):
+        if place <= MIN_TURNS_BEFORE or [turn.role for turn in turns[place - 2 : place]] != [
+            "agent",
+            "customer",
+        ]:
+            continue
+        asked, given, served = (turn.text for turn in turns[place - 2 : place + 1])
+        if "?" not in asked or _OFFERS_MORE.search(asked) or "?" in given or not _answers(served):
+            continue
+        if is_thanks(given) or _CONFIRMS.search(given) or turns[place - 1].touched:
+            continue
+        codes = ("R1", "C1") if asks_clearly(given) else ("R1",)
+        text = _closing(ANY, draft, rng)
+        answer, done = plain("agent", _answer(served)), _said(DONE_THANKS, draft, rng)
+        return Made(
+            _ended(draft, place, (wrong(text, "R1.cut-off", *codes),)),
+            _ended(draft, place, (answer, done, plain("agent", text, "R1"))),
+        )
+    return None
+
+
+def _regardless(
+    name: str, open_end: tuple[str, ...], met_end: tuple[str, ...], codes: tuple[str, ...]
+) -> Family:
+    """The agent has answered and the customer is not done; in the twin he is. One closing for both."""
+
+    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+        for place in _open_asks(draft, rng):
+            text = _closing(ANY, draft, rng)
+            answer = plain("agent", _answer(draft.turns[place].text))
+            which = rng.randrange(len(open_end))
+            still, met = (_said((texts[which],), draft, rng) for texts in (open_end, met_end))
+            return Made(
+                _ended(draft, place, (answer, still, wrong(text, f"R1.{name}", *codes))),
+                _ended(draft, place, (answer, met, plain("agent", text, "R1"))),
+            )
+        return None
+
+    return Family("R1", f"R1.{name}", make)
+
+
+def _ends_well(name: str, turns_of: Callable[[Draft, int, Random], tuple[DraftTurn, ...]]) -> HardNegative:
+    """A clean end in the place of an answer; `turns_of` makes it."""
+
+    def make(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+        for place in _open_asks(draft, rng):
+            return _ended(draft, place, turns_of(draft, place, rng))
+        return None
+
+    return HardNegative("R1", f"R1.not-{name}", make)
+
+
+def _bye(draft: Draft, rng: Random) -> DraftTurn:
+    return plain("agent", _closing(ANY, draft, rng), "R1")
+
+
+def _left(draft: Draft, place: int, rng: Random) -> tuple[DraftTurn, ...]:
+    """The customer drops his question himself."""
+    wait = plain("agent", like(capital(say({"say": MOMENT}, rng)), agent_texts(draft)))
+    text = like(capital(say(CLOSE, rng)), agent_texts(draft))
+    return wait, _said(farewells.LEAVING, draft, rng), plain("agent", text, "R1")
+
+
+def _agreed(draft: Draft, place: int, rng: Random) -> tuple[DraftTurn, ...]:
+    """A follow-up with a deadline, to which the customer agrees."""
+    promise = plain("agent", like(capital(say({"say": farewells.PROMISE}, rng)), agent_texts(draft)))
+    return promise, _said(farewells.AGREED, draft, rng), _bye(draft, rng)
+
+
+def _parted(draft: Draft, place: int, rng: Random) -> tuple[DraftTurn, ...]:
+    """The ask is met, both take leave, and the customer has the last word."""
+    answer, done = plain("agent", _answer(draft.turns[place].text)), _said(DONE_THANKS, draft, rng)
+    return answer, done, _bye(draft, rng), _said(farewells.BYES, draft, rng)
+
+
+def _answered_goodbye(draft: Draft, place: int, rng: Random) -> tuple[DraftTurn, ...]:
+    """The answer and the goodbye are one turn, and the customer is content."""
+    text, _, _ = joined(
+        _answer(draft.turns[place].text), _closing({**CLOSE, "say": (*farewells.PLAIN,)}, draft, rng)
+    )
+    return plain("agent", text, "R1"), _said(DONE_THANKS, draft, rng)
+
+
+FAMILIES: tuple[Family, ...] = (
+    _unanswered("unanswered", ANY),
+    _unanswered("settled", SETTLED),
+    _unanswered("filed", FILED),
+    _after_moment("after-moment", ANY),
+    Family("R1", "R1.second-thought", _second_thought),
+    Family("R1", "R1.cut-off", _cut_off),
+    _regardless("unsolved", farewells.UNSOLVED, farewells.SOLVED, ("R1", "C1")),
+    _regardless("undone", farewells.NOT_DONE, farewells.ALL_DONE, ("R1",)),
+    _unanswered("notice", NOTICE, use="dev"),
+    _after_moment("survey", SURVEY, use="dev"),
+)
+
+NEGATIVES: tuple[HardNegative, ...] = (
+    _ends_well("left", _left),
+    _ends_well("agreed", _agreed),
+    _ends_well("parted", _parted),
+    _ends_well("answered-goodbye", _answered_goodbye),
+)

@@ -1,0 +1,151 @@
+"""Made-up things that a customer may tell, and which of them a dialogue leaves open.
+
+Values and words come from `dialint.labeling.inject.wordings.slots`. `silent` is careful the other way round
+than `dialint.labeling.synthetic.statements`: it would rather believe that a thing was told than miss it.
+"""
+
+from __future__ import annotations
+
+import re
+from random import Random
+
+from dialint.labeling.inject.wordings.asking_again import ASK, STATE
+from dialint.labeling.inject.wordings.slots import (
+    CLASHING,
+    FIXED,
+    NOUNS,
+    PARTS,
+    QUESTIONS,
+    SAID,
+    SHAPES,
+    VALUES,
+)
+from dialint.labeling.synthetic.phrases import Grammar, capital, say
+
+_NUMBERED = r"\d{4}|\d[\d -]{4}\d"
+_WHEN = (
+    r"\b(?:\w+day|january|march|april|june|july|august|september|october|november|december|tomorrow|today"
+    r"|noon|o'?clock|week|month|year|tonight|morning|evening|afternoon|now|soon|asap|later)\b"
+    r"|\d ?(?:am|pm)\b|\d:\d|\d(?:st|nd|rd|th)\b"
+)
+_COUNTED = (
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|a|an|couple|people|alone|myself|us|we)\b"
+)
+_NAMED = (
+    r"\bname|\bthis is|\bi'?m [A-Z]|\bi am [A-Z]|\bit'?s [A-Z]|\b[A-Z][a-z]+ [A-Z][a-z]+\b|^[A-Z][a-z]+\.?$"
+)
+_WHERE = r"\b(?:in|to|from|at|near|around|by) (?:the )?[A-Za-z]"
+_LOOSE = {
+    "name": _NAMED,
+    "email": r"@|mail",
+    "date": _WHEN,
+    "purchase_date": _WHEN + r"|\bbought|\bago\b",
+    "birth": r"birth|\bborn\b|\d{1,2}[/.-]\d{1,2}[/.-]\d{2}|19\d\d",
+    "time": _WHEN,
+    "call_time": _WHEN,
+    "people": _COUNTED,
+    "duration": _COUNTED,
+    "quantity": _COUNTED,
+    "luggage": r"\b(?:bags?|luggage|suitcases?)\b",
+    "budget": r"\d|cheap|expensive|price|budget|afford|moderate|fancy|high.end|low",
+    "amount": r"\d|[$£€]|\bmoney|amount|dollars|pounds",
+    "colour": r"\b(?:red|blue|green|black|white|gr[ae]y|yellow|pink|silver|brown|colou?r)\b",
+    "size": r"\b(?:small|medium|large|grande|venti|tall|big|size|king|queen|studio|bedroom)\b",
+    "city": _WHERE,
+    "origin": _WHERE,
+    "address": _WHERE,
+    "pickup": _WHERE,
+    "postcode": r"\d{3}|\bzip|post ?code",
+    "food": r"food|restaurant|eat|cuisine|dinner|lunch|pizza|coffee|latte|tea",
+    "diet": r"food|eat|vegan|vegetarian|allerg|milk|gluten",
+    "symptom": r"broken|problem|issue|wrong|doesn'?t|won'?t|isn'?t|not work|error|pain|sick|cough|fever|hurt",
+    "error": r"error|code|message|fault|problem|issue",
+    "reason": r"because|since|reason|broken|problem|wrong|as i\b|don'?t|for (?:my|a|the)\b|so that|need",
+    "payment": r"\b(?:card|cash|pay|paid|paypal|credit|visa|transfer|bill|money)",
+    "phone_model": r"phone|galaxy|model",
+    "computer": r"computer|windows|laptop|\bmac",
+    "browser": r"chrome|firefox|safari|browser",
+    "vehicle": r"\b(?:car|van|truck|suv|bike|vehicle|drive)",
+    "plate": r"plate|registration",
+    "plan": r"\b(?:plan|tariff|basic|premium|subscription|package)",
+    "room": r"\b(?:room|single|double|suite|bed)",
+    "seat": r"\b(?:seat|aisle|window|class)",
+    "language": r"\b(?:english|spanish|french|german|language)",
+    "employer": r"\b(?:work|company|employer|job|bank|firm)",
+    "pet": r"\b(?:dog|cat|pet)",
+    "wifi": r"wi-?fi|network|wlan",
+    "other_name": r"\bname|\b[A-Z][a-z]+ [A-Z][a-z]+\b|friend|wife|husband|dr\.?\b|doctor",
+    "phone": _NUMBERED + r"|phone number",
+    "order": _NUMBERED + r"|#\w*\d",
+}
+_CASED = frozenset({"name", "other_name"})
+_TOLD = {
+    kind: re.compile(
+        _LOOSE.get(kind, r"\d{4}|\d[\d -]{3}\d|(?<!\w)(?=[^\W\d]*+\d)\w{5,}"), 0 if kind in _CASED else re.I
+    )
+    for kind in VALUES
+}
+_ARTICLE = re.compile(r"\b([Aa])(?= (?:[aeio]|un(?!i)))")
+_DRAWN = re.compile(r"[#&]")
+
+
+def value_of(kind: str, rng: Random) -> str:
+    """A made-up value of this kind."""
+    rules: Grammar = {**PARTS, "say": VALUES[kind]}
+    text = say(rules, rng)
+    letters = "ABCDEFGHJKLMNPRSTUVWXYZ"
+    text = _DRAWN.sub(
+        lambda m: str(rng.randrange(1, 10)) if m[0] == "#" else letters[rng.randrange(23)], text
+    )
+    return text.lower().replace("~", "@") if kind == "email" else text
+
+
+def clash(one: str, other: str) -> bool:
+    """Whether an answer to one kind may be taken for an answer to the other."""
+    return one == other or any({one, other} <= set(group) for group in CLASHING)
+
+
+def silent(kind: str, told: str) -> bool:
+    """Whether nothing in the text `told` could be a value of this kind."""
+    return not _TOLD[kind].search(told)
+
+
+def two_kinds(told: str, rng: Random, changeable: bool = False) -> tuple[str, str] | None:
+    """Two kinds that do not clash and of which `told` says nothing, mostly of one shape; in either order."""
+    for _ in range(16):
+        group = list(rng.choice(SHAPES)) if rng.random() < 0.65 else list(VALUES)
+        one, other = rng.sample(group, 2)
+        if changeable and {one, other} & FIXED:
+            continue
+        if not clash(one, other) and silent(one, told) and silent(other, told):
+            return one, other
+    return None
+
+
+def third_kind(told: str, taken: tuple[str, ...], rng: Random) -> str | None:
+    """A kind to distract with, which clashes with none of those `taken`."""
+    for _ in range(8):
+        kind = rng.choice(list(VALUES))
+        if silent(kind, told) and not any(clash(kind, other) for other in taken):
+            return kind
+    return None
+
+
+def noun_of(kind: str, rng: Random) -> str:
+    """What a thing of this kind is called."""
+    return rng.choice(NOUNS[kind])
+
+
+def stating(kind: str, value: str, rng: Random) -> str:
+    """A customer's sentence that gives the value."""
+    own = SAID.get(kind, ())
+    wordings = own if own and rng.random() < 0.5 else STATE
+    if kind in ("reason", "symptom"):
+        wordings = own
+    return capital(say({"say": wordings}, rng, noun=noun_of(kind, rng), value=value))
+
+
+def asking(kind: str, rng: Random) -> str:
+    """An agent's question for it, as if it had never been mentioned."""
+    text = say({**ASK, "question": QUESTIONS[kind]}, rng, noun=noun_of(kind, rng))
+    return capital(_ARTICLE.sub(r"\1n", text))

@@ -1,0 +1,333 @@
+"""U2 on things of our own making: the customer tells one thing, the agent asks for it or for another.
+
+Error and twin have the same question, the same answer and the same number of things told; only which
+thing the customer told before differs. Complements `dialint.labeling.synthetic.state`, which asks for
+what the corpora's customers really said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+
+from dialint.labeling.inject.wordings.asking_again import (
+    ACKNOWLEDGE,
+    BOTH,
+    CHANGE,
+    PUT_OFF,
+    READ_BACK,
+    REPLY,
+    SECOND,
+    SECURITY,
+    TAKEN_UP,
+    UNREADABLE,
+)
+from dialint.labeling.inject.wordings.slots import IDENTIFYING
+from dialint.labeling.synthetic.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
+from dialint.labeling.synthetic.phrases import capital, like, say
+from dialint.labeling.synthetic.places import (
+    agent_texts,
+    asks_question,
+    is_closing,
+    is_thanks,
+    joined,
+    plain,
+    spliced,
+    wrong,
+)
+from dialint.labeling.synthetic.slots import asking, noun_of, stating, third_kind, two_kinds, value_of
+
+MIN_TURNS = 4
+"""A talk that is shorter is no talk."""
+
+
+@dataclass(frozen=True)
+class _Scene:
+    """Where to ask (before the agent turn at `ask_at`), where it was told, and what."""
+
+    draft: Draft
+    ask_at: int
+    told_at: int
+    kind: str
+    other: str
+    value: str
+    other_value: str
+
+
+def _scene(draft: Draft, rng: Random, told_by: str = "customer", changeable: bool = False) -> _Scene | None:
+    turns = draft.turns
+    places = [
+        at
+        for at in range(1, len(turns))
+        if turns[at].role == "agent"
+        and turns[at - 1].role == "customer"
+        and not asks_question(turns[at - 1].text)
+        and not is_thanks(turns[at - 1].text)
+        and not is_closing(turns[at].text)
+    ]
+    if not places or len(turns) < MIN_TURNS:
+        return None
+    ask_at = rng.choice(places)
+    tellers = [
+        at
+        for at in range(ask_at)
+        if turns[at].role == told_by and not turns[at].touched and (told_by == "customer" or at)
+    ]
+    kinds = two_kinds(
+        "\n".join(turn.text for turn in turns[:ask_at] if turn.role == "customer"), rng, changeable
+    )
+    if not kinds or not tellers:
+        return None
+    one, other = kinds
+    return _Scene(draft, ask_at, rng.choice(tellers), one, other, value_of(one, rng), value_of(other, rng))
+
+
+def _telling(draft: Draft, at: int, words: str, ahead: bool) -> Draft:
+    """The draft whose customer turn `at` also says the words, ahead or after, in the customer's manner."""
+    words, text = like(words, _customer_texts(draft)), draft.turns[at].text
+    first = ahead and at >= 2  # not before a greeting
+    return draft.with_turn(at, plain("customer", joined(words, text)[0] if first else joined(text, words)[0]))
+
+
+def _customer_texts(draft: Draft) -> list[str]:
+    return [turn.text for turn in draft.turns if turn.role == "customer"]
+
+
+def _with_distractor(scene: _Scene, rng: Random) -> Draft:
+    """The draft in which the customer also tells a third thing, in error and twin alike."""
+    turns = scene.draft.turns
+    told = " ".join(turn.text for turn in turns if turn.role == "customer")
+    free = [
+        at
+        for at in range(scene.ask_at)
+        if turns[at].role == "customer" and not turns[at].touched and at != scene.told_at
+    ]
+    kind = third_kind(told, (scene.kind, scene.other), rng)
+    if not free or not kind or rng.random() < 0.35:
+        return scene.draft
+    words = stating(kind, value_of(kind, rng), rng)
+    return _telling(scene.draft, rng.choice(free), words, rng.random() < 0.4)
+
+
+def _answer(value: str, rng: Random) -> list[DraftTurn] | None:
+    """The customer's answer, with the value or putting it off; None: the log ends with the question."""
+    draw = rng.random()
+    if draw < 0.3:
+        return None
+    if draw < 0.55:
+        return [plain("customer", rng.choice(PUT_OFF))]
+    return [plain("customer", capital(say({"say": REPLY}, rng, value=value)))]
+
+
+def _asked(
+    draft: Draft, at: int, ask: DraftTurn, answer: list[DraftTurn] | None, used: bool = False
+) -> Draft:
+    """Question and answer put in before turn `at`, or in its place where the question has `used` its words;
+    the draft cut off after the question where there is no answer."""
+    turns = draft.turns
+    if answer is None and not any(turn.marks for turn in turns[at:]):  # no other family's error is cut off
+        return spliced(draft, at, len(turns), (ask,))
+    answer = answer or [plain("customer", PUT_OFF[0])]
+    end = at + used
+    if used and end < len(turns) and turns[end].role == "customer":
+        both = plain("customer", joined(answer[0].text, turns[end].text)[0])
+        return spliced(draft, at, end + 1, (ask, both))
+    return spliced(draft, at, end, (ask, *answer))
+
+
+def _turns(words: str, name: str, base: str) -> tuple[DraftTurn, DraftTurn]:
+    """The agent's question as error and as twin; sometimes after a sentence of his own, `base`."""
+    text, start, end = joined(base, words) if base else (words, 0, len(words))
+    return wrong(text, f"U2.{name}", "U2", start=start, end=end), plain("agent", text, "U2")
+
+
+def _base(scene: _Scene, rng: Random) -> str:
+    """What the agent says anyhow, to which his question is added; "" where it stands alone."""
+    turns, at = scene.draft.turns, scene.ask_at
+    free = "?" not in turns[at].text and len(turns[at].text) < 220 and not turns[at].touched
+    free = free and (at + 1 == len(turns) or turns[at + 1].role == "customer")
+    return turns[at].text if free and rng.random() < 0.35 else ""
+
+
+def _planted(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+    """The customer volunteers a thing; later the agent asks for it. The twin's customer told another."""
+    scene = _scene(draft, rng)
+    if scene is None:
+        return None
+    base, own = _with_distractor(scene, rng), _base(scene, rng)
+    seed, ahead = rng.random(), rng.random() < 0.4
+    ask = like(asking(scene.kind, rng), agent_texts(draft))
+    bad, good = _turns(ask, "planted", own)
+    answer, made = _answer(scene.value, rng), []
+    for kind, value, turn in (
+        (scene.kind, scene.value, bad),
+        (scene.other, scene.other_value, good),
+    ):
+        told = _telling(base, scene.told_at, stating(kind, value, Random(seed)), ahead)
+        made.append(_asked(told, scene.ask_at, turn, answer, bool(own)))
+    return Made(*made)
+
+
+def _asked_twice(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+    """The agent asked, was told, and asks again; the twin's agent first asked for another thing."""
+    scene = _scene(draft, rng, told_by="agent")
+    if scene is None or draft.turns[scene.told_at - 1].role != "customer":
+        return None
+    texts, base = agent_texts(draft), _with_distractor(scene, rng)
+    bad, good = _turns(like(asking(scene.kind, rng), texts), "asked-twice", "")
+    answer, seed, made = _answer(scene.value, rng), rng.random(), []
+    for kind, value, turn in (
+        (scene.kind, scene.value, bad),
+        (scene.other, scene.other_value, good),
+    ):
+        again = Random(seed)
+        first = (
+            plain("agent", like(asking(kind, again), texts)),
+            plain("customer", capital(say({"say": REPLY}, again, value=value))),
+        )
+        second = _asked(base, scene.ask_at, turn, answer)
+        made.append(spliced(second, scene.told_at, scene.told_at, first))
+    return Made(*made)
+
+
+def _both_told(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+    """Two things are told in one breath and one is asked for; the twin's customer told two others."""
+    scene = _scene(draft, rng)
+    if scene is None:
+        return None
+    told = "\n".join(_customer_texts(draft))
+    third = third_kind(told, (scene.kind, scene.other), rng)
+    if third is None:
+        return None
+    seed, own, ahead, before = rng.random(), _base(scene, rng), rng.random() < 0.5, rng.random() < 0.4
+    third_value, ask = value_of(third, rng), like(asking(scene.kind, rng), agent_texts(draft))
+    bad, good = _turns(ask, "both-told", own)
+    answer, made = _answer(scene.value, rng), []
+    for kind, value, turn in (
+        (scene.kind, scene.value, bad),
+        (scene.other, scene.other_value, good),
+    ):
+        again = Random(seed)
+        parts = [stating(kind, value, again), stating(third, third_value, again)]
+        words = joined(*(parts if ahead else parts[::-1]))[0]
+        told_too = _telling(draft, scene.told_at, words, before)
+        made.append(_asked(told_too, scene.ask_at, turn, answer, bool(own)))
+    return Made(*made)
+
+
+def _changed(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+    """After one of two things has been changed the agent asks for the other; the twin's customer had
+    wanted both of them changed."""
+    scene = _scene(draft, rng, changeable=True)
+    if scene is None:
+        return None
+    parts = [stating(scene.kind, scene.value, rng), stating(scene.other, scene.other_value, rng)]
+    rng.shuffle(parts)
+    base = _telling(draft, scene.told_at, joined(*parts)[0], rng.random() < 0.4)
+    texts, customers = agent_texts(draft), _customer_texts(draft)
+    bad, good = _turns(like(asking(scene.kind, rng), texts), "changed", "")
+    bridge = plain("agent", like(rng.choice(ACKNOWLEDGE), texts))
+    noun, beside = noun_of(scene.other, rng), noun_of(scene.kind, rng)
+    new = value_of(scene.other, rng)
+    if new == scene.other_value:
+        return None
+    taken_up = plain("agent", like(capital(say({"say": TAKEN_UP}, rng, noun=noun)), texts))
+    told = plain("customer", like(capital(say({"say": REPLY}, rng, value=new)), customers))
+    answer = None if rng.random() < 0.5 else [plain("customer", rng.choice(PUT_OFF))]
+    both = [noun, beside] if rng.random() < 0.5 else [beside, noun]
+    seed, made = rng.random(), []
+    for wished, turn in ((noun, bad), (" and the ".join(both), good)):
+        wish = capital(say({"say": CHANGE}, Random(seed), noun=wished))
+        asked = _asked(base, scene.ask_at, turn, answer)
+        steps = (bridge, plain("customer", wish), taken_up, told)
+        made.append(spliced(asked, scene.ask_at, scene.ask_at, steps))
+    return Made(*made)
+
+
+Words = Callable[[_Scene, Random], tuple[str, str]]
+"""What the agent asks in a hard negative, and what the customer answers."""
+
+
+def _negative(name: str, words: Words) -> HardNegative:
+    """The customer told it, the agent comes back to it, and that is in order."""
+
+    def make(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+        scene = _scene(draft, rng)
+        if scene is None:
+            return None
+        ask, reply = words(scene, rng)
+        told = _telling(draft, scene.told_at, stating(scene.kind, scene.value, rng), rng.random() < 0.4)
+        ask = like(capital(ask), agent_texts(draft))
+        answer = None if rng.random() < 0.3 else [plain("customer", reply)]
+        return _asked(told, scene.ask_at, plain("agent", ask, "U2"), answer)
+
+    return HardNegative("U2", f"U2.not-{name}", make)
+
+
+def _spoken(wordings: tuple[str, ...], scene: _Scene, rng: Random) -> str:
+    other = value_of(scene.kind, rng)
+    return say({"say": wordings}, rng, noun=noun_of(scene.kind, rng), value=scene.value, other=other)
+
+
+def _confirmed(scene: _Scene, rng: Random) -> tuple[str, str]:
+    return _spoken(READ_BACK, scene, rng), rng.choice(("Yes.", "Correct.", "That's right.", "Yes, exactly."))
+
+
+def _verified(scene: _Scene, rng: Random) -> tuple[str, str]:
+    return _spoken(SECURITY if scene.kind in IDENTIFYING else READ_BACK, scene, rng), _again(scene, rng)
+
+
+def _unreadable(scene: _Scene, rng: Random) -> tuple[str, str]:
+    return _spoken(UNREADABLE if scene.kind in IDENTIFYING else READ_BACK, scene, rng), _again(scene, rng)
+
+
+def _again(scene: _Scene, rng: Random) -> str:
+    return capital(say({"say": REPLY}, rng, value=scene.value))
+
+
+def _second(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+    """The customer has told his own; now the other person's is asked for."""
+    scene = _scene(draft, rng)
+    if scene is None:
+        return None
+    wish, ask = rng.choice(SECOND)
+    told = stating(scene.kind, scene.value, rng)
+    base = _telling(draft, scene.told_at, told, rng.random() < 0.4)
+    texts, noun = agent_texts(draft), noun_of(scene.kind, rng)
+    ask = like(say({"say": (ask,)}, rng, noun=noun), texts)
+    bridge = (plain("agent", like(rng.choice(ACKNOWLEDGE), texts)), plain("customer", wish))
+    asked = _asked(base, scene.ask_at, plain("agent", ask, "U2"), _answer(value_of(scene.kind, rng), rng))
+    return spliced(asked, scene.ask_at, scene.ask_at, bridge)
+
+
+def _which(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+    """Two values have been told; the agent asks which of them holds."""
+    scene = _scene(draft, rng)
+    if scene is None:
+        return None
+    other = value_of(scene.kind, rng)
+    if other == scene.value:
+        return None
+    words = joined(stating(scene.kind, scene.value, rng), stating(scene.kind, other, rng))[0]
+    told = _telling(draft, scene.told_at, words, rng.random() < 0.4)
+    ask = say({"say": BOTH}, rng, noun=noun_of(scene.kind, rng), value=scene.value, other=other)
+    ask = like(capital(ask), agent_texts(draft))
+    answer = _answer(rng.choice([scene.value, other]), rng)
+    return _asked(told, scene.ask_at, plain("agent", ask, "U2"), answer)
+
+
+FAMILIES: tuple[Family, ...] = (
+    Family("U2", "U2.planted", _planted),
+    Family("U2", "U2.asked-twice", _asked_twice),
+    Family("U2", "U2.both-told", _both_told),
+    Family("U2", "U2.changed", _changed),
+)
+
+NEGATIVES: tuple[HardNegative, ...] = (
+    _negative("read-back", _confirmed),
+    _negative("verified", _verified),
+    _negative("unreadable", _unreadable),
+    HardNegative("U2", "U2.not-second", _second),
+    HardNegative("U2", "U2.not-which", _which),
+)

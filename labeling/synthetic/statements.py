@@ -1,0 +1,253 @@
+"""What customers and agents have stated, by patterns of plain English: names, days, times, prices, numbers.
+
+A customer's statement knows how the sentence reads without it, so that a clean twin can be made in which it
+was never made. `otherwise` makes another value of the same form: the only thing that differs between a
+contradiction and a faithful repetition. Not an extractor for anybody else: it prefers missing a statement to
+guessing.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from random import Random
+
+_NUMBER = r"\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten"
+_DAY = "monday|tuesday|wednesday|thursday|friday|saturday|sunday|tomorrow"
+_TOWN = (
+    "cambridge|london|london kings cross|stevenage|ely|norwich|leicester|peterborough|bishops stortford|stansted"
+    "(?: airport)?|birmingham(?: new street)?|broxbourne|kings lynn|new york|chicago|boston|san francisco|seattle"
+    "|los angeles|houston|austin|dallas|denver|miami|orlando|philadelphia|phoenix"
+)
+_FOOD = (
+    "chinese|indian|italian|british|european|modern european|asian|asian oriental|korean|japanese|thai|turkish"
+    "|french|spanish|portuguese|mediterranean|lebanese|gastropub|vietnamese|african|mexican|seafood|vegetarian"
+)
+
+GIVEN: dict[str, str] = {
+    "day": rf"(?P<cut>\b(?:on |for |this |next |by ){{0,4}}\b(?P<value>{_DAY})\b(?: (?:morning|evening|night))?)",
+    "time": r"(?P<cut>\b(?:at|around|by|after|before|for) (?P<value>\d{1,2}:\d{2}(?: ?[ap]m)?|\d{1,2} ?[ap]m|noon)\b)",
+    "people": rf"(?P<cut>\bfor (?:a (?:group|party|total) of )?(?P<value>(?:{_NUMBER}) (?:people|persons|guests|of us))\b)",
+    "nights": rf"(?P<cut>\b(?:for )?(?P<value>(?:{_NUMBER}) (?:nights?|days))\b)",
+    "price": r"(?P<cut>\b(?P<value>cheap|expensive|inexpensive|moderately priced)\b(?! price| in price))",
+    "area": r"(?P<cut>\b(?:in|on) the (?P<value>(?:centre|center|north|south|east|west)"
+    r"(?: (?:part|side|area|end)(?: of (?:town|the city))?| of town)?)\b)",
+    "food": rf"(?P<cut>\b(?:that )?(?:serv\w+ )?(?P<value>(?:{_FOOD})(?: food| cuisine|(?= restaurant| place)))\b)",
+    "destination": rf"(?P<cut>\b(?:going |travell?ing )?to (?P<value>{_TOWN})\b)",
+    "departure": rf"(?P<cut>\b(?:departing |leaving |travell?ing )?from (?P<value>{_TOWN})\b)",
+    "name": r"(?P<cut>\b(?:[Mm]y name is|[Mm]y name's|[Nn]ame is|[Tt]his is|[Ii]t's) (?P<value>[A-Z][a-z]+(?: [A-Z][a-z]+)?)\b)",
+    "email": r"(?P<cut>(?P<value>\b[\w.]{1,64}+@[\w.]{1,120}\.\w{1,40}+))",
+    "zip": r"(?P<cut>\bzip(?: code)?(?: is|:)? (?P<value>\d{5})\b)",
+    "order": r"(?P<cut>(?P<value>#W\d{7}))",
+    "user": r"(?P<cut>\b(?P<value>[a-z]+_[a-z]+_\d{4}))",
+    "milk": r"(?P<cut>\b(?:with )?(?P<value>(?:oat|almond|soy|whole|skim|coconut|2%) milk)\b)",
+    "size": r"(?P<cut>\b(?P<value>small|medium|large|grande|venti)\b(?= \w))",
+}
+"""For each kind: `value` is what was stated, `cut` what goes when it is left unsaid."""
+
+
+LASTING = frozenset({"name", "email", "zip", "order", "user", "people"})
+"""Kinds that stay true for the whole talk, whatever it turns to."""
+
+_JOURNEY = re.compile(
+    r"\b(train|taxi|flight|fly|bus|ride|travel|trip|go|going|leav|depart|get)", re.IGNORECASE
+)
+
+_GIVEN = {
+    kind: re.compile(pattern, 0 if kind == "name" else re.IGNORECASE) for kind, pattern in GIVEN.items()
+}
+
+
+@dataclass(frozen=True)
+class Given:
+    """`value` of a `kind`, and the customer's text `without` it ("" if nothing much is left)."""
+
+    kind: str
+    value: str
+    without: str
+
+
+def given_in(text: str) -> list[Given]:
+    """Everything the text states once; a kind stated twice in one turn is left out."""
+    found = []
+    for kind, pattern in _GIVEN.items():
+        matches = list(pattern.finditer(text))
+        if kind in ("destination", "departure") and not _JOURNEY.search(text):
+            continue
+        if len(matches) == 1:
+            match = matches[0]
+            rest = _mended(text, text[: match.start("cut")] + text[match.end("cut") :])
+            found.append(Given(kind, match["value"], rest if len(rest.split()) >= 4 else ""))
+    return found
+
+
+def mentions(kind: str, text: str) -> bool:
+    """Whether the text says anything of this kind."""
+    return bool(_GIVEN[kind].search(text))
+
+
+def _mended(whole: str, text: str) -> str:
+    """A sentence after a cut: no doubled blanks or stops, no dangling small words, its first capital."""
+    high = whole[:1].isupper()
+    text = re.sub(r"(?<!\s)\s++([,.?!])", r"\1", re.sub(r"[ ]{2,}", " ", text)).strip(" ,")
+    text = re.sub(r"\ban (?=[b-df-hj-np-tv-z])", "a ", re.sub(r"\ba (?=[aeio])", "an ", text))
+    text = re.sub(r"\b(and|or|but|on|at|for|in|to|from|with|that|serving|serves)\s*+([.?!]|$)", r"\2", text)
+    text = re.sub(r"^(and\b|or\b|but\b|so\b|[,.])[,. ]*+", "", re.sub(r"([.?!])[ .]*\.", r"\1", text).strip())
+    return text[:1].upper() + text[1:] if high else text
+
+
+_CLOCK = r"\d{1,2}:\d{2}(?: ?[ap]m)?|\d{1,2} ?[ap]m"
+_COUNT = r"\d{1,3}|two|three|four|five|six|seven|eight|nine|ten"
+_WEEKDAY = "Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday"
+
+STATED: dict[str, str] = {
+    "leave": rf"\b(?:leav\w+|depart\w*)\b[^.?!\d]{{0,40}}?\b(?P<value>{_CLOCK})\b",
+    "arrive": rf"\barriv\w+[^.?!\d]{{0,40}}?\b(?P<value>{_CLOCK})\b",
+    "price": r"(?P<value>[£$] ?\d+(?:[.,]\d+)?|\b\d+(?:\.\d\d?)? ?(?:pounds|gbp|dollars|credits|euros)\b)",
+    "phone": r"\b(?P<value>0\d{9,10}|\(?\d{3}\)?[ -]\d{3}[ -]\d{4})\b",
+    "postcode": r"\b(?P<value>cb\d{2,3}[a-z]{2}|cb\d{1,2}, ?\d[a-z]{2})\b",
+    "reference": r"\b(?:reference|booking|confirmation)\b[^.?!]{0,30}?\b(?P<value>(?=[A-Z0-9]*[A-Z])[A-Z0-9]{8})\b",
+    "minutes": r"\b(?P<value>\d{1,3} minutes)\b",
+    "stars": r"\b(?P<value>[0-5])[ -]stars?\b",
+    "choice": rf"\b(?:there are|there's|i have|i found|we have|i see|found)(?: over| about)? (?P<value>{_COUNT})\b"
+    r"(?! (?:star|minute|people|pounds))",
+    "booked_day": rf"\b(?:book|reserv|schedul|appointment|arriv|deliver)\w*\b[^.?!]{{0,60}}?\bon (?P<value>{_WEEKDAY})\b",
+    "temperature": r"\b(?:temperatures? of )?around (?P<value>-?\d{1,2} degrees)\b",
+}
+"""For each attribute a pattern with the value as a group."""
+
+
+_WORDS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_STATED = {
+    kind: re.compile(pattern, 0 if kind == "reference" else re.IGNORECASE) for kind, pattern in STATED.items()
+}
+
+
+@dataclass(frozen=True)
+class Stated:
+    """A value of an attribute (`kind`), as the agent wrote it."""
+
+    kind: str
+    value: str
+
+
+def stated_in(text: str) -> list[Stated]:
+    """Every attribute that the text gives exactly one value of."""
+    found = []
+    for kind, pattern in _STATED.items():
+        values = {match["value"] for match in pattern.finditer(text)}
+        if len(values) == 1:
+            found.append(Stated(kind, values.pop()))
+    return found
+
+
+def speaks_of(kind: str, text: str) -> bool:
+    """Whether the text gives any value of this attribute."""
+    return bool(_STATED[kind].search(text))
+
+
+def otherwise(value: str, rng: Random) -> str | None:
+    """Another value of the same form, or None if the form is not known."""
+    if clock := re.fullmatch(r"(\d{1,2}):(\d{2})(.*)", value):
+        return _other_time(clock, rng)
+    if value.capitalize() in _DAYS:
+        return _cased(rng.choice([day for day in _DAYS if day != value.capitalize()]), value)
+    if value.lower() in _WORDS:
+        return _cased(rng.choice([word for word in _WORDS if word != value.lower()]), value)
+    digits = re.findall(r"\d", value)
+    if len(digits) >= 7 or re.fullmatch(r"[A-Z0-9]{6,}|cb[\d, ]+[a-z]{2}", value, re.IGNORECASE):
+        return _other_code(value, rng)
+    if number := re.search(r"\d+(?:[.,]\d+)?", value):
+        return value[: number.start()] + _other_number(number[0], rng) + value[number.end() :]
+    return None
+
+
+def _cased(new: str, like: str) -> str:
+    return new.lower() if like.islower() else new
+
+
+def _other_time(clock: re.Match[str], rng: Random) -> str:
+    shift = rng.choice((-120, -90, -60, -45, -30, -20, 15, 20, 30, 40, 60, 75, 90, 120))
+    half_day = bool(clock[3].strip())
+    span = 12 * 60 if half_day else 24 * 60
+    minutes = (int(clock[1]) * 60 + int(clock[2]) + shift) % span
+    hours = minutes // 60 or (12 if half_day else 0)
+    wide = len(clock[1]) == 2
+    return f"{hours:02d}:{minutes % 60:02d}{clock[3]}" if wide else f"{hours}:{minutes % 60:02d}{clock[3]}"
+
+
+def _other_code(value: str, rng: Random) -> str:
+    places = [i for i, char in enumerate(value) if char.isalnum()][2:]
+    chars = list(value)
+    for place in rng.sample(places, min(len(places), rng.choice((1, 2, 3)))):
+        old = chars[place]
+        kind = "0123456789" if old.isdigit() else "ABCDEFGHJKLMNPRSTUVWXYZ"
+        new = rng.choice([char for char in kind if char != old.upper()])
+        chars[place] = new if old.isupper() or old.isdigit() else new.lower()
+    return "".join(chars)
+
+
+def _other_number(number: str, rng: Random) -> str:
+    if split := re.fullmatch(r"\A(\d++)([.,])(\d{1,2})", number):
+        places, amount = len(split[3]), float(f"{split[1]}.{split[3]}")
+        other = amount * rng.choice((0.5, 0.8, 0.9, 1.1, 1.25, 1.5, 2)) + rng.choice((0, 1, 2))
+        made = f"{other:.{places}f}".replace(".", split[2])
+        return made if made != number else f"{amount + 3:.{places}f}".replace(".", split[2])
+    value = int(re.sub(r"\D", "", number))
+    if len(number) == 1:
+        return str(rng.choice([digit for digit in range(1, 10) if digit != value]))
+    steps = [step for step in (-20, -10, -5, -3, -2, -1, 1, 2, 3, 5, 10, 15, 20) if value + step > 0 and step]
+    made_value = value + rng.choice(steps) * (1 if value < 200 else 5)
+    return f"{made_value:,}" if "," in number else str(made_value)
+
+
+_UNITS = {"hour": 60, "hours": 60, "week": 7, "weeks": 7, "month": 30, "months": 30}
+_NUMBERS = {word: number for number, word in enumerate(_WORDS, 2)} | {
+    "a": 1, "an": 1, "one": 1, "eleven": 11, "twelve": 12,
+}  # fmt: skip
+_SMALL = frozenset(
+    {"a", "an", "of", "the", "one", "on", "in", "at", "next", "business", "working", "mr", "ms", "dr"}
+)
+
+
+def same_value(one: str, other: str) -> bool:
+    """Whether two values may mean the same, however they are written: "nine weeks" and "63 days", "2:15 pm"
+    and "14:15", "Mr Miller" and "Dr Miller". Errs towards yes."""
+    a, b = _meaning(one), _meaning(other)
+    return a <= b or b <= a
+
+
+def _meaning(value: str) -> set[str]:
+    """What a value comes down to: its amount if it is one, else its words."""
+    text = value.lower().replace("half an hour", "30 minutes").strip(" .,")
+    if text == "noon":
+        return {"0 h"}
+    clock = re.fullmatch(r"(?:at )?(\d{1,2})(?::(\d\d))? ?(am|pm)?", text)
+    if clock and (clock[2] or clock[3]):
+        return {f"{int(clock[1]) % 12 * 60 + int(clock[2] or 0)} h"}
+    if amount := re.fullmatch(
+        r"[$£€]?(\d++(?:[.,]\d++)?|[a-z]++)(?: ?%|(?: [a-z]++){0,2}+ ?([a-z]++)?)?", text
+    ):
+        number, unit = amount[1], text.split()[-1]
+        if number[0].isdigit():
+            return {f"{float(number.replace(',', '.')) * _UNITS.get(unit, 1):g}"}
+        if number in _NUMBERS and (unit in _UNITS or number not in ("a", "an")):
+            return {f"{_NUMBERS[number] * _UNITS.get(unit, 1):g}"}
+    return {word for word in re.findall(r"[a-z0-9]+", text) if word not in _SMALL} or {text}
+
+
+FUNCTION_WORDS = frozenset(
+    {
+    "about", "also", "anything", "back", "been", "book", "booked", "can't", "could", "does", "don't",
+    "else", "find", "fine", "first", "from", "give", "good", "great", "have", "help", "here", "i'll",
+    "into", "it's", "just", "know", "last", "like", "looking", "make", "many", "more", "much", "need",
+    "next", "okay", "only", "other", "over", "please", "right", "should", "some", "something", "sure",
+    "take", "tell", "than", "thank", "thanks", "that", "their", "them", "then", "there", "they", "this",
+    "very", "want", "well", "were", "what", "when", "where", "which", "will", "with", "would", "you're",
+    "your", "yours",
+    }
+)  # fmt: skip
+"""Words that may be shared by texts on any two topics."""

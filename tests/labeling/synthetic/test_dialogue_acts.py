@@ -1,0 +1,123 @@
+"""What a customer asks, what a reply is about, and which values mean the same."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from dialint.labeling.synthetic.contradiction import _another
+from dialint.labeling.synthetic.dialogue_acts import another_matter, left_open, points_of, surely_unanswered
+from dialint.labeling.synthetic.draft import Draft, DraftTurn, Pool
+from dialint.labeling.synthetic.repetition import FAMILIES as REPEATS
+from dialint.labeling.synthetic.statements import Stated, otherwise, same_value
+from dialint.labeling.synthetic.topic import FAMILIES as JUMPS
+
+
+@pytest.mark.parametrize(
+    ("said", "before", "open_ask"),
+    [
+        ("How much is the deposit?", "", True),
+        ("I need a taxi to the station.", "", True),
+        ("Thanks, I also need a room.", "", True),
+        ("please book for 5 people", "", True),
+        ("No thanks. I meant that I need a desk lamp.", "", True),
+        ("No, that's all the information I need. Thanks!", "", False),
+        ("Good to know.", "", False),
+        ("My aunt came by.", "", False),
+        ("Good to know.", "Shall I go on?", None),
+        ("Same time, 10pm.", "", None),
+        ("The screen is broken.", "", None),
+    ],
+)
+def test_an_ask_is_open_or_not_or_nobody_can_say(said: str, before: str, open_ask: bool | None) -> None:
+    assert left_open(said, before) is open_ask
+
+
+@pytest.mark.parametrize(
+    ("ask", "reply", "unanswered"),
+    [
+        ("What is the phone number?", "The travel time is 60 minutes.", True),
+        ("What area is it in?", "The address is 59 Hills Road.", False),
+        ("Is there a place with French food?", "The phone number is 01223 555.", False),
+        ("Do they give discounts on the price?", "No, except for service animals.", False),
+        ("How much does it cost?", "It comes to 12 pounds.", False),
+        ("How much does it cost?", "The lodge is near the river.", True),
+    ],
+)
+def test_only_a_definite_question_is_surely_unanswered(ask: str, reply: str, unanswered: bool) -> None:
+    assert surely_unanswered(ask, reply) is unanswered
+
+
+def test_points_and_matters() -> None:
+    assert points_of("When does it leave, and how much is it?") == {"when", "price"}
+    assert not points_of("What about Sunday?")
+    assert another_matter("Your taxi is booked.", "I want a hotel room.") is True
+    assert another_matter("The hotel has a pool.", "I want a hotel room.") is False
+    assert another_matter("Candles burn slower behind thick glass panes.", "Hello.") is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("nine business days", "9 business days", True), ("two", "2", True), ("eight weeks", "56 days", True),
+        ("2:15 pm", "14:15", True), ("noon", "12:00", True), ("Mr Miller", "Dr Miller", True), ("half an hour", "30 minutes", True),
+        ("the 3rd of June", "June 3rd", True), ("a grey Volvo", "a Volvo", True), ("two", "3", False), ("$45", "$40", False),
+        ("a grey Volvo", "a grey Ford", False), ("a double", "a single", False), ("05:32", "07:32", False), ("AB-1234", "AB-1235", False),
+    ],
+)  # fmt: skip
+def test_values_are_compared_by_what_they_mean(one: str, other: str, same: bool) -> None:
+    assert same_value(one, other) is same
+    assert same_value(other, one) is same
+
+
+def test_a_changed_number_keeps_its_form_and_a_hotel_its_five_stars() -> None:
+    draft = Draft(id="d", source="tests", domain="hotel", turns=(DraftTurn("agent", "It has 4 stars."),))
+    for seed in range(40):
+        thousands = otherwise("$1,250", Random(seed))
+        assert thousands
+        assert thousands[2] == ","
+        assert _another(draft, Stated("stars", "4"), Random(seed)) in {"1", "2", "3", "5"}
+
+
+def _talk(*lines: str) -> Draft:
+    turns = tuple(DraftTurn("customer" if line[0] == "c" else "agent", line[2:]) for line in lines)
+    return Draft(id="d", source="tests", domain="lamps", turns=turns)
+
+
+def _codes(draft: Draft, name: str) -> set[frozenset[str]]:
+    family = next(family for family in (*REPEATS, *JUMPS) if family.name == name)
+    made = [found for seed in range(30) if (found := family.make(draft, Random(seed), Pool()))]
+    return {frozenset(mark.code for turn in each.error.turns for mark in turn.marks) for each in made}
+
+
+def test_a_question_that_was_answered_is_asked_for_again() -> None:
+    start = ("c Hi, a lamp please.", "a Which colour should the lamp have?")
+    assert _codes(_talk(*start, "c The white one.", "a Fine."), "M3.verbatim") == {frozenset({"M3", "U2"})}
+    assert not _codes(_talk(*start, "c Wait, I'm not sure.", "a Fine."), "M3.verbatim")
+
+
+def test_a_repeat_after_thanks_passes_nothing_over() -> None:
+    talk = (
+        "c Is it in stock?",
+        "a We have three of them on the shelf.",
+        "c No, that's all I need. Thanks!",
+        "a Bye.",
+    )
+    assert _codes(_talk(*talk), "M3.verbatim") == {frozenset({"M3"})}
+    talk = (*talk[:2], "c Thanks, I also need a bulb.", "a Sure.")
+    assert _codes(_talk(*talk), "M3.verbatim") == {frozenset({"M3", "C1"})}
+
+
+def test_a_jump_to_an_errand_comes_after_the_answer() -> None:
+    talk = _talk(
+        "c Hello there.", "a Hello.", "c I need a lamp on Thursday.", "a It will be sent on Thursday."
+    )
+    family = next(family for family in JUMPS if family.name == "U5.errand-alone")
+    made = family.make(talk, Random(1), Pool())
+    assert made is not None
+    assert made.twin is not None
+    for half in (made.error, made.twin):
+        assert half.turns[3].text == "It will be sent on Thursday."
+        assert half.turns[4].role == "customer"
+        assert "?" not in half.turns[4].text

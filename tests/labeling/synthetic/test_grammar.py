@@ -1,0 +1,123 @@
+"""Sentences broken and right at once, rewriting rules, macros with holes, and grammar mended."""
+
+from __future__ import annotations
+
+import re
+from random import Random
+
+import pytest
+
+from dialint.labeling.inject.surface import macros
+from dialint.labeling.inject.wordings.broken_sentences import BROKEN, CHATTY
+from dialint.labeling.inject.wordings.macros import BRACKETS, KINDS, MACROS, NOTES, SHAPES, VOIDS
+from dialint.labeling.inject.wordings.misspelt_sentences import MISSPELT, UNUSUAL
+from dialint.labeling.synthetic import grammar, spelling, template
+from dialint.labeling.synthetic.cleaning import corrected, is_broken
+from dialint.labeling.synthetic.draft import Draft, DraftTurn, HardNegative, Pool
+from dialint.labeling.synthetic.grammar import both
+from dialint.labeling.synthetic.grammar_rules import Rule
+from dialint.labeling.synthetic.rewriting import applied
+
+TALK = Draft(
+    "d",
+    "tests",
+    "hotel",
+    (
+        DraftTurn("customer", "I would like a room for two nights."),
+        DraftTurn("agent", "I have found the right one for you. Would you like to book it?"),
+        DraftTurn("customer", "Yes please."),
+        DraftTurn("agent", "Thank you, it is booked."),
+    ),
+)
+LINES = [line for lines in BROKEN.values() for line in lines] + list(MISSPELT)
+
+
+def test_a_bracket_says_the_wrong_and_the_right_words_and_where() -> None:
+    bad, good = both("We [was|were] not told, [is|it is] new.", Random(0))
+    assert (bad.text, good.text) == ("We was not told, is new.", "We were not told, it is new.")
+    assert [bad.text[a:b] for a, b in bad.spans] == ["was", "is"]
+
+
+def test_where_a_word_is_missing_its_neighbours_are_marked() -> None:
+    bad, good = both("Send [|it] now, and send [|it].", Random(0))
+    assert (bad.text, good.text) == ("Send now, and send.", "Send it now, and send it.")
+    assert [bad.text[a:b] for a, b in bad.spans] == ["Send now", "send"]
+
+
+def test_every_sentence_has_two_forms_and_its_marks_hold_words() -> None:
+    assert len(LINES) > 500
+    for line in LINES:
+        bad, good = both(line, Random(0))
+        assert bad.text.lower() != good.text.lower()
+        assert not re.search(r"[\[\]|]|  ", bad.text + good.text)
+        assert all(bad.text[a:b].strip() for a, b in bad.spans)
+        assert len(bad.spans) == len(re.findall(r"\[", line))
+
+
+def test_a_right_sentence_of_ours_is_left_alone_by_mending() -> None:
+    right = [both(line, Random(0))[1].text for lines in BROKEN.values() for line in lines]
+    assert not [text for text in (*right, *CHATTY) if is_broken(text)]
+    assert not [text for text in right if corrected(text) != text]
+
+
+@pytest.mark.parametrize(
+    ("text", "mended"),
+    [
+        ("It is a expensive hotel, located north.", "It is an expensive hotel, located in the north."),
+        ("What is you name?", "What is your name?"),
+        ("There is 5 hotels in the the north.", "There are 5 hotels in the north."),
+        ("Your welcome, I've book it for 3 night.", "you're welcome, I've booked it for 3 nights."),
+        ("Im sorry, its a long way.", "I'm sorry, it's a long way."),
+        ("A four star hotel for a 3 night stay.", "A four star hotel for a 3 night stay."),
+        ("I like the A and B Guest House at 10:01 people say.", "I like the A and B Guest House at 10:01 people say."),
+    ],
+)  # fmt: skip
+def test_natural_slips_of_grammar_are_mended_and_nothing_else(text: str, mended: str) -> None:
+    assert corrected(text).lower() == mended.lower()
+
+
+@pytest.mark.parametrize("text", ["When you like to leave?", "There a 5 places.", "Does you have it?"])
+def test_what_cannot_be_mended_is_broken(text: str) -> None:
+    assert is_broken(corrected(text))
+
+
+def test_a_rule_rewrites_one_place_and_moves_the_capital() -> None:
+    rule = Rule(r"\b(can) (i) (help)\b", (r"\3 \1 \2",))
+    assert applied("Can I help you?", rule, Random(0)) == ("Help can I you?", 0, 10)
+    assert applied("Nothing here.", rule, Random(0)) is None
+
+
+def test_no_hole_is_what_redaction_leaves() -> None:
+    holes = {macros.shaped(kind, shape, Random(n)) for kind in KINDS for shape in SHAPES for n in range(20)}
+    assert not [hole for hole in holes if re.fullmatch(r"\[(name|link|url|date|address)\]", hole)]
+    assert not [hole for hole in holes if re.search(r"@(label|upper|snake)", hole)]
+
+
+def test_every_slot_of_a_macro_is_known_and_there_are_enough_macros() -> None:
+    assert len(MACROS) >= 200
+    assert len(set(MACROS)) == len(MACROS)
+    assert {kind for line in MACROS for kind in re.findall(r"@(\w+)", line)} == set(KINDS) == set(VOIDS)
+
+
+def test_lines_for_clean_turns_hold_no_line_of_errors() -> None:
+    assert not {bad for bad, _ in NOTES} & {good for _, good in NOTES}
+    assert not set(BRACKETS) & {bad for bad, _ in NOTES}
+    assert not set(UNUSUAL) & {both(line, Random(0))[0].text for line in MISSPELT}
+
+
+@pytest.mark.parametrize("negative", [*spelling.NEGATIVES, *template.NEGATIVES], ids=lambda n: n.name)
+def test_a_hard_negative_is_clean_and_probed_in_one_agent_turn(negative: HardNegative) -> None:
+    for seed in range(30):
+        made = negative.make(TALK, Random(seed), Pool())
+        assert made
+        assert not any(turn.marks for turn in made.turns)
+        assert [(turn.role, turn.probe) for turn in made.turns if turn.probe] == [("agent", negative.code)]
+
+
+def test_a_twin_of_a_sentence_differs_from_the_error_only_there() -> None:
+    for family in grammar.FAMILIES:
+        made = family.make(TALK, Random(4), Pool())
+        assert made
+        assert made.twin
+        changed = [i for i, turn in enumerate(made.error.turns) if turn.marks]
+        assert [i for i, turn in enumerate(made.twin.turns) if turn.probe] == changed

@@ -1,0 +1,178 @@
+"""The families of the exam: exact spans, twins that differ where they should, clean hard negatives."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from dialint.labeling.inject import exam
+from dialint.labeling.inject.exam import language
+from dialint.labeling.inject.exam.wordings import (
+    again,
+    aspects,
+    claims,
+    denied,
+    elsewhere,
+    farewells,
+    rudeness,
+    slips,
+    slots,
+    sorrows,
+    volunteered,
+)
+from dialint.labeling.synthetic.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
+from dialint.labeling.synthetic.families import all_families, all_negatives
+
+LINES = (
+    "c Hello, my name is Mira Stone, I need a quiet place to stay near the sea.",
+    "a The Alder Lodge is beautiful and available, it costs 42.50 pounds. Would you like to book it?",
+    "c I would like to see it, and I arrive on Friday. What does breakfast cost?",
+    "a Breakfast is part of the price. The kitchen prepares eggs and different kinds of bread.",
+    "c That sounds right to me, I like bread in the morning.",
+    "a Your reservation is made for Friday. The reference is QX7T2MNB.",
+    "c Which bus goes to the beach?",
+    "a The seventeen goes to the beach, it takes 15 minutes from the market square.",
+    "c I will take my towels with me.",
+    "a There are towels in every cupboard, unfortunately they are rather small.",
+    "c My children like the water even in spring.",
+    "a You could walk along the river, it is close to the village.",
+    "c That's all, thank you!",
+    "a Thank you for contacting us. Goodbye!",
+)
+POOL = Pool(
+    exchanges={
+        "hotel": [
+            (
+                "Who wrote the hymn in the lobby?",
+                "The hymn was composed by Alma Brandt during winter holidays.",
+            ),
+            (
+                "What kind of food does the pub serve?",
+                "The pub serves pasta food and tomato soup every evening.",
+            ),
+        ]
+    }
+)
+IDEAS = [
+    family
+    for family in all_families()
+    if family.use == "exam"
+    and family.code in {"L1", "L2", "T1", "T2", "M2", "M3", "C1", "U2", "U3", "U5", "V2", "R1"}
+]
+NEGATIVES = [each for each in all_negatives() if each.make.__module__.startswith(exam.__name__)]
+SAME_AGENT = ("U2.", "U5.", "R1.", "C1.", "U3.yes-and-no", "M3.")
+
+
+def talk() -> Draft:
+    """A talk of 14 turns."""
+    turns = tuple(DraftTurn("customer" if line[0] == "c" else "agent", line[2:]) for line in LINES)
+    return Draft(id="t", source="tests", domain="hotel", turns=turns)
+
+
+def made_by(family: Family, seeds: int = 25) -> list[Made]:
+    """What the family makes of the talk."""
+    return [made for seed in range(seeds) if (made := family.make(talk(), Random(seed), POOL))]
+
+
+def test_every_text_code_has_two_ideas_of_the_exam_at_least() -> None:
+    counts = Counter(family.code for family in IDEAS)
+    assert len(counts) == 12
+    assert min(counts.values()) >= 2
+    assert {negative.code for negative in NEGATIVES} == set(counts)
+    assert all(negative.use == "exam" for negative in NEGATIVES)
+
+
+@pytest.mark.parametrize("family", IDEAS, ids=lambda family: family.name)
+def test_each_error_has_an_exact_span_and_a_clean_twin(family: Family) -> None:
+    found = made_by(family)
+    assert found
+    for made in found:
+        (marked,) = [turn for turn in made.error.turns if turn.marks]
+        assert marked.role == "agent"
+        assert family.code in {mark.code for mark in marked.marks}
+        for mark in marked.marks:
+            assert mark.family == family.name
+            assert 0 <= mark.start < mark.end <= len(marked.text)
+        assert made.twin
+        assert not any(turn.marks for turn in made.twin.turns)
+
+
+@pytest.mark.parametrize(
+    "family", [f for f in IDEAS if f.name.startswith(SAME_AGENT)], ids=lambda family: family.name
+)
+def test_where_history_decides_the_agents_turn_is_the_same_to_the_letter(family: Family) -> None:
+    for made in made_by(family):
+        assert made.twin
+        bad = next(turn.text for turn in made.error.turns if turn.marks)
+        (good,) = [turn.text for turn in made.twin.turns if turn.probe == family.code]
+        assert bad == good
+        assert made.error.turns != made.twin.turns
+
+
+@pytest.mark.parametrize("name", ["U3.house-figure", "U3.recalled"])
+def test_a_wrong_figure_differs_from_the_right_one_in_its_value_only(name: str) -> None:
+    family = next(family for family in IDEAS if family.name == name)
+    for made in made_by(family):
+        assert made.twin
+        (place,) = [i for i, turn in enumerate(made.error.turns) if turn.marks]
+        bad, good = made.error.turns[place].text, made.twin.turns[place].text
+        differing = set(re.findall(r"[\w:.£$]+", bad)) ^ set(re.findall(r"[\w:.£$]+", good))
+        assert bad != good
+        assert len(differing) == 2
+        assert made.error.turns[:place] == made.twin.turns[:place]
+
+
+@pytest.mark.parametrize("family", [f for f in IDEAS if f.code == "L1"], ids=lambda family: family.name)
+def test_a_misspelling_changes_nothing_but_the_marked_letters(family: Family) -> None:
+    for made in made_by(family):
+        (place,) = [i for i, turn in enumerate(made.error.turns) if turn.marks]
+        turn, (mark,) = made.error.turns[place], made.error.turns[place].marks
+        right = talk().turns[place].text
+        assert right.startswith(turn.text[: mark.start])
+        assert right.endswith(turn.text[mark.end :])
+        assert turn.text[mark.start : mark.end] not in right.split()
+
+
+@pytest.mark.parametrize("template", [*slips.TRANSFER, *slips.HURRIED])
+def test_each_sentence_with_a_slip_has_one_and_a_right_form(template: str) -> None:
+    bad, good, start, end = language._both(template, Random(1))
+    assert bad != good
+    assert bad[start:end]
+    assert not set("{}=>") & set(bad + good)
+
+
+@pytest.mark.parametrize("negative", NEGATIVES, ids=lambda negative: negative.name)
+def test_a_hard_negative_is_clean_and_names_one_turn_of_the_agent(negative: HardNegative) -> None:
+    found = [made for seed in range(12) if (made := negative.make(talk(), Random(seed), POOL))]
+    assert found
+    for made in found:
+        assert not any(turn.marks for turn in made.turns)
+        (probe,) = [turn for turn in made.turns if turn.probe]
+        assert (probe.role, probe.probe) == ("agent", negative.code)
+
+
+def test_there_are_sixty_wordings_for_each_code_of_text() -> None:
+    for ideas in (
+        (rudeness.WEARY, rudeness.PERSONAL, rudeness.COARSE, rudeness.SHRUGGED_OFF),
+        (denied.KEYS, denied.APPROVALS, denied.IDENTITY, denied.SAFES),
+        (slips.TRANSFER, slips.HURRIED),
+        (again.CANNED, again.PROTESTS, again.PRESSES, again.CHASES),
+        (elsewhere.OTHER_CASE, elsewhere.BULLETIN),
+        (farewells.FAREWELLS, farewells.OPEN_CASES, farewells.NOT_SOLVED),
+        tuple(slots.LINES.values()) + tuple(slots.RENDERED.values()),
+        (sorrows.PETS, sorrows.HOME, sorrows.WORK, sorrows.FAMILY, sorrows.DEAF, sorrows.HEARD),
+        tuple(answers for _, answers in aspects.ASPECTS.values()),
+        tuple(detail.asked for detail in volunteered.DETAILS.values()),
+        tuple(second for _, second, _ in claims.FIGURES)
+        + tuple(each for claim in claims.CLAIMS for each in claim),
+    ):
+        assert sum(len(set(wordings)) for wordings in ideas) >= 60
+
+
+def test_the_exam_knows_no_wordings_of_training() -> None:
+    for path in Path(exam.__path__[0]).rglob("*.py"):
+        assert not re.search(r"labeling\.inject\.wordings", path.read_text(encoding="utf-8")), path.name

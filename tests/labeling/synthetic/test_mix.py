@@ -1,0 +1,92 @@
+"""The mixer: what becomes of a clean draft, and what the ablations leave out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from dialint.labeling.synthetic.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
+from dialint.labeling.synthetic.mix import Mixer
+from dialint.labeling.synthetic.phrases import Thinned, say
+from dialint.labeling.synthetic.places import plain, wrong
+
+DRAFT = Draft(
+    id="d", source="tests", domain="bank", turns=(DraftTurn("customer", "Hi"), DraftTurn("agent", "Hello."))
+)
+
+
+def rude(draft: Draft, rng: Random, pool: Pool) -> Made:
+    return Made(
+        draft.with_turn(1, wrong("Get lost.", "T1.rude", "T1")),
+        draft.with_turn(1, plain("agent", "Hi.", "T1")),
+    )
+
+
+def slipped(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+    places = [i for i, turn in enumerate(draft.turns) if turn.role == "agent" and not turn.touched]
+    return Made(draft.with_turn(places[0], wrong("Helo.", "L1.slip", "L1"))) if places else None
+
+
+def curt(draft: Draft, rng: Random, pool: Pool) -> Draft:
+    return draft.with_turn(1, plain("agent", "Yes.", "T1"))
+
+
+RUDE = Family("T1", "T1.rude", rude)
+CURT = HardNegative("T1", "T1.not-curt", curt)
+MIXER = Mixer([RUDE], Pool(), share=1.0, negatives=[CURT], hard=1.0)
+
+
+def test_an_error_comes_with_its_twin_under_one_pair() -> None:
+    error, twin = MIXER.examples(DRAFT, Random(0), "train", "0~")
+    assert error.pair == twin.pair == "d~0~T1.rude"
+    assert [label.code for label in error.labels] == ["T1"]
+    assert twin.labels == ()
+    assert twin.dialogue.metadata["probes"] == [{"turn": 1, "code": "T1"}]
+
+
+def test_a_hard_negative_is_clean_named_and_counted() -> None:
+    mixer = replace(MIXER, share=0.0, counts=type(MIXER.counts)())
+    (made,) = mixer.examples(DRAFT, Random(0), "train", "0~")
+    assert made.dialogue.id == "d~0~T1.not-curt"
+    assert made.labels == ()
+    assert made.pair is None
+    assert made.dialogue.metadata["probes"] == [{"turn": 1, "code": "T1"}]
+    assert mixer.counts == {"T1.not-curt": 1}
+
+
+def test_errors_of_language_may_stand_densely_and_are_counted_apart() -> None:
+    slip = Family("L1", "L1.slip", slipped)
+    mixer = Mixer([RUDE, slip], Pool(), share=0.0, dense=1.0)
+    two = replace(DRAFT, turns=DRAFT.turns * 2)
+    made = [mixer.examples(two, Random(seed), "train")[0] for seed in range(20)]
+    assert {label.code for example in made for label in example.labels} == {"L1"}
+    assert {example.pair for example in made} == {None}
+    assert max(len(example.labels) for example in made) > 1
+    assert mixer.dense_counts == {"L1.slip": sum(len(example.labels) for example in made)}
+    assert not mixer.counts
+
+
+def test_without_twins_and_negatives_nothing_of_them_is_made() -> None:
+    (error,) = replace(MIXER, twinned=False).examples(DRAFT, Random(0), "train")
+    assert error.pair is None
+    (clean,) = replace(MIXER, share=0.0, negatives=()).examples(DRAFT, Random(0), "train")
+    assert clean.dialogue.id == "d"
+
+
+@pytest.mark.parametrize(("share", "known"), [(1.0, 40), (0.25, 10), (0.001, 1)])
+def test_a_thinned_generator_knows_the_same_part_of_the_wordings_every_time(share: float, known: int) -> None:
+    grammar = {"say": tuple(f"wording {number}" for number in range(40))}
+    heard = [
+        {say(grammar, Thinned(f"{seed}/{number}", share)) for number in range(800)} for seed in ("a", "b")
+    ]
+    assert heard[0] == heard[1]
+    assert len(heard[0]) == known
+
+
+def test_a_thinned_generator_leaves_what_is_drawn_from_dialogues_whole() -> None:
+    rng = Thinned("a", 0.1)
+    assert {rng.choice([f"turn {number}" for number in range(20)]) for _ in range(800)} == {
+        f"turn {number}" for number in range(20)
+    }

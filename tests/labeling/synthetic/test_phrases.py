@@ -1,0 +1,143 @@
+"""Small parts: grammars, slips, statements, figures, mending."""
+
+from __future__ import annotations
+
+import re
+from random import Random
+
+import pytest
+
+from dialint.labeling.inject.wordings import asks, closings, evasions, restatements, templates
+from dialint.labeling.inject.wordings.misspellings import HOMOPHONES, MISSPELLINGS, REAL_WORDS
+from dialint.labeling.synthetic import grammar_rules
+from dialint.labeling.synthetic.cleaning import mender_of
+from dialint.labeling.synthetic.draft import Draft, DraftTurn
+from dialint.labeling.synthetic.phrases import forms, like, say
+from dialint.labeling.synthetic.places import joined, sentences
+from dialint.labeling.synthetic.statements import given_in, mentions, otherwise, speaks_of, stated_in
+
+
+def test_a_grammar_says_every_choice_and_leaves_values_alone() -> None:
+    grammar = {"say": ("(A|B) @thing@end",), "thing": ("x", "y"), "end": ("!", "")}
+    said = {say(grammar, Random(seed)) for seed in range(200)}
+    assert said == {f"{a} {b}{c}" for a in "AB" for b in "xy" for c in ("!", "")}
+    assert forms(grammar) == 8
+    assert say({"say": ("to @value",)}, Random(0), value="(a|b) @say") == "to (a|b) @say"
+
+
+def test_an_unknown_rule_is_an_error() -> None:
+    with pytest.raises(KeyError):
+        say({"say": ("@nobody",)}, Random(0))
+
+
+@pytest.mark.parametrize(
+    "grammar",
+    [asks.MISSING, evasions.STALL, evasions.DEFER, evasions.MORE, evasions.ASSENT, evasions.NOTED, evasions.GO_AHEAD, evasions.ADVERT,
+     closings.CLOSE, closings.NOTICE, closings.SURVEY],
+)  # fmt: skip
+def test_wordings_come_in_a_hundred_forms_and_more(grammar: dict[str, tuple[str, ...]]) -> None:
+    nouns = {**grammar, "noun": ("it", "that")} if "noun" not in grammar else grammar
+    said = {say(nouns, Random(seed)) for seed in range(3000)}
+    assert len(said) >= 100
+    assert not any(re.search(r"[(|@]|  ", text) for text in said)
+
+
+def test_every_kind_that_can_be_given_can_be_asked_for_and_the_same_for_stated() -> None:
+    from dialint.labeling.synthetic.statements import GIVEN, STATED
+
+    assert set(GIVEN) == set(asks.NOUNS) == set(asks.QUESTIONS)
+    assert set(STATED) == set(restatements.FACTS) == set(restatements.QUESTIONS) == set(restatements.LABELS)
+    assert set(templates.BLANKS) == set(templates.SLOTS)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "value", "without"),
+    [
+        ("I need a table for 4 people on Friday.", "people", "4 people", "I need a table on Friday."),
+        ("I need a table for 4 people on Friday.", "day", "Friday", "I need a table for 4 people."),
+        ("Find me an expensive hotel in the north.", "price", "expensive", "Find me a hotel in the north."),
+        ("My name is Ann Lee and I want a ride.", "name", "Ann Lee", "I want a ride."),
+        ("Please book a taxi to Norwich.", "destination", "Norwich", "Please book a taxi."),
+        ("A latte with oat milk and a bagel please.", "milk", "oat milk", "A latte and a bagel please."),
+    ],
+)
+def test_what_is_given_is_found_and_can_be_left_unsaid(
+    text: str, kind: str, value: str, without: str
+) -> None:
+    found = {given.kind: given for given in given_in(text)}
+    assert found[kind].value == value
+    assert found[kind].without == without
+    assert not mentions(kind, found[kind].without)
+
+
+def test_what_is_given_twice_or_not_at_all_is_not_given() -> None:
+    assert "day" not in {given.kind for given in given_in("Friday or Saturday, either is fine with me.")}
+    assert given_in("Hello, can you help me with something?") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "value"),
+    [
+        ("The train leaves Ely at 09:15.", "leave", "09:15"),
+        ("It arrives in Leeds by 10:05 pm.", "arrive", "10:05 pm"),
+        ("That is 12.50 pounds.", "price", "12.50 pounds"),
+        ("Their phone number is 01223450911.", "phone", "01223450911"),
+        ("Your reference number is QX7T2MNB.", "reference", "QX7T2MNB"),
+        ("I found 14 of them.", "choice", "14"),
+    ],
+)
+def test_what_is_stated_has_another_value_of_the_same_form(text: str, kind: str, value: str) -> None:
+    assert value in [stated.value for stated in stated_in(text) if stated.kind == kind]
+    for seed in range(60):
+        other = otherwise(value, Random(seed))
+        assert other is not None
+        assert other != value
+        assert speaks_of(kind, text.replace(value, other))
+
+
+def test_joined_texts_know_where_the_second_begins() -> None:
+    for first in ("It is open", "It is open.", "Open? "):
+        text, start, end = joined(first, "Come in.")
+        assert text[start:end] == "Come in."
+        assert text.startswith(first.rstrip())
+    assert "".join(sentences("It costs 4.50 pounds. Fine? Good!")) == "It costs 4.50 pounds. Fine? Good!"
+
+
+def test_made_text_takes_the_manner_of_its_neighbours() -> None:
+    assert like("Sure thing.", ["ok sure", "yes it is"]) == "sure thing"
+    assert like("Sure thing.", ["Yes.", "It is."]) == "Sure thing."
+
+
+def test_no_misspelling_is_a_word_and_no_rule_leaves_a_sentence_as_it_was() -> None:
+    slips = {slip for values in MISSPELLINGS.values() for slip in values}
+    assert not slips & set(MISSPELLINGS)
+    assert not slips & REAL_WORDS
+    assert len(MISSPELLINGS) >= 150
+    rules = [*HOMOPHONES, *(r for group in grammar_rules.RULES.values() for r in group)]
+    assert all(re.compile(rule.pattern) and rule.becomes for rule in rules)
+
+
+def test_held_out_wordings_share_no_sentence_with_trained_ones() -> None:
+    trained = {*asks.ASK["request"], *evasions.STALL["stall"], *evasions.MORE["next"], *evasions.GO_AHEAD["next"],
+               *closings.CLOSE["wish"], *templates.SENTENCES, *templates.GREETINGS,
+               *templates.SYNTAXES}  # fmt: skip
+    held = {*asks.MISSING["say"], *asks.LISTED["say"], *evasions.ECHO["say"], *evasions.ADVERT["pitch"],
+            *closings.NOTICE["notice"], *closings.SURVEY["survey"], *templates.OTHER_SENTENCES,
+            *templates.OTHER_GREETINGS, *templates.OTHER_SYNTAXES, *templates.LEFTOVERS}  # fmt: skip
+    assert not trained & held
+
+
+def test_mending_corrects_known_slips_and_leaves_out_likely_ones() -> None:
+    def draft(text: str) -> Draft:
+        return Draft("d", "tests", "hotel", (DraftTurn("customer", "recieve it"), DraftTurn("agent", text)))
+
+    common = draft("the restaurant serves excellent pancakes and " * 70)
+    mender = mender_of([common, draft("our pancakse are here")])
+    assert mender.suspects == {"pancakse"}
+    assert mender.mended(draft("our pancakse are here")) is None
+    mended = mender.mended(draft("you will recieve it, the resturant serves pancake"))
+    assert mended is not None
+    assert [turn.text for turn in mended.turns] == [
+        "recieve it",
+        "you will receive it, the restaurant serves pancake",
+    ]

@@ -1,0 +1,158 @@
+"""P1 and P4 on a chart and dialogues written for it: what a chart requires, and what is made of it."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from dialint.labeling.synthetic import process
+from dialint.labeling.synthetic.draft import Draft, DraftTurn, Family, HardNegative, Pool
+from dialint.labeling.synthetic.flowcharts import completed, required, steps
+
+CHART = {
+    "replies": {
+        "hello": "Hello, how may I help you?",
+        "ask_name": "What is your name?",
+        "tool_ask_day": "Which day do you want the tool?",
+        "tool_ask_extra": "Would you like to add a note?",
+        "tool_ask_confirm": "A drill is free then. Shall I book it?",
+        "tool_booked": "Done, the drill is yours.",
+        "tool_unavailable": "No drill is free.",
+        "anything_else": "Anything else?",
+        "query_check": "Check",
+        "query_book": "Book",
+        "available": "Free",
+        "unavailable": "Taken",
+        "yes": "Yes",
+        "no": "No",
+    },
+    "graph": {
+        "hello": "ask_name",
+        "ask_name": "tool_ask_day",
+        "tool_ask_day": "tool_ask_extra",
+        "tool_ask_extra": "query_check",
+        "available": "tool_ask_confirm",
+        "unavailable": "tool_unavailable",
+        "yes": "query_book",
+        "no": "tool_ask_day",
+        "query_book": "tool_booked",
+        "tool_booked": "anything_else",
+    },
+}
+TALK = (
+    ("customer", "Hello, I would like to rent a drill.", ""),
+    ("agent", "What is your name?", "ask_name"),
+    ("customer", "Robin Vale", ""),
+    ("agent", "Which day do you want the tool?", "tool_ask_day"),
+    ("customer", "Thursday", ""),
+    ("agent", "A drill is free then. Shall I book it?", "tool_ask_confirm"),
+    ("customer", "Yes please.", ""),
+    ("agent", "Done, the drill is yours.", "tool_booked"),
+    ("customer", "Nice to hear, thanks.", ""),
+    ("agent", "Anything else?", "anything_else"),
+    ("customer", "No, nothing.", ""),
+    ("agent", "Thank you and goodbye.", ""),
+)
+
+
+def talk(*turns: tuple[str, str, str]) -> Draft:
+    made = tuple(DraftTurn("agent" if r == "agent" else "customer", t, action=a) for r, t, a in turns or TALK)
+    return Draft("t", "tests", "tools", made, policy="tool_rent", required=required(CHART))
+
+
+def changed(place: int, turn: tuple[str, str, str]) -> Draft:
+    return talk(*TALK[:place], turn, *TALK[place + 1 :])
+
+
+def test_a_chart_requires_what_every_path_to_the_outcome_passes_through() -> None:
+    assert required(CHART) == {"tool_booked": ("ask_name", "tool_ask_day", "tool_ask_confirm")}
+    shortcut = {**CHART["graph"], "hello": ["ask_name", "tool_ask_day"]}
+    assert required({**CHART, "graph": shortcut}) == {"tool_booked": ("tool_ask_day", "tool_ask_confirm")}
+
+
+def test_a_chart_is_completed_where_it_leaves_results_to_the_reader() -> None:
+    graph = completed(CHART)
+    assert graph["query_check"] == {"available", "unavailable"}
+    assert graph["tool_ask_confirm"] == {"yes", "no"}
+    assert graph["tool_unavailable"] == set()
+
+
+def test_steps_that_were_taken_are_found_with_what_they_ask() -> None:
+    found = [(step.ask, step.outcome, step.thing) for step in steps(talk())]
+    assert found == [(1, 7, "name"), (3, 7, "day"), (5, 7, "")]
+
+
+@pytest.mark.parametrize(
+    "draft",
+    [
+        changed(0, ("customer", "Robin Vale here, a drill for Thursday please.", "")),  # given elsewhere too
+        changed(2, ("customer", "Which one do you need, the short or the long?", "")),  # no answer
+        changed(1, ("agent", "And who are you?", "utter")),  # perhaps the step in other words
+    ],
+)
+def test_a_step_that_leaves_traces_is_left_alone(draft: Draft) -> None:
+    assert "name" not in [step.thing for step in steps(draft)]
+
+
+def test_without_a_chart_nothing_is_made() -> None:
+    bare = Draft("t", "tests", "tools", talk().turns)
+    assert all(made.make(bare, Random(1), Pool()) is None for made in (*process.FAMILIES, *process.NEGATIVES))
+
+
+@pytest.mark.parametrize("family", process.FAMILIES, ids=lambda family: family.name)
+def test_the_step_is_gone_or_late_and_in_its_place_in_the_twin(family: Family) -> None:
+    for seed in range(20):
+        made = family.make(talk(), Random(seed), Pool())
+        assert made is not None
+        assert made.twin is not None
+        bad = [(i, turn) for i, turn in enumerate(made.error.turns) if turn.marks]
+        (good,) = [i for i, turn in enumerate(made.twin.turns) if turn.probe]
+        assert {mark.code for _, turn in bad for mark in turn.marks} == {family.code}
+        assert all(mark.end == len(turn.text) for _, turn in bad for mark in turn.marks)
+        assert made.twin.turns[good].probe == family.code
+        outcome = [turn.action for turn in made.error.turns].index("tool_booked")
+        place = bad[-1][0]
+        if family.code == "P1":
+            assert place == outcome
+            assert made.twin.turns[good].text == bad[-1][1].text
+        else:
+            assert place >= outcome
+            assert good < [turn.action for turn in made.twin.turns].index("tool_booked")
+
+
+def test_a_skipped_step_takes_its_answer_along() -> None:
+    skipped = next(family for family in process.FAMILIES if family.name == "P1.skipped")
+    for seed in range(6):
+        made = skipped.make(talk(), Random(seed), Pool())
+        assert made is not None
+        said = {turn.text for turn in made.error.turns}
+        assert len({"Robin Vale", "Thursday"} & said) == 1
+        assert len(made.error.turns) == len(TALK) - 2
+
+
+def test_only_consent_is_left_out_by_its_family() -> None:
+    unconfirmed = next(family for family in process.FAMILIES if family.name == "P1.unconfirmed")
+    made = unconfirmed.make(talk(), Random(3), Pool())
+    assert made is not None
+    assert [turn.text for turn in made.error.turns[4:6]] == ["Thursday", "Done, the drill is yours."]
+
+
+@pytest.mark.parametrize("negative", process.NEGATIVES, ids=lambda negative: negative.name)
+def test_a_hard_negative_has_one_probe_and_no_mark(negative: HardNegative) -> None:
+    for seed in range(20):
+        made = negative.make(talk(), Random(seed), Pool())
+        assert made is not None
+        assert not any(turn.marks for turn in made.turns)
+        assert [turn.probe for turn in made.turns if turn.probe] == [negative.code]
+
+
+def test_what_the_customer_volunteers_is_in_the_talk_before_the_outcome() -> None:
+    volunteered = next(negative for negative in process.NEGATIVES if negative.name == "P1.not-volunteered")
+    for seed in range(6):
+        made = volunteered.make(talk(), Random(seed), Pool())
+        assert made is not None
+        told = " ".join(turn.text for turn in made.turns[:6] if turn.role == "customer")
+        assert "Robin Vale" in told
+        assert "Thursday" in told
+        assert len(made.turns) == len(TALK) - 2

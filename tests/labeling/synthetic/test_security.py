@@ -1,0 +1,133 @@
+"""Asks for secrets: the mark covers the ask, the twin asks for what is lawful in the same form."""
+
+from random import Random
+
+import pytest
+
+from dialint.labeling.inject.wordings import secrets, secrets_exam, secrets_talk, secrets_trades
+from dialint.labeling.synthetic.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
+from dialint.labeling.synthetic.phrases import forms
+from dialint.labeling.synthetic.security import FAMILIES, NEGATIVES
+
+ALL_TRADES = (
+    "parcel order refund stock shop bank card price account plan sim router computer meter hotel flight train restaurant"
+    " clinic insurance car taxi passport booking cinema rain mother London form he Monday"
+)
+"""A dialogue that any wording fits."""
+
+ORDER = Draft(
+    id="order",
+    source="hand",
+    domain=ALL_TRADES,
+    turns=(
+        DraftTurn("customer", "My parcel never came."),
+        DraftTurn("agent", "Let me look into it. One moment."),
+        DraftTurn("customer", "Sure, thanks."),
+        DraftTurn("agent", "It is on its way to you."),
+    ),
+)
+SEEDS = range(40)
+
+
+def made(family: Family, seed: int, draft: Draft = ORDER) -> Made:
+    result = family.make(draft, Random(seed), Pool())
+    assert result is not None
+    return result
+
+
+def asked(draft: Draft) -> list[tuple[DraftTurn, str]]:
+    return [(turn, turn.text[mark.start : mark.end]) for turn in draft.turns for mark in turn.marks]
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+def test_one_agent_turn_is_marked_and_the_twin_has_no_mark(family: Family) -> None:
+    for seed in SEEDS:
+        result = made(family, seed)
+        ((turn, words),) = asked(result.error)
+        assert turn.role == "agent"
+        assert turn.touched
+        assert words == words.strip() != ""
+        assert result.twin is not None
+        assert asked(result.twin) == []
+        assert [t.role for t in result.twin.turns] == [t.role for t in result.error.turns]
+        (label,) = result.error.example("train").labels
+        assert (label.code, label.method) == ("V2", f"inject:{family.name}")
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+def test_nothing_else_of_the_dialogue_changes(family: Family) -> None:
+    lengths = set()
+    for seed in SEEDS:
+        result = made(family, seed)
+        assert result.twin is not None
+        lengths.add(len(result.error.turns))
+        (place,) = (i for i, turn in enumerate(result.error.turns) if turn.marks)
+        if len(result.error.turns) == len(ORDER.turns) + 2:
+            assert (*result.error.turns[:place], *result.error.turns[place + 2 :]) == ORDER.turns
+            assert result.error.turns[place + 1].role == "customer"
+            assert result.error.turns[place + 1] == result.twin.turns[place + 1]
+        else:
+            turn = result.error.turns[place]
+            (mark,) = turn.marks
+            rest = (turn.text[: mark.start] + " " + turn.text[mark.end :]).split()
+            assert rest in ([], ORDER.turns[place].text.split())
+    assert lengths == {4, 6}
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+def test_a_seed_makes_the_same_thing_again(family: Family) -> None:
+    assert made(family, 11) == made(family, 11)
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+def test_turns_that_another_family_changed_are_left_alone(family: Family) -> None:
+    taken = ORDER
+    for place in (1, 3):
+        taken = taken.with_turn(place, DraftTurn("agent", ORDER.turns[place].text, touched=True))
+    assert all(family.make(taken, Random(seed), Pool()) is None for seed in range(10))
+
+
+@pytest.mark.parametrize("exam", [False, True], ids=["trained", "exam"])
+def test_there_are_many_surface_forms(exam: bool) -> None:
+    seen = {
+        asked(made(family, seed).error)[0][1].lower().rstrip(".")
+        for family in FAMILIES
+        if (family.use != "train") == exam
+        for seed in range(120)
+    }
+    assert len(seen) >= (80 if exam else 400)
+    for idea in secrets_exam.IDEAS if exam else secrets.IDEAS:
+        written = {**idea.slots, "say": tuple(wrong for wrong, _ in idea.pairs)}
+        assert forms(written) >= (50 if exam else 200), idea.name
+
+
+def test_there_are_two_hundred_templates_of_different_build() -> None:
+    wrong = [
+        bad for idea in (*secrets.IDEAS, *secrets_trades.IDEAS, *secrets_talk.IDEAS) for bad, _ in idea.pairs
+    ]
+    assert len(set(wrong)) == len(wrong) >= 200
+
+
+def test_the_exam_has_ideas_and_sentences_of_its_own() -> None:
+    held_out = {family.name for family in FAMILIES if family.use != "train"}
+    assert held_out == {f"V2.{idea.name}" for idea in secrets_exam.IDEAS}
+    trained = {
+        template
+        for idea in (*secrets.IDEAS, *secrets_trades.IDEAS, *secrets_talk.IDEAS)
+        for pair in idea.pairs
+        for template in pair
+    }
+    exam = {template for idea in secrets_exam.IDEAS for pair in idea.pairs for template in pair}
+    assert not trained & exam
+    slots = [{text for rule in module.SLOTS.values() for text in rule} for module in (secrets, secrets_exam)]
+    assert not slots[0] & slots[1]
+
+
+@pytest.mark.parametrize("negative", NEGATIVES, ids=lambda negative: negative.name)
+def test_talk_of_cards_codes_and_secrets_that_asks_for_none_is_clean(negative: HardNegative) -> None:
+    for seed in SEEDS:
+        draft = negative.make(ORDER, Random(seed), Pool())
+        assert draft is not None
+        assert asked(draft) == []
+        assert [turn.probe for turn in draft.turns if turn.probe] == ["V2"]
+        assert draft == negative.make(ORDER, Random(seed), Pool())
