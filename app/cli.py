@@ -7,132 +7,100 @@ import logging
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import NoReturn
 
 from cyclopts import App, Parameter
 
-from dialint.app.ingest import ingest
-from dialint.app.label import label
+from dialint.app.commands.ingest import ingest
 from dialint.detector import extras
 from dialint.detector.errors import DialintError
 
 HELP = frozenset(("--help", "-h"))
 
-app = App(
-    name="dialint",
-    help="Finds the errors that support agents make: a dialogue log goes in, verdicts come out.",
-    version=lambda: version("dialint"),
-    default_parameter=Parameter(negative=()),
-)
-app.command("dialint.app.score:score", name="score", help="Find the errors in dialogue logs: the main job.")
-app.command("dialint.app.report:report", name="report", help="Report findings as a page or a workbook.")
-app.command("dialint.app.codes:codes", name="codes", help="Show the taxonomy, or explain one code.")
-app.command("dialint.app.console_command:console", name="console", help="Review and label in the browser.")
-app.command(
-    "dialint.app.doctor:doctor", name="doctor", help="Say what works on this machine, and what does not."
-)
-app.command(
-    "dialint.app.verify:verify", name="verify", help="Check outputs and releases against their manifests."
-)
+Commands = Mapping[str, tuple[str, str]]
+"""Name of each command, where its function is (``module:function``), and its line in the help."""
 
-app.command(ingest)
-app.command("dialint.app.ingest:convert", name="convert", help="Write logs in another format.")
-
-data = App(name="data", help="Make training data.")
-data.command(
-    "dialint.labeling.synthetic.run:inject", name="inject", help="Make labelled errors in clean dialogues."
-)
-data.command(
-    "dialint.labeling.corpus.dedup:dedup",
-    name="dedup",
-    help="Read all corpora, each dialogue once, into shards.",
-)
-data.command(
-    "dialint.labeling.corpus.contamination:contamination",
-    name="contamination",
-    help="Find evaluation dialogues in training data.",
-)
-app.command(data)
-
-train = App(name="train", help="Fine-tune models.")
-sft = App(name="sft", help="Teach by labelled examples.")
-sft.command("dialint.finetune.scan:scan", name="scan", help="Fine-tune a scanner on labelled examples.")
-sft.command(
-    "dialint.finetune.judge.sft:sft_judge", name="judge", help="Fine-tune a judge on labelled dialogues."
-)
-train.command(sft)
-train.command("dialint.finetune.pretrain:pretrain", name="pretrain", help="Pre-train a decoder on dialogues.")
-train.command("dialint.finetune.average:average", name="average", help="Average scanners of the same base.")
-train.command(
-    "dialint.finetune.distill:distill", name="distill", help="Teach a small scanner what a large one says."
-)
-train.command(
-    "dialint.finetune.prune:prune", name="prune", help="Take out a scanner's least useful heads or layers."
-)
-train.command("dialint.finetune.pack:pack", name="pack", help="Make a release of a trained scanner.")
-train.command(
-    "dialint.finetune.judge.reward:reward", name="reward", help="Learn which answers people prefer."
-)
-train.command("dialint.finetune.judge.ppo:ppo", name="ppo", help="Align a judge by PPO with a reward model.")
-train.command(
-    "dialint.finetune.judge.grpo:grpo", name="grpo", help="Align a judge by rewards that can be verified."
-)
-train.command(
-    "dialint.finetune.judge.merge_adapter:merge",
-    name="merge",
-    help="Make one model of a judge and its adapter.",
-)
-train.command(
-    "dialint.finetune.judge.preference:prefer", name="prefer", help="Align a judge with preferences directly."
-)
-train.command(
-    "dialint.finetune.screening.screen:screen", name="screen", help="Leave out what must not be learned."
-)
-train.command(
-    "dialint.finetune.search.search:search", name="search", help="Find the options a stage is best under."
-)
-app.command(train)
-
-evaluation = App(name="eval", help="Measure quality and speed.")
-evaluation.command("dialint.eval.run:run", name="run", help="Measure a release on labelled examples.")
-evaluation.command(
-    "dialint.eval.baselines.make:baseline", name="baseline", help="Train and calibrate a simple baseline."
-)
-evaluation.command(
-    "dialint.finetune.judge.exam:judge", name="judge", help="Measure a judge on held-out questions."
-)
-evaluation.command(
-    "dialint.eval.outcome:outcome", name="outcome", help="Compare quality with an outcome in the log."
-)
-evaluation.command(
-    "dialint.eval.reading:sample", name="sample", help="Draw findings at random for a person to read."
-)
-evaluation.command(
-    "dialint.eval.reading:tally", name="tally", help="Count what a person said of drawn findings."
-)
-evaluation.command("dialint.eval.speed:speed", name="speed", help="Time the scan on this machine.")
-app.command(evaluation)
-app.command(label)
-app.command(
-    "dialint.app.transfer:bring", name="import", help="Bring logs, verdicts and labels into the store."
-)
-app.command(
-    "dialint.app.transfer:give", name="export", help="Give labels, annotations and datasets to other tools."
-)
-
-database = App(name="db", help="Care for the label store.")
-database.command(
-    "dialint.app.db:upgrade", name="upgrade", help="Make the label store, or bring it to this version."
-)
-database.command("dialint.app.db:verify", name="verify", help="Check that nothing in the store was changed.")
-database.command("dialint.app.db:backup", name="backup", help="Copy the store while work goes on.")
-database.command("dialint.app.db:rekey", name="rekey", help="Seal the store with another key.")
-database.command("dialint.app.db:restore", name="restore", help="Put a backup into an empty store.")
-app.command(database)
-
+MAIN: Commands = {
+    "score": ("dialint.app.commands.score:score", "Find the errors in dialogue logs: the main job."),
+    "report": ("dialint.app.commands.report:report", "Report findings as an HTML page or a workbook."),
+    "codes": ("dialint.app.commands.codes:codes", "Show the taxonomy, or explain one code."),
+    "console": ("dialint.app.commands.console:console", "Review and label in the browser."),
+    "doctor": ("dialint.app.commands.doctor:doctor", "Show what works on this machine and what does not."),
+    "verify": ("dialint.app.commands.verify:verify", "Check outputs and releases against their manifests."),
+    "convert": ("dialint.app.commands.ingest:convert", "Write logs in another format."),
+    "import": ("dialint.app.commands.transfer:bring", "Import logs, verdicts and labels into the store."),
+    "export": (
+        "dialint.app.commands.transfer:give",
+        "Export labels, annotations and datasets for other tools.",
+    ),
+}
+LABEL: Commands = {
+    "project": ("dialint.app.commands.projects:project", "Create, close and reopen projects."),
+    "plan": ("dialint.app.commands.projects:plan", "Sample tasks for a project."),
+    "route": ("dialint.app.commands.projects:route", "Turn the day's verdicts into tasks."),
+    "status": ("dialint.app.commands.projects:status", "Show the progress of projects."),
+    "aggregate": ("dialint.app.commands.aggregation:aggregate", "Make one label a task from many answers."),
+    "ask": ("dialint.app.commands.aggregation:ask", "Ask for more answers only where the label is unsure."),
+    "adjudicate": ("dialint.app.commands.aggregation:adjudicate", "Send unsettled questions to experts."),
+    "accept": ("dialint.app.commands.aggregation:accept", "Accept in bulk what all annotators agree on."),
+    "calibration": (
+        "dialint.app.commands.calibration:calibration",
+        "Run calibration sessions: who is strict, who lenient.",
+    ),
+    "appeals": ("dialint.app.commands.calibration:appeals", "Send appeals to a blind second review."),
+    "account": ("dialint.app.commands.accounts:account", "Create, list, suspend and ban accounts."),
+    "agreement": ("dialint.app.commands.quality:agreement", "Measure inter-annotator agreement."),
+    "watch": ("dialint.app.commands.quality:watch", "Detect labelers who guess, rush or copy."),
+    "quality": ("dialint.app.commands.quality:quality", "Report on each labeler's work."),
+}
+DATA: Commands = {
+    "inject": ("dialint.labeling.synthetic.run:inject", "Inject labelled errors into clean dialogues."),
+    "dedup": ("dialint.labeling.corpus.dedup:dedup", "Read all corpora, each dialogue once, into shards."),
+    "contamination": (
+        "dialint.labeling.corpus.contamination:contamination",
+        "Find evaluation dialogues in training data.",
+    ),
+}
+SFT: Commands = {
+    "scan": ("dialint.finetune.scan:scan", "Fine-tune a scanner on labelled examples."),
+    "judge": ("dialint.finetune.judge.sft:sft_judge", "Fine-tune a judge on labelled dialogues."),
+}
+TRAIN: Commands = {
+    "pretrain": ("dialint.finetune.pretrain:pretrain", "Pre-train a decoder on dialogues."),
+    "average": ("dialint.finetune.average:average", "Average the weights of scanners of the same base."),
+    "distill": ("dialint.finetune.distill:distill", "Distill a large scanner into a small one."),
+    "prune": ("dialint.finetune.prune:prune", "Prune a scanner's least useful heads or layers."),
+    "pack": ("dialint.finetune.pack:pack", "Make a release of a trained scanner."),
+    "reward": ("dialint.finetune.judge.reward:reward", "Train a reward model on people's preferences."),
+    "ppo": ("dialint.finetune.judge.ppo:ppo", "Align a judge by PPO with a reward model."),
+    "grpo": ("dialint.finetune.judge.grpo:grpo", "Align a judge by GRPO with verifiable rewards."),
+    "merge": ("dialint.finetune.judge.merge_adapter:merge", "Merge a judge's adapter into its base model."),
+    "prefer": (
+        "dialint.finetune.judge.preference:prefer",
+        "Align a judge on preferences directly (DPO, KTO).",
+    ),
+    "screen": ("dialint.finetune.screening.screen:screen", "Filter out examples that must not be learned."),
+    "search": ("dialint.finetune.search.search:search", "Search the best hyperparameters of a stage."),
+}
+EVAL: Commands = {
+    "run": ("dialint.eval.run:run", "Evaluate a release on labelled examples."),
+    "baseline": ("dialint.eval.baselines.make:baseline", "Train and calibrate a simple baseline."),
+    "judge": ("dialint.finetune.judge.exam:judge", "Evaluate a judge on held-out questions."),
+    "outcome": ("dialint.eval.outcome:outcome", "Compare quality with an outcome in the log."),
+    "sample": ("dialint.eval.reading:sample", "Sample findings at random for a person to check."),
+    "tally": ("dialint.eval.reading:tally", "Count the judgements on sampled findings."),
+    "speed": ("dialint.eval.speed:speed", "Time the scan on this machine."),
+}
+DATABASE: Commands = {
+    "upgrade": ("dialint.app.commands.db:upgrade", "Create the label store, or migrate it to this version."),
+    "verify": ("dialint.app.commands.db:verify", "Check that nothing in the store was tampered with."),
+    "backup": ("dialint.app.commands.db:backup", "Back up the store while it is in use."),
+    "rekey": ("dialint.app.commands.db:rekey", "Seal the store with another key."),
+    "restore": ("dialint.app.commands.db:restore", "Restore a backup into an empty store."),
+}
 
 EXTRAS = {
     "console": "console",
@@ -150,13 +118,39 @@ EXTRAS = {
     "train search": "search",
     "eval judge": "train",
 }
-"""The extra that a command, or all commands of a group, can't work without. What only some options need is
-asked for where they are checked."""
+"""The extra that a command, or every command of a group, requires. What only some options require is checked
+where they are."""
+
+
+def group(name: str, help: str, commands: Commands) -> App:
+    """A group of commands."""
+    made = App(name=name, help=help)
+    for command, (target, line) in commands.items():
+        made.command(target, name=command, help=line)
+    return made
+
+
+app = App(
+    name="dialint",
+    help="Finds the errors that support agents make: a dialogue log goes in, verdicts come out.",
+    version=lambda: version("dialint"),
+    default_parameter=Parameter(negative=()),
+)
+for command, (target, line) in MAIN.items():
+    app.command(target, name=command, help=line)
+app.command(ingest)
+app.command(group("label", "Make labels from the answers of many people.", LABEL))
+app.command(group("data", "Make training data.", DATA))
+train = group("train", "Fine-tune models.", TRAIN)
+train.command(group("sft", "Supervised fine-tuning on labelled examples.", SFT))
+app.command(train)
+app.command(group("eval", "Measure quality and speed.", EVAL))
+app.command(group("db", "Maintain the label store.", DATABASE))
 
 
 def check_extras(tokens: Sequence[str]) -> None:
-    """Refuse a command whose extra is not installed, before anything of it is imported or read; its help is
-    shown where it can be.
+    """Refuse a command whose extra is not installed, before any of its modules is imported. Its help is shown
+    all the same, where it can be.
 
     Raises:
         ConfigError: E_EXTRA.
@@ -171,9 +165,9 @@ def check_extras(tokens: Sequence[str]) -> None:
 def main() -> None:
     """Entry point: errors become one line on standard error and an exit code, never a traceback."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # a screen that cannot show a letter is no defect
+        sys.stdout.reconfigure(errors="backslashreplace")  # terminals may lack a character
     if not os.environ.get("DIALINT_DEBUG"):
-        _hush()
+        silence_libraries()
     try:
         check_extras(sys.argv[1:])
         sys.exit(app(sys.argv[1:]))
@@ -188,31 +182,11 @@ def main() -> None:
     except Exception as error:  # the last line of defence: dialogue text must not leak
         if os.environ.get("DIALINT_DEBUG"):
             raise
-        _end_after(error)
+        exit_after_defect(error)
 
 
-def _end_after(error: Exception) -> NoReturn:
-    """Say which extra is missing, or where the defect is and nothing else: the text of an exception may be a
-    dialogue's."""
-    lacking = error.name if isinstance(error, ModuleNotFoundError) else None
-    if lacking and (extra := extras.extra_with(lacking)):
-        refusal = extras.without(extra, "this", [lacking])
-        print(f"dialint: {refusal}", file=sys.stderr)
-        sys.exit(refusal.exit_code)
-    place = error.__traceback__
-    while place and place.tb_next:
-        place = place.tb_next
-    where = f"{Path(place.tb_frame.f_code.co_filename).name}:{place.tb_lineno}" if place else "?"
-    print(
-        f"dialint: E_INTERNAL: {type(error).__name__} at {where}; a defect of dialint, please report it. "
-        "DIALINT_DEBUG=1 shows the traceback, which may hold dialogue text.",
-        file=sys.stderr,
-    )
-    sys.exit(3)
-
-
-def _hush() -> None:
-    """Say nothing that libraries tell each other's developers; what concerns the user raises an error."""
+def silence_libraries() -> None:
+    """Mute warnings that libraries address to their developers; what concerns the user raises an error."""
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     if not sys.stderr.isatty():
         os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
@@ -220,6 +194,26 @@ def _hush() -> None:
     for library in ("alembic", "bitsandbytes"):
         logging.getLogger(library).setLevel(logging.ERROR)
     warnings.filterwarnings("ignore", category=FutureWarning)
+
+
+def exit_after_defect(error: Exception) -> NoReturn:
+    """Name the missing extra, or the file and line of the defect and nothing else: the text of an exception
+    may be a dialogue's."""
+    module = error.name if isinstance(error, ModuleNotFoundError) else None
+    if module and (extra := extras.extra_with(module)):
+        refusal = extras.without(extra, "this", [module])
+        print(f"dialint: {refusal}", file=sys.stderr)
+        sys.exit(refusal.exit_code)
+    frame = error.__traceback__
+    while frame and frame.tb_next:
+        frame = frame.tb_next
+    where = f"{Path(frame.tb_frame.f_code.co_filename).name}:{frame.tb_lineno}" if frame else "?"
+    print(
+        f"dialint: E_INTERNAL: {type(error).__name__} at {where}; a defect of dialint, please report it. "
+        "DIALINT_DEBUG=1 shows the traceback, which may hold dialogue text.",
+        file=sys.stderr,
+    )
+    sys.exit(3)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from dialint.app.saying import say, say_table
+from dialint.app.output import print_line, print_table
 from dialint.detector.ingest.convert import write_log
 from dialint.detector.records import Dialogue, Finding, Turn, Verdict
 from dialint.detector.verdict_files import convert, escaped, needs_escape, unescaped, verdict_line
@@ -185,7 +185,7 @@ def test_no_cell_is_a_formula(file: str, monkeypatch: pytest.MonkeyPatch, tmp_pa
 
 def test_no_name_is_markup_in_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     """A team `[link=http://...]` would be a link, one with a mark of direction would turn its line round."""
-    silent = {"app/doctor.py": "escapes its cells", "detector/progress.py": "its text is no markup"}
+    silent = {"app/commands/doctor.py": "escapes its cells", "detector/progress.py": "its text is no markup"}
     loud = [
         file
         for file, name, call in calls()
@@ -193,8 +193,8 @@ def test_no_name_is_markup_in_a_terminal(capsys: pytest.CaptureFixture[str]) -> 
         and not {"markup=False"} <= {f"{k.arg}={ast.unparse(k.value)}" for k in call.keywords}
     ]
     assert set(loud) - silent.keys() == set()
-    say("a\u202eb\x1b]8;;http://e.example\x1b\\c")
-    say_table(["\x41"], [["[link=http://e.example]x[/link]\u202e :smile:"]])
+    print_line("a\u202eb\x1b]8;;http://e.example\x1b\\c")
+    print_table(["\x41"], [["[link=http://e.example]x[/link]\u202e :smile:"]])
     said = capsys.readouterr().out
     assert "\x1b" not in said
     assert "\u202e" not in said

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import get_args
 
 from dialint.app.console.plain import judged_codes
-from dialint.app.passwords import one_time_password
+from dialint.app.store_session import one_time_password
 from dialint.detector.artifacts import fingerprint, make_folder, sha256_file
 from dialint.detector.errors import OutputRefused
 from dialint.detector.records import Dialogue, Label, Verdict
@@ -92,7 +92,7 @@ def sample_verdicts() -> list[Verdict]:
         return list(read_verdicts(out))
     except OutputRefused:
         pass  # not there yet, or not whole: `dialint score` makes it, or says what is wrong with it
-    from dialint.app.score import ScoreConfig, run
+    from dialint.app.commands.score import ScoreConfig, run
 
     make_folder(out.parent)
     run([str(SAMPLE)], ScoreConfig(out=out, all_probabilities=True, quiet=True))

@@ -79,7 +79,7 @@ def prepare(place: str | None) -> str | None:
         ConfigError: the store is of another version than this code.
         WorldError: it cannot be reached.
     """
-    from dialint.app.passwords import one_time_password
+    from dialint.app.store_session import one_time_password
     from dialint.labeling.store.database.engine import on_sqlite, store_url
 
     url = store_url(place)

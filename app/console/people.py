@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from dialint.app.console.plain import inert, visible
 from dialint.app.console.session import SESSIONS
-from dialint.app.passwords import one_time_password
+from dialint.app.store_session import one_time_password
 from dialint.detector.errors import DialintError
 from dialint.labeling.store import accounts
 from dialint.labeling.store.database.transactions import Store

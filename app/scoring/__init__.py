@@ -1,1 +1,1 @@
-"""What `dialint score` is made of; `dialint.app.score` is its door."""
+"""What `dialint score` is made of; `dialint.app.commands.score` is its door."""

@@ -1,6 +1,6 @@
 """The loop of ``dialint score``: logs are read and judged chunk by chunk into a durable job.
 
-What an option means stands in `dialint.app.score`, what a job survives in `dialint.app.scoring.job`.
+What an option means stands in `dialint.app.commands.score`, what a job survives in `dialint.app.scoring.job`.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from dialint.app.score import ScoreConfig, say
+from dialint.app.commands.score import ScoreConfig, say
 from dialint.app.scoring.chunks import chunked, longest
-from dialint.app.scoring.drain import Drain, Interrupted, draining
 from dialint.app.scoring.final import make_final, manifest_of
 from dialint.app.scoring.job import Job, hold
 from dialint.app.scoring.journal import Chunk, ids_hash
 from dialint.app.scoring.summary import Tally
 from dialint.app.scoring.work import Pass, exit_code_of, is_done, prepared
+from dialint.app.shutdown import GracefulShutdown, Interrupted, graceful_shutdown
 from dialint.detector.artifacts import Appender, read_manifest, verify_files
 from dialint.detector.detectors import Detector
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused, TooManyBad
@@ -42,7 +42,7 @@ def score_to_file(logs: Sequence[str], config: ScoreConfig, out: Path, detector:
         raise ConfigError("E_OPTION", f"--out: the name of {manifest_path(out).name} is too long")
     with hold(out) as job:
         try:
-            with draining() as drain:
+            with graceful_shutdown() as drain:
                 return finish(job, *prepared(logs, config, detector), drain)
         except TooManyBad as error:
             if error.code == "E_TOO_MANY_BAD":
@@ -80,7 +80,7 @@ def finish(
     job: Job,
     work: Pass,
     description: dict[str, Any],
-    drain: Drain,
+    drain: GracefulShutdown,
     tell_reject: Callable[[Reject], None] = lambda _: None,
 ) -> int:
     """Bring the job to its end, whatever of it is done by now; the exit code. Rejects go to their file, and
@@ -101,7 +101,7 @@ def finish(
     return work.exit_code()
 
 
-def _fill(job: Job, work: Pass, drain: Drain, tell_reject: Callable[[Reject], None]) -> None:
+def _fill(job: Job, work: Pass, drain: GracefulShutdown, tell_reject: Callable[[Reject], None]) -> None:
     """Read all logs; judge and commit every chunk that no earlier run has done."""
     _recount(job, work.tally)
     if job.resumed:

@@ -13,13 +13,13 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from dialint.app.score import ScoreConfig, say
+from dialint.app.commands.score import ScoreConfig, say
 from dialint.app.scoring.chunks import chunked, longest
-from dialint.app.scoring.drain import Interrupted, draining
 from dialint.app.scoring.job import hold
 from dialint.app.scoring.loop import finish
 from dialint.app.scoring.reports import as_text
 from dialint.app.scoring.work import Pass, prepared
+from dialint.app.shutdown import Interrupted, graceful_shutdown
 from dialint.detector.artifacts import TEMPORARY, disk_errors
 from dialint.detector.detectors import Detector
 from dialint.detector.ingest.outcomes import Reject
@@ -53,7 +53,7 @@ def score_to_screen(logs: Sequence[str], config: ScoreConfig, detector: Detector
         out = Path(folder) / "report"
         with hold(out) as job:
             try:
-                with draining() as drain:
+                with graceful_shutdown() as drain:
                     code = finish(job, *prepared(logs, config, detector), drain, RejectsTold())
             except Interrupted as stop:
                 say("stopped; nothing is kept. With --out FILE the same command goes on where it stopped")

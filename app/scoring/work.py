@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dialint.app.score import ScoreConfig, say
+from dialint.app.commands.score import ScoreConfig, say
 from dialint.app.scoring.chunks import Keep, judged, selected_codes
 from dialint.app.scoring.summary import SEVERITIES, Tally, check_judged, closing_table, found_from, show
 from dialint.detector.artifacts import fingerprint, read_manifest, versions

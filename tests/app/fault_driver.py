@@ -30,8 +30,8 @@ from typing import Any, NoReturn
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from dialint.app.score import ScoreConfig, run
-from dialint.app.scoring import drain
+from dialint.app import shutdown
+from dialint.app.commands.score import ScoreConfig, run
 from dialint.detector import artifacts
 from dialint.detector.errors import DialintError
 from dialint.detector.ingest.config import ReadConfig
@@ -195,7 +195,7 @@ def main(about: dict[str, Any]) -> int:
     faults = Faults(about)
     if {"kill_at", "fsync_error_at", "full_after", "count_steps"} & set(about):
         install(faults)
-    drain.GRACE_S = about.get("grace_s", drain.GRACE_S)
+    shutdown.GRACE_S = about.get("grace_s", shutdown.GRACE_S)
     tempfile.tempdir = about.get("temporary")
     options = dict(about["options"])
     options["out"] = Path(options["out"])

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dialint.app import codes as codes_module
-from dialint.app.codes import CodesConfig, codes, covered_codes
+from dialint.app.commands import codes as codes_module
+from dialint.app.commands.codes import CodesConfig, codes, covered_codes
 from dialint.detector.errors import ConfigError, ReleaseRefused
 from dialint.detector.taxonomy import PACKAGED, load
 

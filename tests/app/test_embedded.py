@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from dialint.app.score import ScoreConfig, run
-from dialint.app.verify import verified
+from dialint.app.commands.score import ScoreConfig, run
+from dialint.app.commands.verify import verified
 from dialint.detector.detectors import DetectorConfig
 from dialint.detector.records import Verdict
 from dialint.detector.release import EMBEDDED, Release

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from dialint.app.score import ScoreConfig, run
-from dialint.app.verify import verified
+from dialint.app.commands.score import ScoreConfig, run
+from dialint.app.commands.verify import verified
 from dialint.detector.errors import OutputRefused
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.verdict_files import manifest_path, read_verdicts, rejects_path

@@ -228,7 +228,7 @@ def test_labels_of_a_project_count_in_it(
     assert json.loads((tmp_path / "bad.jsonl").read_text())["line"] == 4
     assert re.search(r"^p +label +open +main +0 +0 +0 +- +2 +-", dialint("label", "status"), re.MULTILINE)
     assert " of 2 questions: " in dialint("label", "aggregate", "--project", "p")
-    for options, said in ((("--project", "p"), "not by both"), (("--rejects", "r"), "beside it")):
+    for options, said in ((("--project", "p"), "not both"), (("--rejects", "r"), "beside it")):
         with pytest.raises(ConfigError, match=said):
             dialint("import", "labels", "--labels", table, "--dialogues", log, "--out", "o.jsonl", *options)
 
@@ -317,7 +317,7 @@ def test_accounts(dialint: Dialint, people: dict[str, str], tmp_path: Path, monk
     [
         (("label", "aggregate"), "--everything"),
         (("label", "aggregate", "--project", "p", "--everything"), "--everything"),
-        (("label", "aggregate", "--annotations", "t.csv", "--project", "p"), "not by both"),
+        (("label", "aggregate", "--annotations", "t.csv", "--project", "p"), "not both"),
         (("label", "aggregate", "--project", "p", "--method", "mace"), "method is joint"),
         (("label", "ask", "--project", "p", "--follow", "--every-s", "0"), "--every-s"),
         (("label", "ask", "--project", "nothing", "--follow"), "no such project"),
@@ -371,7 +371,7 @@ def test_reports_on_people_come_from_the_store_or_from_files(
     table.write_text("task,worker,label\n1,ann,yes\n1,ben,yes\n")
     assert "0 flags on 2 workers" in dialint("label", "watch", "--annotations", table)
     for name in ("watch", "agreement"):
-        with pytest.raises(ConfigError, match="not by both"):
+        with pytest.raises(ConfigError, match="not both"):
             dialint("label", name, "--annotations", table, "--project", "p")
     for name in ("watch", "agreement", "quality"):
         with pytest.raises(NotAllowed, match="ann") as refused:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from languages_corpus import dialogues
 
-from dialint.app.score import ScoreConfig, run
+from dialint.app.commands.score import ScoreConfig, run
 from dialint.detector.detectors import DetectorConfig
 from dialint.detector.errors import TooManyBad
 from dialint.detector.pipeline import ReleaseDetector, load_detector

@@ -14,8 +14,8 @@ import pytest
 from cyclopts import App
 
 from dialint.app.cli import app, main
-from dialint.app.console_command import ConsoleConfig, console
-from dialint.app.score import ScoreConfig
+from dialint.app.commands.console import ConsoleConfig, console
+from dialint.app.commands.score import ScoreConfig
 from dialint.app.scoring.work import NOT_IN_WORK
 from dialint.detector.artifacts import option_changes
 from dialint.detector.errors import ConfigError, InputRefused

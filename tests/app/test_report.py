@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from dialint.app.report import ReportConfig, report
+from dialint.app.commands.report import ReportConfig, report
 from dialint.app.reporting.figures import Figures, Table, count, headline, tables
 from dialint.detector import extras
 from dialint.detector.artifacts import described, write_manifest

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from dialint.app.score import ScoreConfig, run
+from dialint.app.commands.score import ScoreConfig, run
 from dialint.app.scoring.reports import Placed, as_text, explained, visible, write_junit
 from dialint.app.scoring.sarif import write_sarif
 from dialint.detector.ingest.config import ReadConfig

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from dialint.app.cli import app as command_line
-from dialint.app.score import ScoreConfig, run
-from dialint.app.verify import verified, verify
+from dialint.app.commands.score import ScoreConfig, run
+from dialint.app.commands.verify import verified, verify
 from dialint.detector.artifacts import read_manifest, write_manifest
 from dialint.detector.detectors import DetectorConfig
 from dialint.detector.errors import ConfigError, DialintError, InputRefused, OutputRefused, TooManyBad
@@ -301,7 +301,7 @@ def test_what_is_done_already_is_told_without_a_model(
 
     log, config = str(write_log(5)), ScoreConfig(out=tmp_path / "v.jsonl", quiet=True)
     run([log], config, detector)
-    monkeypatch.setattr("dialint.app.score.Watched", load)
+    monkeypatch.setattr("dialint.app.commands.score.Watched", load)
     assert run([log], config) == 0
     assert "done already, 5 verdicts" in capsys.readouterr().err
     for other in (replace(config, limit=2), replace(config, detector=DetectorConfig(row_tokens=77))):
@@ -495,7 +495,9 @@ def dialogue_like(number: int) -> bytes:
 
 def test_the_command_line_takes_logs_options_and_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[Any] = []
-    monkeypatch.setattr("dialint.app.score.run", lambda logs, config: told.append((logs, config)) or 0)
+    monkeypatch.setattr(
+        "dialint.app.commands.score.run", lambda logs, config: told.append((logs, config)) or 0
+    )
     line = "score a.jsonl --codes C1,T b.jsonl --input-format csv --role X=agent --threads 2 --fail-on S2 -"
     assert command_line(line, result_action="return_value") == 0
     ((logs, config),) = told

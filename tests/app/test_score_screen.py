@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from dialint.app.score import ScoreConfig, run
+from dialint.app.commands.score import ScoreConfig, run
 from dialint.detector.errors import WorldError
 from dialint.detector.ingest.config import ReadConfig
 

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from dialint.app.stopping import until_stopped
+from dialint.app.shutdown import run_until_stopped
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
@@ -14,7 +14,7 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT)
 def test_what_is_under_way_is_finished(signum: int) -> None:
     before = [signal.getsignal(one) for one in SIGNALS]
     done = []
-    with until_stopped() as rest:
+    with run_until_stopped() as rest:
         rest(0.0)
         os.kill(os.getpid(), signum)
         done.append("the step at hand")
@@ -27,7 +27,7 @@ def test_what_is_under_way_is_finished(signum: int) -> None:
 def test_who_waits_is_woken() -> None:
     earlier = signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
     try:
-        with until_stopped() as rest:
+        with run_until_stopped() as rest:
             signal.setitimer(signal.ITIMER_REAL, 0.05)
             rest(3600.0)
             pytest.fail("it went on")
@@ -38,7 +38,7 @@ def test_who_waits_is_woken() -> None:
 def test_a_second_signal_does_what_it_would_do_without_us() -> None:
     earlier = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
     try:
-        with until_stopped():
+        with run_until_stopped():
             os.kill(os.getpid(), signal.SIGTERM)
             with pytest.raises(KeyboardInterrupt):
                 signal.raise_signal(signal.SIGINT)
@@ -47,5 +47,5 @@ def test_a_second_signal_does_what_it_would_do_without_us() -> None:
 
 
 def test_other_errors_pass() -> None:
-    with pytest.raises(ZeroDivisionError), until_stopped():
+    with pytest.raises(ZeroDivisionError), run_until_stopped():
         print(1 / 0)

@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dialint.app.cli import app as command_line
-from dialint.app.ingest import LogFormat as Named
-from dialint.app.verify import verified
+from dialint.app.commands.ingest import LogFormat as Named
+from dialint.app.commands.verify import verified
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.ingest.convert import CSV_FIELDS, ENDINGS, KEPT, MARKED, LogFormat, write_log
 from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, inspect, open_logs, read

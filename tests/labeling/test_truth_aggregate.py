@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from dialint.app.verify import verified
+from dialint.app.commands.verify import verified
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
 from dialint.detector.verdict_files import manifest_path
 from dialint.labeling.aggregation.aggregate import AggregateConfig, Method, run

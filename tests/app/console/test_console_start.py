@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from dialint.app.commands.console import ConsoleConfig
 from dialint.app.console.demo import CONTROL_SHARE, LABEL, REVIEW, make_demo, sample
 from dialint.app.console.launch import FIRST, command, environment, prepare
-from dialint.app.console_command import ConsoleConfig
 from dialint.detector.errors import ConfigError
 from dialint.detector.records import Finding, Verdict
 from dialint.labeling.store import accounts, leases, projects, tasks

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, event, inspect, text
 
-from dialint.app.verify import verified
+from dialint.app.commands.verify import verified
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.labeling.store import accounts, annotations, dialogues, projects, tasks
 from dialint.labeling.store.database.audit import canonical

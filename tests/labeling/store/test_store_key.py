@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from dialint.app import db
-from dialint.app.db import StoreConfig
+from dialint.app.commands import db
+from dialint.app.store_session import StoreConfig
 from dialint.detector.errors import ConfigError
 from dialint.labeling.store import accounts, dialogues
 from dialint.labeling.store.database import replay, verify

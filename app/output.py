@@ -10,23 +10,23 @@ _ACTIVE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202
 """What a terminal does something about instead of showing it; line ends and tabs are ours."""
 
 
-def inert(text: str) -> str:
+def escape_controls(text: str) -> str:
     """`text` with control characters and marks of direction written out."""
     return _ACTIVE.sub(lambda mark: f"\\u{ord(mark[0]):04x}", text)
 
 
-def say(line: str) -> None:
+def print_line(line: str) -> None:
     """Write a line, seen at once also where standard output is a pipe."""
-    sys.stdout.write(f"{inert(line)}\n")
+    sys.stdout.write(f"{escape_controls(line)}\n")
     sys.stdout.flush()
 
 
-def say_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Write a table."""
     from rich.console import Console
     from rich.table import Table
 
     table = Table(*headings, box=None, pad_edge=False)
     for row in rows:
-        table.add_row(*map(inert, row))
+        table.add_row(*map(escape_controls, row))
     Console(highlight=False, markup=False, emoji=False).print(table)

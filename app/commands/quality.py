@@ -5,8 +5,8 @@ From files, or of the answers in a store, so that nobody has to export them firs
 
 from __future__ import annotations
 
-from dialint.app.acting import DEFAULT, Acting, OwnTaxonomy, from_files
-from dialint.app.saying import say, say_table
+from dialint.app.output import print_line, print_table
+from dialint.app.store_session import DEFAULT_SESSION, Session, TaxonomyOption, uses_files
 from dialint.labeling.agreement.report import AgreementConfig
 from dialint.labeling.quality.report import QualityConfig
 from dialint.labeling.watch.watch import WatchConfig
@@ -18,8 +18,8 @@ def agreement(
     *,
     config: AgreementConfig = AGREEMENT,
     project: str | None = None,
-    taxonomy: OwnTaxonomy = None,
-    acting: Acting = DEFAULT,
+    taxonomy: TaxonomyOption = None,
+    session: Session = DEFAULT_SESSION,
 ) -> int:
     """Say how far people agree: alpha, kappas, agreement on each label and the human ceiling.
 
@@ -32,16 +32,16 @@ def agreement(
     """
     from dialint.labeling.agreement.report import rows, run
 
-    if from_files(project, config.annotations):
+    if uses_files(project, config.annotations):
         report = run(config)
     else:
         from dialint.detector.taxonomy import load
         from dialint.labeling.quality.stored import tables_in
 
-        with acting.open() as (store, actor):
+        with session.open() as (store, actor):
             report = run(config, lambda: tables_in(store, actor, project, load(taxonomy)))
     headings, *lines = rows(report)
-    say_table(headings, lines)
+    print_table(headings, lines)
     return 0
 
 
@@ -49,8 +49,8 @@ def watch(
     *,
     config: WatchConfig = WATCH,
     project: str | None = None,
-    taxonomy: OwnTaxonomy = None,
-    acting: Acting = DEFAULT,
+    taxonomy: TaxonomyOption = None,
+    session: Session = DEFAULT_SESSION,
 ) -> int:
     """Find workers who answer blindly, too fast, or from one another's sheet.
 
@@ -63,22 +63,24 @@ def watch(
     """
     from dialint.labeling.watch.watch import rows, run
 
-    if from_files(project, config.annotations):
+    if uses_files(project, config.annotations):
         report = run(config)
     else:
         from dialint.detector.taxonomy import load
         from dialint.labeling.quality.stored import work_in
 
-        with acting.open() as (store, actor):
+        with session.open() as (store, actor):
             report = run(config, lambda: work_in(store, actor, project, load(taxonomy)).crowd())
     headings, *flags = rows(report)
     if flags:
-        say_table(headings, flags)
-    say(f"{len(flags)} flags on {len(report['workers'])} workers")
+        print_table(headings, flags)
+    print_line(f"{len(flags)} flags on {len(report['workers'])} workers")
     return 0
 
 
-def quality(*, config: QualityConfig = QUALITY, project: str | None = None, acting: Acting = DEFAULT) -> int:
+def quality(
+    *, config: QualityConfig = QUALITY, project: str | None = None, session: Session = DEFAULT_SESSION
+) -> int:
     """Report on each labeler: accuracy, bias, speed, share of the work, cost, and what is suspicious.
 
     From files, if --annotations and --dialogues are named, else of the store and its gold.
@@ -91,12 +93,12 @@ def quality(*, config: QualityConfig = QUALITY, project: str | None = None, acti
     from dialint.labeling.quality.report import run
     from dialint.labeling.quality.screen import show
 
-    if from_files(project, config.annotations, config.dialogues, config.gold):
+    if uses_files(project, config.annotations, config.dialogues, config.gold):
         report = run(config)
     else:
         from dialint.labeling.quality.stored import said_in
 
-        with acting.open() as (store, actor):
+        with session.open() as (store, actor):
             report = run(config, lambda: said_in(store, actor, project))
     show(report)
     return 0

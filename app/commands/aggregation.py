@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from dialint.app.acting import DEFAULT, Acting, OwnTaxonomy, from_files
-from dialint.app.saying import say
+from dialint.app.output import print_line
+from dialint.app.store_session import DEFAULT_SESSION, Session, TaxonomyOption, uses_files
 from dialint.detector.errors import ConfigError
 from dialint.labeling.adjudication.agreed import AcceptConfig
 from dialint.labeling.adjudication.cases import AdjudicateConfig
@@ -30,8 +30,8 @@ def aggregate(
     config: AggregateConfig = FILES,
     settling: SettleConfig = STORED,
     everything: bool = False,
-    taxonomy: OwnTaxonomy = None,
-    acting: Acting = DEFAULT,
+    taxonomy: TaxonomyOption = None,
+    session: Session = DEFAULT_SESSION,
 ) -> int:
     """Make one label a task, with its probability, from the answers of many people.
 
@@ -43,7 +43,7 @@ def aggregate(
     everything
         All answers in the store count.
     """
-    if from_files(settling.project, config.annotations, config.out):
+    if uses_files(settling.project, config.annotations, config.out):
         from dialint.labeling.aggregation.aggregate import aggregate as aggregate_files
 
         if everything:
@@ -62,9 +62,9 @@ def aggregate(
     from dialint.detector.taxonomy import load
     from dialint.labeling.aggregation.store_labels import settle
 
-    with acting.open() as (store, actor):
+    with session.open() as (store, actor):
         told = settle(store, actor, settling, load(taxonomy), share_workers=config.share_workers)
-    say(
+    print_line(
         f"{told.labels:,} labels of {told.questions:,} questions: {told.sure:,} sure, {told.gold:,} known "
         f"for certain, the model's word on {told.spoken:,}"
     )
@@ -74,16 +74,16 @@ def aggregate(
 def adjudicate(
     *,
     config: Annotated[AdjudicateConfig, Parameter(name="*")],
-    taxonomy: OwnTaxonomy = None,
-    acting: Acting = DEFAULT,
+    taxonomy: TaxonomyOption = None,
+    session: Session = DEFAULT_SESSION,
 ) -> int:
     """Give experts what is not settled: questions below a confidence, or on which people disagree."""
     from dialint.detector.taxonomy import load
     from dialint.labeling.adjudication.cases import adjudicate as open_cases
 
-    with acting.open() as (store, actor):
+    with session.open() as (store, actor):
         told = open_cases(store, actor, config, load(taxonomy))
-    say(
+    print_line(
         f"{told.questions:,} questions: {told.unsure:,} below {config.sure:g}, people disagree on "
         f"{told.disagree:,}; {told.cases:,} turns for experts, {told.added:,} of them new"
     )
@@ -93,46 +93,48 @@ def adjudicate(
 def accept(
     *,
     config: Annotated[AcceptConfig, Parameter(name="*")] = COUNT,
-    taxonomy: OwnTaxonomy = None,
-    acting: Acting = DEFAULT,
+    taxonomy: TaxonomyOption = None,
+    session: Session = DEFAULT_SESSION,
 ) -> int:
     """Accept in bulk what all who were asked agree on. Counts; --apply makes it labels."""
     from dialint.detector.taxonomy import load
     from dialint.labeling.adjudication.agreed import accept_agreed
 
-    with acting.open() as (store, actor):
+    with session.open() as (store, actor):
         told = accept_agreed(store, actor, config, load(taxonomy))
     done = f"{told.labels:,} labels written" if config.apply else "nothing written; --apply does"
-    say(f"all agree on {told.yes + told.no:,} of {told.questions:,} questions, {told.yes:,} errors; {done}")
+    print_line(
+        f"all agree on {told.yes + told.no:,} of {told.questions:,} questions, {told.yes:,} errors; {done}"
+    )
     return 0
 
 
 def ask(
     *,
     config: Annotated[AskConfig, Parameter(name="*")],
-    taxonomy: OwnTaxonomy = None,
-    acting: Acting = DEFAULT,
+    taxonomy: TaxonomyOption = None,
+    session: Session = DEFAULT_SESSION,
 ) -> int:
     """End tasks that are sure enough, and ask for one answer more where they are not."""
     from dialint.detector.taxonomy import load
     from dialint.labeling.aggregation.adaptive_overlap import ask as ask_again
 
-    with acting.open() as (store, actor):
+    with session.open() as (store, actor):
         if config.follow:
             _follow(store, actor, config, load(taxonomy))
         else:
-            say(_decided(ask_again(store, actor, config, load(taxonomy))))
+            print_line(_decided(ask_again(store, actor, config, load(taxonomy))))
     return 0
 
 
 def _follow(store: Store, actor: str, config: AskConfig, taxonomy: Taxonomy) -> None:
-    from dialint.app.stopping import until_stopped
+    from dialint.app.shutdown import run_until_stopped
     from dialint.labeling.aggregation.adaptive_overlap import follow
 
-    with until_stopped() as rest:
+    with run_until_stopped() as rest:
         for done in follow(store, actor, config, taxonomy, rest):
-            say(f"{'all tasks' if done.all else 'tasks with news'}: {_decided(done.told)}")
-    say("stopped; the same command goes on")
+            print_line(f"{'all tasks' if done.all else 'tasks with news'}: {_decided(done.told)}")
+    print_line("stopped; the same command goes on")
 
 
 def _decided(told: Mapping[Decision, int]) -> str:

@@ -17,7 +17,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from dialint.app.saying import say
+from dialint.app.output import print_line
 from dialint.detector.errors import ConfigError
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
@@ -93,11 +93,13 @@ def console(*, config: Annotated[ConsoleConfig, Parameter(name="*")] = ConsoleCo
         else:
             password = prepare(place)
             if password is not None:
-                say(f"first start: sign in as {FIRST} with the one-time password {password}")
+                print_line(f"first start: sign in as {FIRST} with the one-time password {password}")
         if config.address not in LOCAL:
-            say(f"{config.address} can be reached from other machines, without TLS: put a proxy before it")
+            print_line(
+                f"{config.address} can be reached from other machines, without TLS: put a proxy before it"
+            )
         shown = config.address if ":" not in config.address else f"[{config.address}]"
-        say(f"http://{shown}:{config.port}  (Ctrl-C ends it)")
+        print_line(f"http://{shown}:{config.port}  (Ctrl-C ends it)")
         return serve(config.port, config.address, place, config.idle_minutes * 60, config.hosts, config.proxy)
 
 
@@ -128,8 +130,8 @@ def _demo(at_end: ExitStack) -> str:
     from dialint.app.console.demo import make_demo
 
     folder = Path(at_end.enter_context(TemporaryDirectory(prefix="dialint-demo-")))
-    say("making the demo: the embedded release judges the sample log")
+    print_line("making the demo: the embedded release judges the sample log")
     place = str(folder / "store.sqlite")
     for name, password in make_demo(place).items():
-        say(f"  {name:9} {password}")
+        print_line(f"  {name:9} {password}")
     return place

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
-from dialint.app.acting import DEFAULT, Acting, from_files
-from dialint.app.saying import say
+from dialint.app.output import print_line
+from dialint.app.store_session import DEFAULT_SESSION, Session, uses_files
 from dialint.detector.errors import ConfigError
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.progress import progress
@@ -47,18 +47,18 @@ def rejecting(path: Path | None) -> Iterator[Rejects]:
             yield rejects
         finally:
             for code, n in rejects.codes.most_common():
-                say(f"rejected, {code}: {n}")
+                print_line(f"rejected, {code}: {n}")
             for bad in rejects.first:
                 place = ", ".join(filter(None, (bad.file, f"line {bad.line}", bad.path)))
-                say(f"{place}: {bad.code}, {bad.found}; expected {bad.expected}")
+                print_line(f"{place}: {bad.code}, {bad.found}; expected {bad.expected}")
             if path is None and (more := rejects.codes.total() - len(rejects.first)):
-                say(f"and {more} more; --rejects FILE keeps them all")
+                print_line(f"and {more} more; --rejects FILE keeps them all")
 
 
 @bring.command(name="logs")
 def logs_in(
     *files: str,
-    acting: Acting = DEFAULT,
+    session: Session = DEFAULT_SESSION,
     rejects: Path | None = None,
     read: Annotated[ReadConfig, Parameter(name="*")] = READ,
     quiet: Quiet = False,
@@ -74,15 +74,15 @@ def logs_in(
     """
     from dialint.labeling.transfer.logs import bring_logs
 
-    with acting.open() as (store, actor), rejecting(rejects) as bad:
+    with session.open() as (store, actor), rejecting(rejects) as bad:
         with progress("importing", quiet=quiet) as told:
             brought = bring_logs(store, actor, files, read, told, bad)
-        say(f"{brought.new} dialogues new, {brought.known} known, {bad.codes.total()} rejected")
+        print_line(f"{brought.new} dialogues new, {brought.known} known, {bad.codes.total()} rejected")
     return 0
 
 
 @bring.command(name="verdicts")
-def verdicts_in(file: Path, *, acting: Acting = DEFAULT, quiet: Quiet = False) -> int:
+def verdicts_in(file: Path, *, session: Session = DEFAULT_SESSION, quiet: Quiet = False) -> int:
     """Put the verdicts of `dialint score` into the store; their dialogues must be there.
 
     Parameters
@@ -92,9 +92,9 @@ def verdicts_in(file: Path, *, acting: Acting = DEFAULT, quiet: Quiet = False) -
     """
     from dialint.labeling.transfer.logs import bring_verdicts
 
-    with acting.open() as (store, actor), progress("importing", "verdicts", quiet=quiet) as told:
+    with session.open() as (store, actor), progress("importing", "verdicts", quiet=quiet) as told:
         brought = bring_verdicts(store, actor, file, told)
-    say(f"{brought.new} verdicts new, {brought.known} known")
+    print_line(f"{brought.new} verdicts new, {brought.known} known")
     return 0
 
 
@@ -102,7 +102,7 @@ def verdicts_in(file: Path, *, acting: Acting = DEFAULT, quiet: Quiet = False) -
 def labels_in(
     *,
     config: ImportConfig,
-    acting: Acting = DEFAULT,
+    session: Session = DEFAULT_SESSION,
     source: str = "import",
     project: str | None = None,
     rejects: Path | None = None,
@@ -122,7 +122,7 @@ def labels_in(
     rejects
         File (.jsonl) for what the store does not take: where each stands, and why; must not exist.
     """
-    if from_files(project, config.out):
+    if uses_files(project, config.out):
         from dialint.labeling.platforms.import_labels import import_labels
 
         if rejects is not None:
@@ -131,19 +131,19 @@ def labels_in(
         return 0
     from dialint.labeling.transfer.labels import bring_labels
 
-    with acting.open() as (store, actor), rejecting(rejects) as bad:
+    with session.open() as (store, actor), rejecting(rejects) as bad:
         with progress("importing", "annotations", quiet=quiet) as told:
             brought = bring_labels(store, actor, config, source, told, project=project, rejects=bad)
         known, n_bad = brought.taken - brought.new, bad.codes.total()
-        say(f"{brought.new} annotations new, {known} known, {n_bad} rejected")
+        print_line(f"{brought.new} annotations new, {known} known, {n_bad} rejected")
         for reason, n in brought.left_out.items():
-            say(f"left out, {reason}: {n}")
+            print_line(f"left out, {reason}: {n}")
     return 0
 
 
 @give.command(name="annotations")
 def annotations_out(
-    out: Path, *, project: str | None = None, masked: bool = True, acting: Acting = DEFAULT
+    out: Path, *, project: str | None = None, masked: bool = True, session: Session = DEFAULT_SESSION
 ) -> int:
     """Write the annotations in the store as our JSON lines: the newest of each, of people who count.
 
@@ -161,14 +161,16 @@ def annotations_out(
     """
     from dialint.labeling.transfer.outgoing import export_annotations
 
-    with acting.open() as (store, actor):
+    with session.open() as (store, actor):
         manifest = export_annotations(store, actor, out, project, masked=masked)
-    say(f"{out}: {manifest['files'][0]['rows']} annotations")
+    print_line(f"{out}: {manifest['files'][0]['rows']} annotations")
     return 0
 
 
 @give.command(name="dataset")
-def dataset_out(*, config: DatasetConfig, project: str | None = None, acting: Acting = DEFAULT) -> int:
+def dataset_out(
+    *, config: DatasetConfig, project: str | None = None, session: Session = DEFAULT_SESSION
+) -> int:
     """Make examples with soft labels, preference pairs, splits and lineage of what people said.
 
     From files, if --dialogues and --annotations are named, else from the store. Personal data are masked;
@@ -183,8 +185,8 @@ def dataset_out(*, config: DatasetConfig, project: str | None = None, acting: Ac
 
     config = replace(config, key=split_key(config.key_file), key_file=None)
     if len(config.key) < SHORT:
-        say("the split key is short: who has the dataset may guess it; --key-file makes a random one")
-    if from_files(project, config.dialogues, config.annotations):
+        print_line("the split key is short: who has the dataset may guess it; --key-file makes a random one")
+    if uses_files(project, config.dialogues, config.annotations):
         from dialint.labeling.dataset.export import export_dataset
 
         export_dataset(config)
@@ -192,6 +194,6 @@ def dataset_out(*, config: DatasetConfig, project: str | None = None, acting: Ac
     from dialint.labeling.dataset.export import tell
     from dialint.labeling.transfer.outgoing import export_dataset as export_stored
 
-    with acting.open() as (store, actor):
+    with session.open() as (store, actor):
         tell(export_stored(store, actor, config, project))
     return 0

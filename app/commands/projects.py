@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 
-from dialint.app.acting import DEFAULT, Acting
-from dialint.app.saying import say, say_table
+from dialint.app.output import print_line, print_table
+from dialint.app.store_session import DEFAULT_SESSION, Session
 from dialint.detector.errors import ConfigError
 from dialint.labeling.routing.dispatch import Dispatched, RouteConfig
 from dialint.labeling.store.draws import DrawConfig
@@ -101,7 +101,7 @@ class ProjectConfig:
 
 @project.command(name="create")
 def create_project(
-    name: str, *, config: Annotated[ProjectConfig, Parameter(name="*")], acting: Acting = DEFAULT
+    name: str, *, config: Annotated[ProjectConfig, Parameter(name="*")], session: Session = DEFAULT_SESSION
 ) -> int:
     """Make a project, open for work; the same one again changes nothing.
 
@@ -113,7 +113,7 @@ def create_project(
     from dialint.labeling.store import projects
     from dialint.labeling.store.labels import has_gold
 
-    with acting.open() as (store, actor):
+    with session.open() as (store, actor):
         if config.control_share and not store.read(has_gold):
             raise ConfigError(
                 "E_GOLD",
@@ -122,42 +122,42 @@ def create_project(
                 "new project may have it",
             )
         made = projects.create(store, actor, config.project(name))
-    say(f"{made.id}: {made.purpose}, {len(made.codes)} codes, {made.overlap} answers a task")
+    print_line(f"{made.id}: {made.purpose}, {len(made.codes)} codes, {made.overlap} answers a task")
     return 0
 
 
 @project.command(name="close")
-def close_project(name: str, *, acting: Acting = DEFAULT) -> int:
+def close_project(name: str, *, session: Session = DEFAULT_SESSION) -> int:
     """Give out no more tasks of a project; answers under way still count."""
-    return _set_state(name, "closed", acting)
+    return _set_state(name, "closed", session)
 
 
 @project.command(name="open")
-def open_project(name: str, *, acting: Acting = DEFAULT) -> int:
+def open_project(name: str, *, session: Session = DEFAULT_SESSION) -> int:
     """Give out tasks of a closed project again."""
-    return _set_state(name, "open", acting)
+    return _set_state(name, "open", session)
 
 
-def _set_state(name: str, state: str, acting: Acting) -> int:
+def _set_state(name: str, state: str, session: Session) -> int:
     from dialint.labeling.store import projects
 
-    with acting.open() as (store, actor):
+    with session.open() as (store, actor):
         projects.set_state(store, actor, name, state)
-    say(f"{name} is {state} now")
+    print_line(f"{name} is {state} now")
     return 0
 
 
-def plan(*, config: Annotated[DrawConfig, Parameter(name="*")], acting: Acting = DEFAULT) -> int:
+def plan(*, config: Annotated[DrawConfig, Parameter(name="*")], session: Session = DEFAULT_SESSION) -> int:
     """Draw tasks for a project by a stated design, each with its inclusion probability."""
     from dialint.labeling.store.draws import draw
 
-    with acting.open() as (store, actor):
+    with session.open() as (store, actor):
         n = draw(store, actor, config)
-    say(f"{config.project}: {n} tasks, {config.design}")
+    print_line(f"{config.project}: {n} tasks, {config.design}")
     return 0
 
 
-def route(*, config: Annotated[RouteConfig, Parameter(name="*")], acting: Acting = DEFAULT) -> int:
+def route(*, config: Annotated[RouteConfig, Parameter(name="*")], session: Session = DEFAULT_SESSION) -> int:
     """Turn the day's verdicts into work: review, crowd or audit, within the day's budget.
 
     By default no finding is accepted unseen. A policy may accept findings of S3 and S4 by probability
@@ -165,20 +165,20 @@ def route(*, config: Annotated[RouteConfig, Parameter(name="*")], acting: Acting
     """
     from dialint.labeling.routing.dispatch import dispatch
 
-    with acting.open() as (store, actor):
+    with session.open() as (store, actor):
         told = dispatch(store, actor, config)
-    say_table(("fate", "dialogues", "minutes", "expected value"), _routing(told))
-    say(
+    print_table(("fate", "dialogues", "minutes", "expected value"), _routing(told))
+    print_line(
         f"{told.fates['clean']:,} dialogues without a finding; {told.fates['accept']:,} with "
         f"{told.accepted:,} findings accepted unseen, by the policy"
     )
     if told.unasked:
         codes = ", ".join(f"{code} {n:,}" for code, n in sorted(told.unasked.items()))
-        say(
+        print_line(
             f"found in codes that {config.review} and {config.label} do not ask of, so nobody is sent: "
             f"{codes} (dialogues)"
         )
-    say(
+    print_line(
         f"{told.day}: {told.minutes:.0f} of {told.budget_minutes:.0f} minutes, "
         + ("nothing given out (dry run)" if config.dry_run else f"{told.added} new tasks")
     )
@@ -192,7 +192,7 @@ def _routing(told: Dispatched) -> Iterator[tuple[str, ...]]:
         yield fate, f"{n:,}", f"{minutes:,.0f}", f"{value:,.1f}"
 
 
-def status(name: str | None = None, *, acting: Acting = DEFAULT) -> int:
+def status(name: str | None = None, *, session: Session = DEFAULT_SESSION) -> int:
     """Show how far the projects are, or one of them by pool.
 
     Parameters
@@ -202,13 +202,13 @@ def status(name: str | None = None, *, acting: Acting = DEFAULT) -> int:
     """
     from dialint.labeling.store import projects
 
-    with acting.open() as (store, actor):
+    with session.open() as (store, actor):
         listed = [pair for pair in projects.listed(store, actor) if name in (None, pair[0].id)]
         if name is not None and not listed:
             store.read(lambda transaction: projects.existing(transaction, name))
         rows = [row for one, state in listed for row in _progress(store, actor, one, state)]
     headings = ("project", "purpose", "state", "pool", *COUNTS, "progress", "answers", "deadline")
-    say_table(headings, rows)
+    print_table(headings, rows)
     return 0
 
 

@@ -5,27 +5,13 @@ What is in the store is nobody's business here; these commands are for whoever o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
-from cyclopts import Parameter
-
-from dialint.app.saying import say
+from dialint.app.output import print_line
+from dialint.app.store_session import DEFAULT_STORE, StoreOption
 
 
-@dataclass(frozen=True)
-class StoreConfig:
-    """Which store."""
-
-    store: Annotated[str | None, Parameter(env_var="DIALINT_STORE")] = None
-    """A SQLite file, or postgresql://user@host/database; without it store.sqlite in $DIALINT_HOME."""
-
-
-OneStore = Annotated[StoreConfig, Parameter(name="*")]
-
-
-def upgrade(*, config: OneStore = StoreConfig(), backup_to: Path | None = None) -> int:
+def upgrade(*, config: StoreOption = DEFAULT_STORE, backup_to: Path | None = None) -> int:
     """Make the label store, or bring it to this version; what is there is backed up first.
 
     Parameters
@@ -38,15 +24,17 @@ def upgrade(*, config: OneStore = StoreConfig(), backup_to: Path | None = None) 
 
     before, saved = upgrade_store(config.store, backup_to=backup_to)
     if saved is not None:
-        say(f"backup: {saved}")
+        print_line(f"backup: {saved}")
     if before == VERSION:
-        say(f"the store is at version {VERSION} already")
+        print_line(f"the store is at version {VERSION} already")
     else:
-        say(f"the store was {'made' if before is None else f'at {before}'}, is at version {VERSION} now")
+        print_line(
+            f"the store was {'made' if before is None else f'at {before}'}, is at version {VERSION} now"
+        )
     return 0
 
 
-def verify(*, config: OneStore = StoreConfig(), expect_head: str | None = None) -> int:
+def verify(*, config: StoreOption = DEFAULT_STORE, expect_head: str | None = None) -> int:
     """Check that nothing in the store was changed behind its back, and print the head of the audit log.
 
     Parameters
@@ -62,15 +50,15 @@ def verify(*, config: OneStore = StoreConfig(), expect_head: str | None = None) 
     expected = None if expect_head is None else Head.parsed(expect_head)
     with Store.open(config.store, way="command line") as store:
         whole = verify_store(store, expected)
-    say(
+    print_line(
         f"whole: {whole.audit_entries} audit entries, {whole.annotations} annotations, "
         f"{whole.dialogues} dialogues, {whole.verdicts} verdicts"
     )
-    say(f"head: {whole.head}")
+    print_line(f"head: {whole.head}")
     return 0
 
 
-def backup(folder: Path, *, config: OneStore = StoreConfig()) -> int:
+def backup(folder: Path, *, config: StoreOption = DEFAULT_STORE) -> int:
     """Copy the store while work goes on, without its key, and print the head of the audit log in the copy.
 
     Parameters
@@ -83,12 +71,12 @@ def backup(folder: Path, *, config: OneStore = StoreConfig()) -> int:
     from dialint.labeling.store.database.transactions import Store
 
     with Store.open(config.store, way="command line") as store:
-        say(f"backup: {back_up(store, folder)}")
-    say(f"head: {head_of(folder)}")
+        print_line(f"backup: {back_up(store, folder)}")
+    print_line(f"head: {head_of(folder)}")
     return 0
 
 
-def restore(folder: Path, *, config: OneStore = StoreConfig()) -> int:
+def restore(folder: Path, *, config: StoreOption = DEFAULT_STORE) -> int:
     """Put a backup into an empty store, and verify it. It needs the key of the store it is of.
 
     Parameters
@@ -105,12 +93,12 @@ def restore(folder: Path, *, config: OneStore = StoreConfig()) -> int:
     upgrade_store(config.store, backup_to=folder.with_name(f"{folder.name}-restored"))
     with Store.open(config.store, way="command line") as store:
         whole = verify_store(store)
-    say(f"restored and verified: {folder}")
-    say(f"head: {whole.head}")
+    print_line(f"restored and verified: {folder}")
+    print_line(f"head: {whole.head}")
     return 0
 
 
-def rekey(new_key: Path, *, config: OneStore = StoreConfig()) -> int:
+def rekey(new_key: Path, *, config: StoreOption = DEFAULT_STORE) -> int:
     """Verify the store and seal it with another key. Stop all consoles and commands on it before, and give
     them the new key after.
 
@@ -129,5 +117,5 @@ def rekey(new_key: Path, *, config: OneStore = StoreConfig()) -> int:
         write_key(new_key, made())
         key = read_key(new_key)
         rekey_store(store, key)
-    say(f"sealed with the key {key.id}, which is in {new_key}")
+    print_line(f"sealed with the key {key.id}, which is in {new_key}")
     return 0

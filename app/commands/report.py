@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from dialint.app.saying import say
+from dialint.app.output import print_line
 from dialint.detector.errors import ConfigError
 from dialint.detector.ingest.config import ReadConfig
 
@@ -96,14 +96,14 @@ def report(verdicts: Path, /, *, config: ReportConfig | None = None) -> int:
         examples = _examples(figures.examples, config, manifest)
         with atomic_file(config.html) as file:
             file.write(page(figures, verdicts.name, manifest, examples).encode())
-        say(f"{config.html}: {figures.tally.n:,} dialogues, {len(examples)} examples")
+        print_line(f"{config.html}: {figures.tally.n:,} dialogues, {len(examples)} examples")
     if config.xlsx is not None:
         with atomic_file(config.xlsx) as file:
             left = write_workbook(
                 file, figures, manifest, read_verdicts(verdicts), with_text=not config.no_text
             )
         more = f", no room for {left:,} findings" if left else ""
-        say(f"{config.xlsx}: {figures.tally.n:,} dialogues{more}")
+        print_line(f"{config.xlsx}: {figures.tally.n:,} dialogues{more}")
     return 0
 
 

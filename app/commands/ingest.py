@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, Parameter
 
-from dialint.app.saying import say
+from dialint.app.output import print_line
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.ingest.config import ReadConfig
 
@@ -66,50 +66,50 @@ def preview_log(
     made = preview(sources[0], read, records)
     _show(made)
     if write is not None and made.native and not made.fields:
-        say(f"{write}: not written, for this format needs no mapping")
+        print_line(f"{write}: not written, for this format needs no mapping")
     elif write is not None:
         with atomic_file(write) as file:
             file.write(as_yaml(made).encode())
-        say(f"{write}: written; correct it, then: dialint ingest preview {log} --mapping {write}")
+        print_line(f"{write}: written; correct it, then: dialint ingest preview {log} --mapping {write}")
     elif not made.native and made.fields and read.mapping is None:
-        say("dialint ingest preview LOG --write map.yaml writes this as a mapping, to be corrected")
+        print_line("dialint ingest preview LOG --write map.yaml writes this as a mapping, to be corrected")
     return 0 if made.is_readable else 1
 
 
 def _show(made: Preview) -> None:
     from dialint.detector.ingest.preview import masked_word
 
-    say(f"{made.file}: {made.format}{'; needs no mapping' if made.native else ''}")
+    print_line(f"{made.file}: {made.format}{'; needs no mapping' if made.native else ''}")
     if made.facts:
-        say(f"  {', '.join(made.facts)}")
+        print_line(f"  {', '.join(made.facts)}")
     for meaning, path in made.fields.items():
         guess = "   (guessed by what it holds)" if meaning in made.by_content else ""
-        say(f"  {meaning:9} {path}{guess}")
+        print_line(f"  {meaning:9} {path}{guess}")
     if made.words:
         known = [f"{masked_word(word)} = {role or '?'}" for word, role in made.words.items()]
-        say(f"  speakers  {', '.join(known)}")
+        print_line(f"  speakers  {', '.join(known)}")
     if made.privacy:
-        say(f"  unknown words of privacy: {', '.join(map(masked_word, made.privacy))}")
+        print_line(f"  unknown words of privacy: {', '.join(map(masked_word, made.privacy))}")
     if made.unread:
         more = f" and {len(made.unread) - 20} more" if len(made.unread) > 20 else ""
-        say(f"  not read  {', '.join(made.unread[:20])}{more}")
+        print_line(f"  not read  {', '.join(made.unread[:20])}{more}")
     for dialogue in made.dialogues:
         _show_dialogue(dialogue)
-    say("")
+    print_line("")
     if made.refused:
-        say(f"the log would be refused: {made.refused}")
+        print_line(f"the log would be refused: {made.refused}")
         return
     counts = made.counts
     good = counts.read - counts.rejected
     share = f"all {counts.read:,}" if made.is_complete else f"the first {counts.read:,}"
-    say(f"{share} records: {good:,} read, {counts.rejected:,} rejected")
+    print_line(f"{share} records: {good:,} read, {counts.rejected:,} rejected")
     for code, n in counts.codes.most_common():
-        say(f"  {code} {n:,}")
+        print_line(f"  {code} {n:,}")
     for reject in made.rejects:
         found = f"found {reject.found}, expected {reject.expected}"
-        say(f"  line {reject.line}, {reject.path or 'record'}: {reject.code}, {found}")
+        print_line(f"  line {reject.line}, {reject.path or 'record'}: {reject.code}, {found}")
     for name, n in sorted(counts.warnings.items()):
-        say(f"  {name} {n:,}")
+        print_line(f"  {name} {n:,}")
 
 
 def _show_dialogue(dialogue: Dialogue) -> None:
@@ -118,14 +118,14 @@ def _show_dialogue(dialogue: Dialogue) -> None:
     masked, _ = mask_dialogue(dialogue)
     told = {name: getattr(dialogue, name) for name in ("language", "channel", "agent", "team")}
     notes = ", ".join(f"{name} {value}" for name, value in told.items() if value)
-    say("")
-    say(f"dialogue {dialogue.id!r}, {len(dialogue.turns)} turns{', ' + notes if notes else ''}")
+    print_line("")
+    print_line(f"dialogue {dialogue.id!r}, {len(dialogue.turns)} turns{', ' + notes if notes else ''}")
     for turn in masked.turns[:N_TURNS]:
         at = turn.at.isoformat(sep=" ", timespec="minutes") if turn.at else ""
         text = " ".join(turn.text.split())
-        say(f"  {turn.role:8} {at:16} {text if len(text) <= WIDTH else text[: WIDTH - 1] + '…'}")
+        print_line(f"  {turn.role:8} {at:16} {text if len(text) <= WIDTH else text[: WIDTH - 1] + '…'}")
     if len(dialogue.turns) > N_TURNS:
-        say(f"  ... and {len(dialogue.turns) - N_TURNS} more turns")
+        print_line(f"  ... and {len(dialogue.turns) - N_TURNS} more turns")
 
 
 def convert(
@@ -192,10 +192,10 @@ def convert(
         "versions": versions("dialint", "pyarrow"),
     }
     write_manifest(manifest_path(out), json.loads(json.dumps(manifest, default=str)))
-    say(f"{out}: {n:,} dialogues; rejected {counts.rejected:,}, repeated {counts.duplicates:,}")
+    print_line(f"{out}: {n:,} dialogues; rejected {counts.rejected:,}, repeated {counts.duplicates:,}")
     for reject in rejects:
         place = f"{reject.file}, line {reject.line}, {reject.path or 'record'}"
-        say(f"  {place}: {reject.code}, found {reject.found}, expected {reject.expected}")
+        print_line(f"  {place}: {reject.code}, found {reject.found}, expected {reject.expected}")
     if lost:
-        say(f"not kept: {', '.join(f'{name} {count:,}' for name, count in lost.most_common())}")
+        print_line(f"not kept: {', '.join(f'{name} {count:,}' for name, count in lost.most_common())}")
     return 0

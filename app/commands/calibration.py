@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
-from dialint.app.acting import DEFAULT, Acting, OwnTaxonomy
-from dialint.app.saying import say, say_table
+from dialint.app.output import print_line, print_table
+from dialint.app.store_session import DEFAULT_SESSION, Session, TaxonomyOption
 from dialint.labeling.adjudication.rounds import RoundConfig
 
 if TYPE_CHECKING:
@@ -24,16 +24,16 @@ calibration = App(name="calibration", help="Give a group the same dialogues, and
 def start_round(
     *,
     config: Annotated[RoundConfig, Parameter(name="*")],
-    taxonomy: OwnTaxonomy = None,
-    acting: Acting = DEFAULT,
+    taxonomy: TaxonomyOption = None,
+    session: Session = DEFAULT_SESSION,
 ) -> int:
     """Give the same dialogues, blind, to everybody with a skill."""
     from dialint.detector.taxonomy import load
     from dialint.labeling.adjudication.rounds import start
 
-    with acting.open() as (store, actor):
+    with session.open() as (store, actor):
         told = start(store, actor, config, load(taxonomy))
-    say(f"{config.name}: {told.tasks} dialogues to {', '.join(told.people)}")
+    print_line(f"{config.name}: {told.tasks} dialogues to {', '.join(told.people)}")
     return 0
 
 
@@ -43,8 +43,8 @@ def report_round(
     *,
     before: str | None = None,
     json: Path | None = None,
-    taxonomy: OwnTaxonomy = None,
-    acting: Acting = DEFAULT,
+    taxonomy: TaxonomyOption = None,
+    session: Session = DEFAULT_SESSION,
 ) -> int:
     """Say how far the group agrees, now and before, and who is strict and who lenient.
 
@@ -62,12 +62,12 @@ def report_round(
     from dialint.labeling.reports import refuse_existing, write_report
 
     refuse_existing(json)
-    with acting.open() as (store, actor):
+    with session.open() as (store, actor):
         told = report(store, actor, name, before, load(taxonomy))
     write_report(told.as_json(), json)
-    say_table(("code", "alpha", "95 %", "tasks", "alpha before"), map(_agreement, told.agreement))
-    say("")
-    say_table(
+    print_table(("code", "alpha", "95 %", "tasks", "alpha before"), map(_agreement, told.agreement))
+    print_line("")
+    print_table(
         ("who", "code", "yes", "others", "difference", "95 %", "dialogues", ""), map(_leaning, told.leanings)
     )
     return 0
@@ -91,7 +91,7 @@ def _interval(one: Estimate) -> str:
     return "-" if one.low != one.low else f"{one.low:.3f} to {one.high:.3f}"
 
 
-def appeals(into: str, *, acting: Acting = DEFAULT) -> int:
+def appeals(into: str, *, session: Session = DEFAULT_SESSION) -> int:
     """Give every open appeal to a blind second review; experts decide after it, in the console.
 
     Parameters
@@ -102,13 +102,13 @@ def appeals(into: str, *, acting: Acting = DEFAULT) -> int:
     from dialint.labeling.adjudication.disputes import open_reviews, stuck
     from dialint.labeling.store.appeals import waiting
 
-    with acting.open() as (store, actor):
+    with session.open() as (store, actor):
         new = open_reviews(store, actor, into)
         n = len(waiting(store, actor, 1000))
         nobody = stuck(store, actor, into)
-    say(f"{n} open appeals, {new} new tasks in {into}")
+    print_line(f"{n} open appeals, {new} new tasks in {into}")
     for one in nobody:
-        say(
+        print_line(
             f"appeal {one.id}, dialogue {one.dialogue}: nobody is left to review it; all reviewers have a "
             "part in the dialogue or have seen what others say of it. A new one: dialint label account"
         )

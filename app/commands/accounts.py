@@ -6,8 +6,8 @@ from typing import Literal
 
 from cyclopts import App
 
-from dialint.app.acting import DEFAULT, Acting
-from dialint.app.saying import say
+from dialint.app.output import print_line
+from dialint.app.store_session import DEFAULT_SESSION, Session
 from dialint.labeling.store.records import AccountRole, Status
 
 account = App(name="account", help="Make accounts, list them, and let them in or out.")
@@ -21,7 +21,7 @@ def create_account(
     skill: tuple[str, ...] = (),
     agent: str | None = None,
     training: bool = False,
-    acting: Acting = DEFAULT,
+    session: Session = DEFAULT_SESSION,
 ) -> int:
     """Make an account and print its one-time password. The first account of a store is an admin, and
     nobody needs to act.
@@ -39,7 +39,7 @@ def create_account(
     training
         Begin in training: training pool and exam only.
     """
-    from dialint.app.passwords import one_time_password
+    from dialint.app.store_session import one_time_password
     from dialint.labeling.store import accounts
     from dialint.labeling.store.database.transactions import Store
     from dialint.labeling.store.records import Account
@@ -47,32 +47,32 @@ def create_account(
     password = one_time_password()
     status: Status = "training" if training else "active"
     new = Account(id=name, role=role, status=status, skills=skill, agent=agent)
-    if role == "admin" and acting.account in (None, "", name):  # nobody makes themselves, but the first
-        with Store.open(acting.place.store, way="command line") as store:
+    if role == "admin" and session.account in (None, "", name):  # nobody makes themselves, but the first
+        with Store.open(session.config.store, way="command line") as store:
             accounts.create_first(store, name, password)
     else:
-        with acting.open() as (store, actor):
+        with session.open() as (store, actor):
             accounts.create(store, actor, new, password)
-    say(f"{name} ({role}), password for one sign-in: {password}")
+    print_line(f"{name} ({role}), password for one sign-in: {password}")
     return 0
 
 
 @account.command(name="list")
-def list_accounts(*, acting: Acting = DEFAULT) -> int:
+def list_accounts(*, session: Session = DEFAULT_SESSION) -> int:
     """Show all accounts."""
     from dialint.labeling.store import accounts
 
-    with acting.open() as (store, actor):
+    with session.open() as (store, actor):
         for one in accounts.listed(store, actor):
             skills = f", {', '.join(one.skills)}" if one.skills else ""
             agent = f", agent {one.agent}" if one.agent else ""
-            say(f"{one.id}: {one.role}, {one.status}{skills}{agent}")
+            print_line(f"{one.id}: {one.role}, {one.status}{skills}{agent}")
     return 0
 
 
 @account.command(name="status")
 def set_account_status(
-    name: str, status: Literal["active", "training", "suspended"], *, acting: Acting = DEFAULT
+    name: str, status: Literal["active", "training", "suspended"], *, session: Session = DEFAULT_SESSION
 ) -> int:
     """Suspend an account, send it to training, or take it back in.
 
@@ -85,14 +85,14 @@ def set_account_status(
     """
     from dialint.labeling.store import accounts
 
-    with acting.open() as (store, actor):
+    with session.open() as (store, actor):
         accounts.set_status(store, actor, name, status)
-    say(f"{name} is {status} now")
+    print_line(f"{name} is {status} now")
     return 0
 
 
 @account.command(name="ban")
-def ban_account(name: str, *, reason: str, acting: Acting = DEFAULT) -> int:
+def ban_account(name: str, *, reason: str, session: Session = DEFAULT_SESSION) -> int:
     """Ban an account: what it answered in open projects counts no more and is asked of others.
 
     Parameters
@@ -104,14 +104,14 @@ def ban_account(name: str, *, reason: str, acting: Acting = DEFAULT) -> int:
     """
     from dialint.labeling.store.crowd import exclusion
 
-    with acting.open() as (store, actor):
+    with session.open() as (store, actor):
         n = exclusion.ban(store, actor, name, reason)
-    say(f"{name} is banned; {n:,} tasks are open again")
+    print_line(f"{name} is banned; {n:,} tasks are open again")
     return 0
 
 
 @account.command(name="standing")
-def show_standing(*, apply: bool = False, acting: Acting = DEFAULT) -> int:
+def show_standing(*, apply: bool = False, session: Session = DEFAULT_SESSION) -> int:
     """Show how labelers do on control tasks, and what the rules want done: admit, retrain, suspend.
 
     Parameters
@@ -121,17 +121,17 @@ def show_standing(*, apply: bool = False, acting: Acting = DEFAULT) -> int:
     """
     from dialint.labeling.store.crowd import standing
 
-    with acting.open() as (store, actor):
+    with session.open() as (store, actor):
         measures = standing.apply(store, actor) if apply else standing.review(store, actor)
     for one in measures:
-        say(f"{one.account} ({one.status}): {one.does}; {one.why}")
+        print_line(f"{one.account} ({one.status}): {one.does}; {one.why}")
     if apply or not measures:
-        say(f"{len(measures):,} accounts {'changed' if apply else 'to look at'}")
+        print_line(f"{len(measures):,} accounts {'changed' if apply else 'to look at'}")
     return 0
 
 
 @account.command(name="password")
-def renew_password(name: str, *, acting: Acting = DEFAULT) -> int:
+def renew_password(name: str, *, session: Session = DEFAULT_SESSION) -> int:
     """Give an account a new one-time password and print it.
 
     Parameters
@@ -139,11 +139,11 @@ def renew_password(name: str, *, acting: Acting = DEFAULT) -> int:
     name
         The account.
     """
-    from dialint.app.passwords import one_time_password
+    from dialint.app.store_session import one_time_password
     from dialint.labeling.store import accounts
 
     password = one_time_password()
-    with acting.open() as (store, actor):
+    with session.open() as (store, actor):
         accounts.set_password(store, actor, name, password)
-    say(f"{name}, password for one sign-in: {password}")
+    print_line(f"{name}, password for one sign-in: {password}")
     return 0

@@ -1,0 +1,1 @@
+"""The commands of ``dialint``, a module for each group: options, messages and exit codes."""

@@ -1,0 +1,75 @@
+"""Which store a command uses, and as which account: the options shared by all commands on the store.
+
+Whoever can open the store's file or database can do anything with it, so the command line asks for no
+password; the account says whose rights count and whose name the audit log gets.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from dialint.detector.errors import ConfigError
+
+if TYPE_CHECKING:
+    from dialint.labeling.store.database.transactions import Store
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoreConfig:
+    """Which store."""
+
+    store: Annotated[str | None, Parameter(env_var="DIALINT_STORE")] = None
+    """A SQLite file, or postgresql://user@host/database; without it store.sqlite in $DIALINT_HOME."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionConfig:
+    """Which store, and as which account."""
+
+    config: Annotated[StoreConfig, Parameter(name="*")] = field(default_factory=StoreConfig)
+    account: Annotated[str | None, Parameter(name="--as", env_var="DIALINT_ACCOUNT")] = None
+    """The account that acts; its rights count."""
+
+    @contextmanager
+    def open(self) -> Iterator[tuple[Store, str]]:
+        """Open the store. Yields it with the name of the acting account.
+
+        Raises:
+            ConfigError: no account is named, or there is no store.
+        """
+        from dialint.labeling.store.database.transactions import Store
+
+        if not self.account:
+            raise ConfigError("E_OPTION", "--as: name the account that acts, or set DIALINT_ACCOUNT")
+        with Store.open(self.config.store, way="command line") as store:
+            yield store, self.account
+
+
+StoreOption = Annotated[StoreConfig, Parameter(name="*")]
+DEFAULT_STORE = StoreConfig()
+Session = Annotated[SessionConfig, Parameter(name="*")]
+DEFAULT_SESSION = SessionConfig()
+TaxonomyOption = Annotated[Path | None, Parameter(name="--taxonomy", help="A taxonomy of your own.")]
+
+
+def uses_files(project: str | None, *files: object) -> bool:
+    """Whether a command works on files, which it does if any is named, or on the store.
+
+    Raises:
+        ConfigError: a project of the store is named as well.
+    """
+    if any(files) and project is not None:
+        raise ConfigError("E_OPTION", "--project: name files or a project of the store, not both")
+    return any(files)
+
+
+def one_time_password() -> str:
+    """A new password of 96 random bits. It works for one sign-in, at which a new one is chosen."""
+    return "once-" + secrets.token_hex(12)
