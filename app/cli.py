@@ -65,15 +65,18 @@ DATA: Commands = {
     ),
 }
 SFT: Commands = {
-    "scan": ("dialint.finetune.scan:scan", "Fine-tune a scanner on labelled examples."),
+    "scan": ("dialint.finetune.scanner.train:scan", "Fine-tune a scanner on labelled examples."),
     "judge": ("dialint.finetune.judge.sft:sft_judge", "Fine-tune a judge on labelled dialogues."),
 }
 TRAIN: Commands = {
-    "pretrain": ("dialint.finetune.pretrain:pretrain", "Pre-train a decoder on dialogues."),
-    "average": ("dialint.finetune.average:average", "Average the weights of scanners of the same base."),
-    "distill": ("dialint.finetune.distill:distill", "Distill a large scanner into a small one."),
-    "prune": ("dialint.finetune.prune:prune", "Prune a scanner's least useful heads or layers."),
-    "pack": ("dialint.finetune.pack:pack", "Make a release of a trained scanner."),
+    "pretrain": ("dialint.finetune.decoder.pretrain:pretrain", "Pre-train a decoder on dialogues."),
+    "average": (
+        "dialint.finetune.scanner.average:average",
+        "Average the weights of scanners of the same base.",
+    ),
+    "distill": ("dialint.finetune.compression.distill:distill", "Distill a large scanner into a small one."),
+    "prune": ("dialint.finetune.compression.prune:prune", "Prune a scanner's least useful heads or layers."),
+    "pack": ("dialint.finetune.scanner.pack:pack", "Make a release of a trained scanner."),
     "reward": ("dialint.finetune.judge.reward:reward", "Train a reward model on people's preferences."),
     "ppo": ("dialint.finetune.judge.ppo:ppo", "Align a judge by PPO with a reward model."),
     "grpo": ("dialint.finetune.judge.grpo:grpo", "Align a judge by GRPO with verifiable rewards."),

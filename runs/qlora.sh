@@ -42,5 +42,5 @@ for seed in $seeds; do
 done
 
 for seed in $seeds; do
-    "$python" -m dialint.finetune.smaller.compare "$examples/dev.jsonl" "$work/scan-none.$seed" "$work/scan-nf4.$seed"
+    "$python" "$(dirname "$0")/studies/compare_scanners.py" "$examples/dev.jsonl" "$work/scan-none.$seed" "$work/scan-nf4.$seed"
 done

@@ -32,7 +32,7 @@ distil with-examples --examples "$examples"
 students=()
 for name in unlabelled with-examples no-2-layers no-quarter-of-heads; do students+=("$work/$name"); done
 for set in test_seen test_unseen; do
-    "$python" -m dialint.finetune.smaller.compare "$examples/$set.jsonl" "$scanner" "${students[@]}" \
+    "$python" "$(dirname "$0")/studies/compare_scanners.py" "$examples/$set.jsonl" "$scanner" "${students[@]}" \
         --limit 400 --precision bf16 --timed
 done
 others=()

@@ -1,1 +1,1 @@
-"""What training builds on: bases by folder or name, adapters on them, looked at before they are loaded."""
+"""Base models and adapters: resolved by folder or name, validated before they are loaded."""

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from dialint.detector.errors import ConfigError
-from dialint.finetune.base_models.weights import from_weights, stored_as
-from dialint.finetune.decoder.rows import IGNORED, Batch, batch_of
+from dialint.finetune.base_models.quantization import from_weights, stored_as
+from dialint.finetune.decoder.packing import IGNORED, Batch, batch_of
 from dialint.finetune.decoder.writing import Piece
 
 if TYPE_CHECKING:

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dialint.finetune.decoder.rows import batch_of, plan
+from dialint.finetune.decoder.packing import batch_of, plan
 from dialint.finetune.decoder.writing import Piece
 
 if TYPE_CHECKING:
     import torch
 
-    from dialint.finetune.decoder.loop import Setting
+    from dialint.finetune.decoder.trainer import Setting
 
 
 @dataclass

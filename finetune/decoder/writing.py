@@ -19,8 +19,8 @@ import numpy as np
 from dialint.detector.errors import ConfigError
 from dialint.detector.records import JUDGED_ROLES, Role, Turn
 from dialint.detector.render import tokenizer_of, visible_text
-from dialint.finetune.corpus import Sourced
-from dialint.finetune.tokenizer import BEGIN, DIALOGUE_SLOT, END, ROLES, SLOT
+from dialint.finetune.decoder.corpus import Sourced
+from dialint.finetune.decoder.tokenizer import BEGIN, DIALOGUE_SLOT, END, ROLES, SLOT
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

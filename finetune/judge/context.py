@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from dialint.detector.artifacts import read_manifest
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.example_files import set_at, sets_in
-from dialint.finetune.base_models import bases
-from dialint.finetune.training import lineage
-from dialint.finetune.training.gpu_plan import Pass, gpu_bytes, plan, way_of, weight_sizes
+from dialint.finetune.base_models import loading
+from dialint.finetune.train import lineage
+from dialint.finetune.train.memory import Pass, gpu_bytes, plan, way_of, weight_sizes
 
 if TYPE_CHECKING:
     from dialint.detector.engines.judge_prompt import JudgePrompt
@@ -31,7 +31,7 @@ class Begun:
     each input, and what checkpoints belong to."""
 
     config: Any
-    source: bases.Source
+    source: loading.Source
     prompt: JudgePrompt
     data: dict[str, str]
     job: str
@@ -72,11 +72,11 @@ class Begun:
         """The model, ready to learn; new weights of it follow from the seed."""
         import torch
 
-        from dialint.finetune.training.arguments import cut_up, loading_device, low_precision
+        from dialint.finetune.train.arguments import cut_up, loading_device, low_precision
 
         running = self.config.running
         torch.manual_seed(running.seed)
-        return bases.load(
+        return loading.load(
             self.source,
             self.config.adapters,
             kind=self.kind,
@@ -87,13 +87,13 @@ class Begun:
     def save(
         self, kind: str, model: Any, figures: dict[str, Any], weights: dict[str, Any] | None = None
     ) -> dict[str, Any]:
-        """Seal what came of it; the manifest. `weights` as `bases.save` takes them. Where a reward model had
-        a say, what it gets right stands there too, beside what the answers alone tell."""
+        """Seal what came of it; the manifest. `weights` as `loading.save` takes them. Where a reward model
+        had a say, what it gets right stands there too, beside what the answers alone tell."""
         from dialint.finetune.judge.model_folder import save
 
         reward = getattr(self.config, "reward", None)
         if reward is not None:
-            told = read_manifest(reward / bases.MANIFEST)["figures"]
+            told = read_manifest(reward / loading.MANIFEST)["figures"]
             figures = {**figures, REWARD_MODEL: told.get("held_out", {})}
         return save(self.config, kind, model, self.prompt, self.source, self.data, figures, weights)
 
@@ -114,11 +114,11 @@ def begin(config: Any, kind: Kind = "CAUSAL_LM", **inputs: Path | None) -> Begun
     torch.set_num_threads(config.running.threads)
     named = {"dataset": config.dataset, **inputs}
     data = {name: lineage.data_id(path) for name, path in named.items() if path is not None}
-    source = bases.source_of(config.model).alone() if kind == "SEQ_CLS" else judge_of(config.model)
+    source = loading.source_of(config.model).alone() if kind == "SEQ_CLS" else judge_of(config.model)
     if source.adapter is not None:
         data["judge"] = lineage.data_id(source.adapter)
     if hasattr(config, "detail"):
-        prompt = JudgePrompt.of(bases.tokenizer_folder(source), config.detail, config.prompt_tokens)
+        prompt = JudgePrompt.of(loading.tokenizer_folder(source), config.detail, config.prompt_tokens)
     else:
         prompt = prompt_of(source)
     gpu = gpu_bytes(config.running.device)
@@ -128,7 +128,7 @@ def begin(config: Any, kind: Kind = "CAUSAL_LM", **inputs: Path | None) -> Begun
     return Begun(config, source, prompt, data, lineage.job_of(config, data, source), kind)
 
 
-def _gpu_plan(config: Any, source: bases.Source, prompt: JudgePrompt, kind: Kind, gpu: int) -> str:
+def _gpu_plan(config: Any, source: loading.Source, prompt: JudgePrompt, kind: Kind, gpu: int) -> str:
     """What the stage would take of a GPU of `gpu` bytes."""
     from dialint.detector.engines.judge_local import MAX_ANSWER_TOKENS
     from dialint.finetune.rewards.reward_function import shares_base
@@ -139,7 +139,7 @@ def _gpu_plan(config: Any, source: bases.Source, prompt: JudgePrompt, kind: Kind
     work = Pass(rows, prompt.max_tokens + answer, rows * answer if kind == "CAUSAL_LM" else rows, drawn)
     copies, extra = int(drawn > 0), 0
     if getattr(config, "reward", None) is not None:
-        reward = bases.source_of(str(config.reward))
+        reward = loading.source_of(str(config.reward))
         own = way_of(reward.base.folder, "SEQ_CLS", config.adapters, config.running, work)
         sizes = weight_sizes(own)
         extra = 4 * sizes.n_trained
@@ -169,7 +169,7 @@ def refuse_begun(config: Any, *needed: str) -> None:
                 f"--dataset {config.dataset}: lacks {', '.join(missing)}; it has {has}. `dialint export "
                 "dataset` makes one of people's labels, `dialint data inject` one of made errors",
             )
-    if (config.out / bases.MANIFEST).exists():
+    if (config.out / loading.MANIFEST).exists():
         raise OutputRefused("E_EXISTS", f"{config.out}: holds a finished model already; name another folder")
     config.adapters.refuse()
     config.running.refuse()

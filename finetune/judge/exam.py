@@ -19,9 +19,9 @@ from dialint.detector.artifacts import read_manifest, versions, write_json
 from dialint.detector.errors import ConfigError
 from dialint.detector.example_files import set_at, sets_in
 from dialint.eval.questions import Asking
-from dialint.finetune.base_models import bases
+from dialint.finetune.base_models import loading
 from dialint.finetune.judge.context import REWARD_MODEL
-from dialint.finetune.training.options import Running
+from dialint.finetune.train.options import Running
 
 SHOWN = (
     "f1",
@@ -94,8 +94,8 @@ def examine(dataset: Path, config: ExamConfig) -> dict[str, Any]:
     from dialint.eval.judging_run import examined
     from dialint.eval.questions import agent_turns, read_asked
     from dialint.eval.run import refuse_no_folder
-    from dialint.finetune.training.lineage import data_id
-    from dialint.finetune.training.processes import refuse_launcher
+    from dialint.finetune.train.distributed import refuse_launcher
+    from dialint.finetune.train.lineage import data_id
 
     refuse_launcher("eval judge")
     config.running.refuse()
@@ -140,7 +140,7 @@ def examine(dataset: Path, config: ExamConfig) -> dict[str, Any]:
 def reward_model_of(folder: Path) -> dict[str, Any]:
     """What the reward model that aligned a judge gets right of held-out pairs, beside what the answers alone
     tell; nothing where none did."""
-    path = folder / bases.MANIFEST
+    path = folder / loading.MANIFEST
     figures = read_manifest(path).get("figures", {}) if path.exists() else {}
     return {REWARD_MODEL: figures[REWARD_MODEL]} if REWARD_MODEL in figures else {}
 
@@ -153,13 +153,13 @@ def load(folder: str, running: Running) -> Any:
     """
     from dialint.detector.engines.judge_local import LocalJudge
     from dialint.finetune.judge.model_folder import judge_of, prompt_of
-    from dialint.finetune.training.arguments import device_of, low_precision
-    from dialint.finetune.training.options import Adapters
+    from dialint.finetune.train.arguments import device_of, low_precision
+    from dialint.finetune.train.options import Adapters
 
     source = judge_of(folder)
     prompt = prompt_of(source)
     bf16 = low_precision(running)
-    model = bases.load(
+    model = loading.load(
         source, Adapters(adapter="none"), trainable=False, device=device_of(running), bf16=bf16
     )
     return LocalJudge(model.eval(), prompt, bf16=bf16)

@@ -24,8 +24,8 @@ from dialint.detector.errors import ConfigError
 from dialint.eval.questions import Asked, Asking
 from dialint.finetune.judge.context import begin, refuse_begun
 from dialint.finetune.rewards.verifiable import Weights
-from dialint.finetune.training.estimate import few_for_plan, planned_dialogues
-from dialint.finetune.training.options import Adapters, Running
+from dialint.finetune.train.estimate import few_for_plan, planned_dialogues
+from dialint.finetune.train.options import Adapters, Running
 
 if TYPE_CHECKING:
     from dialint.detector.engines.judge_prompt import JudgePrompt
@@ -95,7 +95,7 @@ def run(config: GrpoConfig) -> dict[str, Any]:
         ConfigError: an option out of its range, a judge that does not load, no questions.
     """
     from dialint.finetune.rewards.reward_function import rewarder_of
-    from dialint.finetune.training.trainers import carry_on
+    from dialint.finetune.train.trainer import carry_on
 
     _refuse(config)
     begun = begin(config, reward=config.reward)
@@ -128,7 +128,7 @@ def _trainer(
     from trl import GRPOConfig, RLOOConfig
 
     from dialint.finetune.judge.trl_trainers import Grpo, Rloo
-    from dialint.finetune.training.arguments import trainer_config
+    from dialint.finetune.train.arguments import trainer_config
 
     kinds: dict[str, tuple[Any, Any]] = {"grpo": (GRPOConfig, Grpo), "rloo": (RLOOConfig, Rloo)}
     options, kind = kinds[config.method]

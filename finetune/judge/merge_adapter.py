@@ -20,10 +20,10 @@ from cyclopts import Parameter
 from dialint.detector.artifacts import make_folder, read_manifest, sha256_file
 from dialint.detector.errors import OutputRefused
 from dialint.finetune.base_models.adapter_files import MANIFEST
-from dialint.finetune.training.processes import refuse_launcher
+from dialint.finetune.train.distributed import refuse_launcher
 
 if TYPE_CHECKING:
-    from dialint.finetune.base_models.bases import Source
+    from dialint.finetune.base_models.loading import Source
 
 Weights = Literal["fp32", "bf16", "int8", "nf4"]
 
@@ -80,17 +80,17 @@ def _merged(source: Source, weights: Weights) -> Any:
     memory; that model is let go before one with fewer bits is loaded."""
     import torch
 
-    from dialint.finetune.base_models import bases
-    from dialint.finetune.training.options import Adapters
+    from dialint.finetune.base_models import loading
+    from dialint.finetune.train.options import Adapters
 
-    model = bases.load(source, Adapters(adapter="none"), trainable=False, exact=True)
+    model = loading.load(source, Adapters(adapter="none"), trainable=False, exact=True)
     if source.adapter is not None:
         model = model.merge_and_unload()
     if weights in ("fp32", "bf16"):
         return model.to(torch.float32 if weights == "fp32" else torch.bfloat16)
     from transformers import AutoModelForCausalLM
 
-    from dialint.finetune.base_models.bits import eight_bits, four_bits
+    from dialint.finetune.base_models.quantization import eight_bits, four_bits
 
     how = four_bits("CAUSAL_LM") if weights == "nf4" else eight_bits()
     loader: Any = AutoModelForCausalLM

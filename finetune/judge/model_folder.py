@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from dialint.detector.artifacts import disk_errors, read_manifest, write_json
 from dialint.detector.errors import ConfigError
 from dialint.detector.judge import PROMPT_VERSION
-from dialint.finetune.base_models import bases
-from dialint.finetune.training import checkpoints, lineage
+from dialint.finetune.base_models import loading
+from dialint.finetune.train import checkpoint, lineage
 
 if TYPE_CHECKING:
     from dialint.detector.engines.judge_prompt import JudgePrompt
@@ -24,44 +24,44 @@ def save(
     kind: str,
     model: Any,
     prompt: JudgePrompt,
-    source: bases.Source,
+    source: loading.Source,
     data: dict[str, str],
     figures: dict[str, Any],
     weights: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Write the model, its tokenizer, how it is asked, and last the manifest; checkpoints go then. Of several
-    processes the first one does; the others get no manifest. `weights` as `bases.save` takes them."""
+    processes the first one does; the others get no manifest. `weights` as `loading.save` takes them."""
     from accelerate import PartialState
 
     if not PartialState().is_main_process:
         return {}
     out: Path = config.out
     with disk_errors(out):
-        bases.save(model, out, source, weights)
+        loading.save(model, out, source, weights)
         prompt.tokenizer.save_pretrained(out)
         asked = {"prompt": PROMPT_VERSION, "detail": prompt.detail, "prompt_tokens": prompt.max_tokens}
         write_json(out / JUDGE, asked)
         told = lineage.told(kind, config, source, data, figures)
         (out / "README.md").write_text(card(out.name, kind, told))
     content = lineage.seal(out, told)
-    checkpoints.clear(out)
+    checkpoint.clear(out)
     return content
 
 
-def judge_of(model: str) -> bases.Source:
-    """Where a judge's weights come from; `model` as `bases.source_of` takes it.
+def judge_of(model: str) -> loading.Source:
+    """Where a judge's weights come from; `model` as `loading.source_of` takes it.
 
     Raises:
         ConfigError: E_JUDGE, a reward model; E_BASE or E_ADAPTER.
     """
-    source = bases.source_of(model)
-    manifest = source.folder / bases.MANIFEST
+    source = loading.source_of(model)
+    manifest = source.folder / loading.MANIFEST
     if manifest.exists() and read_manifest(manifest).get("kind") == "reward":
         raise ConfigError("E_JUDGE", f"{model}: no judge, but a reward model")
     return source
 
 
-def prompt_of(source: bases.Source) -> JudgePrompt:
+def prompt_of(source: loading.Source) -> JudgePrompt:
     """How a judge wants to be asked, with its own tokenizer.
 
     Raises:
@@ -74,7 +74,7 @@ def prompt_of(source: bases.Source) -> JudgePrompt:
     if told.get("prompt", PROMPT_VERSION) != PROMPT_VERSION:
         raise ConfigError("E_JUDGE", f"{folder}: taught with {told['prompt']}, and this is {PROMPT_VERSION}")
     return JudgePrompt.of(
-        bases.tokenizer_folder(source), told.get("detail", "short"), int(told.get("prompt_tokens", 1024))
+        loading.tokenizer_folder(source), told.get("detail", "short"), int(told.get("prompt_tokens", 1024))
     )
 
 

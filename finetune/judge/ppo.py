@@ -27,9 +27,10 @@ from dialint.detector.errors import ConfigError
 from dialint.eval.questions import Asking
 from dialint.finetune.judge.context import begin, refuse_begun
 from dialint.finetune.rewards.verifiable import Weights
-from dialint.finetune.training.cost import Cost, cost_of
-from dialint.finetune.training.estimate import (
+from dialint.finetune.train.estimate import (
+    Cost,
     Work,
+    cost_of,
     few_for_plan,
     measured_partly,
     memory,
@@ -39,13 +40,13 @@ from dialint.finetune.training.estimate import (
     show_time,
     sizes_of,
 )
-from dialint.finetune.training.options import Adapters, Running
+from dialint.finetune.train.options import Adapters, Running
 
 if TYPE_CHECKING:
     from dialint.finetune.policy.policy import Prompt
     from dialint.finetune.policy.rollouts import Reward as Rewarding
     from dialint.finetune.rewards.verifiable import Reward
-    from dialint.finetune.training.processes import Team
+    from dialint.finetune.train.distributed import Team
 
 
 @Parameter(name="*")
@@ -161,8 +162,8 @@ def run(config: PpoConfig) -> dict[str, Any]:
     from dialint.detector.engines.verbatim import Verbatim
     from dialint.finetune.policy.policy import Prompt
     from dialint.finetune.rewards.reward_function import rewarder_of
-    from dialint.finetune.training.arguments import device_of
-    from dialint.finetune.training.processes import join
+    from dialint.finetune.train.arguments import device_of
+    from dialint.finetune.train.distributed import join
 
     _refuse(config)
     begun = begin(config, reward=config.reward)

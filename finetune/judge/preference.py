@@ -20,7 +20,7 @@ from cyclopts import Parameter
 from dialint.detector.errors import ConfigError
 from dialint.eval.questions import Asking
 from dialint.finetune.judge.context import begin, refuse_begun
-from dialint.finetune.training.options import Adapters, Running
+from dialint.finetune.train.options import Adapters, Running
 
 if TYPE_CHECKING:
     from dialint.detector.engines.judge_prompt import JudgePrompt
@@ -72,7 +72,7 @@ def run(config: PreferConfig) -> dict[str, Any]:
         OutputRefused: `out` holds a finished judge, or a checkpoint of another job.
         ConfigError: an option out of its range, a judge that does not load, no pairs.
     """
-    from dialint.finetune.training.trainers import carry_on
+    from dialint.finetune.train.trainer import carry_on
 
     _refuse(config)
     begun = begin(config)
@@ -95,7 +95,7 @@ def _trainer(config: PreferConfig, model: Any, prompt: JudgePrompt, pairs: Seque
     from trl import DPOConfig, KTOConfig
 
     from dialint.finetune.judge.trl_trainers import Dpo, Kto
-    from dialint.finetune.training.arguments import trainer_config
+    from dialint.finetune.train.arguments import trainer_config
 
     at_once = config.pairs // config.accumulate
     if config.method == "dpo":

@@ -29,18 +29,18 @@ from dialint.detector.engines.judge_prompt import JudgePrompt
 from dialint.detector.errors import ConfigError
 from dialint.eval.questions import Asked
 from dialint.finetune.judge.sft_trainer import rows_of, seen
-from dialint.finetune.metrics_log import MetricsLog
 from dialint.finetune.policy.logprobs import inner, pack_if_faithful, score_tokens
 from dialint.finetune.policy.policy import compute_twice
-from dialint.finetune.progress import Progress
-from dialint.finetune.training import checkpoints
-from dialint.finetune.training.arguments import low_precision
-from dialint.finetune.training.estimate import recomputes
-from dialint.finetune.training.finite import refuse_not_finite, save_weights
-from dialint.finetune.training.optimizers import optimizer_of, set_rates, warm_then_cosine
-from dialint.finetune.training.privacy import CLIP, drawn, noise_for, set_noisy_gradient, spent
-from dialint.finetune.training.stopping import until_told
-from dialint.finetune.training.trainers import Trained
+from dialint.finetune.train import checkpoint
+from dialint.finetune.train.arguments import low_precision
+from dialint.finetune.train.estimate import recomputes
+from dialint.finetune.train.finite import refuse_not_finite, save_weights
+from dialint.finetune.train.metrics_log import MetricsLog
+from dialint.finetune.train.optimizer import optimizer_of, set_rates, warm_then_cosine
+from dialint.finetune.train.privacy import CLIP, drawn, noise_for, set_noisy_gradient, spent
+from dialint.finetune.train.progress import Progress
+from dialint.finetune.train.shutdown import until_told
+from dialint.finetune.train.trainer import Trained
 
 if TYPE_CHECKING:
     from dialint.finetune.judge.sft import SftJudgeConfig
@@ -206,13 +206,13 @@ class _Run:
         make_folder(folder, new=True)
         save_weights(self.weights, folder / WEIGHTS)
         torch.save(state, folder / STATE)
-        checkpoints.seal(folder, self.job, log_bytes)
-        checkpoints.keep_only(self.config.out, folder)
+        checkpoint.seal(folder, self.job, log_bytes)
+        checkpoint.keep_only(self.config.out, folder)
         self.saved_at = time.monotonic()
 
     def _resumed(self) -> int:
         """Take up the newest checkpoint, if there is one; bytes of the log that stay."""
-        found = checkpoints.newest(self.config.out, self.job)
+        found = checkpoint.newest(self.config.out, self.job)
         if found is None:
             return 0
         folder, log_bytes = found

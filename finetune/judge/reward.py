@@ -23,7 +23,7 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.judge import Detail
 from dialint.eval.questions import Asking
 from dialint.finetune.judge.context import begin, refuse_begun
-from dialint.finetune.training.options import Adapters, Learning, Running
+from dialint.finetune.train.options import Adapters, Learning, Running
 
 
 @Parameter(name="*")
@@ -76,8 +76,8 @@ def run(config: RewardConfig) -> dict[str, Any]:
     from trl import RewardConfig as Arguments
 
     from dialint.finetune.rewards.trainer import PairTrainer, held_out, rows_of
-    from dialint.finetune.training.arguments import learning_arguments, trainer_config
-    from dialint.finetune.training.trainers import carry_on
+    from dialint.finetune.train.arguments import learning_arguments, trainer_config
+    from dialint.finetune.train.trainer import carry_on
 
     _refuse(config)
     begun = begin(config, "SEQ_CLS")

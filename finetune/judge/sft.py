@@ -26,11 +26,11 @@ from dialint.detector.extras import need_library
 from dialint.detector.judge import Detail
 from dialint.eval.questions import Asked, Asking
 from dialint.finetune.judge.context import begin, refuse_begun
-from dialint.finetune.training.options import Adapters, Learning, Running
+from dialint.finetune.train.options import Adapters, Learning, Running
 
 if TYPE_CHECKING:
     from dialint.detector.engines.judge_prompt import JudgePrompt
-    from dialint.finetune.training.trainers import Trained
+    from dialint.finetune.train.trainer import Trained
 
 
 @Parameter(name="*")
@@ -129,8 +129,8 @@ def _train(
     from trl import SFTConfig
 
     from dialint.finetune.judge.sft_trainer import JudgeTrainer, rows_of
-    from dialint.finetune.training.arguments import learning_arguments, low_precision, trainer_config
-    from dialint.finetune.training.trainers import carry_on
+    from dialint.finetune.train.arguments import learning_arguments, low_precision, trainer_config
+    from dialint.finetune.train.trainer import carry_on
 
     make_folder(config.out)
     arguments = trainer_config(

@@ -18,8 +18,8 @@ from dialint.detector.engines.judge_prompt import JudgePrompt
 from dialint.detector.judge import SAYS, written
 from dialint.eval.metrics import average_precision
 from dialint.eval.questions import Asked, taught
-from dialint.finetune.losses import noise
 from dialint.finetune.policy.logprobs import inner, pack_if_faithful
+from dialint.finetune.scanner.losses import noise
 
 
 def rows_of(asked: Sequence[Asked], prompt: JudgePrompt) -> list[dict[str, Any]]:

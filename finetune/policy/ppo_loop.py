@@ -22,7 +22,6 @@ import torch
 from safetensors.torch import load_file
 
 from dialint.detector.artifacts import make_folder
-from dialint.finetune.metrics_log import MetricsLog
 from dialint.finetune.policy.policy import Policy, Prompt
 from dialint.finetune.policy.ppo_math import (
     adapted,
@@ -33,14 +32,15 @@ from dialint.finetune.policy.ppo_math import (
     value_loss,
 )
 from dialint.finetune.policy.rollouts import Batch, Reward, batch_of, roll_out
-from dialint.finetune.progress import Progress
-from dialint.finetune.training import checkpoints
-from dialint.finetune.training.cost import Cost
-from dialint.finetune.training.finite import refuse_diverged, refuse_not_finite, save_weights
-from dialint.finetune.training.optimizers import optimizer_of, set_rates
-from dialint.finetune.training.options import Optimizer
-from dialint.finetune.training.processes import Team
-from dialint.finetune.training.stopping import until_told
+from dialint.finetune.train import checkpoint
+from dialint.finetune.train.distributed import Team
+from dialint.finetune.train.estimate import Cost
+from dialint.finetune.train.finite import refuse_diverged, refuse_not_finite, save_weights
+from dialint.finetune.train.metrics_log import MetricsLog
+from dialint.finetune.train.optimizer import optimizer_of, set_rates
+from dialint.finetune.train.options import Optimizer
+from dialint.finetune.train.progress import Progress
+from dialint.finetune.train.shutdown import until_told
 
 if TYPE_CHECKING:
     from dialint.finetune.judge.ppo import Method
@@ -241,14 +241,14 @@ def _checkpoint(run: Run, log_bytes: int) -> None:
     save_weights(run.policy.state(), folder / WEIGHTS)
     torch.save(optimizer, folder / OPTIMIZER)
     (folder / STATE).write_text(json.dumps(asdict(run.state)))
-    checkpoints.seal(folder, run.setting.job, log_bytes)
-    checkpoints.keep_only(run.folder, folder)
+    checkpoint.seal(folder, run.setting.job, log_bytes)
+    checkpoint.keep_only(run.folder, folder)
     run.saved_step, run.saved_at = run.state.step, time.monotonic()
 
 
 def _resume(run: Run) -> int:
     """Take up the newest checkpoint, if there is one; bytes of the log that stay."""
-    first = [checkpoints.newest(run.folder, run.setting.job)] if run.team.leads else []
+    first = [checkpoint.newest(run.folder, run.setting.job)] if run.team.leads else []
     found = run.team.gathered(first)[0]
     if found is None:
         return 0

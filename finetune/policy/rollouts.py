@@ -18,7 +18,7 @@ from dialint.detector.errors import ConfigError
 from dialint.finetune.policy.policy import Opinion, Policy, Prompt
 from dialint.finetune.policy.ppo_math import gae, kl_k1, token_rewards, whitened
 from dialint.finetune.policy.sampling import sample, seeds
-from dialint.finetune.training.processes import Team
+from dialint.finetune.train.distributed import Team
 
 if TYPE_CHECKING:
     from dialint.finetune.judge.ppo import Method

@@ -17,11 +17,11 @@ from dialint.detector.artifacts import read_manifest
 from dialint.detector.errors import ConfigError
 from dialint.detector.judge import parsed
 from dialint.eval.questions import Asked
-from dialint.finetune.base_models import bases
+from dialint.finetune.base_models import loading
 from dialint.finetune.base_models.adapter_files import ADAPTER
 from dialint.finetune.rewards import verifiable as rewards
 from dialint.finetune.rewards.verifiable import Known, Reward, Weights
-from dialint.finetune.training.options import Adapters
+from dialint.finetune.train.options import Adapters
 
 if TYPE_CHECKING:
     from dialint.detector.engines.judge_prompt import JudgePrompt
@@ -73,8 +73,8 @@ class RewardModel:
         """
         from dialint.finetune.judge.model_folder import prompt_of
 
-        source = bases.source_of(str(folder))
-        manifest = read_manifest(folder / bases.MANIFEST)
+        source = loading.source_of(str(folder))
+        manifest = read_manifest(folder / loading.MANIFEST)
         if manifest["kind"] != "reward":
             raise ConfigError("E_ADAPTER", f"{folder}: no reward model, but a {manifest['kind']}")
         prompt = prompt_of(source)
@@ -97,13 +97,13 @@ class RewardModel:
 
 
 def _by_itself(
-    source: bases.Source, device: str, pad: int, bf16: bool
+    source: loading.Source, device: str, pad: int, bf16: bool
 ) -> Callable[[Sequence[Sequence[int]]], np.ndarray]:
     """Scores of rows of token ids by a model of its own."""
     from dialint.finetune.rewards.trainer import scores
 
     none = Adapters(adapter="none")
-    model = bases.load(source, none, trainable=False, kind="SEQ_CLS", device=device, bf16=bf16)
+    model = loading.load(source, none, trainable=False, kind="SEQ_CLS", device=device, bf16=bf16)
     model.config.pad_token_id = pad
     model.eval()
     return lambda rows: scores(model, rows, pad)
@@ -239,23 +239,23 @@ class Rewarder:
         ]
 
 
-def shares_base(policy: bases.Source, reward: bases.Source) -> bool:
+def shares_base(policy: loading.Source, reward: loading.Source) -> bool:
     """Whether both are adapters on the same weights."""
     return reward.adapter is not None and reward.sha256 == policy.sha256
 
 
-def rewarder_of(config: Any, asked: Sequence[Asked], model: Any, source: bases.Source) -> Rewarder:
+def rewarder_of(config: Any, asked: Sequence[Asked], model: Any, source: loading.Source) -> Rewarder:
     """What rewards the answers to `asked`, as `config` names it: `weights`, `reward`, `scanner`. `model` is
     the policy, made of `source`; a reward model on the same base becomes one of its adapters."""
     from dialint.detector.detectors import DetectorConfig
     from dialint.detector.pipeline import load_detector
-    from dialint.finetune.training.arguments import cut_up, device_of, low_precision
+    from dialint.finetune.train.arguments import cut_up, device_of, low_precision
 
     device, bf16 = device_of(config.running), low_precision(config.running)
     preferring: Preferring | None = None
     if config.reward is not None:
         beside = hasattr(model, "peft_config") and not cut_up()
-        shared = beside and shares_base(source, bases.source_of(str(config.reward)))
+        shared = beside and shares_base(source, loading.source_of(str(config.reward)))
         preferring = RewardModel.of(
             config.reward,
             device,

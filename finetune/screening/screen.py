@@ -27,7 +27,7 @@ from dialint.detector.taxonomy import load as load_taxonomy
 from dialint.finetune.screening.confident_learning import Leaning, leanings, screened, suspects
 from dialint.finetune.screening.dataset import MANIFEST, Dataset, Suspect, write_records
 from dialint.finetune.screening.near_duplicates import contradictions, exam_copies, shingles_of
-from dialint.finetune.training.processes import refuse_launcher
+from dialint.finetune.train.distributed import refuse_launcher
 
 LOUD = 5.0
 """Standard deviations from which a labeler's leaning is told on the screen."""

@@ -26,8 +26,8 @@ from dialint.detector.artifacts import disk_errors, make_folder, versions, write
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.finetune.search.optuna_study import Ended, ended, next_trial, opened, options_of, space_of, tell
 from dialint.finetune.search.stages import STAGES, Direction, Stage
-from dialint.finetune.training.lineage import commit
-from dialint.finetune.training.processes import refuse_launcher
+from dialint.finetune.train.distributed import refuse_launcher
+from dialint.finetune.train.lineage import commit
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from dialint.detector.artifacts import read_manifest
 from dialint.detector.errors import ConfigError
-from dialint.finetune.metrics_log import METRICS
+from dialint.finetune.train.metrics_log import METRICS
 
 Direction = Literal["maximise", "minimise"]
 
@@ -86,7 +86,7 @@ def _at(entry: Any, path: Sequence[str]) -> Any:
 
 STAGES = {
     "scan": Stage(
-        "dialint.finetune.scan:scan", "train sft scan", "training.json", "dev.ap.macro", "maximise"
+        "dialint.finetune.scanner.train:scan", "train sft scan", "training.json", "dev.ap.macro", "maximise"
     ),
     "judge": Stage(
         "dialint.finetune.judge.sft:sft_judge", "train sft judge", "MANIFEST.json", "figures.best", "minimise"

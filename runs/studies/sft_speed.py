@@ -66,11 +66,11 @@ def measure(config: SpeedConfig) -> None:
     import torch
 
     from dialint.detector.engines.judge_prompt import JudgePrompt
-    from dialint.finetune.base_models import bases
+    from dialint.finetune.base_models import loading
     from dialint.finetune.judge.sft_trainer import rows_of
 
     torch.set_num_threads(config.threads)
-    folder = bases.tokenizer_folder(bases.source_of(config.model))
+    folder = loading.tokenizer_folder(loading.source_of(config.model))
     prompt = JudgePrompt.of(folder, max_tokens=config.prompt_tokens)
     asked = read_asked(config.dataset, "train", Asking(limit=400, rewrites=False), config.seed)
     asked = asked[: config.questions * config.steps]
@@ -111,13 +111,13 @@ def _round(
     from transformers import PrinterCallback
     from trl import SFTConfig, SFTTrainer
 
-    from dialint.finetune.base_models import bases
+    from dialint.finetune.base_models import loading
     from dialint.finetune.judge.sft_trainer import JudgeTrainer, rows_of
-    from dialint.finetune.training.arguments import trainer_config
-    from dialint.finetune.training.options import Adapters, Running
+    from dialint.finetune.train.arguments import trainer_config
+    from dialint.finetune.train.options import Adapters, Running
 
     running = Running(seed=config.seed, device="cpu", precision="fp32", threads=config.threads)
-    model = bases.load(bases.source_of(config.model), Adapters(adapter="none"))
+    model = loading.load(loading.source_of(config.model), Adapters(adapter="none"))
     with tempfile.TemporaryDirectory() as folder:
         arguments = trainer_config(
             SFTConfig,

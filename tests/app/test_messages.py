@@ -25,7 +25,7 @@ from dialint.detector.ingest.read import inspect, open_logs
 from dialint.finetune.judge.exam import ExamConfig, examine
 from dialint.finetune.judge.sft import SftJudgeConfig
 from dialint.finetune.judge.sft import run as sft
-from dialint.finetune.training.checkpoints import job_text, other_job
+from dialint.finetune.train.checkpoint import job_text, other_job
 
 ROOT = Path(__file__).parents[2]
 ROOMS = ("app", "detector", "eval", "finetune", "labeling")

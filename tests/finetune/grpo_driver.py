@@ -8,7 +8,7 @@ from pathlib import Path
 from dialint.eval.questions import Asking
 from dialint.finetune.judge import grpo
 from dialint.finetune.judge.grpo import GrpoConfig, run
-from dialint.finetune.training.options import Adapters, Running
+from dialint.finetune.train.options import Adapters, Running
 
 
 def main(tiny: str, dataset: str, out: str) -> None:

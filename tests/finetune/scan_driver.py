@@ -31,25 +31,25 @@ import torch
 from fault_driver import Faults, die, forked, install, no_fsync
 
 from dialint.detector.errors import DialintError
-from dialint.finetune import scan, teach
-from dialint.finetune.training.options import Adapters, Running
+from dialint.finetune.scanner import train, trainer
+from dialint.finetune.train.options import Adapters, Running
 
 
 def before_row(number: int | None, what: Callable[[], Any]) -> None:
     """Do `what` before row `number` of this process is learnt."""
-    loss, rows = teach.scan_loss, iter(range(1, sys.maxsize))
+    loss, rows = trainer.scan_loss, iter(range(1, sys.maxsize))
 
     def struck(*args: Any) -> torch.Tensor:
         if next(rows) == number:
             what()
         return loss(*args)
 
-    teach.scan_loss = struck
+    trainer.scan_loss = struck
 
 
 def within_checkpoint(number: int, kill_at: int) -> None:
     """Die in write step `kill_at` of checkpoint `number`."""
-    save, saves = teach._checkpoint, iter(range(1, sys.maxsize))
+    save, saves = trainer._checkpoint, iter(range(1, sys.maxsize))
 
     def struck(*args: Any) -> None:
         faults = Faults({"kill_at": kill_at})
@@ -59,7 +59,7 @@ def within_checkpoint(number: int, kill_at: int) -> None:
         if faults.steps:
             print(faults.steps)
 
-    teach._checkpoint = struck
+    trainer._checkpoint = struck
 
 
 def main(about: dict[str, Any]) -> int:
@@ -69,7 +69,7 @@ def main(about: dict[str, Any]) -> int:
         options[name] = Path(options[name])
     options["adapters"] = Adapters(**options.get("adapters", {"adapter": "none"}))
     options["running"] = Running(threads=1, precision="fp32", **options.get("running", {}))
-    teach.LOG_STEPS = 1
+    trainer.LOG_STEPS = 1
     if "kill_row" in about:
         before_row(about["kill_row"], die)
     if "stop_row" in about:
@@ -77,7 +77,7 @@ def main(about: dict[str, Any]) -> int:
     if "kill_at" in about:
         within_checkpoint(about["checkpoint"], about["kill_at"])
     try:
-        scan.scan(scan.ScanConfig(**options))
+        train.scan(train.ScanConfig(**options))
     except DialintError as error:
         sys.stderr.write(f"dialint: {error}\n")
         return error.exit_code

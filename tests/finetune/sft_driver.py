@@ -10,8 +10,8 @@ from typing import Any
 
 from dialint.eval.questions import Asking
 from dialint.finetune.judge.sft import SftJudgeConfig, run
-from dialint.finetune.training.options import Adapters, Learning, Running
-from dialint.finetune.training.watching import Watching
+from dialint.finetune.train.callbacks import Watching
+from dialint.finetune.train.options import Adapters, Learning, Running
 
 STOPS_AT = 2
 

@@ -10,7 +10,7 @@ import torch
 from rude_dialogues import written
 from transformers import Qwen3Config, Qwen3ForCausalLM
 
-from dialint.finetune.decoder import SMALL
+from dialint.finetune.base_models.resolve import SMALL_DECODER
 
 
 @pytest.fixture(scope="session")
@@ -18,7 +18,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of a decoder of two layers with random weights."""
     folder = tmp_path_factory.mktemp("tiny")
     for name in ("tokenizer.json", "tokenizer_config.json"):
-        shutil.copyfile(SMALL / name, folder / name)
+        shutil.copyfile(SMALL_DECODER / name, folder / name)
     torch.manual_seed(0)
     shape = Qwen3Config(
         vocab_size=8192, hidden_size=32, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=1,

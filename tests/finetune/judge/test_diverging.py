@@ -10,7 +10,7 @@ import pytest
 from dialint.detector.errors import ConfigError
 from dialint.eval.questions import Asking
 from dialint.finetune.judge import grpo, ppo, preference, reward, sft
-from dialint.finetune.training.options import Adapters, Learning, Running
+from dialint.finetune.train.options import Adapters, Learning, Running
 
 RATE = 1e30
 ASKING = Asking(random_questions=0.5)

@@ -12,7 +12,7 @@ from dialint.detector.judge import OPENING, SAYS
 from dialint.eval.judging_run import examined
 from dialint.eval.questions import Asking, agent_turns, read_asked
 from dialint.finetune.judge.exam import ExamConfig, judge, load
-from dialint.finetune.training.options import Running
+from dialint.finetune.train.options import Running
 
 
 def test_every_question_gets_a_ruling(tiny: Path, dataset: Path) -> None:

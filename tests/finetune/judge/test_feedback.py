@@ -15,11 +15,11 @@ from dialint.detector.taxonomy import load
 from dialint.eval.judging import described
 from dialint.eval.judging_run import examined
 from dialint.eval.questions import Asking, read_asked
-from dialint.finetune.base_models import bases
+from dialint.finetune.base_models import loading
 from dialint.finetune.judge import grpo, reward, sft
 from dialint.finetune.judge.exam import reward_model_of
 from dialint.finetune.judge.model_folder import prompt_of
-from dialint.finetune.training.options import Adapters, Learning, Running
+from dialint.finetune.train.options import Adapters, Learning, Running
 from dialint.labeling.aggregation.store_labels import SettleConfig, settle
 from dialint.labeling.dataset.making import DatasetConfig
 from dialint.labeling.simulated_work import Plan, fill
@@ -84,9 +84,9 @@ def test_from_answers_to_an_aligned_judge(
     assert reward_model_of(aligned)["reward_model"] == told["figures"]["held_out"]
     assert made["figures"]["reward_model"]["label"]["answer_only"]["accuracy"] >= 0
     assert reward_model_of(judge) == reward_model_of(tiny) == {}
-    source = bases.source_of(str(aligned))  # every byte vouched for
+    source = loading.source_of(str(aligned))  # every byte vouched for
     assert source.base.folder == tiny
-    model = bases.load(source, Adapters(adapter="none"), trainable=False).eval()
+    model = loading.load(source, Adapters(adapter="none"), trainable=False).eval()
     asked = read_asked(said, "test", ASKING, 1)
     rulings = examined(LocalJudge(model, prompt_of(source)), asked)
     figures = described(rulings, {item.question.dialogue.id: 2 for item in asked}, 20)

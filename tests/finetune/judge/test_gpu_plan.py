@@ -13,11 +13,11 @@ from transformers import BertConfig, Qwen3Config, Qwen3ForCausalLM
 
 from dialint.detector.errors import ConfigError
 from dialint.eval.questions import Asking
-from dialint.finetune.base_models import bases
-from dialint.finetune.decoder import SMALL
+from dialint.finetune.base_models import loading
+from dialint.finetune.base_models.resolve import SMALL_DECODER
 from dialint.finetune.judge import grpo, sft
 from dialint.finetune.policy.logprobs import pack_if_faithful
-from dialint.finetune.training.gpu_plan import (
+from dialint.finetune.train.memory import (
     Pass,
     Way,
     activations,
@@ -27,7 +27,7 @@ from dialint.finetune.training.gpu_plan import (
     way_of,
     weight_sizes,
 )
-from dialint.finetune.training.options import Adapters, Running
+from dialint.finetune.train.options import Adapters, Running
 
 LORA, ALL = Adapters(rank=8), Adapters(adapter="none")
 WORK = Pass(rows=4, window=128, scored=64)
@@ -38,7 +38,7 @@ def decoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A decoder of five layers, wide enough that activations outweigh what torch keeps beside them."""
     folder = tmp_path_factory.mktemp("decoder")
     for name in ("tokenizer.json", "tokenizer_config.json"):
-        shutil.copyfile(SMALL / name, folder / name)
+        shutil.copyfile(SMALL_DECODER / name, folder / name)
     torch.manual_seed(0)
     shape = Qwen3Config(
         vocab_size=8192, hidden_size=256, num_hidden_layers=5, num_attention_heads=4, num_key_value_heads=2,
@@ -57,7 +57,7 @@ def way(folder: Path, adapters: Adapters = LORA, *, bf16: bool = True, work: Pas
     "adapters", [LORA, replace(LORA, dora=True), replace(LORA, targets=("q_proj",)), ALL]
 )
 def test_weights_are_counted_as_they_are_loaded(decoder: Path, adapters: Adapters, bf16: bool) -> None:
-    model = bases.load(bases.source_of(str(decoder)), adapters, bf16=bf16)
+    model = loading.load(loading.source_of(str(decoder)), adapters, bf16=bf16)
     learns = [weight for weight in model.parameters() if weight.requires_grad]
     frozen = [weight for weight in model.parameters() if not weight.requires_grad]
     sizes = weight_sizes(way(decoder, adapters, bf16=bf16))
@@ -69,7 +69,7 @@ def test_weights_are_counted_as_they_are_loaded(decoder: Path, adapters: Adapter
 def test_a_frozen_base_takes_two_bytes_a_weight_in_bf16(decoder: Path) -> None:
     frozen = [
         w
-        for w in bases.load(bases.source_of(str(decoder)), LORA, bf16=True).parameters()
+        for w in loading.load(loading.source_of(str(decoder)), LORA, bf16=True).parameters()
         if not w.requires_grad
     ]
     n_weights = sum(weight.numel() for weight in frozen)
@@ -78,7 +78,7 @@ def test_a_frozen_base_takes_two_bytes_a_weight_in_bf16(decoder: Path) -> None:
 
 def test_four_bits_are_counted_as_bitsandbytes_packs_them(decoder: Path) -> None:
     nf4 = replace(LORA, quantise="nf4")
-    model = bases.load(bases.source_of(str(decoder)), nf4)
+    model = loading.load(loading.source_of(str(decoder)), nf4)
     stored = 0
     for weight in model.parameters():
         if not weight.requires_grad:
@@ -91,7 +91,7 @@ def test_four_bits_are_counted_as_bitsandbytes_packs_them(decoder: Path) -> None
 
 
 def test_the_optimizer_holds_what_was_planned(decoder: Path) -> None:
-    model = bases.load(bases.source_of(str(decoder)), LORA, bf16=True)
+    model = loading.load(loading.source_of(str(decoder)), LORA, bf16=True)
     learns = [weight for weight in model.parameters() if weight.requires_grad]
     optimizer = torch.optim.AdamW(learns)
     for weight in learns:
@@ -108,7 +108,7 @@ def test_the_optimizer_holds_what_was_planned(decoder: Path) -> None:
 def test_activations_on_meta_are_those_of_a_real_pass(decoder: Path, adapters: Adapters, bf16: bool) -> None:
     """Within a fifth. A pass with all weights learning keeps their copies in bf16 too, which the plan counts as
     weights."""
-    model = bases.load(bases.source_of(str(decoder)), adapters, bf16=bf16).train()
+    model = loading.load(loading.source_of(str(decoder)), adapters, bf16=bf16).train()
     pack_if_faithful(model, WORK.window)
     own = {weight.untyped_storage()._cdata for weight in model.parameters()}
     kept: dict[int, torch.Tensor] = {}

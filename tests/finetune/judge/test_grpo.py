@@ -10,13 +10,13 @@ import torch
 from safetensors.torch import load_file
 
 from dialint.eval.questions import Asking, read_asked
-from dialint.finetune.base_models import adapter_files, bases
+from dialint.finetune.base_models import adapter_files, loading
 from dialint.finetune.judge import grpo
 from dialint.finetune.judge.grpo import GrpoConfig, run
 from dialint.finetune.judge.trl_trainers import Grpo, OwnAnswers
 from dialint.finetune.rewards.reward_function import Rewarder
 from dialint.finetune.rewards.verifiable import Weights
-from dialint.finetune.training.options import Adapters, Running
+from dialint.finetune.train.options import Adapters, Running
 
 
 @pytest.fixture(autouse=True)
@@ -174,7 +174,7 @@ def test_rewards_name_their_terms_and_the_reference_stays(tiny: Path, dataset: P
     assert entry["readable"] == 0.0
     assert entry["idle_groups"] == 1.0  # such groups teach nothing, and are counted
     assert manifest["config"]["ratio"] == 20.0
-    assert manifest["base"]["sha256"] == bases.weights_sha256(tiny)
+    assert manifest["base"]["sha256"] == loading.weights_sha256(tiny)
     stored = load_file(tmp_path / adapter_files.ADAPTER)
     assert not [name for name in stored if "ref" in name.split(".")]
 

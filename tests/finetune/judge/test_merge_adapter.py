@@ -10,7 +10,7 @@ import pytest
 from dialint.eval.questions import Asking, read_asked
 from dialint.finetune.judge import merge_adapter, sft
 from dialint.finetune.judge.exam import load
-from dialint.finetune.training.options import Adapters, Learning, Running
+from dialint.finetune.train.options import Adapters, Learning, Running
 
 RUNNING = Running(threads=1, precision="fp32", device="cpu")
 

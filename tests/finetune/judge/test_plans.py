@@ -9,7 +9,7 @@ import pytest
 
 from dialint.eval.questions import Asking
 from dialint.finetune.judge import grpo, ppo, sft
-from dialint.finetune.training.options import Adapters, Learning, Running
+from dialint.finetune.train.options import Adapters, Learning, Running
 
 DRY = Running(threads=1, precision="fp32", device="cpu", dry_run=True, price_per_hour=2.0, watts=30.0)
 ASKING = Asking(random_questions=0)

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from dialint.eval.questions import Asking
-from dialint.finetune.base_models import bases
+from dialint.finetune.base_models import loading
 from dialint.finetune.judge import ppo, reward
 from dialint.finetune.judge.ppo import Method, PpoConfig
 from dialint.finetune.judge.reward import RewardConfig
-from dialint.finetune.training.options import Adapters, Learning, Running
+from dialint.finetune.train.options import Adapters, Learning, Running
 
 RUNNING = Running(threads=1, precision="fp32", device="cpu")
 ASKING = Asking(random_questions=1)
@@ -48,4 +48,4 @@ def test_a_judge_is_aligned_by_a_reward_model(
     assert -1 <= rows[0]["reward"]["preference"] <= 1
     assert rows[0]["kl"]["answer"] == pytest.approx(0.0, abs=1e-5)  # nothing learnt, nothing moved
     assert manifest["data"].keys() == {"dataset", "reward"}
-    assert bases.source_of(str(tmp_path)).adapter == tmp_path
+    assert loading.source_of(str(tmp_path)).adapter == tmp_path

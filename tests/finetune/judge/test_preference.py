@@ -10,11 +10,11 @@ import pytest
 from dialint.detector.engines.judge_prompt import JudgePrompt
 from dialint.detector.errors import ConfigError
 from dialint.eval.questions import Asking, read_asked
-from dialint.finetune.base_models import bases
+from dialint.finetune.base_models import loading
 from dialint.finetune.judge import grpo, preference
 from dialint.finetune.judge.preference import PreferConfig, run
 from dialint.finetune.rewards.pairs import read_pairs
-from dialint.finetune.training.options import Adapters, Running
+from dialint.finetune.train.options import Adapters, Running
 
 
 @pytest.mark.parametrize("method", ["dpo", "kto"])
@@ -73,7 +73,7 @@ def test_what_is_learnt_is_what_is_asked_and_scored(
     prompt = JudgePrompt.of(tiny)
     prompt.tokenizer.chat_template = template
     pairs = read_pairs(dataset, "train", asking, 1)[:3]
-    model = bases.load(bases.source_of(str(tiny)), Adapters(rank=4))
+    model = loading.load(loading.source_of(str(tiny)), Adapters(rank=4))
     trainer = preference._trainer(config, model, prompt, pairs)
     asked = [prompt.ids(pair.question, pair.code) for pair in pairs for _ in "12"]
     answers = [prompt.answer_ids(text) for pair in pairs for text in (pair.chosen, pair.rejected)]
@@ -101,7 +101,7 @@ def test_questions_of_rewarded_groups_are_those_of_the_judge(
     prompt = JudgePrompt.of(tiny)
     prompt.tokenizer.chat_template = HYBRID
     asked = read_asked(dataset, "train", Asking(random_questions=1), 1)[:3]
-    model = bases.load(bases.source_of(str(tiny)), Adapters(rank=4))
+    model = loading.load(loading.source_of(str(tiny)), Adapters(rank=4))
     trainer = grpo._trainer(config, model, prompt, asked, rewarder=None)  # type: ignore[arg-type]
     found = trainer._tokenize_prompts([row["prompt"] for row in trainer.train_dataset])[0]
     assert found == [prompt.ids(item.question, item.code) for item in asked]

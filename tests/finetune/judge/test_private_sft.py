@@ -14,12 +14,12 @@ from safetensors.torch import load_file
 from dialint.detector.engines.judge_prompt import JudgePrompt
 from dialint.detector.errors import ConfigError
 from dialint.eval.questions import Asking, read_asked
-from dialint.finetune.base_models import adapter_files, bases
+from dialint.finetune.base_models import adapter_files, loading
 from dialint.finetune.judge import private_sft
 from dialint.finetune.judge.sft import SftJudgeConfig, run
 from dialint.finetune.judge.sft_trainer import rows_of
-from dialint.finetune.training.options import Adapters, Learning, Running
-from dialint.finetune.training.privacy import CLIP, set_noisy_gradient
+from dialint.finetune.train.options import Adapters, Learning, Running
+from dialint.finetune.train.privacy import CLIP, set_noisy_gradient
 
 pytest.importorskip("opacus", reason="needs the extra: private")
 
@@ -51,7 +51,7 @@ def test_it_says_what_it_promises_and_nothing_of_what_it_saw(config: SftJudgeCon
     entries = [json.loads(line) for line in (config.out / "metrics.jsonl").read_text().splitlines()]
     assert [entry["step"] for entry in entries] == [3, 6]
     assert all(entry.keys() == {"step", "of", "eval"} for entry in entries)
-    assert bases.load(bases.source_of(str(config.out)), Adapters(), trainable=False).peft_config
+    assert loading.load(loading.source_of(str(config.out)), Adapters(), trainable=False).peft_config
     again = replace(config, out=config.out.with_name("again"))
     run(again)
     first, other = weights(config.out), weights(again.out)
@@ -95,7 +95,7 @@ def losses_of(config: SftJudgeConfig, model: str) -> float:
     with torch.no_grad():
         return float(
             private_sft.loss_of(
-                bases.load(bases.source_of(model), Adapters(adapter="none"), trainable=False), rows, False
+                loading.load(loading.source_of(model), Adapters(adapter="none"), trainable=False), rows, False
             )
         )
 
@@ -103,7 +103,7 @@ def losses_of(config: SftJudgeConfig, model: str) -> float:
 def test_a_dialogue_changes_a_step_by_no_more_than_its_share(config: SftJudgeConfig) -> None:
     """Also one whose loss is a thousand times too large."""
     torch.manual_seed(0)
-    model = bases.load(bases.source_of(config.model), config.adapters)
+    model = loading.load(loading.source_of(config.model), config.adapters)
     asked = read_asked(config.dataset, "train", config.asking, 1)
     owned = private_sft._by_dialogue(asked, JudgePrompt.of(config.model))[:3]
     assert max(map(len, owned)) > 1

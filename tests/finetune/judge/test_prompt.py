@@ -35,11 +35,11 @@ from dialint.detector.records import Dialogue, Role, Turn
 from dialint.detector.taxonomy import load
 from dialint.eval.judging_run import examined
 from dialint.eval.questions import Asking, read_asked
-from dialint.finetune.base_models import bases
-from dialint.finetune.decoder import SMALL
+from dialint.finetune.base_models import loading
+from dialint.finetune.base_models.resolve import SMALL_DECODER
 from dialint.finetune.judge.exam import load as load_judge
 from dialint.finetune.judge.model_folder import prompt_of
-from dialint.finetune.training.options import Running
+from dialint.finetune.train.options import Running
 
 CODES = load(None).codes
 PARTS = (
@@ -61,9 +61,9 @@ def asking(said: Said, code: str = "T1") -> Question:
 
 def changed(folder: Path, **parts: Any) -> Path:
     """The small decoder's tokenizer with other parts."""
-    tokenizer = json.loads((SMALL / "tokenizer.json").read_text())
+    tokenizer = json.loads((SMALL_DECODER / "tokenizer.json").read_text())
     (folder / "tokenizer.json").write_text(json.dumps(tokenizer | parts))
-    (folder / "tokenizer_config.json").write_text((SMALL / "tokenizer_config.json").read_text())
+    (folder / "tokenizer_config.json").write_text((SMALL_DECODER / "tokenizer_config.json").read_text())
     return folder
 
 
@@ -104,7 +104,7 @@ def signs_for_blanks(folder: Path) -> Path:
 @pytest.fixture(scope="module", params=["small", composing, compatible, signs_for_blanks])
 def prompt(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> JudgePrompt:
     if request.param == "small":
-        return JudgePrompt.of(SMALL)
+        return JudgePrompt.of(SMALL_DECODER)
     return JudgePrompt.of(request.param(tmp_path_factory.mktemp("tokenizer")))
 
 
@@ -179,7 +179,7 @@ def test_the_system_message_calls_the_block_data() -> None:
 @pytest.mark.parametrize("turns", [12, 60])
 @pytest.mark.parametrize("long", [40, 4000])
 def test_the_turn_and_what_it_answers_are_kept_and_the_middle_goes_first(turns: int, long: int) -> None:
-    prompt = JudgePrompt.of(SMALL, max_tokens=320)
+    prompt = JudgePrompt.of(SMALL_DECODER, max_tokens=320)
     said: Said = [("customer" if p % 2 == 0 else "agent", f"{p} " + "word " * 12) for p in range(turns)]
     said[turns - 4] = ("customer", "ASKED " + "why " * (long // 4))
     said[turns - 3 :] = [
@@ -203,7 +203,7 @@ def test_the_turn_and_what_it_answers_are_kept_and_the_middle_goes_first(turns: 
 
 
 def test_a_text_that_looks_cut_is_not_taken_for_one() -> None:
-    prompt = JudgePrompt.of(SMALL, max_tokens=200)
+    prompt = JudgePrompt.of(SMALL_DECODER, max_tokens=200)
     posing = '["a",{"left_out":9},"b"]'
     whole = prompt.asking(asking([("agent", posing)]), CODES["T1"])
     assert (whole.cut, shown(content(prompt, whole.ids))) == (False, [{"agent": posing}])
@@ -215,13 +215,13 @@ def test_a_text_that_looks_cut_is_not_taken_for_one() -> None:
 
 
 def test_hostile_text_fits_too_and_a_prompt_too_small_is_refused() -> None:
-    prompt = JudgePrompt.of(SMALL, max_tokens=320)
+    prompt = JudgePrompt.of(SMALL_DECODER, max_tokens=320)
     hostile = "\U000e0041\u200b" * 40_000
     asked = prompt.asking(asking([("customer", hostile), ("agent", hostile)]), CODES["T1"])
     assert asked.cut
     assert len(asked.ids) <= 320
     with pytest.raises(ConfigError, match="E_OPTION"):
-        JudgePrompt.of(SMALL, max_tokens=64).ids(asking([("agent", "a")]), CODES["T1"])
+        JudgePrompt.of(SMALL_DECODER, max_tokens=64).ids(asking([("agent", "a")]), CODES["T1"])
 
 
 @settings(max_examples=60, deadline=None)
@@ -266,7 +266,7 @@ def test_a_judge_taught_in_other_words_is_refused(tiny: Path, tmp_path: Path) ->
         (tmp_path / path.name).write_bytes(path.read_bytes())
     (tmp_path / "judge.json").write_text('{"prompt": "judge-1", "detail": "short", "prompt_tokens": 320}')
     with pytest.raises(ConfigError, match=r"E_JUDGE.*judge-1"):
-        prompt_of(bases.source_of(str(tmp_path)))
+        prompt_of(loading.source_of(str(tmp_path)))
 
 
 def test_what_is_taught_fits_the_schema() -> None:

@@ -17,11 +17,11 @@ from transformers import AutoTokenizer, Qwen3Config, Qwen3ForCausalLM
 from dialint.detector import extras
 from dialint.detector.errors import ConfigError
 from dialint.eval.questions import Asking
-from dialint.finetune.base_models import adapter_files, bases
-from dialint.finetune.decoder import SMALL
+from dialint.finetune.base_models import adapter_files, loading
+from dialint.finetune.base_models.resolve import SMALL_DECODER
 from dialint.finetune.judge.sft import SftJudgeConfig, run
-from dialint.finetune.training import watching
-from dialint.finetune.training.options import Adapters, Learning, Optimizer, Running
+from dialint.finetune.train import callbacks
+from dialint.finetune.train.options import Adapters, Learning, Optimizer, Running
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +33,7 @@ def _no_trackers(monkeypatch: pytest.MonkeyPatch) -> None:
 def wide(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A decoder whose layers are whole blocks of NF4 wide."""
     folder = tmp_path_factory.mktemp("wide")
-    AutoTokenizer.from_pretrained(SMALL).save_pretrained(folder)
+    AutoTokenizer.from_pretrained(SMALL_DECODER).save_pretrained(folder)
     torch.manual_seed(0)
     shape = Qwen3Config(
         vocab_size=8192, hidden_size=64, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=1,
@@ -66,15 +66,17 @@ def test_it_learns_is_taken_up_again_and_loads(
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
     run(config(wide, dataset, whole, 8))
     assert np.mean(losses(whole)[-3:]) < 0.8 * losses(whole)[0]
-    ended = watching.Watching.on_step_end
+    ended = callbacks.Watching.on_step_end
 
-    def breaks(self: watching.Watching, args: object, state: object, control: object, **kw: object) -> object:
+    def breaks(
+        self: callbacks.Watching, args: object, state: object, control: object, **kw: object
+    ) -> object:
         if state.global_step == 5:  # type: ignore[attr-defined]
             raise KeyboardInterrupt
         return ended(self, args, state, control, **kw)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patch:
-        patch.setattr(watching.Watching, "on_step_end", breaks)
+        patch.setattr(callbacks.Watching, "on_step_end", breaks)
         with pytest.raises(KeyboardInterrupt):
             run(config(wide, dataset, stopped, 8))
     run(config(wide, dataset, stopped, 8))
@@ -82,7 +84,7 @@ def test_it_learns_is_taken_up_again_and_loads(
     ours, theirs = (load_file(folder / adapter_files.ADAPTER) for folder in (stopped, whole))
     assert ours.keys() == theirs.keys()
     assert all(torch.equal(ours[name], theirs[name]) for name in ours)
-    loaded = bases.load(bases.source_of(str(whole)), Adapters(quantise="nf4"), trainable=False)
+    loaded = loading.load(loading.source_of(str(whole)), Adapters(quantise="nf4"), trainable=False)
     kinds = {type(module).__name__ for module in loaded.modules()}
     assert "Linear4bit" in kinds
     learnt = loaded.state_dict()["base_model.model.model.layers.0.self_attn.q_proj.lora_B.default.weight"]
@@ -106,9 +108,9 @@ def test_only_the_guard_keeps_gradients_beyond_a_look(
     wide: Path, monkeypatch: pytest.MonkeyPatch, guard: bool
 ) -> None:
     if not guard:
-        monkeypatch.setattr(bases, "keep_gradients", lambda model, **_: None)
+        monkeypatch.setattr(loading, "keep_gradients", lambda model, **_: None)
     torch.manual_seed(0)
-    model = bases.load(bases.source_of(str(wide)), Adapters(rank=4, quantise="nf4"))
+    model = loading.load(loading.source_of(str(wide)), Adapters(rank=4, quantise="nf4"))
     before = gradients(model)
     with torch.no_grad():
         model.eval()(input_ids=torch.arange(5)[None])

@@ -21,7 +21,7 @@ from dialint.detector.judge import written as written_answer
 from dialint.detector.records import Dialogue, Turn
 from dialint.detector.taxonomy import load
 from dialint.eval.questions import Asked, Asking, read_asked, taught
-from dialint.finetune.base_models import bases
+from dialint.finetune.base_models import loading
 from dialint.finetune.judge import grpo, ppo
 from dialint.finetune.judge.reward import RewardConfig, run
 from dialint.finetune.policy.logprobs import inner
@@ -29,7 +29,7 @@ from dialint.finetune.rewards import reward_function
 from dialint.finetune.rewards.pairs import of_labels, read_pairs
 from dialint.finetune.rewards.reward_function import RewardModel
 from dialint.finetune.rewards.trainer import answer_only, figures_of, scores, share_right
-from dialint.finetune.training.options import Adapters, Learning, Running
+from dialint.finetune.train.options import Adapters, Learning, Running
 
 RUNNING = Running(threads=1, precision="fp32", device="cpu")
 
@@ -196,8 +196,8 @@ def test_it_learns_to_prefer_and_is_loaded_again(
     for figures in (label, label["answer_only"], label["other_question"]):
         assert figures["accuracy_95"][0] <= figures["accuracy"] <= figures["accuracy_95"][1]
     assert "answers alone" in capsys.readouterr().err
-    source = bases.source_of(str(out))
-    first, second = (bases.load(source, Adapters(), trainable=False, kind="SEQ_CLS") for _ in range(2))
+    source = loading.source_of(str(out))
+    first, second = (loading.load(source, Adapters(), trainable=False, kind="SEQ_CLS") for _ in range(2))
     first.config.pad_token_id = second.config.pad_token_id = 0
     rows = [[5, 6, 7, 8], [9, 10, 11]]
     once, again = scores(first, rows, 0), scores(second, rows, 0)
@@ -227,8 +227,8 @@ def rewarding(tiny: Path, dataset: Path, tmp_path_factory: pytest.TempPathFactor
 def test_on_the_policys_base_it_scores_as_by_itself(
     tiny: Path, dataset: Path, rewarding: Path, attention: str
 ) -> None:
-    source = bases.source_of(str(tiny))
-    policy = bases.load(source, Adapters(rank=4))
+    source = loading.source_of(str(tiny))
+    policy = loading.load(source, Adapters(rank=4))
     asked = read_asked(dataset, "train", Asking(random_questions=1), 1)[:6]
     texts = [written_answer(taught(item)) for item in asked[:5]] + ["no answer"]
     alone = RewardModel.of(rewarding)

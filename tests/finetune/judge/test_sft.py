@@ -17,11 +17,11 @@ from dialint.detector.engines.judge_prompt import JudgePrompt
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.judge import parsed, written
 from dialint.eval.questions import Asking, read_asked, taught
-from dialint.finetune.base_models import adapter_files, bases
+from dialint.finetune.base_models import adapter_files, loading
 from dialint.finetune.judge.sft import SftJudgeConfig, run
 from dialint.finetune.judge.sft_trainer import Collator, JudgeTrainer, rows_of
-from dialint.finetune.training.arguments import trainer_config
-from dialint.finetune.training.options import Adapters, Learning, Running
+from dialint.finetune.train.arguments import trainer_config
+from dialint.finetune.train.options import Adapters, Learning, Running
 
 
 @pytest.fixture(autouse=True)
@@ -69,7 +69,7 @@ def test_weights_count(tiny: Path, dataset: Path) -> None:
     prompt = JudgePrompt.of(tiny)
     rows = rows_of(read_asked(dataset, "train", Asking(random_questions=0), 1)[:4], prompt)
     batch = Collator(pad_token_id=0, padding_free=True)(rows)
-    model = bases.load(bases.source_of(str(tiny)), Adapters(adapter="none")).requires_grad_(False)
+    model = loading.load(loading.source_of(str(tiny)), Adapters(adapter="none")).requires_grad_(False)
     by_hand, count = 0.0, 0
     for row in rows:
         ids, labels = torch.tensor([row["input_ids"]]), torch.tensor(row["labels"][1:])
@@ -93,16 +93,16 @@ def test_it_learns_and_says_where_it_comes_from(tiny: Path, dataset: Path, tmp_p
     run(config(tiny, dataset, tmp_path / "full", steps=30, eval_steps=30, adapters=Adapters(adapter="none")))
     told = losses(tmp_path / "full")
     assert np.mean([loss for _, loss in told[-5:]]) < 0.5 * told[0][1]
-    assert bases.source_of(str(tmp_path / "full")).adapter is None
+    assert loading.source_of(str(tmp_path / "full")).adapter is None
     out = tmp_path / "judge"
     manifest = run(config(tiny, dataset, out, adapters=Adapters(rank=8)))
-    assert manifest["base"]["sha256"] == bases.weights_sha256(tiny)
+    assert manifest["base"]["sha256"] == loading.weights_sha256(tiny)
     assert manifest["data"]["dataset"]
     assert manifest["config"]["seed"] == 1
     assert not list(out.glob("checkpoint-*"))
-    source = bases.source_of(str(out))
+    source = loading.source_of(str(out))
     assert source.base.folder == tiny
-    assert bases.load(source, Adapters(), trainable=False).peft_config["default"].r == 8
+    assert loading.load(source, Adapters(), trainable=False).peft_config["default"].r == 8
     with pytest.raises(OutputRefused, match="E_EXISTS"):
         run(config(tiny, dataset, out))
 
@@ -112,18 +112,20 @@ def test_a_stopped_run_goes_on_bit_for_bit(tiny: Path, dataset: Path, tmp_path: 
     running = Running(threads=1, precision="fp32", device="cpu", checkpoint_steps=2)
     whole = config(tiny, dataset, tmp_path / "whole", steps=9, running=running)
     run(whole)
-    from dialint.finetune.training import watching
+    from dialint.finetune.train import callbacks
 
     stopped = config(tiny, dataset, tmp_path / "stopped", steps=9, running=running)
-    ended = watching.Watching.on_step_end
+    ended = callbacks.Watching.on_step_end
 
-    def breaks(self: watching.Watching, args: object, state: object, control: object, **kw: object) -> object:
+    def breaks(
+        self: callbacks.Watching, args: object, state: object, control: object, **kw: object
+    ) -> object:
         if state.global_step == 5:  # type: ignore[attr-defined]
             raise KeyboardInterrupt
         return ended(self, args, state, control, **kw)  # type: ignore[arg-type]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(watching.Watching, "on_step_end", breaks)
+        patch.setattr(callbacks.Watching, "on_step_end", breaks)
         with pytest.raises(KeyboardInterrupt):
             run(stopped)
     assert (tmp_path / "stopped" / "checkpoint-4").exists()
@@ -136,10 +138,10 @@ def test_a_stopped_run_goes_on_bit_for_bit(tiny: Path, dataset: Path, tmp_path: 
 
 def test_other_options_do_not_take_up_a_checkpoint(tiny: Path, dataset: Path, tmp_path: Path) -> None:
     (tmp_path / "checkpoint-3").mkdir()
-    from dialint.finetune.training import checkpoints
+    from dialint.finetune.train import checkpoint
 
     (tmp_path / "checkpoint-3" / "trainer_state.json").write_text("{}")
-    checkpoints.seal(tmp_path / "checkpoint-3", "another job", 0)
+    checkpoint.seal(tmp_path / "checkpoint-3", "another job", 0)
     with pytest.raises(OutputRefused, match="E_OTHER_JOB"):
         run(config(tiny, dataset, tmp_path))
 
@@ -162,7 +164,7 @@ def test_noise_on_embeddings_is_scaled_by_each_questions_own_length(
     rows = rows_of(asked, prompt)
     sizes = [len(row["input_ids"]) for row in rows]
     assert len(set(sizes)) > 1
-    model = bases.load(bases.source_of(str(tiny)), Adapters(rank=4))
+    model = loading.load(loading.source_of(str(tiny)), Adapters(rank=4))
     running = Running(threads=1, precision="fp32", device="cpu")
     arguments = trainer_config(
         SFTConfig, running, tmp_path, model, max_length=None, dataset_kwargs={"skip_prepare_dataset": True}

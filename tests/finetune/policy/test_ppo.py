@@ -29,9 +29,9 @@ from dialint.finetune.policy.policy import Policy, Prompt
 from dialint.finetune.policy.ppo_loop import Run, Setting, minibatches, ppo_steps
 from dialint.finetune.policy.ppo_math import adapted
 from dialint.finetune.policy.rollouts import Reward, asked
-from dialint.finetune.progress import Progress
-from dialint.finetune.training import checkpoints
-from dialint.finetune.training.processes import Team, join
+from dialint.finetune.train import checkpoint
+from dialint.finetune.train.distributed import Team, join
+from dialint.finetune.train.progress import Progress
 
 STOP, WANTED = 2, 7
 PROMPTS = [Prompt((5, 6 + place), place) for place in range(6)]
@@ -259,7 +259,7 @@ def at_line(number: int) -> Callable[[], list[int]]:
     """Kill the process at the `number`-th line of Python that the second checkpoint's saving runs, in whatever
     module of ours; tells how many lines there are if it is never reached."""
     real, lines, saves = ppo_loop._checkpoint, [0], iter(range(1, 2))
-    files = {module.__file__ for module in (ppo_loop, checkpoints, sys.modules["dialint.detector.artifacts"])}
+    files = {module.__file__ for module in (ppo_loop, checkpoint, sys.modules["dialint.detector.artifacts"])}
 
     def trace(frame: FrameType, event: str, _: Any) -> Any:
         if event == "line":

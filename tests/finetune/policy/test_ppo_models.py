@@ -15,16 +15,16 @@ import torch
 from transformers import AutoTokenizer
 
 from dialint.detector.errors import ConfigError, OutputRefused
-from dialint.finetune.base_models.bases import load, source_of
+from dialint.finetune.base_models.loading import load, source_of
 from dialint.finetune.decoder.model import fresh, shape_of
+from dialint.finetune.decoder.tokenizer import SMALLEST, learn, save
 from dialint.finetune.judge.ppo import Method, PpoConfig, align
 from dialint.finetune.policy import ppo_loop
 from dialint.finetune.policy.logprobs import inner
 from dialint.finetune.policy.policy import Prompt
-from dialint.finetune.tokenizer import SMALLEST, learn, save
-from dialint.finetune.training.lineage import job_of
-from dialint.finetune.training.options import Adapters, Running
-from dialint.finetune.training.processes import Team
+from dialint.finetune.train.distributed import Team
+from dialint.finetune.train.lineage import job_of
+from dialint.finetune.train.options import Adapters, Running
 
 PROMPTS = [Prompt((5, 6 + place, 7), place) for place in range(4)]
 METHOD = Method(steps=2, questions=2, answers=2, answer_tokens=6, minibatch=2, learning_rate=1e-2)

@@ -37,7 +37,7 @@ from pathlib import Path
 from typing import Literal
 from cyclopts import Parameter
 from dialint.detector.artifacts import write_manifest
-from dialint.finetune.training.finite import refuse_diverged
+from dialint.finetune.train.finite import refuse_diverged
 
 @Parameter(name="*")
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Smaller scanners: distilled from a teacher, or with heads and layers removed."""

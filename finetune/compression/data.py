@@ -1,0 +1,106 @@
+"""What a student learns from: the dialogues of logs, masked as they are scored, and labelled examples beside.
+
+Nothing is learnt of a dialogue that the examples measure with. All dialogues stay in memory as text; what the
+teacher says of them does not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dialint.detector.artifacts import fingerprint, read_manifest
+from dialint.detector.errors import DialogueFailed, InputRefused
+from dialint.detector.ingest.outcomes import Counts, Loaded
+from dialint.detector.ingest.read import inspect, open_logs, read
+from dialint.detector.masking import mask_dialogue
+from dialint.detector.records import Dialogue
+from dialint.detector.render import Renderer
+from dialint.eval.truth import read_examples, source_of
+from dialint.finetune.compression.teachers import AnswersTeacher, Teacher
+from dialint.finetune.scanner.data import Target, targets
+
+if TYPE_CHECKING:
+    from dialint.finetune.compression.distill import DistillConfig
+    from dialint.finetune.scanner.trained import TrainedScanner
+
+HELDOUT = 100
+"""Dialogues, at most, that are measured on and not learnt; a twentieth of fewer."""
+LONGEST = 4
+"""Rows that a dialogue may fill; longer ones are left out, for a step holds whole dialogues."""
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What is learnt: masked `dialogues` with their `sizes` in the student's tokens, windows of labelled
+    examples, dialogues that are only measured on; and what the logs are known by."""
+
+    dialogues: Sequence[Dialogue]
+    sizes: Sequence[int]
+    labelled: Sequence[Target]
+    heldout: Sequence[Dialogue]
+    logs: str
+
+
+def lesson_of(config: DistillConfig, teacher: Teacher, student: TrainedScanner, renderer: Renderer) -> Lesson:
+    """Read what `config` names.
+
+    Raises:
+        InputRefused: the logs hold nothing to learn from, or are refused whole.
+        ConfigError: E_ANSWERS, a judge's answer is of no dialogue of the logs.
+    """
+    sources = open_logs(config.dialogues)
+    logs = fingerprint([inspect(source, config.read) for source in sources])
+    loaded = [item.dialogue for item in read(sources, config.read, Counts()) if isinstance(item, Loaded)]
+    if isinstance(teacher, AnswersTeacher):
+        teacher.refuse_strangers(loaded, config.teacher)
+        loaded = [dialogue for dialogue in loaded if dialogue.id in teacher.answers]
+    masked = [mask_dialogue(dialogue)[0] for dialogue in _without_exam(loaded, config.examples)]
+    sized = [
+        (dialogue, size) for dialogue in masked if (size := _size(renderer, dialogue, config.row_tokens))
+    ]
+    sized.sort(key=lambda item: hashlib.sha256(item[0].id.encode()).digest())
+    if len(sized) < 2:
+        raise InputRefused(
+            "E_NO_RECORDS", "the logs hold too few dialogues with an agent's turn to learn from"
+        )
+    n_heldout = min(HELDOUT, max(1, len(sized) // 20))
+    dialogues, sizes = zip(*sized[n_heldout:], strict=True)
+    heldout = [dialogue for dialogue, _ in sized[:n_heldout]]
+    return Lesson(dialogues, sizes, _labelled(config, student, renderer), heldout, logs)
+
+
+def _without_exam(dialogues: list[Dialogue], examples: Path | None) -> list[Dialogue]:
+    """The dialogues that the examples do not measure with."""
+    if examples is None:
+        return dialogues
+    names = [entry["name"] for entry in read_manifest(examples / "manifest.json")["files"]]
+    measured = [name for name in names if name.endswith(".jsonl") and name != "train.jsonl"]
+    exam = {source_of(example) for name in measured for example in read_examples(examples / name)}
+    kept = [dialogue for dialogue in dialogues if dialogue.id.partition("~")[0] not in exam]
+    if len(kept) < len(dialogues):
+        print(
+            f"{len(dialogues) - len(kept)} dialogues left out: the examples measure with them",
+            file=sys.stderr,
+        )
+    return kept
+
+
+def _size(renderer: Renderer, dialogue: Dialogue, row_tokens: int) -> int:
+    """The dialogue's tokens; 0 where nobody is judged in it, or where it is too long."""
+    try:
+        size = sum(map(len, renderer.render(dialogue)))
+    except DialogueFailed:
+        return 0
+    return size if size <= LONGEST * row_tokens else 0
+
+
+def _labelled(config: DistillConfig, student: TrainedScanner, renderer: Renderer) -> list[Target]:
+    if config.examples is None or not config.label_weight:
+        return []
+    read = read_examples(config.examples / "train.jsonl")
+    return list(targets(read, renderer, student.codes, student.dialogue_codes))

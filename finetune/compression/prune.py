@@ -1,0 +1,241 @@
+"""Takes heads or layers out of a scanner, the least useful first, and makes its weights really smaller.
+
+    dialint train prune --scanner build/scanner --examples build/examples --layers 2 --out build/pruned
+    dialint train prune --scanner build/scanner --examples build/examples --heads 0.25 --out build/pruned
+
+How useful one is, the loss on a sample of ``dev.jsonl`` says when it is gone. Writes a folder like that of
+the scan's training, for `dialint train pack`. Teaches nothing: `dialint train distill --base build/pruned`
+does, with the whole scanner as the teacher.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from cyclopts import Parameter
+
+from dialint.detector.artifacts import disk_errors, make_folder, read_manifest, sha256_file, versions
+from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.release import WEIGHTS
+from dialint.finetune.compression.soft_targets import mean_loss
+from dialint.finetune.compression.surgery import drop_heads, heads_of, keep_layers
+from dialint.finetune.scanner.average import TRAINING
+from dialint.finetune.scanner.data import Target
+from dialint.finetune.scanner.trained import TrainedScanner, with_backbone
+from dialint.finetune.train.distributed import refuse_launcher
+from dialint.finetune.train.lineage import LIBRARIES, commit
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class PruneConfig:
+    """What `dialint train prune` needs to know."""
+
+    scanner: Path
+    """Folder of a trained scanner."""
+    examples: Path
+    """Folder of `dialint data inject`; its dev.jsonl is measured on."""
+    out: Path
+    """Folder for what is left."""
+    heads: float = 0.0
+    """Share of all attention heads to take out; every layer keeps one."""
+    layers: int = 0
+    """Layers to take out."""
+    sample: int = 300
+    """Windows that the loss is measured on; few of them choose badly."""
+    seed: int = 1
+    """Seed of the sample."""
+    row_tokens: int = 4096
+    """Tokens that go through the model together."""
+    device: str = "auto"
+    """cpu, cuda or cuda:N; auto takes a GPU if there is one."""
+    threads: int = 2
+    """CPU threads."""
+
+
+def prune(config: PruneConfig) -> None:
+    """Take the least useful heads or layers out of a scanner."""
+    import torch
+
+    from dialint.detector.engines.faithful import refuse_unfaithful
+    from dialint.finetune.scanner.trained import read_scanner, write_scanner
+
+    _refuse(config)
+    torch.set_num_threads(config.threads)
+    started = time.monotonic()
+    whole = read_scanner(config.scanner)
+    n_heads = _counted(config, whole)
+    check = _check(config, whole)
+    loss = _measure(config, check[: config.sample])
+    smaller = without_layers(whole, config.layers, loss, _tell)
+    if n_heads:
+        smaller = without_heads(smaller, n_heads, loss, _tell)
+    refuse_unfaithful(smaller.model, smaller.render.context_tokens)
+    rest = check[config.sample :] or check
+    figures = {"before": _figures(config, whole, rest), "after": _figures(config, smaller, rest)}
+    for when, row in figures.items():
+        _tell(f"{when}: {row['parameters']:,} parameters, loss {row['loss']}, macro AP {row['ap']['macro']}")
+    with disk_errors(config.out):
+        make_folder(config.out)
+    write_scanner(config.out, smaller, config, _told(config, figures, time.monotonic() - started))
+
+
+def _refuse(config: PruneConfig) -> None:
+    """
+    Raises:
+        ConfigError: an option out of its range.
+        OutputRefused: `out` holds a scanner already.
+    """
+    if (config.out / TRAINING).exists():
+        raise OutputRefused("E_EXISTS", f"{config.out}: holds a trained scanner already; name another folder")
+    refuse_launcher("train prune")
+    if not 0 <= config.heads < 1 or config.layers < 0 or not (config.heads or config.layers):
+        raise ConfigError("E_OPTION", "say what to take out: --heads, a share under 1, or --layers, a number")
+    if min(config.sample, config.threads, config.row_tokens) < 1:
+        raise ConfigError("E_OPTION", "--sample, --threads and --row-tokens must be at least 1")
+
+
+def _counted(config: PruneConfig, scanner: TrainedScanner) -> int:
+    """Heads to take out.
+
+    Raises:
+        ConfigError: E_HEADS, its attention is not built for that; E_OPTION, no layer would be left.
+    """
+    from dialint.finetune.compression.surgery import heads_of
+
+    if config.layers >= scanner.shape["num_hidden_layers"]:
+        raise ConfigError("E_OPTION", f"--layers {config.layers}: no layer would be left")
+    return round(config.heads * sum(heads_of(scanner.shape))) if config.heads else 0
+
+
+def _check(config: PruneConfig, scanner: TrainedScanner) -> list[Target]:
+    """The windows of dev, shuffled; the first of them are the sample."""
+    from dialint.detector.render import Renderer
+    from dialint.eval.truth import read_examples
+    from dialint.finetune.scanner.data import targets
+
+    renderer = Renderer(scanner.render, scanner.tokenizer)
+    read = read_examples(config.examples / "dev.jsonl")
+    found = list(targets(read, renderer, scanner.codes, scanner.dialogue_codes))
+    if not found:
+        raise ConfigError("E_EXAMPLE", f"{config.examples}/dev.jsonl: holds no dialogue to measure on")
+    random.Random(config.seed).shuffle(found)
+    return found
+
+
+def _measure(config: PruneConfig, windows: Sequence[Target]) -> Measure:
+    import torch
+
+    from dialint.detector.engines.local import device_of, precision_of
+
+    device = device_of(config.device)
+    precision = precision_of("auto", torch.device(device))
+    return Measure(windows, precision, config.row_tokens, device)
+
+
+def _figures(config: PruneConfig, scanner: TrainedScanner, rest: Sequence[Target]) -> dict[str, Any]:
+    """Size, loss and average precision on the windows that chose nothing: on the sample itself the loss even
+    falls when a few windows choose many heads."""
+    from dialint.finetune.scanner.evaluate import look
+
+    return {
+        "parameters": sum(weight.numel() for weight in scanner.model.parameters()),
+        "loss": round(_measure(config, rest)(scanner), 4),
+        "ap": look(scanner.model, rest, scanner.codes, config.row_tokens)["ap"],
+    }
+
+
+def _told(config: PruneConfig, figures: dict[str, Any], seconds: float) -> dict[str, Any]:
+    """What the folder says of how it came about, beside what was said of the scanner's training."""
+    training = read_manifest(config.scanner / TRAINING)
+    return {
+        "pruned_from": {"sha256": sha256_file(config.scanner / WEIGHTS), "config": training["config"]},
+        "figures": figures,
+        "seconds": round(seconds),
+        "commit": commit(),
+        "versions": versions(*LIBRARIES),
+    }
+
+
+def _tell(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+ROUNDS = 4
+"""Times that all heads are measured again: a share of those to go leaves in each, for a model of 72 heads
+would have to be measured a thousand times to let a quarter go one by one."""
+
+Loss = Callable[[TrainedScanner], float]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """The loss on a sample of windows."""
+
+    sample: Sequence[Target]
+    precision: str
+    row_tokens: int
+    device: str
+
+    def __call__(self, scanner: TrainedScanner) -> float:
+        return mean_loss(scanner.model.to(self.device), self.sample, self.precision, self.row_tokens)
+
+
+def without_layers(
+    scanner: TrainedScanner, n_gone: int, loss: Loss, told: Callable[[str], None]
+) -> TrainedScanner:
+    """The scanner without `n_gone` of its layers."""
+    for _ in range(n_gone):
+        places = range(scanner.shape["num_hidden_layers"])
+        losses = {place: loss(_without_layer(scanner, place)) for place in places}
+        least = min(losses, key=lambda place: (losses[place], place))
+        told(f"layer {least + 1} of {len(places)} goes: loss {losses[least]:.4f}")
+        scanner = _without_layer(scanner, least)
+    return scanner
+
+
+def _without_layer(scanner: TrainedScanner, gone: int) -> TrainedScanner:
+    kept = [place for place in range(scanner.shape["num_hidden_layers"]) if place != gone]
+    shape, weights = keep_layers(scanner.shape, scanner.backbone(), kept)
+    return replace(scanner, shape=shape, model=with_backbone(scanner.model, shape, weights))
+
+
+def without_heads(
+    scanner: TrainedScanner, n_gone: int, loss: Loss, told: Callable[[str], None]
+) -> TrainedScanner:
+    """The scanner without `n_gone` of its heads; every layer keeps one.
+
+    Raises:
+        ConfigError: E_HEADS, its attention is not built for that.
+    """
+    left = n_gone
+    for round_ in range(ROUNDS, 0, -1):
+        go = min(left, -(-left // round_))
+        counts = heads_of(scanner.shape)
+        losses = {
+            (layer, head): loss(_without_heads(scanner, {(layer, head)}))
+            for layer, n in enumerate(counts)
+            for head in range(n)
+            if n > 1 and go
+        }
+        gone: set[tuple[int, int]] = set()
+        for layer, head in sorted(losses, key=lambda place: (losses[place], place)):
+            alone = counts[layer] - sum(other == layer for other, _ in gone) == 1
+            if len(gone) < go and not alone:
+                gone.add((layer, head))
+        if gone:
+            scanner = _without_heads(scanner, gone)
+            left -= len(gone)
+            told(f"{len(gone)} heads go, {sum(heads_of(scanner.shape))} stay: loss {loss(scanner):.4f}")
+    return scanner
+
+
+def _without_heads(scanner: TrainedScanner, gone: set[tuple[int, int]]) -> TrainedScanner:
+    shape, weights = drop_heads(scanner.shape, scanner.backbone(), gone)
+    return replace(scanner, shape=shape, model=with_backbone(scanner.model, shape, weights))

@@ -1,0 +1,122 @@
+"""What a small scanner starts from: a backbone, a scanner, or every so-many-th layer of its teacher."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dialint.detector.errors import ConfigError
+from dialint.finetune.base_models.loading import weights_sha256
+from dialint.finetune.base_models.quantization import weights_of, without_quantisation
+from dialint.finetune.compression.surgery import Shape, Weights, keep_layers, spread
+from dialint.finetune.scanner.backbone import written
+from dialint.finetune.scanner.trained import (
+    BACKBONE,
+    TrainedScanner,
+    dialogue_codes_of,
+    is_scanner,
+    read_scanner,
+    with_backbone,
+)
+
+if TYPE_CHECKING:
+    from dialint.detector.engines.scan_model import ScanModel
+
+DROPOUTS = ("hidden_dropout_prob", "attention_probs_dropout_prob", "attention_dropout")
+"""Packed attention has no dropout, so nothing else has."""
+RARE = -4.0
+"""Errors are rare: a new head's bias starts from that prior."""
+
+
+def student_of(
+    base: Path | None,
+    teacher: TrainedScanner | None,
+    codes: tuple[str, ...],
+    context_tokens: int,
+    layers: int | None,
+) -> TrainedScanner:
+    """The scanner that will learn `codes`, with `layers` of its layers where that is said. `teacher` is the
+    scanner that it is cut from where no base is named.
+
+    Raises:
+        ConfigError: nothing to start from, a base that does not load, or a scanner of other codes.
+    """
+    if base is not None and not is_scanner(base):
+        student = _of_backbone(base, codes, context_tokens)
+    elif base is not None:
+        student = read_scanner(base)
+    elif teacher is not None and layers is not None:
+        student = teacher
+    else:
+        raise ConfigError("E_OPTION", "say what the student starts from: --base, or --layers of its teacher")
+    if student.codes != codes:
+        raise ConfigError("E_CODE", f"{base}: a scanner of other codes than its teacher's")
+    return student if layers is None else with_layers(student, layers)
+
+
+def with_layers(scanner: TrainedScanner, n_layers: int) -> TrainedScanner:
+    """The scanner with so many of its layers."""
+    kept = spread(scanner.shape["num_hidden_layers"], n_layers)
+    shape, weights = keep_layers(scanner.shape, scanner.backbone(), kept)
+    return replace(scanner, shape=shape, model=with_backbone(scanner.model, shape, weights))
+
+
+def anew(scanner: TrainedScanner, seed: int) -> TrainedScanner:
+    """The same scanner with random weights."""
+    import torch
+
+    from dialint.detector.engines.scan_model import ScanModel, backbone_from_config
+
+    torch.manual_seed(seed)
+    model = ScanModel(backbone_from_config(scanner.shape), len(scanner.codes), scanner.render.history, True)
+    _as_rare(model)
+    return replace(scanner, model=model)
+
+
+def _of_backbone(base: Path, codes: tuple[str, ...], context_tokens: int) -> TrainedScanner:
+    """New heads on a Hugging Face backbone."""
+    import torch
+
+    from dialint.detector.engines.scan_model import ScanModel, backbone_from_config
+
+    shape, weights, tokenizer = _read(base)
+    marked, render = written(tokenizer, shape.get("bos_token_id"), context_tokens, history=True)
+    if marked != tokenizer:
+        raise ConfigError("E_BASE", f"{base}: its tokenizer lacks our marks; train sft scan adds them")
+    torch.manual_seed(0)
+    model = ScanModel(backbone_from_config(shape), len(codes), render.history, evidence=True)
+    wanted = model.backbone.state_dict()
+    inside = f"{model.backbone.base_model_prefix}."  # where a language model keeps its backbone
+    named = {name.removeprefix(BACKBONE).removeprefix(inside): weight for name, weight in weights.items()}
+    if any(name not in named or named[name].shape != wanted[name].shape for name in wanted):
+        raise ConfigError("E_BASE", f"{base}: weights are missing or do not fit config.json")
+    model.backbone.load_state_dict({name: named[name] for name in wanted})
+    _as_rare(model)
+    sha256 = weights_sha256(base)
+    return TrainedScanner(
+        model, codes, dialogue_codes_of(codes), render, shape, tokenizer, sha256, None, sha256
+    )
+
+
+def _read(base: Path) -> tuple[Shape, Weights, str]:
+    from safetensors import SafetensorError
+
+    try:
+        shape = without_quantisation(json.loads((base / "config.json").read_text()))
+        weights, tokenizer = dict(weights_of(base)), (base / "tokenizer.json").read_text()
+    except (OSError, ValueError, SafetensorError) as error:
+        raise ConfigError("E_BASE", f"{base}: no model that loads ({type(error).__name__})") from None
+    return {**shape, **{name: 0.0 for name in DROPOUTS if name in shape}}, weights, tokenizer
+
+
+def _as_rare(model: ScanModel) -> None:
+    """New heads: the history says nothing yet, and errors are rare, which the strongest token brings."""
+    import torch
+
+    if model.history is not None:
+        torch.nn.init.zeros_(model.history.weight)
+    for head in (model.turn_head, model.dialogue_head, model.span_head):
+        torch.nn.init.constant_(head.bias, RARE)
+    torch.nn.init.zeros_(model.turn_head.bias)

@@ -1,0 +1,1 @@
+"""Training of scanners: data, losses, fine-tuning, averaging, packing into a release."""

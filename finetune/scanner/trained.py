@@ -1,0 +1,169 @@
+"""A scanner with all that belongs to it, read from a release or from a training's folder, and written to one.
+
+Nothing here teaches or changes weights.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dialint.detector.artifacts import read_manifest, sha256_file, write_json, write_manifest
+from dialint.detector.errors import ConfigError
+from dialint.detector.release import MANIFEST, WEIGHTS, Release
+from dialint.detector.render import RenderConfig, Renderer
+from dialint.detector.scanner import Scanner
+from dialint.detector.taxonomy import load as load_taxonomy
+from dialint.finetune.compression.surgery import Shape, Weights
+from dialint.finetune.scanner.average import TRAINING
+from dialint.finetune.train.finite import save_weights
+from dialint.finetune.train.lineage import told_of
+
+if TYPE_CHECKING:
+    from dialint.detector.engines.local import Precision
+    from dialint.detector.engines.scan_model import ScanModel
+
+BACKBONE = "backbone."
+
+
+@dataclass(frozen=True)
+class TrainedScanner:
+    """A scanner. `shape` is its backbone's ``config.json``, `tokenizer` the text of ``tokenizer.json``,
+    `examples` the id of the examples that taught it, if any did; `sha256` changes with any weight."""
+
+    model: ScanModel
+    codes: tuple[str, ...]
+    dialogue_codes: tuple[str, ...]
+    render: RenderConfig
+    shape: Shape
+    tokenizer: str
+    base_sha256: str
+    examples: str | None
+    sha256: str
+
+    def scanner(self, row_tokens: int, precision: Precision, device: str) -> Scanner:
+        """What scores dialogues with it."""
+        from dialint.detector.engines.local import LocalEngine
+
+        return Scanner(
+            Renderer(self.render, self.tokenizer),
+            LocalEngine(self.model, precision, row_tokens, device),
+            tuple(code in self.dialogue_codes for code in self.codes),
+        )
+
+    def backbone(self) -> Weights:
+        """The backbone's weights under its own names."""
+        return dict(self.model.backbone.state_dict())
+
+
+def read_scanner(folder: Path) -> TrainedScanner:
+    """The scanner of a release, or of a folder that a training left.
+
+    Raises:
+        ConfigError: E_SCANNER, it is neither, or its parts do not fit together.
+        ReleaseRefused: a release that is damaged.
+    """
+    return _of_release(folder) if (folder / MANIFEST).exists() else _of_training(folder)
+
+
+def is_scanner(folder: Path) -> bool:
+    """Whether a training left a scanner there; pre-training leaves a ``training.json`` too."""
+    try:
+        told = json.loads((folder / TRAINING).read_text())
+    except (OSError, ValueError):
+        return False
+    return isinstance(told, dict) and told.get("kind") == "scanner"
+
+
+def _of_release(folder: Path) -> TrainedScanner:
+    from dialint.detector.engines import local
+
+    release = Release(folder)
+    info = release.info
+    model = local.load(release, "fp32", 1, "cpu").model
+    examples = info.training.get("examples")
+    return TrainedScanner(
+        model, info.head_codes, info.dialogue_codes, info.render, release.config, release.tokenizer_json(),
+        info.base.sha256, str(examples) if examples else None, release.fingerprint,
+    )  # fmt: skip
+
+
+def _of_training(folder: Path) -> TrainedScanner:
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    if not is_scanner(folder):
+        raise ConfigError("E_SCANNER", f"{folder}: neither a release nor the folder of a trained scanner")
+    told = read_manifest(folder / TRAINING, "dialint train sft scan")
+    try:
+        weights = load_file(folder / WEIGHTS)
+        shape = json.loads((folder / "config.json").read_text())
+        tokenizer = (folder / "tokenizer.json").read_text()
+        codes, render = tuple(told["codes"]), RenderConfig.model_validate(told["render"])
+        model = built(shape, weights, len(codes), history=render.history)
+    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
+        raise ConfigError("E_SCANNER", f"{folder}: no scanner that loads ({type(error).__name__})") from None
+    return TrainedScanner(
+        model, codes, dialogue_codes_of(codes), render, shape, tokenizer, told["base_sha256"],
+        told["examples"], sha256_file(folder / WEIGHTS),
+    )  # fmt: skip
+
+
+def dialogue_codes_of(codes: tuple[str, ...]) -> tuple[str, ...]:
+    """Those that are read at a dialogue's end.
+
+    Raises:
+        ConfigError: E_CODE, the taxonomy has not all of them.
+    """
+    known = load_taxonomy().codes
+    if not known.keys() >= set(codes):
+        raise ConfigError("E_CODE", f"codes that the taxonomy has not: {sorted(set(codes) - known.keys())}")
+    return tuple(code for code in codes if known[code].scope == "dialogue")
+
+
+def built(shape: Shape, weights: Weights, n_codes: int, *, history: bool) -> ScanModel:
+    """A scanner of that shape with exactly these weights.
+
+    Raises:
+        RuntimeError: the weights are not those of the shape.
+    """
+    from transformers.initialization import no_init_weights
+
+    from dialint.detector.engines.scan_model import EVIDENCE_WEIGHT, ScanModel, backbone_from_config
+
+    with no_init_weights():
+        model = ScanModel(backbone_from_config(shape), n_codes, history, EVIDENCE_WEIGHT in weights)
+    model.load_state_dict(weights)
+    return model
+
+
+def with_backbone(scanner: ScanModel, shape: Shape, backbone: Weights) -> ScanModel:
+    """The scanner's heads on another backbone of the same width."""
+    heads = {n: w for n, w in scanner.state_dict().items() if not n.startswith(BACKBONE)}
+    weights = heads | {BACKBONE + name: weight for name, weight in backbone.items()}
+    n_codes = scanner.turn_head.out_features
+    return built(shape, weights, n_codes, history=scanner.history is not None)
+
+
+def write_scanner(folder: Path, scanner: TrainedScanner, config: Any, told: Mapping[str, Any]) -> None:
+    """A folder like that of the scan's training, its manifest last, with whatever else is `told` of it."""
+    save_weights(scanner.model.state_dict(), folder / WEIGHTS)
+    write_json(folder / "config.json", scanner.shape)
+    (folder / "tokenizer.json").write_text(scanner.tokenizer)
+    content = {
+        "kind": "scanner",
+        "codes": list(scanner.codes),
+        "render": scanner.render.model_dump(),
+        "base_sha256": scanner.base_sha256,
+        "examples": scanner.examples,
+        "config": {name: _plain(value) for name, value in told_of(config).items()},
+        **told,
+    }
+    write_manifest(folder / TRAINING, content)
+
+
+def _plain(value: Any) -> Any:
+    return value if value is None or isinstance(value, int | float) else str(value)

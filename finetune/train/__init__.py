@@ -1,0 +1,1 @@
+"""What all training stages share: loop, checkpoints, options, optimizer, distributed runs, estimates."""

@@ -1,0 +1,127 @@
+"""Our options as those of a Hugging Face trainer: the one place where the two vocabularies meet."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from dialint.detector.errors import ConfigError
+from dialint.finetune.train.distributed import launched
+from dialint.finetune.train.estimate import recomputes
+from dialint.finetune.train.options import Learning, Optimizer, Running
+
+T = TypeVar("T")
+
+OPTIMIZERS: dict[Optimizer, str] = {
+    "adamw": "adamw_torch_fused",
+    "adamw-8bit": "adamw_bnb_8bit",
+    "paged-adamw-8bit": "paged_adamw_8bit",
+}
+
+
+def device_of(running: Running) -> str:
+    """The device that is meant; one GPU for each process of a launcher.
+
+    Raises:
+        ConfigError: E_DEVICE, this machine has none such, or one GPU is named for several processes.
+    """
+    from dialint.detector.engines import local
+
+    device = local.device_of(running.device)
+    if device == "cuda" and "LOCAL_RANK" in os.environ:
+        return f"cuda:{os.environ['LOCAL_RANK']}"
+    if device != "cpu" and launched() > 1:
+        raise ConfigError("E_DEVICE", f"--device {device}: one GPU for {launched()} processes; leave it out")
+    return device
+
+
+def cut_up() -> bool:
+    """Whether the launcher asked for FSDP or DeepSpeed, which cut a model up among processes."""
+    names = ("ACCELERATE_USE_FSDP", "ACCELERATE_USE_DEEPSPEED")
+    return any(os.environ.get(name, "").lower() == "true" for name in names)
+
+
+def loading_device(running: Running) -> str:
+    """Where a model is loaded to: main memory where it will be cut up among processes, else the device."""
+    return "cpu" if cut_up() else device_of(running)
+
+
+def one_gpu(config: Any, device: str) -> Any:
+    """A trainer's configuration held to one GPU, though more are visible: without a launcher the Hugging Face
+    trainer would copy the model to all of them (`DataParallel`) and learn batches as many times as large."""
+    if device != "cpu" and "LOCAL_RANK" not in os.environ:
+        import torch
+
+        _ = config.device  # transformers counts the GPUs when it is first asked, and not again
+        config._n_gpu = 1
+        if ":" in device:
+            config.__dict__["_setup_devices"] = torch.device(device)  # transformers 5.23 takes cuda:0
+    return config
+
+
+def low_precision(running: Running) -> bool:
+    """Whether arithmetic is in bf16."""
+    return running.precision == "bf16" or (running.precision == "auto" and device_of(running) != "cpu")
+
+
+def trainer_config(kind: Callable[..., T], running: Running, out: Path, model: Any, **stage: Any) -> T:
+    """The configuration of a trainer of trl that trains `model`, of class `kind`; `stage` adds what the stage
+    alone knows.
+
+    Saving is left to `Watching`, logging to every step, trackers to `dialint.finetune.train.metrics_log`.
+    """
+    device = device_of(running)
+    if ":" in device and "LOCAL_RANK" not in os.environ:
+        os.environ["ACCELERATE_TORCH_DEVICE"] = device
+    recompute = recomputes(running, model)
+    shared: dict[str, Any] = {
+        "output_dir": str(out),
+        "seed": running.seed,
+        "data_seed": running.seed,
+        "use_cpu": device == "cpu",
+        "bf16": low_precision(running),
+        "fp16": False,
+        "tf32": None,
+        "optim": _optimizer(running),
+        "activation_checkpointing": recompute,
+        "max_grad_norm": 1.0,
+        "lr_scheduler_type": "cosine",
+        "logging_steps": 1,
+        "logging_nan_inf_filter": False,
+        "report_to": "none",
+        "disable_tqdm": True,
+        "save_strategy": "no",
+        "save_total_limit": None,
+        "remove_unused_columns": False,
+        "dataloader_pin_memory": False,
+        "ddp_find_unused_parameters": False,
+    }
+    if recompute:
+        shared["activation_checkpointing_kwargs"] = {"use_reentrant": False}
+    return one_gpu(kind(**{**shared, **stage}), device)  # type: ignore[no-any-return]
+
+
+def _optimizer(running: Running) -> str:
+    """The optimizer's other name. Pages are CUDA's: on a CPU paged is the same as not."""
+    paged = running.optimizer == "paged-adamw-8bit"
+    return OPTIMIZERS["adamw-8bit" if paged and device_of(running) == "cpu" else running.optimizer]
+
+
+def learning_arguments(learning: Learning, metric: str) -> dict[str, Any]:
+    """The schedule of a stage that looks at its dev split, where less of `metric` is better."""
+    return {
+        "include_num_input_tokens_seen": "all",
+        "gradient_accumulation_steps": learning.accumulate,
+        "num_train_epochs": learning.epochs,
+        "max_steps": learning.steps or -1,
+        "warmup_steps": learning.warm_up,
+        "eval_strategy": "steps",
+        "eval_steps": learning.eval_steps,
+        "save_strategy": "steps",
+        "save_steps": learning.eval_steps,
+        "load_best_model_at_end": True,
+        "metric_for_best_model": metric,
+        "greater_is_better": False,
+    }

@@ -1,0 +1,147 @@
+"""One callback for every trainer of the Hugging Face family: figures, progress, checkpoints, signals.
+
+Writes ``metrics.jsonl``, shows progress, seals each checkpoint and keeps the newest (and the best, where one
+is looked for), and on SIGTERM lets the step end, saves, and stops. Of several processes the first one alone
+writes, and all save and stop at the same step.
+"""
+
+from __future__ import annotations
+
+import math
+import signal
+import time
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from accelerate import PartialState
+from accelerate.utils import gather_object
+from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+
+from dialint.finetune.train import checkpoint
+from dialint.finetune.train.estimate import cost_of
+from dialint.finetune.train.finite import refuse_diverged
+from dialint.finetune.train.metrics_log import MetricsLog
+from dialint.finetune.train.options import Running
+from dialint.finetune.train.progress import Progress
+
+
+class Watching(TrainerCallback):
+    """Watches one run in `out`, which belongs to `job`; `log_bytes` of an older log stay."""
+
+    def __init__(self, out: Path, job: str, running: Running, log_bytes: int = 0) -> None:
+        self.out, self.job, self.running = out, job, running
+        self.stopped = False
+        self._processes = PartialState()
+        self._log = MetricsLog(out, log_bytes) if self._processes.is_main_process else None
+        self._progress: Progress | None = None
+        self._saved = time.monotonic()
+        self._tokens = 0
+        self._shown = ""
+        self._handler: Any = None
+
+    def on_train_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
+        if self._log is not None:
+            self._progress = Progress(
+                state.max_steps, state.global_step, cost_of(self.running, args.device.type)
+            )
+            self._progress.__enter__()
+        self._tokens = int(state.num_input_tokens_seen or 0)
+        self._handler = signal.signal(signal.SIGTERM, self._terminated)
+
+    def on_train_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the signal and the screen back."""
+        if self._handler is not None:
+            signal.signal(signal.SIGTERM, self._handler)
+            self._handler = None
+        if self._progress is not None:
+            self._progress.__exit__(None, None, None)
+            self._progress = None
+        if self._log is not None:
+            self._log.close()
+            self._log = None
+
+    def _terminated(self, number: int, frame: FrameType | None) -> None:
+        self.stopped = True
+
+    def on_step_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> TrainerControl:
+        if self._progress is not None:
+            seen = int(state.num_input_tokens_seen or 0)
+            self._progress.advance(seen - self._tokens, self._shown)
+            self._tokens = seen
+        due = time.monotonic() - self._saved >= 60 * self.running.checkpoint_minutes
+        if self.running.checkpoint_steps is not None:
+            due = state.global_step % self.running.checkpoint_steps == 0
+        due, self.stopped = self._agreed(due, self.stopped)
+        if due or self.stopped:
+            control.should_save = True
+        if self.stopped:
+            control.should_training_stop = True
+        return control
+
+    def _agreed(self, due: bool, stopped: bool) -> tuple[bool, bool]:
+        """Whether to save, by the clock of the first process, and whether any has been told to stop."""
+        if self._processes.num_processes == 1:
+            return due, stopped
+        all_of_them = gather_object([(due, stopped)])
+        return all_of_them[0][0], any(stopped for _, stopped in all_of_them)
+
+    def on_log(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        logs: dict[str, float] | None = None,
+        **_: Any,
+    ) -> None:
+        """
+        Raises:
+            ConfigError: E_DIVERGED, in every process, before anything is saved.
+        """
+        figures = {name: value for name, value in (logs or {}).items() if isinstance(value, int | float)}
+        for name in LOSSES & figures.keys():
+            refuse_diverged(state.global_step, figures[name], figures.get("grad_norm"))
+        if (
+            self._log is None or not figures or "train_loss" in figures
+        ):  # the trainer's own summary at the end
+            return
+        if "loss" in figures:
+            self._shown = f"loss {figures['loss']:.4f}"
+        kept = {name: value for name, value in figures.items() if math.isfinite(value) and name not in CLOCKS}
+        pace = {"tokens_s": round(self._progress.tokens_s)} if self._progress is not None else {}
+        self._log.write({"step": state.global_step, **kept, **pace})
+
+    def on_save(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
+        self._processes.wait_for_everyone()  # each writes the state of its own random numbers
+        self._saved = time.monotonic()
+        if self._log is None:
+            return
+        folder = self.out / f"checkpoint-{state.global_step}"
+        checkpoint.seal(folder, self.job, self._log.size)
+        best = state.best_model_checkpoint
+        checkpoint.keep_only(self.out, folder, *([Path(best)] if best else []))
+
+
+LOSSES = frozenset(("loss", "train_loss", "eval_log_loss"))
+CLOCKS = frozenset(
+    (
+        "eval_runtime",
+        "eval_samples_per_second",
+        "eval_steps_per_second",
+        "step_time",
+        "train_runtime",
+        "train_tokens_per_second",
+    )
+)
+"""Figures of the trainer's own clock: `Progress` keeps ours."""

@@ -1,0 +1,114 @@
+"""Where trained weights come from: base, data, options, seed, versions, commit, in the folder's manifest."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+from dialint.detector.artifacts import (
+    described,
+    fingerprint,
+    read_manifest,
+    sha256_file,
+    versions,
+    write_manifest,
+)
+from dialint.detector.errors import ConfigError
+from dialint.finetune.base_models.adapter_files import BESIDE, MANIFEST
+from dialint.finetune.base_models.loading import Source
+from dialint.finetune.train.checkpoint import job_text
+from dialint.finetune.train.options import NOT_OF_THE_JOB
+
+LIBRARIES = (
+    "dialint",
+    "torch",
+    "transformers",
+    "peft",
+    "trl",
+    "accelerate",
+    "bitsandbytes",
+    "opacus",
+    "tokenizers",
+)
+
+
+def told_of(config: Any) -> dict[str, Any]:
+    """A config as JSON, nested option groups flattened, paths by their names."""
+    told: dict[str, Any] = {}
+    for field in fields(config):
+        value = getattr(config, field.name)
+        if is_dataclass(value):
+            told |= told_of(value)
+        elif isinstance(value, Path):
+            told[field.name] = value.name
+        else:
+            told[field.name] = list(value) if isinstance(value, tuple) else value
+    return told
+
+
+def job_of(config: Any, *inputs: Any) -> str:
+    """What a checkpoint belongs to: every option that changes a weight, and all inputs."""
+    told = {name: str(value) for name, value in told_of(config).items() if name not in NOT_OF_THE_JOB}
+    return job_text(told, *map(str, inputs))
+
+
+def data_id(path: Path) -> str:
+    """What a data set is known by: its manifest's files for a folder, its bytes for a file.
+
+    Raises:
+        ConfigError: E_OPTION, there is no such file or folder.
+        OutputRefused: a folder without its manifest.
+    """
+    if not path.exists():
+        raise ConfigError("E_OPTION", f"{path}: there is no such file or folder")
+    if path.is_dir():
+        manifest = path / "manifest.json"
+        files = read_manifest(manifest if manifest.exists() else path / MANIFEST)["files"]
+        return fingerprint([(file["name"], file["sha256"]) for file in files])
+    return sha256_file(path)
+
+
+def commit() -> str | None:
+    """The commit of the checkout that runs, with ``+`` if files were changed; None outside of one."""
+    here = Path(__file__).parent
+    try:
+        head = subprocess.run(
+            ["git", "rev-parse", "HEAD"], cwd=here, capture_output=True, text=True, check=True, timeout=10
+        ).stdout.strip()
+        dirty = subprocess.run(
+            ["git", "status", "--porcelain", "--untracked-files=no"],
+            cwd=here, capture_output=True, text=True, check=True, timeout=10,
+        ).stdout.strip()  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return head + ("+" if dirty else "")
+
+
+def told(
+    kind: str, config: Any, source: Source, data: Mapping[str, str], figures: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What a manifest says of trained weights. `data` names each input and its hash."""
+    return {
+        "kind": kind,
+        "config": told_of(config),
+        "base": {"name": source.base.name, "revision": source.base.revision, "sha256": source.sha256},
+        "data": dict(data),
+        "commit": commit(),
+        "versions": versions(*LIBRARIES),
+        "figures": dict(figures),
+    }
+
+
+def seal(folder: Path, content: Mapping[str, Any]) -> dict[str, Any]:
+    """Write the folder's manifest last: `content`, and the sha256 of every file in it."""
+    files = [
+        described(path)
+        for path in sorted(folder.iterdir())
+        if path.is_file() and path.name not in BESIDE and not path.name.startswith(".")
+    ]
+    whole = {**content, "files": files}
+    write_manifest(folder / MANIFEST, whole)
+    return whole

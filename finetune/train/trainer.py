@@ -1,0 +1,167 @@
+"""Runs a Hugging Face trainer to its end from its last complete checkpoint, or estimates what it would take.
+
+Also as one of several processes, started by ``accelerate launch`` or ``torchrun``.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate import PartialState
+from transformers import PrinterCallback
+from transformers.utils.logging import disable_progress_bar
+
+from dialint.finetune.train import checkpoint
+from dialint.finetune.train.callbacks import Watching
+from dialint.finetune.train.estimate import (
+    Work,
+    cost_of,
+    measured,
+    measured_partly,
+    memory,
+    recomputes,
+    show_memory,
+    show_time,
+    sizes_of,
+)
+from dialint.finetune.train.options import Running
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What came of it: the model with its best or last weights, and figures of the run. `weights` are the
+    model's where no process holds all of it."""
+
+    model: Any
+    figures: dict[str, Any]
+    weights: dict[str, Any] | None = None
+
+
+def carry_on(trainer: Any, out: Path, job: str, running: Running) -> Trained:
+    """Train from the newest complete checkpoint of this job, if there is one.
+
+    Raises:
+        OutputRefused: the checkpoint is of another job, or damaged.
+        SystemExit: 0, after SIGTERM: what was learnt is saved, and the same command goes on; or after what it
+            would take was said, where no more is wanted.
+    """
+    if running.dry_run:
+        print_trainer_estimate(trainer, running)
+        if out.is_dir() and not any(out.iterdir()):
+            out.rmdir()  # the trainer's own doing
+        sys.exit(0)
+    processes = PartialState()
+    with processes.main_process_first():  # it removes what is not complete
+        found = checkpoint.newest(out, job)
+    resume, log_bytes = (str(found[0]), found[1]) if found else (None, 0)
+    _widen(trainer)
+    watching = Watching(out, job, running, log_bytes)
+    trainer.add_callback(watching)
+    trainer.remove_callback(PrinterCallback)
+    disable_progress_bar()  # type: ignore[no-untyped-call]
+    started = time.monotonic()
+    try:
+        trainer.train(resume_from_checkpoint=resume)
+    finally:
+        watching.close()
+    state = trainer.state
+    processes.wait_for_everyone()  # before the first one clears away what others may still read
+    if watching.stopped and state.global_step < state.max_steps:
+        if processes.is_main_process:
+            told = f"stopped at step {state.global_step} of {state.max_steps}"
+            print(f"{told}; saved, the same command goes on", file=sys.stderr)
+        sys.exit(0)
+    seconds = time.monotonic() - started
+    figures = {
+        "processes": processes.num_processes,
+        "steps": state.global_step,
+        "tokens": int(state.num_input_tokens_seen or 0),
+        "seconds": round(seconds, 1),
+        "cost": cost_of(running, trainer.args.device.type).figures(seconds),
+        "best_step": state.best_global_step,
+        "best": state.best_metric,
+        "last": {name: value for entry in state.log_history for name, value in entry.items()
+                 if name.startswith("eval_")},
+    }  # fmt: skip
+    sharded = trainer.is_fsdp_enabled or trainer.is_deepspeed_enabled
+    weights = trainer.accelerator.get_state_dict(trainer.model_wrapped) if sharded else None
+    return Trained(trainer.model, figures, weights)
+
+
+def _widen(trainer: Any) -> None:
+    """Adapters of a 4-bit base in fp32 again: trl rounds them to bf16, in which small steps vanish, and from
+    a checkpoint they come back in fp32. FSDP wants them as they are: of one type with the base."""
+    if trainer.is_fsdp_enabled:
+        return
+    for weight in trainer.model.parameters():
+        if weight.requires_grad and weight.dtype == torch.bfloat16:
+            weight.data = weight.data.float()
+
+
+def print_trainer_estimate(trainer: Any, running: Running) -> None:
+    """Print the estimate, memory before the first step; the model learns nothing of it."""
+    model, arguments = trainer.model, trainer.args
+    first = zip(trainer.get_train_dataloader(), range(8), strict=False)
+    lengths = [_batch_tokens(trainer, batch) for batch, _ in first]
+    shape = model.config.get_text_config()
+    work = Work(
+        tokens=max(lengths),
+        window=max(1, max(lengths) // max(1, arguments.per_device_train_batch_size)),
+        hidden=shape.hidden_size,
+        layers=shape.num_hidden_layers,
+        heads=shape.num_attention_heads,
+        value_bytes=2 if arguments.bf16 else 4,
+        checkpointing=recomputes(running, model),
+    )
+    sizes = sizes_of(model)
+    show_memory(sizes, memory(sizes, running.optimizer, work))
+    batches = iter(trainer.get_train_dataloader())
+    per_step = max(1, arguments.gradient_accumulation_steps)
+    model.train()
+    trainer.current_gradient_accumulation_steps = per_step  # what its own loop would say
+
+    def step(_: int) -> int:
+        nonlocal batches
+        tokens = 0
+        for _ in range(per_step):
+            batch = next(batches, None)
+            if batch is None:
+                batches = iter(trainer.get_train_dataloader())
+                batch = next(batches)
+            tokens += _batch_tokens(trainer, batch)
+            trainer.training_step(model, batch, None)
+        model.zero_grad()
+        return tokens
+
+    def groups(n: int) -> None:
+        trainer.training_step(model, rows[: n * trainer.num_generations], None)
+        model.zero_grad()
+
+    rows = next(batches)
+    if isinstance(rows, list):  # questions that are still to be answered, each by a group
+        pace = measured_partly(groups, len(rows) // trainer.num_generations, lengths[0])
+    else:
+        pace = measured(step)
+    device = "cuda" if next(model.parameters()).is_cuda else "cpu"
+    show_time(_trainer_steps(trainer, per_step), pace, cost_of(running, device))
+
+
+def _trainer_steps(trainer: Any, per_step: int) -> int:
+    if trainer.args.max_steps > 0:
+        return int(trainer.args.max_steps)
+    return math.ceil(float(trainer.args.num_train_epochs) * len(trainer.get_train_dataloader()) / per_step)
+
+
+def _batch_tokens(trainer: Any, batch: Any) -> int:
+    """Tokens of a batch; of prompts that are still to be answered with the longest answer each."""
+    if isinstance(batch, dict):
+        return max(1, sum(int(part.numel()) for name, part in batch.items() if name.endswith("input_ids")))
+    written = trainer.processing_class.apply_chat_template([row["prompt"] for row in batch], tokenize=False)
+    prompts = trainer.processing_class(written, add_special_tokens=False)["input_ids"]
+    return sum(len(ids) + int(trainer.args.max_completion_length) for ids in prompts)

@@ -1,1 +1,0 @@
-"""What all stages of learning share: options, checkpoints, cost, watching, lineage."""

@@ -1,0 +1,442 @@
+"""Pre-training end to end with tiny decoders: rows keep dialogues apart, a killed run loses nothing, any
+decoder can go on learning. Dialogues are made of a few planted phrases: a test of the machinery."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+from pyarrow import parquet
+from safetensors.torch import load_file
+from transformers import (
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    GPTNeoXConfig,
+    GPTNeoXForCausalLM,
+    LlamaConfig,
+    LlamaForCausalLM,
+    Qwen2Config,
+    Qwen2ForCausalLM,
+)
+
+from dialint.detector.artifacts import read_manifest, sha256_file, write_manifest
+from dialint.detector.engines import packed
+from dialint.detector.engines.faithful import refuse_unfaithful
+from dialint.detector.engines.scan_model import ScanModel, backbone_from_config
+from dialint.detector.errors import ConfigError, InputRefused, OutputRefused, WorldError
+from dialint.detector.records import Dialogue, Turn
+from dialint.detector.render import Renderer
+from dialint.finetune.decoder.corpus import Corpus, Sourced
+from dialint.finetune.decoder.model import fresh, from_base, prepare, shape_of, token_losses
+from dialint.finetune.decoder.packing import IGNORED, batch_of, plan
+from dialint.finetune.decoder.pretrain import PretrainConfig, _job, pretrain
+from dialint.finetune.decoder.tokenizer import SMALLEST, decoder_render, learn, save
+from dialint.finetune.decoder.trainer import CHECKPOINT, warm_then_cosine
+from dialint.finetune.decoder.writing import Piece, own_writer, plain_writer, template_writer
+
+ASKS = ["I want to move my appointment", "Where is my parcel", "My card was charged twice"]
+REPLIES = ["Of course, which day suits you?", "It is on its way.", "I have refunded the second charge."]
+IDS = {"pad": 0, "begin": 1, "end": 2}
+
+
+def row(number: int, chance: random.Random) -> dict[str, Any]:
+    turns = []
+    for _ in range(chance.randint(1, 4)):
+        turns.append({"role": "customer", "text": chance.choice(ASKS) + f" {chance.randrange(100)}"})
+        turns.append({"role": "agent", "text": chance.choice(REPLIES)})
+    source = "shop" if number % 2 else "bank"
+    return {"dialogue_id": f"{source}:{number}", "source": source, "language": "en", "group": str(number),
+            "licence": "MIT", "turns": turns}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("corpus")
+    chance = random.Random(0)
+    for name, size in {"train-00000": 40, "train-00001": 40, "heldout-00000": 12}.items():
+        table = pa.Table.from_pylist([row(number, chance) for number in range(size)])
+        parquet.write_table(table, folder / f"{name}.parquet", compression="zstd")
+    write_manifest(folder / "manifest.json", {"kind": "corpus"})
+    return folder
+
+
+@pytest.fixture(scope="module")
+def config(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> PretrainConfig:
+    return PretrainConfig(
+        corpus=corpus, out=tmp_path_factory.mktemp("pretrained") / "decoder", depth=2, vocabulary=SMALLEST + 100,
+        epochs=6, row_tokens=96, rows=4, learning_rate=1e-2, eval_steps=20, heldout_per_source=4,
+        precision="fp32", dtype="fp32", threads=1,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def trained(config: PretrainConfig) -> Path:
+    pretrain(config)
+    return config.out
+
+
+def test_it_learns_and_says_how_well(trained: Path) -> None:
+    told = read_manifest(trained / "training.json")
+    lines = [json.loads(line) for line in (trained / "metrics.jsonl").read_text().splitlines()]
+    assert lines[0]["loss"] > 5
+    assert set(told["heldout"]) == {"all", "bank", "shop"}
+    assert told["heldout"]["all"]["perplexity"] < 4
+    assert told["sources"]["shop"] == {"licence": "MIT", "train": 40, "heldout": 6}
+    looks = [entry["heldout"]["all"]["loss"] for entry in lines if "heldout" in entry]
+    assert len(looks) >= 2
+    assert looks[-1] < looks[0]
+
+
+def test_the_folder_loads_in_transformers_and_continues_a_dialogue(trained: Path) -> None:
+    model, tokenizer = AutoModelForCausalLM.from_pretrained(trained), AutoTokenizer.from_pretrained(trained)
+    start = tokenizer("<|begin|><|customer|>Where is my parcel 7<|agent|>", return_tensors="pt")
+    made = model.generate(**start, max_new_tokens=30, do_sample=False)
+    said = tokenizer.decode(made[0, start["input_ids"].shape[1] :])
+    assert any(said.startswith(reply) for reply in REPLIES)
+    assert "# decoder" in (trained / "README.md").read_text()
+
+
+def test_the_folder_is_a_backbone_for_scanners(trained: Path) -> None:
+    weights = load_file(trained / "model.safetensors")
+    backbone = backbone_from_config(json.loads((trained / "config.json").read_text()))
+    backbone.load_state_dict({name.removeprefix("model."): weight for name, weight in weights.items()})
+    scanner = ScanModel(backbone, 3)
+    refuse_unfaithful(scanner, 96)
+    renderer = Renderer(decoder_render(96), (trained / "tokenizer.json").read_text())
+    turns = (Turn(index=0, role="customer", text=ASKS[0]), Turn(index=1, role="agent", text=REPLIES[0]))
+    (window,) = renderer.render(Dialogue(id="1", turns=turns))
+    states = scanner.hidden(packed.pack([window.ids], 0))
+    whole = AutoModelForCausalLM.from_pretrained(trained).model(torch.tensor([window.ids]))
+    assert torch.allclose(states, whole.last_hidden_state[0], atol=1e-4)
+
+
+def test_figures_are_those_of_the_file(trained: Path, corpus: Path) -> None:
+    """Perplexity by hand, one dialogue at a time, with nothing of the training's own code."""
+    model = AutoModelForCausalLM.from_pretrained(trained)
+    writer = own_writer((trained / "tokenizer.json").read_text())
+    nats, tokens = 0.0, 0
+    for piece in writer.pieces(Corpus(corpus).read("heldout"), 96):
+        ids = torch.from_numpy(piece.ids).long()[None]
+        with torch.no_grad():
+            nats += float(model(ids, labels=ids).loss) * (ids.shape[1] - 1)
+        tokens += ids.shape[1] - 1
+    told = read_manifest(trained / "training.json")["heldout"]["all"]
+    assert told["tokens"] == tokens
+    assert told["perplexity"] == pytest.approx(np.exp(nats / tokens), rel=1e-3)
+
+
+def test_a_trained_folder_is_not_overwritten(config: PretrainConfig, trained: Path) -> None:
+    with pytest.raises(OutputRefused, match="E_EXISTS"):
+        pretrain(config)
+
+
+def test_a_killed_run_goes_on_bit_for_bit(config: PretrainConfig, trained: Path, tmp_path: Path) -> None:
+    again = replace(config, out=tmp_path / "decoder", checkpoint_minutes=0)
+    told = {key: value for key, value in asdict(again).items() if key not in ("corpus", "out")}
+    code = (
+        "from pathlib import Path\nfrom dialint.finetune.decoder.pretrain import PretrainConfig, pretrain\n"
+        f"pretrain(PretrainConfig(corpus=Path({str(again.corpus)!r}), out=Path({str(again.out)!r}), **{told!r}))"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, stderr=subprocess.DEVNULL)
+    log = again.out / "metrics.jsonl"
+    until = time.monotonic() + 120
+    while not (log.exists() and '"step": 20' in log.read_text()):
+        assert process.poll() is None, "ended before it was killed"
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert (again.out / CHECKPOINT).exists()
+    assert not (again.out / "training.json").exists()
+    with pytest.raises(OutputRefused, match="E_OTHER_JOB"):
+        pretrain(replace(again, seed=2))
+    pretrain(replace(again, checkpoint_minutes=5))
+    assert sha256_file(again.out / "model.safetensors") == sha256_file(trained / "model.safetensors")
+    steps = [json.loads(line)["step"] for line in log.read_text().splitlines()]
+    assert steps == [
+        json.loads(line)["step"] for line in (trained / "metrics.jsonl").read_text().splitlines()
+    ]
+    assert not (again.out / CHECKPOINT).exists()
+
+
+def pieces(*sizes: int) -> list[Piece]:
+    chance = np.random.default_rng(0)
+    return [Piece(chance.integers(3, 90, size).astype(np.int32), "s", size) for size in sizes]
+
+
+@pytest.mark.parametrize("way", ["packed", "masked"])
+def test_a_dialogue_does_not_see_its_neighbours(way: Any) -> None:
+    model = fresh(shape_of(2, 90, IDS, 64), 0)
+    prepare(model, way, 64)
+    first, second, third, other = pieces(20, 14, 9, 14)
+    beside = token_losses(model, batch_of([first, second, third], [[0, 1, 2]], 2, 64), way)
+    alone = token_losses(model, batch_of([second], [[0]], 1, 64), way)
+    assert torch.allclose(beside[0, 20:34], alone[0, :14], atol=1e-5)
+    changed = token_losses(model, batch_of([other, second, third], [[0, 1, 2]], 2, 64), way)
+    assert torch.allclose(beside[0, 20:33], changed[0, 14:27], atol=1e-5)
+    assert beside[0, 33] == 0.0  # the last token of a dialogue foretells nothing
+
+
+@pytest.mark.parametrize("way", ["packed", "masked"])
+def test_no_gradient_reaches_a_neighbour(way: Any) -> None:
+    model = fresh(shape_of(2, 90, IDS, 64), 0)
+    prepare(model, way, 64)
+    inputs: list[torch.Tensor] = []
+
+    def keep(_: Any, __: Any, output: torch.Tensor) -> torch.Tensor:
+        inputs.append(output.detach().requires_grad_())
+        return inputs[-1]
+
+    model.get_input_embeddings().register_forward_hook(keep)
+    losses = token_losses(model, batch_of(pieces(20, 14), [[0, 1]], 1, 34), way)
+    losses[0, 20:].sum().backward()
+    reached = inputs[0].grad[0].abs().sum(1)
+    assert torch.count_nonzero(reached[:20]) == 0
+    assert torch.count_nonzero(reached[20:33]) == 13
+
+
+def test_both_ways_compute_the_same() -> None:
+    batch = batch_of(pieces(20, 14, 30, 9), [[0, 1], [2, 3]], 2, 48)
+    losses = []
+    for way in ("packed", "masked"):
+        model = fresh(shape_of(2, 90, IDS, 48), 0)
+        prepare(model, way, 48)  # type: ignore[arg-type]
+        losses.append(token_losses(model, batch, way))  # type: ignore[arg-type]
+    assert torch.allclose(losses[0], losses[1], atol=1e-5)
+    assert torch.equal(losses[0] == 0, batch.wanted == IGNORED)
+
+
+def test_more_passes_before_a_step_change_nothing_but_time(config: PretrainConfig, tmp_path: Path) -> None:
+    short = replace(config, epochs=0.5, learning_rate=1e-3)
+    pretrain(replace(short, out=tmp_path / "one"))
+    pretrain(replace(short, out=tmp_path / "two", rows=2, accumulate=2))
+    one, two = (load_file(tmp_path / name / "model.safetensors") for name in ("one", "two"))
+    assert all(torch.allclose(one[name], two[name], atol=2e-4) for name in one)
+
+
+def test_training_stops_when_it_gets_no_better(config: PretrainConfig, tmp_path: Path) -> None:
+    pretrain(replace(config, out=tmp_path / "d", learning_rate=1e-12, eval_steps=1, patience=2, epochs=20))
+    told = read_manifest(tmp_path / "d" / "training.json")
+    assert told["steps"] < 40
+    assert told["best_step"] <= told["steps"] - 2
+
+
+def test_rows_hold_every_piece_once_a_pass_and_fit() -> None:
+    lengths = [5, 96, 40, 41, 8, 60, 30]
+    rows = plan(lengths, 3, 2, 96)
+    assert sorted(place for some in rows for place in some) == sorted([*range(7), *range(7)])
+    assert all(sum(lengths[place] for place in some) <= 96 for some in rows)
+    assert plan(lengths, 3, 2, 96) == rows != plan(lengths, 4, 2, 96)
+    assert sum(len(some) for some in plan(lengths, 3, 0.5, 96)) == 4
+
+
+def test_the_rate_rises_and_falls() -> None:
+    rates = [warm_then_cosine(step, 100, 0.1) for step in range(100)]
+    assert rates[0] == pytest.approx(0.1)
+    assert max(rates) == rates[9] == 1.0
+    assert rates[-1] == pytest.approx(0.1, abs=1e-3)
+
+
+def test_the_default_decoder_is_small() -> None:
+    with torch.device("meta"):
+        model = fresh(shape_of(6, 8192, IDS, 512), 0)
+    beside = sum(p.numel() for p in model.parameters()) - 8192 * 192
+    assert 2.5e6 < beside < 3e6
+    assert 2 * sum(p.numel() for p in model.parameters()) < 14e6
+
+
+SMALL = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64}
+BASES = {
+    "llama": (LlamaForCausalLM, LlamaConfig, {"num_key_value_heads": 2}),
+    "qwen2": (Qwen2ForCausalLM, Qwen2Config, {"num_key_value_heads": 2, "tie_word_embeddings": True}),
+    "gpt_neox": (GPTNeoXForCausalLM, GPTNeoXConfig, {}),
+}
+
+
+@pytest.fixture(params=BASES)
+def base(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A decoder of random weights with a tokenizer and a chat template."""
+    kind, shape, more = BASES[request.param]
+    folder = tmp_path / "base"
+    folder.mkdir()
+    save(learn(ASKS + REPLIES, SMALLEST + 20), folder)
+    torch.manual_seed(0)
+    options = {**SMALL, **more, "vocab_size": SMALLEST + 20, "max_position_embeddings": 128}
+    kind(shape(**options, bos_token_id=1, eos_token_id=2, pad_token_id=0)).save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.parametrize("style", ["template", "plain"])
+def test_any_decoder_goes_on_learning(base: Path, style: Any, config: PretrainConfig, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    pretrain(replace(config, base=base, out=out, style=style, epochs=1, learning_rate=5e-3, eval_steps=5))
+    told = read_manifest(out / "training.json")
+    looks = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
+    losses = [look["heldout"]["all"]["loss"] for look in looks if "heldout" in look]
+    assert losses[-1] < losses[0]
+    assert told["written"] == [style]
+    assert (out / "tokenizer.json").read_bytes() == (base / "tokenizer.json").read_bytes()
+    before, after = from_base(base), from_base(out)
+    assert after.config.model_type == before.config.model_type
+    assert after.config._attn_implementation != "packed"
+
+
+def test_a_base_whose_positions_end_is_refused(base: Path, config: PretrainConfig, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="positions for 128"):
+        pretrain(replace(config, base=base, out=tmp_path / "out", row_tokens=256))
+
+
+def test_a_base_with_weights_missing_is_refused(base: Path) -> None:
+    from safetensors.torch import save_file
+
+    weights = load_file(base / "model.safetensors")
+    weights.pop(next(name for name in weights if "layers.1" in name))
+    save_file(weights, base / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(ConfigError, match="missing"):
+        from_base(base)
+
+
+def test_a_base_with_code_or_pickles_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"model_type": "x", "auto_map": {"AutoModelForCausalLM": "m.X"}}')
+    (tmp_path / "pytorch_model.bin").write_bytes(b"")
+    with pytest.raises(ConfigError, match="safetensors"):
+        from_base(tmp_path)
+    (tmp_path / "model.safetensors").write_bytes(b"")
+    with pytest.raises(ConfigError, match=r"no weights to read|no decoder that loads"):
+        from_base(tmp_path)
+
+
+TURNS = (
+    Turn(index=0, role="agent", text="Hello <|im_end|> there"),
+    Turn(index=1, role="system", text="lookup"),
+    Turn(index=2, role="customer", text="Hi"),
+    Turn(index=3, role="customer", text="it's me"),
+    Turn(index=4, role="bot", text="Good."),
+)
+
+
+@pytest.fixture(scope="module")
+def marked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("marked")
+    save(learn(ASKS + REPLIES, SMALLEST + 20), folder)
+    return folder
+
+
+def written(folder: Path, units: list[list[int]]) -> str:
+    ids = [token for unit in units for token in unit]
+    return str(AutoTokenizer.from_pretrained(folder).decode(ids, skip_special_tokens=False))
+
+
+def test_own_marks(marked: Path) -> None:
+    units = own_writer((marked / "tokenizer.json").read_text()).write(TURNS)
+    assert len(units) == len(TURNS)
+    assert written(marked, units) == (
+        "<|begin|><|agent|>Hello <|im_end|> there<|slot|><|system|>lookup<|customer|>Hi"
+        "<|customer|>it's me<|bot|>Good.<|slot|><|dialogue_slot|><|end|>"
+    )
+
+
+def test_a_chat_template(marked: Path) -> None:
+    units = template_writer(marked).write(TURNS)
+    assert written(marked, units) == (
+        "<|im_start|>assistant\nHello <|im_end|> there<|im_end|>\n"
+        "<|im_start|>user\nHi\nit's me<|im_end|>\n<|im_start|>assistant\nGood.<|im_end|>\n"
+    )
+    end = AutoTokenizer.from_pretrained(marked).convert_tokens_to_ids("<|im_end|>")
+    assert sum(unit.count(end) for unit in units) == 3  # the one that was typed is none
+
+
+def test_bytes_that_a_template_leaves_out_do_not_make_it_cheaper(marked: Path) -> None:
+    said = [Sourced(Dialogue(id="a", turns=TURNS), "shop", "MIT")]
+    whole, shown = (
+        writer.pieces(said, 1000)[0].n_bytes
+        for writer in (own_writer((marked / "tokenizer.json").read_text()), template_writer(marked))
+    )
+    assert whole - shown == len("lookup")
+
+
+def test_plain_words(marked: Path) -> None:
+    units = plain_writer(marked).write(TURNS[2:])
+    assert written(marked, units) == ("<|begin|>Customer: Hi\nCustomer: it's me\nAgent: Good.\n<|im_end|>")
+
+
+def test_long_dialogues_are_cut_between_turns(corpus: Path, marked: Path) -> None:
+    writer = own_writer((marked / "tokenizer.json").read_text())
+    dialogues = list(Corpus(corpus).read("train"))
+    whole, parts = writer.pieces(dialogues, 10_000), writer.pieces(dialogues, 60)
+    assert len(whole) == len(dialogues) < len(parts)
+    assert all(len(part.ids) <= 60 and part.ids[0] == 1 for part in parts)
+    assert sum(part.n_bytes for part in parts) == sum(piece.n_bytes for piece in whole)
+    again = [token for part in parts for token in part.ids if token != 1]
+    assert again == [token for piece in whole for token in piece.ids if token != 1]
+
+
+def test_a_corpus_without_its_files_is_refused(tmp_path: Path, config: PretrainConfig) -> None:
+    with pytest.raises(OutputRefused, match="E_MANIFEST"):
+        pretrain(replace(config, corpus=tmp_path, out=tmp_path / "out"))
+    write_manifest(tmp_path / "manifest.json", {})
+    with pytest.raises(InputRefused, match="no train-"):
+        pretrain(replace(config, corpus=tmp_path, out=tmp_path / "out"))
+    parquet.write_table(pa.table({"dialogue_id": ["1"]}), tmp_path / "train-0.parquet")
+    with pytest.raises(InputRefused, match="lacks the columns"):
+        list(Corpus(tmp_path).read("train"))
+
+
+def test_personal_data_are_masked(tmp_path: Path) -> None:
+    said = row(1, random.Random(0))
+    said["turns"] = [{"role": "customer", "text": "mail me at anna.smith@example.org"}]
+    parquet.write_table(pa.Table.from_pylist([said]), tmp_path / "train-0.parquet")
+    (masked,) = Corpus(tmp_path).read("train")
+    (raw,) = Corpus(tmp_path, raw=True).read("train")
+    assert "@" not in masked.dialogue.turns[0].text
+    assert "@" in raw.dialogue.turns[0].text
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"seed": -1}, {"threads": 0}, {"heldout_per_source": 0}, {"learning_rate": 0.0}, {"warm_up": 2.0}, {"epochs": 0}],
+)  # fmt: skip
+def test_options_that_cannot_be(config: PretrainConfig, tmp_path: Path, wrong: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match="E_OPTION"):
+        pretrain(replace(config, out=tmp_path / "decoder", **wrong))
+    assert not (tmp_path / "decoder").exists()
+
+
+def test_a_place_that_cannot_be_written_is_said_in_one_line(config: PretrainConfig, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(WorldError, match="E_WRITE"):
+        pretrain(replace(config, out=tmp_path / "file" / "decoder"))
+
+
+def test_weights_that_became_no_numbers_are_not_saved(config: PretrainConfig, tmp_path: Path) -> None:
+    gone = replace(config, out=tmp_path, learning_rate=1e30, eval_steps=2, epochs=1)
+    with pytest.raises(ConfigError, match="E_DIVERGED"):
+        pretrain(gone)
+    assert not (tmp_path / "training.json").exists()
+    lines = (tmp_path / "metrics.jsonl").read_text().splitlines()
+    assert not any("NaN" in line for line in lines)
+
+
+def test_a_base_may_hold_folders(trained: Path, config: PretrainConfig, tmp_path: Path) -> None:
+    base = shutil.copytree(trained, tmp_path / "base")
+    (base / "onnx").mkdir()
+    assert _job(replace(config, base=base), Corpus(config.corpus)) != _job(config, Corpus(config.corpus))
+
+
+def test_a_dialogue_without_an_id_is_named(tmp_path: Path) -> None:
+    table = pa.Table.from_pylist([row(1, random.Random(0)) | {"dialogue_id": None}])
+    parquet.write_table(table, tmp_path / "train-0.parquet")
+    with pytest.raises(InputRefused, match="E_CORPUS"):
+        list(Corpus(tmp_path).read("train"))

@@ -1,0 +1,109 @@
+"""What a scanner is taught by: by hand, and the same however a step comes in rows."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tiny
+import torch
+
+from dialint.detector.engines import packed
+from dialint.detector.engines.scan_model import ScanModel, backbone_from_config
+from dialint.detector.render import Rendered, Slot
+from dialint.finetune.scanner.data import Target
+from dialint.finetune.scanner.losses import Counts, _entropy, counts_of, noise, scan_loss
+from dialint.finetune.scanner.train import ScanConfig
+
+CONFIG = ScanConfig(Path(), Path(), Path())
+
+
+def target(chance: np.random.Generator, pair: str = "", error: bool = False) -> Target:
+    """A window of two turns of random words, with soft labels of two codes."""
+    sizes = chance.integers(2, 6, 2)
+    ids, slots = [1], []
+    for turn, size in enumerate(sizes):
+        first = len(ids)
+        ids += chance.integers(6, 50, size).tolist()
+        slots.append(Slot(len(ids), turn, first, tuple((i, i + 1) for i in range(size))))
+        ids.append(4)
+    ids.append(5)
+    wanted = [chance.random((n, 2)).astype(np.float32) for n in (2, int(sizes.sum()), 1)]
+    return Target(
+        Rendered(tuple(ids), tuple(slots), len(ids) - 1, 1), wanted[0], wanted[1], wanted[2][0],
+        pair, (1, 0) if pair else None, error,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def step() -> list[Target]:
+    """Windows of which some are pairs, and one has no twin."""
+    chance = np.random.default_rng(0)
+    pairs = [("a", True), ("a", False), ("", False), ("b", True), ("c", False), ("c", True), ("", False)]
+    return [target(chance, pair, error) for pair, error in pairs]
+
+
+def network(**changes: Any) -> ScanModel:
+    torch.manual_seed(0)
+    return ScanModel(backbone_from_config({**tiny.DECODER, **changes}), 2, evidence=True)
+
+
+def gradient(model: ScanModel, rows: list[list[Target]], of: Counts) -> tuple[float, dict[str, torch.Tensor]]:
+    model.zero_grad()
+    losses = [scan_loss(CONFIG, model, row, of) for row in rows]
+    sum(losses).backward()  # type: ignore[union-attr]
+    return float(sum(losses).detach()), {
+        name: w.grad.clone() for name, w in model.named_parameters() if w.grad is not None
+    }
+
+
+def test_the_counts_of_a_step(step: list[Target]) -> None:
+    tokens = sum(len(slot.offsets) for one in step for slot in one.window.slots)
+    assert counts_of(step) == Counts(turns=14, ends=7, tokens=tokens, pairs=2)
+
+
+def test_accumulated_rows_teach_as_one(step: list[Target]) -> None:
+    model = network()
+    of = counts_of(step)
+    whole, wanted = gradient(model, [step], of)
+    apart, found = gradient(model, [step[:2], step[2:6], step[6:]], of)
+    assert apart == pytest.approx(whole, rel=1e-5)
+    assert found.keys() == wanted.keys()
+    for name, part in wanted.items():
+        torch.testing.assert_close(found[name], part, rtol=1e-4, atol=1e-6)
+    mean_of_means = sum(scan_loss(CONFIG, model, row).item() for row in (step[:2], step[2:6], step[6:])) / 3
+    assert mean_of_means != pytest.approx(whole, rel=1e-3)  # what accumulation is often mistaken for
+
+
+def test_a_label_weighs_by_its_confidence() -> None:
+    logits = torch.zeros(2, 2)
+    wanted = [np.array([[1.0, 0.5], [0.75, 0.0]], np.float32)]
+    plain = _entropy(CONFIG, logits, wanted, 2)
+    sure = _entropy(ScanConfig(Path(), Path(), Path(), weight_by_confidence=True), logits, wanted, 2)
+    assert float(plain) == pytest.approx(4 * math.log(2) / 2)
+    assert float(sure) == pytest.approx((1 + 0 + 0.5 + 1) * math.log(2) / 2)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 5.0])
+def test_noise_is_bound_by_the_length_of_its_own_window(alpha: float) -> None:
+    model = network()
+    row = packed.pack([[1, 7, 8, 9], [1] + [6] * 24], 0)
+    table = model.backbone.get_input_embeddings()
+    plain = table(row.ids)[0].detach()
+    torch.manual_seed(3)
+    with noise(alpha, table, torch.tensor([[4] * 4 + [25] * 25])):
+        off = (table(row.ids)[0].detach() - plain).abs()
+    for part, length in ((off[:4], 4), (off[4:], 25)):
+        bound = alpha / math.sqrt(length * 32)
+        assert float(part.max()) <= bound * (1 + 1e-5)
+        assert float(part.max()) >= 0.8 * bound
+    assert torch.equal(table(row.ids)[0], plain)
+
+
+def test_bf16_changes_the_loss_a_little(step: list[Target]) -> None:
+    model, of = network(), counts_of(step)
+    exact, low = (scan_loss(CONFIG, model, step, of, low=low).item() for low in (False, True))
+    assert 0 < abs(exact - low) < 0.05 * exact

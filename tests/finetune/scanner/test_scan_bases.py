@@ -1,0 +1,191 @@
+"""Bases of other architectures with tokenizers of their own: taught, packed and scoring with the same commands."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tiny
+import torch
+from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer, models, pre_tokenizers
+from transformers import AutoConfig, AutoModelForCausalLM
+
+from dialint.app.commands.score import ScoreConfig, run
+from dialint.detector.artifacts import read_manifest
+from dialint.detector.detectors import DetectorConfig
+from dialint.detector.errors import ConfigError
+from dialint.detector.release import Release
+from dialint.detector.verdict_files import read_verdicts
+from dialint.eval.truth import read_examples
+from dialint.finetune.base_models.resolve import found
+from dialint.finetune.scanner.backbone import ground_of, network, written
+from dialint.finetune.scanner.pack import PackConfig, pack
+from dialint.finetune.scanner.train import ScanConfig, base_of_release, scan
+from dialint.finetune.train.options import Adapters, Running
+
+OWN = ["<unk>", "<bos>", "<start_of_turn>", *(f"w{i}" for i in range(50)), "rude", "pin", "bye"]
+LLAMA = {**tiny.DECODER, "model_type": "llama"}
+GEMMA2 = {**tiny.DECODER, "model_type": "gemma2", "query_pre_attn_scalar": 8, "sliding_window": 16}
+GEMMA3 = {**tiny.DECODER, "model_type": "gemma3_text", "query_pre_attn_scalar": 8, "sliding_window": 16}
+BASES = pytest.mark.parametrize(
+    ("shape", "adapters"),
+    [
+        (LLAMA, Adapters(rank=8)),
+        (GEMMA2, Adapters(adapter="none")),
+        (GEMMA3, Adapters(rank=8, quantise="nf4")),
+    ],
+    ids=["llama, lora", "gemma 2, all weights", "gemma 3, 4 bits"],
+)
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DIALINT_MIRRORS", "0")
+
+
+def write_base(folder: Path, shape: dict[str, Any]) -> Path:
+    """A language model of random weights as its makers leave it: two files of weights, no marks of ours."""
+    folder.mkdir()
+    tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(OWN)}, unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    tokenizer.add_special_tokens(OWN[:3])
+    (folder / "tokenizer.json").write_text(tokenizer.to_str())
+    torch.manual_seed(0)
+    sizes = {"vocab_size": len(OWN) + 2, "bos_token_id": 1, "pad_token_id": 0, "tie_word_embeddings": True}
+    config = {**shape, **sizes}
+    (folder / "config.json").write_text(json.dumps(config))
+    kind = config.pop("model_type")
+    model = AutoModelForCausalLM.from_config(AutoConfig.for_model(kind, **config))
+    weights = {name: w.contiguous() for name, w in model.state_dict().items() if name != "lm_head.weight"}
+    names = sorted(weights)
+    for number, some in enumerate((names[::2], names[1::2]), 1):
+        save_file({name: weights[name] for name in some}, folder / f"model-0000{number}-of-00002.safetensors")
+    return folder
+
+
+@pytest.fixture
+def config(some: Path, tmp_path: Path) -> ScanConfig:
+    return ScanConfig(
+        some, tmp_path / "base", tmp_path / "out", row_tokens=400, context_tokens=100, epochs=3,
+        learning_rate=1e-2, head_learning_rate=3e-2, prefix_share=0.0, running=Running(threads=1, precision="fp32"),
+    )  # fmt: skip
+
+
+@BASES
+def test_it_is_taught_and_packed_and_scores(
+    config: ScanConfig, tmp_path: Path, shape: dict[str, Any], adapters: Adapters
+) -> None:
+    write_base(config.base, shape)
+    scan(replace(config, adapters=adapters))
+    last = json.loads((config.out / "metrics.jsonl").read_text().splitlines()[-1])
+    reached = last.get("merged", last)["dev"]["ap"]["macro"]
+    assert reached > 0.6
+    release = tmp_path / "release"
+    pack(
+        PackConfig(config.out, config.examples, release, "tiny", per_100=50, per_100_dialogues=50,
+                   min_average_precision=0, sets=("test_seen",), rounds=2)
+    )  # fmt: skip
+    examples = list(read_examples(config.examples / "test_seen.jsonl"))
+    log = tmp_path / "log.jsonl"
+    log.write_text("".join(_record(item) for item in examples))
+    out = tmp_path / "verdicts.jsonl"
+    detector = DetectorConfig(release=release)
+    assert run([str(log)], ScoreConfig(out=out, quiet=True, all_probabilities=True, detector=detector)) == 0
+    rude = [
+        (verdict.probabilities[label_turn]["T1"], labelled)
+        for item, verdict in zip(examples, read_verdicts(out), strict=True)
+        for label_turn, labelled in _turns(item, "T1")
+    ]
+    flagged = np.mean([p for p, labelled in rude if labelled])
+    assert flagged > 2 * np.mean([p for p, labelled in rude if not labelled])
+
+
+def _record(item: Any) -> str:
+    turns = [{"role": turn.role, "text": turn.text} for turn in item.dialogue.turns]
+    return json.dumps({"id": item.dialogue.id, "turns": turns}) + "\n"
+
+
+def _turns(item: Any, code: str) -> list[tuple[int, bool]]:
+    errors = {label.turn for label in item.labels if label.code == code}
+    return [(turn.index, turn.index in errors) for turn in item.dialogue.turns if turn.role == "agent"]
+
+
+def test_the_release_that_ships_is_a_base_by_its_name(config: ScanConfig) -> None:
+    base = found("embedded")
+    ground = ground_of(replace(config, base=base.folder, context_tokens=500))
+    assert ground.new == ()
+    assert base_of_release(base.folder) == {
+        "name": "embedded-3 (of sentence-transformers/all-MiniLM-L6-v2)",
+        "revision": Release(base.folder).info.base.revision,
+        "licence": "Apache-2.0",
+    }
+    assert base_of_release(write_base(config.base, LLAMA)) is None
+
+
+def test_windows_begin_as_the_base_is_used_to_and_marks_are_new_tokens(config: ScanConfig) -> None:
+    write_base(config.base, LLAMA)
+    ground = ground_of(config)
+    assert ground.render.begin == "<bos>"
+    assert ground.render.slot == "<|slot|>"
+    tokenizer = Tokenizer.from_str(ground.tokenizer)
+    assert [tokenizer.id_to_token(token) for token in range(len(OWN))] == OWN
+    assert set(ground.new) == {tokenizer.token_to_id(mark) for mark in ground.render.control} - {1}
+    assert min(ground.new) >= len(OWN)
+
+
+@pytest.mark.parametrize("begin", [None, 999, [1, 2]])
+def test_a_base_that_begins_with_nothing_gets_no_beginning(config: ScanConfig, begin: object) -> None:
+    write_base(config.base, LLAMA)
+    tokenizer, render = written((config.base / "tokenizer.json").read_text(), begin, 100, True)
+    assert render.begin == ""
+    assert "<|slot|>" in tokenizer
+
+
+def test_new_rows_look_like_the_bases_own_and_only_they_are_learnt_beside_adapters(
+    config: ScanConfig,
+) -> None:
+    write_base(config.base, LLAMA)
+    name = "backbone.embed_tokens.weight"
+    ground = ground_of(config)
+    before = network(config, ground, 3, "cpu").state_dict()[name]
+    again = network(config, ground, 3, "cpu").state_dict()[name]
+    assert torch.equal(before, again)
+    assert len(before) == max(ground.new) + 1
+    own = before[: len(OWN)]
+    assert before[list(ground.new)].std().item() == pytest.approx(own.std().item(), rel=0.3)
+    scan(replace(config, epochs=0.2, adapters=Adapters(rank=2)))
+    after = load_file(config.out / "model.safetensors")[name]
+    moved = {row for row in range(len(after)) if not torch.equal(before[row], after[row])}
+
+    assert moved == set(ground.new)
+    assert json.loads((config.out / "config.json").read_text())["vocab_size"] == len(after)
+
+
+def test_the_hash_of_a_base_is_that_of_all_its_weights(config: ScanConfig) -> None:
+    write_base(config.base, LLAMA)
+    scan(replace(config, epochs=0.1))
+    first = read_manifest(config.out / "training.json")["base_sha256"]
+    part = config.base / "model-00002-of-00002.safetensors"
+    weights = load_file(part)
+    save_file({name: weight + 1 for name, weight in weights.items()}, part)
+    assert first != ground_of(config).sha256
+
+
+def test_a_base_without_a_part_of_its_weights_is_refused(config: ScanConfig) -> None:
+    write_base(config.base, LLAMA)
+    (config.base / "model-00001-of-00002.safetensors").unlink()
+    with pytest.raises(ConfigError, match="has no weights"):
+        scan(config)
+
+
+def test_weights_of_another_shape_are_refused(config: ScanConfig) -> None:
+    write_base(config.base, LLAMA)
+    told = json.loads((config.base / "config.json").read_text())
+    (config.base / "config.json").write_text(json.dumps({**told, "intermediate_size": 65}))
+    with pytest.raises(ConfigError, match="do not fit"):
+        scan(config)

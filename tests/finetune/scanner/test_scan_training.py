@@ -1,0 +1,187 @@
+"""Teaching a scanner end to end with a tiny encoder: it learns, resumes bit for bit, becomes a release.
+
+The texts are random words and the errors are planted words: a test of the machinery, not of quality.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from dialint.detector.artifacts import described, write_manifest
+from dialint.detector.detectors import DetectorConfig
+from dialint.detector.errors import ConfigError, OutputRefused, ReleaseRefused
+from dialint.detector.pipeline import load_detector
+from dialint.detector.records import Dialogue, Example, Label, Turn
+from dialint.detector.release import Release
+from dialint.eval.truth import read_examples
+from dialint.finetune.scanner.average import AverageConfig, average
+from dialint.finetune.scanner.pack import PackConfig, pack
+from dialint.finetune.scanner.train import ScanConfig, scan
+from dialint.finetune.train.options import Adapters, Running
+
+PLANTED = ("T1", "V2", "R1")
+
+
+@pytest.fixture(scope="module")
+def config(folders: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> ScanConfig:
+    return ScanConfig(
+        examples=folders[0], base=folders[1], out=tmp_path_factory.mktemp("taught") / "scanner", epochs=7,
+        row_tokens=200, context_tokens=100, learning_rate=4e-3, head_learning_rate=2e-2, prefix_share=0.0,
+        running=Running(threads=1, precision="fp32"),
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def taught(config: ScanConfig) -> Path:
+    scan(config)
+    return config.out
+
+
+def test_it_learns_what_was_planted(taught: Path) -> None:
+    last = json.loads((taught / "metrics.jsonl").read_text().splitlines()[-1])
+    assert set(last["dev"]["ap"]) == {"macro", "T1", "V2", "R1"}
+    assert last["dev"]["ap"]["macro"] > 0.6
+    assert set(last["dev_unseen"]["ap"]) == {"macro", "T1", "V2", "R1"}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"adapters": Adapters(rank=2)},
+        {"from_scratch": True, "history": False},
+        {"focal": 2.0, "error_weight": 3.0},
+    ],
+    ids=["lora", "scratch", "focal"],
+)
+def test_every_way_of_learning_makes_a_scanner_of_the_same_shape(
+    config: ScanConfig, taught: Path, tmp_path: Path, options: dict[str, Any]
+) -> None:
+    other = replace(config, out=tmp_path / "scanner", epochs=0.2, **options)
+    scan(other)
+    made, first = load_file(other.out / "model.safetensors"), load_file(taught / "model.safetensors")
+    assert set(first) - set(made) == (set() if options.get("history", True) else {"history.weight"})
+    assert all(made[name].shape == first[name].shape for name in made)
+    assert any(not torch.equal(made[name], first[name]) for name in made if name.startswith("backbone."))
+
+
+def test_a_budget_of_tokens_ends_the_training(config: ScanConfig, tmp_path: Path) -> None:
+    scan(replace(config, out=tmp_path / "scanner", tokens=1000))
+    last = json.loads((tmp_path / "scanner/metrics.jsonl").read_text().splitlines()[-1])
+    assert 5 <= last["step"] <= 7  # steps of at most 200 tokens, seldom full
+
+
+def test_adapters_leave_the_embeddings_as_they_were(config: ScanConfig, tmp_path: Path) -> None:
+    other = replace(config, out=tmp_path / "scanner", epochs=0.2, adapters=Adapters(rank=2))
+    scan(other)
+    base, made = load_file(config.base / "model.safetensors"), load_file(other.out / "model.safetensors")
+    assert torch.equal(
+        base["embeddings.word_embeddings.weight"], made["backbone.embeddings.word_embeddings.weight"]
+    )
+
+
+def pair(number: int, chance: random.Random, split: str) -> tuple[Example, Example]:
+    """An error and its twin: the agent's last word is the same, only what the customer said differs."""
+    word = f"w{chance.randrange(40)}"
+    sides = []
+    for said in (word, f"w{40 + chance.randrange(9)}"):
+        texts = [said, "w1 w2", f"w3 {word}"]
+        turns = tuple(
+            Turn(index=i, role="agent" if i % 2 == 0 else "customer", text=text)
+            for i, text in enumerate(texts)
+        )
+        error = said == word
+        name = f"{number}~U2.same"
+        dialogue = Dialogue(
+            id=name if error else f"{name}~twin", turns=turns,
+            metadata={} if error else {"probes": [{"turn": 2, "code": "U2"}]},
+        )  # fmt: skip
+        label = Label(
+            dialogue_id=dialogue.id,
+            turn=2,
+            code="U2",
+            probability=1.0,
+            method="inject:U2.same",
+            start=0,
+            end=2,
+        )
+        sides.append(Example(dialogue=dialogue, labels=(label,) if error else (), split=split, pair=name))
+    return sides[0], sides[1]
+
+
+def test_an_error_is_told_from_its_twin_of_the_same_words(config: ScanConfig, tmp_path: Path) -> None:
+    chance = random.Random(1)
+    for name, size in {"train": 150, "dev": 60}.items():
+        lines = [side.model_dump_json() + "\n" for i in range(size) for side in pair(i, chance, name)]
+        (tmp_path / f"{name}.jsonl").write_text("".join(lines))
+    files = [described(tmp_path / f"{name}.jsonl") for name in ("train", "dev")]
+    write_manifest(tmp_path / "manifest.json", {"sources": [], "families": [], "files": files})
+    other = replace(config, examples=tmp_path, out=tmp_path / "scanner", epochs=4)
+    scan(other)
+    last = json.loads((other.out / "metrics.jsonl").read_text().splitlines()[-1])
+    assert last["dev"]["pairs"]["U2"] > 0.9
+
+
+def test_a_trained_folder_is_not_overwritten(config: ScanConfig, taught: Path) -> None:
+    with pytest.raises(OutputRefused, match="holds a trained scanner"):
+        scan(config)
+
+
+def test_it_becomes_a_release_that_finds_them(config: ScanConfig, taught: Path, tmp_path: Path) -> None:
+    packed = PackConfig(
+        scanner=taught,
+        examples=config.examples,
+        out=tmp_path / "r",
+        name="tiny",
+        per_100=5,
+        per_100_dialogues=5,
+        sets=("test_seen", "test_unseen"),
+        rounds=5,
+    )
+    pack(packed)
+    info = Release(packed.out).info
+    assert set(info.report) == {"test_seen", "test_unseen", "left_out"}
+    assert set(info.codes) == set(PLANTED)
+    card = (packed.out / "MODEL_CARD.md").read_text()
+    assert "Not covered by this release:** L1" in card
+    examples = list(read_examples(config.examples / "test_seen.jsonl"))
+    verdicts = load_detector(DetectorConfig(release=packed.out)).verdicts(
+        [item.dialogue for item in examples]
+    )
+    found = [{f.turn for f in verdict.findings if f.code == "R1"} for verdict in verdicts]
+    planted = [{label.turn for label in item.labels if label.code == "R1"} for item in examples]
+    right = sum(bool(there) == bool(said) for there, said in zip(planted, found, strict=True))
+    assert right >= 0.9 * len(examples)
+    with pytest.raises(OutputRefused):
+        pack(packed)
+    (packed.out / "model.safetensors").write_bytes(b"")
+    with pytest.raises(ReleaseRefused):
+        load_detector(DetectorConfig(release=packed.out))
+
+
+def test_a_release_is_not_made_of_other_examples(config: ScanConfig, taught: Path, tmp_path: Path) -> None:
+    write_manifest(tmp_path / "manifest.json", {"files": []})
+    with pytest.raises(ConfigError, match="not the examples"):
+        pack(PackConfig(scanner=taught, examples=tmp_path, out=tmp_path / "r", name="tiny"))
+
+
+def test_an_average_is_the_mean_of_its_branches(config: ScanConfig, taught: Path, tmp_path: Path) -> None:
+    scan(replace(config, out=tmp_path / "second", running=replace(config.running, seed=2), epochs=0.2))
+    average(taught, tmp_path / "second", config=AverageConfig(tmp_path / "mean"))
+    one, other, mean = (
+        load_file(folder / "model.safetensors") for folder in (taught, tmp_path / "second", tmp_path / "mean")
+    )
+    for name in one:
+        torch.testing.assert_close(mean[name], (one[name] + other[name]) / 2)
+    with pytest.raises(OutputRefused):
+        average(taught, tmp_path / "second", config=AverageConfig(tmp_path / "mean"))
+    scan(replace(config, out=tmp_path / "third", epochs=0.1, history=False))
+    with pytest.raises(ConfigError, match="another render"):
+        average(taught, tmp_path / "third", config=AverageConfig(tmp_path / "other"))

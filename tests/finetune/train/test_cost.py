@@ -1,0 +1,62 @@
+"""What a training costs: by hand, with the power from where it is said to be from."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from dialint.finetune.train.estimate import Cost, cost_of, peak_memory
+from dialint.finetune.train.options import Running
+from dialint.finetune.train.progress import Progress
+
+
+def test_half_an_hour_costs_half_of_the_hour() -> None:
+    cost = Cost(price_per_hour=3.0, watts=100.0, source="given")
+    assert cost.price(1800) == 1.5
+    assert cost.watt_hours(1800) == 50.0
+    assert cost.told(1800) == "50.0 Wh, cost 1.50"
+    figures = cost.figures(1800)
+    assert figures.pop("peak_memory_mb") >= 1
+    assert figures == {"price": 1.5, "watt_hours": 50.0, "watts": 100.0, "watts_from": "given"}
+
+
+def test_peak_memory_is_in_bytes() -> None:
+    taken = bytearray(os.urandom(1)) * (300 * 10**6)
+    assert len(taken) < peak_memory() < os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_without_a_price_only_energy_is_told() -> None:
+    assert Cost(0.0, 20.0, "given").told(3600) == "20.0 Wh"
+
+
+def test_power_as_given_or_guessed_by_threads() -> None:
+    assert cost_of(Running(watts=65.0), "cpu") == Cost(0.0, 65.0, "given")
+    assert cost_of(Running(threads=3, price_per_hour=2.0), "cpu") == Cost(2.0, 30.0, "guessed, 10 W a thread")
+
+
+@pytest.mark.parametrize(
+    ("script", "watts"),
+    [('[ "$1" = --id=1 ] && echo 700.00', 700.0), ("echo '[N/A]'", 20.0), ("exit 9", 20.0)],
+    ids=["says", "does not know", "fails"],
+)
+def test_a_gpus_power_is_its_limit_where_nvidia_smi_knows_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, watts: float
+) -> None:
+    tool = tmp_path / "nvidia-smi"
+    tool.write_text(f"#!/bin/sh\n{script}\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    assert cost_of(Running(threads=2), "cuda:1").watts == watts
+    assert cost_of(Running(threads=2), "cpu").watts == 20.0
+
+
+def test_progress_shows_what_was_spent_before_too(capfd: pytest.CaptureFixture[str]) -> None:
+    with Progress(10, 0, Cost(1.0, 3600.0, "given"), earlier_s=7200) as progress:
+        progress._told -= 100  # a line is due
+        progress.advance(5, "loss 1.000")
+    told = " ".join(capfd.readouterr().err.split())
+    assert "cost 2.00" in told
+    assert "7,200." in told
+    assert progress.seconds >= 7200

@@ -1,0 +1,89 @@
+"""Under a launcher each process takes its own GPU and talks by NCCL there; what runs alone says so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from dialint.detector.errors import ConfigError
+from dialint.finetune.compression.distill import DistillConfig, distill
+from dialint.finetune.compression.prune import PruneConfig, prune
+from dialint.finetune.decoder.pretrain import PretrainConfig, pretrain
+from dialint.finetune.judge import merge_adapter
+from dialint.finetune.scanner.average import AverageConfig, average
+from dialint.finetune.scanner.pack import PackConfig, pack
+from dialint.finetune.scanner.train import ScanConfig, scan
+from dialint.finetune.screening import screen
+from dialint.finetune.search import search
+from dialint.finetune.search.stages import STAGES
+from dialint.finetune.train import distributed
+from dialint.finetune.train.arguments import device_of
+from dialint.finetune.train.distributed import Team, backend_of, join, refuse_launcher
+from dialint.finetune.train.options import Running
+
+NOWHERE = Path("nowhere")
+
+
+@pytest.fixture
+def launched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment of the second of two processes."""
+    for name, value in {"WORLD_SIZE": "2", "RANK": "1", "LOCAL_RANK": "1"}.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.mark.parametrize(
+    ("device", "backend"),
+    [("cpu", "gloo"), ("cuda", "cpu:gloo,cuda:nccl"), ("cuda:0", "cpu:gloo,cuda:nccl"), ("cuda:7", "cpu:gloo,cuda:nccl")],
+)  # fmt: skip
+def test_processes_talk_by_nccl_where_their_tensors_lie_on_gpus(device: str, backend: str) -> None:
+    assert backend_of(device) == backend
+
+
+def test_a_process_joins_with_its_own_gpu(launched: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a launcher's process names is cuda:1, not cuda."""
+    called: list[Any] = []
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
+    monkeypatch.setattr("torch.cuda.set_device", called.append)
+    monkeypatch.setattr("torch.distributed.init_process_group", called.append)
+    monkeypatch.setattr("torch.distributed.get_rank", lambda: 1)
+    assert [device_of(Running(device=name)) for name in ("auto", "cuda")] == ["cuda:1", "cuda:1"]
+    assert join(device_of(Running())) == Team(1, 2)
+    assert called == ["cuda:1", "cpu:gloo,cuda:nccl"]
+    with pytest.raises(ConfigError, match="E_DEVICE: --device cuda:0: one GPU for 2 processes"):
+        device_of(Running(device="cuda:0"))
+
+
+def test_a_process_alone_needs_no_team(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("WORLD_SIZE", raising=False)
+    assert join("cpu") == Team()
+    refuse_launcher("train pretrain")
+    assert not torch.distributed.is_initialized()
+
+
+ALONE: dict[str, Callable[[Path], Any]] = {
+    "train sft scan": lambda out: scan(ScanConfig(NOWHERE, NOWHERE, out)),
+    "train distill": lambda out: distill(DistillConfig(NOWHERE, (), out)),
+    "train pretrain": lambda out: pretrain(PretrainConfig(NOWHERE, out)),
+    "train prune": lambda out: prune(PruneConfig(NOWHERE, NOWHERE, out, layers=1)),
+    "train average": lambda out: average(NOWHERE, NOWHERE, config=AverageConfig(out)),
+    "train pack": lambda out: pack(PackConfig(NOWHERE, NOWHERE, out, "name")),
+    "train merge": lambda out: merge_adapter.run(merge_adapter.MergeConfig(model="nowhere", out=out)),
+    "train screen": lambda out: screen.run(screen.ScreenConfig(dataset=NOWHERE, out=out)),
+    "train search": lambda out: search.run(
+        search.SearchConfig(stage="scan", out=out, space=("rank=4,8",)), [], STAGES["scan"]
+    ),
+}
+
+
+@pytest.mark.parametrize("command", ALONE)
+def test_what_runs_in_one_process_refuses_a_launcher(launched: None, tmp_path: Path, command: str) -> None:
+    with pytest.raises(ConfigError, match=f"E_OPTION: dialint {command} runs in one process") as refused:
+        ALONE[command](tmp_path / "out")
+    assert "\n" not in str(refused.value)
+    assert list(tmp_path.iterdir()) == []
+    assert distributed.launched() == 2
