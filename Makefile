@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PARALLEL := -n 2 --dist loadfile
 
 .PHONY: demo test check format locked lock audit sbom clean
 
@@ -9,13 +10,13 @@ demo: $(VENV)/installed
 	$(BIN)/dialint score app/sample/dialogues.jsonl
 
 test: $(VENV)/installed-dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(PARALLEL)
 
 check: $(VENV)/installed-dev build/typing
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(PARALLEL)
 
 format: $(VENV)/installed-dev
 	$(BIN)/ruff format .

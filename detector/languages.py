@@ -3,7 +3,7 @@
 A turn is in another language than its dialogue only if its own words say so clearly; the rest inherits, the
 agent's turns from all that agents say. The record's `language` holds unless the text is clearly in another.
 What nobody can know is `UNKNOWN`, and is judged: nothing shows that a release does not cover it, and a
-dialogue of five English words must not be lost. Error rates by length: `docs/experiments.md`, 2026-11-23.
+dialogue of five English words must not be lost. Error rates by length: `docs/experiments/`, 2026-11-23.
 Which codes a release judges in which language is its own statement (`detector/calibration.py`).
 """
 

@@ -15,6 +15,7 @@ imported at first use, so that ``import dialint`` stays light.
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -44,6 +45,11 @@ _MODULES = {
     "load_detector": "dialint.detector.pipeline",
     "score": "dialint.detector.pipeline",
 }
+
+_CHECKOUT = Path(__file__).parents[1]
+if (_CHECKOUT / "setup.py").exists():
+    # The sub-packages are the folders beside this one, even where another checkout is installed.
+    __path__.append(str(_CHECKOUT))
 
 
 def __getattr__(name: str) -> Any:

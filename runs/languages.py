@@ -1,4 +1,4 @@
-"""How often the language of a turn or dialogue is found wrongly: the figures in ``docs/experiments.md``.
+"""How often the language of a turn or dialogue is found wrongly: the figures in ``docs/experiments/``.
 
     python runs/languages.py DATA [--dialogues 3000]
 
