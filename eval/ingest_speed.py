@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.framing.jsonlines import read_lines
+from dialint.detector.ingest.formats.registry import CANONICAL
 from dialint.detector.ingest.outcomes import Counts
 from dialint.detector.ingest.read import inspect, open_logs, read
-from dialint.detector.ingest.shapes import CANONICAL
+from dialint.detector.ingest.readers.json_files import read_lines
 
 WORDS = (
     "order",

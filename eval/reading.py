@@ -24,9 +24,9 @@ from cyclopts import Parameter
 from dialint.detector.artifacts import atomic_file
 from dialint.detector.calibration import shown_probability
 from dialint.detector.errors import ConfigError, InputRefused
-from dialint.detector.ingest.checks import BIDI
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.read import Counts, Loaded, open_logs, read
+from dialint.detector.ingest.validation import BIDI
 from dialint.detector.masking import mask_dialogue
 from dialint.detector.records import Dialogue, Finding, Verdict
 from dialint.detector.verdict_files import escaped, read_verdicts

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
-from dialint.detector.ingest.formats.markup import Markup, is_html, may_be_html, read_html
-from dialint.detector.ingest.formats.replies import Heard, Kind, not_the_message
+from dialint.detector.ingest.html_text import Markup, is_html, may_be_html, read_html
+from dialint.detector.ingest.quoted_text import Heard, Kind, not_the_message
 from dialint.detector.offsets import Edit, Piece, assembled, without
 
 COUNTED: dict[Kind, str] = {

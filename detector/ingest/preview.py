@@ -19,19 +19,17 @@ from typing import Any
 
 from dialint.detector.errors import InputRefused, excerpt
 from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.framing.csvrows import DELIMITERS
-from dialint.detector.ingest.framing.documents import document_records
-from dialint.detector.ingest.framing.encodings import blocks, encoding_of
-from dialint.detector.ingest.framing.jsonlines import line_records
-from dialint.detector.ingest.framing.lines import BOM
-from dialint.detector.ingest.framing.messages import Columns, names, plain, speakers
-from dialint.detector.ingest.framing.parquet import read_table
-from dialint.detector.ingest.framing.recognition import PARQUET, Recognised, one_a_line, recognise
-from dialint.detector.ingest.framing.streams import magic
 from dialint.detector.ingest.mapping import ANY_ROLE, MEANINGS, parse_route, paths_of, value_at
 from dialint.detector.ingest.outcomes import BadRecord, Counts, Loaded, Reject
 from dialint.detector.ingest.privacy import asks_public, is_internal
 from dialint.detector.ingest.read import inspect, read
+from dialint.detector.ingest.readers.csv_files import DELIMITERS
+from dialint.detector.ingest.readers.encodings import blocks, encoding_of
+from dialint.detector.ingest.readers.format_detection import PARQUET, Recognised, one_a_line, recognise
+from dialint.detector.ingest.readers.json_files import document_records, line_records
+from dialint.detector.ingest.readers.message_rows import Columns, names, plain, speakers
+from dialint.detector.ingest.readers.parquet_logs import read_table
+from dialint.detector.ingest.readers.streams import BOM, magic
 from dialint.detector.ingest.sources import Source
 from dialint.detector.ingest.times import TimeFormat
 from dialint.detector.records import Dialogue

@@ -1,33 +1,92 @@
-"""Logs in, checked dialogues and rejects out: the one door to this room.
+"""Reads logs into validated dialogues and rejects; the entry point of this package.
 
-`open_logs` says which files, `inspect` refuses what must be refused whole before anything is scored,
-`read` streams the rest in bounded memory and in the order of the files. Personal data are not masked
-here and nothing is written.
+`open_logs` resolves the files, `inspect` refuses a file that is not what it claims to be before anything is
+scored, `read` streams the records in bounded memory and in the order of the files. Personal data are not
+masked here and nothing is written.
 """
 
 from __future__ import annotations
 
+import gc
+import hashlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 
 from dialint.detector.errors import TooManyBad
-from dialint.detector.ingest.collection import collection_paused
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.duplicates import Seen, content_hash
-from dialint.detector.ingest.found import Found
-from dialint.detector.ingest.framing.csvrows import read_csv
-from dialint.detector.ingest.framing.documents import read_document
-from dialint.detector.ingest.framing.encodings import encoding_of
-from dialint.detector.ingest.framing.jsonlines import read_lines
-from dialint.detector.ingest.framing.mapped import check_mapped, mapped_format, read_mapped_rows
-from dialint.detector.ingest.framing.parquet import read_parquet
-from dialint.detector.ingest.framing.recognition import Recognised, recognise
-from dialint.detector.ingest.inspection import inspect
 from dialint.detector.ingest.mapping import Shape
 from dialint.detector.ingest.outcomes import BadRecord, Counts, Loaded, Reject, refuse, try_preview
+from dialint.detector.ingest.readers.csv_files import check_csv, read_csv
+from dialint.detector.ingest.readers.encodings import blocks, encoding_of
+from dialint.detector.ingest.readers.format_detection import Recognised, recognise
+from dialint.detector.ingest.readers.json_files import read_document, read_lines
+from dialint.detector.ingest.readers.mapped_records import check_mapped, mapped_format, read_mapped_rows
+from dialint.detector.ingest.readers.parquet_logs import check_parquet, read_parquet
+from dialint.detector.ingest.readers.streams import BOM
 from dialint.detector.ingest.sources import COMPRESSED, Source, open_logs
+from dialint.detector.ingest.validation import Found
+
+
+@contextmanager
+def collection_paused() -> Iterator[None]:
+    """Pauses cyclic garbage collection.
+
+    A batch is thousands of new objects without a cycle among them, which the collector would walk again
+    and again. The pause never spans a `yield` of a batch, so the caller's own garbage is collected as
+    usual. Of two threads that overlap, one may end the other's pause early; none leaves it on.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def inspect(source: Source, config: ReadConfig) -> str:
+    """The SHA-256 (hex) of the raw bytes of a file that may be read.
+
+    Raises:
+        InputRefused: rows 1-4, 7, 30, 34, 35, 37, 40-42 of the list of bad inputs.
+    """
+    source.check_unchanged()
+    digest = hashlib.sha256()
+    found = recognise(source, config)
+    if found.framing == "parquet":
+        with open(source.path, "rb") as file:
+            digest = hashlib.file_digest(file, "sha256")
+        check_parquet(source, config)
+    else:
+        _check_text(source, config, found, digest)
+    if found.framing == "csv":
+        check_csv(source, config)
+    elif found.by_mapping:
+        check_mapped(source, found, config)
+    source.check_unchanged()
+    return digest.hexdigest()
+
+
+def _check_text(source: Source, config: ReadConfig, found: Recognised, digest: hashlib._Hash) -> None:
+    """Every block decompressed: integrity, line ends, and the size of what must be held whole."""
+    size = feeds = returns = 0
+    last_return = False
+    for block in blocks(source, config, digest.update):
+        size += len(block)
+        feeds += block.count(b"\n")
+        returns += last_return + block.count(b"\r")
+        last_return = block.endswith(b"\r")
+        returns -= last_return
+    if not feeds and returns:
+        hint = "lines end with a carriage return only; convert them to line feeds (tr '\\r' '\\n')"
+        raise refuse("E_FORMAT", source.name, hint)
+    if found.framing == "document" and found.split == "whole" and size > config.max_document_bytes + len(BOM):
+        limit = f"over {config.max_document_bytes} bytes in one JSON value; export one conversation a file"
+        raise refuse("E_LINE_SIZE", source.name, limit)
+
 
 __all__ = ["Counts", "Loaded", "ReadConfig", "Reject", "Source", "inspect", "open_logs", "read"]
 

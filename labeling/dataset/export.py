@@ -22,8 +22,7 @@ import msgspec
 
 from dialint.detector.artifacts import described, disk_errors, make_folder, versions, write_manifest
 from dialint.detector.errors import ConfigError, OutputRefused
-from dialint.detector.ingest.collection import collection_paused
-from dialint.detector.ingest.read import open_logs
+from dialint.detector.ingest.read import collection_paused, open_logs
 from dialint.detector.progress import showing
 from dialint.detector.records import Example
 from dialint.detector.taxonomy import Taxonomy

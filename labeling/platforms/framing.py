@@ -14,16 +14,14 @@ from itertools import chain, islice
 from typing import Any, BinaryIO, NamedTuple
 
 from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.framing.documents import segments
-from dialint.detector.ingest.framing.encodings import blocks
-from dialint.detector.ingest.framing.jsonlines import overlong
-from dialint.detector.ingest.framing.lines import BOM, chunks
-from dialint.detector.ingest.framing.messages import oversized
-from dialint.detector.ingest.framing.parquet import read_table
-from dialint.detector.ingest.framing.recognition import check_ending
-from dialint.detector.ingest.framing.streams import magic
-from dialint.detector.ingest.framing.strictjson import check_characters, decode
 from dialint.detector.ingest.outcomes import BadRecord, refuse
+from dialint.detector.ingest.readers.encodings import blocks
+from dialint.detector.ingest.readers.format_detection import check_ending
+from dialint.detector.ingest.readers.json_files import overlong, segments
+from dialint.detector.ingest.readers.message_rows import oversized
+from dialint.detector.ingest.readers.parquet_logs import read_table
+from dialint.detector.ingest.readers.streams import BOM, chunks, magic
+from dialint.detector.ingest.readers.strict_json import check_characters, decode
 from dialint.detector.ingest.sources import Source
 from dialint.detector.verdict_files import MAX_CELL, escaped, needs_escape, unescaped
 from dialint.labeling.platforms.shapes import Framing, Row

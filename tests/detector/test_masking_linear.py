@@ -16,7 +16,7 @@ import pytest
 from dialint.detector.checks import CHECKS
 from dialint.detector.errors import InputRefused
 from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.framing.recognition import recognise
+from dialint.detector.ingest.readers.format_detection import recognise
 from dialint.detector.ingest.sources import open_logs
 from dialint.detector.masking import mask_dialogue
 from dialint.detector.records import Dialogue, Turn

@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from dialint.detector.ingest.checks import Draft, DraftTurn
 from dialint.detector.ingest.formats import fields
 from dialint.detector.ingest.privacy import record_flag
+from dialint.detector.ingest.validation import Draft, DraftTurn
 
 ZENDESK_ROLES = {"user": "customer", "agent": "agent", "business": "agent", "bot": "bot"}
 HUBSPOT_ACTORS = {

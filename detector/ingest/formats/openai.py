@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dialint.detector.ingest.checks import Draft, DraftTurn
 from dialint.detector.ingest.formats import fields
 from dialint.detector.ingest.outcomes import BadRecord
+from dialint.detector.ingest.validation import Draft, DraftTurn
 
 ROLES = {
     "system": "system",

@@ -1,18 +1,132 @@
-"""All JSON shapes in the order in which they are tried, and those that are known but not read."""
+"""The JSON formats of logs in the order in which they are tried, and the canonical one itself.
+
+A `Shape` reads one record; whether records stand one a line or inside a document is decided in
+`format_detection`. The canonical record is
+`{"dialogue_id" | "id", "turns": [{"role", "text", "at", "author"}], ...}`: the fields of `Dialogue` and those
+of the project's corpora (`source`, `split`); others are counted and left out.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
 
-from dialint.detector.ingest.formats import corpora, helpdesk, messaging, openai, tau
-from dialint.detector.ingest.shapes import CANONICAL, Shape
+from dialint.detector.ingest.formats import helpdesk, messaging, openai, research
+from dialint.detector.ingest.outcomes import BadRecord
+from dialint.detector.ingest.validation import Draft, DraftTurn
+
+TEXT_FIELDS = ("language", "channel", "agent", "team", "policy")
+METADATA_FIELDS = ("source", "split")
+KNOWN_FIELDS = {"id", "dialogue_id", "turns", "sources", "metadata", "masked", "labels", "meta"}
+KNOWN_FIELDS.update(TEXT_FIELDS, METADATA_FIELDS)
+TURN_FIELDS = {"role", "text", "at", "author", "index", "turn_id", "action"}
+
+
+def draft(record: dict[str, Any]) -> Draft:
+    """The draft of one canonical record.
+
+    Raises:
+        BadRecord: E_TYPE or E_ID.
+    """
+    name = _id(record)
+    warnings: Counter[str] = Counter()
+    if record.keys() - KNOWN_FIELDS:
+        warnings["W_UNKNOWN_FIELD"] += 1
+    turns = record.get("turns")
+    if not isinstance(turns, list):
+        raise BadRecord("E_TYPE", "turns", _kind(turns), "a list of turns", _shown(name))
+    fields = {field: record.get(field) for field in TEXT_FIELDS}
+    return Draft(
+        name,
+        [_turn(turn, f"turns[{index}]", warnings, _shown(name)) for index, turn in enumerate(turns)],
+        {**fields, **_typed_fields(record, _shown(name))},
+        warnings,
+    )
+
+
+def _id(record: dict[str, Any]) -> object:
+    if "id" in record and "dialogue_id" in record and record["id"] != record["dialogue_id"]:
+        raise BadRecord("E_ID", "id", "two ids", "one of 'id' and 'dialogue_id'")
+    return record.get("dialogue_id", record.get("id"))
+
+
+def _turn(turn: object, path: str, warnings: Counter[str], name: str | None) -> DraftTurn:
+    if not isinstance(turn, dict):
+        raise BadRecord("E_TYPE", path, _kind(turn), "an object with role and text", name)
+    if turn.keys() - TURN_FIELDS:
+        warnings["W_UNKNOWN_FIELD"] += 1
+    return DraftTurn(turn.get("role"), turn.get("text"), turn.get("at"), turn.get("author"))
+
+
+def _typed_fields(record: dict[str, Any], name: str | None) -> dict[str, Any]:
+    sources = record.get("sources")
+    if sources is not None and not (
+        isinstance(sources, list) and all(isinstance(item, str) for item in sources)
+    ):
+        raise BadRecord("E_TYPE", "sources", _kind(sources), "a list of texts", name)
+    metadata = record.get("metadata")
+    if metadata is not None and not isinstance(metadata, dict):
+        raise BadRecord("E_TYPE", "metadata", _kind(metadata), "an object", name)
+    masked = record.get("masked")
+    if masked is not None and not isinstance(masked, bool):
+        raise BadRecord("E_TYPE", "masked", _kind(masked), "true or false", name)
+    extra = {field: record[field] for field in METADATA_FIELDS if isinstance(record.get(field), str)}
+    return {
+        "sources": tuple(sources) if sources is not None else None,
+        "metadata": {**(metadata or {}), **extra} if metadata or extra else None,
+        "masked": masked,
+    }
+
+
+def _shown(name: object) -> str | None:
+    return name if isinstance(name, str) else None
+
+
+def _kind(value: object) -> str:
+    names = {dict: "object", list: "list", str: "text", bool: "boolean", type(None): "nothing"}
+    return names.get(type(value), "number")
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One format. `drafts(record, fallback_id)` reads a record. `array` says what a JSON array at the
+    top of a file holds; `members` names members of a top object that hold a list of records, and
+    ``*`` says that every member is a record with its key as id."""
+
+    name: str
+    matches: Callable[[Any], bool]
+    read: Callable[[Any, str], Iterable[Draft]]
+    array: Literal["elements", "whole", "refused"] = "elements"
+    members: tuple[str, ...] = ()
+
+    def drafts(self, record: Any, fallback_id: str) -> Iterator[Draft]:
+        """The dialogues of one decoded record.
+
+        Raises:
+            BadRecord: it is not an object, or not of this shape.
+        """
+        if not isinstance(record, dict) and not (self.array == "whole" and isinstance(record, list)):
+            kind = "list" if isinstance(record, list) else "a single value"
+            raise BadRecord("E_TYPE", "", kind, "an object, one a line")
+        yield from self.read(record, fallback_id)
+
+
+def _canonical_matches(record: Any) -> bool:
+    turns = record.get("turns") if isinstance(record, dict) else None
+    return isinstance(turns, list) and bool(turns) and isinstance(turns[0], dict) and "role" in turns[0]
+
+
+CANONICAL = Shape("canonical", _canonical_matches, lambda record, _: [draft(record)], array="refused")
+
 
 SHAPES: tuple[Shape, ...] = (
     CANONICAL,
-    Shape("tau", tau.matches, tau.drafts),
-    Shape("tau2", tau.matches_tau2, tau.drafts_tau2, members=("simulations",)),
-    Shape("sgd", corpora.matches_sgd, corpora.drafts_sgd),
-    Shape("abcd", corpora.matches_abcd, corpora.drafts_abcd, members=("train", "dev", "test")),
+    Shape("tau", research.matches_tau, research.drafts_tau),
+    Shape("tau2", research.matches_tau2, research.drafts_tau2, members=("simulations",)),
+    Shape("sgd", research.matches_sgd, research.drafts_sgd),
+    Shape("abcd", research.matches_abcd, research.drafts_abcd, members=("train", "dev", "test")),
     Shape("zendesk", helpdesk.matches_zendesk, helpdesk.drafts_zendesk),
     Shape("zendesk-messaging", messaging.matches_zendesk, messaging.drafts_zendesk),
     Shape("intercom", helpdesk.matches_intercom, helpdesk.drafts_intercom, members=("conversations",)),
@@ -20,7 +134,7 @@ SHAPES: tuple[Shape, ...] = (
     Shape("hubspot", messaging.matches_hubspot, messaging.drafts_hubspot),
     Shape("twilio", messaging.matches_twilio, messaging.drafts_twilio),
     Shape("connect", messaging.matches_connect, messaging.drafts_connect),
-    Shape("multiwoz", corpora.matches_multiwoz, corpora.drafts_multiwoz, members=("*",)),
+    Shape("multiwoz", research.matches_multiwoz, research.drafts_multiwoz, members=("*",)),
     Shape("openai", openai.matches, openai.drafts, array="refused"),
     Shape("sharegpt", openai.matches_sharegpt, openai.drafts_sharegpt),
 )

@@ -15,19 +15,25 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dialint.detector.ingest.canonical import METADATA_FIELDS, TEXT_FIELDS
-from dialint.detector.ingest.checks import Draft, DraftTurn
 from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.formats.tau import seen_by_customer
-from dialint.detector.ingest.found import Found, finished
-from dialint.detector.ingest.framing.mapped import mapped_format, rows_of, survey_of
-from dialint.detector.ingest.framing.messages import Columns, Row, check_privacy, gather, oversized
-from dialint.detector.ingest.framing.parquet_pages import VALUE_BYTES, check_columns, expansion_limit
-from dialint.detector.ingest.framing.regroup import Survey, regrouped
-from dialint.detector.ingest.framing.strictjson import check_characters
+from dialint.detector.ingest.formats.registry import METADATA_FIELDS, TEXT_FIELDS
+from dialint.detector.ingest.formats.research import seen_by_customer
 from dialint.detector.ingest.mapping import Shape as MappedShape
 from dialint.detector.ingest.outcomes import BadRecord, refuse, try_preview
+from dialint.detector.ingest.readers.mapped_records import mapped_format, rows_of, survey_of
+from dialint.detector.ingest.readers.message_rows import (
+    Columns,
+    Row,
+    Survey,
+    check_privacy,
+    gather,
+    oversized,
+    regrouped,
+)
+from dialint.detector.ingest.readers.parquet_pages import VALUE_BYTES, check_columns, expansion_limit
+from dialint.detector.ingest.readers.strict_json import check_characters
 from dialint.detector.ingest.sources import Source
+from dialint.detector.ingest.validation import Draft, DraftTurn, Found, finished
 
 BATCH_ROWS = 256
 DICTIONARY_PASS = 64

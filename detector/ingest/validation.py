@@ -1,6 +1,6 @@
-"""The checks that every format's dialogues pass, and the record that comes out of them.
+"""The checks that the dialogues of every format pass, and the record that comes out of them.
 
-A format reader fills a `Draft` with whatever it found; `finish` judges it. Texts are cleaned first
+A format reader fills a `Draft` with whatever it read; `finish` validates it. Texts are cleaned first
 (`cleaning`); then they change in one way only, and keep their length: control characters become spaces.
 Invisible and bidirectional characters are counted here and neutralised where text is rendered.
 """
@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from dialint.detector.errors import excerpt
 from dialint.detector.ingest.cleaning import Clean, cleaned, is_plain
@@ -259,3 +259,26 @@ def _sorted(turns: list[dict[str, Any]]) -> list[dict[str, Any]]:
         first = turn["at"] or first
         keys.append(first)
     return [turn for _, turn in sorted(zip(keys, turns, strict=True), key=lambda pair: pair[0])]
+
+
+class Found(NamedTuple):
+    """A record at a line (or record number) from 1 and a byte offset: a dialogue or its fault."""
+
+    line: int
+    offset: int
+    outcome: Dialogue | BadRecord
+
+
+def finished(
+    drafts: Iterable[Draft], line: int, offset: int, config: ReadConfig, warnings: Counter[str]
+) -> Iterator[Found]:
+    """Each draft checked. A fault raised by the format reader itself ends its record."""
+    iterator = iter(drafts)
+    while True:
+        try:
+            draft = next(iterator, None)
+            if draft is None:
+                return
+            yield Found(line, offset, finish(draft, config, warnings))
+        except BadRecord as bad:
+            yield Found(line, offset, bad)

@@ -17,20 +17,22 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from dialint.detector.errors import UserError
-from dialint.detector.ingest.checks import Draft, DraftTurn, finish
-from dialint.detector.ingest.collection import collection_paused
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.duplicates import RUN_ROWS, Seen, content_hash
-from dialint.detector.ingest.framing.construction import trusted_dialogue, trusted_turns, with_time_and_author
-from dialint.detector.ingest.framing.documents import segments
-from dialint.detector.ingest.framing.fastlines import FastLines
-from dialint.detector.ingest.framing.jsonlines import strict_record
-from dialint.detector.ingest.framing.lines import chunks
-from dialint.detector.ingest.framing.recognition import preview
+from dialint.detector.ingest.formats.registry import CANONICAL
 from dialint.detector.ingest.outcomes import BadRecord
-from dialint.detector.ingest.read import Counts, Loaded, Reject, inspect, open_logs, read
-from dialint.detector.ingest.shapes import CANONICAL
+from dialint.detector.ingest.read import Counts, Loaded, Reject, collection_paused, inspect, open_logs, read
+from dialint.detector.ingest.readers.fast_lines import (
+    FastLines,
+    trusted_dialogue,
+    trusted_turns,
+    with_time_and_author,
+)
+from dialint.detector.ingest.readers.format_detection import preview
+from dialint.detector.ingest.readers.json_files import segments, strict_record
+from dialint.detector.ingest.readers.streams import chunks
 from dialint.detector.ingest.sources import Source
+from dialint.detector.ingest.validation import Draft, DraftTurn, finish
 from dialint.detector.records import Dialogue, Role
 
 CONFIG = ReadConfig(max_bad=1.0)

@@ -7,19 +7,24 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 from dialint.detector.errors import InputRefused
-from dialint.detector.ingest.checks import Draft
 from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.found import Found
-from dialint.detector.ingest.framing.documents import document_records
-from dialint.detector.ingest.framing.jsonlines import line_records
-from dialint.detector.ingest.framing.messages import Columns, Row, check_privacy, gather, mapped_draft
-from dialint.detector.ingest.framing.recognition import Recognised
-from dialint.detector.ingest.framing.regroup import Survey, regrouped
+from dialint.detector.ingest.formats.registry import Shape as Format
 from dialint.detector.ingest.mapping import CODE, Shape, nearest, paths_of
 from dialint.detector.ingest.outcomes import BadRecord
-from dialint.detector.ingest.shapes import Shape as Format
+from dialint.detector.ingest.readers.format_detection import Recognised
+from dialint.detector.ingest.readers.json_files import document_records, line_records
+from dialint.detector.ingest.readers.message_rows import (
+    Columns,
+    Row,
+    Survey,
+    check_privacy,
+    gather,
+    mapped_draft,
+    regrouped,
+)
 from dialint.detector.ingest.sources import Source
 from dialint.detector.ingest.times import TimeFormat
+from dialint.detector.ingest.validation import Draft, Found
 
 GROUP = 256
 FIRST_RECORDS = 1000

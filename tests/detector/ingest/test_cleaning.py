@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dialint.detector.ingest.cleaning import Clean, cleaned
-from dialint.detector.ingest.formats.markup import is_html, read_html
+from dialint.detector.ingest.html_text import is_html, read_html
 from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, Reject, open_logs, read
 from dialint.detector.offsets import assembled, from_original, to_original, without
 from dialint.detector.records import Dialogue, Finding, Turn, Verdict

@@ -14,15 +14,13 @@ from typing import Any, Literal
 
 from dialint.detector.errors import InputRefused
 from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.formats.registry import SHAPES, unread
-from dialint.detector.ingest.framing.csvrows import cells_of, delimiter_of
-from dialint.detector.ingest.framing.encodings import blocks
-from dialint.detector.ingest.framing.lines import BOM
-from dialint.detector.ingest.framing.messages import Columns
-from dialint.detector.ingest.framing.streams import FOREIGN, GZIP, ZSTD, magic
+from dialint.detector.ingest.formats.registry import CANONICAL, SHAPES, Shape, unread
 from dialint.detector.ingest.mapping import Shape as MappedShape
 from dialint.detector.ingest.outcomes import refuse, try_preview
-from dialint.detector.ingest.shapes import CANONICAL, Shape
+from dialint.detector.ingest.readers.csv_files import cells_of, delimiter_of
+from dialint.detector.ingest.readers.encodings import blocks
+from dialint.detector.ingest.readers.message_rows import Columns
+from dialint.detector.ingest.readers.streams import BOM, FOREIGN, GZIP, ZSTD, magic
 from dialint.detector.ingest.sources import Source
 
 PREFIX_BYTES = 1 << 20

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 from dialint.detector.errors import InputRefused
 from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.framing.streams import RATIO_FROM_BYTES
+from dialint.detector.ingest.readers.streams import RATIO_FROM_BYTES
 
 MAX_PAGE_BYTES = 32 << 20
 """Writers make pages of about a megabyte."""

@@ -12,13 +12,19 @@ from collections.abc import Iterator
 
 from dialint.detector.errors import InputRefused
 from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.found import Found
-from dialint.detector.ingest.framing.encodings import blocks
-from dialint.detector.ingest.framing.lines import chunks
-from dialint.detector.ingest.framing.messages import Columns, Row, check_privacy, gather
-from dialint.detector.ingest.framing.regroup import Survey, regrouped
 from dialint.detector.ingest.outcomes import BadRecord, refuse, try_preview
+from dialint.detector.ingest.readers.encodings import blocks
+from dialint.detector.ingest.readers.message_rows import (
+    Columns,
+    Row,
+    Survey,
+    check_privacy,
+    gather,
+    regrouped,
+)
+from dialint.detector.ingest.readers.streams import chunks
 from dialint.detector.ingest.sources import Source
+from dialint.detector.ingest.validation import Found
 
 GROUP = 256
 DELIMITERS = {",": "','", ";": "';'", "\t": "tab", "|": "'|'"}

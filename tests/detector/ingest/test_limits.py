@@ -19,7 +19,7 @@ from pyarrow import parquet
 
 from dialint.detector.errors import InputRefused
 from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.formats.markup import read_html
+from dialint.detector.ingest.html_text import read_html
 from dialint.detector.ingest.read import open_logs
 from dialint.detector.offsets import assembled
 from dialint.labeling.aggregation.crowd_tables import read_answers

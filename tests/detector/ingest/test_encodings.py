@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dialint.detector.errors import ConfigError, InputRefused, TooManyBad
-from dialint.detector.ingest.framing.encodings import encoding_of
 from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, Reject, inspect, open_logs, read
+from dialint.detector.ingest.readers.encodings import encoding_of
 from dialint.detector.ingest.times import DateOrder, TimeFormat
 
 GERMAN = ["Guten Tag, wo bleibt mein Paket?", "Das tut mir leid, ich prüfe das für Sie.", "Schöne Grüße aus Köln!",

@@ -1,9 +1,9 @@
-"""tau-bench results (`traj`), tau2-bench simulations (`messages`), and agents that think aloud.
+"""Research corpora: ABCD, MultiWOZ 2.0 and 2.1 (keyed by file name), SGD, MultiWOZ 2.2, tau- and tau2-bench.
 
-An agent that writes ``Thought: ... Action: {...}`` was shown to the customer as tau-bench's loop did
-it: what follows the last ``Action:``, and of that the content if it is the JSON of a ``respond``; any
-other JSON is a tool call, which nobody saw (role system). On the 925 such dialogues of the corpus this
-rule predicts who speaks next without exception (13,926 turns, 2026-11-20).
+An agent of tau-bench that writes ``Thought: ... Action: {...}`` was shown to the customer as the loop of
+tau-bench did it: what follows the last ``Action:``, and of that the content if it is the JSON of a
+``respond``; any other JSON is a tool call, which nobody saw (role system). On the 925 such dialogues of the
+corpus this rule predicts who speaks next without exception (13,926 turns, 2026-11-20).
 """
 
 from __future__ import annotations
@@ -12,16 +12,75 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from dialint.detector.ingest.checks import Draft, DraftTurn
 from dialint.detector.ingest.formats import fields
 from dialint.detector.ingest.formats.openai import content_text
+from dialint.detector.ingest.outcomes import BadRecord
+from dialint.detector.ingest.validation import Draft, DraftTurn
+
+ABCD_ROLES = {"customer": "customer", "agent": "agent", "action": "system"}
+SGD_ROLES = {"USER": "customer", "SYSTEM": "bot"}
+
+
+def matches_abcd(record: Any) -> bool:
+    """A conversation of ABCD v1.1."""
+    return isinstance(record, dict) and "convo_id" in record and ("original" in record or "delexed" in record)
+
+
+def drafts_abcd(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]:
+    """One conversation; its id is `convo_id`. The original words are read where they are there."""
+    name = fields.name(record.get("convo_id")) or fallback_id
+    if "original" not in record:
+        items = fields.items(record, "delexed", name)
+        turns = [DraftTurn(fields.known(item.get("speaker"), ABCD_ROLES), item.get("text")) for item in items]
+        yield Draft(name, turns, path="delexed")
+        return
+    pairs = record["original"]
+    if not isinstance(pairs, list):
+        raise BadRecord("E_TYPE", "original", fields.kind(pairs), "a list of pairs", name)
+    turns = []
+    for index, pair in enumerate(pairs):
+        if not isinstance(pair, list) or len(pair) != 2:
+            raise BadRecord("E_TYPE", f"original[{index}]", fields.kind(pair), "[speaker, text]", name)
+        turns.append(DraftTurn(fields.known(pair[0], ABCD_ROLES), pair[1]))
+    yield Draft(name, turns, path="original")
+
+
+def matches_multiwoz(record: Any) -> bool:
+    """One value of MultiWOZ's `data.json`."""
+    return isinstance(record, dict) and isinstance(record.get("log"), list)
+
+
+def drafts_multiwoz(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]:
+    """One dialogue; its id is its key. Even turns are the customer's, odd ones the human wizard's."""
+    turns = [
+        DraftTurn("agent" if index % 2 else "customer", item.get("text"))
+        for index, item in enumerate(fields.items(record, "log", fallback_id))
+    ]
+    yield Draft(fields.name(record.get("dialogue_id")) or fallback_id, turns, path="log")
+
+
+def matches_sgd(record: Any) -> bool:
+    """A dialogue of SGD or MultiWOZ 2.2."""
+    first = fields.first(record, "turns")
+    return "speaker" in first and "utterance" in first
+
+
+def drafts_sgd(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]:
+    """One dialogue."""
+    name = fields.name(record.get("dialogue_id")) or fallback_id
+    turns = [
+        DraftTurn(fields.known(item.get("speaker"), SGD_ROLES), item.get("utterance"))
+        for item in fields.items(record, "turns", name)
+    ]
+    yield Draft(name, turns)
+
 
 MARK = "Action:"
 TOOL_OUTPUT = "API output:"
 ROLES = {"user": "customer", "assistant": "bot", "system": "system", "tool": "system"}
 
 
-def matches(record: Any) -> bool:
+def matches_tau(record: Any) -> bool:
     """A results row of tau-bench."""
     return isinstance(record, dict) and "traj" in record and "task_id" in record
 
@@ -31,7 +90,7 @@ def matches_tau2(record: Any) -> bool:
     return isinstance(record, dict) and "messages" in record and "task_id" in record
 
 
-def drafts(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]:
+def drafts_tau(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]:
     """One episode; its id is ``<task_id>-<trial>``."""
     yield _episode(record, "traj", fallback_id)
 

@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.framing.lines import BOM
-from dialint.detector.ingest.framing.streams import decompressed
 from dialint.detector.ingest.outcomes import refuse
+from dialint.detector.ingest.readers.streams import BOM, decompressed
 from dialint.detector.ingest.sources import Source
 
 PREFIX_BYTES = 1 << 20

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate, islice
 from typing import Literal
 
-from dialint.detector.ingest.formats.markup import Mark
+from dialint.detector.ingest.html_text import Mark
 from dialint.detector.ingest.phrases import folded, introductions, phrases, starts
 
 Kind = Literal["quote", "signature", "chrome"]

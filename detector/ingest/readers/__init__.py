@@ -1,0 +1,1 @@
+"""Readers of log files and tables: JSON lines, JSON documents, CSV and Parquet."""
