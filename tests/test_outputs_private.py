@@ -1,4 +1,4 @@
-"""What this package writes: no file or folder that others may read, no CSV cell that is a formula, no name that
+"""What this package and its studies write: no file or folder that others may read, no CSV cell that is a formula, no name that
 is markup in a terminal."""
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dialint.labeling.aggregation import aggregate
 from dialint.labeling.platforms.framing import write_rows
 
 ROOT = Path(__file__).parents[1]
-ROOMS = ("detector", "labeling", "finetune", "eval", "app")
+ROOMS = ("detector", "labeling", "finetune", "eval", "app", "runs/studies")
 
 
 def calls() -> Iterator[tuple[str, str, ast.Call]]:
@@ -56,7 +56,7 @@ LET = {
     "detector/watchdog.py": "a setting of the kernel",
     "app/scoring/lock.py": "mode 0700, and a file by create_private",
     "labeling/store/benchmark.py": "figures",
-    "labeling/truth/peer_study.py": "figures of a study",
+    "runs/studies/peer_study.py": "figures of a study",
     "labeling/dataset/speed.py": "made-up dialogues of a benchmark, in a temporary folder",
     "eval/ingest_speed.py": "made-up dialogues of a benchmark",
     "finetune/scanner/trained.py": "a tokenizer, in a folder by make_folder",
@@ -134,9 +134,8 @@ def by_sample(text: str) -> bytes:
 def by_study(text: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> bytes:
     from collections import Counter
 
+    import aggregation_study_model as study_model
     import numpy as np
-
-    from dialint.labeling.truth import study_model
 
     monkeypatch.setattr(study_model, "rows_of", lambda *_: [{}])
     monkeypatch.setattr(study_model, "_items", lambda *_: [(text, "", "", Counter({text: 1}))])
@@ -159,9 +158,9 @@ WRITERS: dict[str, Callable[..., bytes]] = {
     "detector/ingest/convert.py": by_convert,
     "labeling/platforms/framing.py": by_platforms,
     "labeling/aggregation/aggregate.py": by_aggregation,
-    "labeling/truth/study_model.py": by_study,
+    "runs/studies/aggregation_study_model.py": by_study,
     "eval/reading.py": by_sample,
-    "labeling/truth/speed.py": lambda text: b"",  # numbers of a benchmark
+    "runs/studies/aggregation_speed.py": lambda text: b"",  # numbers of a benchmark
 }
 
 

@@ -59,7 +59,7 @@ def report_round(
     """
     from dialint.detector.taxonomy import load
     from dialint.labeling.adjudication.rounds import report
-    from dialint.labeling.reports import refuse_existing, write_report
+    from dialint.labeling.raters.reports import refuse_existing, write_report
 
     refuse_existing(json)
     with session.open() as (store, actor):

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dialint.app.output import print_line, print_table
 from dialint.app.store_session import DEFAULT_SESSION, Session, TaxonomyOption, uses_files
-from dialint.labeling.agreement.report import AgreementConfig
-from dialint.labeling.quality.report import QualityConfig
-from dialint.labeling.watch.watch import WatchConfig
+from dialint.labeling.raters.agreement_report import AgreementConfig
+from dialint.labeling.raters.anomaly_report import WatchConfig
+from dialint.labeling.raters.quality_report import QualityConfig
 
 AGREEMENT, WATCH, QUALITY = AgreementConfig(), WatchConfig(), QualityConfig()
 
@@ -30,16 +30,16 @@ def agreement(
     project
         Answers of this project only; of the store.
     """
-    from dialint.labeling.agreement.report import rows, run
+    from dialint.labeling.raters.agreement_report import rows, run
 
     if uses_files(project, config.annotations):
         report = run(config)
     else:
         from dialint.detector.taxonomy import load
-        from dialint.labeling.quality.stored import tables_in
+        from dialint.labeling.raters.store_reader import load_tables
 
         with session.open() as (store, actor):
-            report = run(config, lambda: tables_in(store, actor, project, load(taxonomy)))
+            report = run(config, lambda: load_tables(store, actor, project, load(taxonomy)))
     headings, *lines = rows(report)
     print_table(headings, lines)
     return 0
@@ -61,16 +61,16 @@ def watch(
     project
         Answers of this project only; of the store.
     """
-    from dialint.labeling.watch.watch import rows, run
+    from dialint.labeling.raters.anomaly_report import rows, run
 
     if uses_files(project, config.annotations):
         report = run(config)
     else:
         from dialint.detector.taxonomy import load
-        from dialint.labeling.quality.stored import work_in
+        from dialint.labeling.raters.store_reader import load_workload
 
         with session.open() as (store, actor):
-            report = run(config, lambda: work_in(store, actor, project, load(taxonomy)).crowd())
+            report = run(config, lambda: load_workload(store, actor, project, load(taxonomy)).crowd())
     headings, *flags = rows(report)
     if flags:
         print_table(headings, flags)
@@ -90,15 +90,15 @@ def quality(
     project
         Answers of this project only; of the store.
     """
-    from dialint.labeling.quality.report import run
-    from dialint.labeling.quality.screen import show
+    from dialint.labeling.raters.quality_rendering import show
+    from dialint.labeling.raters.quality_report import run
 
     if uses_files(project, config.annotations, config.dialogues, config.gold):
         report = run(config)
     else:
-        from dialint.labeling.quality.stored import said_in
+        from dialint.labeling.raters.store_reader import load_annotations
 
         with session.open() as (store, actor):
-            report = run(config, lambda: said_in(store, actor, project))
+            report = run(config, lambda: load_annotations(store, actor, project))
     show(report)
     return 0

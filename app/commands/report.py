@@ -80,7 +80,7 @@ def report(verdicts: Path, /, *, config: ReportConfig | None = None) -> int:
     from dialint.detector.taxonomy import load
     from dialint.detector.verdict_files import find_manifest, read_verdicts
     from dialint.eval.run import refuse_no_folder
-    from dialint.labeling.reports import refuse_existing
+    from dialint.labeling.raters.reports import refuse_existing
 
     refuse_existing(config.html, config.xlsx)
     for option, out in (("--html", config.html), ("--xlsx", config.xlsx)):

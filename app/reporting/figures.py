@@ -17,7 +17,7 @@ from dialint.app.scoring.summary import SERIOUS, SEVERITIES, Tally
 from dialint.detector.languages import language_name
 from dialint.detector.records import Finding, Verdict
 from dialint.detector.taxonomy import Taxonomy
-from dialint.labeling.quality.figures import Figure, share
+from dialint.labeling.raters.estimates import Figure, share
 from dialint.labeling.routing.candidates import lucky
 
 LEAST = 20

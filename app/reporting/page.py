@@ -13,7 +13,7 @@ from dialint.detector.records import Finding, Verdict
 from dialint.eval.exam.worst import Told
 from dialint.eval.report.cases import turns
 from dialint.eval.report.page import document, table
-from dialint.labeling.quality.figures import Figure
+from dialint.labeling.raters.estimates import Figure
 
 MAX_ROWS = 300
 """Rows of a table on the page; the workbook has all."""

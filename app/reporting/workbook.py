@@ -11,7 +11,7 @@ from dialint.app.scoring.reports import visible
 from dialint.detector import extras
 from dialint.detector.records import Verdict
 from dialint.detector.verdict_files import escaped
-from dialint.labeling.quality.figures import Figure
+from dialint.labeling.raters.estimates import Figure
 
 MAX_ROWS = 1_048_575
 MAX_TEXT = 32_000

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.taxonomy import Taxonomy
-from dialint.labeling.aggregation.question_posteriors import Belief, believed
+from dialint.labeling.aggregation.question_posteriors import QuestionPosterior
 from dialint.labeling.aggregation.store_labels import as_label, write
+from dialint.labeling.aggregation.store_reader import load_posteriors
 from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.rights import authorised
 
@@ -56,7 +57,7 @@ def accept_agreed(store: Store, actor: str, config: AcceptConfig, taxonomy: Taxo
         ConfigError: nobody has answered anything.
     """
     store.read(lambda transaction: _may(transaction, actor))
-    found = [one for one in believed(store, actor, config.project, taxonomy) if not one.gold]
+    found = [one for one in load_posteriors(store, actor, config.project, taxonomy) if not one.gold]
     chosen = agreed(found, config)
     yes = sum(one.n_yes > 0 for one in chosen)
     written = 0
@@ -71,7 +72,7 @@ def _may(transaction: Transaction, actor: str) -> None:
     authorised(transaction, actor, "plan")
 
 
-def agreed(found: Iterable[Belief], config: AcceptConfig) -> list[Belief]:
+def agreed(found: Iterable[QuestionPosterior], config: AcceptConfig) -> list[QuestionPosterior]:
     """Those on which enough people agree, all of them, and the posterior with them."""
     return [
         one

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from dialint.detector.errors import ConfigError
 from dialint.detector.records import Label, Record, Verdict
 from dialint.detector.taxonomy import Taxonomy
-from dialint.labeling.aggregation.question_posteriors import Belief, believed
+from dialint.labeling.aggregation.question_posteriors import QuestionPosterior
+from dialint.labeling.aggregation.store_reader import load_posteriors
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.routing.policy import SeverityWeights
 from dialint.labeling.store import dialogues, labels
@@ -83,7 +84,7 @@ def adjudicate(store: Store, actor: str, config: AdjudicateConfig, taxonomy: Tax
         raise ConfigError(
             "E_CODE", f"{min(strangers)} is not in taxonomy {taxonomy.version}; --taxonomy names yours"
         )
-    found = [one for one in believed(store, actor, config.project, taxonomy) if not one.gold]
+    found = [one for one in load_posteriors(store, actor, config.project, taxonomy) if not one.gold]
     chosen = [one for one in found if one.code in codes and is_open(one, config)]
     new = cases(chosen, taxonomy, SeverityWeights())
     added = 0
@@ -108,15 +109,15 @@ def _asked(transaction: Transaction, actor: str, project: str) -> tuple[str, ...
     return existing(transaction, project).codes
 
 
-def is_open(one: Belief, config: AdjudicateConfig) -> bool:
+def is_open(one: QuestionPosterior, config: AdjudicateConfig) -> bool:
     """Whether an expert has to decide this."""
     return one.confidence < config.sure or (config.disagreements and not one.unanimous)
 
 
-def cases(chosen: Iterable[Belief], taxonomy: Taxonomy, weights: SeverityWeights) -> list[NewTask]:
+def cases(chosen: Iterable[QuestionPosterior], taxonomy: Taxonomy, weights: SeverityWeights) -> list[NewTask]:
     """A task for every turn with something chosen; its priority is the expected cost of leaving it as it
     is: the sum of the probability of being wrong x the weight of the code's usual severity."""
-    turns: dict[tuple[str, int], list[Belief]] = {}
+    turns: dict[tuple[str, int], list[QuestionPosterior]] = {}
     for one in chosen:
         turns.setdefault((one.dialogue, one.turn), []).append(one)
     return [
@@ -132,7 +133,7 @@ def cases(chosen: Iterable[Belief], taxonomy: Taxonomy, weights: SeverityWeights
     ]
 
 
-def _told(some: Collection[Belief]) -> str:
+def _told(some: Collection[QuestionPosterior]) -> str:
     least_sure = sorted(some, key=lambda one: (one.confidence, one.code))
     parts = [f"{one.code} {one.probability:.2f}, {one.n_yes} of {one.n_labelers}" for one in least_sure]
     more = f" and {len(parts) - NAMED} more" if len(parts) > NAMED else ""

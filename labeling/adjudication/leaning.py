@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from dialint.detector.statistics import Estimate, bootstrap_estimate, ratio
-from dialint.labeling.aggregation.dialogue_answers import CodeAnswers, Gathered
+from dialint.labeling.aggregation.dialogue_answers import CodeAnswers, CollectedAnswers
 
 LEAST_DIALOGUES = 8
 """Fewer say too little for an interval to mean anything."""
@@ -46,7 +46,7 @@ class Leaning:
         return "lenient" if self.difference.high < 0 else "even"
 
 
-def leanings(found: Gathered, rounds: int = 1000, seed: int = 0) -> list[Leaning]:
+def leanings(found: CollectedAnswers, rounds: int = 1000, seed: int = 0) -> list[Leaning]:
     """Everybody's leaning, on all codes together first and then code by code, people by name."""
     told: dict[tuple[str, str], list[tuple[str, float, float]]] = {}
     for code in sorted(found.codes):

@@ -16,9 +16,9 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.statistics import Estimate
 from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.adjudication.leaning import Leaning, leanings
-from dialint.labeling.aggregation.dialogue_answers import Gathered
-from dialint.labeling.aggregation.question_posteriors import answers_in
-from dialint.labeling.agreement.nominal import krippendorff_alpha
+from dialint.labeling.aggregation.dialogue_answers import CollectedAnswers
+from dialint.labeling.aggregation.store_reader import load_answers
+from dialint.labeling.raters.agreement import krippendorff_alpha
 from dialint.labeling.store import accounts, projects
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.draws import Design, DrawConfig, draw
@@ -119,19 +119,19 @@ def report(store: Store, actor: str, project: str, before: str | None, taxonomy:
         NotAllowed: the actor does not review.
         ConfigError: nobody has answered anything.
     """
-    now = answers_in(store, actor, project, taxonomy)
-    earlier = None if before is None else answers_in(store, actor, before, taxonomy)
+    now = load_answers(store, actor, project, taxonomy)
+    earlier = None if before is None else load_answers(store, actor, before, taxonomy)
     agreement = tuple(
         Agreement(code, _alpha(now, code), _alpha_of(earlier, code)) for code in sorted(now.codes)
     )
     return Report(project, before, agreement, tuple(leanings(now)))
 
 
-def _alpha(found: Gathered, code: str) -> Estimate:
+def _alpha(found: CollectedAnswers, code: str) -> Estimate:
     return krippendorff_alpha(found.codes[code].table(found.workers).votes())
 
 
-def _alpha_of(found: Gathered | None, code: str) -> Estimate | None:
+def _alpha_of(found: CollectedAnswers | None, code: str) -> Estimate | None:
     return None if found is None or code not in found.codes else _alpha(found, code)
 
 

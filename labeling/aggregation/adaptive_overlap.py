@@ -25,16 +25,10 @@ from sqlalchemy import select
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.taxonomy import Taxonomy
-from dialint.labeling.aggregation.dialogue_answers import Gathered
+from dialint.labeling.aggregation.dialogue_answers import CollectedAnswers, dialogue_codes
 from dialint.labeling.aggregation.overlap import GAIN, Decision, OverlapRule
-from dialint.labeling.aggregation.question_posteriors import (
-    Belief,
-    Certainties,
-    Opinion,
-    believed,
-    known_in,
-    whole,
-)
+from dialint.labeling.aggregation.question_posteriors import QuestionPosterior, RunningPosteriors
+from dialint.labeling.aggregation.store_reader import context_loader, load_gold, load_posteriors
 from dialint.labeling.store.annotations import counted
 from dialint.labeling.store.crowd import news
 from dialint.labeling.store.database.schema import tasks
@@ -110,7 +104,7 @@ def ask(store: Store, actor: str, config: AskConfig, taxonomy: Taxonomy) -> Coun
         ConfigError: nobody has answered anything, or a rule that cannot be.
     """
     rule = overlap_rule(store, actor, config)
-    found = standings(believed(store, actor, config.project, taxonomy), rule)
+    found = standings(load_posteriors(store, actor, config.project, taxonomy), rule)
     return decide(store, actor, rule, store.read(partial(tasks_with_answers, project=config.project)), found)
 
 
@@ -171,7 +165,7 @@ def _project(transaction: Transaction, actor: str, name: str) -> Project:
 
 
 def standings(
-    found: Iterable[Belief], rule: OverlapRule, calibrated: frozenset[str] | None = None
+    found: Iterable[QuestionPosterior], rule: OverlapRule, calibrated: frozenset[str] | None = None
 ) -> dict[tuple[str, int | None], Standing]:
     """Where each turn of a dialogue stands and, under turn none, all of it: what is gained by further answers
     is the sum over the questions that are not sure. `calibrated` are the codes of which the model's
@@ -191,7 +185,7 @@ def standings(
     return told
 
 
-def calibrated_codes(found: Iterable[Belief]) -> frozenset[str]:
+def calibrated_codes(found: Iterable[QuestionPosterior]) -> frozenset[str]:
     """The codes of which a model has been compared with people on enough questions of this log."""
     n = Counter(one.code for one in found if one.model is not None and (one.gold or one.n_labelers >= 2))
     return frozenset(code for code, count in n.items() if count >= LEAST_CALIBRATED)
@@ -256,12 +250,16 @@ class Follower:
     def begin(self) -> Round:
         """Read and fit all answers; decide on all tasks."""
         self._upto = news.now(self._store, self._actor)
-        self._gold = Certainties.read(self._store, self._actor, self._taxonomy)
-        found, known, of_dialogue = Gathered(), known_in(self._store), whole(self._taxonomy)
+        self._gold = load_gold(self._store, self._actor, self._taxonomy)
+        found, known, of_dialogue = (
+            CollectedAnswers(),
+            context_loader(self._store),
+            dialogue_codes(self._taxonomy),
+        )
         for one in counted(self._store, self._actor, self._project):
             self._step()
             found.take_in(one, known, of_dialogue)
-        self._opinion = Opinion(found, of_dialogue, self._step, self._gold)
+        self._opinion = RunningPosteriors(found, of_dialogue, self._step, self._gold)
         return Round(True, self._decide(None))
 
     def step(self) -> Round:
@@ -271,7 +269,7 @@ class Follower:
         if new.people or (new.verdicts and self._model_changed()):
             return self.begin()
         certain = self._made_certain() if new.gold else frozenset()
-        changed = self._opinion.take_in(new.answers, known_in(self._store))
+        changed = self._opinion.take_in(new.answers, context_loader(self._store))
         self._upto = new.upto
         touched = None if changed is None else changed | new.gave_back | certain
         return Round(touched is None, self._decide(touched))
@@ -284,7 +282,7 @@ class Follower:
 
     def _made_certain(self) -> frozenset[str]:
         """Dialogues of which something else is known for sure than before."""
-        before, self._gold = self._gold, Certainties.read(self._store, self._actor, self._taxonomy)
+        before, self._gold = self._gold, load_gold(self._store, self._actor, self._taxonomy)
         self._opinion.certain = self._gold
         return frozenset(key[0] for key, _ in before.present.items() ^ self._gold.present.items())
 

@@ -15,13 +15,19 @@ from typing import NamedTuple
 import numpy as np
 
 from dialint.detector.records import Dialogue, Verdict
+from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.aggregation.answers import Answers, Floats
+from dialint.labeling.aggregation.spans import agreed_span
 from dialint.labeling.annotation import Annotation, judged_turns, questions_in
-from dialint.labeling.dataset.opinions import agreed_span
 
 ANSWERS = ("no", "yes")
 ANYWHERE = -1
 """The turn of a question that is asked of a whole dialogue."""
+
+
+def dialogue_codes(taxonomy: Taxonomy) -> frozenset[str]:
+    """Codes that are asked once a dialogue."""
+    return frozenset(name for name, code in taxonomy.codes.items() if code.scope == "dialogue")
 
 
 class Item(NamedTuple):
@@ -37,7 +43,7 @@ class Item(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Known:
+class DialogueContext:
     """What must be known of a dialogue: the turns that can hold an error, and the model's
     probabilities by turn and code, if it told them, with its `release`."""
 
@@ -46,7 +52,7 @@ class Known:
     release: str | None = None
 
     @classmethod
-    def of(cls, dialogue: Dialogue, verdict: Verdict | None) -> Known:
+    def of(cls, dialogue: Dialogue, verdict: Verdict | None) -> DialogueContext:
         """What `dialogue` and the verdict on it tell."""
         told = verdict.probabilities if verdict is not None and verdict.status != "failed" else None
         return cls(judged_turns(dialogue), told, None if verdict is None else verdict.release)
@@ -93,12 +99,12 @@ class CodeAnswers:
 
 
 @dataclass
-class Gathered:
+class CollectedAnswers:
     """Answers by code, and all who gave any."""
 
     codes: dict[str, CodeAnswers] = field(default_factory=dict)
     workers: dict[str, int] = field(default_factory=dict)
-    known: dict[str, Known] = field(default_factory=dict)
+    known: dict[str, DialogueContext] = field(default_factory=dict)
 
     def tables(self) -> dict[str, Answers]:
         """The crowd table of each code; all share the workers."""
@@ -120,7 +126,7 @@ class Gathered:
         return np.column_stack([1.0 - yes, yes])
 
     def take_in(
-        self, one: Annotation, known: Callable[[str], Known], of_dialogue: frozenset[str]
+        self, one: Annotation, known: Callable[[str], DialogueContext], of_dialogue: frozenset[str]
     ) -> list[tuple[str, Item]]:
         """Add an annotation, in the place of what this person answered before; the codes and items that it
         is about. What a model said is passed over.
@@ -145,11 +151,11 @@ class Gathered:
         return list(fresh)
 
 
-def gathered(
-    annotations: Iterable[Annotation], known: Callable[[str], Known], of_dialogue: frozenset[str]
-) -> Gathered:
+def collect_answers(
+    annotations: Iterable[Annotation], known: Callable[[str], DialogueContext], of_dialogue: frozenset[str]
+) -> CollectedAnswers:
     """All answers of people in `annotations`, oldest first."""
-    found = Gathered()
+    found = CollectedAnswers()
     for one in annotations:
         found.take_in(one, known, of_dialogue)
     return found

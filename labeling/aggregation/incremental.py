@@ -1,7 +1,7 @@
 """New answers without a full refit: the touched tasks, and what their workers are known by.
 
 Items, kinds and strength stay those of the fit it began with; a full refit now and then learns these
-anew. Measured against the refit in `tests/labeling/test_truth_incremental.py`, tolerance stated there.
+anew. Measured against the refit in `tests/labeling/aggregation/test_incremental.py`, tolerance stated there.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PASSES = 3
 """Times that tasks and workers are weighed against each other after an update."""
 
 
-class Running:
+class IncrementalPosterior:
     """The joint posterior of a growing crowd table.
 
     What an update costs depends on the answers to the touched tasks and not on the table. `answers`

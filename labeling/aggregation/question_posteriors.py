@@ -1,8 +1,8 @@
 """The posterior of every question that somebody answered: people and model together.
 
 Gold takes part in the fit, which tells what the people and the other questions are like, and replaces the
-posterior of its own question. Reads the answers of people whose work counts, of one project or of the whole
-store; writes nothing.
+posterior of its own question. `question_posteriors` fits once, `RunningPosteriors` follows answers as they
+come. Knows no store (`store_reader`).
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dialint.detector.errors import ConfigError
-from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.aggregation.answers import Floats
-from dialint.labeling.aggregation.dialogue_answers import ANSWERS, ANYWHERE, Gathered, Item, Known, gathered
-from dialint.labeling.aggregation.incremental import Running
+from dialint.labeling.aggregation.dialogue_answers import (
+    ANSWERS,
+    ANYWHERE,
+    CollectedAnswers,
+    DialogueContext,
+    Item,
+)
+from dialint.labeling.aggregation.incremental import IncrementalPosterior
 from dialint.labeling.aggregation.joint import Assumptions, choose_assumptions, fitted
 from dialint.labeling.aggregation.methods import posteriors
 from dialint.labeling.aggregation.overlap import expected_gains
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.store.annotations import counted
-from dialint.labeling.store.database.transactions import Store, Transaction
-from dialint.labeling.store.dialogues import content_of, verdict_on
-from dialint.labeling.store.labels import all_gold
 
 
 @dataclass(frozen=True, slots=True)
-class Belief:
+class QuestionPosterior:
     """What is held of one turn and code: the `probability` of the error after `n_labelers` answered, of
     whom `n_yes` found it. `model` is its probability before anybody was asked, none where it is silent
     or was in view; `gold` says that it is known for sure. `start` and `end` are the evidence most agree
@@ -59,55 +59,9 @@ class Belief:
         return self.n_yes in (0, self.n_labelers)
 
 
-def believed(
-    store: Store, actor: str, project: str | None, taxonomy: Taxonomy, *, share_workers: bool = False
-) -> list[Belief]:
-    """All beliefs, by code and in the order in which the questions were first answered.
-
-    `project` none takes all answers in the store, also those that came from elsewhere. With
-    `share_workers` all codes teach what a person is like.
-
-    Raises:
-        NotAllowed: the actor does not decide.
-        ConfigError: nobody has answered anything.
-    """
-    known = Certainties.read(store, actor, taxonomy)
-    found = answers_in(store, actor, project, taxonomy)
-    return [known.instead_of(one) for one in beliefs(found, share_workers, known)]
-
-
-def answers_in(store: Store, actor: str, project: str | None, taxonomy: Taxonomy) -> Gathered:
-    """The answers of all whose work counts, in a project or in the whole store.
-
-    Raises:
-        NotAllowed: the actor does not review.
-        ConfigError: nobody has answered anything.
-    """
-    found = gathered(counted(store, actor, project), known_in(store), whole(taxonomy))
-    if not found.codes:
-        raise ConfigError("E_NO_RECORDS", f"no answers in {project or 'the store'} yet")
-    return found
-
-
-def whole(taxonomy: Taxonomy) -> frozenset[str]:
-    """Codes that are asked once a dialogue."""
-    return frozenset(name for name, code in taxonomy.codes.items() if code.scope == "dialogue")
-
-
-def known_in(store: Store) -> Callable[[str], Known]:
-    """What the store knows of a dialogue, by name."""
-    return lambda name: store.read(lambda transaction: _known(transaction, name))
-
-
-def _known(transaction: Transaction, name: str) -> Known:
-    dialogue = content_of(transaction, name)
-    assert dialogue is not None, "a foreign key"
-    return Known.of(dialogue, verdict_on(transaction, name))
-
-
-def beliefs(
-    found: Gathered, share_workers: bool = False, known: Certainties | None = None
-) -> Iterator[Belief]:
+def question_posteriors(
+    found: CollectedAnswers, share_workers: bool = False, known: GoldAnswers | None = None
+) -> Iterator[QuestionPosterior]:
     """What the joint method makes of gathered answers, and of what is `known` for sure."""
     tables = found.tables()
     models: dict[str, Floats] = {code: found.model(code) for code in tables}
@@ -120,51 +74,38 @@ def beliefs(
 
 
 def told(
-    found: Gathered,
+    found: CollectedAnswers,
     code: str,
     items: Iterable[Item],
     probabilities: Iterable[float],
     gains: Floats,
     model: Floats,
-) -> Iterator[Belief]:
+) -> Iterator[QuestionPosterior]:
     """Beliefs of some items of a code; `gains` are rows of `expected_gains`, `model` those of
-    `Gathered.model`."""
+    `CollectedAnswers.model`."""
     answers = found.codes[code]
     for item, probability, gain, said in zip(items, probabilities, gains, model[:, 1], strict=True):
         votes = answers.said[item]
         turn, start, end = answers.place(item, found.known[item.dialogue].judged)
-        yield Belief(
+        yield QuestionPosterior(
             item.dialogue, turn, code, float(probability), len(votes), sum(votes.values()),
             None if said != said else float(said), False, start, end, tuple(gain.tolist()),
         )  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Certainties:
+class GoldAnswers:
     """What is known for sure: whether the error `code` is in a `turn` (or `ANYWHERE`) of a dialogue."""
 
     present: Mapping[tuple[str, int, str], bool]
     of_dialogue: frozenset[str]
-
-    @classmethod
-    def read(cls, store: Store, actor: str, taxonomy: Taxonomy) -> Certainties:
-        """All gold; a code of dialogue scope is there, if it is in any turn.
-
-        Raises:
-            NotAllowed: the actor does not decide.
-        """
-        of_dialogue, found = whole(taxonomy), dict[tuple[str, int, str], bool]()
-        for one in all_gold(store, actor, retired=True):
-            key = (one.dialogue, ANYWHERE if one.code in of_dialogue else one.turn, one.code)
-            found[key] = one.present or found.get(key, False)
-        return cls(found, of_dialogue)
 
     def labels(self, code: str, items: Iterable[Item]) -> NDArray[np.int64]:
         """For each item the place among `ANSWERS` of what is known of it, or -1, shape (items,)."""
         found = (self.present.get((item.dialogue, item.turn, code)) for item in items)
         return np.array([-1 if present is None else int(present) for present in found], np.int64)
 
-    def instead_of(self, one: Belief) -> Belief:
+    def instead_of(self, one: QuestionPosterior) -> QuestionPosterior:
         """The belief, or what is known for sure in its place."""
         turn = ANYWHERE if one.code in self.of_dialogue else one.turn
         present = self.present.get((one.dialogue, turn, one.code))
@@ -174,20 +115,20 @@ class Certainties:
 GROWTH = 0.05
 """Share of new answers at which a fit is old. Until then the decisions on touched tasks are those of a refit
 but for 4 %, of which all but 1 in 12 are within 0.05 of being sure (3 simulated crowds, 2026-11-23; tolerance
-in `tests/labeling/test_consensus_opinion.py`)."""
+in `tests/labeling/aggregation/test_question_posteriors.py`)."""
 
 
-class Opinion:
+class RunningPosteriors:
     """The joint posterior of all that was `found` so far and of what is taken in afterwards; `assumed` has
     what was chosen for each code, and from how many answers. What is `certain` takes part in every fit.
     `step` is called before each code is fitted and may raise to end it."""
 
     def __init__(
         self,
-        found: Gathered,
+        found: CollectedAnswers,
         of_dialogue: frozenset[str],
         step: Callable[[], None] = lambda: None,
-        certain: Certainties | None = None,
+        certain: GoldAnswers | None = None,
     ) -> None:
         self.found, self.certain = found, certain
         self.assumed: dict[str, tuple[Assumptions, int]] = {}
@@ -195,7 +136,7 @@ class Opinion:
         self._fit()
 
     def take_in(
-        self, annotations: Sequence[Annotation], known: Callable[[str], Known]
+        self, annotations: Sequence[Annotation], known: Callable[[str], DialogueContext]
     ) -> frozenset[str] | None:
         """Count answers, oldest first; the dialogues of which something else is held now, none for all: it
         was fitted anew."""
@@ -211,7 +152,7 @@ class Opinion:
             self._update(code, answers)
         return frozenset(item.dialogue for answers in fresh.values() for item, _ in answers)
 
-    def beliefs(self, dialogues: Collection[str] | None = None) -> Iterator[Belief]:
+    def beliefs(self, dialogues: Collection[str] | None = None) -> Iterator[QuestionPosterior]:
         """What is held of every question somebody answered, in all dialogues or in some."""
         for code, running in self._running.items():
             items = list(self._items(code, dialogues))
@@ -220,7 +161,7 @@ class Opinion:
             yield from told(self.found, code, items, probabilities, gains, self.found.model(code, items))
 
     def _fit(self) -> None:
-        self._running: dict[str, Running] = {}
+        self._running: dict[str, IncrementalPosterior] = {}
         self._n_fitted = self._n_new = 0
         for code, table in self.found.tables().items():
             self._step()
@@ -228,7 +169,9 @@ class Opinion:
             gold = None if self.certain is None else self.certain.labels(code, self.found.codes[code].said)
             if code not in self.assumed or len(table) >= 2 * self.assumed[code][1]:
                 self.assumed[code] = choose_assumptions(table, model, gold=gold), len(table)
-            self._running[code] = Running(fitted(table, model, self.assumed[code][0], gold=gold), table)
+            self._running[code] = IncrementalPosterior(
+                fitted(table, model, self.assumed[code][0], gold=gold), table
+            )
             self._n_fitted += len(table)
 
     def _update(self, code: str, answers: dict[tuple[Item, str], bool]) -> None:

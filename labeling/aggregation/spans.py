@@ -157,3 +157,17 @@ def weighted_median(values: Sequence[int], weights: Sequence[float]) -> int:
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(np.asarray(weights, float)[order])
     return int(values[order[int(np.searchsorted(reached, reached[-1] / 2 - 1e-12))]])
+
+
+def agreed_span(spans: Iterable[tuple[int, int]]) -> tuple[int, int] | tuple[None, None]:
+    """The span that shares most with all others (sum of overlap over union), the first of equals."""
+    given = list(spans)
+    if not given:
+        return None, None
+
+    def shared(a: tuple[int, int]) -> float:
+        return sum(
+            max(0, min(a[1], b[1]) - max(a[0], b[0])) / (max(a[1], b[1]) - min(a[0], b[0])) for b in given
+        )
+
+    return max(given, key=shared) if len(set(given)) > 1 else given[0]

@@ -18,7 +18,8 @@ from sqlalchemy import select
 from dialint.detector.errors import ConfigError
 from dialint.detector.records import Label
 from dialint.detector.taxonomy import Taxonomy
-from dialint.labeling.aggregation.question_posteriors import Belief, believed
+from dialint.labeling.aggregation.question_posteriors import QuestionPosterior
+from dialint.labeling.aggregation.store_reader import load_posteriors
 from dialint.labeling.store.database.schema import labels as label_rows
 from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.labels import put
@@ -68,7 +69,7 @@ def settle(
         NotAllowed: the actor does not plan.
         ConfigError: nobody has answered anything.
     """
-    found = believed(store, actor, config.project, taxonomy, share_workers=share_workers)
+    found = load_posteriors(store, actor, config.project, taxonomy, share_workers=share_workers)
     needed = [one for one in found if one.gold or one.n_yes or one.probability >= config.least]
     rest = [one for one in found if not (one.gold or one.n_yes or one.probability >= config.least)]
     written = write(store, actor, [_label(one) for one in needed])
@@ -82,11 +83,11 @@ def settle(
     )
 
 
-def _label(one: Belief) -> Label:
+def _label(one: QuestionPosterior) -> Label:
     return as_label(one, "expert" if one.gold else "joint", one.probability)
 
 
-def as_label(one: Belief, method: str, probability: float) -> Label:
+def as_label(one: QuestionPosterior, method: str, probability: float) -> Label:
     """A belief as a label of that method."""
     return Label(
         dialogue_id=one.dialogue,

@@ -8,11 +8,12 @@ and takes their place where it is given.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
 from dialint.detector.records import Dialogue, Finding, Label
+from dialint.labeling.aggregation.spans import agreed_span
 from dialint.labeling.annotation import Annotation, judged_turns
 
 DECIDING = ("expert",)
@@ -88,17 +89,3 @@ class Opinions:
             start=start,
             end=end,
         )
-
-
-def agreed_span(spans: Iterable[tuple[int, int]]) -> tuple[int, int] | tuple[None, None]:
-    """The span that shares most with all others (sum of overlap over union), the first of equals."""
-    given = list(spans)
-    if not given:
-        return None, None
-
-    def shared(a: tuple[int, int]) -> float:
-        return sum(
-            max(0, min(a[1], b[1]) - max(a[0], b[0])) / (max(a[1], b[1]) - min(a[0], b[0])) for b in given
-        )
-
-    return max(given, key=shared) if len(set(given)) > 1 else given[0]

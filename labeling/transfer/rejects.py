@@ -13,7 +13,7 @@ from typing import BinaryIO
 from dialint.detector.artifacts import atomic_file, disk_errors, make_folder
 from dialint.detector.errors import TooManyBad
 from dialint.detector.ingest.outcomes import Reject
-from dialint.labeling.reports import refuse_existing
+from dialint.labeling.raters.reports import refuse_existing
 
 SHOWN = 10
 

@@ -23,7 +23,7 @@ from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.records import Finding, NotJudged, Severity, Verdict
 from dialint.detector.taxonomy import load
 from dialint.detector.verdict_files import FileFormat, convert, manifest_path, needs_escape, verdict_line
-from dialint.labeling.quality.figures import Figure
+from dialint.labeling.raters.estimates import Figure
 
 HOSTILE = (
     '=HYPERLINK("http://x.example","<script>alert(1)</script><img src=http://x.example/a.png>")\u202e\x1b[31m'

@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 
 from dialint.labeling.adjudication.leaning import ALL, leanings
-from dialint.labeling.aggregation.dialogue_answers import CodeAnswers, Gathered, Item
+from dialint.labeling.aggregation.dialogue_answers import CodeAnswers, CollectedAnswers, Item
 
 
-def made(votes: dict[str, list[dict[str, bool]]]) -> Gathered:
+def made(votes: dict[str, list[dict[str, bool]]]) -> CollectedAnswers:
     """`votes` by code: one dialogue with one turn for each row."""
     codes = {
         code: CodeAnswers({Item(f"d{place}", 1): row for place, row in enumerate(rows)})
         for code, rows in votes.items()
     }
     people = sorted({who for rows in votes.values() for row in rows for who in row})
-    return Gathered(codes, {who: place for place, who in enumerate(people)}, {})
+    return CollectedAnswers(codes, {who: place for place, who in enumerate(people)}, {})
 
 
 def test_differences_by_hand() -> None:
@@ -35,7 +35,7 @@ def test_differences_by_hand() -> None:
 
 def test_dialogues_are_counted_not_turns() -> None:
     answers = CodeAnswers({Item("d", turn): {"ann": True, "ben": False} for turn in range(30)})
-    (first, *_) = leanings(Gathered({"C1": answers}, {"ann": 0, "ben": 1}, {}))
+    (first, *_) = leanings(CollectedAnswers({"C1": answers}, {"ann": 0, "ben": 1}, {}))
     assert (first.n, first.difference.n, first.leans) == (30, 1, "too few")
 
 

@@ -17,8 +17,8 @@ from dialint.detector.ingest.read import open_logs, read
 from dialint.detector.records import Dialogue, Turn
 from dialint.detector.taxonomy import load
 from dialint.detector.verdict_files import manifest_path, verdict_line
-from dialint.labeling.aggregation.question_posteriors import believed
 from dialint.labeling.aggregation.store_labels import SettleConfig, settle
+from dialint.labeling.aggregation.store_reader import load_posteriors
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.dataset.inputs import read_annotations
 from dialint.labeling.dataset.making import DatasetConfig
@@ -243,7 +243,7 @@ def test_labels_of_a_project_are_answers_to_what_it_asks(filled: Store, tmp_path
     for project, n in (("p", 3), ("q", 0), (None, 3)):
         assert len(list(annotations.counted(filled, "rob", project))) == n
     assert [projects.annotation_count(filled, "rob", name) for name in "pq"] == [3, 0]
-    assert {(one.dialogue, one.code) for one in believed(filled, "lea", "p", load())} == {
+    assert {(one.dialogue, one.code) for one in load_posteriors(filled, "lea", "p", load())} == {
         ("d0", "C1"), ("d0", "L1"), ("d1", "C1"),
     }  # fmt: skip
     assert export_annotations(filled, "rob", tmp_path / "a.jsonl", "p")["files"][0]["rows"] == 3

@@ -1,0 +1,81 @@
+"""The answers in the store, and what they amount to: of all people whose work counts.
+
+Reads, of one project or of the whole store; writes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dialint.detector.errors import ConfigError
+from dialint.detector.taxonomy import Taxonomy
+from dialint.labeling.aggregation.dialogue_answers import (
+    ANYWHERE,
+    CollectedAnswers,
+    DialogueContext,
+    collect_answers,
+    dialogue_codes,
+)
+from dialint.labeling.aggregation.question_posteriors import (
+    GoldAnswers,
+    QuestionPosterior,
+    question_posteriors,
+)
+from dialint.labeling.store.annotations import counted
+from dialint.labeling.store.database.transactions import Store, Transaction
+from dialint.labeling.store.dialogues import content_of, verdict_on
+from dialint.labeling.store.labels import all_gold
+
+
+def load_posteriors(
+    store: Store, actor: str, project: str | None, taxonomy: Taxonomy, *, share_workers: bool = False
+) -> list[QuestionPosterior]:
+    """All beliefs, by code and in the order in which the questions were first answered.
+
+    `project` none takes all answers in the store, also those that came from elsewhere. With
+    `share_workers` all codes teach what a person is like.
+
+    Raises:
+        NotAllowed: the actor does not decide.
+        ConfigError: nobody has answered anything.
+    """
+    known = load_gold(store, actor, taxonomy)
+    found = load_answers(store, actor, project, taxonomy)
+    return [known.instead_of(one) for one in question_posteriors(found, share_workers, known)]
+
+
+def load_answers(store: Store, actor: str, project: str | None, taxonomy: Taxonomy) -> CollectedAnswers:
+    """The answers of all whose work counts, in a project or in the whole store.
+
+    Raises:
+        NotAllowed: the actor does not review.
+        ConfigError: nobody has answered anything.
+    """
+    found = collect_answers(counted(store, actor, project), context_loader(store), dialogue_codes(taxonomy))
+    if not found.codes:
+        raise ConfigError("E_NO_RECORDS", f"no answers in {project or 'the store'} yet")
+    return found
+
+
+def load_gold(store: Store, actor: str, taxonomy: Taxonomy) -> GoldAnswers:
+    """All gold, retired gold too; a code of dialogue scope is present if it is in any turn.
+
+    Raises:
+        NotAllowed: the actor does not decide.
+    """
+    of_dialogue, present = dialogue_codes(taxonomy), dict[tuple[str, int, str], bool]()
+    for gold in all_gold(store, actor, retired=True):
+        key = (gold.dialogue, ANYWHERE if gold.code in of_dialogue else gold.turn, gold.code)
+        present[key] = gold.present or present.get(key, False)
+    return GoldAnswers(present, of_dialogue)
+
+
+def context_loader(store: Store) -> Callable[[str], DialogueContext]:
+    """What the store knows of a dialogue, by name."""
+    return lambda name: store.read(lambda transaction: _known(transaction, name))
+
+
+def _known(transaction: Transaction, name: str) -> DialogueContext:
+    dialogue = content_of(transaction, name)
+    assert dialogue is not None, "a foreign key"
+    return DialogueContext.of(dialogue, verdict_on(transaction, name))

@@ -1,1 +1,0 @@
-"""How good each labeler's work is, code by code, and what it costs."""

@@ -1,0 +1,259 @@
+"""Agreement among people: on labels, with all others together (the human ceiling), and on marked spans.
+
+On labels: Krippendorff's alpha at three levels, Fleiss' and Cohen's kappa, specific agreement. A task with
+fewer than two answers is left out. Where only one label was ever given, chance agreement is 1 and a kappa or
+alpha is not defined: NaN, not 1.
+
+The human ceiling is how often one person gives the answer of the others taken together. A model that agrees
+with people as often as they agree with each other cannot be told apart from a person by this measure; it need
+not be as good as all of them together.
+
+On spans: soft F1 between people, and a unitised alpha over characters. Both compare positions and, where
+spans carry one, codes; neither reads the text.
+
+Each function turns its input into rows, one a task, whose sums make the figure; the bootstrap resamples rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from dialint.detector.statistics import ROUNDS, Estimate, bootstrap_estimate, ratio
+from dialint.labeling.aggregation.answers import Answers, Floats
+
+Level = Literal["nominal", "ordinal", "interval"]
+"""What labels may be compared by: whether they are the same, which is higher, or how far apart they are."""
+
+
+def krippendorff_alpha(votes: Floats, rounds: int = ROUNDS, seed: int = 0) -> Estimate:
+    """Alpha for nominal labels with any number of answers a task: 1 all agree, 0 as by chance.
+
+    Source: Krippendorff, Computing Krippendorff's Alpha-Reliability (2011), section C; a task's pairs
+    of answers count 1 / (answers - 1) each.
+    """
+    paired = _pairable(votes)
+    return bootstrap_estimate(np.column_stack([_agreeing(paired), paired]), _unitised_alpha, rounds, seed)
+
+
+def _unitised_alpha(sums: Floats) -> Floats:
+    agreeing, given = sums[:, 0], sums[:, 1:]
+    n = given.sum(axis=1)
+    by_chance = (given * (given - 1)).sum(axis=1)
+    return np.asarray(1.0 - (n - 1) * ratio(n - agreeing, n * (n - 1) - by_chance), float)
+
+
+def ranked_alpha(
+    votes: Floats, values: Floats, level: Level, rounds: int = ROUNDS, seed: int = 0
+) -> Estimate:
+    """Alpha for labels on a scale, by which near answers disagree less than far ones: `votes`, shape
+    (tasks, labels), with each label's place on it, `values`, shape (labels,), of which "ordinal" takes the
+    order alone. With "nominal" it is `krippendorff_alpha`.
+
+    Source: Krippendorff 2011, sections C and D: coincidences, and the difference functions of a level.
+    """
+    order = np.argsort(values, kind="stable")
+    paired, scale = _pairable(votes)[:, order], np.asarray(values, float)[order]
+    size = len(scale)
+    pairs = paired[:, :, None] * (paired[:, None, :] - np.eye(size))
+    coincidences = pairs / np.maximum(paired.sum(axis=1) - 1.0, 1.0)[:, None, None]
+
+    def alpha(sums: Floats) -> Floats:
+        table = sums.reshape(-1, size, size)
+        given = table.sum(axis=2)
+        n = given.sum(axis=1)
+        if level == "ordinal":
+            middle = np.cumsum(given, axis=1) - given / 2  # the mean rank of each label
+            apart = (middle[:, :, None] - middle[:, None, :]) ** 2
+        elif level == "interval":
+            apart = np.broadcast_to((scale[:, None] - scale) ** 2, table.shape)
+        else:
+            apart = np.broadcast_to(1.0 - np.eye(size), table.shape)
+        observed = (table * apart).sum(axis=(1, 2))
+        by_chance = (given[:, :, None] * given[:, None, :] * apart).sum(axis=(1, 2))
+        return np.asarray(1.0 - (n - 1) * ratio(observed, by_chance), float)
+
+    return bootstrap_estimate(coincidences.reshape(len(votes), -1), alpha, rounds, seed)
+
+
+def fleiss_kappa(votes: Floats, rounds: int = ROUNDS, seed: int = 0) -> Estimate:
+    """Kappa of many people, each task weighing the same.
+
+    Source: Fleiss 1971. There every task has the same number of answers; where they differ, a task's
+    agreement is that of its own pairs and label shares are of all answers.
+    """
+    paired = _pairable(votes)
+    given = paired.sum(axis=1)
+    inside = ratio(_agreeing(paired), given)
+    rows = np.column_stack([np.nan_to_num(inside), given > 0, paired])
+    return bootstrap_estimate(rows, _kappa, rounds, seed)
+
+
+def _kappa(sums: Floats) -> Floats:
+    observed = ratio(sums[:, 0], sums[:, 1])
+    shares = sums[:, 2:] / np.maximum(sums[:, 2:].sum(axis=1, keepdims=True), 1e-12)
+    chance = (shares**2).sum(axis=1)
+    return ratio(observed - chance, 1.0 - chance)
+
+
+def specific_agreement(votes: Floats, label: int, rounds: int = ROUNDS, seed: int = 0) -> Estimate:
+    """The chance that another person gives `label`, given that one did.
+
+    For two people this is 2a / (2a + b + c), the F1 of one against the other. It stays meaningful for
+    rare errors, where kappa and plain agreement do not. Source: Fleiss 1975; Hripcsak and Rothschild
+    2005. A pair of answers counts 1 however many answers its task has.
+    """
+    mine, given = votes[:, label], votes.sum(axis=1)
+    rows = np.column_stack([mine * (mine - 1), mine * (given - 1)])
+    return bootstrap_estimate(rows, lambda sums: ratio(sums[:, 0], sums[:, 1]), rounds, seed)
+
+
+def cohen_kappa(answers: Answers, one: int, other: int, rounds: int = ROUNDS, seed: int = 0) -> Estimate:
+    """Kappa of two workers, given as indices, over the tasks both answered. Source: Cohen 1960."""
+    size = len(answers.labels)
+    labels = np.full((2, len(answers.tasks)), -1)
+    for place, worker in enumerate((one, other)):
+        mine = answers.worker == worker
+        labels[place, answers.task[mine]] = answers.label[mine]
+    both = labels[:, (labels >= 0).all(axis=0)]
+    cells = np.zeros((both.shape[1], size * size))
+    cells[np.arange(both.shape[1]), both[0] * size + both[1]] = 1.0
+    return bootstrap_estimate(cells, lambda sums: _cohen(sums.reshape(len(sums), size, size)), rounds, seed)
+
+
+def _cohen(tables: Floats) -> Floats:
+    n = tables.sum(axis=(1, 2))
+    observed = ratio(np.trace(tables, axis1=1, axis2=2), n)
+    chance = ratio((tables.sum(axis=1) * tables.sum(axis=2)).sum(axis=1), n * n)
+    return ratio(observed - chance, 1.0 - chance)
+
+
+def _pairable(votes: Floats) -> Floats:
+    """`votes` with the tasks of fewer than two answers emptied."""
+    return np.where(votes.sum(axis=1, keepdims=True) >= 2, votes, 0.0)
+
+
+def _agreeing(paired: Floats) -> Floats:
+    """Agreeing ordered pairs of each task over its answers less one, shape (tasks,)."""
+    pairs = (paired * (paired - 1)).sum(axis=1)
+    return np.nan_to_num(ratio(pairs, paired.sum(axis=1) - 1))
+
+
+def left_out_agreement(answers: Answers) -> Floats:
+    """For each answer, shape (answers,), 1 if it is the plurality of the task's other answers; a share
+    if several labels lead, one over how many; NaN without others."""
+    others = answers.votes()[answers.task]
+    row = np.arange(len(answers))
+    others[row, answers.label] -= 1.0
+    top = others.max(axis=1)
+    leads = others == top[:, None]
+    agreed = leads[row, answers.label] / leads.sum(axis=1)
+    return np.where(top > 0, agreed, np.nan)
+
+
+def human_ceiling(answers: Answers, rounds: int = ROUNDS, seed: int = 0) -> Estimate:
+    """Leave-one-out agreement over all answers, with its interval by task."""
+    return bootstrap_estimate(_by_task(answers, np.ones(len(answers), bool)), _agreement_share, rounds, seed)
+
+
+def worker_agreement(answers: Answers, worker: int, rounds: int = ROUNDS, seed: int = 0) -> Estimate:
+    """Leave-one-out agreement of one worker, given as an index."""
+    return bootstrap_estimate(_by_task(answers, answers.worker == worker), _agreement_share, rounds, seed)
+
+
+def _by_task(answers: Answers, chosen: np.typing.NDArray[np.bool_]) -> Floats:
+    agreed = left_out_agreement(answers)
+    told = chosen & ~np.isnan(agreed)
+    sums = np.bincount(answers.task[told], weights=agreed[told], minlength=len(answers.tasks))
+    counts = np.bincount(answers.task[told], minlength=len(answers.tasks))
+    return np.column_stack([sums, counts]).astype(float)
+
+
+def _agreement_share(sums: Floats) -> Floats:
+    return ratio(sums[:, 0], sums[:, 1])
+
+
+@dataclass(frozen=True)
+class Marked:
+    """Characters `start` to `end` (exclusive) that one person marked as `code`."""
+
+    start: int
+    end: int
+    code: str = ""
+
+
+@dataclass(frozen=True)
+class Read:
+    """One text of `length` characters, and the spans of each person who read it, nothing included."""
+
+    length: int
+    spans: Mapping[str, Sequence[Marked]]
+
+
+def soft_span_f1(texts: Sequence[Read], rounds: int = ROUNDS, seed: int = 0) -> Estimate:
+    """F1 over all pairs of readers, a span counting for the share of it that the other one covers best.
+
+    Source: Johansson and Moschitti 2010, intersection-based precision and recall; each reader is once
+    the one and once the other, so that precision and recall are alike and F1 is their common value.
+    NaN where nobody marked anything.
+    """
+    rows = np.array([_covered(text) for text in texts], float).reshape(-1, 2)
+    return bootstrap_estimate(rows, lambda sums: ratio(sums[:, 0], sums[:, 1]), rounds, seed)
+
+
+def _covered(text: Read) -> tuple[float, float]:
+    """The sum of covered shares over ordered pairs of readers, and how many spans were looked at."""
+    covered, looked = 0.0, 0
+    for reader, spans in text.spans.items():
+        for other, others in text.spans.items():
+            if reader != other:
+                covered += sum(
+                    max((_covered_share(span, each) for each in others), default=0.0) for span in spans
+                )
+                looked += len(spans)
+    return covered, float(looked)
+
+
+def _covered_share(span: Marked, other: Marked) -> float:
+    if span.code != other.code:
+        return 0.0
+    shared = min(span.end, other.end) - max(span.start, other.start)
+    return max(0, shared) / (span.end - span.start)
+
+
+def unitised_alpha(texts: Sequence[Read], rounds: int = ROUNDS, seed: int = 0) -> Estimate:
+    """Alpha over characters: 1 all agree, 0 by chance. Each code is a question of its own, marked here or
+    not, so that no code hides another where spans overlap; their disagreements are added, and those by
+    chance.
+
+    Source: the idea of Krippendorff's alpha for unitising in its binary form (Krippendorff, Mathet, Bouvry
+    and Widlöcher 2016): lengths of intersections, gaps included, take the place of counts of values. We leave
+    out the small-sample correction, which characters, being no independent units, do not earn. It is not
+    gamma (Mathet et al. 2015), which also aligns units: two touching spans of one code count as one here.
+    """
+    codes = sorted({span.code for text in texts for spans in text.spans.values() for span in spans})
+    rows = np.array([_lengths(text, codes) for text in texts], float).reshape(len(texts), -1)
+    return bootstrap_estimate(rows, _unitised_alpha, rounds, seed)
+
+
+def _lengths(text: Read, codes: Sequence[str]) -> Floats:
+    """Characters on which pairs of readers differ, weighted 1 / (readers - 1), over all codes; all that were
+    read; and those marked with each code."""
+    readers = len(text.spans)
+    if readers < 2:
+        return np.zeros(2 + len(codes))
+    marked = np.zeros((len(codes), readers, text.length), bool)
+    for reader, spans in enumerate(text.spans.values()):
+        for span in spans:
+            marked[codes.index(span.code), reader, span.start : span.end] = True
+    votes = marked.sum(axis=1)  # (codes, characters)
+    differing = 2.0 * (votes * (readers - votes)).sum() / (readers - 1)
+    return np.concatenate(([differing, readers * text.length], votes.sum(axis=1))).astype(float)
+
+
+def _unitised_alpha(sums: Floats) -> Floats:
+    shares = sums[:, 2:] / np.maximum(sums[:, 1:2], 1e-12)
+    return 1.0 - ratio(ratio(sums[:, 0], sums[:, 1]), (2.0 * shares * (1.0 - shares)).sum(axis=1))

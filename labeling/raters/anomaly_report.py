@@ -1,0 +1,116 @@
+"""Stage ``dialint label watch``: who in a crowd answers without looking, too fast, or from a sheet.
+
+Reads a table of task, worker, label (optionally code and seconds), or the answers in a store. Gives the
+flags and, with ``--out``, writes them with the figures of every worker as JSON. A flag is a reason to
+look, not a verdict; nobody's answers are left out of anything by it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from dialint.detector.errors import ConfigError
+from dialint.labeling.raters.flags import WORDS_PER_MINUTE, Rule
+from dialint.labeling.raters.reports import Report, headed, refuse_existing, write_report
+
+if TYPE_CHECKING:
+    from dialint.labeling.aggregation.answers import Answers, Floats
+    from dialint.labeling.raters.anomalies import Watched
+
+    Crowd = tuple[Mapping[str, Answers], Answers | None, Floats | None, Floats | None]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class WatchConfig:
+    """Whom to watch, and how strictly."""
+
+    annotations: Path | None = None
+    """Crowd table with columns task, worker, label and, if it has them, code and seconds. Without it the
+    answers in the store are looked at."""
+    out: Path | None = None
+    """File for all figures as JSON; must not exist. Standard output has the flags in any case."""
+    sure: float = 0.95
+    """Probability of knowing nothing from which a worker is flagged."""
+    rate: float = 0.01
+    """Share of false flags among those for speed and copying, on average at most."""
+    words_per_minute: float = WORDS_PER_MINUTE
+    """Faster than anybody reads: answers that took less are flagged, where the dialogues are known (in the
+    store); 0 flags none."""
+    last_wins: Annotated[bool, Parameter(negative=())] = False
+    """Of a worker's several answers to a task take the last; without, they are refused."""
+
+    def __post_init__(self) -> None:
+        Rule(self.sure, self.rate, self.words_per_minute)
+
+
+def run(config: WatchConfig, stored: Callable[[], Crowd] | None = None) -> Report:
+    """All flags and figures, of the table or of what is `stored`; written to `out` if there is one.
+
+    Raises:
+        ConfigError: neither is named.
+        InputRefused: the table is bad; the message names file and line.
+        OutputRefused: `out` is there already.
+    """
+    from dialint.labeling.raters.anomalies import watched
+
+    refuse_existing(config.out)
+
+    def figures() -> Mapping[str, Any]:
+        rule = Rule(config.sure, config.rate, config.words_per_minute)
+        found = watched(*(_table(config) if stored is None else stored()), rule)
+        return {
+            "flags": [asdict(flag) for flag in found.flags],
+            "workers": dict(zip(found.workers, _figures(found), strict=True)),
+        }
+
+    inputs = [config.annotations]
+    report = headed("watch", asdict(config), figures, inputs=inputs, libraries=("numpy", "scipy"))
+    write_report(report, config.out)
+    return report
+
+
+def _table(config: WatchConfig) -> Crowd:
+    from dialint.labeling.aggregation.crowd_tables import read_answers
+
+    if config.annotations is None:
+        raise ConfigError("E_OPTION", "--annotations names no table")
+    return read_answers(config.annotations, config.last_wins), None, None, None
+
+
+def rows(report: Report) -> list[list[str]]:
+    """The flags as a table for the screen, its headings first."""
+    from dialint.labeling.raters.flags import certainty
+
+    flags = [
+        [flag["kind"], ", ".join(flag["workers"]), str(flag["n"]), certainty(flag), flag["why"]]
+        for flag in report["flags"]
+    ]
+    return [["flag", "workers", "n", "certainty", "why"], *flags]
+
+
+def _figures(found: Watched) -> list[dict[str, float | None]]:
+    """What is known of each worker, none where nothing can be said."""
+    knows, speed = found.knowledge, found.pace
+    columns = {
+        "answers": knows.n,
+        "slope": knows.slope,
+        "slope_spread": knows.spread,
+        "knows_nothing": knows.blind,
+        "commonest_answer": knows.commonest,
+        "timed": speed.n,
+        "fast": speed.fast,
+        "unread": speed.unread,
+        "median_seconds": speed.median,
+    }
+    rows = zip(*(values.tolist() for values in columns.values()), strict=True)
+    return [
+        {name: None if math.isnan(value) else value for name, value in zip(columns, row, strict=True)}
+        for row in rows
+    ]

@@ -1,0 +1,344 @@
+"""Collusion: pairs and groups of people who agree more often than independent people would.
+
+Good people agree because they are right, hard items mislead honest people to the same wrong answer, and two
+who always say no agree always. So the joint fit tells what is chance: given what all *others* answered, how
+clear the item is, and what either person is like, with which probability would both have given the same
+answer on their own? How often they did is compared with the sum of these probabilities. Agreement on wrong
+answers (not the label that the others make likeliest) is counted apart: people who agree beyond chance on
+right answers alone know the same things, and are not flagged.
+
+A tail of a sum of unequal coins is bounded by that of equal ones, so a binomial tail errs on the side of the
+innocent (Hoeffding 1956, theorem 4); a misfit that is common to all pairs is estimated from the pairs
+themselves and removed (`_calibrated`). Which fit is right is unknown. If it takes all items to be equally
+clear, those who are misled by the same hard ones look like a conspiracy; if it lets items differ, so do the
+two best among careless people (found on a simulated crowd of seven, 2026-11-22). Only what neither fit
+explains counts (`unexplained`).
+
+Two tests make groups out of pairs, and what either finds is joined. Pairs alone, at a controlled false
+discovery rate: enough where two people meet on dozens of items. Whole groups, where they do not: a group of
+ten has 45 pairs, and what each pair shows too weakly they show together. Groups are searched greedily, and a
+group of k counts only if it would stand out though every set of k people had been tried: that makes any
+search honest.
+
+A group is not yet a conspiracy. Where instructions can be read in two ways, the minority looks wrong to the
+majority, and wrong in the same way. So a group that, with all who answer like it, is more than a third of the
+crowd is called a school: so many do not share one answer sheet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dialint.labeling.aggregation.answers import Answers, Floats
+from dialint.labeling.raters.flags import discoveries, upper_tail
+from dialint.labeling.raters.leave_one_out import Others
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+
+MEETINGS = 6_000_000
+"""Times that two people answer the same item which are looked at, at most; of more, a random part."""
+ROWS = 1 << 16
+LEAST_TOGETHER = 2
+"""Answers in common from which a pair is tested."""
+PLAIN = 0.01
+"""p-value above which a pair serves to calibrate."""
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of workers who met, sorted: `first` and `second` (indices of workers, first the smaller), how
+    often they `met`, answered `together`, and would have `by_chance`; the same of wrong answers; and the
+    `p_value` of as many together. All of shape (pairs,). Two pieces of evidence count as one over
+    `dispersion`, at least 1."""
+
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+    met: Floats
+    together: Floats
+    by_chance: Floats
+    wrong: Floats
+    wrong_by_chance: Floats
+    p_value: Floats
+    dispersion: float
+
+
+def pairs(codes: Iterable[Others], seed: int = 0) -> Pairs:
+    """All pairs of workers who met on some item of some code; codes share their workers."""
+    keys, figures, n_workers = [np.zeros(0, np.int64)], [np.zeros((0, 4))], 1
+    for others in codes:
+        n_workers = max(1, len(others.answers.workers))
+        for key, figure in _meetings(others, seed):
+            keys.append(key)
+            figures.append(figure)
+    found, place = np.unique(np.concatenate(keys), return_inverse=True)
+    columns = np.concatenate(figures).T
+    met = np.bincount(place, minlength=len(found)).astype(float)
+    together, chance, wrong, wrong_chance = (
+        np.asarray(np.bincount(place, of, len(found)), float) for of in columns
+    )
+    chance, dispersion = _calibrated(together, chance, met)
+    wrong_chance, _ = _calibrated(wrong, wrong_chance, met)
+    p_value = _thinned_tail(together, chance, met, dispersion)
+    ends = found // n_workers, found % n_workers
+    return Pairs(*ends, met, together, chance, wrong, wrong_chance, p_value, dispersion)
+
+
+def unexplained(one: Pairs, other: Pairs) -> Pairs:
+    """Of two tables of the same meetings, pair by pair, what explains the agreement better."""
+    less = one.wrong - one.wrong_by_chance < other.wrong - other.wrong_by_chance
+    return Pairs(
+        one.first,
+        one.second,
+        one.met,
+        one.together,
+        np.maximum(one.by_chance, other.by_chance),
+        np.where(less, one.wrong, other.wrong),
+        np.where(less, one.wrong_by_chance, other.wrong_by_chance),
+        np.maximum(one.p_value, other.p_value),
+        max(one.dispersion, other.dispersion),
+    )
+
+
+def _meetings(others: Others, seed: int) -> Iterator[tuple[NDArray[np.int64], Floats]]:
+    """Of each meeting the pair as one number, and a row: whether both said the same, the probability of
+    it, whether both said the same wrong thing, the probability of that."""
+    answers, chances = others.answers, np.exp(others.logs)
+    n_workers = len(answers.workers)
+    for one, other in _met(answers, seed):
+        members = others.without(one, other)  # (meetings, components)
+        right = (members @ others.verdicts).argmax(axis=1)
+        u, v = answers.worker[one], answers.worker[other]
+        both = np.einsum("nlc,nlc->nc", chances[u], chances[v])
+        both_right = chances[u, right] * chances[v, right]
+        same = answers.label[one] == answers.label[other]
+        wrong = same & (answers.label[one] != right)
+        chance, chance_wrong = (members * both).sum(axis=1), (members * (both - both_right)).sum(axis=1)
+        low, high = np.minimum(u, v).astype(np.int64), np.maximum(u, v)
+        yield low * n_workers + high, np.column_stack([same, chance, wrong, chance_wrong])
+
+
+def _met(answers: Answers, seed: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Meetings as places of two answers to the same task, at most `ROWS` at a time."""
+    order, counts = np.argsort(answers.task, kind="stable"), answers.n_labelers
+    total = float((counts * (counts - 1.0) / 2).sum())
+    random, share = np.random.default_rng(seed), min(1.0, MEETINGS / max(total, 1.0))
+    size = counts[answers.task[order]]
+    rank = np.arange(len(order)) - (np.cumsum(counts) - counts)[answers.task[order]]
+    for step in range(1, int(counts.max(initial=0))):
+        firsts = np.flatnonzero(rank + step < size)
+        if share < 1.0:
+            firsts = firsts[random.random(len(firsts)) < share]
+        for begin in range(0, len(firsts), ROWS):
+            part = firsts[begin : begin + ROWS]
+            yield order[part], order[part + step]
+
+
+def _calibrated(together: Floats, by_chance: Floats, met: Floats) -> tuple[Floats, float]:
+    """`by_chance` times what all pairs but the most suspicious agree more than they should (never less
+    than it was); and how much more widely these pairs scatter than coins, at least 1."""
+    factor, dispersion = 1.0, 1.0
+    for _ in range(3):
+        chance = np.minimum(by_chance * factor, met)
+        plain = _thinned_tail(together, chance, met, dispersion) > PLAIN
+        factor = max(1.0, float(together[plain].sum()) / max(float(by_chance[plain].sum()), 1e-9))
+        spread = float((chance * (1.0 - chance / met))[plain].sum())
+        dispersion = max(1.0, float(((together - chance)[plain] ** 2).sum()) / max(spread, 1e-9))
+    return np.minimum(by_chance * factor, met), dispersion
+
+
+def _thinned_tail(together: Floats, by_chance: Floats, met: Floats, dispersion: float) -> Floats:
+    sums = (values / dispersion for values in (together, by_chance, met))
+    return np.where(together >= LEAST_TOGETHER, np.exp(log_tail(*sums)), 1.0)
+
+
+def log_tail(together: Floats, by_chance: Floats, met: Floats) -> Floats:
+    """The logarithm of the chance of `together` or more out of `met` equal coins that give `by_chance`
+    on average, for numbers that need not be whole; 0 where there is no more than chance."""
+    found = np.zeros(np.shape(met))
+    tested = (met > 0) & (together > by_chance)
+    k, n = together[tested], met[tested]
+    share = np.clip(by_chance[tested] / n, 1e-12, 1.0 - 1e-12)
+    chance = upper_tail(k, n, share)
+    missed = np.maximum(n - k, 0.0) * np.log((1.0 - share) / np.maximum(1.0 - k / n, 1e-300))
+    bound = k * np.log(share * n / k) + missed  # Chernoff, for what is below the smallest float
+    found[tested] = np.where(chance > 1e-290, np.log(np.maximum(chance, 1e-300)), bound)
+    return found
+
+
+SEEDS = 60
+"""Pairs from which a group is grown in vain before the search ends."""
+
+
+GATE = 0.05
+"""p-value of a set's agreement on wrong answers alone, above which it is not accused."""
+SCHOOL = 1 / 3
+"""Share of the crowd above which a group is a school."""
+KIN = 1 / 3
+"""Of a group's mind is who agrees with it beyond chance at least this share as often as its members do.
+Of 20 people in 50 who read the tasks in their own way, groups of 4 to 20 are found, which with their kin
+are 16 to 22; five with one sheet stay five (made-up crowds, 2026-11-22)."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Workers (indices) with one sheet, or of one `school`: how often two of them `met`, said the same
+    `together`, and would have `by_chance`; the same of wrong answers; and the `p_value`, corrected for
+    how many pairs or sets of people there are."""
+
+    workers: tuple[int, ...]
+    met: int
+    together: int
+    by_chance: float
+    wrong: int
+    wrong_by_chance: float
+    p_value: float
+    school: bool = False
+
+
+def groups(found: Pairs, codes: Sequence[Others], rate: float = 0.01) -> list[Group]:
+    """Groups that agree beyond chance, on wrong answers as well, most certain first; nobody is in two.
+    `rate` bounds the share of false pairs among the pairs found, and the chance of finding any false set.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    if not len(found.first):
+        return []
+    n_workers = len(codes[0].answers.workers)
+    search = _Search(found, codes, n_workers)
+    edges = discoveries(found.p_value, rate)
+    first, second = [found.first[edges]], [found.second[edges]]
+    for workers in search.sets(np.log(rate)):
+        first.append(np.full(len(workers) - 1, workers[0]))
+        second.append(np.array(workers[1:]))
+    ends = np.concatenate(first), np.concatenate(second)
+    graph = coo_array((np.ones(len(ends[0])), ends), (n_workers, n_workers))
+    _, component = connected_components(graph, directed=False)
+    sets = [np.flatnonzero(component == one).tolist() for one in np.flatnonzero(np.bincount(component) > 1)]
+    taken = np.bincount(component)[component] > 1
+    described = (search.described(workers, taken) for workers in sets)
+    return sorted((group for group in described if group is not None), key=lambda group: group.p_value)
+
+
+class _Search:
+    """The pairs as symmetric sparse tables, and what a set of workers amounts to."""
+
+    def __init__(self, found: Pairs, codes: Sequence[Others], n_workers: int) -> None:
+        from scipy.sparse import csr_array
+
+        self.pairs, self.codes, self.n_workers = found, codes, n_workers
+        ends = np.concatenate((found.first, found.second)), np.concatenate((found.second, found.first))
+        self.tables: list[csr_array[Any]] = [
+            csr_array((np.concatenate((values, values)), ends), (n_workers, n_workers))
+            for values in (found.together, found.by_chance, found.met, found.wrong, found.wrong_by_chance)
+        ]
+
+    def sets(self, level: float) -> list[tuple[int, ...]]:
+        """Sets of workers whose log p-value, corrected, is at most `level`; disjoint."""
+        left = np.ones(self.n_workers, bool)
+        found: list[tuple[int, ...]] = []
+        failed = 0
+        for place in np.argsort(self.pairs.p_value, kind="stable"):
+            if failed >= SEEDS or self.pairs.p_value[place] >= 0.5:
+                break
+            seed = int(self.pairs.first[place]), int(self.pairs.second[place])
+            if not left[list(seed)].all():
+                continue
+            workers = self._grown(seed, left)
+            if self.corrected(workers) <= level:
+                found.append(workers)
+                left[list(workers)] = False
+            else:
+                failed += 1
+        return found
+
+    def _grown(self, seed: tuple[int, int], left: NDArray[np.bool_]) -> tuple[int, ...]:
+        """The set that grows from a pair by whoever adds most, as long as somebody adds anything."""
+        workers = list(seed)
+        inside = np.array([table[[seed[0]], [seed[1]]][0] for table in self.tables[:3]], float)
+        links = np.stack([table[workers].sum(axis=0) for table in self.tables[:3]])  # (3, workers)
+        best = self._corrected(inside[:, None], 2)[0]
+        while len(workers) < self.n_workers:
+            asked = np.flatnonzero(left & (links[2] > 0) & ~np.isin(np.arange(self.n_workers), workers))
+            if not len(asked):
+                break
+            values = self._corrected(inside[:, None] + links[:, asked], len(workers) + 1)
+            place = int(values.argmin())
+            if values[place] >= best:
+                break
+            best, newcomer = values[place], int(asked[place])
+            inside = inside + links[:, newcomer]
+            links = links + np.stack([table[[newcomer]].toarray()[0] for table in self.tables[:3]])
+            workers.append(newcomer)
+        return tuple(sorted(workers))
+
+    def corrected(self, workers: Sequence[int]) -> float:
+        """The logarithm of a set's p-value, thinned and corrected."""
+        sums = self.sums(workers)[:3, None] * self._thinning(workers)
+        return float(self._corrected(sums, len(workers))[0])
+
+    def sums(self, workers: Sequence[int]) -> Floats:
+        """Together, by chance, met, wrong together and that by chance, of all pairs of a set, shape (5,)."""
+        return np.array([table[list(workers)][:, list(workers)].sum() / 2 for table in self.tables])
+
+    def _corrected(self, sums: Floats, size: int) -> Floats:
+        """For sets of `size`: the log p-value times the number of such sets, and the sizes' shares 1/2,
+        1/4, ... of the level."""
+        from scipy.special import gammaln
+
+        n = self.n_workers
+        ways = gammaln(n + 1) - gammaln(size + 1) - gammaln(n - size + 1)
+        tails = log_tail(*(sums / self.pairs.dispersion))
+        return np.asarray(tails + float(ways) + (size - 1) * np.log(2.0), float)
+
+    def _thinning(self, workers: Sequence[int]) -> float:
+        """Of m members at one item, m (m - 1) / 2 pairs are no more than m - 1 pieces of evidence."""
+        links, pieces = 0.0, 0.0
+        for others in self.codes:
+            answers = others.answers
+            members = np.bincount(answers.task[np.isin(answers.worker, workers)])
+            links += float((members * (members - 1) / 2).sum())
+            pieces += float(np.maximum(members - 1, 0).sum())
+        return pieces / max(links, 1.0)
+
+    def described(self, workers: Sequence[int], taken: NDArray[np.bool_]) -> Group | None:
+        """A set, or the school that it is the heart of, less those `taken`, shape (workers,), by other sets;
+        none if the set agrees no more than by chance on wrong answers."""
+        _, _, met, wrong, wrong_by_chance = self.sums(workers)
+        thinned = np.array([[wrong], [wrong_by_chance], [met]]) * self._thinning(workers)
+        if log_tail(*thinned)[0] > np.log(GATE):
+            return None
+        inside = np.isin(self.pairs.first, workers) & np.isin(self.pairs.second, workers)
+        by_pair = float(self.pairs.p_value[inside].min()) * len(self.pairs.first)
+        p_value = min(1.0, by_pair, float(np.exp(min(0.0, self.corrected(workers)))))
+        kin = self._kin(workers)
+        school = bool(kin.sum() > SCHOOL * np.count_nonzero(self.tables[2].sum(axis=0)))
+        if school:
+            workers = sorted({*workers, *np.flatnonzero(kin & ~taken).tolist()})
+        together, by_chance, met, wrong, wrong_by_chance = self.sums(workers)
+        figures = int(met), int(together), by_chance, int(wrong), wrong_by_chance
+        return Group(tuple(workers), *figures, p_value, school)
+
+    def _kin(self, workers: Sequence[int]) -> NDArray[np.bool_]:
+        """Who is of a set's mind, or of the mind of those who are, shape (workers,); the set alone if that
+        leads to people who have little in common."""
+        alone = np.isin(np.arange(self.n_workers), workers)
+        kin, more = np.zeros_like(alone), alone
+        while not (more == kin).all():
+            kin, rate = more, self._beyond(np.flatnonzero(more).tolist())
+            links = np.stack([table[np.flatnonzero(kin)].sum(axis=0) for table in self.tables[:3]])
+            close = (links[2] > 0) & (links[0] - links[1] >= KIN * rate * links[2])  # links: (3, workers)
+            more = kin | close
+        return kin if rate >= KIN * self._beyond(workers) else alone
+
+    def _beyond(self, workers: Sequence[int]) -> float:
+        """How much more often two of a set agree than by chance."""
+        together, by_chance, met = self.sums(workers)[:3]
+        return float((together - by_chance) / met)

@@ -1,0 +1,196 @@
+"""The figures of every labeler and every code.
+
+Accuracy is told where gold is; everywhere, how far one's answers are those that the others' posterior
+expects, which is not the same: a person may be right alone. Bias is the share of yes less the others'
+share on the same questions, so that nobody is called lenient for having got the clean dialogues. What an
+answer is worth is the mutual information of truth and answer, by the labeler's own confusion matrix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dialint.labeling.aggregation.answers import Floats
+from dialint.labeling.aggregation.dialogue_answers import ANYWHERE, CodeAnswers
+from dialint.labeling.aggregation.joint import confusion
+from dialint.labeling.raters.anomalies import watched
+from dialint.labeling.raters.estimates import Figure, Speed, information, mean, share, speed
+from dialint.labeling.raters.flags import Flag, Rule
+from dialint.labeling.raters.gold import Gold
+from dialint.labeling.raters.leave_one_out import Others
+from dialint.labeling.raters.workload import Workload
+
+LEAST_FOR_BITS = 20
+"""Answers of a code from which a confusion matrix is somebody's own."""
+
+
+@dataclass(frozen=True)
+class Quality:
+    """Of one labeler (or of all) in one code or in all. `accuracy`, `sensitivity` and `specificity` are on
+    gold; `agreement` is the mean probability of one's answers by the others' posterior; `bias` is above
+    0 for whoever finds more than the others; `bits` is what one answer tells, none where answers are
+    too few."""
+
+    answers: int
+    yes: int
+    accuracy: Figure
+    sensitivity: Figure
+    specificity: Figure
+    agreement: Figure
+    bias: Figure
+    bits: float | None
+
+
+@dataclass(frozen=True)
+class Labeler:
+    """One person. `share_of_work` of all answers; `minutes` of all annotations that tell, `minutes_per_bit`
+    and, with a price, `price_per_bit` by these, none where the bits are not known."""
+
+    name: str
+    kinds: dict[str, int]
+    seen_verdict: int
+    share_of_work: float
+    speed: Speed
+    minutes: float
+    minutes_per_bit: float | None
+    price_per_bit: float | None
+    overall: Quality
+    codes: dict[str, Quality]
+    flags: tuple[Flag, ...]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Everybody, most work first; every code over all labelers; every flag."""
+
+    labelers: tuple[Labeler, ...]
+    codes: dict[str, Quality]
+    flags: tuple[Flag, ...] = field(default=())
+
+
+@dataclass(frozen=True)
+class _Code:
+    """One code's answers with what judges them, all of shape (answers,): `gold` is 1, 0 or NaN, `agreed`
+    and `apart` NaN without others; `bits` has shape (workers,)."""
+
+    worker: NDArray[np.int32]
+    yes: NDArray[np.bool_]
+    gold: Floats
+    agreed: Floats
+    apart: Floats
+    bits: Floats
+
+
+def measured(
+    load: Workload, gold: Gold, price_per_hour: float | None = None, rule: Rule | None = None
+) -> Measured:
+    """The figures of all; `price_per_hour` in any currency.
+
+    Raises:
+        ValueError: nobody answered anything.
+    """
+    found = watched(*load.crowd(), rule)
+    parts = {
+        code: _code(others, load.answers.codes[code], _of_code(gold, code))
+        for code, others in found.others.items()
+    }
+    total = sum(len(part.worker) for part in parts.values())
+    labelers = []
+    for place, name in enumerate(found.workers):
+        chosen = {code: part.worker == place for code, part in parts.items()}
+        codes = {code: _quality([(part, chosen[code])], place) for code, part in parts.items()}
+        codes = {code: each for code, each in codes.items() if each.answers}
+        overall = _quality([(part, chosen[code]) for code, part in parts.items()], None)
+        flags = tuple(flag for flag in found.flags if name in flag.workers and flag.personal)
+        labelers.append(_labeler(load, name, codes, overall, flags, total, price_per_hour))
+    order = sorted(labelers, key=lambda each: (-each.overall.answers, each.name))
+    everybody = {
+        code: _quality([(part, np.ones(len(part.worker), bool))], None) for code, part in parts.items()
+    }
+    return Measured(tuple(order), everybody, found.flags)
+
+
+def _labeler(
+    load: Workload,
+    name: str,
+    codes: dict[str, Quality],
+    overall: Quality,
+    flags: tuple[Flag, ...],
+    total: int,
+    price_per_hour: float | None,
+) -> Labeler:
+    work = load.work[name]
+    minutes = sum(work.seconds) / 60
+    bits = [
+        (count, codes[code].bits) for code, count in work.timed.items() if code in codes
+    ]  # a correction may have left none
+    known = bool(bits) and all(each is not None for _, each in bits)
+    told = sum(count * (each or 0.0) for count, each in bits)
+    per_bit = minutes / told if known and told > 0 else None
+    price = None if per_bit is None or price_per_hour is None else per_bit * price_per_hour / 60
+    portion = overall.answers / max(1, total)
+    kinds, seen = dict(sorted(work.kinds.items())), work.seen_verdict
+    times = speed(work.seconds)
+    return Labeler(name, kinds, seen, portion, times, minutes, per_bit, price, overall, codes, flags)
+
+
+def _code(others: Others, answers: CodeAnswers, gold: Mapping[tuple[str, int], bool]) -> _Code:
+    table = others.answers
+    known = np.array([gold.get((item.dialogue, item.turn), np.nan) for item in answers.said], float)
+    row = np.arange(len(table))
+    n_others = table.n_labelers[table.task] - 1
+    yes = table.label == 1
+    rest = table.votes()[table.task, 1] - yes
+    apart = np.full(len(table), np.nan)
+    np.divide(rest, n_others, out=apart, where=n_others > 0)
+    fit = others.fit
+    prior = (fit.member @ others.verdicts).mean(axis=0)
+    bits = information(prior, confusion(fit.crowd, fit.pairs, fit.counts))
+    few = np.bincount(table.worker, minlength=len(table.workers)) < LEAST_FOR_BITS
+    return _Code(
+        table.worker,
+        yes,
+        known[table.task],
+        np.where(n_others > 0, others.truth[row, table.label], np.nan),
+        yes - apart,
+        np.where(few, np.nan, bits),
+    )
+
+
+def _of_code(gold: Gold, code: str) -> dict[tuple[str, int], bool]:
+    """Gold of a code by dialogue and turn, and by dialogue alone for what is asked of it as a whole."""
+    found: dict[tuple[str, int], bool] = {}
+    for (dialogue, turn, name), present in gold.items():
+        if name == code:
+            found[dialogue, turn] = present
+            found[dialogue, ANYWHERE] = found.get((dialogue, ANYWHERE), False) or present
+    return found
+
+
+def _quality(parts: list[tuple[_Code, NDArray[np.bool_]]], worker: int | None) -> Quality:
+    """The figures of the answers chosen; `bits` of one worker and code."""
+    yes, gold, agreed, apart = (
+        np.concatenate([np.asarray(getattr(part, name)[chosen], float) for part, chosen in parts])
+        for name in ("yes", "gold", "agreed", "apart")
+    )
+    bits = float("nan") if worker is None else float(parts[0][0].bits[worker])
+    known = ~np.isnan(gold)
+    agreed = agreed[~np.isnan(agreed)]
+    return Quality(
+        len(yes),
+        int(yes.sum()),
+        _right(yes, gold, known),
+        _right(yes, gold, known & (gold == 1)),
+        _right(yes, gold, known & (gold == 0)),
+        share(float(agreed.sum()), len(agreed)),
+        mean(apart[~np.isnan(apart)]),
+        None if np.isnan(bits) else bits,
+    )
+
+
+def _right(yes: Floats, gold: Floats, chosen: NDArray[np.bool_]) -> Figure:
+    return share(float((yes[chosen] == gold[chosen]).sum()), int(chosen.sum()))

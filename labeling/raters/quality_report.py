@@ -1,0 +1,120 @@
+"""Stage ``dialint label quality``: how good each labeler's work is, code by code, and what it costs.
+
+Reads our annotations (JSONL), the dialogues they are about and, with ``--gold``, what is known for sure; or
+all of it from a store. ``--json`` and ``--html`` write all figures. Where answers are too few for a figure
+to mean anything, it says so instead. Decides nothing about anybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from dialint.detector.errors import ConfigError, InputRefused
+from dialint.labeling.raters.reports import Report, headed, refuse_existing, write_report
+
+if TYPE_CHECKING:
+    from dialint.detector.records import Dialogue
+    from dialint.labeling.annotation import Annotation
+    from dialint.labeling.raters.gold import Gold
+
+    Said = tuple[Iterable[Annotation], Mapping[str, Dialogue], Gold]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class QualityConfig:
+    """Whose work is measured, against what."""
+
+    annotations: Path | None = None
+    """Our annotations (.jsonl), as dialint import labels writes them. Without them the answers in the
+    store are measured."""
+    dialogues: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
+    """Logs of the dialogues that were labeled; the store has its own."""
+    gold: Path | None = None
+    """What is known for sure (.jsonl): dialogue, turn, code, present; the store has its own."""
+    json: Path | None = None
+    """File for all figures; must not exist."""
+    html: Path | None = None
+    """File for the report as a page; must not exist."""
+    price_per_hour: float | None = None
+    """What an hour of work costs; without it the cost of a bit is told in minutes."""
+    taxonomy: Path | None = None
+    """A taxonomy of your own."""
+
+    def __post_init__(self) -> None:
+        if self.price_per_hour is not None and not self.price_per_hour > 0:
+            raise ConfigError("E_OPTION", "--price-per-hour must be above 0")
+
+
+def run(config: QualityConfig, stored: Callable[[], Said] | None = None) -> Report:
+    """The report, of the files or of what is `stored`; written to `json` and `html` if these are given.
+
+    Raises:
+        ConfigError: neither is named.
+        InputRefused: a file is bad, or an annotation is about a dialogue or turn that is not there.
+        OutputRefused: an output is there already.
+    """
+    from dialint.labeling.raters.quality_rendering import page
+
+    refuse_existing(config.json, config.html)
+
+    def figures() -> Mapping[str, Any]:
+        said = _files(config) if stored is None else stored()
+        return reported(*said, config.price_per_hour, config.taxonomy)
+
+    inputs, libraries = (config.annotations, config.gold), ("numpy", "scipy")
+    told = {name: value for name, value in asdict(config).items() if name != "dialogues"}
+    report = headed("labeler-quality", told, figures, inputs=inputs, libraries=libraries)
+    if config.html is not None:
+        write_report(report, config.html, page(report))
+    write_report(report, config.json)
+    return report
+
+
+def _files(config: QualityConfig) -> Said:
+    from dialint.labeling.dataset.inputs import read_annotations
+    from dialint.labeling.platforms.import_labels import dialogues_of
+    from dialint.labeling.raters.gold import read_gold
+
+    if config.annotations is None or not config.dialogues:
+        raise ConfigError("E_OPTION", "from files, --annotations and --dialogues must name some")
+    gold = {} if config.gold is None else read_gold(config.gold)
+    return read_annotations(config.annotations), dialogues_of(config.dialogues), gold
+
+
+def reported(
+    annotations: Iterable[Annotation],
+    dialogues: Mapping[str, Dialogue],
+    gold: Gold,
+    price_per_hour: float | None = None,
+    taxonomy: Path | None = None,
+) -> Report:
+    """The figures of a stream of annotations, oldest first, as a JSON object: labelers, codes, flags.
+
+    Raises:
+        InputRefused: nobody answered anything, or about a dialogue that is not there.
+    """
+    from dialint.detector.taxonomy import load
+    from dialint.labeling.raters.labeler_quality import measured
+    from dialint.labeling.raters.workload import workload
+
+    scopes = load(taxonomy).codes
+    of_dialogue = frozenset(code for code, entry in scopes.items() if entry.scope == "dialogue")
+    try:
+        load_of_work = workload(annotations, dialogues, of_dialogue)
+    except KeyError as error:
+        raise InputRefused("E_LABEL", f"an annotation of dialogue {error}, which is not there") from None
+    if not load_of_work.answers.codes:
+        raise InputRefused("E_NO_RECORDS", "no answers of people")
+    found = asdict(measured(load_of_work, gold, price_per_hour))
+    return {
+        "annotations": sum(work.annotations for work in load_of_work.work.values()),
+        "answers": sum(each["answers"] for each in found["codes"].values()),
+        "gold": len(gold),
+        **found,
+    }

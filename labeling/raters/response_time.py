@@ -1,0 +1,136 @@
+"""Who answers far faster than people do, given how long the item is and how much people differ.
+
+Whoever answers in less time than the words can be read in is told without any others. For the rest, seconds
+are taken as logarithms, less what the length of the item explains. A *fast* answer is one in a
+thousand by the robust spread of honest people: how people differ (their medians) and how one person's
+answers differ, both by median absolute deviations, so that up to half of the crowd may cheat. People
+have heavier tails than that, so a labeler is tested against one fast answer in a hundred. With n answers
+this is a binomial tail: few answers can only be told if nearly all are fast, and `needed` says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dialint.labeling.aggregation.answers import Answers, Floats
+from dialint.labeling.raters.flags import WORDS_PER_MINUTE, upper_tail
+
+FENCE = 3.09
+"""One in a thousand of a normal curve, in standard deviations."""
+BY_CHANCE = 0.01
+DEVIATION = 1.4826
+"""From a median absolute deviation to a standard deviation of a normal curve."""
+LEAST_ANSWERS = 5
+"""Timed answers from which a labeler helps to say what is normal."""
+LEAST_LABELERS = 5
+BINS = 20
+WORD = 6.0
+"""Characters of a word with the blank after it; scripts that write more in less are asked for too little."""
+MAY_SKIP = 0.1
+"""Share of the answers that honest people may give without reading all: the turn alone was enough."""
+LEAST_SPREAD = 0.3
+"""People are thought to differ, and each one's answers to scatter, by at least this in log seconds: in a
+small crowd of equals the quickest reader would be a cheat."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Of each worker, shape (workers,): `n` timed answers, how many were `fast`, `median` seconds (NaN
+    without any) and the `p_value` of as many fast ones; `slope` is the power of the length that seconds
+    grow with. All p-values are 1 where too few people are timed to say what is normal. `unread` counts the
+    answers in less time than anybody can read in, `unread_p_value` is the chance of as many if one in ten may
+    be: that needs nobody to compare with."""
+
+    n: Floats
+    fast: Floats
+    median: Floats
+    p_value: Floats
+    slope: float
+    unread: Floats
+    unread_p_value: Floats
+
+
+def pace(
+    answers: Answers,
+    sizes: Floats | None = None,
+    to_read: Floats | None = None,
+    words_per_minute: float = WORDS_PER_MINUTE,
+) -> Pace:
+    """How fast each worker is; `sizes`, shape (tasks,), is what there is to read, in characters, and
+    `to_read`, shape (answers,), what of it its worker had not read before; all of it, if none is given.
+
+    An answer without seconds or with none at all does not count.
+    """
+    n_workers = len(answers.workers)
+    seconds = np.full(len(answers), np.nan) if answers.seconds is None else answers.seconds
+    timed = np.flatnonzero(seconds > 0)
+    worker, logs = answers.worker[timed], np.log(seconds[timed])
+    n = np.bincount(worker, minlength=n_workers).astype(float)
+    median = np.exp(_medians(logs, worker, n_workers))
+    slope = 0.0
+    if sizes is not None:
+        length = np.log(np.maximum(sizes[answers.task[timed]], 1.0))
+        slope = _slope(logs, length, worker, n_workers)
+        logs = logs - slope * length
+    fence = _fence(logs, worker, n)
+    fast = np.bincount(worker[logs < fence], minlength=n_workers).astype(float)
+    if to_read is None and sizes is not None:
+        to_read = sizes[answers.task]
+    unread = np.zeros(n_workers)
+    if to_read is not None and words_per_minute:
+        floor = 60.0 * to_read[timed] / (WORD * words_per_minute)
+        unread = np.bincount(worker[seconds[timed] < floor], minlength=n_workers).astype(float)
+    unread_p_value = np.ones(n_workers)
+    some = unread > 0
+    unread_p_value[some] = upper_tail(unread[some], n[some], MAY_SKIP)
+    p_value = np.ones(n_workers)
+    told = fast > 0
+    p_value[told] = upper_tail(fast[told], n[told], BY_CHANCE)
+    return Pace(n, fast, median, p_value, slope, unread, unread_p_value)
+
+
+def needed(n: int, p_value: float) -> int | None:
+    """How many of `n` answers must be fast for a p-value of at most `p_value`; none if all of them
+    would not do."""
+    tails = upper_tail(np.arange(1.0, n + 1), np.full(n, float(n)), BY_CHANCE)
+    enough = np.flatnonzero(tails <= p_value)
+    return int(enough[0]) + 1 if len(enough) else None
+
+
+def _fence(logs: Floats, worker: NDArray[np.int32], n: Floats) -> float:
+    usual = n >= LEAST_ANSWERS
+    if usual.sum() < LEAST_LABELERS:
+        return -np.inf
+    medians = _medians(logs, worker, len(n))
+    within = DEVIATION * _medians(np.abs(logs - medians[worker]), worker, len(n))
+    centre = float(np.median(medians[usual]))
+    between = DEVIATION * float(np.median(np.abs(medians[usual] - centre)))
+    spreads = max(LEAST_SPREAD, between), max(LEAST_SPREAD, float(np.median(within[usual])))
+    return centre - FENCE * float(np.hypot(*spreads))
+
+
+def _medians(values: Floats, worker: NDArray[np.int32], n_workers: int) -> Floats:
+    """The median of each worker's values, shape (workers,), NaN without any."""
+    order = np.lexsort((values, worker))
+    counts = np.bincount(worker, minlength=n_workers)
+    ends = np.cumsum(counts)
+    found, some = np.full(n_workers, np.nan), counts > 0
+    middle = (ends - counts + (counts - 1) // 2)[some], (ends - counts + counts // 2)[some]
+    found[some] = (values[order[middle[0]]] + values[order[middle[1]]]) / 2
+    return found
+
+
+def _slope(logs: Floats, length: Floats, worker: NDArray[np.int32], n_workers: int) -> float:
+    """The power of the length, 0 to 1: a line through the medians of items of like length, each answer
+    against its giver's own median."""
+    if len(logs) < 2 * BINS or float(np.ptp(length)) < 1e-9:
+        return 0.0
+    own = logs - _medians(logs, worker, n_workers)[worker]
+    parts = np.array_split(np.argsort(length, kind="stable"), BINS)
+    x = np.array([np.median(length[part]) for part in parts])
+    y = np.array([np.median(own[part]) for part in parts])
+    x -= x.mean()
+    return float(np.clip((x @ y) / max(float(x @ x), 1e-12), 0.0, 1.0))

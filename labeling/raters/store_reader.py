@@ -1,0 +1,68 @@
+"""The answers in the store as the reports on people take them: of all whose work counts.
+
+Control tasks are work like any other here, and the best measure of it; labels are made without them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dialint.detector.errors import ConfigError
+from dialint.detector.taxonomy import Taxonomy
+from dialint.labeling.aggregation.answers import Answers
+from dialint.labeling.aggregation.dialogue_answers import dialogue_codes
+from dialint.labeling.annotation import Annotation
+from dialint.labeling.raters.agreement import Read
+from dialint.labeling.raters.gold import Gold
+from dialint.labeling.raters.workload import Workload, dated, workload
+from dialint.labeling.store.annotations import counted
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.dialogues import StoredDialogues
+from dialint.labeling.store.labels import all_gold
+
+
+def load_annotations(
+    store: Store, actor: str, project: str | None
+) -> tuple[Iterator[Annotation], StoredDialogues, Gold]:
+    """What was answered in a project or in the whole store, the dialogues, and what is known of them for
+    sure. Gold that good labelers contradict measures nobody.
+
+    Raises:
+        NotAllowed: the actor does not decide.
+    """
+    gold = {
+        (one.dialogue, one.turn, one.code): one.present
+        for one in all_gold(store, actor, retired=True)
+        if one.doubt is None
+    }
+    return counted(store, actor, project, controls=True), StoredDialogues(store), gold
+
+
+def load_workload(store: Store, actor: str, project: str | None, taxonomy: Taxonomy) -> Workload:
+    """The work of all, in a project or in the whole store.
+
+    Raises:
+        NotAllowed: the actor does not review.
+        ConfigError: nobody has answered anything.
+    """
+    found = counted(store, actor, project, controls=True)
+    work = workload(found, StoredDialogues(store), dialogue_codes(taxonomy))
+    if not work.answers.codes:
+        raise ConfigError("E_NO_RECORDS", f"no answers in {project or 'the store'} yet")
+    return work
+
+
+def load_tables(
+    store: Store, actor: str, project: str | None, taxonomy: Taxonomy
+) -> tuple[dict[str, Answers], dict[str, list[Read]]]:
+    """The answers of a project or of the whole store by code, with their times, and the spans that were
+    marked; no control tasks, whose items are chosen to be clear.
+
+    Raises:
+        NotAllowed: the actor does not review.
+        ConfigError: nobody has answered anything.
+    """
+    tables, reads = dated(counted(store, actor, project), StoredDialogues(store), dialogue_codes(taxonomy))
+    if not tables:
+        raise ConfigError("E_NO_RECORDS", f"no answers in {project or 'the store'} yet")
+    return tables, reads

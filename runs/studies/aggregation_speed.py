@@ -1,0 +1,121 @@
+"""How fast aggregation is at a size, beside crowd-kit on the same answers.
+
+Run: ``python runs/studies/aggregation_speed.py --answers 1000000``. A made-up crowd of five answers a task
+and 500 answers a worker; each method once, in one process: its processor time, which other work on the
+machine changes least, and wall time beside it. Crowd-kit's time is compared only if its winners are ours,
+task by task; whether they are right is not asked. Writes only what ``--out`` names.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+from cyclopts import App, Parameter
+
+from dialint.detector.artifacts import rendered, versions, write_json
+from dialint.labeling.aggregation.answers import Answers, Floats
+from dialint.labeling.aggregation.crowd_tables import read_answers
+from dialint.labeling.aggregation.crowdkit_methods import crowdkit_dawid_skene
+from dialint.labeling.aggregation.dawid_skene import dawid_skene, one_coin
+from dialint.labeling.aggregation.incremental import IncrementalPosterior
+from dialint.labeling.aggregation.joint import Assumptions, choose_assumptions, fitted
+from dialint.labeling.aggregation.voting import majority
+from dialint.labeling.truth.simulated import CrowdPlan, simulated
+
+T = TypeVar("T")
+UPDATES = 200
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class SpeedConfig:
+    """How many answers, and of what."""
+
+    answers: int = 1_000_000
+    """Answers in the table."""
+    labels: int = 3
+    """Labels that a task may have."""
+    crowdkit: bool = True
+    """Whether crowd-kit runs beside ours: minutes and gigabytes at a million answers."""
+    out: Path | None = None
+    """File for the figures as JSON; standard output has them in any case."""
+
+
+def speed(config: SpeedConfig | None = None) -> None:
+    """Time aggregation, ours and crowd-kit's."""
+    config = config or SpeedConfig()
+    plan = CrowdPlan(
+        n_tasks=config.answers // 5,
+        n_workers=max(20, config.answers // 500),
+        n_labels=config.labels,
+        skill=0.7,
+        spread=8,
+    )
+    crowd = simulated(plan)
+    figures = {"answers": len(crowd.answers), "workers": plan.n_workers, "labels": config.labels}
+    report = {**figures, **measured(crowd.answers, config.crowdkit), "versions": versions("numpy")}
+    sys.stdout.write(rendered(report).decode())
+    if config.out:
+        write_json(config.out, report)
+
+
+def measured(answers: Answers, crowdkit: bool) -> dict[str, dict[str, float]]:
+    """Seconds of each method, of the processor and of the clock, and crowd-kit's Dawid-Skene over ours.
+
+    Raises:
+        RuntimeError: crowd-kit's winners are others.
+    """
+    found: dict[str, Floats] = {"read CSV": _reading(answers)}
+    majority(answers)  # the first call pays for imports
+    found["majority"], _ = _timed(lambda: majority(answers))
+    found["dawid-skene"], ours = _timed(lambda: dawid_skene(answers))
+    found["one-coin"], _ = _timed(lambda: one_coin(answers))
+    found["joint, given assumptions"], fit = _timed(lambda: fitted(answers, None, Assumptions(300.0)))
+    found["joint, choosing them"], _ = _timed(lambda: choose_assumptions(answers))
+    found["running, from a fit"], running = _timed(lambda: IncrementalPosterior(fit, answers))
+    rows = [(answers.tasks[n], f"new{n}", answers.labels[0]) for n in range(2 * UPDATES)]
+    found["one new answer"] = _timed(lambda: [running.update([row]) for row in rows[:UPDATES]])[0] / UPDATES
+    found[f"one of {UPDATES} at once"] = _timed(lambda: running.update(rows[UPDATES:]))[0] / UPDATES
+    if crowdkit:
+        found["crowd-kit dawid-skene"], theirs = _timed(lambda: crowdkit_dawid_skene(answers))
+        if not (ours.winners == theirs.winners).all():
+            raise RuntimeError("crowd-kit's Dawid-Skene has other winners: its time says nothing")
+        found["times as fast as crowd-kit"] = found["crowd-kit dawid-skene"] / found["dawid-skene"]
+    return {
+        clock: {name: float(f"{values[place]:.4g}") for name, values in found.items()}
+        for place, clock in enumerate(("processor seconds", "seconds"))
+    }
+
+
+def _timed(call: Callable[[], T]) -> tuple[Floats, T]:
+    """Seconds of the processor and of the clock, shape (2,), and what the call gives."""
+    started = np.array([time.process_time(), time.perf_counter()])
+    result = call()
+    return np.array([time.process_time(), time.perf_counter()]) - started, result
+
+
+def _reading(answers: Answers) -> Floats:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    columns = {
+        name: np.array(getattr(answers, f"{name}s"))[getattr(answers, name)]
+        for name in ("task", "worker", "label")
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "crowd.csv"
+        csv.write_csv(pa.table(columns), path)
+        return _timed(lambda: read_answers(path))[0]
+
+
+if __name__ == "__main__":
+    app = App(help="Time aggregation.")
+    app.default(speed)
+    app()

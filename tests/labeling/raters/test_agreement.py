@@ -1,0 +1,186 @@
+"""Agreement on labels against published and hand-computed figures."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dialint.detector.artifacts import read_manifest
+from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.labeling.aggregation.answers import Answers, from_rows
+from dialint.labeling.raters.agreement import (
+    Level,
+    cohen_kappa,
+    fleiss_kappa,
+    human_ceiling,
+    krippendorff_alpha,
+    left_out_agreement,
+    ranked_alpha,
+    specific_agreement,
+    worker_agreement,
+)
+from dialint.labeling.raters.agreement_report import AgreementConfig, closest_pairs, run
+from dialint.labeling.truth.simulated import CrowdPlan, simulated
+
+
+def krippendorff_example() -> Answers:
+    """Four observers, twelve units, some missing: Krippendorff 2011, section C."""
+    rows = (
+        "1 2 3 3 2 1 4 1 2 . . .",
+        "1 2 3 3 2 2 4 1 2 5 . 3",
+        ". 3 3 3 2 3 4 2 2 5 1 .",
+        "1 2 3 3 2 4 4 1 2 5 1 .",
+    )
+    return from_rows(
+        [
+            (f"u{unit}", f"o{observer}", value)
+            for observer, row in enumerate(rows)
+            for unit, value in enumerate(row.split())
+            if value != "."
+        ]
+    )
+
+
+def test_alpha_of_krippendorffs_own_example() -> None:
+    found = krippendorff_alpha(krippendorff_example().votes())
+    assert found.value == pytest.approx(0.743, abs=0.0005)
+    assert found.n == 11
+    assert found.low < found.value <= found.high
+
+
+@pytest.mark.parametrize(("level", "expected"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)])
+def test_alpha_of_krippendorffs_own_example_at_each_level(level: Level, expected: float) -> None:
+    answers = krippendorff_example()
+    values = np.array([float(label) for label in answers.labels])
+    found = ranked_alpha(answers.votes(), values, level)
+    assert found.value == pytest.approx(expected, abs=0.0005)
+    assert found.n == 11
+    mixed = [3, 0, 4, 1, 2]
+    assert ranked_alpha(answers.votes()[:, mixed], values[mixed], level).value == pytest.approx(found.value)
+    if level == "nominal":
+        assert found == krippendorff_alpha(answers.votes())
+
+
+def test_interval_alpha_by_hand() -> None:
+    """Pairs 1-1, 1-2, 2-4: coincidences 2, 1 + 1, 1 + 1 of 6; observed 2 x 1 + 2 x 4 = 10. Given: 1 thrice, 2
+    twice, 4 once; by chance 2 (6 x 1 + 3 x 9 + 2 x 4) = 82: 1 - 5 x 10 / 82."""
+    votes = np.array([[2.0, 0, 0], [1, 1, 0], [0, 1, 1]])
+    assert ranked_alpha(votes, np.array([1.0, 2, 4]), "interval").value == pytest.approx(1 - 50 / 82)
+
+
+def test_alpha_by_hand() -> None:
+    """Coincidences: yes-yes 2, yes-no 2 each way, no-no 2, of 8: 1 - 7 x 4 / (2 x 4 x 4)."""
+    votes = np.array([[2.0, 0], [1, 1], [1, 1], [0, 2], [1, 0]])
+    assert krippendorff_alpha(votes).value == pytest.approx(1 - 7 * 4 / 32)
+
+
+def test_fleiss_of_the_textbook_table() -> None:
+    """Ten subjects, fourteen raters, five categories: kappa 0.210."""
+    votes = np.array(
+        [[0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [2, 2, 8, 1, 1], [7, 7, 0, 0, 0],
+         [3, 2, 6, 3, 0], [2, 5, 3, 2, 2], [6, 5, 2, 1, 0], [0, 2, 2, 3, 7]], float
+    )  # fmt: skip
+    assert fleiss_kappa(votes).value == pytest.approx(0.210, abs=0.0005)
+
+
+def pair_table() -> Answers:
+    """Both yes 20, yes-no 5, no-yes 10, both no 15, and what only one of them saw."""
+    rows = [("x", "a", "yes"), ("y", "b", "no")]
+    for number, (one, other) in enumerate(
+        [("yes", "yes")] * 20 + [("yes", "no")] * 5 + [("no", "yes")] * 10 + [("no", "no")] * 15
+    ):
+        rows += [(f"t{number}", "a", one), (f"t{number}", "b", other)]
+    return from_rows(rows)
+
+
+def test_cohen_and_specific_agreement_of_two() -> None:
+    answers = pair_table()
+    found = cohen_kappa(answers, 0, 1)
+    assert found.value == pytest.approx(0.4)
+    assert found.n == 50
+    assert specific_agreement(answers.votes(), 1).value == pytest.approx(40 / 55)
+    assert specific_agreement(answers.votes(), 0).value == pytest.approx(30 / 45)
+
+
+def test_one_label_only_is_not_perfect_agreement_but_none_to_speak_of() -> None:
+    votes = np.array([[3.0, 0], [2, 0]])
+    assert np.isnan(krippendorff_alpha(votes).value)
+    assert np.isnan(fleiss_kappa(votes).value)
+    assert np.isnan(specific_agreement(votes, 1).value)
+    assert krippendorff_alpha(np.array([[1.0, 0], [0, 1]])).n == 0
+
+
+@given(st.integers(0, 1000), st.integers(2, 4))
+@settings(max_examples=20, deadline=None)
+def test_alpha_is_fleiss_without_its_small_sample_correction(seed: int, raters: int) -> None:
+    """With `n` answers in all and as many a task, 1 - alpha = (1 - kappa) (n - 1) / n."""
+    votes = np.random.default_rng(seed).multinomial(raters, [0.5, 0.3, 0.2], 30).astype(float)
+    alpha, kappa = krippendorff_alpha(votes, rounds=1).value, fleiss_kappa(votes, rounds=1).value
+    n = votes.sum()
+    assert 1 - alpha == pytest.approx((1 - kappa) * (n - 1) / n)
+
+
+def test_the_human_ceiling_by_hand() -> None:
+    """t1: the two yes agree with one yes and one no, a half each; the no does not. t2: alone, untold."""
+    answers = from_rows([("t1", "a", "yes"), ("t1", "b", "yes"), ("t1", "c", "no"), ("t2", "a", "no")])
+    found = left_out_agreement(answers)
+    assert found[:3].tolist() == [0.5, 0.5, 0]
+    assert np.isnan(found[3])
+    assert human_ceiling(answers).value == pytest.approx(1 / 3)
+    assert worker_agreement(answers, 2).value == 0
+    assert worker_agreement(answers, 0).n == 1
+
+
+def test_pairs_with_most_in_common_come_first() -> None:
+    answers = from_rows(
+        [(t, w, "x") for t, people in (("1", "abc"), ("2", "bc"), ("3", "bc"), ("4", "ab")) for w in people]
+    )
+    names = [{answers.workers[i] for i in pair} for pair in closest_pairs(answers, 2)]
+    assert names == [{"b", "c"}, {"a", "b"}]
+
+
+def test_a_scale_is_numbers_or_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "crowd.csv"
+    near = [("low", "mid"), ("mid", "low"), ("mid", "high"), ("high", "high"), ("low", "low"), ("mid", "mid")]
+    lines = [f"t{n},{who},{x}" for n, pair in enumerate(near) for who, x in zip("ab", pair, strict=True)]
+    path.write_text("task,worker,label\n" + "\n".join(lines) + "\n")
+
+    def alpha(**options: Any) -> float:
+        report = run(AgreementConfig(path, rounds=2, **options))["codes"][""]
+        assert report["level"] == options.get("level", "nominal")
+        return float(report["alpha"]["value"])
+
+    assert alpha(level="ordinal", order=("low", "mid", "high")) > alpha() + 0.2
+    with pytest.raises(ConfigError, match="labels are no numbers"):
+        alpha(level="interval")
+    with pytest.raises(ConfigError, match="does not name mid"):
+        alpha(level="ordinal", order=("low", "high"))
+    with pytest.raises(ConfigError, match="--order needs"):
+        AgreementConfig(path, order=("a",))
+
+
+def test_the_report_by_code_pair_and_period(tmp_path: Path) -> None:
+    path, out = tmp_path / "crowd.jsonl", tmp_path / "agreement.json"
+    crowd = simulated(CrowdPlan(n_tasks=60, n_workers=4, per_task=3)).answers
+    week = 7 * 86_400
+    lines = [
+        {"task": f"t{t}", "worker": f"w{w}", "label": f"l{x}", "code": "C1", "at": 1000 + week * (t // 30)}
+        for t, w, x in zip(crowd.task.tolist(), crowd.worker.tolist(), crowd.label.tolist(), strict=True)
+    ]
+    lines += [{"task": "t1", "worker": "w1", "label": "l0", "code": "L1", "at": None}]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    run(AgreementConfig(path, out, rounds=50))
+    report = read_manifest(out)
+    figures = report["codes"]["C1"]
+    assert figures["alpha"]["value"] == pytest.approx(krippendorff_alpha(crowd.votes()).value)
+    assert [period["begins_at"] for period in figures["periods"]] == [1000, 1000 + week]
+    assert len(figures["pairs"]) == 6
+    assert report["codes"]["L1"]["alpha"]["value"] is None
+    with pytest.raises(OutputRefused):
+        run(AgreementConfig(path, out))

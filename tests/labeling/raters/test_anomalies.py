@@ -1,0 +1,209 @@
+"""Blind answers, pace, and the tests behind every flag."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import permutations
+from math import comb
+
+import numpy as np
+import pytest
+from aggregation_study import auroc
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dialint.detector.errors import ConfigError
+from dialint.labeling.aggregation.answers import Answers, from_rows
+from dialint.labeling.aggregation.posterior import softmax
+from dialint.labeling.raters.anomalies import Watched, watched
+from dialint.labeling.raters.competence import knowledge
+from dialint.labeling.raters.flags import Rule, certainty, discoveries, upper_tail
+from dialint.labeling.raters.leave_one_out import others
+from dialint.labeling.raters.response_time import needed, pace
+from dialint.labeling.watch.crowds import WatchedPlan, made
+
+
+def flagged(found: Watched, *kinds: str) -> set[str]:
+    return {name for flag in found.flags if flag.kind in kinds for name in flag.workers}
+
+
+def test_discoveries_by_hand() -> None:
+    """At 0.05 of five: limits 0.01, 0.02, 0.03, 0.04, 0.05; 0.029 passes the third though 0.021 misses
+    the second."""
+    p_values = np.array([0.029, 0.9, 0.001, 0.021, 0.06])
+    assert discoveries(p_values, 0.05).tolist() == [True, False, True, True, False]
+    assert discoveries(p_values, 0.05, n_tests=100).tolist() == [False] * 5
+    assert discoveries(np.array([]), 0.05).tolist() == []
+
+
+@settings(deadline=None)  # the first call imports scipy
+@given(st.integers(1, 12), st.integers(1, 12), st.floats(0.01, 0.99))
+def test_upper_tail_is_the_binomial_sum(k: int, n: int, share: float) -> None:
+    summed = sum(comb(n, i) * share**i * (1 - share) ** (n - i) for i in range(k, n + 1))
+    if k <= n:
+        assert upper_tail(np.array([k]), np.array([n]), share)[0] == pytest.approx(summed, abs=1e-9)
+
+
+def test_certainty_names_its_kind() -> None:
+    assert certainty({"probability": 0.9714, "p_value": None}) == "probability 0.971"
+    assert certainty({"probability": None, "p_value": 0.0}) == "p < 1e-15"
+    assert certainty({"probability": None, "p_value": 2.3e-7}) == "p 2e-07"
+
+
+def test_an_answer_taken_out_leaves_what_the_rest_say() -> None:
+    crowd = made(WatchedPlan(n_tasks=40, n_workers=12, per_task=4, seed=1))
+    found, answers = others(crowd.answers, "moot"), crowd.answers
+    row = 17
+    rest = np.flatnonzero((answers.task == answers.task[row]) & (np.arange(len(answers)) != row))
+    logs = found.logs[answers.worker[rest], answers.label[rest]].sum(axis=0)
+    expected = softmax((logs + np.log(found.fit.crowd.items.weights))[None])[0]
+    assert found.without(np.array([row]))[0] == pytest.approx(expected[0])
+    assert found.truth[row] == pytest.approx(expected[0] @ found.verdicts)
+    assert found.expected.sum(axis=1) == pytest.approx(np.ones(len(answers)))
+
+
+def test_the_spread_under_blindness_is_that_of_all_ways_to_deal() -> None:
+    """One worker with seven answers of three labels: every deal of the answers, tried."""
+    crowd = made(WatchedPlan(n_tasks=30, n_workers=12, per_task=3, seed=4))
+    found, worker = others(crowd.answers, "alike"), 3
+    rows = np.flatnonzero(crowd.answers.worker == worker)[:7]
+    labels, expected = crowd.answers.label[rows].tolist(), found.expected[rows]
+    assert len(set(labels)) == 3
+    assert len(rows) == 7
+    alone = replace(found, answers=crowd.answers.where(np.isin(np.arange(len(crowd.answers)), rows)))
+    alone.__dict__["expected"] = expected  # what the cached property would work out of all answers
+    centred = expected - expected.mean(axis=0)
+    variation = float((centred**2).sum())
+    dealt = [sum(centred[i, x] for i, x in enumerate(deal)) for deal in permutations(labels)]
+    knows = knowledge([alone])
+    assert knows.slope[worker] == pytest.approx(dealt[0] / variation)
+    assert knows.spread[worker] == pytest.approx(np.std(dealt) / variation)
+    assert np.isnan(knows.slope[worker - 1])
+
+
+@pytest.mark.parametrize("spam", ["random", "one answer", "like the crowd"])
+def test_spammers_are_told_from_honest_people(spam: str) -> None:
+    crowd = made(WatchedPlan(n_tasks=1500, spammers=0.2, spam=spam, seed=11))  # type: ignore[arg-type]
+    found = watched({"": crowd.answers})
+    assert auroc(found.knowledge.log_odds, crowd.spammer) >= 0.98
+    names = flagged(found, "no knowledge", "one answer")
+    spammers = {name for name, is_one in zip(found.workers, crowd.spammer, strict=True) if is_one}
+    assert len(names & spammers) >= 8
+    assert len(names - spammers) <= 1
+
+
+def test_an_honest_crowd_is_left_alone() -> None:
+    crowd = made(WatchedPlan(n_tasks=1500, n_labels=2, first_label=0.9, skill=0.9, seed=12))
+    assert flagged(watched({"": crowd.answers}), "no knowledge", "one answer", "contrary") == set()
+
+
+def test_saying_no_where_errors_are_rare_is_no_offence_until_it_is_unlikely() -> None:
+    """Errors in 3 of 100 items: 30 times no is what anybody would say; 3,000 times is not."""
+    few = made(WatchedPlan(n_tasks=300, n_labels=2, first_label=0.97, skill=0.97, difficulty=0, seed=1))
+    quiet = [w for w in range(50) if (few.answers.label[few.answers.worker == w] == 0).all()]
+    found = watched({"": few.answers})
+    assert quiet
+    assert (found.knowledge.blind[quiet] < 0.5).all()
+    many = made(WatchedPlan(30_000, n_labels=2, first_label=0.97, skill=0.97, difficulty=0)).answers
+    mute = replace(many, label=np.where(many.worker == 0, 0, many.label).astype(np.int32))
+    assert flagged(watched({"": mute}), "one answer") == {"w0"}
+
+
+def test_who_has_the_labels_the_wrong_way_round_is_contrary_and_not_blind() -> None:
+    crowd = made(WatchedPlan(n_tasks=1500, n_labels=2, skill=0.9, seed=5))
+    answers = crowd.answers
+    swapped = np.where(answers.worker == 7, 1 - answers.label, answers.label).astype(np.int32)
+    found = watched({"": replace(answers, label=swapped)})
+    assert flagged(found, "contrary") == {"w7"}
+    assert found.knowledge.slope[7] < -0.5
+
+
+def test_codes_add_up() -> None:
+    """Two codes tell more of a person than one, and shares that differ between codes are no knowledge."""
+    one = made(
+        WatchedPlan(n_tasks=400, n_labels=2, first_label=0.9, spammers=0.2, spam="like the crowd", seed=1)
+    )
+    two = made(
+        WatchedPlan(n_tasks=400, n_labels=2, first_label=0.2, spammers=0.2, spam="like the crowd", seed=2)
+    )
+    parts = [others(crowd.answers, "moot") for crowd in (one, two)]
+    apart, both = knowledge(parts[:1]), knowledge(parts)
+    assert both.n.sum() == 2 * apart.n.sum() == 4000
+    assert np.nanmean(both.spread) < np.nanmean(apart.spread)
+    assert auroc(both.log_odds, one.spammer) > 0.99
+    assert abs(np.nanmean(both.slope[one.spammer])) < 0.1
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.floats(0.5, 50)), min_size=1, max_size=40))
+def test_medians_are_those_of_numpy(rows: list[tuple[int, float]]) -> None:
+    worker, seconds = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
+    answers = Answers(
+        np.arange(len(rows), dtype=np.int32), worker.astype(np.int32), np.zeros(len(rows), np.int32),
+        tuple(map(str, range(len(rows)))), tuple("abcdef"), ("x",), seconds,
+    )  # fmt: skip
+    found = pace(answers)
+    for place in range(6):
+        mine = seconds[worker == place]
+        if len(mine):
+            assert np.log(found.median[place]) == pytest.approx(np.median(np.log(mine)))
+        else:
+            assert np.isnan(found.median[place])
+
+
+def test_how_many_fast_answers_it_takes() -> None:
+    """One fast of one has p 0.01, two of two 0.0001, two of five some 0.001."""
+    assert needed(1, 0.001) is None
+    assert needed(2, 0.001) == 2
+    assert needed(5, 0.0005) == 3
+    assert needed(100, 0.001) == 6
+
+
+def test_clicking_is_told_from_reading_and_short_items_are_no_offence() -> None:
+    crowd = made(WatchedPlan(n_tasks=1000, spammers=0.2, seed=8))
+    found = watched({"": crowd.answers}, sizes=crowd.sizes)
+    assert flagged(found, "too fast") == {f"w{n}" for n in range(10)}
+    assert 0.3 < found.pace.slope < 0.7
+    honest = made(WatchedPlan(n_tasks=1000, seed=9))
+    assert len(flagged(watched({"": honest.answers}, sizes=honest.sizes), "too fast")) <= 1
+
+
+def test_the_quickest_of_a_crowd_of_equals_is_no_cheat() -> None:
+    """Nine people at 20 seconds and one at 9, all within a tenth: another one at 1 second is."""
+    random = np.random.default_rng(0)
+    typical = {f"w{n}": 20.0 for n in range(9)} | {"quick": 9.0, "racer": 1.0}
+    rows = [(f"t{n}", who, "x") for n in range(30) for who in typical]
+    seconds = np.array([typical[who] for _, who, _ in rows]) * np.exp(random.normal(0, 0.1, len(rows)))
+    found = pace(from_rows(rows, seconds=seconds))
+    assert found.p_value[list(typical).index("racer")] < 1e-9
+    assert found.p_value[list(typical).index("quick")] > 0.05
+
+
+def test_too_few_people_or_no_seconds_say_nothing_of_pace() -> None:
+    answers = from_rows([(f"t{n}", w, "x") for n in range(20) for w in ("a", "b")], seconds=np.full(40, 0.01))
+    assert pace(answers).p_value.tolist() == [1, 1]
+    silent = from_rows([("t", "a", "x")])
+    assert pace(silent).n.tolist() == [0]
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 6), st.integers(0, 4), st.integers(0, 2)),
+        min_size=1,
+        max_size=25,
+        unique_by=lambda r: r[:2],
+    )
+)
+def test_any_table_can_be_watched(rows: list[tuple[int, int, int]]) -> None:
+    answers = from_rows([(f"t{t}", f"w{w}", f"l{x}") for t, w, x in rows])
+    found = watched({"": answers})
+    assert ((found.knowledge.blind >= 0) & (found.knowledge.blind <= 1)).all()
+    assert found.knowledge.n.sum() == len(answers)
+
+
+def test_rules_that_cannot_be_are_refused() -> None:
+    for values in ({"sure": 0.4}, {"sure": 1.0}, {"rate": 0.0}):
+        with pytest.raises(ConfigError):
+            Rule(**values)
+    with pytest.raises(ValueError, match="nobody"):
+        watched({})

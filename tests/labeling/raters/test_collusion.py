@@ -1,0 +1,225 @@
+"""Pairs and groups with one sheet, and honest people who only look like it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dialint.labeling.aggregation.answers import Answers, from_rows
+from dialint.labeling.raters import collusion
+from dialint.labeling.raters.anomalies import watched
+from dialint.labeling.raters.collusion import Pairs, groups, log_tail, pairs, unexplained
+from dialint.labeling.raters.leave_one_out import others
+from dialint.labeling.watch.crowds import WatchedCrowd, WatchedPlan, made
+
+
+def accused(answers: Answers) -> set[str]:
+    return {name for flag in watched({"": answers}).flags if flag.kind == "copying" for name in flag.workers}
+
+
+def colluders(crowd: WatchedCrowd) -> set[str]:
+    return {f"w{n}" for n in np.flatnonzero(crowd.group >= 0)}
+
+
+def test_meetings_are_counted_by_hand() -> None:
+    answers = from_rows(
+        [
+            ("t1", "a", "x"),
+            ("t1", "b", "x"),
+            ("t1", "c", "y"),
+            ("t2", "b", "x"),
+            ("t2", "a", "y"),
+            ("t3", "c", "x"),
+        ]
+    )
+    found = pairs([others(answers, "moot")])
+    assert list(zip(found.first, found.second, strict=True)) == [(0, 1), (0, 2), (1, 2)]
+    assert found.met.tolist() == [2, 1, 1]
+    assert found.together.tolist() == [1, 0, 0]
+
+
+def test_meetings_and_agreements_of_a_crowd_are_those_of_a_plain_count() -> None:
+    crowd = made(WatchedPlan(n_tasks=120, n_workers=12, per_task=4, seed=2))
+    answers = crowd.answers
+    table = np.full((120, 12), -1)
+    table[answers.task, answers.worker] = answers.label
+    found = pairs([others(answers, "alike"), others(answers, "alike")])
+    for u, v, met, same in zip(found.first, found.second, found.met, found.together, strict=True):
+        both = (table[:, u] >= 0) & (table[:, v] >= 0)
+        assert met == 2 * both.sum()
+        assert same == 2 * (table[both, u] == table[both, v]).sum()
+    assert (found.wrong <= found.together).all()
+
+
+def test_of_too_many_meetings_a_part_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    crowd = made(WatchedPlan(n_tasks=400, n_workers=20, per_task=6, seed=2))
+    whole = pairs([others(crowd.answers, "alike")])
+    monkeypatch.setattr(collusion, "MEETINGS", 1500)
+    part = pairs([others(crowd.answers, "alike")])
+    assert whole.met.sum() == 400 * 15
+    assert part.met.sum() == pytest.approx(1500, rel=0.1)
+    assert part.by_chance.sum() / part.met.sum() == pytest.approx(
+        whole.by_chance.sum() / whole.met.sum(), rel=0.1
+    )
+
+
+def test_log_tail_by_hand_and_far_out() -> None:
+    """2 of 3 with coins of one half: 1/2. 1,000 of 1,000: 1,000 log 1/2, though no float holds the half of it."""
+    found = log_tail(
+        np.array([2.0, 1000.0, 3000.0, 1.0]),
+        np.array([1.5, 500.0, 1500.0, 1.0]),
+        np.array([3.0, 1000.0, 3000.0, 3.0]),
+    )
+    assert found == pytest.approx([np.log(0.5), -1000 * np.log(2), -3000 * np.log(2), 0.0])
+
+
+def test_pairs_of_honest_people_are_calibrated() -> None:
+    """Hard items and a decoy on each: agreement is as foretold, and small p-values are as rare as they say."""
+    for seed, difficulty in ((1, 0.0), (2, 1.5), (3, 2.5)):
+        crowd = made(WatchedPlan(n_tasks=2000, n_workers=40, difficulty=difficulty, seed=seed))
+        levels, level = (
+            pairs([others(crowd.answers, "moot")]),
+            pairs([others(crowd.answers, "alike")]),
+        )
+        found = unexplained(levels, level)
+        assert found.together.sum() == pytest.approx(found.by_chance.sum(), rel=0.04)
+        assert (found.p_value < 0.01).mean() <= 0.01
+        assert (found.p_value < 0.2).mean() > 0.05
+
+
+@pytest.mark.parametrize("plan", [
+    WatchedPlan(colluders=0.1),
+    WatchedPlan(colluders=0.1, n_labels=2),
+    WatchedPlan(colluders=0.1, sheet_skill=0.8),
+    WatchedPlan(colluders=0.1, spammers=0.2, difficulty=2.0),
+    WatchedPlan(colluders=0.1, groups=2, n_workers=60, n_tasks=3000),
+    WatchedPlan(colluders=0.1, n_workers=100, n_tasks=4000),
+])  # fmt: skip
+def test_groups_are_found_and_nobody_else_is(plan: WatchedPlan) -> None:
+    crowd = made(WatchedPlan(**{**plan.__dict__, "seed": 21}))
+    names, guilty = accused(crowd.answers), colluders(crowd)
+    assert len(names & guilty) >= 0.8 * len(guilty)
+    assert len(names - guilty) <= 0.02 * plan.n_workers
+
+
+def test_the_groups_are_told_apart() -> None:
+    crowd = made(WatchedPlan(n_tasks=3000, n_workers=60, colluders=0.2, groups=2, seed=22))
+    groups = [set(group.workers) for group in watched({"": crowd.answers}).groups]
+    assert sorted(map(len, groups)) == [6, 6]
+    assert all(len(set(crowd.group[list(group)].tolist())) == 1 for group in groups)
+
+
+def test_two_who_always_say_the_same_are_no_conspiracy() -> None:
+    crowd = made(WatchedPlan(n_labels=2, skill=0.85, spread=5, spammers=0.2, spam="one answer", seed=3))
+    found = watched({"": crowd.answers})
+    assert not [flag for flag in found.flags if flag.kind == "copying"]
+    assert len([flag for flag in found.flags if flag.kind == "one answer"]) == 10
+
+
+def test_the_best_two_among_careless_people_are_no_conspiracy() -> None:
+    """Seven people, four at an item: the good ones agree with each other and not with the rest."""
+    random = np.random.default_rng(3)
+    skills = {"ann": 0.9, "bea": 0.85, "cid": 0.8, "dan": 0.75, "eve": 0.5, "fox": 0.95, "gus": None}
+    rows = []
+    for task, truth in enumerate(random.random(430) < 0.2):
+        for who in random.choice(sorted(skills), 4, replace=False):
+            skill = skills[who]
+            yes = False if skill is None else truth == (random.random() < skill)
+            rows.append((f"t{task}", str(who), "yes" if yes else "no"))
+    assert accused(from_rows(rows)) == set()
+
+
+def test_who_knows_the_same_things_is_not_accused() -> None:
+    """Two trades: each half of the crowd is right in its own half of the items and guesses in the other."""
+    random = np.random.default_rng(4)
+    crowd = made(WatchedPlan(n_tasks=2000, n_workers=40, n_labels=2, seed=6))
+    answers = crowd.answers
+    own = (answers.task % 2) == (answers.worker % 2)
+    right = random.random(len(answers)) < np.where(own, 0.97, 0.7)
+    label = np.where(right, crowd.truth[answers.task], 1 - crowd.truth[answers.task]).astype(np.int32)
+    assert accused(replace(answers, label=label)) == set()
+
+
+def test_one_copies_the_other() -> None:
+    """A pair in a small fixed crowd, everybody at every item."""
+    crowd = made(WatchedPlan(n_tasks=300, n_workers=10, per_task=10, n_labels=3, seed=7))
+    answers = crowd.answers
+    order = np.lexsort((answers.worker, answers.task))
+    table = answers.label[order].reshape(300, 10).copy()
+    follows = np.random.default_rng(0).random(300) < 0.9
+    table[:, 4] = np.where(follows, table[:, 9], table[:, 4])
+    copied = Answers(
+        answers.task[order],
+        answers.worker[order],
+        table.reshape(-1),
+        answers.tasks,
+        answers.workers,
+        answers.labels,
+    )
+    assert accused(copied) == {"w4", "w9"}
+    assert accused(answers) == set()
+
+
+def test_the_innocent_explanation_counts() -> None:
+    one = np.ones(1)
+    table = {"first": np.array([0]), "second": np.array([1]), "met": 9 * one, "together": 8 * one}
+    bold = Pairs(
+        **table, by_chance=2 * one, wrong=5 * one, wrong_by_chance=one, p_value=0.001 * one, dispersion=1.0
+    )
+    mild = Pairs(
+        **table, by_chance=6 * one, wrong=2 * one, wrong_by_chance=one, p_value=0.2 * one, dispersion=1.5
+    )
+    for found in (unexplained(bold, mild), unexplained(mild, bold)):
+        assert (found.by_chance[0], found.wrong[0], found.p_value[0], found.dispersion) == (6, 2, 0.2, 1.5)
+
+
+def test_who_agrees_on_right_answers_alone_is_not_accused() -> None:
+    """90 of 100 together where 50 are chance; wrong together 5 times as by chance, or 30 times."""
+    answers = from_rows([(f"t{n}", who, "x") for n in range(100) for who in "ab"])
+    one = np.ones(1)
+    table = {"first": np.array([0]), "second": np.array([1]), "met": 100 * one, "together": 90 * one}
+    rest = {"by_chance": 50 * one, "wrong_by_chance": 5 * one, "p_value": 1e-17 * one, "dispersion": 1.0}
+    codes = [others(answers, "alike")]
+    assert groups(Pairs(**table, **rest, wrong=5 * one), codes) == []
+    (group,) = groups(Pairs(**table, **rest, wrong=30 * one), codes)
+    assert (group.workers, group.met, group.together, group.wrong) == ((0, 1), 100, 90, 30)
+    assert group.p_value == pytest.approx(1e-17)
+
+
+@pytest.mark.parametrize(("n_labels", "disputed"), [(2, 0.45), (3, 0.3), (3, 0.6)])
+def test_a_second_school_is_no_conspiracy_and_hides_none(n_labels: int, disputed: float) -> None:
+    """0.4 of the crowd read a part of the tasks otherwise than 0.5; a tenth share a sheet. Of seeds 20 to 29 with
+    a few disputed tasks the school is named in six, the sheet in all."""
+    plan = WatchedPlan(colluders=0.1, second_school=0.4, disputed=disputed, n_labels=n_labels, seed=25)
+    crowd = made(plan)
+    found = watched({"": crowd.answers})
+    pupils = {f"w{n}" for n in np.flatnonzero(crowd.school)}
+    assert accused(crowd.answers) == colluders(crowd)
+    (school,) = (flag for flag in found.flags if flag.kind == "second school")
+    assert len(set(school.workers) & pupils) >= 0.8 * len(pupils)
+    assert len(set(school.workers) - pupils) <= 1
+    assert "instructions" in school.why
+    assert not school.personal
+    personal = {name for flag in found.flags if flag.personal for name in flag.workers}
+    assert personal <= colluders(crowd)
+
+
+def test_a_school_is_more_than_a_third_with_all_of_its_mind() -> None:
+    """Nine people, all pairs 100 times at one item: 50 in common are chance, and the members' excess is 40.
+    With d, whose excess is 40 / 3, the three are four of nine; with 13 they are three: no more than a third."""
+    answers = from_rows([(f"t{n}", who, "x") for n in range(100) for who in "abcdefghi"])
+    first, second = np.triu_indices(9, k=1)
+    inside = second < 3
+
+    def found(of_d: float) -> tuple[tuple[int, ...], bool]:
+        together = np.where(inside, 90.0, np.where((second == 3) & (first < 3), 50 + of_d, 50.0))
+        chance, met, few = np.full(36, 50.0), np.full(36, 100.0), np.full(36, 5.0)
+        p_value = np.where(inside, 1e-17, 1.0)
+        table = Pairs(first, second, met, together, chance, np.where(inside, 30.0, 5.0), few, p_value, 1.0)
+        (group,) = groups(table, [others(answers, "alike")])
+        return group.workers, group.school
+
+    assert found(40 / 3 + 1e-9) == ((0, 1, 2, 3), True)
+    assert found(13.0) == ((0, 1, 2), False)

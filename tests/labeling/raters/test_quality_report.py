@@ -1,0 +1,243 @@
+"""The report on labelers: what it counts, what it leaves out, and its three shapes."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dialint.detector.artifacts import read_manifest
+from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
+from dialint.detector.records import Dialogue, Finding, Turn
+from dialint.detector.taxonomy import load
+from dialint.labeling.annotation import Annotation
+from dialint.labeling.raters.quality_rendering import show
+from dialint.labeling.raters.quality_report import QualityConfig, reported, run
+
+WHOLE = next(code for code, entry in load().codes.items() if entry.scope == "dialogue")
+SINGLE = next(code for code, entry in load().codes.items() if entry.scope == "turn")
+SPITEFUL = "<script>alert(1)</script>"
+
+
+def dialogue(name: str, n_turns: int = 3) -> Dialogue:
+    turns = [Turn(index=0, role="customer", text="SECRET question")]
+    turns += [Turn(index=n, role="agent", text=f"answer number {n}") for n in range(1, n_turns)]
+    return Dialogue(id=name, turns=tuple(turns))
+
+
+def finding(code: str, turn: int) -> Finding:
+    return Finding(
+        code=code, turn=turn, severity="S2", probability=1.0, quote="answer", start=0, end=6, reason=""
+    )
+
+
+def said(name: str, who: str, yes: bool, turn: int = 1, code: str = SINGLE, **more: Any) -> Annotation:
+    found = (finding(code, turn),) if yes else ()
+    more = {"kind": "crowd", "turn": turn, **more}
+    return Annotation(
+        id=f"{name}-{who}-{code}-{more}", dialogue_id=name, labeler=who, codes=(code,), findings=found, **more
+    )
+
+
+def crowd(n: int = 200, seed: int = 0) -> tuple[list[Annotation], dict[tuple[str, int, str], bool]]:
+    """Five people at all of `n` items: four right in 0.9 of all, spite in 0.7 and quick; the first has a
+    lenient eye: half of what is there is passed over."""
+    random = np.random.default_rng(seed)
+    gold, answers = {}, []
+    for place in range(n):
+        truth = bool(random.random() < 0.4)
+        gold[f"d{place}", 1, SINGLE] = truth
+        for who, skill in (("lenient", 0.95), ("b", 0.9), ("c", 0.9), ("d", 0.9), (SPITEFUL, 0.7)):
+            yes = truth if random.random() < skill else not truth
+            yes = yes and not (who == "lenient" and random.random() < 0.5)
+            seconds = float(random.lognormal(3 if who != SPITEFUL else 2.5, 0.3))
+            answers.append(said(f"d{place}", who, yes, seconds=seconds, seen_verdict=who == "b"))
+    return answers, gold
+
+
+def by_name(report: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {each["name"]: each for each in report["labelers"]}
+
+
+DIALOGUES = {f"d{n}": dialogue(f"d{n}") for n in range(300)}
+
+
+def test_figures_of_a_crowd_are_those_that_were_made() -> None:
+    answers, gold = crowd()
+    report = reported(answers, DIALOGUES, gold, price_per_hour=30.0)
+    people = by_name(report)
+    right = {
+        who: np.mean(
+            [bool(a.findings) == gold[a.dialogue_id, 1, SINGLE] for a in answers if a.labeler == who]
+        )
+        for who in people
+    }
+    for who, each in people.items():
+        assert each["overall"]["accuracy"]["value"] == pytest.approx(right[who])
+        assert each["overall"]["accuracy"]["n"] == 200
+        assert each["share_of_work"] == pytest.approx(0.2)
+        assert each["codes"].keys() == {SINGLE}
+        assert each["price_per_bit"] == pytest.approx(each["minutes_per_bit"] / 2)
+    assert people["lenient"]["overall"]["sensitivity"]["value"] < 0.6
+    assert people["lenient"]["overall"]["specificity"]["value"] > 0.9
+    assert people["lenient"]["overall"]["bias"]["high"] < -0.1
+    assert people[SPITEFUL]["overall"]["bias"]["low"] > 0
+    assert (
+        people["b"]["overall"]["agreement"]["value"] > people[SPITEFUL]["overall"]["agreement"]["value"] + 0.1
+    )
+    assert people["b"]["codes"][SINGLE]["bits"] > 2 * people[SPITEFUL]["codes"][SINGLE]["bits"]
+    assert people["b"]["speed"]["median"] == pytest.approx(20, rel=0.15)
+    assert people["b"]["seen_verdict"] == 200
+    assert people["c"]["kinds"] == {"crowd": 200}
+
+
+def test_minutes_per_bit_is_time_over_information() -> None:
+    answers, gold = crowd()
+    each = by_name(reported(answers, DIALOGUES, gold))["c"]
+    seconds = sum(a.seconds or 0 for a in answers if a.labeler == "c")
+    assert each["minutes"] == pytest.approx(seconds / 60)
+    assert each["minutes_per_bit"] == pytest.approx(seconds / 60 / (200 * each["codes"][SINGLE]["bits"]))
+    assert each["price_per_bit"] is None
+
+
+def test_bias_is_against_the_others_on_the_same_questions() -> None:
+    """By hand: a says yes to all of eight, b and c to the first four: 0 there, 1 in the rest."""
+    answers = [said(f"d{n}", who, who == "a" or n < 4) for n in range(8) for who in "abc"]
+    answers += [said(f"d{n}", "b", True) for n in range(100, 120)]  # alone there: no others, no bias
+    people = by_name(reported(answers, DIALOGUES, {}))
+    assert people["a"]["codes"][SINGLE]["bias"]["n"] == 8
+    assert people["b"]["overall"]["bias"]["n"] == 8
+    half = 2.364624 * (8 / 28) ** 0.5 / 8**0.5  # wider than a half of the scale: not told
+    assert 2 * half > 0.5
+    assert people["a"]["codes"][SINGLE]["bias"]["value"] is None
+    more = [said(f"d{n}", who, who == "a" or n < 40) for n in range(80) for who in "abc"]
+    assert by_name(reported(more, DIALOGUES, {}))["a"]["overall"]["bias"]["value"] == pytest.approx(0.5)
+    assert by_name(reported(more, DIALOGUES, {}))["b"]["overall"]["bias"]["value"] == pytest.approx(-0.25)
+
+
+def test_few_answers_give_no_figures() -> None:
+    answers = [said("d1", who, True, seconds=3.0) for who in "ab"]
+    each = by_name(reported(answers, DIALOGUES, {("d1", 1, SINGLE): True}))["a"]
+    assert each["overall"]["accuracy"] == {"n": 1, "value": None, "low": None, "high": None}
+    assert each["overall"]["sensitivity"]["n"] == 1
+    assert each["overall"]["specificity"]["n"] == 0
+    assert each["speed"]["median"] is None
+    assert each["minutes_per_bit"] is None
+    assert each["codes"][SINGLE]["bits"] is None
+
+
+def test_the_last_answer_counts_and_models_do_not() -> None:
+    answers = [said(f"d{n}", "a", True) for n in range(10)]
+    answers += [said(f"d{n}", "a", False, seconds=9.0) for n in range(10)]
+    answers += [said(f"d{n}", "m", True, kind="model") for n in range(10)]
+    report = reported(answers, DIALOGUES, {(f"d{n}", 1, SINGLE): False for n in range(10)})
+    (each,) = report["labelers"]
+    assert each["overall"]["yes"] == 0
+    assert each["overall"]["accuracy"]["value"] == 1
+    assert (report["annotations"], report["answers"]) == (20, 10)
+
+
+def test_a_code_of_the_dialogue_is_one_question_wherever_it_was_found() -> None:
+    """Found at turns 1 and 2 of the same dialogue: the same yes; gold at any turn speaks of it."""
+    answers, gold = [], {}
+    for n in range(12):
+        answers.append(said(f"d{n}", "a", True, turn=1, code=WHOLE).model_copy(update={"turn": None}))
+        answers.append(said(f"d{n}", "b", True, turn=2, code=WHOLE).model_copy(update={"turn": None}))
+        gold[f"d{n}", 2, WHOLE] = True
+    people = by_name(reported(answers, DIALOGUES, gold))
+    assert people["a"]["overall"]["answers"] == 12
+    assert people["a"]["overall"]["sensitivity"]["value"] == 1
+    assert people["a"]["codes"][WHOLE]["bias"]["value"] == 0
+
+
+def test_a_stream_is_enough_and_flags_come_with_it() -> None:
+    def stream() -> Iterator[Annotation]:
+        answers, _ = crowd(300)
+        yield from answers
+        yield from (said(f"d{n}", "mute", False, seconds=0.2) for n in range(300))
+
+    report = reported(stream(), DIALOGUES, {})
+    mute = by_name(report)["mute"]
+    assert {flag["kind"] for flag in mute["flags"]} == {"one answer", "too fast", "unread"}
+    assert not by_name(report)["b"]["flags"]
+    assert len(report["flags"]) == 3
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, Any]:
+    answers, gold = crowd(60)
+    lines = [json.dumps({"dialogue": d, "turn": t, "code": c, "present": p}) for (d, t, c), p in gold.items()]
+    (tmp_path / "gold.jsonl").write_text("\n".join(lines) + "\n")
+    (tmp_path / "a.jsonl").write_text(
+        "".join(a.model_dump_json(exclude_defaults=True) + "\n" for a in answers)
+    )
+    logs = [
+        {"dialogue_id": d.id, "turns": [{"role": t.role, "text": t.text} for t in d.turns]}
+        for d in list(DIALOGUES.values())[:60]
+    ]
+    (tmp_path / "log.jsonl").write_text("".join(json.dumps(log) + "\n" for log in logs))
+    return {
+        "annotations": tmp_path / "a.jsonl",
+        "dialogues": (str(tmp_path / "log.jsonl"),),
+        "gold": tmp_path / "gold.jsonl",
+        "json": tmp_path / "out" / "q.json",
+        "html": tmp_path / "out" / "q.html",
+    }
+
+
+def test_the_three_shapes(files: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    show(run(QualityConfig(**files, price_per_hour=20.0)))
+    report = read_manifest(files["json"])
+    assert report["kind"] == "labeler-quality"
+    assert [entry["name"] for entry in report["inputs"]] == ["a.jsonl", "gold.jsonl"]
+    page = files["html"].read_text()
+    assert SPITEFUL not in page
+    assert "&lt;script&gt;" in page
+    assert not re.search(r"<script|https?:|onerror|src=|@import|url\(", page)
+    assert "default-src 'none'" in page
+    assert page.count("<table>") == 2 + 5
+    shown = capsys.readouterr().out
+    assert "labelers, 300 answers" in shown
+    assert "SECRET" not in page + shown + json.dumps(report)
+
+
+def test_the_command_takes_these_options(files: dict[str, Any]) -> None:
+    options = [f"--{name}={files[name]}" for name in ("annotations", "gold", "json", "html")]
+    command = [sys.executable, "-m", "dialint", "label", "quality", *options, "--price-per-hour=20"]
+    done = subprocess.run(
+        [*command, "--dialogues", *files["dialogues"]],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert "agreement" in done.stdout
+    assert "price per" in done.stdout
+    assert read_manifest(files["json"])["config"]["price_per_hour"] == 20
+
+
+def test_outputs_are_never_overwritten_and_bad_inputs_named(files: dict[str, Any]) -> None:
+    run(QualityConfig(**files))
+    with pytest.raises(OutputRefused, match="there already"):
+        run(QualityConfig(**files))
+    only = {"annotations": files["annotations"], "dialogues": files["dialogues"]}
+    with pytest.raises(ConfigError):
+        QualityConfig(**only, price_per_hour=0.0)
+    with pytest.raises(ConfigError, match="--dialogues"):
+        run(QualityConfig(annotations=files["annotations"]))
+    log = Path(files["dialogues"][0])
+    log.write_text(log.read_text().splitlines()[0] + "\n")
+    with pytest.raises(InputRefused, match="not there"):
+        run(QualityConfig(**only))
+    files["annotations"].write_text("\n")
+    with pytest.raises(InputRefused, match="no answers"):
+        run(QualityConfig(**only))

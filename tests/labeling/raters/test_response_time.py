@@ -1,0 +1,99 @@
+"""Who answers in less time than reading takes. All people here are made up, and what they do is the plan."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+
+from dialint.detector.errors import ConfigError
+from dialint.detector.records import Dialogue, Turn
+from dialint.labeling.aggregation.answers import Answers
+from dialint.labeling.annotation import Annotation
+from dialint.labeling.raters.anomalies import watched
+from dialint.labeling.raters.flags import Rule
+from dialint.labeling.raters.quality_report import reported
+from dialint.labeling.raters.response_time import pace
+from dialint.labeling.raters.workload import workload
+
+WORDS = "word " * 60
+DIALOGUES = {
+    f"d{n}": Dialogue(
+        id=f"d{n}",
+        turns=(
+            Turn(index=0, role="customer", text=WORDS),
+            Turn(index=1, role="agent", text=WORDS),
+            Turn(index=2, role="customer", text="ok"),
+            Turn(index=3, role="agent", text="Bye"),
+        ),
+    )
+    for n in range(30)
+}
+"""To read: 120 words to the first agent's turn, 7.2 s at 1000 words a minute; hardly more to the second."""
+
+
+def said(number: int, who: str, seconds: float, turn: int = 1) -> Annotation:
+    return Annotation(
+        id=f"{who} {number} {turn}", dialogue_id=f"d{number}", turn=turn, labeler=who, kind="crowd",
+        codes=("C1",), seconds=seconds, at=datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=number),
+    )  # fmt: skip
+
+
+def flags(annotations: list[Annotation], rule: Rule | None = None) -> set[tuple[str, str]]:
+    found = watched(*workload(annotations, DIALOGUES, frozenset()).crowd(), rule)
+    return {
+        (flag.kind, name)
+        for flag in found.flags
+        for name in flag.workers
+        if flag.kind in ("too fast", "unread")
+    }
+
+
+def reader(who: str, seed: int, words_per_minute: float = 238.0) -> list[Annotation]:
+    """Somebody who reads at that speed, each time by another third."""
+    random = np.random.default_rng(seed)
+    seconds = 60 * 120 / words_per_minute * np.exp(random.normal(0.0, 0.3, 30))
+    return [said(n, who, float(seconds[n])) for n in range(30)]
+
+
+def test_two_cheats_at_two_seconds_are_flagged_where_there_is_nobody_to_compare_with() -> None:
+    cheats = [said(n, who, 2.0) for who in ("ann", "ben") for n in range(30)]
+    assert flags(cheats) == {("unread", "ann"), ("unread", "ben")}
+    report = reported(cheats, DIALOGUES, {})
+    assert {"unread"} <= {flag["kind"] for flag in report["flags"]}
+
+
+def test_one_cheat_beside_a_reader() -> None:
+    assert flags([*(said(n, "cheat", 2.0) for n in range(30)), *reader("reader", 0)]) == {("unread", "cheat")}
+
+
+def test_readers_are_left_alone_also_quick_ones_and_who_skips_now_and_then() -> None:
+    """100 made-up pairs, the second at twice the average speed, skipping one answer in fifteen."""
+    wrong = set()
+    for seed in range(100):
+        quick = reader("quick", 1000 + seed, 476.0)
+        quick[3], quick[17] = said(3, "quick", 1.0), said(17, "quick", 1.0)
+        wrong |= flags(reader("reader", seed) + quick)
+    assert wrong == set()
+
+
+def test_what_was_read_before_need_not_be_read_again() -> None:
+    answers = [one for n in range(30) for one in (said(n, "ann", 20.0), said(n, "ann", 1.0, turn=3))]
+    assert flags([*answers, *reader("ben", 1)]) == set()
+    alone = [said(n, "ann", 1.0, turn=3) for n in range(30)]
+    assert flags([*alone, *reader("ben", 1)]) == {("unread", "ann")}
+
+
+def test_the_floor_is_an_option_and_needs_texts() -> None:
+    cheats = [said(n, who, 2.0) for who in ("ann", "ben") for n in range(30)]
+    assert flags(cheats, Rule(words_per_minute=0.0)) == set()
+    assert flags(cheats, Rule(words_per_minute=6000.0)) == set()
+    with pytest.raises(ConfigError, match="words-per-minute"):
+        Rule(words_per_minute=-1.0)
+    zeros = np.zeros(4, np.int32)
+    answers = Answers(
+        np.arange(4, dtype=np.int32), zeros, zeros, tuple("abcd"), ("w",), ("x",), np.full(4, 0.1)
+    )
+    assert pace(answers).unread.tolist() == [0.0]
+    assert pace(answers, np.full(4, 600.0)).unread.tolist() == [4.0]

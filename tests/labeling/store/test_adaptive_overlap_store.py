@@ -1,0 +1,122 @@
+"""Dynamic overlap on both databases: who agrees is asked no more, who does not gets a third opinion."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from dialint.detector.errors import ConfigError
+from dialint.detector.taxonomy import load
+from dialint.labeling.aggregation.adaptive_overlap import AskConfig, Standing, ask, standings
+from dialint.labeling.aggregation.overlap import Decision, OverlapRule
+from dialint.labeling.aggregation.question_posteriors import QuestionPosterior
+from dialint.labeling.store import annotations, dialogues, leases, projects, tasks
+from dialint.labeling.store.database.refusals import NotAllowed
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.records import NewTask, Project
+
+TAXONOMY = load()
+NAMES = tuple(f"d{i}" for i in range(12))
+CONFIG = AskConfig("p", sure=0.9)
+
+
+def answer(store: Store, made: Any, who: str, yes: set[str]) -> list[str]:
+    given = []
+    while lease := leases.claim(store, who, "p"):
+        found = [made.finding()] if lease.dialogue in yes else []
+        annotations.submit(store, who, lease.task, lease.token, f"{who} {lease.task}", found)
+        given.append(lease.dialogue)
+    return given
+
+
+@pytest.fixture
+def answered(store: Store, made: Any) -> Store:
+    """Ann and ben agree but on d0."""
+    projects.create(store, "lea", Project(id="p", codes=("C1",), overlap=2, most=3))
+    dialogues.add(store, "lea", [made.dialogue(name) for name in NAMES])
+    tasks.add(store, "lea", "p", [NewTask(dialogue=name) for name in NAMES])
+    answer(store, made, "ann", {"d0", "d1", "d2", "d3"})
+    answer(store, made, "ben", {"d1", "d2", "d3"})
+    return store
+
+
+def test_a_third_answer_only_where_two_disagree(answered: Store, made: Any) -> None:
+    assert ask(answered, "lea", CONFIG, TAXONOMY) == {Decision.STOP: 11, Decision.ASK: 1}
+    assert ask(answered, "lea", CONFIG, TAXONOMY) == {Decision.STOP: 11, Decision.ASK: 1}
+    assert answer(answered, made, "cem", {"d0"}) == ["d0"]
+    assert answer(answered, made, "dot", set()) == []
+    told = ask(answered, "lea", AskConfig("p", sure=1.0, gain=0.0), TAXONOMY)
+    assert told == Counter({Decision.ASK: 11, Decision.GIVE_UP: 1})
+    assert tasks.queue_counts(answered, "lea", "p")["main"]["open"] == 11
+
+
+def belief(name: str, n_labelers: int, model: float | None = 0.01, gold: bool = False) -> QuestionPosterior:
+    return QuestionPosterior(name, 1, "C1", 0.01, n_labelers, 0, model, gold)
+
+
+def test_no_task_is_sure_on_the_word_of_one() -> None:
+    """One answer and a model count as two from 50 questions on which the model was compared with people."""
+    rule = OverlapRule(minimum=1)
+    few = [belief(f"d{n}", 2) for n in range(49)]
+    enough = [*few, belief("d49", 1, gold=True)]
+    for others, model, independent in ((few, 0.01, False), (enough, 0.01, True), (enough, None, False)):
+        found = standings([*others, belief("one", 1, model)], rule)
+        assert found["one", 1].independent is independent
+        assert found["d0", 1].independent
+    assert standings([belief("known", 0, None, gold=True)], rule)["known", 1].independent
+    assert standings([belief("one", 1)], rule, frozenset({"C1"}))["one", 1].independent
+
+
+def test_with_a_minimum_of_one_a_second_answer_is_asked_for(store: Store, made: Any) -> None:
+    projects.create(store, "lea", Project(id="p", codes=("C1",), overlap=1, most=3))
+    dialogues.add(store, "lea", [made.dialogue(name) for name in NAMES])
+    tasks.add(store, "lea", "p", [NewTask(dialogue=name) for name in NAMES])
+    answer(store, made, "ann", set())
+    config = AskConfig("p", sure=0.5, minimum=1)
+    assert ask(store, "lea", config, TAXONOMY) == {Decision.ASK: len(NAMES)}
+    answer(store, made, "ben", set())
+    assert ask(store, "lea", config, TAXONOMY) == {Decision.STOP: len(NAMES)}
+
+
+def test_no_answer_is_asked_for_that_gains_too_little(answered: Store, made: Any) -> None:
+    """Of d0 a third answer decides; the eleven on which two agree are nearly sure, and one more turns none."""
+    only = {Decision.GIVE_UP: 11, Decision.ASK: 1}
+    assert ask(answered, "lea", AskConfig("p", sure=1.0), TAXONOMY) == only
+    assert tasks.queue_counts(answered, "lea", "p")["main"]["open"] == 1
+    nothing = ask(answered, "lea", AskConfig("p", sure=0.9, gain=0.5), TAXONOMY)
+    assert nothing == {Decision.STOP: 11, Decision.GIVE_UP: 1}
+    assert tasks.queue_counts(answered, "lea", "p")["main"]["open"] == 0
+
+
+def test_one_more_answer_is_worth_what_it_gains_on_all_open_questions() -> None:
+    def held(turn: int, probability: float, gains: tuple[float, ...]) -> QuestionPosterior:
+        return QuestionPosterior("d", turn, "C1", probability, 2, 1, gains=gains)
+
+    found = [held(1, 0.6, (0.02, 0.03)), held(1, 0.3, (0.01, 0.01)), held(2, 0.99, (0.5, 0.5))]
+    rule = OverlapRule(2, 5, 0.95)
+    assert {key: one._replace(independent=True) for key, one in standings(found, rule).items()} == {
+        ("d", 1): Standing(0.6, (0.03, 0.04)),
+        ("d", 2): Standing(0.99, (0.0, 0.0)),
+        ("d", None): Standing(0.6, (0.03, 0.04)),
+    }
+
+
+def test_it_stops_before_the_planned_overlap(store: Store, made: Any) -> None:
+    """Four answers were planned; after two that agree the rest is not asked."""
+    projects.create(store, "lea", Project(id="p", codes=("C1",), overlap=4))
+    dialogues.add(store, "lea", [made.dialogue(name) for name in NAMES])
+    tasks.add(store, "lea", "p", [NewTask(dialogue=name) for name in NAMES])
+    for who in ("ann", "ben"):
+        answer(store, made, who, {"d1", "d2"})
+    assert ask(store, "lea", CONFIG, TAXONOMY) == {Decision.STOP: 12}
+    assert tasks.queue_counts(store, "lea", "p")["main"] == {"open": 0, "full": 0, "done": 12, "withdrawn": 0}
+
+
+def test_who_may_and_where(answered: Store) -> None:
+    with pytest.raises(NotAllowed):
+        ask(answered, "rob", CONFIG, TAXONOMY)
+    projects.create(answered, "lea", Project(id="e", codes=("C1",), purpose="adjudication"))
+    with pytest.raises(ConfigError, match="for labels"):
+        ask(answered, "lea", AskConfig("e"), TAXONOMY)
+    with pytest.raises(ConfigError, match="sure must lie"):
+        ask(answered, "lea", AskConfig("p", sure=0.2), TAXONOMY)

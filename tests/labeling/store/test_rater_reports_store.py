@@ -1,0 +1,102 @@
+"""Reports on people straight from the store, on both databases: what counts, when, and who may read it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from dialint.detector.errors import ConfigError
+from dialint.detector.taxonomy import load
+from dialint.labeling.annotation import Annotation
+from dialint.labeling.raters.agreement_report import AgreementConfig
+from dialint.labeling.raters.agreement_report import run as agreement
+from dialint.labeling.raters.anomaly_report import WatchConfig
+from dialint.labeling.raters.anomaly_report import run as watch
+from dialint.labeling.raters.quality_report import QualityConfig
+from dialint.labeling.raters.quality_report import run as quality
+from dialint.labeling.raters.store_reader import load_annotations, load_tables, load_workload
+from dialint.labeling.store import annotations, dialogues, labels, leases, projects, tasks
+from dialint.labeling.store.crowd import exclusion
+from dialint.labeling.store.database.refusals import NotAllowed
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.records import Gold, NewTask, Project
+from dialint.labeling.transfer.incoming import bring_in
+
+N = 24
+TAXONOMY = load()
+
+
+@pytest.fixture
+def answered(store: Store, made: Any) -> Store:
+    """ann and ben answer tasks of p, of which two are control tasks with gold; cem, who is banned, as well;
+    dot's answers come from elsewhere. ann is right in all, ben passes over what is there."""
+    names = [f"d{n}" for n in range(N)]
+    dialogues.add(store, "lea", [made.dialogue(name) for name in names])
+    projects.create(store, "lea", Project(id="p", codes=("C1",), overlap=3, control_share=0.5))
+    projects.create(store, "lea", Project(id="q", codes=("C1",)))
+    for name, present in (("d0", True), ("d1", False)):
+        known = Gold(dialogue=name, turn=1, code="C1", present=present, source="expert")
+        labels.set_gold(store, "eve", known)
+    new = [NewTask(dialogue=name, pool="control" if name in ("d0", "d1") else "main") for name in names]
+    tasks.add(store, "lea", "p", new)
+    for who in ("ann", "ben", "cem"):
+        while lease := leases.claim(store, who, "p"):
+            yes = who != "ben" and int(lease.dialogue[1:]) % 2 == 0
+            found = [made.finding()] if yes else []
+            annotations.submit(store, who, lease.task, lease.token, f"{who} {lease.task}", found, 9.0)
+    exclusion.ban(store, "lea", "cem", "guesses")
+    later = datetime.now(UTC) + timedelta(days=9)
+    came = [
+        Annotation(
+            id=name, dialogue_id=name, labeler="dot", kind="crowd", codes=("C1",),
+            findings=(made.finding(),), at=later,
+        )
+        for name in names[2:6]
+    ]  # fmt: skip
+    bring_in(store, "ada", came, "elsewhere")
+    return store
+
+
+def test_quality_has_control_tasks_and_the_gold_of_the_store(answered: Store) -> None:
+    report = quality(QualityConfig(), lambda: load_annotations(answered, "eve", "p"))
+    people = {each["name"]: each["overall"] for each in report["labelers"]}
+    assert set(people) == {"ann", "ben"}
+    n_controls = report["answers"] - 2 * (N - 2)
+    assert sum(each["accuracy"]["n"] for each in people.values()) == n_controls > 0
+    assert (report["gold"], report["inputs"]) == (2, [])
+    doubted = Gold(dialogue="d0", turn=1, code="C1", present=True, source="expert", doubt="contradicted")
+    labels.set_gold(answered, "eve", doubted)
+    assert quality(QualityConfig(), lambda: load_annotations(answered, "eve", None))["gold"] == 1
+    everybody = quality(QualityConfig(), lambda: load_annotations(answered, "eve", None))
+    assert {each["name"] for each in everybody["labelers"]} == {"ann", "ben", "dot"}
+    with pytest.raises(NotAllowed):
+        quality(QualityConfig(), lambda: load_annotations(answered, "rob", "p"))
+
+
+def test_the_watch_sees_times_and_sizes(answered: Store) -> None:
+    report = watch(WatchConfig(), lambda: load_workload(answered, "rob", "p", TAXONOMY).crowd())
+    assert set(report["workers"]) == {"ann", "ben"}
+    assert report["workers"]["ann"]["median_seconds"] == pytest.approx(9)
+    assert report["workers"]["ann"]["timed"] == report["workers"]["ann"]["answers"] >= N - 2
+    with pytest.raises(NotAllowed):
+        watch(WatchConfig(), lambda: load_workload(answered, "ann", "p", TAXONOMY).crowd())
+    with pytest.raises(ConfigError, match="no answers in q"):
+        watch(WatchConfig(), lambda: load_workload(answered, "rob", "q", TAXONOMY).crowd())
+
+
+def test_agreement_knows_when_each_answer_was_given(answered: Store) -> None:
+    """ann and ben agree on the odd half of 22; four answers of dot come at another time."""
+    config = AgreementConfig(rounds=20)
+    figures = agreement(config, lambda: load_tables(answered, "rob", "p", TAXONOMY))["codes"]["C1"]
+    assert (figures["answers"], figures["tasks"], figures["labelers"]) == (44, 22, 2)
+    assert figures["specific_agreement"]["no"]["value"] == pytest.approx(22 / 33)
+    assert [period["answers"] for period in figures["periods"]] == [44]
+    assert figures["spans"]["f1"]["value"] == 0
+    whole = agreement(config, lambda: load_tables(answered, "rob", None, TAXONOMY))["codes"]["C1"]
+    assert [period["answers"] for period in whole["periods"]] == [44, 4]
+    assert whole["spans"]["f1"]["value"] == pytest.approx(4 / 21)  # dot and ann mark the same in d2 and d4
+    assert -1 < whole["spans"]["alpha"]["value"] < 1
+    with pytest.raises(ConfigError, match="no answers in q"):
+        agreement(config, lambda: load_tables(answered, "rob", "q", TAXONOMY))
