@@ -1,1 +1,0 @@
-"""How far people agree, and how far that may be chance."""
