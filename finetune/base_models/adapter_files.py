@@ -41,7 +41,7 @@ TOLD = frozenset(("base_model_name_or_path", "revision", "auto_mapping", "peft_v
 Shapes = dict[str, tuple[int, ...]]
 
 
-def refuse_unsealed(folder: Path) -> None:
+def validate_manifest(folder: Path) -> None:
     """Every file is one that may be there, and its bytes are those of the manifest.
 
     Raises:
@@ -61,7 +61,7 @@ def refuse_unsealed(folder: Path) -> None:
         raise ConfigError("E_ADAPTER", f"{folder / MANIFEST}: names no files") from None
 
 
-def refuse_unfit(folder: Path, base: Path) -> None:
+def validate_adapter(folder: Path, base: Path) -> None:
     """The adapter is a LoRA of `base`, tensor by tensor; the base's own weights are not needed for that.
 
     Raises:

@@ -14,12 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 from dialint.detector.artifacts import fingerprint, sha256_file, write_json
 from dialint.detector.errors import ConfigError
-from dialint.finetune.base_models.adapter_files import ADAPTER_CONFIG, refuse_unfit, refuse_unsealed
+from dialint.finetune.base_models.adapter_files import ADAPTER_CONFIG, validate_adapter, validate_manifest
 from dialint.finetune.base_models.adapter_files import MANIFEST as MANIFEST
-from dialint.finetune.base_models.quantization import four_bits, from_weights, keep_gradients, stored_as
-from dialint.finetune.base_models.resolve import Base, found
-from dialint.finetune.train.finite import refuse_not_finite
-from dialint.finetune.train.options import Adapters
+from dialint.finetune.base_models.quantization import (
+    keep_gradients,
+    load_dequantized,
+    nf4_config,
+    storage_format,
+)
+from dialint.finetune.base_models.resolve import BaseFolder, resolve_base
+from dialint.finetune.train.finite import validate_finite
+from dialint.finetune.train.options import AdapterOptions
 
 if TYPE_CHECKING:
     from peft import LoraConfig, PeftModel
@@ -37,10 +42,10 @@ SHAPE = {
 
 
 @dataclass(frozen=True)
-class Source:
+class ModelSource:
     """Where weights come from: the base, the sha256 of its weights, and the adapter on top of it, if any."""
 
-    base: Base
+    base: BaseFolder
     sha256: str
     adapter: Path | None = None
 
@@ -49,12 +54,12 @@ class Source:
         """What was named: the adapter's folder, or the base's."""
         return self.adapter or self.base.folder
 
-    def alone(self) -> Source:
+    def alone(self) -> ModelSource:
         """The base without its adapter."""
         return replace(self, adapter=None)
 
 
-def source_of(model: str) -> Source:
+def resolve_source(model: str) -> ModelSource:
     """What `model` names: a folder with an adapter, or a base as `folders.found` takes it.
 
     Raises:
@@ -64,10 +69,10 @@ def source_of(model: str) -> Source:
     folder = Path(model)
     if (folder / ADAPTER_CONFIG).exists() or (folder / BASE_FILE).exists():
         return _with_adapter(folder)
-    base = found(model)
+    base = resolve_base(model)
     if (base.folder / MANIFEST).exists():  # all weights, as a stage left them
-        refuse_unsealed(base.folder)
-    return Source(base, weights_sha256(base.folder))
+        validate_manifest(base.folder)
+    return ModelSource(base, weights_sha256(base.folder))
 
 
 def weights_sha256(folder: Path) -> str:
@@ -84,27 +89,27 @@ def weights_sha256(folder: Path) -> str:
     return fingerprint([(file.name, sha256_file(file)) for file in files])
 
 
-def _with_adapter(folder: Path) -> Source:
+def _with_adapter(folder: Path) -> ModelSource:
     """An adapter's folder, every byte vouched for before any is loaded."""
-    refuse_unsealed(folder)
+    validate_manifest(folder)
     try:
         told = json.loads((folder / BASE_FILE).read_bytes())
         name, revision, sha256 = str(told["base"]), told["revision"], told["sha256"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         raise ConfigError("E_ADAPTER", f"{folder / BASE_FILE}: names no base") from None
     try:
-        base = found(name, None if revision is None else str(revision))
+        base = resolve_base(name, None if revision is None else str(revision))
     except ConfigError as error:
         raise ConfigError("E_ADAPTER", f"{folder}: its base is not here: {error.message}") from None
     if weights_sha256(base.folder) != sha256:
         raise ConfigError("E_ADAPTER", f"{folder}: made for other weights than those in {name}")
-    refuse_unfit(folder, base.folder)
-    return Source(base, sha256, folder)
+    validate_adapter(folder, base.folder)
+    return ModelSource(base, sha256, folder)
 
 
-def load(
-    source: Source,
-    adapters: Adapters,
+def load_model(
+    source: ModelSource,
+    adapters: AdapterOptions,
     *,
     trainable: bool = True,
     kind: str = "CAUSAL_LM",
@@ -114,9 +119,8 @@ def load(
 ) -> Any:
     """The model of `source`, with its adapter, or with a new one where it has none and one is wanted.
 
-    `kind` is peft's task type: CAUSAL_LM, or SEQ_CLS for one number a text (a reward). `exact` as in `bare`.
-    `bf16`: its arithmetic will be in bf16, so frozen weights are stored so, 2 bytes each; weights that learn
-    stay in fp32.
+    `kind` is peft's task type: CAUSAL_LM, or SEQ_CLS for one number a text (a reward). `exact` as in
+    `load_bare`. With `bf16` frozen weights are stored in bf16, 2 bytes each; trained weights stay in fp32.
 
     Raises:
         ConfigError: E_BASE or E_ADAPTER; E_OPTION, another adapter is wanted than the one that is there.
@@ -124,17 +128,17 @@ def load(
     if source.adapter is not None and trainable:
         _refuse_other_shape(source.adapter, adapters)
     half = bf16 and not (trainable and source.adapter is None and adapters.adapter == "none")
-    model = bare(source, adapters, kind, device, trainable=trainable, exact=exact, bf16=half)
+    model = load_bare(source, adapters, kind, device, trainable=trainable, exact=exact, bf16=half)
     if source.adapter is not None:
         return _adapted(model, source.adapter, trainable)
     if adapters.adapter == "none" or not trainable:
         return model
-    return with_adapters(model, adapters, kind)
+    return add_adapters(model, adapters, kind)
 
 
-def bare(
-    source: Source,
-    adapters: Adapters,
+def load_bare(
+    source: ModelSource,
+    adapters: AdapterOptions,
     kind: str = "CAUSAL_LM",
     device: str = "cpu",
     *,
@@ -157,18 +161,18 @@ def bare(
     folder = source.base.folder
     loader: Any = AutoModelForSequenceClassification if kind == "SEQ_CLS" else AutoModelForCausalLM
     more: dict[str, Any] = {"num_labels": 1} if kind == "SEQ_CLS" else {}
-    how = stored_as(folder)
+    how = storage_format(folder)
     undone = exact or (trainable and (how != "bitsandbytes" or adapters.adapter == "none"))
     served = "quantization_config" in _config(folder) and not undone
     if served:
         more |= {"device_map": {"": device}}
     elif adapters.quantise == "nf4":
-        more |= {"quantization_config": four_bits(kind), "device_map": {"": device}, "dtype": torch.bfloat16}
+        more |= {"quantization_config": nf4_config(kind), "device_map": {"": device}, "dtype": torch.bfloat16}
     else:
         more |= {"dtype": torch.bfloat16 if bf16 else torch.float32}
     try:
         if undone and how != "plain":
-            model, told = from_weights(loader, folder, **more)
+            model, told = load_dequantized(loader, folder, **more)
         else:
             model, told = loader.from_pretrained(
                 folder,
@@ -205,7 +209,9 @@ def _config(folder: Path) -> dict[str, Any]:
     return told
 
 
-def with_adapters(model: Any, adapters: Adapters, kind: str | None, rows: Sequence[int] = ()) -> PeftModel:
+def add_adapters(
+    model: Any, adapters: AdapterOptions, kind: str | None, rows: Sequence[int] = ()
+) -> PeftModel:
     """New adapters on a frozen model. `kind` None: a bare backbone. `rows` of its embeddings are learnt
     too."""
     from peft import get_peft_model
@@ -216,7 +222,7 @@ def with_adapters(model: Any, adapters: Adapters, kind: str | None, rows: Sequen
         raise ConfigError("E_OPTION", f"--targets: {str(error).partition('.')[0][:120]}") from None
 
 
-def _shape(adapters: Adapters, kind: str | None = None, rows: Sequence[int] = ()) -> LoraConfig:
+def _shape(adapters: AdapterOptions, kind: str | None = None, rows: Sequence[int] = ()) -> LoraConfig:
     from peft import LoraConfig
 
     targets = adapters.targets[0] if adapters.targets == ("all-linear",) else list(adapters.targets)
@@ -233,17 +239,23 @@ def _shape(adapters: Adapters, kind: str | None = None, rows: Sequence[int] = ()
     )
 
 
-def _refuse_other_shape(folder: Path, adapters: Adapters) -> None:
+def _refuse_other_shape(folder: Path, adapters: AdapterOptions) -> None:
     """An adapter that is there is learnt on as it is: options that ask for another one are refused."""
     from peft import LoraConfig
 
-    there, wanted, default = LoraConfig.from_pretrained(str(folder)), _shape(adapters), _shape(Adapters())
+    there, wanted, default = (
+        LoraConfig.from_pretrained(str(folder)),
+        _shape(adapters),
+        _shape(AdapterOptions()),
+    )
     other = [
         name
         for name, theirs in SHAPE.items()
         if getattr(wanted, theirs) not in (getattr(default, theirs), getattr(there, theirs))
     ]
-    if adapters.targets != Adapters().targets and set(adapters.targets) != set(there.target_modules or ()):
+    if adapters.targets != AdapterOptions().targets and set(adapters.targets) != set(
+        there.target_modules or ()
+    ):
         other.append("targets")
     if adapters.adapter == "none":
         other.append("adapter")
@@ -265,7 +277,7 @@ def _adapted(model: Any, folder: Path, trainable: bool) -> PeftModel:
         ) from None
 
 
-def save(model: Any, folder: Path, source: Source, weights: dict[str, Any] | None = None) -> None:
+def save_model(model: Any, folder: Path, source: ModelSource, weights: dict[str, Any] | None = None) -> None:
     """The adapter with the name of its base, or all weights, those in `weights` where the model does not hold
     them itself. The caller seals the folder.
 
@@ -275,7 +287,7 @@ def save(model: Any, folder: Path, source: Source, weights: dict[str, Any] | Non
     learnt = weights or dict(model.named_parameters())
     if hasattr(model, "peft_config"):
         learnt = {name: weight for name, weight in learnt.items() if weights or weight.requires_grad}
-    refuse_not_finite(learnt, folder)
+    validate_finite(learnt, folder)
     base = source.base
     if hasattr(model, "peft_config"):
         told = model.peft_config["default"]
@@ -295,6 +307,6 @@ def save(model: Any, folder: Path, source: Source, weights: dict[str, Any] | Non
         model.save_pretrained(folder, safe_serialization=True, state_dict=weights)
 
 
-def tokenizer_folder(source: Source) -> Path:
+def tokenizer_folder(source: ModelSource) -> Path:
     """Where the tokenizer is: with the adapter if it has one, else with the base."""
     return source.folder if (source.folder / "tokenizer.json").exists() else source.base.folder

@@ -46,7 +46,7 @@ BESIDE_LAYER = ("SCB", "weight_format", "input_scale", "input_zero_point")
 """The same, named by the layer."""
 
 
-def stored_as(folder: Path) -> Stored:
+def storage_format(folder: Path) -> Stored:
     """How the weights of a base are stored.
 
     Raises:
@@ -69,14 +69,14 @@ def stored_as(folder: Path) -> Stored:
         return METHODS.get(str(method), "bitsandbytes" if files.has_bitsandbytes(few[0]) else "scaled")
 
 
-def weights_of(folder: Path) -> Iterator[tuple[str, torch.Tensor]]:
+def iter_weights(folder: Path) -> Iterator[tuple[str, torch.Tensor]]:
     """Name and tensor of each weight, one after another; those stored in fewer than 16 bits come as fp32.
 
     Raises:
         ConfigError: E_BASE, stored in a way that cannot be undone here, or nothing that can be read.
         ReleaseRefused: a release that is damaged.
     """
-    if stored_as(folder) == "release":
+    if storage_format(folder) == "release":
         from dialint.detector.engines.stored import restored
 
         release = Release(folder)
@@ -90,7 +90,7 @@ def weights_of(folder: Path) -> Iterator[tuple[str, torch.Tensor]]:
                 yield name, files.restored(name) if kind in FEW_BITS else files.tensor(name)
 
 
-def from_weights(loader: Any, folder: Path, **more: Any) -> tuple[Any, dict[str, Any]]:
+def load_dequantized(loader: Any, folder: Path, **more: Any) -> tuple[Any, dict[str, Any]]:
     """What `loader`, a class of transformers, makes of a folder whose weights are stored in few bits: a model
     that computes with them in floating point, and what was missing."""
     import torch
@@ -103,14 +103,14 @@ def from_weights(loader: Any, folder: Path, **more: Any) -> tuple[Any, dict[str,
     with torch.device("meta"):
         kind = type(loader.from_config(config))
     model, told = kind.from_pretrained(
-        None, config=config, state_dict=dict(weights_of(folder)), output_loading_info=True, **more
+        None, config=config, state_dict=dict(iter_weights(folder)), output_loading_info=True, **more
     )
     if (folder / "generation_config.json").exists():
         model.generation_config = GenerationConfig.from_pretrained(folder, local_files_only=True)
     return model, told
 
 
-def without_quantisation(shape: Mapping[str, Any]) -> dict[str, Any]:
+def drop_quantization_config(shape: Mapping[str, Any]) -> dict[str, Any]:
     """What config.json says of a base's shape, but for how its weights are stored."""
     return {name: value for name, value in shape.items() if name != "quantization_config"}
 
@@ -234,7 +234,7 @@ NF4_BLOCK = 64
 """Weights that share a scale."""
 
 
-def four_bits(kind: str) -> Any:
+def nf4_config(kind: str) -> Any:
     """4-bit normal floats with double quantisation and bf16 arithmetic.
 
     Source: Dettmers et al. 2023, QLoRA.
@@ -251,7 +251,7 @@ def four_bits(kind: str) -> Any:
     )
 
 
-def eight_bits() -> Any:
+def int8_config() -> Any:
     """Whole numbers of 8 bits with outliers apart. Source: Dettmers et al. 2022, LLM.int8()."""
     from transformers import BitsAndBytesConfig
 
@@ -272,7 +272,7 @@ def keep_gradients(model: torch.nn.Module, *, served: bool = False) -> None:
             module.support_avx512bf16_for_cpu = False
 
 
-def quantised(model: Any, device: str) -> Any:
+def quantize_linear_layers(model: Any, device: str) -> Any:
     """A model in memory with its linear layers in 4 bits on `device`, as `bare` loads them; all else stays.
 
     Raises:

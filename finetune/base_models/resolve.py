@@ -21,7 +21,7 @@ OTHER_COPIES = ("*/*", "consolidated*")
 
 
 @dataclass(frozen=True)
-class Base:
+class BaseFolder:
     """A base's folder on this machine; its name, which means the same on others; on a hub its commit."""
 
     folder: Path
@@ -29,7 +29,7 @@ class Base:
     revision: str | None = None
 
 
-def found(named: Path | str, revision: str | None = None) -> Base:
+def resolve_base(named: Path | str, revision: str | None = None) -> BaseFolder:
     """The base that `named` means: a folder, one of `SHIPPED`, or a name on a hub, ``org/name`` or
     ``org/name@revision``, whose files are fetched where the hub's cache lacks them.
 
@@ -40,12 +40,12 @@ def found(named: Path | str, revision: str | None = None) -> Base:
     folder = Path(named)
     if folder.is_dir():
         shipped = (name for name, place in SHIPPED.items() if place.resolve() == folder.resolve())
-        return Base(folder, next(shipped, str(named)))
+        return BaseFolder(folder, next(shipped, str(named)))
     if str(named) in SHIPPED:
-        return Base(SHIPPED[str(named)], str(named))
+        return BaseFolder(SHIPPED[str(named)], str(named))
     name, _, wanted = str(named).partition("@")
     copy = _copy(name, revision or wanted or None)
-    return Base(copy, name, copy.name)
+    return BaseFolder(copy, name, copy.name)
 
 
 def _copy(name: str, revision: str | None) -> Path:

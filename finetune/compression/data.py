@@ -22,7 +22,7 @@ from dialint.detector.records import Dialogue
 from dialint.detector.render import Renderer
 from dialint.eval.truth import read_examples, source_of
 from dialint.finetune.compression.teachers import AnswersTeacher, Teacher
-from dialint.finetune.scanner.data import Target, targets
+from dialint.finetune.scanner.data import Target, build_targets
 
 if TYPE_CHECKING:
     from dialint.finetune.compression.distill import DistillConfig
@@ -35,7 +35,7 @@ LONGEST = 4
 
 
 @dataclass(frozen=True)
-class Lesson:
+class DistillData:
     """What is learnt: masked `dialogues` with their `sizes` in the student's tokens, windows of labelled
     examples, dialogues that are only measured on; and what the logs are known by."""
 
@@ -46,7 +46,9 @@ class Lesson:
     logs: str
 
 
-def lesson_of(config: DistillConfig, teacher: Teacher, student: TrainedScanner, renderer: Renderer) -> Lesson:
+def load_distill_data(
+    config: DistillConfig, teacher: Teacher, student: TrainedScanner, renderer: Renderer
+) -> DistillData:
     """Read what `config` names.
 
     Raises:
@@ -71,7 +73,7 @@ def lesson_of(config: DistillConfig, teacher: Teacher, student: TrainedScanner, 
     n_heldout = min(HELDOUT, max(1, len(sized) // 20))
     dialogues, sizes = zip(*sized[n_heldout:], strict=True)
     heldout = [dialogue for dialogue, _ in sized[:n_heldout]]
-    return Lesson(dialogues, sizes, _labelled(config, student, renderer), heldout, logs)
+    return DistillData(dialogues, sizes, _labelled(config, student, renderer), heldout, logs)
 
 
 def _without_exam(dialogues: list[Dialogue], examples: Path | None) -> list[Dialogue]:
@@ -103,4 +105,4 @@ def _labelled(config: DistillConfig, student: TrainedScanner, renderer: Renderer
     if config.examples is None or not config.label_weight:
         return []
     read = read_examples(config.examples / "train.jsonl")
-    return list(targets(read, renderer, student.codes, student.dialogue_codes))
+    return list(build_targets(read, renderer, student.codes, student.dialogue_codes))

@@ -22,21 +22,21 @@ from cyclopts import Parameter
 from dialint.detector.artifacts import disk_errors, make_folder, sha256_file, versions
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.ingest.config import ReadConfig
-from dialint.finetune.base_models.resolve import found
+from dialint.finetune.base_models.resolve import resolve_base
 from dialint.finetune.scanner.average import TRAINING
-from dialint.finetune.train.distributed import refuse_launcher
+from dialint.finetune.train.distributed import require_single_process
 from dialint.finetune.train.estimate import (
-    Work,
-    cost_of,
-    measured,
-    memory,
-    recomputes,
-    show_memory,
-    show_time,
-    sizes_of,
+    Workload,
+    estimate_cost,
+    estimate_memory,
+    measure_pace,
+    model_sizes,
+    print_memory,
+    print_time,
+    recomputes_activations,
 )
-from dialint.finetune.train.lineage import LIBRARIES, commit, job_of
-from dialint.finetune.train.options import Running
+from dialint.finetune.train.lineage import LIBRARIES, git_commit, job_of_config
+from dialint.finetune.train.options import RunOptions
 
 if TYPE_CHECKING:
     from dialint.finetune.compression.distillation import Distillation
@@ -86,7 +86,7 @@ class DistillConfig:
     """Peak rate of the heads."""
     read: Annotated[ReadConfig, Parameter(name="*")] = field(default_factory=ReadConfig)
     """How logs are read."""
-    running: Running = field(default_factory=Running)
+    running: RunOptions = field(default_factory=RunOptions)
     """How it runs."""
 
     def labels(self) -> ScanConfig:
@@ -131,7 +131,7 @@ def _refuse(config: DistillConfig) -> None:
     """
     if (config.out / TRAINING).exists():
         raise OutputRefused("E_EXISTS", f"{config.out}: holds a trained scanner already; name another folder")
-    refuse_launcher("train distill")
+    require_single_process("train distill")
     config.running.refuse()
     above = ("temperature", "epochs", "row_tokens", "context_tokens", "learning_rate", "head_learning_rate")
     for name in above:
@@ -147,7 +147,7 @@ def _refuse(config: DistillConfig) -> None:
 def _people(config: DistillConfig) -> tuple[Teacher, TrainedScanner]:
     """Teacher and student, the student on its device."""
     from dialint.detector.engines.local import device_of
-    from dialint.finetune.compression.students import anew, student_of
+    from dialint.finetune.compression.students import build_student, reinitialize
     from dialint.finetune.compression.teachers import ScannerTeacher, read_answers
     from dialint.finetune.policy.policy import compute_twice
     from dialint.finetune.scanner.trained import read_scanner
@@ -160,12 +160,12 @@ def _people(config: DistillConfig) -> tuple[Teacher, TrainedScanner]:
         teacher = ScannerTeacher(cut_from, scanner)
     else:
         teacher = read_answers(config.teacher, sha256_file(config.teacher))
-    base = None if config.base is None else found(config.base).folder
-    student = student_of(base, cut_from, teacher.codes, config.context_tokens, config.layers)
+    base = None if config.base is None else resolve_base(config.base).folder
+    student = build_student(base, cut_from, teacher.codes, config.context_tokens, config.layers)
     if config.from_scratch:
-        student = anew(student, config.running.seed)
+        student = reinitialize(student, config.running.seed)
     model = student.model.requires_grad_(True).to(device_of(config.running.device))
-    if recomputes(config.running, model):
+    if recomputes_activations(config.running, model):
         compute_twice(model.backbone)
     return teacher, replace(student, model=model)
 
@@ -176,15 +176,15 @@ def _run(config: DistillConfig, teacher: Teacher, student: TrainedScanner) -> Di
 
     from dialint.detector.engines.local import device_of, precision_of
     from dialint.detector.render import Renderer
-    from dialint.finetune.compression.data import lesson_of
+    from dialint.finetune.compression.data import load_distill_data
     from dialint.finetune.compression.distillation import Distillation
-    from dialint.finetune.scanner.data import examples_id
+    from dialint.finetune.scanner.data import examples_fingerprint
 
     renderer = Renderer(student.render, student.tokenizer)
-    lesson = lesson_of(config, teacher, student, renderer)
+    lesson = load_distill_data(config, teacher, student, renderer)
     precision = precision_of(config.running.precision, torch.device(device_of(config.running.device)))
-    beside = examples_id(config.examples) if config.examples else ""
-    job = job_of(config, lesson.logs, teacher.sha256, student.sha256, beside)
+    beside = examples_fingerprint(config.examples) if config.examples else ""
+    job = job_of_config(config, lesson.logs, teacher.sha256, student.sha256, beside)
     learnt = f"{len(lesson.dialogues)} dialogues to learn, {sum(lesson.sizes)} tokens"
     print(f"{learnt}, and {len(lesson.labelled)} labelled windows", flush=True)
     run = Distillation(config, student, teacher, renderer, precision, lesson, job)
@@ -205,38 +205,40 @@ def _show_plan(run: Distillation) -> None:
         run.loss(row, beside[0] if beside else ()).backward()  # type: ignore[no-untyped-call]
         return sum(run.lesson.sizes[place] for _, place in row)
 
-    work = Work(
+    work = Workload(
         tokens=config.row_tokens,
         window=run.student.render.context_tokens,
         hidden=shape.hidden_size,
         layers=shape.num_hidden_layers,
         heads=shape.num_attention_heads,
         value_bytes=2 if run.precision == "bf16" else 4,
-        checkpointing=recomputes(config.running, run.student.model),
+        checkpointing=recomputes_activations(config.running, run.student.model),
     )
-    sizes = sizes_of(run.student.model)
-    show_memory(sizes, memory(sizes, config.running.optimizer, work))
+    sizes = model_sizes(run.student.model)
+    print_memory(sizes, estimate_memory(sizes, config.running.optimizer, work))
     device = next(run.student.model.parameters()).device.type
-    show_time(len(steps), measured(step), cost_of(config.running, device))
+    print_time(len(steps), measure_pace(step), estimate_cost(config.running, device))
 
 
 def _write(run: Distillation, figures: dict[str, Any], seconds: float) -> None:
     """The student's folder, its manifest last; checkpoints go."""
     from dialint.finetune.compression.teachers import ScannerTeacher
-    from dialint.finetune.scanner.data import examples_id
+    from dialint.finetune.scanner.data import examples_fingerprint
     from dialint.finetune.scanner.trained import write_scanner
     from dialint.finetune.train import checkpoint
 
     config, teacher = run.config, run.teacher
     taught_by = teacher.trained.examples if isinstance(teacher, ScannerTeacher) else None
-    scanner = replace(run.student, examples=examples_id(config.examples) if config.examples else taught_by)
+    scanner = replace(
+        run.student, examples=examples_fingerprint(config.examples) if config.examples else taught_by
+    )
     lineage = {
         "teacher": {"name": config.teacher.name, "sha256": teacher.sha256},
         "dialogues": run.lesson.logs,
         "seconds": round(seconds),
         "figures": figures,
-        "commit": commit(),
+        "commit": git_commit(),
         "versions": versions(*LIBRARIES),
     }
     write_scanner(config.out, scanner, config, lineage)
-    checkpoint.clear(config.out)
+    checkpoint.remove_all(config.out)

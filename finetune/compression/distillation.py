@@ -17,18 +17,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dialint.detector.records import JUDGED_ROLES, Dialogue
-from dialint.finetune.compression.data import Lesson
+from dialint.finetune.compression.data import DistillData
 from dialint.finetune.compression.soft_targets import mean_loss, soft_loss, soft_targets
 from dialint.finetune.compression.states import resume, save
 from dialint.finetune.compression.teachers import Teacher
 from dialint.finetune.scanner.data import Target
 from dialint.finetune.scanner.trained import TrainedScanner
-from dialint.finetune.train.estimate import cost_of
-from dialint.finetune.train.finite import refuse_diverged
+from dialint.finetune.train.estimate import estimate_cost
+from dialint.finetune.train.finite import validate_loss
 from dialint.finetune.train.metrics_log import MetricsLog
-from dialint.finetune.train.optimizer import optimizer_of, set_rates, warm_then_cosine
+from dialint.finetune.train.optimizer import build_optimizer, set_learning_rates, warmup_cosine
 from dialint.finetune.train.progress import Progress
-from dialint.finetune.train.shutdown import until_told
+from dialint.finetune.train.shutdown import stop_on_signal
 
 if TYPE_CHECKING:
     import torch
@@ -48,7 +48,7 @@ class Distillation:
     teacher: Teacher
     renderer: Renderer
     precision: str
-    lesson: Lesson
+    lesson: DistillData
     job: str
 
     def steps(self) -> list[list[tuple[int, int]]]:
@@ -143,15 +143,15 @@ def distill_steps(run: Distillation) -> dict[str, Any] | None:
     backbone = list(model.backbone.parameters())
     heads = [weight for name, weight in model.named_parameters() if not name.startswith("backbone.")]
     device = backbone[0].device.type
-    optimizer = optimizer_of(config.running.optimizer, (backbone, heads), device)
+    optimizer = build_optimizer(config.running.optimizer, (backbone, heads), device)
     peaks = (config.learning_rate, config.head_learning_rate)
     parts = {"model": model, "optimizer": optimizer}
     first, log_bytes = resume(config.out, run.job, parts)
     labelled = labelled_rows(run.lesson.labelled, config.running.seed, config.row_tokens)
     saved = time.monotonic()
-    cost_of_it = cost_of(config.running, device)
+    cost_of_it = estimate_cost(config.running, device)
     with (
-        until_told() as told,
+        stop_on_signal() as told,
         MetricsLog(config.out, log_bytes) as log,
         Progress(len(steps), first, cost_of_it) as progress,
     ):
@@ -161,8 +161,8 @@ def distill_steps(run: Distillation) -> dict[str, Any] | None:
             cost = float(loss.detach())
             loss.backward()  # type: ignore[no-untyped-call]
             norm = float(torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0))
-            refuse_diverged(step + 1, cost, norm)
-            set_rates(optimizer, peaks, warm_then_cosine(step, len(steps)))
+            validate_loss(step + 1, cost, norm)
+            set_learning_rates(optimizer, peaks, warmup_cosine(step, len(steps)))
             optimizer.step()
             optimizer.zero_grad()
             size = sum(run.lesson.sizes[place] for _, place in steps[step])

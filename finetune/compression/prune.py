@@ -24,12 +24,12 @@ from dialint.detector.artifacts import disk_errors, make_folder, read_manifest, 
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.release import WEIGHTS
 from dialint.finetune.compression.soft_targets import mean_loss
-from dialint.finetune.compression.surgery import drop_heads, heads_of, keep_layers
+from dialint.finetune.compression.surgery import count_heads, drop_heads, keep_layers
 from dialint.finetune.scanner.average import TRAINING
 from dialint.finetune.scanner.data import Target
-from dialint.finetune.scanner.trained import TrainedScanner, with_backbone
-from dialint.finetune.train.distributed import refuse_launcher
-from dialint.finetune.train.lineage import LIBRARIES, commit
+from dialint.finetune.scanner.trained import TrainedScanner, replace_backbone
+from dialint.finetune.train.distributed import require_single_process
+from dialint.finetune.train.lineage import LIBRARIES, git_commit
 
 
 @Parameter(name="*")
@@ -73,9 +73,9 @@ def prune(config: PruneConfig) -> None:
     n_heads = _counted(config, whole)
     check = _check(config, whole)
     loss = _measure(config, check[: config.sample])
-    smaller = without_layers(whole, config.layers, loss, _tell)
+    smaller = remove_layers(whole, config.layers, loss, _tell)
     if n_heads:
-        smaller = without_heads(smaller, n_heads, loss, _tell)
+        smaller = remove_heads(smaller, n_heads, loss, _tell)
     refuse_unfaithful(smaller.model, smaller.render.context_tokens)
     rest = check[config.sample :] or check
     figures = {"before": _figures(config, whole, rest), "after": _figures(config, smaller, rest)}
@@ -94,7 +94,7 @@ def _refuse(config: PruneConfig) -> None:
     """
     if (config.out / TRAINING).exists():
         raise OutputRefused("E_EXISTS", f"{config.out}: holds a trained scanner already; name another folder")
-    refuse_launcher("train prune")
+    require_single_process("train prune")
     if not 0 <= config.heads < 1 or config.layers < 0 or not (config.heads or config.layers):
         raise ConfigError("E_OPTION", "say what to take out: --heads, a share under 1, or --layers, a number")
     if min(config.sample, config.threads, config.row_tokens) < 1:
@@ -107,22 +107,22 @@ def _counted(config: PruneConfig, scanner: TrainedScanner) -> int:
     Raises:
         ConfigError: E_HEADS, its attention is not built for that; E_OPTION, no layer would be left.
     """
-    from dialint.finetune.compression.surgery import heads_of
+    from dialint.finetune.compression.surgery import count_heads
 
     if config.layers >= scanner.shape["num_hidden_layers"]:
         raise ConfigError("E_OPTION", f"--layers {config.layers}: no layer would be left")
-    return round(config.heads * sum(heads_of(scanner.shape))) if config.heads else 0
+    return round(config.heads * sum(count_heads(scanner.shape))) if config.heads else 0
 
 
 def _check(config: PruneConfig, scanner: TrainedScanner) -> list[Target]:
     """The windows of dev, shuffled; the first of them are the sample."""
     from dialint.detector.render import Renderer
     from dialint.eval.truth import read_examples
-    from dialint.finetune.scanner.data import targets
+    from dialint.finetune.scanner.data import build_targets
 
     renderer = Renderer(scanner.render, scanner.tokenizer)
     read = read_examples(config.examples / "dev.jsonl")
-    found = list(targets(read, renderer, scanner.codes, scanner.dialogue_codes))
+    found = list(build_targets(read, renderer, scanner.codes, scanner.dialogue_codes))
     if not found:
         raise ConfigError("E_EXAMPLE", f"{config.examples}/dev.jsonl: holds no dialogue to measure on")
     random.Random(config.seed).shuffle(found)
@@ -142,12 +142,12 @@ def _measure(config: PruneConfig, windows: Sequence[Target]) -> Measure:
 def _figures(config: PruneConfig, scanner: TrainedScanner, rest: Sequence[Target]) -> dict[str, Any]:
     """Size, loss and average precision on the windows that chose nothing: on the sample itself the loss even
     falls when a few windows choose many heads."""
-    from dialint.finetune.scanner.evaluate import look
+    from dialint.finetune.scanner.evaluate import evaluate
 
     return {
         "parameters": sum(weight.numel() for weight in scanner.model.parameters()),
         "loss": round(_measure(config, rest)(scanner), 4),
-        "ap": look(scanner.model, rest, scanner.codes, config.row_tokens)["ap"],
+        "ap": evaluate(scanner.model, rest, scanner.codes, config.row_tokens)["ap"],
     }
 
 
@@ -158,7 +158,7 @@ def _told(config: PruneConfig, figures: dict[str, Any], seconds: float) -> dict[
         "pruned_from": {"sha256": sha256_file(config.scanner / WEIGHTS), "config": training["config"]},
         "figures": figures,
         "seconds": round(seconds),
-        "commit": commit(),
+        "commit": git_commit(),
         "versions": versions(*LIBRARIES),
     }
 
@@ -187,7 +187,7 @@ class Measure:
         return mean_loss(scanner.model.to(self.device), self.sample, self.precision, self.row_tokens)
 
 
-def without_layers(
+def remove_layers(
     scanner: TrainedScanner, n_gone: int, loss: Loss, told: Callable[[str], None]
 ) -> TrainedScanner:
     """The scanner without `n_gone` of its layers."""
@@ -203,10 +203,10 @@ def without_layers(
 def _without_layer(scanner: TrainedScanner, gone: int) -> TrainedScanner:
     kept = [place for place in range(scanner.shape["num_hidden_layers"]) if place != gone]
     shape, weights = keep_layers(scanner.shape, scanner.backbone(), kept)
-    return replace(scanner, shape=shape, model=with_backbone(scanner.model, shape, weights))
+    return replace(scanner, shape=shape, model=replace_backbone(scanner.model, shape, weights))
 
 
-def without_heads(
+def remove_heads(
     scanner: TrainedScanner, n_gone: int, loss: Loss, told: Callable[[str], None]
 ) -> TrainedScanner:
     """The scanner without `n_gone` of its heads; every layer keeps one.
@@ -217,7 +217,7 @@ def without_heads(
     left = n_gone
     for round_ in range(ROUNDS, 0, -1):
         go = min(left, -(-left // round_))
-        counts = heads_of(scanner.shape)
+        counts = count_heads(scanner.shape)
         losses = {
             (layer, head): loss(_without_heads(scanner, {(layer, head)}))
             for layer, n in enumerate(counts)
@@ -232,10 +232,10 @@ def without_heads(
         if gone:
             scanner = _without_heads(scanner, gone)
             left -= len(gone)
-            told(f"{len(gone)} heads go, {sum(heads_of(scanner.shape))} stay: loss {loss(scanner):.4f}")
+            told(f"{len(gone)} heads go, {sum(count_heads(scanner.shape))} stay: loss {loss(scanner):.4f}")
     return scanner
 
 
 def _without_heads(scanner: TrainedScanner, gone: set[tuple[int, int]]) -> TrainedScanner:
     shape, weights = drop_heads(scanner.shape, scanner.backbone(), gone)
-    return replace(scanner, shape=shape, model=with_backbone(scanner.model, shape, weights))
+    return replace(scanner, shape=shape, model=replace_backbone(scanner.model, shape, weights))

@@ -7,7 +7,7 @@ from typing import Any
 
 from dialint.detector.artifacts import disk_errors, make_folder
 from dialint.finetune.train import checkpoint
-from dialint.finetune.train.finite import refuse_not_finite
+from dialint.finetune.train.finite import validate_finite
 
 STATE = "state.pt"
 
@@ -23,12 +23,12 @@ def save(out: Path, job: str, step: int, log_bytes: int, parts: dict[str, Any]) 
 
     folder = out / f"checkpoint-{step}"
     states = {name: part.state_dict() for name, part in parts.items()}
-    refuse_not_finite(states, folder)
+    validate_finite(states, folder)
     with disk_errors(folder):
         make_folder(folder)
         torch.save({"step": step, **states}, folder / STATE)
     checkpoint.seal(folder, job, log_bytes)
-    checkpoint.keep_only(out, folder)
+    checkpoint.remove_except(out, folder)
 
 
 def resume(out: Path, job: str, parts: dict[str, Any]) -> tuple[int, int]:
@@ -39,7 +39,7 @@ def resume(out: Path, job: str, parts: dict[str, Any]) -> tuple[int, int]:
     """
     import torch
 
-    found = checkpoint.newest(out, job)
+    found = checkpoint.find_latest(out, job)
     if found is None:
         return 0, 0
     folder, log_bytes = found

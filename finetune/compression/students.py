@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 from dialint.detector.errors import ConfigError
 from dialint.finetune.base_models.loading import weights_sha256
-from dialint.finetune.base_models.quantization import weights_of, without_quantisation
-from dialint.finetune.compression.surgery import Shape, Weights, keep_layers, spread
-from dialint.finetune.scanner.backbone import written
+from dialint.finetune.base_models.quantization import drop_quantization_config, iter_weights
+from dialint.finetune.compression.surgery import Shape, Weights, evenly_spaced, keep_layers
+from dialint.finetune.scanner.backbone import prepare_tokenizer
 from dialint.finetune.scanner.trained import (
     BACKBONE,
     TrainedScanner,
-    dialogue_codes_of,
     is_scanner,
     read_scanner,
-    with_backbone,
+    replace_backbone,
+    select_dialogue_codes,
 )
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ RARE = -4.0
 """Errors are rare: a new head's bias starts from that prior."""
 
 
-def student_of(
+def build_student(
     base: Path | None,
     teacher: TrainedScanner | None,
     codes: tuple[str, ...],
@@ -53,17 +53,17 @@ def student_of(
         raise ConfigError("E_OPTION", "say what the student starts from: --base, or --layers of its teacher")
     if student.codes != codes:
         raise ConfigError("E_CODE", f"{base}: a scanner of other codes than its teacher's")
-    return student if layers is None else with_layers(student, layers)
+    return student if layers is None else select_layers(student, layers)
 
 
-def with_layers(scanner: TrainedScanner, n_layers: int) -> TrainedScanner:
+def select_layers(scanner: TrainedScanner, n_layers: int) -> TrainedScanner:
     """The scanner with so many of its layers."""
-    kept = spread(scanner.shape["num_hidden_layers"], n_layers)
+    kept = evenly_spaced(scanner.shape["num_hidden_layers"], n_layers)
     shape, weights = keep_layers(scanner.shape, scanner.backbone(), kept)
-    return replace(scanner, shape=shape, model=with_backbone(scanner.model, shape, weights))
+    return replace(scanner, shape=shape, model=replace_backbone(scanner.model, shape, weights))
 
 
-def anew(scanner: TrainedScanner, seed: int) -> TrainedScanner:
+def reinitialize(scanner: TrainedScanner, seed: int) -> TrainedScanner:
     """The same scanner with random weights."""
     import torch
 
@@ -82,7 +82,7 @@ def _of_backbone(base: Path, codes: tuple[str, ...], context_tokens: int) -> Tra
     from dialint.detector.engines.scan_model import ScanModel, backbone_from_config
 
     shape, weights, tokenizer = _read(base)
-    marked, render = written(tokenizer, shape.get("bos_token_id"), context_tokens, history=True)
+    marked, render = prepare_tokenizer(tokenizer, shape.get("bos_token_id"), context_tokens, history=True)
     if marked != tokenizer:
         raise ConfigError("E_BASE", f"{base}: its tokenizer lacks our marks; train sft scan adds them")
     torch.manual_seed(0)
@@ -96,7 +96,7 @@ def _of_backbone(base: Path, codes: tuple[str, ...], context_tokens: int) -> Tra
     _as_rare(model)
     sha256 = weights_sha256(base)
     return TrainedScanner(
-        model, codes, dialogue_codes_of(codes), render, shape, tokenizer, sha256, None, sha256
+        model, codes, select_dialogue_codes(codes), render, shape, tokenizer, sha256, None, sha256
     )
 
 
@@ -104,8 +104,8 @@ def _read(base: Path) -> tuple[Shape, Weights, str]:
     from safetensors import SafetensorError
 
     try:
-        shape = without_quantisation(json.loads((base / "config.json").read_text()))
-        weights, tokenizer = dict(weights_of(base)), (base / "tokenizer.json").read_text()
+        shape = drop_quantization_config(json.loads((base / "config.json").read_text()))
+        weights, tokenizer = dict(iter_weights(base)), (base / "tokenizer.json").read_text()
     except (OSError, ValueError, SafetensorError) as error:
         raise ConfigError("E_BASE", f"{base}: no model that loads ({type(error).__name__})") from None
     return {**shape, **{name: 0.0 for name in DROPOUTS if name in shape}}, weights, tokenizer

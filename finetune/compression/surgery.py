@@ -19,7 +19,7 @@ Shape = dict[str, Any]
 Weights = dict[str, "torch.Tensor"]
 
 
-def spread(n_layers: int, n_kept: int) -> list[int]:
+def evenly_spaced(n_layers: int, n_kept: int) -> list[int]:
     """`n_kept` of `n_layers` layers, every so-many-th, the first and the last among them.
 
     Raises:
@@ -82,7 +82,7 @@ def drop_heads(shape: Shape, weights: Weights, dropped: set[tuple[int, int]]) ->
     return {**shape, HEADS: counts}, left
 
 
-def heads_of(shape: Shape) -> list[int]:
+def count_heads(shape: Shape) -> list[int]:
     """How many key heads each layer has.
 
     Raises:

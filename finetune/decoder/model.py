@@ -11,21 +11,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from dialint.detector.errors import ConfigError
-from dialint.finetune.base_models.quantization import from_weights, stored_as
-from dialint.finetune.decoder.packing import IGNORED, Batch, batch_of
+from dialint.finetune.base_models.quantization import load_dequantized, storage_format
+from dialint.finetune.decoder.packing import IGNORE_INDEX, Batch, build_batch
 from dialint.finetune.decoder.writing import Piece
 
 if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel
 
-Way = Literal["packed", "masked"]
+AttentionMode = Literal["packed", "masked"]
 HEAD_DIM = 32
 TOLERANCE = 2e-4
 """Largest difference of a logit, as a share of the largest; see `dialint.detector.engines.faithful`."""
 
 
-def shape_of(depth: int, vocabulary: int, ids: dict[str, int], row_tokens: int) -> dict[str, Any]:
+def decoder_config(depth: int, vocabulary: int, ids: dict[str, int], row_tokens: int) -> dict[str, Any]:
     """Qwen3's options for `depth` layers: width 32 x depth, one head for each 32 of it, half as many for
     keys and values where that is even, feed-forward 3 x width, tied embeddings.
 
@@ -54,7 +54,7 @@ def shape_of(depth: int, vocabulary: int, ids: dict[str, int], row_tokens: int) 
     }
 
 
-def fresh(shape: dict[str, Any], seed: int) -> PreTrainedModel:
+def init_decoder(shape: dict[str, Any], seed: int) -> PreTrainedModel:
     """A Qwen3 decoder of random weights, in fp32."""
     import torch
     from transformers import Qwen3Config, Qwen3ForCausalLM
@@ -64,7 +64,7 @@ def fresh(shape: dict[str, Any], seed: int) -> PreTrainedModel:
     return model
 
 
-def from_base(folder: Path) -> PreTrainedModel:
+def load_decoder(folder: Path) -> PreTrainedModel:
     """The decoder in a folder, in fp32: local files, safetensors, no code of the folder's.
 
     Raises:
@@ -78,7 +78,7 @@ def from_base(folder: Path) -> PreTrainedModel:
     if not (folder / "config.json").is_file() or not list(folder.glob("*.safetensors")):
         raise ConfigError("E_BASE", f"{folder}: no config.json with *.safetensors")
     loader: Any = AutoModelForCausalLM
-    plain = stored_as(folder) == "plain"
+    plain = storage_format(folder) == "plain"
     try:
         if plain:
             model, told = loader.from_pretrained(
@@ -90,7 +90,7 @@ def from_base(folder: Path) -> PreTrainedModel:
                 output_loading_info=True,
             )
         else:
-            model, told = from_weights(loader, folder, dtype=torch.float32)
+            model, told = load_dequantized(loader, folder, dtype=torch.float32)
     except (OSError, ValueError, KeyError, RuntimeError, SafetensorError, StrictDataclassError) as error:
         raise ConfigError("E_BASE", f"{folder}: no decoder that loads ({type(error).__name__})") from None
     if told["missing_keys"] or told["mismatched_keys"]:
@@ -99,7 +99,7 @@ def from_base(folder: Path) -> PreTrainedModel:
     return loaded
 
 
-def token_losses(model: Any, batch: Batch, way: Way) -> torch.Tensor:
+def token_losses(model: Any, batch: Batch, way: AttentionMode) -> torch.Tensor:
     """Cross-entropy in nats of each wanted token, shape of the batch, 0 where nothing is wanted. `model`
     may be a compiled one (masked only)."""
     return _packed_losses(model, batch) if way == "packed" else _masked_losses(model, batch)
@@ -122,7 +122,8 @@ def _packed_losses(model: Any, batch: Batch) -> torch.Tensor:
     ).logits
     losses = torch.zeros(batch.ids.shape, device=logits.device)
     return losses.masked_scatter(
-        real, cross_entropy(logits[0].float(), batch.wanted[real], ignore_index=IGNORED, reduction="none")
+        real,
+        cross_entropy(logits[0].float(), batch.wanted[real], ignore_index=IGNORE_INDEX, reduction="none"),
     )
 
 
@@ -138,12 +139,12 @@ def _masked_losses(model: Any, batch: Batch) -> torch.Tensor:
         input_ids=batch.ids, position_ids=batch.positions, attention_mask=sees, use_cache=False
     ).logits
     flat = cross_entropy(
-        logits.float().flatten(0, 1), batch.wanted.flatten(), ignore_index=IGNORED, reduction="none"
+        logits.float().flatten(0, 1), batch.wanted.flatten(), ignore_index=IGNORE_INDEX, reduction="none"
     )
     return flat.view(batch.ids.shape)
 
 
-def prepare(model: PreTrainedModel, way: Way, row_tokens: int) -> None:
+def set_attention(model: PreTrainedModel, way: AttentionMode, row_tokens: int) -> None:
     """Set the way of attention, and refuse a model that does not keep the pieces of a row apart.
 
     Raises:
@@ -169,8 +170,8 @@ def prepare(model: PreTrainedModel, way: Way, row_tokens: int) -> None:
             alone = torch.cat([_alone(model, piece) for piece in pieces])
             if way == "packed":
                 model.set_attn_implementation(packed.NAME)
-            batch = _on(batch_of(pieces, [[0, 1], [2]], 2, 16), model.device)
-            together = token_losses(model, batch, way)[batch.wanted != IGNORED]
+            batch = _on(build_batch(pieces, [[0, 1], [2]], 2, 16), model.device)
+            together = token_losses(model, batch, way)[batch.wanted != IGNORE_INDEX]
     except (*BROKEN, packed.NotPacked) as error:
         raise ConfigError("E_BASE", f"{kind} does not run on packed rows ({type(error).__name__})") from error
     off = float((together - alone).abs().max() / alone.abs().max().clamp(min=1.0))

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from dialint.detector.artifacts import described, fingerprint, sha256_file, versions, write_manifest
 from dialint.finetune.decoder.corpus import Corpus
-from dialint.finetune.decoder.perplexity import measure, together
+from dialint.finetune.decoder.perplexity import evaluate_perplexity, sum_costs
 from dialint.finetune.decoder.trainer import Run, Setting, State
 from dialint.finetune.decoder.writing import Piece
-from dialint.finetune.train.finite import refuse_not_finite
+from dialint.finetune.train.finite import validate_finite
 
 if TYPE_CHECKING:
     from dialint.finetune.decoder.pretrain import PretrainConfig
 
 
-def save(
+def save_decoder(
     config: PretrainConfig, run: Run, state: State, held: list[Piece], facts: dict[str, Any], seconds: float
 ) -> None:
     """The best weights with all that tells how they came about; the manifest last."""
@@ -26,11 +26,11 @@ def save(
 
     dtype = torch.bfloat16 if config.dtype == "bf16" else torch.float32
     run.model.to(dtype).to(torch.float32)  # measured as it will be loaded
-    costs = measure(run.forward, held, run.setting)
+    costs = evaluate_perplexity(run.forward, held, run.setting)
     figures = {source: cost.figures() for source, cost in sorted(costs.items())}
     run.model.set_attn_implementation("sdpa" if run.model._supports_sdpa else "eager")
     kept = run.model.to("cpu", dtype)
-    refuse_not_finite(kept.state_dict(), config.out)
+    validate_finite(kept.state_dict(), config.out)
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     kept.save_pretrained(config.out)
     content = {
@@ -40,12 +40,12 @@ def save(
         "tokens_seen": state.tokens,
         "steps": state.step,
         "best_step": state.best_step,
-        "heldout": {"all": together(costs).figures(), **figures},
+        "heldout": {"all": sum_costs(costs).figures(), **figures},
         **_origin(config, run.setting),
         "seconds": round(seconds),
         "outputs": [described(path) for path in sorted(config.out.glob("*.safetensors"))],
     }
-    (config.out / "README.md").write_text(card(content, config.out.name))
+    (config.out / "README.md").write_text(model_card(content, config.out.name))
     write_manifest(config.out / "training.json", content)
 
 
@@ -78,7 +78,7 @@ def _tables(model: Any) -> list[Any]:
     return [part for part in found if part is not None]
 
 
-def card(content: dict[str, Any], name: str) -> str:
+def model_card(content: dict[str, Any], name: str) -> str:
     """Markdown: what it is, data and licences, figures, what it is not for. `content` is what
     ``training.json`` holds."""
     config = content["config"]

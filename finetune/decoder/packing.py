@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     import torch
 
 OPEN_ROWS = 64
-IGNORED = -100
+IGNORE_INDEX = -100
 
 
 @dataclass(frozen=True)
 class Batch:
     """Tensors of shape (rows, row_tokens). `segments` number the pieces of a row from 1, 0 is padding;
-    `wanted` is the next token of the same piece, `IGNORED` where there is none."""
+    `wanted` is the next token of the same piece, `IGNORE_INDEX` where there is none."""
 
     ids: torch.Tensor
     positions: torch.Tensor
@@ -34,10 +34,10 @@ class Batch:
     @property
     def n_wanted(self) -> int:
         """Tokens to predict."""
-        return int((self.wanted != IGNORED).sum())
+        return int((self.wanted != IGNORE_INDEX).sum())
 
 
-def plan(lengths: Sequence[int], seed: int, epochs: float, row_tokens: int) -> list[list[int]]:
+def plan_rows(lengths: Sequence[int], seed: int, epochs: float, row_tokens: int) -> list[list[int]]:
     """Rows of places in `lengths` for all passes, each pass shuffled and packed anew."""
     rows: list[list[int]] = []
     for epoch in range(math.ceil(epochs)):
@@ -64,13 +64,15 @@ def _packed(order: list[int], lengths: Sequence[int], row_tokens: int) -> list[l
     return rows
 
 
-def batch_of(pieces: Sequence[Piece], rows: Sequence[Sequence[int]], n_rows: int, row_tokens: int) -> Batch:
+def build_batch(
+    pieces: Sequence[Piece], rows: Sequence[Sequence[int]], n_rows: int, row_tokens: int
+) -> Batch:
     """The rows as tensors of a shape that never changes: missing rows and places are padding."""
     import torch
 
     shape = (n_rows, row_tokens)
     ids, positions, segments = (np.zeros(shape, np.int64) for _ in range(3))
-    wanted = np.full(shape, IGNORED, np.int64)
+    wanted = np.full(shape, IGNORE_INDEX, np.int64)
     for row, places in enumerate(rows):
         start = 0
         for segment, place in enumerate(places, 1):

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dialint.finetune.decoder.packing import batch_of, plan
+from dialint.finetune.decoder.packing import build_batch, plan_rows
 from dialint.finetune.decoder.writing import Piece
 
 if TYPE_CHECKING:
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Cost:
+class TokenCost:
     """Nats spent on `tokens` tokens of `n_bytes` bytes of text."""
 
     nats: float = 0.0
     tokens: int = 0
     n_bytes: int = 0
 
-    def add(self, other: Cost) -> None:
+    def add(self, other: TokenCost) -> None:
         """Take another's too."""
         self.nats += other.nats
         self.tokens += other.tokens
@@ -49,17 +49,17 @@ class Cost:
         }
 
 
-def measure(model: Any, pieces: Sequence[Piece], setting: Setting) -> dict[str, Cost]:
+def evaluate_perplexity(model: Any, pieces: Sequence[Piece], setting: Setting) -> dict[str, TokenCost]:
     """Each source's cost on `pieces`; the model comes back in training mode."""
     import torch
 
-    costs: dict[str, Cost] = {}
-    rows = plan([len(piece.ids) for piece in pieces], 0, 1, setting.row_tokens)
+    costs: dict[str, TokenCost] = {}
+    rows = plan_rows([len(piece.ids) for piece in pieces], 0, 1, setting.row_tokens)
     model.eval()
     with torch.no_grad():
         for start in range(0, len(rows), setting.rows):
             some = rows[start : start + setting.rows]
-            batch = batch_of(pieces, some, setting.rows, setting.row_tokens)
+            batch = build_batch(pieces, some, setting.rows, setting.row_tokens)
             losses = setting.losses(model, batch)
             for row, places in enumerate(some):
                 for segment, place in enumerate(places, 1):
@@ -68,14 +68,14 @@ def measure(model: Any, pieces: Sequence[Piece], setting: Setting) -> dict[str, 
     return costs
 
 
-def _count(costs: dict[str, Cost], piece: Piece, losses: torch.Tensor) -> None:
+def _count(costs: dict[str, TokenCost], piece: Piece, losses: torch.Tensor) -> None:
     nats = float(losses.double().sum())
-    costs.setdefault(piece.source, Cost()).add(Cost(nats, len(piece.ids) - 1, piece.n_bytes))
+    costs.setdefault(piece.source, TokenCost()).add(TokenCost(nats, len(piece.ids) - 1, piece.n_bytes))
 
 
-def together(costs: dict[str, Cost]) -> Cost:
+def sum_costs(costs: dict[str, TokenCost]) -> TokenCost:
     """All sources as one."""
-    total = Cost()
+    total = TokenCost()
     for cost in costs.values():
         total.add(cost)
     return total

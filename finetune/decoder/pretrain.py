@@ -22,10 +22,10 @@ from cyclopts import Parameter
 from dialint.detector.artifacts import disk_errors, make_folder, sha256_file
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.progress import showing
-from dialint.finetune.base_models.resolve import found
+from dialint.finetune.base_models.resolve import resolve_base
 from dialint.finetune.decoder.corpus import Corpus, Sourced, sample
-from dialint.finetune.train.checkpoint import job_text
-from dialint.finetune.train.distributed import refuse_launcher
+from dialint.finetune.train.checkpoint import describe_job
+from dialint.finetune.train.distributed import require_single_process
 
 if TYPE_CHECKING:
     from dialint.finetune.decoder.trainer import Setting
@@ -122,12 +122,12 @@ def pretrain(config: PretrainConfig) -> None:
     """Pre-train a decoder on dialogues."""
     import torch
 
-    from dialint.finetune.decoder.output import save
+    from dialint.finetune.decoder.output import save_decoder
     from dialint.finetune.decoder.trainer import BEST, CHECKPOINT, Run, pretrain_steps
 
     _refuse(config)
     if config.base is not None:
-        config = replace(config, base=found(config.base).folder)
+        config = replace(config, base=resolve_base(config.base).folder)
     torch.set_num_threads(config.threads)
     started = time.time()
     corpus = Corpus(config.corpus, config.languages, config.sources, config.raw)
@@ -147,7 +147,7 @@ def pretrain(config: PretrainConfig) -> None:
     model, forward = _model(config, setting)
     run = Run(setting, config.out, model, forward, pieces, few)
     state = pretrain_steps(run, _tell)
-    save(config, run, state, all_held, _facts(learn, check, writers), time.time() - started)
+    save_decoder(config, run, state, all_held, _facts(learn, check, writers), time.time() - started)
     for name in (CHECKPOINT, BEST):
         (config.out / name).unlink(missing_ok=True)
 
@@ -155,7 +155,7 @@ def pretrain(config: PretrainConfig) -> None:
 def _refuse(config: PretrainConfig) -> None:
     if (config.out / "training.json").exists():
         raise OutputRefused("E_EXISTS", f"{config.out}: holds a trained decoder already; name another folder")
-    refuse_launcher("train pretrain")
+    require_single_process("train pretrain")
     for name, least in LEAST.items():
         if getattr(config, name) < least:
             raise ConfigError("E_OPTION", f"--{name.replace('_', '-')}: at least {least}")
@@ -169,7 +169,7 @@ def _job(config: PretrainConfig, corpus: Corpus) -> str:
     """What a checkpoint belongs to: every option that changes a weight, the corpus and the base."""
     told = {key: str(value) for key, value in asdict(config).items() if key not in NOT_OF_THE_JOB}
     files = sorted(path for path in config.base.glob("*") if path.is_file()) if config.base else []
-    return job_text(told, corpus.manifest(), {path.name: sha256_file(path) for path in files})
+    return describe_job(told, corpus.manifest(), {path.name: sha256_file(path) for path in files})
 
 
 def _few(config: PretrainConfig, check: list[Sourced]) -> list[Sourced]:
@@ -188,7 +188,7 @@ def _writers(config: PretrainConfig, learn: list[Sourced]) -> list[Writer]:
                 (config.out / name).write_bytes((config.base / name).read_bytes())
         return writers
     texts = (turn.text for item in learn for turn in item.dialogue.turns)
-    tokenizer.save(tokenizer.learn(texts, config.vocabulary), config.out)
+    tokenizer.save_tokenizer(tokenizer.train_tokenizer(texts, config.vocabulary), config.out)
     writers = [own_writer((config.out / "tokenizer.json").read_text())]
     return [*writers, template_writer(config.out)] if config.chat_share else writers
 
@@ -250,12 +250,12 @@ def _model(config: PretrainConfig, setting: Setting) -> tuple[Any, Any]:
     """The model ready to train, and what is called: itself or its compiled twin."""
     import torch
 
-    from dialint.finetune.decoder.model import fresh, from_base, prepare, shape_of
+    from dialint.finetune.decoder.model import decoder_config, init_decoder, load_decoder, set_attention
     from dialint.finetune.decoder.tokenizer import BEGIN, END, PAD
     from dialint.finetune.decoder.writing import load_tokenizer
 
     if config.base is not None:
-        model = from_base(config.base)
+        model = load_decoder(config.base)
         needed, there = len(load_tokenizer(config.out)), model.get_input_embeddings().num_embeddings
         if needed > int(there):  # type: ignore[arg-type]
             raise ConfigError("E_BASE", f"{config.base}: {needed} tokens, but embeddings for {there}")
@@ -263,9 +263,9 @@ def _model(config: PretrainConfig, setting: Setting) -> tuple[Any, Any]:
         tokens = load_tokenizer(config.out)
         marks = {"begin": BEGIN, "end": END, "pad": PAD}
         ids = {name: tokens.convert_tokens_to_ids(mark) for name, mark in marks.items()}
-        model = fresh(shape_of(config.depth, len(tokens), ids, config.row_tokens), config.seed)
+        model = init_decoder(decoder_config(config.depth, len(tokens), ids, config.row_tokens), config.seed)
     model.to(config.device)  # type: ignore[arg-type]
-    prepare(model, setting.way, config.row_tokens)
+    set_attention(model, setting.way, config.row_tokens)
     return model, torch.compile(model, dynamic=False) if config.compile else model
 
 

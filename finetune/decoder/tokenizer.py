@@ -51,7 +51,7 @@ CHAT_TEMPLATE = (
 """ChatML; the assistant's words are marked, so that a trainer can learn from them alone."""
 
 
-def learn(texts: Iterable[str], vocabulary: int) -> Tokenizer:
+def train_tokenizer(texts: Iterable[str], vocabulary: int) -> Tokenizer:
     """A tokenizer of at most `vocabulary` tokens, fewer where the text has no more pairs that repeat.
 
     Raises:
@@ -80,7 +80,7 @@ def learn(texts: Iterable[str], vocabulary: int) -> Tokenizer:
     return tokenizer
 
 
-def save(tokenizer: Tokenizer, folder: Path) -> None:
+def save_tokenizer(tokenizer: Tokenizer, folder: Path) -> None:
     """Write ``tokenizer.json`` and a ``tokenizer_config.json`` that transformers' AutoTokenizer reads."""
     with atomic_file(folder / "tokenizer.json") as file:
         file.write(tokenizer.to_str().encode())
@@ -107,7 +107,7 @@ def decoder_render(context_tokens: int) -> RenderConfig:
     )
 
 
-def marked(tokenizer_json: str) -> str:
+def add_control_tokens(tokenizer_json: str) -> str:
     """A base's ``tokenizer.json`` with our marks for roles and slots as new tokens after all of its own."""
     from tokenizers import AddedToken
 

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dialint.detector.artifacts import atomic_file, remove_orphans
-from dialint.finetune.decoder.model import Way, token_losses
-from dialint.finetune.decoder.packing import Batch, batch_of, plan
-from dialint.finetune.decoder.perplexity import measure, together
+from dialint.finetune.decoder.model import AttentionMode, token_losses
+from dialint.finetune.decoder.packing import Batch, build_batch, plan_rows
+from dialint.finetune.decoder.perplexity import evaluate_perplexity, sum_costs
 from dialint.finetune.decoder.writing import Piece
-from dialint.finetune.train.checkpoint import other_job
-from dialint.finetune.train.finite import refuse_diverged, refuse_not_finite
+from dialint.finetune.train.checkpoint import job_mismatch
+from dialint.finetune.train.finite import validate_finite, validate_loss
 from dialint.finetune.train.metrics_log import MetricsLog
 from dialint.finetune.train.progress import Progress
 
@@ -48,7 +48,7 @@ class Setting:
     eval_steps: int
     patience: int
     precision: str
-    way: Way
+    way: AttentionMode
     device: str
     checkpoint_s: float
 
@@ -89,7 +89,7 @@ class Run:
 
     def __post_init__(self) -> None:
         s = self.setting
-        self.rows = plan([len(piece.ids) for piece in self.learn], s.seed, s.epochs, s.row_tokens)
+        self.rows = plan_rows([len(piece.ids) for piece in self.learn], s.seed, s.epochs, s.row_tokens)
         self.steps = math.ceil(len(self.rows) / (s.rows * s.accumulate))
         self.optimizer = _optimizer(self.model, s)
 
@@ -136,7 +136,7 @@ def _step(run: Run, step: int) -> tuple[float, int]:
     per_step = setting.rows * setting.accumulate
     rows = run.rows[step * per_step : (step + 1) * per_step]
     batches = [
-        batch_of(run.learn, rows[start : start + setting.rows], setting.rows, setting.row_tokens)
+        build_batch(run.learn, rows[start : start + setting.rows], setting.rows, setting.row_tokens)
         for start in range(0, len(rows), setting.rows)
     ]
     wanted = sum(batch.n_wanted for batch in batches)
@@ -145,7 +145,7 @@ def _step(run: Run, step: int) -> tuple[float, int]:
         loss = setting.losses(run.forward, batch).sum() / wanted
         loss.backward()  # type: ignore[no-untyped-call]
         total += float(loss.detach())
-    refuse_diverged(step + 1, total, float(torch.nn.utils.clip_grad_norm_(run.model.parameters(), 1.0)))
+    validate_loss(step + 1, total, float(torch.nn.utils.clip_grad_norm_(run.model.parameters(), 1.0)))
     for group in run.optimizer.param_groups:
         group["lr"] = setting.rate * warm_then_cosine(step, run.steps, setting.warm_up)
     run.optimizer.step()
@@ -193,9 +193,9 @@ def _evaluate(run: Run, log: MetricsLog, told: Callable[[str], None]) -> None:
         ConfigError: E_DIVERGED, the held-out loss is no number.
     """
     state = run.state
-    costs = measure(run.forward, run.check, run.setting)
-    total = together(costs)
-    refuse_diverged(state.step, total.per_token)
+    costs = evaluate_perplexity(run.forward, run.check, run.setting)
+    total = sum_costs(costs)
+    validate_loss(state.step, total.per_token)
     if total.per_token < state.best_loss:
         state.best_step, state.best_loss, state.bad = state.step, total.per_token, 0
         with atomic_file(run.folder / BEST) as file:
@@ -238,7 +238,7 @@ def _resume(run: Run) -> None:
         return
     found = torch.load(path, weights_only=True, map_location="cpu")
     if found["job"] != run.setting.job:
-        raise other_job(path, found["job"], run.setting.job)
+        raise job_mismatch(path, found["job"], run.setting.job)
     run.model.load_state_dict(found["model"])
     run.optimizer.load_state_dict(found["optimizer"])
     run.state = State(**found["state"])
@@ -254,5 +254,5 @@ def _load_best(run: Run) -> None:
 def _save(value: Any, file: Any) -> None:
     import torch
 
-    refuse_not_finite(value, CHECKPOINT)
+    validate_finite(value, CHECKPOINT)
     torch.save(value, file)

@@ -13,7 +13,13 @@ from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.example_files import set_at, sets_in
 from dialint.finetune.base_models import loading
 from dialint.finetune.train import lineage
-from dialint.finetune.train.memory import Pass, gpu_bytes, plan, way_of, weight_sizes
+from dialint.finetune.train.memory import (
+    ForwardPass,
+    count_weights,
+    memory_table,
+    parse_gpu_memory,
+    setup_from_options,
+)
 
 if TYPE_CHECKING:
     from dialint.detector.engines.judge_prompt import JudgePrompt
@@ -31,7 +37,7 @@ class Begun:
     each input, and what checkpoints belong to."""
 
     config: Any
-    source: loading.Source
+    source: loading.ModelSource
     prompt: JudgePrompt
     data: dict[str, str]
     job: str
@@ -72,16 +78,16 @@ class Begun:
         """The model, ready to learn; new weights of it follow from the seed."""
         import torch
 
-        from dialint.finetune.train.arguments import cut_up, loading_device, low_precision
+        from dialint.finetune.train.arguments import is_sharded, loading_device, uses_bf16
 
         running = self.config.running
         torch.manual_seed(running.seed)
-        return loading.load(
+        return loading.load_model(
             self.source,
             self.config.adapters,
             kind=self.kind,
             device=loading_device(running),
-            bf16=low_precision(running) and not cut_up(),  # FSDP wants weights of one type
+            bf16=uses_bf16(running) and not is_sharded(),  # FSDP wants weights of one type
         )
 
     def save(
@@ -113,22 +119,22 @@ def begin(config: Any, kind: Kind = "CAUSAL_LM", **inputs: Path | None) -> Begun
 
     torch.set_num_threads(config.running.threads)
     named = {"dataset": config.dataset, **inputs}
-    data = {name: lineage.data_id(path) for name, path in named.items() if path is not None}
-    source = loading.source_of(config.model).alone() if kind == "SEQ_CLS" else judge_of(config.model)
+    data = {name: lineage.data_fingerprint(path) for name, path in named.items() if path is not None}
+    source = loading.resolve_source(config.model).alone() if kind == "SEQ_CLS" else judge_of(config.model)
     if source.adapter is not None:
-        data["judge"] = lineage.data_id(source.adapter)
+        data["judge"] = lineage.data_fingerprint(source.adapter)
     if hasattr(config, "detail"):
         prompt = JudgePrompt.of(loading.tokenizer_folder(source), config.detail, config.prompt_tokens)
     else:
         prompt = prompt_of(source)
-    gpu = gpu_bytes(config.running.device)
+    gpu = parse_gpu_memory(config.running.device)
     if gpu is not None:
         print(_gpu_plan(config, source, prompt, kind, gpu))
         sys.exit(0)
-    return Begun(config, source, prompt, data, lineage.job_of(config, data, source), kind)
+    return Begun(config, source, prompt, data, lineage.job_of_config(config, data, source), kind)
 
 
-def _gpu_plan(config: Any, source: loading.Source, prompt: JudgePrompt, kind: Kind, gpu: int) -> str:
+def _gpu_plan(config: Any, source: loading.ModelSource, prompt: JudgePrompt, kind: Kind, gpu: int) -> str:
     """What the stage would take of a GPU of `gpu` bytes."""
     from dialint.detector.engines.judge_local import MAX_ANSWER_TOKENS
     from dialint.finetune.rewards.reward_function import shares_base
@@ -136,17 +142,19 @@ def _gpu_plan(config: Any, source: loading.Source, prompt: JudgePrompt, kind: Ki
     method = getattr(config, "method", config)
     answer = getattr(method, "answer_tokens", getattr(config, "answer_tokens", MAX_ANSWER_TOKENS))
     rows, drawn = config.answers_at_once, getattr(config, "answers_drawn", 0)
-    work = Pass(rows, prompt.max_tokens + answer, rows * answer if kind == "CAUSAL_LM" else rows, drawn)
+    work = ForwardPass(
+        rows, prompt.max_tokens + answer, rows * answer if kind == "CAUSAL_LM" else rows, drawn
+    )
     copies, extra = int(drawn > 0), 0
     if getattr(config, "reward", None) is not None:
-        reward = loading.source_of(str(config.reward))
-        own = way_of(reward.base.folder, "SEQ_CLS", config.adapters, config.running, work)
-        sizes = weight_sizes(own)
+        reward = loading.resolve_source(str(config.reward))
+        own = setup_from_options(reward.base.folder, "SEQ_CLS", config.adapters, config.running, work)
+        sizes = count_weights(own)
         extra = 4 * sizes.n_trained
         if config.adapters.adapter == "none" or not shares_base(source, reward):
             extra += sizes.frozen_bytes
-    way = way_of(source.base.folder, kind, config.adapters, config.running, work, copies, extra)
-    return plan(way, gpu)
+    way = setup_from_options(source.base.folder, kind, config.adapters, config.running, work, copies, extra)
+    return memory_table(way, gpu)
 
 
 def refuse_begun(config: Any, *needed: str) -> None:

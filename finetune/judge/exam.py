@@ -21,7 +21,7 @@ from dialint.detector.example_files import set_at, sets_in
 from dialint.eval.questions import Asking
 from dialint.finetune.base_models import loading
 from dialint.finetune.judge.context import REWARD_MODEL
-from dialint.finetune.train.options import Running
+from dialint.finetune.train.options import RunOptions
 
 SHOWN = (
     "f1",
@@ -69,9 +69,9 @@ class ExamConfig:
     """CPU threads."""
 
     @property
-    def running(self) -> Running:
+    def running(self) -> RunOptions:
         """How the judges run."""
-        return Running(seed=self.seed, device=self.device, precision=self.precision, threads=self.threads)
+        return RunOptions(seed=self.seed, device=self.device, precision=self.precision, threads=self.threads)
 
 
 def judge(dataset: Path, *, config: Annotated[ExamConfig, Parameter(name="*")]) -> None:
@@ -94,10 +94,10 @@ def examine(dataset: Path, config: ExamConfig) -> dict[str, Any]:
     from dialint.eval.judging_run import examined
     from dialint.eval.questions import agent_turns, read_asked
     from dialint.eval.run import refuse_no_folder
-    from dialint.finetune.train.distributed import refuse_launcher
-    from dialint.finetune.train.lineage import data_id
+    from dialint.finetune.train.distributed import require_single_process
+    from dialint.finetune.train.lineage import data_fingerprint
 
-    refuse_launcher("eval judge")
+    require_single_process("eval judge")
     config.running.refuse()
     if config.rounds < 0:
         raise ConfigError("E_OPTION", "--rounds must not be negative")
@@ -123,7 +123,7 @@ def examine(dataset: Path, config: ExamConfig) -> dict[str, Any]:
     mine = rulings[config.judge]
     return {
         "kind": "judges",
-        "dataset": data_id(dataset),
+        "dataset": data_fingerprint(dataset),
         "split": config.split,
         "rounds": config.rounds,
         "versions": versions("dialint", "torch", "transformers", "peft"),
@@ -145,7 +145,7 @@ def reward_model_of(folder: Path) -> dict[str, Any]:
     return {REWARD_MODEL: figures[REWARD_MODEL]} if REWARD_MODEL in figures else {}
 
 
-def load(folder: str, running: Running) -> Any:
+def load(folder: str, running: RunOptions) -> Any:
     """The judge of a folder, ready to answer.
 
     Raises:
@@ -153,14 +153,14 @@ def load(folder: str, running: Running) -> Any:
     """
     from dialint.detector.engines.judge_local import LocalJudge
     from dialint.finetune.judge.model_folder import judge_of, prompt_of
-    from dialint.finetune.train.arguments import device_of, low_precision
-    from dialint.finetune.train.options import Adapters
+    from dialint.finetune.train.arguments import resolve_device, uses_bf16
+    from dialint.finetune.train.options import AdapterOptions
 
     source = judge_of(folder)
     prompt = prompt_of(source)
-    bf16 = low_precision(running)
-    model = loading.load(
-        source, Adapters(adapter="none"), trainable=False, device=device_of(running), bf16=bf16
+    bf16 = uses_bf16(running)
+    model = loading.load_model(
+        source, AdapterOptions(adapter="none"), trainable=False, device=resolve_device(running), bf16=bf16
     )
     return LocalJudge(model.eval(), prompt, bf16=bf16)
 

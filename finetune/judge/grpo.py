@@ -24,8 +24,8 @@ from dialint.detector.errors import ConfigError
 from dialint.eval.questions import Asked, Asking
 from dialint.finetune.judge.context import begin, refuse_begun
 from dialint.finetune.rewards.verifiable import Weights
-from dialint.finetune.train.estimate import few_for_plan, planned_dialogues
-from dialint.finetune.train.options import Adapters, Running
+from dialint.finetune.train.estimate import estimate_limit, subsample_for_estimate
+from dialint.finetune.train.options import AdapterOptions, RunOptions
 
 if TYPE_CHECKING:
     from dialint.detector.engines.judge_prompt import JudgePrompt
@@ -68,8 +68,8 @@ class GrpoConfig:
     the turn then."""
     weights: Weights = field(default_factory=Weights)
     asking: Asking = field(default_factory=Asking)
-    adapters: Adapters = field(default_factory=Adapters)
-    running: Running = field(default_factory=Running)
+    adapters: AdapterOptions = field(default_factory=AdapterOptions)
+    running: RunOptions = field(default_factory=RunOptions)
 
     @property
     def answers_at_once(self) -> int:
@@ -95,15 +95,15 @@ def run(config: GrpoConfig) -> dict[str, Any]:
         ConfigError: an option out of its range, a judge that does not load, no questions.
     """
     from dialint.finetune.rewards.reward_function import rewarder_of
-    from dialint.finetune.train.trainer import carry_on
+    from dialint.finetune.train.trainer import run_trainer
 
     _refuse(config)
     begun = begin(config, reward=config.reward)
-    asked = few_for_plan(begun.asked("train", planned_dialogues(config.running)), config.running)
+    asked = subsample_for_estimate(begun.asked("train", estimate_limit(config.running)), config.running)
     model = begun.model()
     rewarder = rewarder_of(config, asked, model, begun.source)
     trainer = _trainer(config, model, begun.prompt, asked, rewarder)
-    trained = carry_on(trainer, config.out, begun.job, config.running)
+    trained = run_trainer(trainer, config.out, begun.job, config.running)
     trainer.hand_back()
     return begun.save("judge", trained.model, trained.figures, trained.weights)
 
@@ -128,13 +128,13 @@ def _trainer(
     from trl import GRPOConfig, RLOOConfig
 
     from dialint.finetune.judge.trl_trainers import Grpo, Rloo
-    from dialint.finetune.train.arguments import trainer_config
+    from dialint.finetune.train.arguments import build_trainer_config
 
     kinds: dict[str, tuple[Any, Any]] = {"grpo": (GRPOConfig, Grpo), "rloo": (RLOOConfig, Rloo)}
     options, kind = kinds[config.method]
     # divided by its own group's spread, a reward would say nothing of the ratio
     scaled = {"scale_rewards": "batch"} if config.method == "grpo" else {}
-    arguments = trainer_config(
+    arguments = build_trainer_config(
         options,
         config.running,
         config.out,

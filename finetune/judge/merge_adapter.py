@@ -20,10 +20,10 @@ from cyclopts import Parameter
 from dialint.detector.artifacts import make_folder, read_manifest, sha256_file
 from dialint.detector.errors import OutputRefused
 from dialint.finetune.base_models.adapter_files import MANIFEST
-from dialint.finetune.train.distributed import refuse_launcher
+from dialint.finetune.train.distributed import require_single_process
 
 if TYPE_CHECKING:
-    from dialint.finetune.base_models.loading import Source
+    from dialint.finetune.base_models.loading import ModelSource
 
 Weights = Literal["fp32", "bf16", "int8", "nf4"]
 
@@ -55,7 +55,7 @@ def run(config: MergeConfig) -> dict[str, Any]:
     """
     from dialint.finetune.judge.model_folder import judge_of, prompt_of, save
 
-    refuse_launcher("train merge")
+    require_single_process("train merge")
     if (config.out / MANIFEST).exists():
         raise OutputRefused("E_EXISTS", f"{config.out}: holds a model already; name another folder")
     source = judge_of(config.model)
@@ -67,7 +67,7 @@ def run(config: MergeConfig) -> dict[str, Any]:
     )
 
 
-def _told(source: Source) -> dict[str, Any]:
+def _told(source: ModelSource) -> dict[str, Any]:
     """What the judge's own manifest says of its data and figures, and its hash."""
     path = source.folder / MANIFEST
     told = read_manifest(path) if path.exists() else {"data": {}, "figures": {}}
@@ -75,24 +75,24 @@ def _told(source: Source) -> dict[str, Any]:
     return {"data": data, "figures": told["figures"]}
 
 
-def _merged(source: Source, weights: Weights) -> Any:
+def _merged(source: ModelSource, weights: Weights) -> Any:
     """The base with its adapter in its weights, as they will be served. Merging is done in fp32 in main
     memory; that model is let go before one with fewer bits is loaded."""
     import torch
 
     from dialint.finetune.base_models import loading
-    from dialint.finetune.train.options import Adapters
+    from dialint.finetune.train.options import AdapterOptions
 
-    model = loading.load(source, Adapters(adapter="none"), trainable=False, exact=True)
+    model = loading.load_model(source, AdapterOptions(adapter="none"), trainable=False, exact=True)
     if source.adapter is not None:
         model = model.merge_and_unload()
     if weights in ("fp32", "bf16"):
         return model.to(torch.float32 if weights == "fp32" else torch.bfloat16)
     from transformers import AutoModelForCausalLM
 
-    from dialint.finetune.base_models.quantization import eight_bits, four_bits
+    from dialint.finetune.base_models.quantization import int8_config, nf4_config
 
-    how = four_bits("CAUSAL_LM") if weights == "nf4" else eight_bits()
+    how = nf4_config("CAUSAL_LM") if weights == "nf4" else int8_config()
     loader: Any = AutoModelForCausalLM
     with tempfile.TemporaryDirectory() as folder:
         model.to(torch.bfloat16).save_pretrained(folder)

@@ -24,7 +24,7 @@ def save(
     kind: str,
     model: Any,
     prompt: JudgePrompt,
-    source: loading.Source,
+    source: loading.ModelSource,
     data: dict[str, str],
     figures: dict[str, Any],
     weights: dict[str, Any] | None = None,
@@ -37,31 +37,31 @@ def save(
         return {}
     out: Path = config.out
     with disk_errors(out):
-        loading.save(model, out, source, weights)
+        loading.save_model(model, out, source, weights)
         prompt.tokenizer.save_pretrained(out)
         asked = {"prompt": PROMPT_VERSION, "detail": prompt.detail, "prompt_tokens": prompt.max_tokens}
         write_json(out / JUDGE, asked)
-        told = lineage.told(kind, config, source, data, figures)
+        told = lineage.manifest_content(kind, config, source, data, figures)
         (out / "README.md").write_text(card(out.name, kind, told))
-    content = lineage.seal(out, told)
-    checkpoint.clear(out)
+    content = lineage.seal_folder(out, told)
+    checkpoint.remove_all(out)
     return content
 
 
-def judge_of(model: str) -> loading.Source:
+def judge_of(model: str) -> loading.ModelSource:
     """Where a judge's weights come from; `model` as `loading.source_of` takes it.
 
     Raises:
         ConfigError: E_JUDGE, a reward model; E_BASE or E_ADAPTER.
     """
-    source = loading.source_of(model)
+    source = loading.resolve_source(model)
     manifest = source.folder / loading.MANIFEST
     if manifest.exists() and read_manifest(manifest).get("kind") == "reward":
         raise ConfigError("E_JUDGE", f"{model}: no judge, but a reward model")
     return source
 
 
-def prompt_of(source: loading.Source) -> JudgePrompt:
+def prompt_of(source: loading.ModelSource) -> JudgePrompt:
     """How a judge wants to be asked, with its own tokenizer.
 
     Raises:

@@ -29,24 +29,24 @@ from dialint.finetune.judge.context import begin, refuse_begun
 from dialint.finetune.rewards.verifiable import Weights
 from dialint.finetune.train.estimate import (
     Cost,
-    Work,
-    cost_of,
-    few_for_plan,
-    measured_partly,
-    memory,
-    planned_dialogues,
-    recomputes,
-    show_memory,
-    show_time,
-    sizes_of,
+    Workload,
+    estimate_cost,
+    estimate_limit,
+    estimate_memory,
+    measure_partial_pace,
+    model_sizes,
+    print_memory,
+    print_time,
+    recomputes_activations,
+    subsample_for_estimate,
 )
-from dialint.finetune.train.options import Adapters, Running
+from dialint.finetune.train.options import AdapterOptions, RunOptions
 
 if TYPE_CHECKING:
     from dialint.finetune.policy.policy import Prompt
     from dialint.finetune.policy.rollouts import Reward as Rewarding
     from dialint.finetune.rewards.verifiable import Reward
-    from dialint.finetune.train.distributed import Team
+    from dialint.finetune.train.distributed import ProcessGroup
 
 
 @Parameter(name="*")
@@ -133,8 +133,8 @@ class PpoConfig:
     weights: Weights = field(default_factory=Weights)
     asking: Asking = field(default_factory=Asking)
     method: Method = field(default_factory=Method)
-    adapters: Adapters = field(default_factory=Adapters)
-    running: Running = field(default_factory=Running)
+    adapters: AdapterOptions = field(default_factory=AdapterOptions)
+    running: RunOptions = field(default_factory=RunOptions)
 
     @property
     def answers_at_once(self) -> int:
@@ -162,14 +162,14 @@ def run(config: PpoConfig) -> dict[str, Any]:
     from dialint.detector.engines.verbatim import Verbatim
     from dialint.finetune.policy.policy import Prompt
     from dialint.finetune.rewards.reward_function import rewarder_of
-    from dialint.finetune.train.arguments import device_of
-    from dialint.finetune.train.distributed import join
+    from dialint.finetune.train.arguments import resolve_device
+    from dialint.finetune.train.distributed import init_process_group
 
     _refuse(config)
     begun = begin(config, reward=config.reward)
-    asked = few_for_plan(begun.asked("train", planned_dialogues(config.running)), config.running)
-    prompt, device = begun.prompt, device_of(config.running)
-    team, model = join(device), begun.model()
+    asked = subsample_for_estimate(begun.asked("train", estimate_limit(config.running)), config.running)
+    prompt, device = begun.prompt, resolve_device(config.running)
+    team, model = init_process_group(device), begun.model()
     rewarder = rewarder_of(config, asked, model, begun.source)
 
     def reward(prompts: Sequence[Prompt], texts: Sequence[str]) -> list[dict[str, float]]:
@@ -187,7 +187,7 @@ def run(config: PpoConfig) -> dict[str, Any]:
                 few = replace(config, out=Path(folder), method=replace(config.method, steps=1, questions=n))
                 align(few, model, prompt.tokenizer, prompts, reward, begun.job, team)
 
-        _show_plan(config, model, prompts, questions, cost_of(config.running, device))
+        _show_plan(config, model, prompts, questions, estimate_cost(config.running, device))
         return {}
     make_folder(config.out)
     figures = align(config, model, prompt.tokenizer, prompts, reward, begun.job, team)
@@ -200,19 +200,19 @@ def _show_plan(
     """Print what the run would take; `questions` runs a step of so many of them, which are forgotten."""
     method, shape = config.method, model.config.get_text_config()
     window = max(len(prompt.ids) for prompt in prompts) + method.answer_tokens
-    work = Work(
+    work = Workload(
         tokens=window * math.ceil(method.minibatch / method.accumulate),
         window=window,
         hidden=shape.hidden_size,
         layers=shape.num_hidden_layers,
         heads=shape.num_attention_heads,
         value_bytes=4,
-        checkpointing=recomputes(config.running, model),
+        checkpointing=recomputes_activations(config.running, model),
     )
-    sizes = sizes_of(model)
-    show_memory(sizes, memory(sizes, config.running.optimizer, work))
+    sizes = model_sizes(model)
+    print_memory(sizes, estimate_memory(sizes, config.running.optimizer, work))
     tokens = window * method.questions * method.answers
-    show_time(method.steps, measured_partly(questions, method.questions, tokens), cost)
+    print_time(method.steps, measure_partial_pace(questions, method.questions, tokens), cost)
 
 
 def _worth(config: PpoConfig, reward: Reward) -> dict[str, float]:
@@ -239,7 +239,7 @@ def align(
     prompts: Sequence[Prompt],
     reward: Rewarding,
     job: str,
-    team: Team,
+    team: ProcessGroup,
 ) -> dict[str, Any]:
     """Train `model` in place, from the last checkpoint of `job` in ``config.out`` if there is one; figures of
     the run. The caller saves the model.
@@ -270,10 +270,10 @@ def align(
         running.optimizer,
         60 * running.checkpoint_minutes,
         running.checkpoint_steps,
-        cost_of(running, model.device.type),
+        estimate_cost(running, model.device.type),
     )
     bf16 = running.precision == "bf16" or (running.precision == "auto" and model.device.type == "cuda")
-    policy = Policy(model, decode, stop_ids, recomputes(running, model), bf16)
+    policy = Policy(model, decode, stop_ids, recomputes_activations(running, model), bf16)
     state = ppo_steps(Run(policy, prompts, reward, setting, config.out, team))
     if state.step < method.steps and team.leads:
         print(

@@ -20,7 +20,7 @@ from cyclopts import Parameter
 from dialint.detector.errors import ConfigError
 from dialint.eval.questions import Asking
 from dialint.finetune.judge.context import begin, refuse_begun
-from dialint.finetune.train.options import Adapters, Running
+from dialint.finetune.train.options import AdapterOptions, RunOptions
 
 if TYPE_CHECKING:
     from dialint.detector.engines.judge_prompt import JudgePrompt
@@ -51,8 +51,8 @@ class PreferConfig:
     kl: float = 0.1
     """How closely the judge is held to what it was."""
     asking: Asking = field(default_factory=Asking)
-    adapters: Adapters = field(default_factory=Adapters)
-    running: Running = field(default_factory=Running)
+    adapters: AdapterOptions = field(default_factory=AdapterOptions)
+    running: RunOptions = field(default_factory=RunOptions)
 
     @property
     def answers_at_once(self) -> int:
@@ -72,13 +72,13 @@ def run(config: PreferConfig) -> dict[str, Any]:
         OutputRefused: `out` holds a finished judge, or a checkpoint of another job.
         ConfigError: an option out of its range, a judge that does not load, no pairs.
     """
-    from dialint.finetune.train.trainer import carry_on
+    from dialint.finetune.train.trainer import run_trainer
 
     _refuse(config)
     begun = begin(config)
     pairs = begun.pairs("train")
     trainer = _trainer(config, begun.model(), begun.prompt, pairs)
-    trained = carry_on(trainer, config.out, begun.job, config.running)
+    trained = run_trainer(trainer, config.out, begun.job, config.running)
     return begun.save("judge", trained.model, trained.figures, trained.weights)
 
 
@@ -95,7 +95,7 @@ def _trainer(config: PreferConfig, model: Any, prompt: JudgePrompt, pairs: Seque
     from trl import DPOConfig, KTOConfig
 
     from dialint.finetune.judge.trl_trainers import Dpo, Kto
-    from dialint.finetune.train.arguments import trainer_config
+    from dialint.finetune.train.arguments import build_trainer_config
 
     at_once = config.pairs // config.accumulate
     if config.method == "dpo":
@@ -105,7 +105,7 @@ def _trainer(config: PreferConfig, model: Any, prompt: JudgePrompt, pairs: Seque
     else:
         options, more = KTOConfig, {}
         kind, rows = Kto, apart(pairs, prompt, at_once)
-    arguments = trainer_config(
+    arguments = build_trainer_config(
         options,
         config.running,
         config.out,

@@ -32,15 +32,21 @@ from dialint.finetune.judge.sft_trainer import rows_of, seen
 from dialint.finetune.policy.logprobs import inner, pack_if_faithful, score_tokens
 from dialint.finetune.policy.policy import compute_twice
 from dialint.finetune.train import checkpoint
-from dialint.finetune.train.arguments import low_precision
-from dialint.finetune.train.estimate import recomputes
-from dialint.finetune.train.finite import refuse_not_finite, save_weights
+from dialint.finetune.train.arguments import uses_bf16
+from dialint.finetune.train.estimate import recomputes_activations
+from dialint.finetune.train.finite import save_weights, validate_finite
 from dialint.finetune.train.metrics_log import MetricsLog
-from dialint.finetune.train.optimizer import optimizer_of, set_rates, warm_then_cosine
-from dialint.finetune.train.privacy import CLIP, drawn, noise_for, set_noisy_gradient, spent
+from dialint.finetune.train.optimizer import build_optimizer, set_learning_rates, warmup_cosine
+from dialint.finetune.train.privacy import (
+    CLIP,
+    compute_epsilon,
+    noise_multiplier,
+    sample_owners,
+    set_noisy_gradient,
+)
 from dialint.finetune.train.progress import Progress
-from dialint.finetune.train.shutdown import until_told
-from dialint.finetune.train.trainer import Trained
+from dialint.finetune.train.shutdown import stop_on_signal
+from dialint.finetune.train.trainer import TrainResult
 
 if TYPE_CHECKING:
     from dialint.finetune.judge.sft import SftJudgeConfig
@@ -75,7 +81,7 @@ def planned(config: SftJudgeConfig, n_questions: int, owners: int) -> Plan:
     rate = min(1.0, config.questions * learning.accumulate / n_questions)
     steps = learning.steps or math.ceil(learning.epochs / rate)
     epsilon = config.private_epsilon or math.inf
-    return Plan(owners, rate, steps, noise_for(epsilon, config.private_delta, rate, steps))
+    return Plan(owners, rate, steps, noise_multiplier(epsilon, config.private_delta, rate, steps))
 
 
 def learn_privately(
@@ -85,7 +91,7 @@ def learn_privately(
     learn: Sequence[Asked],
     check: Sequence[Asked],
     job: str,
-) -> Trained:
+) -> TrainResult:
     """Train `model` in place, from the last checkpoint of `job` if there is one; figures of the run.
 
     Raises:
@@ -100,14 +106,14 @@ def learn_privately(
     if config.packed:
         pack_if_faithful(model, max(len(row["input_ids"]) for owned in rows for row in owned))
     make_folder(config.out)
-    run = _Run(config, model, plan, rows, LocalJudge(model, prompt, bf16=low_precision(config.running)), job)
+    run = _Run(config, model, plan, rows, LocalJudge(model, prompt, bf16=uses_bf16(config.running)), job)
     figures = run.to_the_end(check)
     inner(model).set_attn_implementation(own)
-    epsilon = spent(plan.noise, config.private_delta, plan.rate, plan.steps)
+    epsilon = compute_epsilon(plan.noise, config.private_delta, plan.rate, plan.steps)
     told = {"epsilon": round(epsilon, 4), "delta": config.private_delta, "noise": plan.noise}
     private = {**told, "clip": CLIP, "rate": plan.rate, "dialogues": plan.owners}
     seconds = round(time.monotonic() - started, 1)
-    return Trained(model, {"steps": plan.steps, "seconds": seconds, "last": figures, "private": private})
+    return TrainResult(model, {"steps": plan.steps, "seconds": seconds, "last": figures, "private": private})
 
 
 def _by_dialogue(learn: Sequence[Asked], prompt: JudgePrompt) -> list[list[dict[str, Any]]]:
@@ -145,9 +151,9 @@ class _Run:
         self.job, self.step, self.saved_at = job, 0, time.monotonic()
         self.weights = {name: p for name, p in model.named_parameters() if p.requires_grad}
         group = list(self.weights.values())
-        self.optimizer = optimizer_of(config.running.optimizer, [group], model.device.type, 0.0)
+        self.optimizer = build_optimizer(config.running.optimizer, [group], model.device.type, 0.0)
         self.chance = torch.Generator().manual_seed(secrets.randbits(63))
-        self.recompute = recomputes(config.running, model)
+        self.recompute = recomputes_activations(config.running, model)
         if self.recompute:
             compute_twice(model)
 
@@ -155,7 +161,7 @@ class _Run:
         """All steps that are left; figures of the dev split after the last one."""
         kept, steps, figures = self._resumed(), self.plan.steps, {}
         with (
-            until_told() as told,
+            stop_on_signal() as told,
             MetricsLog(self.config.out, kept) as log,
             Progress(steps, self.step) as bar,
         ):
@@ -174,19 +180,19 @@ class _Run:
     def _learn(self) -> int:
         """One step; how many tokens it had."""
         self.model.train(self.recompute)
-        taken = [self.rows[place] for place in drawn(self.plan.owners, self.plan.rate, self.chance)]
+        taken = [self.rows[place] for place in sample_owners(self.plan.owners, self.plan.rate, self.chance)]
         losses = (self._loss(rows) for rows in taken)
         weights = list(self.weights.values())
         set_noisy_gradient(weights, losses, self.plan.noise, self.plan.expected, self.chance, self.step + 1)
-        share = warm_then_cosine(self.step, self.plan.steps)
-        set_rates(self.optimizer, [self.config.learning_rate], share)
+        share = warmup_cosine(self.step, self.plan.steps)
+        set_learning_rates(self.optimizer, [self.config.learning_rate], share)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
         self.step += 1
         return sum(len(row["input_ids"]) for rows in taken for row in rows)
 
     def _loss(self, rows: Sequence[dict[str, Any]]) -> Callable[[], torch.Tensor]:
-        return lambda: loss_of(self.model, rows, low_precision(self.config.running))
+        return lambda: loss_of(self.model, rows, uses_bf16(self.config.running))
 
     @property
     def _due(self) -> bool:
@@ -202,17 +208,17 @@ class _Run:
             "chance": self.chance.get_state(),
             "step": self.step,
         }
-        refuse_not_finite(state, folder)
+        validate_finite(state, folder)
         make_folder(folder, new=True)
         save_weights(self.weights, folder / WEIGHTS)
         torch.save(state, folder / STATE)
         checkpoint.seal(folder, self.job, log_bytes)
-        checkpoint.keep_only(self.config.out, folder)
+        checkpoint.remove_except(self.config.out, folder)
         self.saved_at = time.monotonic()
 
     def _resumed(self) -> int:
         """Take up the newest checkpoint, if there is one; bytes of the log that stay."""
-        found = checkpoint.newest(self.config.out, self.job)
+        found = checkpoint.find_latest(self.config.out, self.job)
         if found is None:
             return 0
         folder, log_bytes = found

@@ -23,7 +23,7 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.judge import Detail
 from dialint.eval.questions import Asking
 from dialint.finetune.judge.context import begin, refuse_begun
-from dialint.finetune.train.options import Adapters, Learning, Running
+from dialint.finetune.train.options import AdapterOptions, RunOptions, ScheduleOptions
 
 
 @Parameter(name="*")
@@ -50,9 +50,9 @@ class RewardConfig:
     held_pairs: int = 2000
     """Pairs of the dev split that are measured at the end."""
     asking: Asking = field(default_factory=Asking)
-    learning: Learning = field(default_factory=Learning)
-    adapters: Adapters = field(default_factory=Adapters)
-    running: Running = field(default_factory=Running)
+    learning: ScheduleOptions = field(default_factory=ScheduleOptions)
+    adapters: AdapterOptions = field(default_factory=AdapterOptions)
+    running: RunOptions = field(default_factory=RunOptions)
 
     @property
     def answers_at_once(self) -> int:
@@ -76,29 +76,29 @@ def run(config: RewardConfig) -> dict[str, Any]:
     from trl import RewardConfig as Arguments
 
     from dialint.finetune.rewards.trainer import PairTrainer, held_out, rows_of
-    from dialint.finetune.train.arguments import learning_arguments, trainer_config
-    from dialint.finetune.train.trainer import carry_on
+    from dialint.finetune.train.arguments import build_trainer_config, schedule_arguments
+    from dialint.finetune.train.trainer import run_trainer
 
     _refuse(config)
     begun = begin(config, "SEQ_CLS")
     learn, check = begun.pairs("train"), begun.pairs("dev")
     model, prompt = begun.model(), begun.prompt
     model.config.pad_token_id = prompt.tokenizer.pad_token_id
-    arguments = trainer_config(
+    arguments = build_trainer_config(
         Arguments,
         config.running,
         config.out,
         model,
         per_device_train_batch_size=config.pairs,
         learning_rate=config.learning_rate,
-        **learning_arguments(config.learning, "log_loss"),
+        **schedule_arguments(config.learning, "log_loss"),
         max_length=None,
     )
     held = rows_of(check, prompt)
     trainer = PairTrainer.of(model, arguments, prompt, rows_of(learn, prompt), held[: config.dev_pairs])
     trainer.add_callback(EarlyStoppingCallback(early_stopping_patience=config.learning.patience))
     make_folder(config.out)
-    trained = carry_on(trainer, config.out, begun.job, config.running)
+    trained = run_trainer(trainer, config.out, begun.job, config.running)
     check, held = check[: config.held_pairs], held[: config.held_pairs]
     by_origin = held_out(trained.model, prompt, learn, check, held)
     for origin, one in by_origin.items():

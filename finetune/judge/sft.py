@@ -26,11 +26,11 @@ from dialint.detector.extras import need_library
 from dialint.detector.judge import Detail
 from dialint.eval.questions import Asked, Asking
 from dialint.finetune.judge.context import begin, refuse_begun
-from dialint.finetune.train.options import Adapters, Learning, Running
+from dialint.finetune.train.options import AdapterOptions, RunOptions, ScheduleOptions
 
 if TYPE_CHECKING:
     from dialint.detector.engines.judge_prompt import JudgePrompt
-    from dialint.finetune.train.trainer import Trained
+    from dialint.finetune.train.trainer import TrainResult
 
 
 @Parameter(name="*")
@@ -64,9 +64,9 @@ class SftJudgeConfig:
     private_delta: float = 1e-5
     """The delta of that promise; must be far below one over the dialogues."""
     asking: Asking = field(default_factory=Asking)
-    learning: Learning = field(default_factory=Learning)
-    adapters: Adapters = field(default_factory=Adapters)
-    running: Running = field(default_factory=Running)
+    learning: ScheduleOptions = field(default_factory=ScheduleOptions)
+    adapters: AdapterOptions = field(default_factory=AdapterOptions)
+    running: RunOptions = field(default_factory=RunOptions)
 
     @property
     def answers_at_once(self) -> int:
@@ -124,23 +124,23 @@ def _train(
     learn: Sequence[Asked],
     check: Sequence[Asked],
     job: str,
-) -> Trained:
+) -> TrainResult:
     from transformers import EarlyStoppingCallback
     from trl import SFTConfig
 
     from dialint.finetune.judge.sft_trainer import JudgeTrainer, rows_of
-    from dialint.finetune.train.arguments import learning_arguments, low_precision, trainer_config
-    from dialint.finetune.train.trainer import carry_on
+    from dialint.finetune.train.arguments import build_trainer_config, schedule_arguments, uses_bf16
+    from dialint.finetune.train.trainer import run_trainer
 
     make_folder(config.out)
-    arguments = trainer_config(
+    arguments = build_trainer_config(
         SFTConfig,
         config.running,
         config.out,
         model,
         per_device_train_batch_size=config.questions,
         learning_rate=config.learning_rate,
-        **learning_arguments(config.learning, "log_loss"),
+        **schedule_arguments(config.learning, "log_loss"),
         max_length=None,
         dataset_kwargs={"skip_prepare_dataset": True},
     )
@@ -152,9 +152,9 @@ def _train(
         rows,
         check,
         packed=config.packed,
-        bf16=low_precision(config.running),
+        bf16=uses_bf16(config.running),
         neftune=config.neftune,
     )
     trainer.add_callback(EarlyStoppingCallback(early_stopping_patience=config.learning.patience))
-    trained = carry_on(trainer, config.out, job, config.running)
+    trained = run_trainer(trainer, config.out, job, config.running)
     return replace(trained, figures={**trained.figures, "cut": sum(row["cut"] for row in rows)})

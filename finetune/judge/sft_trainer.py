@@ -19,7 +19,7 @@ from dialint.detector.judge import SAYS, written
 from dialint.eval.metrics import average_precision
 from dialint.eval.questions import Asked, taught
 from dialint.finetune.policy.logprobs import inner, pack_if_faithful
-from dialint.finetune.scanner.losses import noise
+from dialint.finetune.scanner.losses import embedding_noise
 
 
 def rows_of(asked: Sequence[Asked], prompt: JudgePrompt) -> list[dict[str, Any]]:
@@ -93,7 +93,7 @@ class JudgeTrainer(SFTTrainer):  # type: ignore[misc]
         labels, weights = inputs.pop("labels")[:, 1:], inputs.pop("token_weights")[:, 1:]
         wanted = labels != -100
         alpha = self.neftune if model.training else 0.0
-        with noise(alpha, inner(model).get_input_embeddings(), lengths_of(inputs)):
+        with embedding_noise(alpha, inner(model).get_input_embeddings(), lengths_of(inputs)):
             if len(labels) == 1:
                 outputs = model(**inputs, logits_to_keep=wanted[0].nonzero()[:, 0], use_cache=False)
                 logits = outputs.logits[0]

@@ -33,14 +33,14 @@ from dialint.finetune.policy.ppo_math import (
 )
 from dialint.finetune.policy.rollouts import Batch, Reward, batch_of, roll_out
 from dialint.finetune.train import checkpoint
-from dialint.finetune.train.distributed import Team
+from dialint.finetune.train.distributed import ProcessGroup
 from dialint.finetune.train.estimate import Cost
-from dialint.finetune.train.finite import refuse_diverged, refuse_not_finite, save_weights
+from dialint.finetune.train.finite import save_weights, validate_finite, validate_loss
 from dialint.finetune.train.metrics_log import MetricsLog
-from dialint.finetune.train.optimizer import optimizer_of, set_rates
+from dialint.finetune.train.optimizer import build_optimizer, set_learning_rates
 from dialint.finetune.train.options import Optimizer
 from dialint.finetune.train.progress import Progress
-from dialint.finetune.train.shutdown import until_told
+from dialint.finetune.train.shutdown import stop_on_signal
 
 if TYPE_CHECKING:
     from dialint.finetune.judge.ppo import Method
@@ -83,7 +83,7 @@ class Run:
     reward: Reward
     setting: Setting
     folder: Path
-    team: Team = field(default_factory=Team)
+    team: ProcessGroup = field(default_factory=ProcessGroup)
     state: State = field(default_factory=State)
     saved_step: int = 0
     saved_at: float = field(default_factory=time.monotonic)
@@ -92,7 +92,7 @@ class Run:
         self.state.kl_weight = self.setting.method.kl
         groups = (self.policy.learning.values(), self.policy.value.parameters())
         device = self.policy.model.device.type
-        self.optimizer = optimizer_of(self.setting.optimizer, groups, device, weight_decay=0.0)
+        self.optimizer = build_optimizer(self.setting.optimizer, groups, device, weight_decay=0.0)
 
     @property
     def due(self) -> bool:
@@ -112,7 +112,7 @@ def ppo_steps(run: Run) -> State:
     """
     kept, steps = _resume(run), run.setting.method.steps
     with ExitStack() as stack:
-        told = stack.enter_context(until_told())
+        told = stack.enter_context(stop_on_signal())
         log = stack.enter_context(MetricsLog(run.folder, kept)) if run.team.leads else None
         progress = stack.enter_context(Progress(steps, run.state.step, run.setting.cost))
         while run.state.step < steps and not run.team.any(told()):
@@ -162,7 +162,7 @@ def _learn(run: Run, batch: Batch) -> dict[str, float]:
     """All passes over a step's answers; means over the tokens that were learnt from."""
     method = run.setting.method
     peaks = (method.learning_rate, method.value_learning_rate)
-    set_rates(run.optimizer, peaks, 1 - run.state.step / method.steps)
+    set_learning_rates(run.optimizer, peaks, 1 - run.state.step / method.steps)
     sums: dict[str, float] = {}
     for places in minibatches(len(batch.rollouts), method, run.setting.seed, run.state.step):
         tokens = sum(batch.lengths[place] for place in places)
@@ -220,9 +220,9 @@ def _update(run: Run, loss: float) -> None:
         ConfigError: E_DIVERGED.
     """
     for group in run.optimizer.param_groups:
-        run.team.add_gradients(group["params"])
+        run.team.all_reduce_gradients(group["params"])
         norm = torch.nn.utils.clip_grad_norm_(group["params"], MAX_NORM)
-        refuse_diverged(run.state.step + 1, loss, float(norm))
+        validate_loss(run.state.step + 1, loss, float(norm))
     run.optimizer.step()
     run.optimizer.zero_grad(set_to_none=True)
 
@@ -236,19 +236,19 @@ def _tokens_of(lengths: Sequence[int], places: Sequence[int]) -> torch.Tensor:
 def _checkpoint(run: Run, log_bytes: int) -> None:
     """Write what the run needs to go on, seal it, and let older ones go."""
     folder, optimizer = run.folder / f"checkpoint-{run.state.step}", run.optimizer.state_dict()
-    refuse_not_finite(optimizer, folder)
+    validate_finite(optimizer, folder)
     make_folder(folder, new=True)
     save_weights(run.policy.state(), folder / WEIGHTS)
     torch.save(optimizer, folder / OPTIMIZER)
     (folder / STATE).write_text(json.dumps(asdict(run.state)))
     checkpoint.seal(folder, run.setting.job, log_bytes)
-    checkpoint.keep_only(run.folder, folder)
+    checkpoint.remove_except(run.folder, folder)
     run.saved_step, run.saved_at = run.state.step, time.monotonic()
 
 
 def _resume(run: Run) -> int:
     """Take up the newest checkpoint, if there is one; bytes of the log that stay."""
-    first = [checkpoint.newest(run.folder, run.setting.job)] if run.team.leads else []
+    first = [checkpoint.find_latest(run.folder, run.setting.job)] if run.team.leads else []
     found = run.team.gathered(first)[0]
     if found is None:
         return 0

@@ -18,7 +18,7 @@ from dialint.detector.errors import ConfigError
 from dialint.finetune.policy.policy import Opinion, Policy, Prompt
 from dialint.finetune.policy.ppo_math import gae, kl_k1, token_rewards, whitened
 from dialint.finetune.policy.sampling import sample, seeds
-from dialint.finetune.train.distributed import Team
+from dialint.finetune.train.distributed import ProcessGroup
 
 if TYPE_CHECKING:
     from dialint.finetune.judge.ppo import Method
@@ -74,7 +74,7 @@ def roll_out(
     prompts: Sequence[Prompt],
     reward: Reward,
     method: Method,
-    team: Team,
+    team: ProcessGroup,
     seed: int,
     step: int,
 ) -> list[Rollout]:

@@ -21,7 +21,7 @@ from dialint.finetune.base_models import loading
 from dialint.finetune.base_models.adapter_files import ADAPTER
 from dialint.finetune.rewards import verifiable as rewards
 from dialint.finetune.rewards.verifiable import Known, Reward, Weights
-from dialint.finetune.train.options import Adapters
+from dialint.finetune.train.options import AdapterOptions
 
 if TYPE_CHECKING:
     from dialint.detector.engines.judge_prompt import JudgePrompt
@@ -73,7 +73,7 @@ class RewardModel:
         """
         from dialint.finetune.judge.model_folder import prompt_of
 
-        source = loading.source_of(str(folder))
+        source = loading.resolve_source(str(folder))
         manifest = read_manifest(folder / loading.MANIFEST)
         if manifest["kind"] != "reward":
             raise ConfigError("E_ADAPTER", f"{folder}: no reward model, but a {manifest['kind']}")
@@ -97,13 +97,13 @@ class RewardModel:
 
 
 def _by_itself(
-    source: loading.Source, device: str, pad: int, bf16: bool
+    source: loading.ModelSource, device: str, pad: int, bf16: bool
 ) -> Callable[[Sequence[Sequence[int]]], np.ndarray]:
     """Scores of rows of token ids by a model of its own."""
     from dialint.finetune.rewards.trainer import scores
 
-    none = Adapters(adapter="none")
-    model = loading.load(source, none, trainable=False, kind="SEQ_CLS", device=device, bf16=bf16)
+    none = AdapterOptions(adapter="none")
+    model = loading.load_model(source, none, trainable=False, kind="SEQ_CLS", device=device, bf16=bf16)
     model.config.pad_token_id = pad
     model.eval()
     return lambda rows: scores(model, rows, pad)
@@ -239,23 +239,23 @@ class Rewarder:
         ]
 
 
-def shares_base(policy: loading.Source, reward: loading.Source) -> bool:
+def shares_base(policy: loading.ModelSource, reward: loading.ModelSource) -> bool:
     """Whether both are adapters on the same weights."""
     return reward.adapter is not None and reward.sha256 == policy.sha256
 
 
-def rewarder_of(config: Any, asked: Sequence[Asked], model: Any, source: loading.Source) -> Rewarder:
+def rewarder_of(config: Any, asked: Sequence[Asked], model: Any, source: loading.ModelSource) -> Rewarder:
     """What rewards the answers to `asked`, as `config` names it: `weights`, `reward`, `scanner`. `model` is
     the policy, made of `source`; a reward model on the same base becomes one of its adapters."""
     from dialint.detector.detectors import DetectorConfig
     from dialint.detector.pipeline import load_detector
-    from dialint.finetune.train.arguments import cut_up, device_of, low_precision
+    from dialint.finetune.train.arguments import is_sharded, resolve_device, uses_bf16
 
-    device, bf16 = device_of(config.running), low_precision(config.running)
+    device, bf16 = resolve_device(config.running), uses_bf16(config.running)
     preferring: Preferring | None = None
     if config.reward is not None:
-        beside = hasattr(model, "peft_config") and not cut_up()
-        shared = beside and shares_base(source, loading.source_of(str(config.reward)))
+        beside = hasattr(model, "peft_config") and not is_sharded()
+        shared = beside and shares_base(source, loading.resolve_source(str(config.reward)))
         preferring = RewardModel.of(
             config.reward,
             device,

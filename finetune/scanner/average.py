@@ -27,8 +27,8 @@ from dialint.detector.artifacts import (
 )
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.release import WEIGHTS
-from dialint.finetune.train.distributed import refuse_launcher
-from dialint.finetune.train.finite import refuse_not_finite, save_weights
+from dialint.finetune.train.distributed import require_single_process
+from dialint.finetune.train.finite import save_weights, validate_finite
 
 TRAINING = "training.json"
 SAME = ("codes", "render", "base_sha256")
@@ -52,7 +52,7 @@ def average(*scanners: Path, config: Annotated[AverageConfig, Parameter(name="*"
         ConfigError: fewer than two scanners, or they differ in base, codes or rendering.
         OutputRefused: `out` holds a scanner already.
     """
-    refuse_launcher("train average")
+    require_single_process("train average")
     if len(scanners) < 2:
         raise ConfigError("E_OPTION", "name at least two folders of dialint train sft scan")
     if (config.out / TRAINING).exists():
@@ -88,10 +88,10 @@ def _write_mean(sources: list[Path], target: Path) -> None:
     from safetensors.torch import load_file
 
     mean = load_file(sources[0])
-    refuse_not_finite(mean, sources[0])
+    validate_finite(mean, sources[0])
     for number, source in enumerate(sources[1:], 2):
         weights = load_file(source)
-        refuse_not_finite(weights, source)
+        validate_finite(weights, source)
         for name, tensor in weights.items():
             mean[name] += (tensor - mean[name]) / number
     save_weights(mean, target)

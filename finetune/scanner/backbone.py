@@ -14,10 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.render import RenderConfig, tokenizer_of
-from dialint.finetune.base_models.loading import weights_sha256, with_adapters
-from dialint.finetune.base_models.quantization import quantised, weights_of, without_quantisation
-from dialint.finetune.decoder.tokenizer import decoder_render, marked
-from dialint.finetune.train.estimate import recomputes
+from dialint.finetune.base_models.loading import add_adapters, weights_sha256
+from dialint.finetune.base_models.quantization import (
+    drop_quantization_config,
+    iter_weights,
+    quantize_linear_layers,
+)
+from dialint.finetune.decoder.tokenizer import add_control_tokens, decoder_render
+from dialint.finetune.train.estimate import recomputes_activations
 
 if TYPE_CHECKING:
     import torch
@@ -28,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Ground:
+class BaseModel:
     """What a network is made of: the base's folder, its shape as config.json says it, less dropout, the hash
     of its weights ("" where none are used), its tokenizer, how dialogues are written for it, and the ids of
     marks that it was never taught."""
@@ -41,7 +45,7 @@ class Ground:
     new: tuple[int, ...]
 
 
-def ground_of(config: ScanConfig) -> Ground:
+def load_base(config: ScanConfig) -> BaseModel:
     """What `config` builds on.
 
     Raises:
@@ -54,16 +58,21 @@ def ground_of(config: ScanConfig) -> Ground:
         raise ConfigError(
             "E_BASE", f"{config.base}: no config or tokenizer that can be read ({error})"
         ) from None
-    shape = without_quantisation(shape) | {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
-    tokenizer, render = written(given, shape.get("bos_token_id"), config.context_tokens, config.history)
+    shape = drop_quantization_config(shape) | {
+        "hidden_dropout_prob": 0.0,
+        "attention_probs_dropout_prob": 0.0,
+    }
+    tokenizer, render = prepare_tokenizer(
+        given, shape.get("bos_token_id"), config.context_tokens, config.history
+    )
     known = tokenizer_of(given).get_vocab()
     ids = tokenizer_of(tokenizer).get_vocab()
     new = sorted({ids[mark] for mark in render.control if mark not in known})
     sha256 = "" if config.from_scratch else weights_sha256(config.base)
-    return Ground(config.base, shape, sha256, tokenizer, render, tuple(new))
+    return BaseModel(config.base, shape, sha256, tokenizer, render, tuple(new))
 
 
-def written(
+def prepare_tokenizer(
     tokenizer_json: str, begin: object, context_tokens: int, history: bool
 ) -> tuple[str, RenderConfig]:
     """A base's tokenizer, and how dialogues are written for it: with the marks of our own tokenizer if it has
@@ -76,7 +85,7 @@ def written(
             return tokenizer_json, render.model_copy(update={"history": history})
     first = tokenizer.id_to_token(begin) if isinstance(begin, int) else None
     own = decoder_render(context_tokens).model_copy(update={"history": history, "begin": first or ""})
-    return marked(tokenizer_json), own
+    return add_control_tokens(tokenizer_json), own
 
 
 def _encoder_render(context_tokens: int) -> RenderConfig:
@@ -89,7 +98,7 @@ def _encoder_render(context_tokens: int) -> RenderConfig:
     )
 
 
-def network(config: ScanConfig, ground: Ground, n_codes: int, device: str) -> ScanModel:
+def build_network(config: ScanConfig, ground: BaseModel, n_codes: int, device: str) -> ScanModel:
     """The network ready to learn on `device`: all of it, or adapters beside a frozen base, which may be in
     4 bits. Packed attention is checked in fp32, before anything is rounded.
 
@@ -104,9 +113,9 @@ def network(config: ScanConfig, ground: Ground, n_codes: int, device: str) -> Sc
 
     model = _whole(config, ground, n_codes)
     refuse_unfaithful(model, config.context_tokens)
-    recompute = recomputes(config.running, model)  # before 4-bit weights are packed
+    recompute = recomputes_activations(config.running, model)  # before 4-bit weights are packed
     if config.adapters.quantise == "nf4":
-        model.backbone = quantised(model.backbone, device)
+        model.backbone = quantize_linear_layers(model.backbone, device)
     elif _rounded(config, device):
         model.backbone.to(torch.bfloat16)  # type: ignore[arg-type]
     _adapt(config, ground, model)
@@ -127,40 +136,40 @@ def _rounded(config: ScanConfig, device: str) -> bool:
     return config.adapters.quantise == "nf4" or bf16
 
 
-def learnt(model: torch.nn.Module) -> dict[str, torch.nn.Parameter]:
+def trainable_parameters(model: torch.nn.Module) -> dict[str, torch.nn.Parameter]:
     """The weights that are trained, by name."""
     return {name: weight for name, weight in model.named_parameters() if weight.requires_grad}
 
 
-def take_up(model: torch.nn.Module, weights: dict[str, torch.Tensor]) -> None:
-    """Put `weights` where `learnt` found them."""
+def load_trainable(model: torch.nn.Module, weights: dict[str, torch.Tensor]) -> None:
+    """Put `weights` where `trainable_parameters` found them."""
     import torch
 
     with torch.no_grad():
-        for name, weight in learnt(model).items():
+        for name, weight in trainable_parameters(model).items():
             weight.copy_(weights[name])
 
 
-def merged(config: ScanConfig, ground: Ground, model: ScanModel, n_codes: int) -> ScanModel:
+def merge_adapters(config: ScanConfig, ground: BaseModel, model: ScanModel, n_codes: int) -> ScanModel:
     """The network with its adapters in the base's weights, all fp32; on the CPU if the base was rounded, for
     what was learnt beside rounded weights is put into those of the file."""
     if config.adapters.adapter == "none":
         return model
     if _rounded(config, str(model.turn_head.weight.device)):
-        weights = {name: weight.detach().cpu() for name, weight in learnt(model).items()}
+        weights = {name: weight.detach().cpu() for name, weight in trainable_parameters(model).items()}
         model = _whole(config, ground, n_codes)
         _adapt(config, ground, model)
-        take_up(model, weights)
+        load_trainable(model, weights)
     model.backbone = model.backbone.merge_and_unload()  # type: ignore[operator]
     return model
 
 
-def _adapt(config: ScanConfig, ground: Ground, model: ScanModel) -> None:
+def _adapt(config: ScanConfig, ground: BaseModel, model: ScanModel) -> None:
     if config.adapters.adapter == "lora":
-        model.backbone = with_adapters(model.backbone, config.adapters, None, ground.new)  # type: ignore[assignment]
+        model.backbone = add_adapters(model.backbone, config.adapters, None, ground.new)  # type: ignore[assignment]
 
 
-def _whole(config: ScanConfig, ground: Ground, n_codes: int) -> ScanModel:
+def _whole(config: ScanConfig, ground: BaseModel, n_codes: int) -> ScanModel:
     """The base in fp32 with new heads."""
     import torch
     from transformers.initialization import no_init_weights
@@ -195,7 +204,7 @@ def _load(backbone: PreTrainedModel, folder: Path) -> None:
     wanted = backbone.state_dict()
     inside = f"{backbone.base_model_prefix}."  # where a language model keeps its backbone
     try:
-        for name, weight in weights_of(folder):
+        for name, weight in iter_weights(folder):
             own = name.removeprefix("backbone.").removeprefix(inside)  # of a scanner, a model
             if own in wanted:
                 wanted.pop(own).copy_(weight)

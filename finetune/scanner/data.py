@@ -41,13 +41,13 @@ class Target:
     error: bool = False
 
 
-def examples_id(folder: Path) -> str:
+def examples_fingerprint(folder: Path) -> str:
     """What a folder of examples is known by: its files' bytes, not when or how fast they were made."""
     files = json.loads((folder / "manifest.json").read_text())["files"]
     return fingerprint([(file["name"], file["sha256"]) for file in files])
 
 
-def targets(
+def build_targets(
     examples: Iterable[Example], renderer: Renderer, codes: Sequence[str], dialogue_codes: Sequence[str]
 ) -> Iterator[Target]:
     """The windows of all examples; one that has no judged turn gives none."""
@@ -64,7 +64,7 @@ def targets(
             yield _paired(target, example, column, dialogue_codes) if example.pair else target
 
 
-def with_prefixes(
+def build_targets_with_prefixes(
     examples: Iterable[Example],
     share: float,
     seed: int,
@@ -75,16 +75,16 @@ def with_prefixes(
     """The windows of every example whole, and a share of them also as they stood after one of their turns:
     that of the error or of its counterpart in a pair, any other else."""
     for example in examples:
-        yield from targets([example], renderer, codes, dialogue_codes)
+        yield from build_targets([example], renderer, codes, dialogue_codes)
         chance = random.Random(f"{seed}/{example.pair or example.dialogue.id}")
         if chance.random() >= share:
             continue
-        made, _ = made_in(example) if example.pair else (-1, "")
+        made, _ = injected_error(example) if example.pair else (-1, "")
         judged = [turn.index for turn in example.dialogue.turns if turn.role in ("agent", "bot")]
         if not judged:
             continue
-        cut = prefix_of(example, made if made >= 0 else chance.choice(judged))
-        for target in targets([cut], renderer, codes, dialogue_codes):
+        cut = truncate_example(example, made if made >= 0 else chance.choice(judged))
+        for target in build_targets([cut], renderer, codes, dialogue_codes):
             pair = f"{target.pair}~cut" if target.pair and target.rival and target.rival[0] >= 0 else ""
             yield replace(target, dialogue=None, pair=pair, rival=target.rival if pair else None)
 
@@ -93,7 +93,7 @@ def _paired(
     target: Target, example: Example, column: dict[str, int], dialogue_codes: Sequence[str]
 ) -> Target:
     """The target with the place at which an error and its twin differ, if that is in this window."""
-    turn, code = made_in(example)
+    turn, code = injected_error(example)
     if code not in column:
         return target
     where = -1 if code in dialogue_codes else None
@@ -105,14 +105,14 @@ def _paired(
     return replace(target, pair=example.pair or "", rival=(where, column[code]), error=error)
 
 
-def made_in(example: Example) -> tuple[int, str]:
+def injected_error(example: Example) -> tuple[int, str]:
     """The turn and code of the error that a pair is about: in the error itself, or where it would stand
     in its clean twin; (-1, "") if nothing says so."""
     made = [(label.turn, label.code) for label in made_for_pair(example)] or probes_of(example)
     return made[0] if made else (-1, "")
 
 
-def prefix_of(example: Example, turn: int) -> Example:
+def truncate_example(example: Example, turn: int) -> Example:
     """The example as it stood right after `turn`, for learning to judge live."""
     kept = tuple(item for item in example.dialogue.turns if item.index <= turn)
     return example.model_copy(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dialint.detector.scanner import WindowScores
 
 
-def look(
+def evaluate(
     model: ScanModel,
     check: Sequence[Target],
     codes: Sequence[str],

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Counts:
+class TargetCounts:
     """What the means of a step are taken over."""
 
     turns: int
@@ -31,10 +31,10 @@ class Counts:
     pairs: int
 
 
-def counts_of(step: Sequence[Target]) -> Counts:
+def count_targets(step: Sequence[Target]) -> TargetCounts:
     """The counts of all windows of a step."""
     sides = {(target.pair, target.error) for target in step if target.rival is not None}
-    return Counts(
+    return TargetCounts(
         turns=sum(len(target.turns) for target in step),
         ends=sum(target.dialogue is not None for target in step),
         tokens=sum(len(target.spans) for target in step),
@@ -43,7 +43,11 @@ def counts_of(step: Sequence[Target]) -> Counts:
 
 
 def scan_loss(
-    config: ScanConfig, model: ScanModel, row: Sequence[Target], of: Counts | None = None, low: bool = False
+    config: ScanConfig,
+    model: ScanModel,
+    row: Sequence[Target],
+    of: TargetCounts | None = None,
+    low: bool = False,
 ) -> torch.Tensor:
     """The mean cross-entropy of a slot, summed over codes, plus the weighted mean of an evidence token, plus
     the weighted mean of what a pair says: the error above its twin. Where a step has several rows, `of` has
@@ -53,14 +57,17 @@ def scan_loss(
 
     from dialint.detector.engines.local import head_places, row_of
 
-    of = of or counts_of(row)
+    of = of or count_targets(row)
     windows = [target.window for target in row]
     device = model.turn_head.weight.device
     packed = row_of(windows).to(device)
     places = head_places(windows, packed)
     sizes = packed.bounds.diff()
     table, lengths = model.backbone.get_input_embeddings(), sizes.repeat_interleave(sizes)[None]
-    with torch.autocast(device.type, torch.bfloat16, enabled=low), noise(config.neftune, table, lengths):
+    with (
+        torch.autocast(device.type, torch.bfloat16, enabled=low),
+        embedding_noise(config.neftune, table, lengths),
+    ):
         states = model.hidden(packed)
     states = states.float()
     evidence = model.span_head(states[places.tokens])
@@ -117,7 +124,7 @@ def _rivals(
 
 
 @contextmanager
-def noise(alpha: float, table: torch.nn.Module, lengths: torch.Tensor) -> Iterator[None]:
+def embedding_noise(alpha: float, table: torch.nn.Module, lengths: torch.Tensor) -> Iterator[None]:
     """Uniform noise on what the embeddings `table` gives, in each sequence at most alpha over the root of its
     numbers. `lengths`, of the shape of the ids, says how long each token's own sequence is: several may stand
     in one row, or padding beside them.

@@ -37,10 +37,10 @@ from dialint.detector.taxonomy import load as load_taxonomy
 from dialint.eval.contract import distinct, fit
 from dialint.eval.run import measure
 from dialint.eval.truth import judge, source_of
-from dialint.finetune.scanner.data import examples_id
+from dialint.finetune.scanner.data import examples_fingerprint
 from dialint.finetune.scanner.model_card import model_card
-from dialint.finetune.train.distributed import refuse_launcher
-from dialint.finetune.train.finite import refuse_not_finite, save_weights
+from dialint.finetune.train.distributed import require_single_process
+from dialint.finetune.train.finite import save_weights, validate_finite
 
 CHECK_OF = {"M2": "unfilled_placeholder", "M3": "same_text_again"}
 PHRASES_OF = {"T1": ("insult", 0.947), "V2": ("asks_secret", 0.929)}
@@ -103,7 +103,7 @@ class PackConfig:
 
 def pack(config: PackConfig) -> None:
     """Compress, calibrate and examine a trained scanner, and seal it as a release."""
-    refuse_launcher("train pack")
+    require_single_process("train pack")
     if config.out.exists():
         raise OutputRefused("E_EXISTS", f"{config.out}: exists; name another folder")
     making = config.out.with_name(f".{config.out.name}.making")
@@ -116,7 +116,10 @@ def pack(config: PackConfig) -> None:
 def _make(config: PackConfig, folder: Path) -> None:
     """Everything of a release in `folder`, sealed last."""
     training = read_manifest(config.scanner / "training.json", "dialint train sft scan")
-    if training["examples"] not in (None, examples_id(config.examples)):  # None: nothing labelled taught it
+    if training["examples"] not in (
+        None,
+        examples_fingerprint(config.examples),
+    ):  # None: nothing labelled taught it
         raise ConfigError("E_EXAMPLE", f"{config.examples}: not the examples {config.scanner} was trained on")
     taxonomy = load_taxonomy(config.taxonomy)
     if training.get("taxonomy", taxonomy.version) != taxonomy.version:
@@ -181,7 +184,7 @@ def _compress(config: PackConfig, target: Path, base_sha256: str) -> None:
 
     packed: dict[str, Any] = {}
     for name, weight in load_file(config.scanner / WEIGHTS).items():
-        refuse_not_finite({name: weight}, config.scanner / WEIGHTS)
+        validate_finite({name: weight}, config.scanner / WEIGHTS)
         packed |= stored(name, weight, config.weights)
     save_weights(packed, target, {"base_sha256": base_sha256})  # one entry: several have no fixed order
 

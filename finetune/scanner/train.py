@@ -23,28 +23,28 @@ from dialint.detector.example_files import needed_set, read_examples, set_at
 from dialint.detector.release import WEIGHTS, Release
 from dialint.detector.render import Renderer
 from dialint.detector.taxonomy import load as load_taxonomy
-from dialint.finetune.base_models.resolve import found
-from dialint.finetune.scanner.backbone import Ground, ground_of, merged, network
-from dialint.finetune.scanner.data import examples_id, targets, with_prefixes
+from dialint.finetune.base_models.resolve import resolve_base
+from dialint.finetune.scanner.backbone import BaseModel, build_network, load_base, merge_adapters
+from dialint.finetune.scanner.data import build_targets, build_targets_with_prefixes, examples_fingerprint
 from dialint.finetune.scanner.trainer import Lesson, Run, learn_step, teach
-from dialint.finetune.train.checkpoint import clear
-from dialint.finetune.train.distributed import refuse_launcher
+from dialint.finetune.train.checkpoint import remove_all
+from dialint.finetune.train.distributed import require_single_process
 from dialint.finetune.train.estimate import (
     Cost,
-    Work,
-    cost_of,
-    measured,
-    memory,
-    recomputes,
-    show_memory,
-    show_time,
-    sizes_of,
+    Workload,
+    estimate_cost,
+    estimate_memory,
+    measure_pace,
+    model_sizes,
+    print_memory,
+    print_time,
+    recomputes_activations,
 )
 from dialint.finetune.train.finite import save_weights
-from dialint.finetune.train.lineage import LIBRARIES, commit, job_of, told_of
-from dialint.finetune.train.memory import Pass, gpu_bytes, plan, way_of
+from dialint.finetune.train.lineage import LIBRARIES, config_to_dict, git_commit, job_of_config
+from dialint.finetune.train.memory import ForwardPass, memory_table, parse_gpu_memory, setup_from_options
 from dialint.finetune.train.metrics_log import MetricsLog
-from dialint.finetune.train.options import Adapters, Running
+from dialint.finetune.train.options import AdapterOptions, RunOptions
 
 if TYPE_CHECKING:
     from dialint.detector.engines.scan_model import ScanModel
@@ -55,8 +55,8 @@ CHECKED = ("dev", "dev_unseen")
 ABOVE_0 = ("epochs", "row_tokens", "accumulate", "eval_steps", "learning_rate", "head_learning_rate")
 NOT_NEGATIVE = ("span_weight", "pair_weight", "error_weight", "focal", "prefix_share", "neftune")
 
-ALL_WEIGHTS = Adapters(adapter="none")
-USUAL = Running()
+ALL_WEIGHTS = AdapterOptions(adapter="none")
+USUAL = RunOptions()
 
 
 @Parameter(name="*")
@@ -115,8 +115,8 @@ class ScanConfig:
     patience: int | None = None
     """Looks without a better one, by macro average precision on dev, after which learning stops, and the best
     weights are kept; none: learn to the end, keep the last."""
-    adapters: Adapters = ALL_WEIGHTS
-    running: Running = USUAL
+    adapters: AdapterOptions = ALL_WEIGHTS
+    running: RunOptions = USUAL
 
 
 def scan(config: ScanConfig) -> None:
@@ -126,21 +126,21 @@ def scan(config: ScanConfig) -> None:
     from dialint.detector.engines.local import device_of, precision_of
 
     _refuse(config)
-    config = replace(config, base=found(config.base).folder)
-    gpu = gpu_bytes(config.running.device)
+    config = replace(config, base=resolve_base(config.base).folder)
+    gpu = parse_gpu_memory(config.running.device)
     if gpu is not None:
         rows = math.ceil(config.row_tokens / config.context_tokens)
-        work = Pass(rows, config.context_tokens, 0)
-        print(plan(way_of(config.base, None, config.adapters, config.running, work), gpu))
+        work = ForwardPass(rows, config.context_tokens, 0)
+        print(memory_table(setup_from_options(config.base, None, config.adapters, config.running, work), gpu))
         return
     device = device_of(config.running.device)
     torch.set_num_threads(config.running.threads)
     codes, dialogue_codes = _codes(config)
-    ground = ground_of(config)
+    ground = load_base(config)
     lesson = _lesson(config, ground, codes, dialogue_codes)
     precision = precision_of(config.running.precision, torch.device(device))
-    run = Run(config, network(config, ground, len(codes), device), lesson, precision)
-    cost = cost_of(config.running, device)
+    run = Run(config, build_network(config, ground, len(codes), device), lesson, precision)
+    cost = estimate_cost(config.running, device)
     if config.running.dry_run:
         _show_plan(run, cost)
         return
@@ -148,11 +148,11 @@ def scan(config: ScanConfig) -> None:
     if not teach(run, cost):
         print(f"stopped after step {run.state.step} of {len(run.steps)}; the same command goes on")
         return
-    run.model = merged(config, ground, run.model, len(codes))
+    run.model = merge_adapters(config, ground, run.model, len(codes))
     run.optimizer.param_groups.clear()  # the last to hold the rounded model: both need not fit the GPU
     run.optimizer.state.clear()
     _save(run, ground, cost)
-    clear(config.out)
+    remove_all(config.out)
     if config.adapters.quantise == "nf4":
         run.model.to(device)
         print(_cost_of_merging(run))
@@ -167,7 +167,7 @@ def _refuse(config: ScanConfig) -> None:
     """
     if (config.out / "training.json").exists():
         raise OutputRefused("E_EXISTS", f"{config.out}: holds a trained scanner already; name another folder")
-    refuse_launcher("train sft scan")
+    require_single_process("train sft scan")
     config.adapters.refuse()
     config.running.refuse()
     for name in ABOVE_0:
@@ -185,18 +185,22 @@ def _refuse(config: ScanConfig) -> None:
             raise ConfigError("E_OPTION", f"{path}: there is no such file")
 
 
-def _lesson(config: ScanConfig, ground: Ground, codes: list[str], dialogue_codes: list[str]) -> Lesson:
+def _lesson(config: ScanConfig, ground: BaseModel, codes: list[str], dialogue_codes: list[str]) -> Lesson:
     """The windows to learn from and to look at."""
     renderer = Renderer(ground.render, ground.tokenizer)
     known, seed = read_examples(needed_set(config.examples, "train")), config.running.seed
-    learn = list(with_prefixes(known, config.prefix_share, seed, renderer, codes, dialogue_codes))
+    learn = list(
+        build_targets_with_prefixes(known, config.prefix_share, seed, renderer, codes, dialogue_codes)
+    )
     check = {
-        name: list(targets(read_examples(path), renderer, codes, dialogue_codes))
+        name: list(build_targets(read_examples(path), renderer, codes, dialogue_codes))
         for name in CHECKED
         if (path := set_at(config.examples, name))
     }
     print(f"{len(learn)} windows to learn, {sum(len(t.window) for t in learn)} tokens", flush=True)
-    job = job_of(config, examples_id(config.examples), ground.sha256, ground.shape, ground.tokenizer)
+    job = job_of_config(
+        config, examples_fingerprint(config.examples), ground.sha256, ground.shape, ground.tokenizer
+    )
     return Lesson(learn, check, codes, job)
 
 
@@ -217,19 +221,19 @@ def _show_plan(run: Run, cost: Cost) -> None:
     """Print what the training would take; a few of its steps are run for it, and forgotten."""
     config, shape = run.config, run.model.backbone.config
     lengths = [len(target.window) for target in run.lesson.learn]
-    work = Work(
+    work = Workload(
         tokens=config.row_tokens,
         window=sum(length**2 for length in lengths) // sum(lengths),
         hidden=shape.hidden_size,
         layers=shape.num_hidden_layers,
         heads=shape.num_attention_heads,
         value_bytes=2 if run.precision == "bf16" else 4,
-        checkpointing=recomputes(config.running, run.model),
+        checkpointing=recomputes_activations(config.running, run.model),
     )
-    sizes = sizes_of(run.model)
-    show_memory(sizes, memory(sizes, config.running.optimizer, work))
+    sizes = model_sizes(run.model)
+    print_memory(sizes, estimate_memory(sizes, config.running.optimizer, work))
     run.model.train()
-    show_time(len(run.steps), measured(lambda step: learn_step(run, step % len(run.steps))[1]), cost)
+    print_time(len(run.steps), measure_pace(lambda step: learn_step(run, step % len(run.steps))[1]), cost)
 
 
 def _cost_of_merging(run: Run) -> str:
@@ -241,7 +245,7 @@ def _cost_of_merging(run: Run) -> str:
     return f"macro average precision on dev: {beside} beside 4 bits, {within} merged into the exact weights"
 
 
-def _save(run: Run, ground: Ground, cost: Cost) -> None:
+def _save(run: Run, ground: BaseModel, cost: Cost) -> None:
     """The trained weights in fp32 and all that a release needs to know of how they came about."""
     out, model = run.config.out, run.model
     save_weights(model.state_dict(), out / WEIGHTS)
@@ -254,22 +258,22 @@ def _save(run: Run, ground: Ground, cost: Cost) -> None:
             "codes": run.lesson.codes,
             "render": ground.render.model_dump(),
             "taxonomy": load_taxonomy(run.config.taxonomy).version,
-            "base": base_of_release(run.config.base),
+            "base": base_from_release(run.config.base),
             "base_sha256": ground.sha256,
-            "examples": examples_id(run.config.examples),
-            "config": told_of(run.config),
+            "examples": examples_fingerprint(run.config.examples),
+            "config": config_to_dict(run.config),
             "precision": run.precision,
             "steps": run.state.step,
             "best_step": run.state.best_step if run.best else run.state.step,
             "seconds": round(run.state.seconds),
             "cost": cost.figures(run.state.seconds),
-            "commit": commit(),
+            "commit": git_commit(),
             "versions": versions(*LIBRARIES),
         },
     )
 
 
-def base_of_release(folder: Path) -> dict[str, str] | None:
+def base_from_release(folder: Path) -> dict[str, str] | None:
     """Name, revision and licence of a base that is itself a release; none of others, which do not say."""
     if not (folder / "release.json").exists():
         return None

@@ -20,7 +20,7 @@ from dialint.detector.taxonomy import load as load_taxonomy
 from dialint.finetune.compression.surgery import Shape, Weights
 from dialint.finetune.scanner.average import TRAINING
 from dialint.finetune.train.finite import save_weights
-from dialint.finetune.train.lineage import told_of
+from dialint.finetune.train.lineage import config_to_dict
 
 if TYPE_CHECKING:
     from dialint.detector.engines.local import Precision
@@ -103,16 +103,16 @@ def _of_training(folder: Path) -> TrainedScanner:
         shape = json.loads((folder / "config.json").read_text())
         tokenizer = (folder / "tokenizer.json").read_text()
         codes, render = tuple(told["codes"]), RenderConfig.model_validate(told["render"])
-        model = built(shape, weights, len(codes), history=render.history)
+        model = build_scan_model(shape, weights, len(codes), history=render.history)
     except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
         raise ConfigError("E_SCANNER", f"{folder}: no scanner that loads ({type(error).__name__})") from None
     return TrainedScanner(
-        model, codes, dialogue_codes_of(codes), render, shape, tokenizer, told["base_sha256"],
+        model, codes, select_dialogue_codes(codes), render, shape, tokenizer, told["base_sha256"],
         told["examples"], sha256_file(folder / WEIGHTS),
     )  # fmt: skip
 
 
-def dialogue_codes_of(codes: tuple[str, ...]) -> tuple[str, ...]:
+def select_dialogue_codes(codes: tuple[str, ...]) -> tuple[str, ...]:
     """Those that are read at a dialogue's end.
 
     Raises:
@@ -124,7 +124,7 @@ def dialogue_codes_of(codes: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(code for code in codes if known[code].scope == "dialogue")
 
 
-def built(shape: Shape, weights: Weights, n_codes: int, *, history: bool) -> ScanModel:
+def build_scan_model(shape: Shape, weights: Weights, n_codes: int, *, history: bool) -> ScanModel:
     """A scanner of that shape with exactly these weights.
 
     Raises:
@@ -140,12 +140,12 @@ def built(shape: Shape, weights: Weights, n_codes: int, *, history: bool) -> Sca
     return model
 
 
-def with_backbone(scanner: ScanModel, shape: Shape, backbone: Weights) -> ScanModel:
+def replace_backbone(scanner: ScanModel, shape: Shape, backbone: Weights) -> ScanModel:
     """The scanner's heads on another backbone of the same width."""
     heads = {n: w for n, w in scanner.state_dict().items() if not n.startswith(BACKBONE)}
     weights = heads | {BACKBONE + name: weight for name, weight in backbone.items()}
     n_codes = scanner.turn_head.out_features
-    return built(shape, weights, n_codes, history=scanner.history is not None)
+    return build_scan_model(shape, weights, n_codes, history=scanner.history is not None)
 
 
 def write_scanner(folder: Path, scanner: TrainedScanner, config: Any, told: Mapping[str, Any]) -> None:
@@ -159,7 +159,7 @@ def write_scanner(folder: Path, scanner: TrainedScanner, config: Any, told: Mapp
         "render": scanner.render.model_dump(),
         "base_sha256": scanner.base_sha256,
         "examples": scanner.examples,
-        "config": {name: _plain(value) for name, value in told_of(config).items()},
+        "config": {name: _plain(value) for name, value in config_to_dict(config).items()},
         **told,
     }
     write_manifest(folder / TRAINING, content)

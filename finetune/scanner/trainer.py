@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING, Any
 
 from dialint.detector.artifacts import atomic_file, make_folder
 from dialint.detector.errors import ConfigError
-from dialint.finetune.scanner.backbone import learnt, take_up
+from dialint.finetune.scanner.backbone import load_trainable, trainable_parameters
 from dialint.finetune.scanner.data import Target
-from dialint.finetune.scanner.evaluate import look
-from dialint.finetune.scanner.losses import counts_of, scan_loss
-from dialint.finetune.train.checkpoint import keep_only, newest, seal
+from dialint.finetune.scanner.evaluate import evaluate
+from dialint.finetune.scanner.losses import count_targets, scan_loss
+from dialint.finetune.train.checkpoint import find_latest, remove_except, seal
 from dialint.finetune.train.estimate import Cost
-from dialint.finetune.train.finite import refuse_diverged, refuse_not_finite
+from dialint.finetune.train.finite import validate_finite, validate_loss
 from dialint.finetune.train.metrics_log import MetricsLog
-from dialint.finetune.train.optimizer import optimizer_of, set_rates, warm_then_cosine
+from dialint.finetune.train.optimizer import build_optimizer, set_learning_rates, warmup_cosine
 from dialint.finetune.train.progress import Progress
-from dialint.finetune.train.shutdown import until_told
+from dialint.finetune.train.shutdown import stop_on_signal
 
 if TYPE_CHECKING:
     import torch
@@ -80,13 +80,13 @@ class Run:
     def __post_init__(self) -> None:
         rows, together = list(_rows(self.config, self.lesson.learn)), self.config.accumulate
         self.steps = [rows[start : start + together] for start in range(0, len(rows), together)]
-        weights = learnt(self.model)
+        weights = trainable_parameters(self.model)
         groups = [
             [weight for name, weight in weights.items() if name.startswith("backbone.") is backbone]
             for backbone in (True, False)
         ]
         device = str(self.model.turn_head.weight.device)
-        self.optimizer = optimizer_of(self.config.running.optimizer, groups, device)
+        self.optimizer = build_optimizer(self.config.running.optimizer, groups, device)
 
     @property
     def ended(self) -> bool:
@@ -98,7 +98,7 @@ class Run:
         """Figures of the sets that are looked at, and of no more than so many windows of each."""
         model, codes, row_tokens = self.model, self.lesson.codes, self.config.row_tokens
         found = {
-            name: look(model, some[:at_most], codes, row_tokens, self.precision)
+            name: evaluate(model, some[:at_most], codes, row_tokens, self.precision)
             for name, some in self.lesson.check.items()
         }
         model.train()
@@ -116,7 +116,7 @@ def teach(run: Run, cost: Cost) -> bool:
     saved = time.monotonic()
     run.model.train()
     with (
-        until_told() as told,
+        stop_on_signal() as told,
         MetricsLog(run.config.out, log_bytes) as log,
         Progress(len(run.steps), state.step, cost, state.seconds) as progress,
     ):
@@ -128,7 +128,7 @@ def teach(run: Run, cost: Cost) -> bool:
             if told():
                 return False
         if run.best:
-            take_up(run.model, run.best)
+            load_trainable(run.model, run.best)
         run.found = run.looked(None)
         log.write({"step": state.best_step if run.best else state.step, **run.found})
     return True
@@ -165,7 +165,7 @@ def _compare(run: Run, found: dict[str, Any]) -> None:
     state.bad += 1
     if reached > state.best:
         state.best, state.best_step, state.bad = reached, state.step, 0
-        run.best = {name: weight.detach().clone() for name, weight in learnt(run.model).items()}
+        run.best = {name: weight.detach().clone() for name, weight in trainable_parameters(run.model).items()}
 
 
 def learn_step(run: Run, step: int) -> tuple[float, int]:
@@ -179,15 +179,15 @@ def learn_step(run: Run, step: int) -> tuple[float, int]:
     config, model = run.config, run.model
     torch.manual_seed(config.running.seed * 1_000_003 + step)  # dropout of adapters, noise
     rows = [[run.lesson.learn[place] for place in row] for row in run.steps[step]]
-    counts = counts_of([target for row in rows for target in row])
+    counts = count_targets([target for row in rows for target in row])
     total = 0.0
     for row in rows:
         loss = scan_loss(config, model, row, counts, run.precision == "bf16")
         loss.backward()  # type: ignore[no-untyped-call]
         total += float(loss.detach())
-    refuse_diverged(step + 1, total, float(torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)))
+    validate_loss(step + 1, total, float(torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)))
     peaks = (config.learning_rate, config.head_learning_rate)
-    set_rates(run.optimizer, peaks, warm_then_cosine(step, len(run.steps)))
+    set_learning_rates(run.optimizer, peaks, warmup_cosine(step, len(run.steps)))
     run.optimizer.step()
     run.optimizer.zero_grad()
     return total, sum(len(target.window) for row in rows for target in row)
@@ -234,16 +234,16 @@ def _checkpoint(run: Run, log_bytes: int) -> None:
     folder = run.config.out / f"checkpoint-{run.state.step}"
     held = {
         "state": asdict(run.state),
-        "learnt": {name: weight.detach() for name, weight in learnt(run.model).items()},
+        "learnt": {name: weight.detach() for name, weight in trainable_parameters(run.model).items()},
         "best": run.best,
         "optimizer": run.optimizer.state_dict(),
     }
-    refuse_not_finite((held["learnt"], held["best"], held["optimizer"]), folder)
+    validate_finite((held["learnt"], held["best"], held["optimizer"]), folder)
     make_folder(folder)
     with atomic_file(folder / STATE) as file:
         torch.save(held, file)
     seal(folder, run.lesson.job, log_bytes)
-    keep_only(run.config.out, folder)
+    remove_except(run.config.out, folder)
 
 
 def _resume(run: Run) -> int:
@@ -254,12 +254,12 @@ def _resume(run: Run) -> int:
     """
     import torch
 
-    found = newest(run.config.out, run.lesson.job)
+    found = find_latest(run.config.out, run.lesson.job)
     if found is None:
         return 0
     folder, log_bytes = found
     held = torch.load(folder / STATE, weights_only=True, map_location="cpu")
-    take_up(run.model, held["learnt"])
+    load_trainable(run.model, held["learnt"])
     run.optimizer.load_state_dict(held["optimizer"])
     run.state, run.best = State(**held["state"]), held["best"]
     return log_bytes

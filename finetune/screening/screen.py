@@ -27,7 +27,7 @@ from dialint.detector.taxonomy import load as load_taxonomy
 from dialint.finetune.screening.confident_learning import Leaning, leanings, screened, suspects
 from dialint.finetune.screening.dataset import MANIFEST, Dataset, Suspect, write_records
 from dialint.finetune.screening.near_duplicates import contradictions, exam_copies, shingles_of
-from dialint.finetune.train.distributed import refuse_launcher
+from dialint.finetune.train.distributed import require_single_process
 
 LOUD = 5.0
 """Standard deviations from which a labeler's leaning is told on the screen."""
@@ -75,7 +75,7 @@ def run(config: ScreenConfig) -> dict[str, Any]:
         OutputRefused: `out` holds a finished dataset, or `dataset` is not as its manifest says.
         ConfigError: `dataset` is no dataset, or has codes that the taxonomy has not.
     """
-    refuse_launcher("train screen")
+    require_single_process("train screen")
     if (config.out / MANIFEST).exists():
         raise OutputRefused("E_EXISTS", f"{config.out}: holds a finished set already; name another folder")
     started = time.monotonic()

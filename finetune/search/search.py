@@ -26,8 +26,8 @@ from dialint.detector.artifacts import disk_errors, make_folder, versions, write
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.finetune.search.optuna_study import Ended, ended, next_trial, opened, options_of, space_of, tell
 from dialint.finetune.search.stages import STAGES, Direction, Stage
-from dialint.finetune.train.distributed import refuse_launcher
-from dialint.finetune.train.lineage import commit
+from dialint.finetune.train.distributed import require_single_process
+from dialint.finetune.train.lineage import git_commit
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
@@ -83,7 +83,7 @@ def run(config: SearchConfig, options: Sequence[str], stage: Stage) -> dict[str,
         ConfigError: E_OPTION, an option that cannot be, of the search or of the stage.
         OutputRefused: E_OTHER_JOB, `out` holds another search; E_LOCKED, it is going on.
     """
-    refuse_launcher("train search")
+    require_single_process("train search")
     if config.trials < 1 or config.seed < 0:
         raise ConfigError("E_OPTION", "--trials must be at least 1, --seed not negative")
     space = space_of(config.space)
@@ -166,7 +166,7 @@ def _written(out: Path, stage: Stage, told: Mapping[str, Any], ran: Iterable[End
         folder = out.with_name(f"{out.name}-best")
         again = shlex.join([*told["options"], *options_of(best["options"]), f"--out={folder}"])
         best = {**best, "command": f"dialint {stage.command} {again}"}
-    content = {"kind": "search", **told, "trials": trials, "best": best, "commit": commit()}
+    content = {"kind": "search", **told, "trials": trials, "best": best, "commit": git_commit()}
     content["versions"] = versions("dialint", "optuna")
     write_manifest(out / SEARCH, content)
     return content

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from dialint.detector.errors import ConfigError
-from dialint.finetune.train.distributed import launched
-from dialint.finetune.train.estimate import recomputes
-from dialint.finetune.train.options import Learning, Optimizer, Running
+from dialint.finetune.train.distributed import world_size
+from dialint.finetune.train.estimate import recomputes_activations
+from dialint.finetune.train.options import Optimizer, RunOptions, ScheduleOptions
 
 T = TypeVar("T")
 
@@ -21,7 +21,7 @@ OPTIMIZERS: dict[Optimizer, str] = {
 }
 
 
-def device_of(running: Running) -> str:
+def resolve_device(running: RunOptions) -> str:
     """The device that is meant; one GPU for each process of a launcher.
 
     Raises:
@@ -32,23 +32,25 @@ def device_of(running: Running) -> str:
     device = local.device_of(running.device)
     if device == "cuda" and "LOCAL_RANK" in os.environ:
         return f"cuda:{os.environ['LOCAL_RANK']}"
-    if device != "cpu" and launched() > 1:
-        raise ConfigError("E_DEVICE", f"--device {device}: one GPU for {launched()} processes; leave it out")
+    if device != "cpu" and world_size() > 1:
+        raise ConfigError(
+            "E_DEVICE", f"--device {device}: one GPU for {world_size()} processes; leave it out"
+        )
     return device
 
 
-def cut_up() -> bool:
+def is_sharded() -> bool:
     """Whether the launcher asked for FSDP or DeepSpeed, which cut a model up among processes."""
     names = ("ACCELERATE_USE_FSDP", "ACCELERATE_USE_DEEPSPEED")
     return any(os.environ.get(name, "").lower() == "true" for name in names)
 
 
-def loading_device(running: Running) -> str:
+def loading_device(running: RunOptions) -> str:
     """Where a model is loaded to: main memory where it will be cut up among processes, else the device."""
-    return "cpu" if cut_up() else device_of(running)
+    return "cpu" if is_sharded() else resolve_device(running)
 
 
-def one_gpu(config: Any, device: str) -> Any:
+def restrict_to_one_gpu(config: Any, device: str) -> Any:
     """A trainer's configuration held to one GPU, though more are visible: without a launcher the Hugging Face
     trainer would copy the model to all of them (`DataParallel`) and learn batches as many times as large."""
     if device != "cpu" and "LOCAL_RANK" not in os.environ:
@@ -61,27 +63,29 @@ def one_gpu(config: Any, device: str) -> Any:
     return config
 
 
-def low_precision(running: Running) -> bool:
+def uses_bf16(running: RunOptions) -> bool:
     """Whether arithmetic is in bf16."""
-    return running.precision == "bf16" or (running.precision == "auto" and device_of(running) != "cpu")
+    return running.precision == "bf16" or (running.precision == "auto" and resolve_device(running) != "cpu")
 
 
-def trainer_config(kind: Callable[..., T], running: Running, out: Path, model: Any, **stage: Any) -> T:
+def build_trainer_config(
+    kind: Callable[..., T], running: RunOptions, out: Path, model: Any, **stage: Any
+) -> T:
     """The configuration of a trainer of trl that trains `model`, of class `kind`; `stage` adds what the stage
     alone knows.
 
     Saving is left to `Watching`, logging to every step, trackers to `dialint.finetune.train.metrics_log`.
     """
-    device = device_of(running)
+    device = resolve_device(running)
     if ":" in device and "LOCAL_RANK" not in os.environ:
         os.environ["ACCELERATE_TORCH_DEVICE"] = device
-    recompute = recomputes(running, model)
+    recompute = recomputes_activations(running, model)
     shared: dict[str, Any] = {
         "output_dir": str(out),
         "seed": running.seed,
         "data_seed": running.seed,
         "use_cpu": device == "cpu",
-        "bf16": low_precision(running),
+        "bf16": uses_bf16(running),
         "fp16": False,
         "tf32": None,
         "optim": _optimizer(running),
@@ -100,16 +104,16 @@ def trainer_config(kind: Callable[..., T], running: Running, out: Path, model: A
     }
     if recompute:
         shared["activation_checkpointing_kwargs"] = {"use_reentrant": False}
-    return one_gpu(kind(**{**shared, **stage}), device)  # type: ignore[no-any-return]
+    return restrict_to_one_gpu(kind(**{**shared, **stage}), device)  # type: ignore[no-any-return]
 
 
-def _optimizer(running: Running) -> str:
+def _optimizer(running: RunOptions) -> str:
     """The optimizer's other name. Pages are CUDA's: on a CPU paged is the same as not."""
     paged = running.optimizer == "paged-adamw-8bit"
-    return OPTIMIZERS["adamw-8bit" if paged and device_of(running) == "cpu" else running.optimizer]
+    return OPTIMIZERS["adamw-8bit" if paged and resolve_device(running) == "cpu" else running.optimizer]
 
 
-def learning_arguments(learning: Learning, metric: str) -> dict[str, Any]:
+def schedule_arguments(learning: ScheduleOptions, metric: str) -> dict[str, Any]:
     """The schedule of a stage that looks at its dev split, where less of `metric` is better."""
     return {
         "include_num_input_tokens_seen": "all",

@@ -19,17 +19,17 @@ from accelerate.utils import gather_object
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from dialint.finetune.train import checkpoint
-from dialint.finetune.train.estimate import cost_of
-from dialint.finetune.train.finite import refuse_diverged
+from dialint.finetune.train.estimate import estimate_cost
+from dialint.finetune.train.finite import validate_loss
 from dialint.finetune.train.metrics_log import MetricsLog
-from dialint.finetune.train.options import Running
+from dialint.finetune.train.options import RunOptions
 from dialint.finetune.train.progress import Progress
 
 
-class Watching(TrainerCallback):
+class TrainingCallback(TrainerCallback):
     """Watches one run in `out`, which belongs to `job`; `log_bytes` of an older log stay."""
 
-    def __init__(self, out: Path, job: str, running: Running, log_bytes: int = 0) -> None:
+    def __init__(self, out: Path, job: str, running: RunOptions, log_bytes: int = 0) -> None:
         self.out, self.job, self.running = out, job, running
         self.stopped = False
         self._processes = PartialState()
@@ -45,7 +45,7 @@ class Watching(TrainerCallback):
     ) -> None:
         if self._log is not None:
             self._progress = Progress(
-                state.max_steps, state.global_step, cost_of(self.running, args.device.type)
+                state.max_steps, state.global_step, estimate_cost(self.running, args.device.type)
             )
             self._progress.__enter__()
         self._tokens = int(state.num_input_tokens_seen or 0)
@@ -109,7 +109,7 @@ class Watching(TrainerCallback):
         """
         figures = {name: value for name, value in (logs or {}).items() if isinstance(value, int | float)}
         for name in LOSSES & figures.keys():
-            refuse_diverged(state.global_step, figures[name], figures.get("grad_norm"))
+            validate_loss(state.global_step, figures[name], figures.get("grad_norm"))
         if (
             self._log is None or not figures or "train_loss" in figures
         ):  # the trainer's own summary at the end
@@ -130,7 +130,7 @@ class Watching(TrainerCallback):
         folder = self.out / f"checkpoint-{state.global_step}"
         checkpoint.seal(folder, self.job, self._log.size)
         best = state.best_model_checkpoint
-        checkpoint.keep_only(self.out, folder, *([Path(best)] if best else []))
+        checkpoint.remove_except(self.out, folder, *([Path(best)] if best else []))
 
 
 LOSSES = frozenset(("loss", "train_loss", "eval_log_loss"))

@@ -24,7 +24,7 @@ from dialint.detector.artifacts import (
     write_manifest,
 )
 from dialint.detector.errors import ConfigError, OutputRefused
-from dialint.finetune.train.finite import refuse_not_finite_files
+from dialint.finetune.train.finite import validate_finite_files
 
 SEAL = "checkpoint.json"
 _FOLDER = re.compile(r"checkpoint-(\d+)")
@@ -39,7 +39,7 @@ def seal(folder: Path, job: str, log_bytes: int) -> None:
         ConfigError: E_DIVERGED, its weights hold NaN or infinity; it is removed.
     """
     try:
-        refuse_not_finite_files(folder)
+        validate_finite_files(folder)
     except ConfigError:
         shutil.rmtree(folder)
         raise
@@ -53,15 +53,15 @@ def seal(folder: Path, job: str, log_bytes: int) -> None:
     fsync_folder(folder.parent)
 
 
-def job_text(options: Mapping[str, Any], *inputs: Any) -> str:
+def describe_job(options: Mapping[str, Any], *inputs: Any) -> str:
     """What a checkpoint belongs to, as JSON: options, inputs, and how many processes share a step."""
     processes = os.environ.get("WORLD_SIZE", "1")
     job = {"options": dict(options), "inputs": inputs, "processes": processes}
     return json.dumps(job, sort_keys=True, default=str)
 
 
-def other_job(path: Path, before: str, now: str) -> OutputRefused:
-    """The error that says in what two jobs of `job_text` differ; the checkpoint belongs to `before`."""
+def job_mismatch(path: Path, before: str, now: str) -> OutputRefused:
+    """The error that says in what two jobs of `describe_job` differ; the checkpoint belongs to `before`."""
     try:
         first, second = json.loads(before), json.loads(now)
         details = option_changes(first["options"], second["options"])
@@ -74,7 +74,7 @@ def other_job(path: Path, before: str, now: str) -> OutputRefused:
     return OutputRefused("E_OTHER_JOB", f"{path}: {', '.join(details)}; remove it to start anew")
 
 
-def newest(out: Path, job: str) -> tuple[Path, int] | None:
+def find_latest(out: Path, job: str) -> tuple[Path, int] | None:
     """The newest complete checkpoint of `out` and its `log_bytes`; incomplete ones are removed.
 
     Raises:
@@ -87,20 +87,20 @@ def newest(out: Path, job: str) -> tuple[Path, int] | None:
             continue
         told = read_manifest(folder / SEAL)
         if told["job"] != job:
-            raise other_job(folder, told["job"], job)
+            raise job_mismatch(folder, told["job"], job)
         verify_whole(folder, told["files"], frozenset((SEAL,)))
         return folder, int(told["log_bytes"])
     return None
 
 
-def keep_only(out: Path, *kept: Path) -> None:
+def remove_except(out: Path, *kept: Path) -> None:
     """Remove all checkpoints but `kept`."""
     for folder in _folders(out):
         if folder not in kept:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def clear(out: Path) -> None:
+def remove_all(out: Path) -> None:
     """Remove all checkpoints: the run has ended and its result is sealed."""
     for folder in _folders(out):
         shutil.rmtree(folder, ignore_errors=True)

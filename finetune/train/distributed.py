@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Team:
+class ProcessGroup:
     """The processes that train together, this one being number `rank` of `size`."""
 
     rank: int = 0
@@ -53,7 +53,7 @@ class Team:
         """Whether it is so for anybody."""
         return any(self.gathered([mine]))
 
-    def add_gradients(self, parameters: Iterable[torch.nn.Parameter]) -> None:
+    def all_reduce_gradients(self, parameters: Iterable[torch.nn.Parameter]) -> None:
         """Each gradient becomes the sum of everybody's; none at all counts as 0."""
         if self.size == 1:
             return
@@ -67,39 +67,39 @@ class Team:
             p.grad = gradient.view_as(p)
 
 
-def join(device: str) -> Team:
+def init_process_group(device: str) -> ProcessGroup:
     """The team that the launcher's environment names; `device` is this process's own: cpu, cuda or cuda:N."""
-    size = launched()
+    size = world_size()
     if size == 1:
-        return Team()
+        return ProcessGroup()
     import torch
 
     if device.startswith("cuda:"):
         torch.cuda.set_device(device)
     if not torch.distributed.is_initialized():
-        torch.distributed.init_process_group(backend_of(device))
-    return Team(torch.distributed.get_rank(), size)
+        torch.distributed.init_process_group(backend_for(device))
+    return ProcessGroup(torch.distributed.get_rank(), size)
 
 
-def backend_of(device: str) -> str:
+def backend_for(device: str) -> str:
     """How processes talk whose tensors lie on `device`; what lies on the CPU is sent by gloo in any case."""
     return "cpu:gloo,cuda:nccl" if device.partition(":")[0] == "cuda" else "gloo"
 
 
-def launched() -> int:
+def world_size() -> int:
     """How many processes the launcher started; 1 without one."""
     return int(os.environ.get("WORLD_SIZE", "1"))
 
 
-def refuse_launcher(command: str) -> None:
+def require_single_process(command: str) -> None:
     """Of a stage that runs in one process alone: several would all do the whole work in one folder.
 
     Raises:
         ConfigError: E_OPTION, a launcher started several.
     """
-    if launched() > 1:
+    if world_size() > 1:
         raise ConfigError(
             "E_OPTION",
-            f"dialint {command} runs in one process, and a launcher started {launched()}: start it without "
+            f"dialint {command} runs in one process, and a launcher started {world_size()}: start it without "
             "torchrun or accelerate launch",
         )

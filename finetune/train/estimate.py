@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, TypeVar
 
-from dialint.finetune.train.options import Optimizer, Running
+from dialint.finetune.train.options import Optimizer, RunOptions
 
 T = TypeVar("T")
 
@@ -30,7 +30,7 @@ BUDGET_S = 8.0
 
 
 @dataclass(frozen=True)
-class Work:
+class Workload:
     """What one forward pass computes: `tokens` tokens in windows of `window`, through `layers` layers of
     width `hidden` with `heads` heads; `value_bytes` is 2 in bf16, 4 in fp32. `vocabulary` above 0: logits of
     every token are kept too, in fp32 with their gradient."""
@@ -59,7 +59,7 @@ class Work:
 
 
 @dataclass(frozen=True)
-class Sizes:
+class ModelSizes:
     """A model's parameters and bytes; `n_frozen` counts 4-bit weights one by one, not as they are stored."""
 
     n_trained: int
@@ -67,7 +67,7 @@ class Sizes:
     weight_bytes: int
 
 
-def sizes_of(model: Any) -> Sizes:
+def model_sizes(model: Any) -> ModelSizes:
     """The sizes of a torch module, packed 4-bit weights among them."""
     trained = frozen = stored = 0
     for weight in model.parameters():
@@ -77,14 +77,14 @@ def sizes_of(model: Any) -> Sizes:
             trained += weight.numel()
         else:
             frozen += packed.shape.numel() if packed is not None else weight.numel()
-    return Sizes(trained, frozen, stored)
+    return ModelSizes(trained, frozen, stored)
 
 
-def recomputes(running: Running, model: Any) -> bool:
-    """Whether activations are computed twice rather than kept (`Running.gradient_checkpointing`)."""
+def recomputes_activations(running: RunOptions, model: Any) -> bool:
+    """Whether activations are computed twice rather than kept (`RunOptions.gradient_checkpointing`)."""
     if running.gradient_checkpointing is not None:
         return running.gradient_checkpointing
-    sizes = sizes_of(model)
+    sizes = model_sizes(model)
     return sizes.n_trained + sizes.n_frozen > LARGE
 
 
@@ -108,7 +108,7 @@ class Memory:
         return f"memory: about {self.total / 1e9:.2f} GB ({parts}) beside the program itself"
 
 
-def memory(sizes: Sizes, optimizer: Optimizer, work: Work) -> Memory:
+def estimate_memory(sizes: ModelSizes, optimizer: Optimizer, work: Workload) -> Memory:
     """The memory of training in steps of `work`; gradients in fp32."""
     return Memory(
         weights=sizes.weight_bytes,
@@ -118,12 +118,12 @@ def memory(sizes: Sizes, optimizer: Optimizer, work: Work) -> Memory:
     )
 
 
-def few_for_plan(items: Sequence[T], running: Running) -> Sequence[T]:
+def subsample_for_estimate(items: Sequence[T], running: RunOptions) -> Sequence[T]:
     """All of `items`, or for a dry run some of them, evenly spread: a plan need not read them all."""
     return items[:: max(1, -(-len(items) // SAMPLE))] if running.dry_run else items
 
 
-def planned_dialogues(running: Running) -> int | None:
+def estimate_limit(running: RunOptions) -> int | None:
     """Source dialogues whose questions are read for a dry run; all, if none: masking them takes longest."""
     return SAMPLE if running.dry_run else None
 
@@ -137,7 +137,7 @@ class Pace:
     timed: str
 
 
-def measured(step: Callable[[int], int], clock: Callable[[], float] = perf_counter) -> Pace:
+def measure_pace(step: Callable[[int], int], clock: Callable[[], float] = perf_counter) -> Pace:
     """The pace of `step`, which takes a number and gives its tokens. The first warms up, and counts only
     where it leaves no time for another."""
     started = clock()
@@ -154,7 +154,7 @@ def measured(step: Callable[[int], int], clock: Callable[[], float] = perf_count
     return Pace(seconds / n_steps, tokens / seconds, f"{n_steps} step{'s' * (n_steps > 1)}")
 
 
-def measured_partly(
+def measure_partial_pace(
     part: Callable[[int], None], n_parts: int, tokens: int, clock: Callable[[], float] = perf_counter
 ) -> Pace:
     """The pace of a step that is too long to be timed: of `n_parts` equal parts, of which `part` runs as many
@@ -171,13 +171,13 @@ def measured_partly(
         n = min(n_parts, 4 * n)
 
 
-def show_memory(sizes: Sizes, taken: Memory) -> None:
+def print_memory(sizes: ModelSizes, taken: Memory) -> None:
     """Print what is known before a step is run: it may be the step that does not fit."""
     print(f"parameters: {sizes.n_trained:,} trained, {sizes.n_frozen:,} frozen")
     print(taken.told(), flush=True)
 
 
-def show_time(n_steps: int, pace: Pace, cost: Cost) -> None:
+def print_time(n_steps: int, pace: Pace, cost: Cost) -> None:
     """Print what `n_steps` steps take."""
     all_s = n_steps * pace.seconds
     print(
@@ -223,7 +223,7 @@ class Cost:
         }
 
 
-def cost_of(running: Running, device: str) -> Cost:
+def estimate_cost(running: RunOptions, device: str) -> Cost:
     """The cost of training on `device`: power as given, else the GPU's limit, else a guess by threads."""
     if running.watts is not None:
         return Cost(running.price_per_hour, running.watts, "given")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import torch
 
 
-def refuse_diverged(step: int, loss: float, norm: float | None = None) -> None:
+def validate_loss(step: int, loss: float, norm: float | None = None) -> None:
     """Every loop calls this before its optimizer moves a weight; `norm` is that of the gradient.
 
     Raises:
@@ -26,7 +26,7 @@ def refuse_diverged(step: int, loss: float, norm: float | None = None) -> None:
             )
 
 
-def refuse_not_finite(value: Any, path: Path | str) -> None:
+def validate_finite(value: Any, path: Path | str) -> None:
     """Everything that saves weights or optimizer states calls this first. `value` is a tensor, or mappings
     and sequences of them, such as a ``state_dict``; integers always pass.
 
@@ -69,20 +69,20 @@ def save_weights(
     """
     from safetensors.torch import save_file
 
-    refuse_not_finite(weights, path)
+    validate_finite(weights, path)
     kept = {name: weight.detach().cpu().contiguous() for name, weight in weights.items()}
     save_file(kept, path, metadata=metadata)
 
 
-def refuse_not_finite_files(folder: Path) -> None:
+def validate_finite_files(folder: Path) -> None:
     """The same for weights that a library wrote into `folder`, tensor by tensor.
 
     Raises:
-        ConfigError: E_DIVERGED, as `refuse_not_finite`.
+        ConfigError: E_DIVERGED, as `validate_finite`.
     """
     from safetensors import safe_open
 
     for path in sorted(folder.glob("*.safetensors")):
         with safe_open(path, "pt") as file:
             for name in file.keys():  # noqa: SIM118  not a mapping
-                refuse_not_finite({name: file.get_tensor(name)}, path)
+                validate_finite({name: file.get_tensor(name)}, path)

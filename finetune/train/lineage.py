@@ -18,9 +18,9 @@ from dialint.detector.artifacts import (
 )
 from dialint.detector.errors import ConfigError
 from dialint.finetune.base_models.adapter_files import BESIDE, MANIFEST
-from dialint.finetune.base_models.loading import Source
-from dialint.finetune.train.checkpoint import job_text
-from dialint.finetune.train.options import NOT_OF_THE_JOB
+from dialint.finetune.base_models.loading import ModelSource
+from dialint.finetune.train.checkpoint import describe_job
+from dialint.finetune.train.options import NOT_IN_JOB
 
 LIBRARIES = (
     "dialint",
@@ -35,27 +35,29 @@ LIBRARIES = (
 )
 
 
-def told_of(config: Any) -> dict[str, Any]:
+def config_to_dict(config: Any) -> dict[str, Any]:
     """A config as JSON, nested option groups flattened, paths by their names."""
-    told: dict[str, Any] = {}
+    manifest_content: dict[str, Any] = {}
     for field in fields(config):
         value = getattr(config, field.name)
         if is_dataclass(value):
-            told |= told_of(value)
+            manifest_content |= config_to_dict(value)
         elif isinstance(value, Path):
-            told[field.name] = value.name
+            manifest_content[field.name] = value.name
         else:
-            told[field.name] = list(value) if isinstance(value, tuple) else value
-    return told
+            manifest_content[field.name] = list(value) if isinstance(value, tuple) else value
+    return manifest_content
 
 
-def job_of(config: Any, *inputs: Any) -> str:
+def job_of_config(config: Any, *inputs: Any) -> str:
     """What a checkpoint belongs to: every option that changes a weight, and all inputs."""
-    told = {name: str(value) for name, value in told_of(config).items() if name not in NOT_OF_THE_JOB}
-    return job_text(told, *map(str, inputs))
+    manifest_content = {
+        name: str(value) for name, value in config_to_dict(config).items() if name not in NOT_IN_JOB
+    }
+    return describe_job(manifest_content, *map(str, inputs))
 
 
-def data_id(path: Path) -> str:
+def data_fingerprint(path: Path) -> str:
     """What a data set is known by: its manifest's files for a folder, its bytes for a file.
 
     Raises:
@@ -71,7 +73,7 @@ def data_id(path: Path) -> str:
     return sha256_file(path)
 
 
-def commit() -> str | None:
+def git_commit() -> str | None:
     """The commit of the checkout that runs, with ``+`` if files were changed; None outside of one."""
     here = Path(__file__).parent
     try:
@@ -87,22 +89,22 @@ def commit() -> str | None:
     return head + ("+" if dirty else "")
 
 
-def told(
-    kind: str, config: Any, source: Source, data: Mapping[str, str], figures: Mapping[str, Any]
+def manifest_content(
+    kind: str, config: Any, source: ModelSource, data: Mapping[str, str], figures: Mapping[str, Any]
 ) -> dict[str, Any]:
     """What a manifest says of trained weights. `data` names each input and its hash."""
     return {
         "kind": kind,
-        "config": told_of(config),
+        "config": config_to_dict(config),
         "base": {"name": source.base.name, "revision": source.base.revision, "sha256": source.sha256},
         "data": dict(data),
-        "commit": commit(),
+        "commit": git_commit(),
         "versions": versions(*LIBRARIES),
         "figures": dict(figures),
     }
 
 
-def seal(folder: Path, content: Mapping[str, Any]) -> dict[str, Any]:
+def seal_folder(folder: Path, content: Mapping[str, Any]) -> dict[str, Any]:
     """Write the folder's manifest last: `content`, and the sha256 of every file in it."""
     files = [
         described(path)

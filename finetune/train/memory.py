@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from dialint.detector.errors import ConfigError
 from dialint.finetune.train.estimate import LARGE, STATE_BYTES, Memory
-from dialint.finetune.train.options import Adapters, Optimizer, Running
+from dialint.finetune.train.options import AdapterOptions, Optimizer, RunOptions
 
 if TYPE_CHECKING:
     import torch
@@ -32,7 +32,7 @@ _GPU = re.compile(r"cuda:([0-9]{1,4}(?:\.[0-9]+)?)GB")
 
 
 @dataclass(frozen=True)
-class Pass:
+class ForwardPass:
     """What one forward pass holds: `rows` windows of `window` tokens each, of which `scored` go through the
     language model's head; `drawn` windows are written at once where answers are drawn."""
 
@@ -43,31 +43,31 @@ class Pass:
 
 
 @dataclass(frozen=True)
-class Way:
+class TrainingSetup:
     """How the base of `folder` would be trained: `kind` is peft's task type, None a bare backbone. `copies`
     of what learns are kept beside it (the reference of PPO), and `extra` bytes for other models."""
 
     folder: Path
     kind: str | None
-    adapters: Adapters
+    adapters: AdapterOptions
     optimizer: Optimizer
     bf16: bool
     checkpointing: bool
-    work: Pass
+    work: ForwardPass
     copies: int = 0
     extra: int = 0
 
 
-def gpu_bytes(device: str) -> int | None:
+def parse_gpu_memory(device: str) -> int | None:
     """The memory that a device like ``cuda:24GB`` names (10^9 bytes a GB), None for one that is here."""
     match = _GPU.fullmatch(device)
     return round(float(match[1]) * 1e9) if match else None
 
 
-def plan(way: Way, gpu: int) -> str:
+def memory_table(way: TrainingSetup, gpu: int) -> str:
     """A table of what was asked for and of what would take less, with what fits into `gpu` bytes."""
     usable = round((gpu - RESERVED) * (1 - FRAGMENTS))
-    sizes = weight_sizes(way)
+    sizes = count_weights(way)
     lines = [
         f"{sizes.n_frozen + sizes.n_trained:,} weights, {sizes.n_trained:,} of them trained; a forward pass "
         f"of {way.work.rows} windows of up to {way.work.window:,} tokens",
@@ -75,7 +75,7 @@ def plan(way: Way, gpu: int) -> str:
         f"{'GB':48}weights  gradients  optimizer  activations   total",
     ]
     for name, other in _ways(way):
-        needed = memory_of(other)
+        needed = estimate_setup_memory(other)
         parts = (needed.weights, needed.gradients, needed.optimizer, needed.activations, needed.total)
         figures = "".join(
             f"{part / 1e9:{size}.2f}" for part, size in zip(parts, (7, 11, 11, 13, 8), strict=True)
@@ -87,7 +87,7 @@ def plan(way: Way, gpu: int) -> str:
     return "\n".join(lines)
 
 
-def _ways(way: Way) -> Iterator[tuple[str, Way]]:
+def _ways(way: TrainingSetup) -> Iterator[tuple[str, TrainingSetup]]:
     """What was asked for, then what takes less."""
     yield "as asked", way
     less = way
@@ -105,24 +105,26 @@ def _ways(way: Way) -> Iterator[tuple[str, Way]]:
             less = replace(less, optimizer="adamw-8bit")
             options.append("--optimizer adamw-8bit")
             yield " ".join(options), less
-        lora = Adapters(adapter="lora")
+        lora = AdapterOptions(adapter="lora")
         yield "--adapter lora", replace(way, adapters=lora)
         yield "--quantise nf4", replace(way, adapters=replace(lora, quantise="nf4"), checkpointing=True)
 
 
-def _rows_that_fit(way: Way, usable: int) -> int:
+def _rows_that_fit(way: TrainingSetup, usable: int) -> int:
     """How many windows one forward pass may hold."""
-    needed = memory_of(way)
+    needed = estimate_setup_memory(way)
     rest = usable - (needed.total - needed.activations)
     if rest < _cache_bytes(way):
         return 0
     scored = way.work.scored // way.work.rows
-    one, two = (activations(replace(way, work=replace(way.work, rows=n, scored=n * scored))) for n in (1, 2))
+    one, two = (
+        activation_bytes(replace(way, work=replace(way.work, rows=n, scored=n * scored))) for n in (1, 2)
+    )
     return max(0, (rest - (2 * one - two)) // (two - one))
 
 
 @dataclass(frozen=True)
-class WeightSizes:
+class WeightCounts:
     """Weights by their number, and the bytes of those that are frozen."""
 
     n_trained: int
@@ -130,18 +132,18 @@ class WeightSizes:
     frozen_bytes: int
 
 
-def weight_sizes(way: Way) -> WeightSizes:
+def count_weights(way: TrainingSetup) -> WeightCounts:
     """The weights of the model with its adapters, by shape."""
     return _weight_sizes(way.folder, way.kind, way.adapters, way.bf16)
 
 
 @cache
-def _weight_sizes(folder: Path, kind: str | None, adapters: Adapters, bf16: bool) -> WeightSizes:
+def _weight_sizes(folder: Path, kind: str | None, adapters: AdapterOptions, bf16: bool) -> WeightCounts:
     whole = _on_meta(folder, kind, replace(adapters, adapter="none"), bf16, n_layers=None)
     weights = dict(whole.named_parameters())
     total = sum(weight.numel() for weight in weights.values())
     if adapters.adapter == "none":
-        return WeightSizes(total, 0, 0)
+        return WeightCounts(total, 0, 0)
     one, two = (_n_learnt(_on_meta(folder, kind, adapters, bf16, n_layers=n)) for n in (1, 2))
     learnt = one + (two - one) * (whole.config.get_text_config().num_hidden_layers - 1)
     frozen = sum(weight.numel() * weight.element_size() for weight in weights.values())
@@ -150,7 +152,7 @@ def _weight_sizes(folder: Path, kind: str | None, adapters: Adapters, bf16: bool
             weight.numel() for name, weight in weights.items() if weight.dim() == 2 and _is_packed(name)
         )
         frozen = round(NF4_BYTES * packed) + 2 * (total - packed)
-    return WeightSizes(learnt, total, frozen)
+    return WeightCounts(learnt, total, frozen)
 
 
 def _is_packed(name: str) -> bool:
@@ -162,19 +164,19 @@ def _n_learnt(model: Any) -> int:
     return sum(weight.numel() for weight in model.parameters() if weight.requires_grad)
 
 
-def memory_of(way: Way) -> Memory:
+def estimate_setup_memory(way: TrainingSetup) -> Memory:
     """Bytes at the peak: under autocast each trained weight has a copy in bf16, gradients are in fp32."""
-    sizes = weight_sizes(way)
+    sizes = count_weights(way)
     each = 4 + (2 if way.bf16 else 0) + 4 * way.copies
     return Memory(
         weights=sizes.frozen_bytes + each * sizes.n_trained + way.extra,
         gradients=4 * sizes.n_trained,
         optimizer=STATE_BYTES[way.optimizer] * sizes.n_trained,
-        activations=max(activations(way), _cache_bytes(way)),
+        activations=max(activation_bytes(way), _cache_bytes(way)),
     )
 
 
-def _cache_bytes(way: Way) -> int:
+def _cache_bytes(way: TrainingSetup) -> int:
     """Keys and values of the windows that are drawn at once."""
     shape = _config(way.folder).get_text_config()
     heads = getattr(shape, "num_key_value_heads", None) or shape.num_attention_heads
@@ -183,7 +185,7 @@ def _cache_bytes(way: Way) -> int:
     return int(way.work.drawn * way.work.window * values * (2 if way.bf16 else 4))
 
 
-def activations(way: Way) -> int:
+def activation_bytes(way: TrainingSetup) -> int:
     """Bytes kept for the gradient by one forward pass, and those of the logits' gradient.
 
     With checkpointing: the input of each layer, and one layer whole while it is computed again.
@@ -199,7 +201,9 @@ def activations(way: Way) -> int:
 
 
 @cache
-def _kept(folder: Path, kind: str | None, adapters: Adapters, bf16: bool, work: Pass, n_layers: int) -> int:
+def _kept(
+    folder: Path, kind: str | None, adapters: AdapterOptions, bf16: bool, work: ForwardPass, n_layers: int
+) -> int:
     """Bytes of all tensors that a forward pass through `n_layers` layers on ``meta`` keeps for the gradient;
     weights are not counted. Adapters compute in bf16 there, as under autocast."""
     import torch
@@ -233,13 +237,15 @@ def _kept(folder: Path, kind: str | None, adapters: Adapters, bf16: bool, work: 
     return sum(tensor.untyped_storage().nbytes() for tensor in kept.values())
 
 
-def _on_meta(folder: Path, kind: str | None, adapters: Adapters, bf16: bool, *, n_layers: int | None) -> Any:
+def _on_meta(
+    folder: Path, kind: str | None, adapters: AdapterOptions, bf16: bool, *, n_layers: int | None
+) -> Any:
     """The model without numbers, as it learns, of its first `n_layers` layers or of all."""
     import torch
     from transformers import AutoModel, AutoModelForCausalLM, AutoModelForSequenceClassification
 
     from dialint.detector.engines import packed
-    from dialint.finetune.base_models.loading import with_adapters
+    from dialint.finetune.base_models.loading import add_adapters
 
     config = _config(folder)
     if n_layers is not None:
@@ -258,7 +264,7 @@ def _on_meta(folder: Path, kind: str | None, adapters: Adapters, bf16: bool, *, 
         model = loaders[kind].from_config(config, dtype=torch.bfloat16 if bf16 else torch.float32)
         model.set_attn_implementation(packed.NAME)
         if adapters.adapter == "lora":
-            model = with_adapters(model, replace(adapters, quantise="none"), kind)
+            model = add_adapters(model, replace(adapters, quantise="none"), kind)
     return model.train()
 
 
@@ -276,19 +282,19 @@ def _config(folder: Path) -> Any:
         raise ConfigError("E_BASE", f"{folder}: no config.json that loads ({type(error).__name__})") from None
 
 
-def way_of(
+def setup_from_options(
     folder: Path,
     kind: str | None,
-    adapters: Adapters,
-    running: Running,
-    work: Pass,
+    adapters: AdapterOptions,
+    running: RunOptions,
+    work: ForwardPass,
     copies: int = 0,
     extra: int = 0,
-) -> Way:
+) -> TrainingSetup:
     """The way that a stage's options ask for, on a GPU."""
     bf16 = running.precision != "fp32"
-    way = Way(folder, kind, adapters, running.optimizer, bf16, False, work, copies, extra)
-    sizes = weight_sizes(way)
+    way = TrainingSetup(folder, kind, adapters, running.optimizer, bf16, False, work, copies, extra)
+    sizes = count_weights(way)
     large = sizes.n_trained + sizes.n_frozen > LARGE
     asked = running.gradient_checkpointing
     return replace(way, checkpointing=large if asked is None else asked)

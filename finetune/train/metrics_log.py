@@ -45,7 +45,7 @@ class MetricsLog:
         path = folder / METRICS
         there = path.stat().st_size if path.exists() else 0
         self._file = Appender(path, there if keep is None else min(keep, there))
-        self._mirrors = list(mirrors(folder))
+        self._mirrors = list(open_mirrors(folder))
 
     @property
     def size(self) -> int:
@@ -55,7 +55,7 @@ class MetricsLog:
     def write(self, entry: Mapping[str, Any]) -> None:
         """Add an entry; its ``step`` places it in the mirrors."""
         self._file.write(json.dumps(entry).encode() + b"\n")
-        figures = dict(flat(entry))
+        figures = dict(flatten(entry))
         step = int(figures.pop("step", 0))
         self._tell(lambda mirror: mirror.show(step, figures))
 
@@ -80,16 +80,16 @@ class MetricsLog:
         self.close()
 
 
-def flat(entry: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, float]]:
+def flatten(entry: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, float]]:
     """Every number of nested mappings under its path, ``heldout/star/perplexity``."""
     for name, value in entry.items():
         if isinstance(value, Mapping):
-            yield from flat(value, f"{above}{name}/")
+            yield from flatten(value, f"{above}{name}/")
         elif isinstance(value, int | float) and not isinstance(value, bool):
             yield f"{above}{name}", float(value)
 
 
-def mirrors(folder: Path) -> Iterator[Mirror]:
+def open_mirrors(folder: Path) -> Iterator[Mirror]:
     """The trackers that are installed here. DIALINT_MIRRORS=0 wants none."""
     if os.environ.get("DIALINT_MIRRORS") == "0":
         return

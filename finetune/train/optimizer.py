@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import torch
 
 
-def optimizer_of(
+def build_optimizer(
     wanted: Optimizer, groups: Sequence[Iterable[torch.nn.Parameter]], device: str, weight_decay: float = 0.01
 ) -> torch.optim.Optimizer:
     """AdamW over groups of weights, by bitsandbytes with 8-bit states. Pages are CUDA's: on a CPU there is no
@@ -37,13 +37,13 @@ def optimizer_of(
     return optimizer
 
 
-def set_rates(optimizer: torch.optim.Optimizer, peaks: Sequence[float], share: float) -> None:
+def set_learning_rates(optimizer: torch.optim.Optimizer, peaks: Sequence[float], share: float) -> None:
     """Each group's rate as a share of its peak."""
     for group, peak in zip(optimizer.param_groups, peaks, strict=True):
         group["lr"] = peak * share
 
 
-def warm_then_cosine(step: int, steps: int) -> float:
+def warmup_cosine(step: int, steps: int) -> float:
     """The rate's share of its peak: a line up over a twentieth of all steps, 200 at most, then half a cosine
     down to a fiftieth."""
     warm = max(1, min(200, steps // 20))

@@ -13,13 +13,13 @@ from cyclopts import Parameter
 from dialint.detector.errors import ConfigError
 from dialint.detector.extras import need_library
 
-Quantise = Literal["none", "nf4"]
+Quantization = Literal["none", "nf4"]
 Optimizer = Literal["adamw", "adamw-8bit", "paged-adamw-8bit"]
 
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class Adapters:
+class AdapterOptions:
     """What is trained of a base: all weights, or adapters beside frozen ones."""
 
     adapter: Literal["none", "lora"] = "lora"
@@ -36,7 +36,7 @@ class Adapters:
     """Learn magnitude and direction apart (Liu et al. 2024, DoRA)."""
     rslora: bool = False
     """Scale by alpha over the root of the rank (Kalajdzievski 2023, rsLoRA)."""
-    quantise: Quantise = "none"
+    quantise: Quantization = "none"
     """nf4: the frozen base in 4 bits, double quantisation, bf16 arithmetic (Dettmers et al. 2023, QLoRA)."""
 
     def refuse(self) -> None:
@@ -61,7 +61,7 @@ class Adapters:
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class Running:
+class RunOptions:
     """How a training runs on its machine. Of these, only seed, precision and optimizer change weights."""
 
     seed: int = 1
@@ -108,7 +108,7 @@ class Running:
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class Learning:
+class ScheduleOptions:
     """How long a stage learns, and when it stops."""
 
     epochs: float = 1.0
@@ -137,7 +137,7 @@ class Learning:
             raise ConfigError("E_OPTION", "--warm-up or --steps is out of range")
 
 
-NOT_OF_THE_JOB = frozenset(
+NOT_IN_JOB = frozenset(
     ("out", "checkpoint_minutes", "checkpoint_steps", "threads", "dry_run", "price_per_hour", "watts")
 )
 """Options that change no weight: a run may go on with others."""

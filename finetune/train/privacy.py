@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from dialint.detector.errors import ConfigError
-from dialint.finetune.train.finite import refuse_diverged
+from dialint.finetune.train.finite import validate_loss
 
 if TYPE_CHECKING:
     import torch
@@ -24,7 +24,7 @@ CLIP = 1.0
 """The longest gradient of one owner."""
 
 
-def noise_for(epsilon: float, delta: float, rate: float, steps: int) -> float:
+def noise_multiplier(epsilon: float, delta: float, rate: float, steps: int) -> float:
     """The least noise, in multiples of `CLIP`, that keeps the promise over `steps` steps, in each of which
     every owner takes part with probability `rate`.
 
@@ -44,7 +44,7 @@ def noise_for(epsilon: float, delta: float, rate: float, steps: int) -> float:
         raise ConfigError("E_OPTION", "--private-epsilon is too low for any noise") from None
 
 
-def spent(noise: float, delta: float, rate: float, steps: int) -> float:
+def compute_epsilon(noise: float, delta: float, rate: float, steps: int) -> float:
     """The epsilon of so much noise, an upper bound that is off by 0.01 at most.
 
     Source: Gopi et al. 2021, Numerical composition of differential privacy.
@@ -65,7 +65,7 @@ def _quiet() -> Iterator[None]:
         yield
 
 
-def drawn(n_owners: int, rate: float, chance: torch.Generator) -> list[int]:
+def sample_owners(n_owners: int, rate: float, chance: torch.Generator) -> list[int]:
     """Who takes part in a step: each for himself, so perhaps nobody."""
     import torch
 
@@ -97,7 +97,7 @@ def set_noisy_gradient(
         loss = loss_of()
         loss.backward()  # type: ignore[no-untyped-call]
         norm = float(torch.nn.utils.clip_grad_norm_(weights, CLIP))
-        refuse_diverged(step, float(loss.detach()), norm)
+        validate_loss(step, float(loss.detach()), norm)
         for weight, total in zip(weights, sums, strict=True):
             if weight.grad is not None:
                 total += weight.grad

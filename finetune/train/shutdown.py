@@ -9,7 +9,7 @@ from types import FrameType
 
 
 @contextmanager
-def until_told() -> Iterator[Callable[[], bool]]:
+def stop_on_signal() -> Iterator[Callable[[], bool]]:
     """Work on when SIGTERM comes; what is handed out says whether it came. A second one does what it would
     do without us."""
     told: list[int] = []

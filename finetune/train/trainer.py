@@ -18,23 +18,23 @@ from transformers import PrinterCallback
 from transformers.utils.logging import disable_progress_bar
 
 from dialint.finetune.train import checkpoint
-from dialint.finetune.train.callbacks import Watching
+from dialint.finetune.train.callbacks import TrainingCallback
 from dialint.finetune.train.estimate import (
-    Work,
-    cost_of,
-    measured,
-    measured_partly,
-    memory,
-    recomputes,
-    show_memory,
-    show_time,
-    sizes_of,
+    Workload,
+    estimate_cost,
+    estimate_memory,
+    measure_pace,
+    measure_partial_pace,
+    model_sizes,
+    print_memory,
+    print_time,
+    recomputes_activations,
 )
-from dialint.finetune.train.options import Running
+from dialint.finetune.train.options import RunOptions
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainResult:
     """What came of it: the model with its best or last weights, and figures of the run. `weights` are the
     model's where no process holds all of it."""
 
@@ -43,7 +43,7 @@ class Trained:
     weights: dict[str, Any] | None = None
 
 
-def carry_on(trainer: Any, out: Path, job: str, running: Running) -> Trained:
+def run_trainer(trainer: Any, out: Path, job: str, running: RunOptions) -> TrainResult:
     """Train from the newest complete checkpoint of this job, if there is one.
 
     Raises:
@@ -58,10 +58,10 @@ def carry_on(trainer: Any, out: Path, job: str, running: Running) -> Trained:
         sys.exit(0)
     processes = PartialState()
     with processes.main_process_first():  # it removes what is not complete
-        found = checkpoint.newest(out, job)
+        found = checkpoint.find_latest(out, job)
     resume, log_bytes = (str(found[0]), found[1]) if found else (None, 0)
     _widen(trainer)
-    watching = Watching(out, job, running, log_bytes)
+    watching = TrainingCallback(out, job, running, log_bytes)
     trainer.add_callback(watching)
     trainer.remove_callback(PrinterCallback)
     disable_progress_bar()  # type: ignore[no-untyped-call]
@@ -83,7 +83,7 @@ def carry_on(trainer: Any, out: Path, job: str, running: Running) -> Trained:
         "steps": state.global_step,
         "tokens": int(state.num_input_tokens_seen or 0),
         "seconds": round(seconds, 1),
-        "cost": cost_of(running, trainer.args.device.type).figures(seconds),
+        "cost": estimate_cost(running, trainer.args.device.type).figures(seconds),
         "best_step": state.best_global_step,
         "best": state.best_metric,
         "last": {name: value for entry in state.log_history for name, value in entry.items()
@@ -91,7 +91,7 @@ def carry_on(trainer: Any, out: Path, job: str, running: Running) -> Trained:
     }  # fmt: skip
     sharded = trainer.is_fsdp_enabled or trainer.is_deepspeed_enabled
     weights = trainer.accelerator.get_state_dict(trainer.model_wrapped) if sharded else None
-    return Trained(trainer.model, figures, weights)
+    return TrainResult(trainer.model, figures, weights)
 
 
 def _widen(trainer: Any) -> None:
@@ -104,23 +104,23 @@ def _widen(trainer: Any) -> None:
             weight.data = weight.data.float()
 
 
-def print_trainer_estimate(trainer: Any, running: Running) -> None:
+def print_trainer_estimate(trainer: Any, running: RunOptions) -> None:
     """Print the estimate, memory before the first step; the model learns nothing of it."""
     model, arguments = trainer.model, trainer.args
     first = zip(trainer.get_train_dataloader(), range(8), strict=False)
     lengths = [_batch_tokens(trainer, batch) for batch, _ in first]
     shape = model.config.get_text_config()
-    work = Work(
+    work = Workload(
         tokens=max(lengths),
         window=max(1, max(lengths) // max(1, arguments.per_device_train_batch_size)),
         hidden=shape.hidden_size,
         layers=shape.num_hidden_layers,
         heads=shape.num_attention_heads,
         value_bytes=2 if arguments.bf16 else 4,
-        checkpointing=recomputes(running, model),
+        checkpointing=recomputes_activations(running, model),
     )
-    sizes = sizes_of(model)
-    show_memory(sizes, memory(sizes, running.optimizer, work))
+    sizes = model_sizes(model)
+    print_memory(sizes, estimate_memory(sizes, running.optimizer, work))
     batches = iter(trainer.get_train_dataloader())
     per_step = max(1, arguments.gradient_accumulation_steps)
     model.train()
@@ -145,11 +145,11 @@ def print_trainer_estimate(trainer: Any, running: Running) -> None:
 
     rows = next(batches)
     if isinstance(rows, list):  # questions that are still to be answered, each by a group
-        pace = measured_partly(groups, len(rows) // trainer.num_generations, lengths[0])
+        pace = measure_partial_pace(groups, len(rows) // trainer.num_generations, lengths[0])
     else:
-        pace = measured(step)
+        pace = measure_pace(step)
     device = "cuda" if next(model.parameters()).is_cuda else "cpu"
-    show_time(_trainer_steps(trainer, per_step), pace, cost_of(running, device))
+    print_time(_trainer_steps(trainer, per_step), pace, estimate_cost(running, device))
 
 
 def _trainer_steps(trainer: Any, per_step: int) -> int:

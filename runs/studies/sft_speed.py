@@ -70,7 +70,7 @@ def measure(config: SpeedConfig) -> None:
     from dialint.finetune.judge.sft_trainer import rows_of
 
     torch.set_num_threads(config.threads)
-    folder = loading.tokenizer_folder(loading.source_of(config.model))
+    folder = loading.tokenizer_folder(loading.resolve_source(config.model))
     prompt = JudgePrompt.of(folder, max_tokens=config.prompt_tokens)
     asked = read_asked(config.dataset, "train", Asking(limit=400, rewrites=False), config.seed)
     asked = asked[: config.questions * config.steps]
@@ -113,13 +113,13 @@ def _round(
 
     from dialint.finetune.base_models import loading
     from dialint.finetune.judge.sft_trainer import JudgeTrainer, rows_of
-    from dialint.finetune.train.arguments import trainer_config
-    from dialint.finetune.train.options import Adapters, Running
+    from dialint.finetune.train.arguments import build_trainer_config
+    from dialint.finetune.train.options import AdapterOptions, RunOptions
 
-    running = Running(seed=config.seed, device="cpu", precision="fp32", threads=config.threads)
-    model = loading.load(loading.source_of(config.model), Adapters(adapter="none"))
+    running = RunOptions(seed=config.seed, device="cpu", precision="fp32", threads=config.threads)
+    model = loading.load_model(loading.resolve_source(config.model), AdapterOptions(adapter="none"))
     with tempfile.TemporaryDirectory() as folder:
-        arguments = trainer_config(
+        arguments = build_trainer_config(
             SFTConfig,
             running,
             Path(folder),

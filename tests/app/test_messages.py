@@ -25,7 +25,7 @@ from dialint.detector.ingest.read import inspect, open_logs
 from dialint.finetune.judge.exam import ExamConfig, examine
 from dialint.finetune.judge.sft import SftJudgeConfig
 from dialint.finetune.judge.sft import run as sft
-from dialint.finetune.train.checkpoint import job_text, other_job
+from dialint.finetune.train.checkpoint import describe_job, job_mismatch
 
 ROOT = Path(__file__).parents[2]
 ROOMS = ("app", "detector", "eval", "finetune", "labeling")
@@ -179,12 +179,12 @@ def test_a_data_set_that_lacks_something_is_told_what(tmp_path: Path) -> None:
 
 
 def test_another_training_is_told_by_its_options() -> None:
-    before, now = (job_text({"epochs": epochs, "seed": 1}, "data") for epochs in (1.0, 2.0))
-    assert "--epochs was 1.0, is 2.0 now; remove it" in str(other_job(Path("c"), before, now))
+    before, now = (describe_job({"epochs": epochs, "seed": 1}, "data") for epochs in (1.0, 2.0))
+    assert "--epochs was 1.0, is 2.0 now; remove it" in str(job_mismatch(Path("c"), before, now))
     assert "the data or the base is another one" in str(
-        other_job(Path("c"), now, job_text({"epochs": 2.0, "seed": 1}, "x"))
+        job_mismatch(Path("c"), now, describe_job({"epochs": 2.0, "seed": 1}, "x"))
     )
-    assert "other options or other data" in str(other_job(Path("c"), "0a1b", now))
+    assert "other options or other data" in str(job_mismatch(Path("c"), "0a1b", now))
 
 
 def test_a_busy_port_is_told_before_anything_is_made(

@@ -8,7 +8,7 @@ from pathlib import Path
 from dialint.eval.questions import Asking
 from dialint.finetune.judge import grpo
 from dialint.finetune.judge.grpo import GrpoConfig, run
-from dialint.finetune.train.options import Adapters, Running
+from dialint.finetune.train.options import AdapterOptions, RunOptions
 
 
 def main(tiny: str, dataset: str, out: str) -> None:
@@ -21,8 +21,8 @@ def main(tiny: str, dataset: str, out: str) -> None:
     run(
         GrpoConfig(
             dataset=Path(dataset), model=tiny, out=Path(out), steps=3, questions=2, answers=4, answer_tokens=12,
-            learning_rate=1e-2, asking=Asking(random_questions=0), adapters=Adapters(rank=4),
-            running=Running(threads=1, precision="fp32", device="cpu"),
+            learning_rate=1e-2, asking=Asking(random_questions=0), adapters=AdapterOptions(rank=4),
+            running=RunOptions(threads=1, precision="fp32", device="cpu"),
         )
     )  # fmt: skip
 

@@ -32,7 +32,7 @@ from fault_driver import Faults, die, forked, install, no_fsync
 
 from dialint.detector.errors import DialintError
 from dialint.finetune.scanner import train, trainer
-from dialint.finetune.train.options import Adapters, Running
+from dialint.finetune.train.options import AdapterOptions, RunOptions
 
 
 def before_row(number: int | None, what: Callable[[], Any]) -> None:
@@ -67,8 +67,8 @@ def main(about: dict[str, Any]) -> int:
     options = dict(about["options"])
     for name in ("examples", "base", "out"):
         options[name] = Path(options[name])
-    options["adapters"] = Adapters(**options.get("adapters", {"adapter": "none"}))
-    options["running"] = Running(threads=1, precision="fp32", **options.get("running", {}))
+    options["adapters"] = AdapterOptions(**options.get("adapters", {"adapter": "none"}))
+    options["running"] = RunOptions(threads=1, precision="fp32", **options.get("running", {}))
     trainer.LOG_STEPS = 1
     if "kill_row" in about:
         before_row(about["kill_row"], die)

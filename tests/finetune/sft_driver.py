@@ -10,8 +10,8 @@ from typing import Any
 
 from dialint.eval.questions import Asking
 from dialint.finetune.judge.sft import SftJudgeConfig, run
-from dialint.finetune.train.callbacks import Watching
-from dialint.finetune.train.options import Adapters, Learning, Running
+from dialint.finetune.train.callbacks import TrainingCallback
+from dialint.finetune.train.options import AdapterOptions, RunOptions, ScheduleOptions
 
 STOPS_AT = 2
 
@@ -20,22 +20,22 @@ def config(tiny: Path, dataset: Path, out: Path, questions: int) -> SftJudgeConf
     """What the processes run with `questions` each, and one process with all of them."""
     return SftJudgeConfig(
         dataset=dataset, model=str(tiny), out=out, questions=questions, learning_rate=1e-3,
-        asking=Asking(random_questions=0.5), learning=Learning(steps=4, eval_steps=3),
-        adapters=Adapters(rank=4),
-        running=Running(threads=1, precision="fp32", device="cpu", checkpoint_minutes=60),
+        asking=Asking(random_questions=0.5), learning=ScheduleOptions(steps=4, eval_steps=3),
+        adapters=AdapterOptions(rank=4),
+        running=RunOptions(threads=1, precision="fp32", device="cpu", checkpoint_minutes=60),
     )  # fmt: skip
 
 
 def terminated_once() -> None:
     """The second process gets SIGTERM in its second step, the first one none."""
-    ended = Watching.on_step_end
+    ended = TrainingCallback.on_step_end
 
-    def on_step_end(self: Watching, args: Any, state: Any, control: Any, **more: Any) -> Any:
+    def on_step_end(self: TrainingCallback, args: Any, state: Any, control: Any, **more: Any) -> Any:
         if os.environ["RANK"] == "1" and state.global_step == STOPS_AT:
             os.kill(os.getpid(), signal.SIGTERM)
         return ended(self, args, state, control, **more)
 
-    Watching.on_step_end = on_step_end  # type: ignore[method-assign]
+    TrainingCallback.on_step_end = on_step_end  # type: ignore[method-assign]
 
 
 def main(tiny: str, dataset: str, out: str) -> None:

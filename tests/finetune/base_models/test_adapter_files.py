@@ -21,7 +21,7 @@ from dialint.detector.artifacts import described, write_manifest
 from dialint.detector.errors import ConfigError
 from dialint.finetune.base_models import loading
 from dialint.finetune.base_models.adapter_files import ADAPTER, ADAPTER_CONFIG, MANIFEST
-from dialint.finetune.train.options import Adapters
+from dialint.finetune.train.options import AdapterOptions
 
 Change = Callable[[Path], object]
 
@@ -41,8 +41,8 @@ def make_base(folder: Path, seed: int = 0, **changes: Any) -> Path:
 
 
 def make_adapter(base: Path, folder: Path, kind: str = "CAUSAL_LM", **options: Any) -> Path:
-    wanted = Adapters(rank=4, **options)
-    model = loading.load(loading.source_of(str(base)), wanted, kind=kind)
+    wanted = AdapterOptions(rank=4, **options)
+    model = loading.load_model(loading.resolve_source(str(base)), wanted, kind=kind)
     torch.manual_seed(1)
     for name, weight in model.named_parameters():
         if "lora_B" in name:
@@ -71,7 +71,7 @@ def adapter(whole: Path, tmp_path: Path) -> Path:
 
 def refused(adapter: Path) -> str:
     with pytest.raises(ConfigError) as caught:
-        loading.source_of(str(adapter))
+        loading.resolve_source(str(adapter))
     assert caught.value.code == "E_ADAPTER"
     assert "\n" not in caught.value.message
     assert len(caught.value.message) < 500
@@ -116,10 +116,10 @@ def named(**changes: Any) -> Change:
 @pytest.mark.filterwarnings("ignore:Setting `save_embedding_layers`")
 def test_what_our_stages_leave_behind_is_loaded(base: Path, tmp_path: Path, given: dict[str, Any]) -> None:
     folder = make_adapter(base, tmp_path / "made", **given)
-    source = loading.source_of(str(folder))
+    source = loading.resolve_source(str(folder))
     assert (source.base.folder, source.adapter) == (base, folder)
     kind = given.get("kind", "CAUSAL_LM")
-    model = loading.load(source, Adapters(), trainable=False, kind=kind)
+    model = loading.load_model(source, AdapterOptions(), trainable=False, kind=kind)
     stored = load_file(folder / ADAPTER)
     loaded = {name.replace(".default", ""): weight for name, weight in model.named_parameters()}
     several = [name for name in stored if "lora_B.weight" in name]
@@ -140,20 +140,20 @@ def test_an_adapter_is_not_silently_of_another_shape(
     base: Path, tmp_path: Path, asked: dict[str, Any], names: list[str]
 ) -> None:
     folder = make_adapter(base, tmp_path / "made")
-    source = loading.source_of(str(folder))
+    source = loading.resolve_source(str(folder))
     with pytest.raises(ConfigError) as caught:
-        loading.load(source, Adapters(**asked))
+        loading.load_model(source, AdapterOptions(**asked))
     assert caught.value.code == "E_OPTION"
     assert f"leave out {', '.join(names)}, " in caught.value.message
     rank = json.loads((folder / ADAPTER_CONFIG).read_text())["r"]
-    loading.load(source, Adapters(rank=rank))
+    loading.load_model(source, AdapterOptions(rank=rank))
 
 
 def test_what_trackers_go_on_writing_is_no_stranger(adapter: Path) -> None:
     (adapter / "mlflow.db").write_bytes(b"x")
     (adapter / "tensorboard").mkdir()
     (adapter / "tensorboard/events.out.1").write_bytes(b"x")
-    assert loading.source_of(str(adapter)).adapter == adapter
+    assert loading.resolve_source(str(adapter)).adapter == adapter
 
 
 UNTOUCHED_MANIFEST: dict[str, tuple[Change, str]] = {
@@ -265,4 +265,4 @@ def test_one_flipped_bit_anywhere_is_found(adapter: Path) -> None:
         found += bool(refused(adapter))
         path.write_bytes(before)
     assert found == 100
-    assert loading.source_of(str(adapter)).adapter == adapter
+    assert loading.resolve_source(str(adapter)).adapter == adapter

@@ -19,13 +19,13 @@ from transformers import AutoModelForCausalLM
 from dialint.detector.engines.stored import stored
 from dialint.detector.errors import ConfigError
 from dialint.finetune.base_models import loading
-from dialint.finetune.base_models.quantization import eight_bits, four_bits, stored_as, weights_of
-from dialint.finetune.compression.students import student_of
-from dialint.finetune.decoder.model import from_base
+from dialint.finetune.base_models.quantization import int8_config, iter_weights, nf4_config, storage_format
+from dialint.finetune.compression.students import build_student
+from dialint.finetune.decoder.model import load_decoder
 from dialint.finetune.judge import merge_adapter
-from dialint.finetune.scanner.backbone import ground_of, network
+from dialint.finetune.scanner.backbone import build_network, load_base
 from dialint.finetune.scanner.train import ScanConfig, scan
-from dialint.finetune.train.options import Adapters, Running
+from dialint.finetune.train.options import AdapterOptions, RunOptions
 
 FP8 = torch.float8_e4m3fn
 LARGEST = 448.0
@@ -61,7 +61,7 @@ def in_fp8(weight: torch.Tensor, rows: int, columns: int) -> tuple[torch.Tensor,
 def quantised(whole: Path, folder: Path, way: str) -> Path:
     """The base with its matrices stored in few bits, as `way` does."""
     if way in ("int8 of bitsandbytes", "4 bits"):
-        how = eight_bits() if way != "4 bits" else four_bits("CAUSAL_LM")
+        how = int8_config() if way != "4 bits" else nf4_config("CAUSAL_LM")
         AutoModelForCausalLM.from_pretrained(whole, quantization_config=how).save_pretrained(folder)
         for path in whole.glob("token*"):
             shutil.copyfile(path, folder / path.name)
@@ -110,11 +110,15 @@ def test_every_stage_learns_from_weights_with_their_scales(
     exact = load_file(whole / "model.safetensors")
     names = matrices(exact)
     config = ScanConfig(few, base, tmp_path / "out", context_tokens=100, from_scratch=False)
-    ground = ground_of(config)
-    scanner = dict(network(config, ground, 3, "cpu").backbone.named_parameters())
-    decoder = dict(from_base(base).named_parameters())
-    judge = dict(loading.load(loading.source_of(str(base)), Adapters(adapter="none")).named_parameters())
-    read = dict(weights_of(base))
+    ground = load_base(config)
+    scanner = dict(build_network(config, ground, 3, "cpu").backbone.named_parameters())
+    decoder = dict(load_decoder(base).named_parameters())
+    judge = dict(
+        loading.load_model(
+            loading.resolve_source(str(base)), AdapterOptions(adapter="none")
+        ).named_parameters()
+    )
+    read = dict(iter_weights(base))
     assert "quantization_config" not in ground.shape
     assert len(names) == 14
     for name in names:
@@ -137,7 +141,7 @@ def test_a_student_is_made_of_them_too(folders: tuple[Path, Path], tmp_path: Pat
     for name in names:
         weights[name], weights[f"{name}_scale_inv"] = in_fp8(exact[name], 128, 128)
     save_file(weights, folder / "model.safetensors")
-    student = student_of(folder, None, ("T1",), 100, None)
+    student = build_student(folder, None, ("T1",), 100, None)
     found = student.model.backbone.state_dict()
     assert names
     for name in names:
@@ -152,7 +156,7 @@ def test_a_scanner_learns_on_what_merge_left_in_int8(
     merge_adapter.run(merge_adapter.MergeConfig(model=str(whole), out=tmp_path / "merged", weights="int8"))
     config = ScanConfig(
         few, tmp_path / "merged", tmp_path / "out", tokens=200, row_tokens=200, context_tokens=100,
-        learning_rate=1e-9, prefix_share=0.0, running=Running(threads=1, precision="fp32"),
+        learning_rate=1e-9, prefix_share=0.0, running=RunOptions(threads=1, precision="fp32"),
     )  # fmt: skip
     scan(config)
     exact, made = load_file(whole / "model.safetensors"), load_file(config.out / "model.safetensors")
@@ -167,8 +171,8 @@ def test_a_merged_judge_of_few_bits_is_merged_again_in_more(whole: Path, tmp_pat
         merge_adapter.run(
             merge_adapter.MergeConfig(model=str(model), out=tmp_path / weights, weights=weights)
         )  # type: ignore[arg-type]
-    assert stored_as(tmp_path / "int8") == "bitsandbytes"
-    assert stored_as(tmp_path / "fp32") == "plain"
+    assert storage_format(tmp_path / "int8") == "bitsandbytes"
+    assert storage_format(tmp_path / "fp32") == "plain"
     exact, made = (load_file(folder / "model.safetensors") for folder in (whole, tmp_path / "fp32"))
     for name in matrices(exact):
         assert float((made[name] - exact[name]).abs().max()) < 0.02 * float(exact[name].abs().max())
@@ -180,9 +184,9 @@ def test_weights_of_our_own_releases_come_back(folders: tuple[Path, Path], tmp_p
     save_file(stored("backbone.w", weight, "int8"), tmp_path / "model.safetensors")
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(ConfigError, match=r"backbone\.w is stored as I8 without scales"):
-        list(weights_of(tmp_path))
+        list(iter_weights(tmp_path))
     embedded = Path(__file__).parents[3] / "detector" / "embedded"
-    found = dict(weights_of(embedded))
+    found = dict(iter_weights(embedded))
     assert {weight.dtype for weight in found.values()} == {torch.float32}
     assert not any(name.endswith(".scale") for name in found)
 
@@ -221,23 +225,23 @@ def every_reader(folder: Path, few: Path, tmp_path: Path) -> list[Any]:
     """How each kind of stage reads a base."""
     config = ScanConfig(few, folder, tmp_path / "out", context_tokens=100)
     return [
-        lambda: network(config, ground_of(config), 3, "cpu"),
-        lambda: network(replace(config, adapters=Adapters(rank=2)), ground_of(config), 3, "cpu"),
-        lambda: from_base(folder),
-        lambda: loading.load(loading.source_of(str(folder)), Adapters(rank=2)),
-        lambda: loading.load(loading.source_of(str(folder)), Adapters(adapter="none")),
-        lambda: student_of(folder, None, ("T1",), 100, None),
+        lambda: build_network(config, load_base(config), 3, "cpu"),
+        lambda: build_network(replace(config, adapters=AdapterOptions(rank=2)), load_base(config), 3, "cpu"),
+        lambda: load_decoder(folder),
+        lambda: loading.load_model(loading.resolve_source(str(folder)), AdapterOptions(rank=2)),
+        lambda: loading.load_model(loading.resolve_source(str(folder)), AdapterOptions(adapter="none")),
+        lambda: build_student(folder, None, ("T1",), 100, None),
     ]
 
 
 def test_adapters_beside_4_bits_that_were_stored_keep_their_gradients(whole: Path, tmp_path: Path) -> None:
     """A pass in evaluation repacks 4-bit weights for a kernel without gradients, if they may be."""
     base = quantised(whole, tmp_path / "base", "4 bits")
-    model = loading.load(loading.source_of(str(base)), Adapters(rank=2))
+    model = loading.load_model(loading.resolve_source(str(base)), AdapterOptions(rank=2))
     layers = [module for module in model.modules() if isinstance(module, Linear4bit)]
     assert layers
     assert not any(layer.support_avx512bf16_for_cpu for layer in layers)
-    found = dict(weights_of(base))
+    found = dict(iter_weights(base))
     for name, layer in model.get_base_model().named_modules():
         if isinstance(layer, Linear4bit):
             own = dequantize_4bit(layer.weight.data, layer.weight.quant_state).float()

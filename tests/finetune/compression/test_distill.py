@@ -35,17 +35,17 @@ from dialint.detector.release import Release
 from dialint.detector.render import Rendered, Renderer, Slot
 from dialint.detector.scanner import TurnScores
 from dialint.finetune.compression import distillation
-from dialint.finetune.compression.data import lesson_of
+from dialint.finetune.compression.data import load_distill_data
 from dialint.finetune.compression.distill import DistillConfig, distill
 from dialint.finetune.compression.soft_targets import soft_loss, soft_targets
-from dialint.finetune.compression.students import anew
-from dialint.finetune.compression.surgery import drop_heads, spread
+from dialint.finetune.compression.students import reinitialize
+from dialint.finetune.compression.surgery import drop_heads, evenly_spaced
 from dialint.finetune.compression.teachers import ScannerTeacher, read_answers
 from dialint.finetune.scanner.average import AverageConfig, average
 from dialint.finetune.scanner.pack import PackConfig, pack
-from dialint.finetune.scanner.trained import read_scanner, with_backbone, write_scanner
+from dialint.finetune.scanner.trained import read_scanner, replace_backbone, write_scanner
 from dialint.finetune.train import checkpoint
-from dialint.finetune.train.options import Running
+from dialint.finetune.train.options import RunOptions
 
 CONTROL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[unused1]", "[unused2]", "[unused3]"]
 
@@ -89,7 +89,7 @@ def pruned(teacher: Path, folder: Path, config: DistillConfig) -> Path:
     whole = read_scanner(teacher)
     shape, weights = drop_heads(whole.shape, whole.backbone(), {(0, 0)})
     folder.mkdir()
-    smaller = replace(whole, shape=shape, model=with_backbone(whole.model, shape, weights))
+    smaller = replace(whole, shape=shape, model=replace_backbone(whole.model, shape, weights))
     write_scanner(folder, smaller, config, {"seconds": 1, "versions": {}})
     return folder
 
@@ -131,7 +131,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def config(teacher: Path, log: Path, tmp_path: Path) -> DistillConfig:
-    running = Running(threads=1, precision="fp32", device="cpu")
+    running = RunOptions(threads=1, precision="fp32", device="cpu")
     return DistillConfig(
         teacher, (str(log),), tmp_path / "student", layers=1, row_tokens=300, epochs=2, learning_rate=3e-3,
         head_learning_rate=1e-2, running=running,
@@ -198,7 +198,7 @@ def test_who_agrees_with_the_teacher_has_the_least_loss(teacher: Path) -> None:
         for p, weight in ((batch[0].turns, 1), (batch[0].spans, 0.5), (batch[0].dialogue[None], 1))
     )
     assert least == pytest.approx(float(entropy), rel=1e-4)
-    other = anew(scanner, 5).model.requires_grad_(False)
+    other = reinitialize(scanner, 5).model.requires_grad_(False)
     assert float(soft_loss(other, batch, "fp32", 3.0, 0.5)) > least
 
 
@@ -422,10 +422,10 @@ def test_a_dry_run_tells_memory_before_it_runs_a_step(
 
 
 def test_layers_are_spread_evenly() -> None:
-    assert spread(6, 3) == [0, 2, 5]
-    assert spread(12, 6) == [0, 2, 4, 7, 9, 11]
-    assert spread(4, 4) == [0, 1, 2, 3]
-    assert spread(6, 1) == [0]
+    assert evenly_spaced(6, 3) == [0, 2, 5]
+    assert evenly_spaced(12, 6) == [0, 2, 4, 7, 9, 11]
+    assert evenly_spaced(4, 4) == [0, 1, 2, 3]
+    assert evenly_spaced(6, 1) == [0]
 
 
 # labelled examples beside
@@ -457,7 +457,7 @@ def test_the_exams_dialogues_are_not_learnt(
     scanner = read_scanner(config.teacher)
     said = ScannerTeacher(scanner, scanner.scanner(300, "fp32", "cpu"))
     renderer = Renderer(scanner.render, scanner.tokenizer)
-    lesson = lesson_of(replace(config, examples=examples), said, scanner, renderer)
+    lesson = load_distill_data(replace(config, examples=examples), said, scanner, renderer)
     learnt = {item.id for item in (*lesson.dialogues, *lesson.heldout)}
     assert learnt == {f"d{i}" for i in range(9, 60)}
     assert "9 dialogues left out" in capsys.readouterr().err

@@ -22,9 +22,9 @@ from dialint.detector.engines.heads import HEADS, NoHeads, attentions
 from dialint.detector.engines.scan_model import ScanModel, backbone_from_config
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.records import Dialogue, Example, Label, Turn
-from dialint.finetune.compression.prune import PruneConfig, prune, without_heads, without_layers
-from dialint.finetune.compression.surgery import drop_heads, heads_of, keep_layers
-from dialint.finetune.scanner.trained import TrainedScanner, built, read_scanner, write_scanner
+from dialint.finetune.compression.prune import PruneConfig, prune, remove_heads, remove_layers
+from dialint.finetune.compression.surgery import count_heads, drop_heads, keep_layers
+from dialint.finetune.scanner.trained import TrainedScanner, build_scan_model, read_scanner, write_scanner
 
 FOUR = {**tiny.ENCODER, "num_hidden_layers": 4}
 SHAPES = pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_a_head_that_adds_nothing_can_go_without_a_trace(shape: dict[str, Any]) 
     smaller, left = drop_heads(shape, weights, gone)
     n = layers[0].n_heads
     assert smaller[HEADS] == [n - 1, n, n - 1, n]
-    assert heads_of(smaller) == smaller[HEADS]
+    assert count_heads(smaller) == smaller[HEADS]
     assert sum(w.numel() for w in left.values()) < sum(w.numel() for w in weights.values())
     torch.testing.assert_close(states(smaller, left), states(shape, weights))
     refuse_unfaithful(built_of(whole, smaller, left).model, 100)
@@ -76,7 +76,7 @@ def built_of(
 ) -> TrainedScanner:
     heads = {n: w for n, w in whole.model.state_dict().items() if not n.startswith("backbone.")}
     weights = heads | {f"backbone.{name}": weight for name, weight in backbone.items()}
-    return replace(whole, shape=shape, model=built(shape, weights, 3, history=False))
+    return replace(whole, shape=shape, model=build_scan_model(shape, weights, 3, history=False))
 
 
 @SHAPES
@@ -116,7 +116,7 @@ def test_attention_in_one_piece_keeps_its_heads() -> None:
         "num_key_value_heads": 2, "intermediate_size": 64, "max_position_embeddings": 64, "pad_token_id": 0,
     }  # fmt: skip
     with pytest.raises(ConfigError, match="heads cannot be taken out of this architecture"):
-        heads_of(shape)
+        count_heads(shape)
 
 
 @pytest.mark.parametrize("counts", [[4, 4], [4, 4, 4, 5], [4, 0, 4, 4]])
@@ -149,7 +149,7 @@ def test_layers_leave_greedily() -> None:
         return costs[left]
 
     told: list[str] = []
-    smaller = without_layers(whole, 2, loss, told.append)
+    smaller = remove_layers(whole, 2, loss, told.append)
     assert loss(smaller) == 7.0
     assert asked[:-1] == list(costs)
     assert told == ["layer 2 of 4 goes: loss 1.0000", "layer 3 of 3 goes: loss 7.0000"]
@@ -162,8 +162,8 @@ def test_the_least_harmful_heads_leave_and_no_layer_loses_all() -> None:
         bias = whole.backbone()[f"encoder.layer.{layer}.attention.self.value.bias"].view(4, 8)
         bias.copy_(torch.arange(4.0)[:, None] + (1 if layer == 0 else 100 * layer))
     everything = cost_of(whole)
-    smaller = without_heads(whole, 5, lambda tried: everything - cost_of(tried), lambda _: None)
-    assert heads_of(smaller.shape) == [1, 2, 4, 4]
+    smaller = remove_heads(whole, 5, lambda tried: everything - cost_of(tried), lambda _: None)
+    assert count_heads(smaller.shape) == [1, 2, 4, 4]
     assert kept_of(smaller, 0) == [4.0]
     assert kept_of(smaller, 1) == [102.0, 103.0]
 

@@ -39,10 +39,16 @@ from dialint.detector.errors import ConfigError, InputRefused, OutputRefused, Wo
 from dialint.detector.records import Dialogue, Turn
 from dialint.detector.render import Renderer
 from dialint.finetune.decoder.corpus import Corpus, Sourced
-from dialint.finetune.decoder.model import fresh, from_base, prepare, shape_of, token_losses
-from dialint.finetune.decoder.packing import IGNORED, batch_of, plan
+from dialint.finetune.decoder.model import (
+    decoder_config,
+    init_decoder,
+    load_decoder,
+    set_attention,
+    token_losses,
+)
+from dialint.finetune.decoder.packing import IGNORE_INDEX, build_batch, plan_rows
 from dialint.finetune.decoder.pretrain import PretrainConfig, _job, pretrain
-from dialint.finetune.decoder.tokenizer import SMALLEST, decoder_render, learn, save
+from dialint.finetune.decoder.tokenizer import SMALLEST, decoder_render, save_tokenizer, train_tokenizer
 from dialint.finetune.decoder.trainer import CHECKPOINT, warm_then_cosine
 from dialint.finetune.decoder.writing import Piece, own_writer, plain_writer, template_writer
 
@@ -178,21 +184,21 @@ def pieces(*sizes: int) -> list[Piece]:
 
 @pytest.mark.parametrize("way", ["packed", "masked"])
 def test_a_dialogue_does_not_see_its_neighbours(way: Any) -> None:
-    model = fresh(shape_of(2, 90, IDS, 64), 0)
-    prepare(model, way, 64)
+    model = init_decoder(decoder_config(2, 90, IDS, 64), 0)
+    set_attention(model, way, 64)
     first, second, third, other = pieces(20, 14, 9, 14)
-    beside = token_losses(model, batch_of([first, second, third], [[0, 1, 2]], 2, 64), way)
-    alone = token_losses(model, batch_of([second], [[0]], 1, 64), way)
+    beside = token_losses(model, build_batch([first, second, third], [[0, 1, 2]], 2, 64), way)
+    alone = token_losses(model, build_batch([second], [[0]], 1, 64), way)
     assert torch.allclose(beside[0, 20:34], alone[0, :14], atol=1e-5)
-    changed = token_losses(model, batch_of([other, second, third], [[0, 1, 2]], 2, 64), way)
+    changed = token_losses(model, build_batch([other, second, third], [[0, 1, 2]], 2, 64), way)
     assert torch.allclose(beside[0, 20:33], changed[0, 14:27], atol=1e-5)
     assert beside[0, 33] == 0.0  # the last token of a dialogue foretells nothing
 
 
 @pytest.mark.parametrize("way", ["packed", "masked"])
 def test_no_gradient_reaches_a_neighbour(way: Any) -> None:
-    model = fresh(shape_of(2, 90, IDS, 64), 0)
-    prepare(model, way, 64)
+    model = init_decoder(decoder_config(2, 90, IDS, 64), 0)
+    set_attention(model, way, 64)
     inputs: list[torch.Tensor] = []
 
     def keep(_: Any, __: Any, output: torch.Tensor) -> torch.Tensor:
@@ -200,7 +206,7 @@ def test_no_gradient_reaches_a_neighbour(way: Any) -> None:
         return inputs[-1]
 
     model.get_input_embeddings().register_forward_hook(keep)
-    losses = token_losses(model, batch_of(pieces(20, 14), [[0, 1]], 1, 34), way)
+    losses = token_losses(model, build_batch(pieces(20, 14), [[0, 1]], 1, 34), way)
     losses[0, 20:].sum().backward()
     reached = inputs[0].grad[0].abs().sum(1)
     assert torch.count_nonzero(reached[:20]) == 0
@@ -208,14 +214,14 @@ def test_no_gradient_reaches_a_neighbour(way: Any) -> None:
 
 
 def test_both_ways_compute_the_same() -> None:
-    batch = batch_of(pieces(20, 14, 30, 9), [[0, 1], [2, 3]], 2, 48)
+    batch = build_batch(pieces(20, 14, 30, 9), [[0, 1], [2, 3]], 2, 48)
     losses = []
     for way in ("packed", "masked"):
-        model = fresh(shape_of(2, 90, IDS, 48), 0)
-        prepare(model, way, 48)  # type: ignore[arg-type]
+        model = init_decoder(decoder_config(2, 90, IDS, 48), 0)
+        set_attention(model, way, 48)  # type: ignore[arg-type]
         losses.append(token_losses(model, batch, way))  # type: ignore[arg-type]
     assert torch.allclose(losses[0], losses[1], atol=1e-5)
-    assert torch.equal(losses[0] == 0, batch.wanted == IGNORED)
+    assert torch.equal(losses[0] == 0, batch.wanted == IGNORE_INDEX)
 
 
 def test_more_passes_before_a_step_change_nothing_but_time(config: PretrainConfig, tmp_path: Path) -> None:
@@ -235,11 +241,11 @@ def test_training_stops_when_it_gets_no_better(config: PretrainConfig, tmp_path:
 
 def test_rows_hold_every_piece_once_a_pass_and_fit() -> None:
     lengths = [5, 96, 40, 41, 8, 60, 30]
-    rows = plan(lengths, 3, 2, 96)
+    rows = plan_rows(lengths, 3, 2, 96)
     assert sorted(place for some in rows for place in some) == sorted([*range(7), *range(7)])
     assert all(sum(lengths[place] for place in some) <= 96 for some in rows)
-    assert plan(lengths, 3, 2, 96) == rows != plan(lengths, 4, 2, 96)
-    assert sum(len(some) for some in plan(lengths, 3, 0.5, 96)) == 4
+    assert plan_rows(lengths, 3, 2, 96) == rows != plan_rows(lengths, 4, 2, 96)
+    assert sum(len(some) for some in plan_rows(lengths, 3, 0.5, 96)) == 4
 
 
 def test_the_rate_rises_and_falls() -> None:
@@ -251,7 +257,7 @@ def test_the_rate_rises_and_falls() -> None:
 
 def test_the_default_decoder_is_small() -> None:
     with torch.device("meta"):
-        model = fresh(shape_of(6, 8192, IDS, 512), 0)
+        model = init_decoder(decoder_config(6, 8192, IDS, 512), 0)
     beside = sum(p.numel() for p in model.parameters()) - 8192 * 192
     assert 2.5e6 < beside < 3e6
     assert 2 * sum(p.numel() for p in model.parameters()) < 14e6
@@ -271,7 +277,7 @@ def base(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     kind, shape, more = BASES[request.param]
     folder = tmp_path / "base"
     folder.mkdir()
-    save(learn(ASKS + REPLIES, SMALLEST + 20), folder)
+    save_tokenizer(train_tokenizer(ASKS + REPLIES, SMALLEST + 20), folder)
     torch.manual_seed(0)
     options = {**SMALL, **more, "vocab_size": SMALLEST + 20, "max_position_embeddings": 128}
     kind(shape(**options, bos_token_id=1, eos_token_id=2, pad_token_id=0)).save_pretrained(folder)
@@ -288,7 +294,7 @@ def test_any_decoder_goes_on_learning(base: Path, style: Any, config: PretrainCo
     assert losses[-1] < losses[0]
     assert told["written"] == [style]
     assert (out / "tokenizer.json").read_bytes() == (base / "tokenizer.json").read_bytes()
-    before, after = from_base(base), from_base(out)
+    before, after = load_decoder(base), load_decoder(out)
     assert after.config.model_type == before.config.model_type
     assert after.config._attn_implementation != "packed"
 
@@ -305,17 +311,17 @@ def test_a_base_with_weights_missing_is_refused(base: Path) -> None:
     weights.pop(next(name for name in weights if "layers.1" in name))
     save_file(weights, base / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(ConfigError, match="missing"):
-        from_base(base)
+        load_decoder(base)
 
 
 def test_a_base_with_code_or_pickles_is_refused(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"model_type": "x", "auto_map": {"AutoModelForCausalLM": "m.X"}}')
     (tmp_path / "pytorch_model.bin").write_bytes(b"")
     with pytest.raises(ConfigError, match="safetensors"):
-        from_base(tmp_path)
+        load_decoder(tmp_path)
     (tmp_path / "model.safetensors").write_bytes(b"")
     with pytest.raises(ConfigError, match=r"no weights to read|no decoder that loads"):
-        from_base(tmp_path)
+        load_decoder(tmp_path)
 
 
 TURNS = (
@@ -330,7 +336,7 @@ TURNS = (
 @pytest.fixture(scope="module")
 def marked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("marked")
-    save(learn(ASKS + REPLIES, SMALLEST + 20), folder)
+    save_tokenizer(train_tokenizer(ASKS + REPLIES, SMALLEST + 20), folder)
     return folder
 
 

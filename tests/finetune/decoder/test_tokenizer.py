@@ -11,7 +11,15 @@ from transformers import AutoTokenizer
 from dialint.detector.errors import ConfigError
 from dialint.detector.records import Dialogue, Turn
 from dialint.detector.render import Renderer
-from dialint.finetune.decoder.tokenizer import CONTROL, IM_END, SLOT, SMALLEST, decoder_render, learn, save
+from dialint.finetune.decoder.tokenizer import (
+    CONTROL,
+    IM_END,
+    SLOT,
+    SMALLEST,
+    decoder_render,
+    save_tokenizer,
+    train_tokenizer,
+)
 from dialint.finetune.decoder.writing import plain_encoder
 
 TEXTS = [
@@ -23,7 +31,7 @@ TEXTS = [
 
 @pytest.fixture(scope="module")
 def tokenizer() -> Tokenizer:
-    return learn(TEXTS, SMALLEST + 120)
+    return train_tokenizer(TEXTS, SMALLEST + 120)
 
 
 @pytest.mark.parametrize("text", ["Grüße, 東京 🙂", " two  spaces\n\n\tand a tab ", "it's $1,250.75", ""])
@@ -37,7 +45,7 @@ def test_digits_stand_alone(tokenizer: Tokenizer) -> None:
 
 def test_it_learns_words_and_always_the_same_ones(tokenizer: Tokenizer) -> None:
     assert "Ġbooking" in tokenizer.encode("my booking").tokens
-    assert tokenizer.to_str() == learn(TEXTS, SMALLEST + 120).to_str()
+    assert tokenizer.to_str() == train_tokenizer(TEXTS, SMALLEST + 120).to_str()
 
 
 def test_control_tokens_have_the_first_ids(tokenizer: Tokenizer) -> None:
@@ -64,7 +72,7 @@ def test_the_renderer_takes_it(tokenizer: Tokenizer) -> None:
 
 
 def test_transformers_loads_it_with_its_template(tokenizer: Tokenizer, tmp_path: Path) -> None:
-    save(tokenizer, tmp_path)
+    save_tokenizer(tokenizer, tmp_path)
     loaded = AutoTokenizer.from_pretrained(tmp_path)
     messages = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Yes."}]
     assert loaded.apply_chat_template(messages, tokenize=False) == (
@@ -80,4 +88,4 @@ def test_transformers_loads_it_with_its_template(tokenizer: Tokenizer, tmp_path:
 
 def test_a_vocabulary_too_small_for_bytes_is_refused() -> None:
     with pytest.raises(ConfigError, match="E_VOCABULARY"):
-        learn(TEXTS, 200)
+        train_tokenizer(TEXTS, 200)

@@ -10,7 +10,7 @@ import pytest
 from dialint.detector.errors import ConfigError
 from dialint.eval.questions import Asking
 from dialint.finetune.judge import grpo, ppo, preference, reward, sft
-from dialint.finetune.train.options import Adapters, Learning, Running
+from dialint.finetune.train.options import AdapterOptions, RunOptions, ScheduleOptions
 
 RATE = 1e30
 ASKING = Asking(random_questions=0.5)
@@ -19,10 +19,10 @@ ASKING = Asking(random_questions=0.5)
 def judge_config(stage: str, tiny: Path, dataset: Path, out: Path) -> tuple[Any, Any]:
     """A stage's run and its config, three steps long."""
     common: dict[str, Any] = {
-        "dataset": dataset, "model": str(tiny), "out": out, "asking": ASKING, "adapters": Adapters(rank=4),
-        "running": Running(threads=1, precision="fp32", device="cpu", checkpoint_steps=1),
+        "dataset": dataset, "model": str(tiny), "out": out, "asking": ASKING, "adapters": AdapterOptions(rank=4),
+        "running": RunOptions(threads=1, precision="fp32", device="cpu", checkpoint_steps=1),
     }  # fmt: skip
-    learning = Learning(steps=3, eval_steps=3)
+    learning = ScheduleOptions(steps=3, eval_steps=3)
     if stage in ("sft", "private"):
         more: dict[str, Any] = {"private_epsilon": 8.0} if stage == "private" else {}
         config = sft.SftJudgeConfig(**common, questions=4, learning_rate=RATE, learning=learning, **more)

@@ -12,12 +12,12 @@ from dialint.detector.judge import OPENING, SAYS
 from dialint.eval.judging_run import examined
 from dialint.eval.questions import Asking, agent_turns, read_asked
 from dialint.finetune.judge.exam import ExamConfig, judge, load
-from dialint.finetune.train.options import Running
+from dialint.finetune.train.options import RunOptions
 
 
 def test_every_question_gets_a_ruling(tiny: Path, dataset: Path) -> None:
     asked = read_asked(dataset, "test", Asking(random_questions=1), 1)
-    rulings = examined(load(str(tiny), Running(precision="fp32", device="cpu", threads=1)), asked)
+    rulings = examined(load(str(tiny), RunOptions(precision="fp32", device="cpu", threads=1)), asked)
     assert [(r.dialogue, r.turn, r.code) for r in rulings] == [
         (a.question.dialogue.id, a.question.turn, a.question.code) for a in asked
     ]
@@ -36,7 +36,7 @@ def test_questions_drawn_at_random_stand_for_the_others(dataset: Path) -> None:
 
 
 def test_a_verdict_is_forced_and_the_rest_is_written(tiny: Path, dataset: Path) -> None:
-    one = load(str(tiny), Running(precision="fp32", device="cpu", threads=1))
+    one = load(str(tiny), RunOptions(precision="fp32", device="cpu", threads=1))
     asked = read_asked(dataset, "test", Asking(random_questions=0), 1)[:3]
     prompts = [one.prompt.ids(item.question, item.code) for item in asked]
     texts = one.answers(prompts, [item.text for item in asked], [0, 1, 2], max_tokens=3)

@@ -19,7 +19,7 @@ from dialint.finetune.base_models import loading
 from dialint.finetune.judge import grpo, reward, sft
 from dialint.finetune.judge.exam import reward_model_of
 from dialint.finetune.judge.model_folder import prompt_of
-from dialint.finetune.train.options import Adapters, Learning, Running
+from dialint.finetune.train.options import AdapterOptions, RunOptions, ScheduleOptions
 from dialint.labeling.aggregation.store_labels import SettleConfig, settle
 from dialint.labeling.dataset.making import DatasetConfig
 from dialint.labeling.simulated_work import Plan, fill
@@ -28,8 +28,8 @@ from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.upgrade import upgrade
 from dialint.labeling.transfer.outgoing import export_dataset
 
-RUNNING = Running(threads=1, precision="fp32", device="cpu")
-ADAPTERS = Adapters(rank=4)
+RUNNING = RunOptions(threads=1, precision="fp32", device="cpu")
+ADAPTERS = AdapterOptions(rank=4)
 ASKING = Asking(random_questions=0.5)
 
 
@@ -74,7 +74,7 @@ def test_from_answers_to_an_aligned_judge(
     monkeypatch.setenv("DIALINT_MIRRORS", "0")
     judge, model, aligned = (tmp_path / name for name in ("sft", "reward", "grpo"))
     shared: dict[str, Any] = {"dataset": said, "asking": ASKING, "adapters": ADAPTERS, "running": RUNNING}
-    learning = Learning(steps=4, eval_steps=4)
+    learning = ScheduleOptions(steps=4, eval_steps=4)
     sft.run(sft.SftJudgeConfig(model=str(tiny), out=judge, questions=4, learning=learning, **shared))
     told = reward.run(reward.RewardConfig(model=str(judge), out=model, pairs=4, learning=learning, **shared))
     assert {"reviewer", "label"} <= set(told["figures"]["held_out"])
@@ -84,9 +84,9 @@ def test_from_answers_to_an_aligned_judge(
     assert reward_model_of(aligned)["reward_model"] == told["figures"]["held_out"]
     assert made["figures"]["reward_model"]["label"]["answer_only"]["accuracy"] >= 0
     assert reward_model_of(judge) == reward_model_of(tiny) == {}
-    source = loading.source_of(str(aligned))  # every byte vouched for
+    source = loading.resolve_source(str(aligned))  # every byte vouched for
     assert source.base.folder == tiny
-    model = loading.load(source, Adapters(adapter="none"), trainable=False).eval()
+    model = loading.load_model(source, AdapterOptions(adapter="none"), trainable=False).eval()
     asked = read_asked(said, "test", ASKING, 1)
     rulings = examined(LocalJudge(model, prompt_of(source)), asked)
     figures = described(rulings, {item.question.dialogue.id: 2 for item in asked}, 20)

@@ -18,19 +18,19 @@ from dialint.finetune.base_models.resolve import SMALL_DECODER
 from dialint.finetune.judge import grpo, sft
 from dialint.finetune.policy.logprobs import pack_if_faithful
 from dialint.finetune.train.memory import (
-    Pass,
-    Way,
-    activations,
-    gpu_bytes,
-    memory_of,
-    plan,
-    way_of,
-    weight_sizes,
+    ForwardPass,
+    TrainingSetup,
+    activation_bytes,
+    count_weights,
+    estimate_setup_memory,
+    memory_table,
+    parse_gpu_memory,
+    setup_from_options,
 )
-from dialint.finetune.train.options import Adapters, Running
+from dialint.finetune.train.options import AdapterOptions, RunOptions
 
-LORA, ALL = Adapters(rank=8), Adapters(adapter="none")
-WORK = Pass(rows=4, window=128, scored=64)
+LORA, ALL = AdapterOptions(rank=8), AdapterOptions(adapter="none")
+WORK = ForwardPass(rows=4, window=128, scored=64)
 
 
 @pytest.fixture(scope="module")
@@ -48,19 +48,21 @@ def decoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def way(folder: Path, adapters: Adapters = LORA, *, bf16: bool = True, work: Pass = WORK) -> Way:
-    return Way(folder, "CAUSAL_LM", adapters, "adamw", bf16, checkpointing=False, work=work)
+def way(
+    folder: Path, adapters: AdapterOptions = LORA, *, bf16: bool = True, work: ForwardPass = WORK
+) -> TrainingSetup:
+    return TrainingSetup(folder, "CAUSAL_LM", adapters, "adamw", bf16, checkpointing=False, work=work)
 
 
 @pytest.mark.parametrize("bf16", [True, False])
 @pytest.mark.parametrize(
     "adapters", [LORA, replace(LORA, dora=True), replace(LORA, targets=("q_proj",)), ALL]
 )
-def test_weights_are_counted_as_they_are_loaded(decoder: Path, adapters: Adapters, bf16: bool) -> None:
-    model = loading.load(loading.source_of(str(decoder)), adapters, bf16=bf16)
+def test_weights_are_counted_as_they_are_loaded(decoder: Path, adapters: AdapterOptions, bf16: bool) -> None:
+    model = loading.load_model(loading.resolve_source(str(decoder)), adapters, bf16=bf16)
     learns = [weight for weight in model.parameters() if weight.requires_grad]
     frozen = [weight for weight in model.parameters() if not weight.requires_grad]
-    sizes = weight_sizes(way(decoder, adapters, bf16=bf16))
+    sizes = count_weights(way(decoder, adapters, bf16=bf16))
     assert sizes.n_trained == sum(weight.numel() for weight in learns)
     assert sizes.frozen_bytes == sum(weight.numel() * weight.element_size() for weight in frozen)
     assert all(weight.dtype == torch.float32 for weight in learns)
@@ -69,7 +71,7 @@ def test_weights_are_counted_as_they_are_loaded(decoder: Path, adapters: Adapter
 def test_a_frozen_base_takes_two_bytes_a_weight_in_bf16(decoder: Path) -> None:
     frozen = [
         w
-        for w in loading.load(loading.source_of(str(decoder)), LORA, bf16=True).parameters()
+        for w in loading.load_model(loading.resolve_source(str(decoder)), LORA, bf16=True).parameters()
         if not w.requires_grad
     ]
     n_weights = sum(weight.numel() for weight in frozen)
@@ -78,7 +80,7 @@ def test_a_frozen_base_takes_two_bytes_a_weight_in_bf16(decoder: Path) -> None:
 
 def test_four_bits_are_counted_as_bitsandbytes_packs_them(decoder: Path) -> None:
     nf4 = replace(LORA, quantise="nf4")
-    model = loading.load(loading.source_of(str(decoder)), nf4)
+    model = loading.load_model(loading.resolve_source(str(decoder)), nf4)
     stored = 0
     for weight in model.parameters():
         if not weight.requires_grad:
@@ -87,28 +89,30 @@ def test_four_bits_are_counted_as_bitsandbytes_packs_them(decoder: Path) -> None
             if state is not None:
                 stored += state.absmax.numel() * state.absmax.element_size()
                 stored += state.state2.absmax.numel() * state.state2.absmax.element_size()
-    assert weight_sizes(way(decoder, nf4)).frozen_bytes == pytest.approx(stored, rel=0.01)
+    assert count_weights(way(decoder, nf4)).frozen_bytes == pytest.approx(stored, rel=0.01)
 
 
 def test_the_optimizer_holds_what_was_planned(decoder: Path) -> None:
-    model = loading.load(loading.source_of(str(decoder)), LORA, bf16=True)
+    model = loading.load_model(loading.resolve_source(str(decoder)), LORA, bf16=True)
     learns = [weight for weight in model.parameters() if weight.requires_grad]
     optimizer = torch.optim.AdamW(learns)
     for weight in learns:
         weight.grad = torch.ones_like(weight)
     optimizer.step()
     states = [part for state in optimizer.state.values() for part in state.values() if part.dim()]
-    planned = memory_of(way(decoder))
+    planned = estimate_setup_memory(way(decoder))
     assert planned.optimizer == sum(part.numel() * part.element_size() for part in states)
     assert planned.gradients == sum(weight.grad.numel() * 4 for weight in learns if weight.grad is not None)
 
 
 @pytest.mark.parametrize("adapters", [LORA, ALL])
 @pytest.mark.parametrize("bf16", [True, False])
-def test_activations_on_meta_are_those_of_a_real_pass(decoder: Path, adapters: Adapters, bf16: bool) -> None:
+def test_activations_on_meta_are_those_of_a_real_pass(
+    decoder: Path, adapters: AdapterOptions, bf16: bool
+) -> None:
     """Within a fifth. A pass with all weights learning keeps their copies in bf16 too, which the plan counts as
     weights."""
-    model = loading.load(loading.source_of(str(decoder)), adapters, bf16=bf16).train()
+    model = loading.load_model(loading.resolve_source(str(decoder)), adapters, bf16=bf16).train()
     pack_if_faithful(model, WORK.window)
     own = {weight.untyped_storage()._cdata for weight in model.parameters()}
     kept: dict[int, torch.Tensor] = {}
@@ -134,31 +138,31 @@ def test_activations_on_meta_are_those_of_a_real_pass(decoder: Path, adapters: A
     real = sum(tensor.untyped_storage().nbytes() for tensor in kept.values())
     if bf16 and adapters.adapter == "none":
         real -= 2 * sum(weight.numel() for weight in model.parameters())
-    assert activations(way(decoder, adapters, bf16=bf16)) == pytest.approx(real, rel=0.2)
+    assert activation_bytes(way(decoder, adapters, bf16=bf16)) == pytest.approx(real, rel=0.2)
 
 
 def test_checkpointing_keeps_the_inputs_of_layers_and_one_layer(decoder: Path) -> None:
-    without, deeper = activations(way(decoder)), replace(way(decoder), checkpointing=True)
+    without, deeper = activation_bytes(way(decoder)), replace(way(decoder), checkpointing=True)
     layer_inputs = 5 * 4 * 128 * 256 * 2
-    assert layer_inputs < activations(deeper) < without / 2
+    assert layer_inputs < activation_bytes(deeper) < without / 2
 
 
 def test_the_plan_says_what_fits(decoder: Path) -> None:
-    large = way(decoder, work=Pass(rows=64, window=1024, scored=4096))
-    needed = memory_of(large).total
-    assert "as asked" in plan(large, 10**9 + 2 * needed)
-    lines = plan(large, 10**9 + round(0.7 * needed)).splitlines()
+    large = way(decoder, work=ForwardPass(rows=64, window=1024, scored=4096))
+    needed = estimate_setup_memory(large).total
+    assert "as asked" in memory_table(large, 10**9 + 2 * needed)
+    lines = memory_table(large, 10**9 + round(0.7 * needed)).splitlines()
     assert "does not fit" in lines[3]
     assert "fits" in lines[4]
     assert "does not" not in lines[4]
-    assert "not even one window" in plan(large, 10**9 + needed // 1000).splitlines()[3]
+    assert "not even one window" in memory_table(large, 10**9 + needed // 1000).splitlines()[3]
 
 
 def test_sizes_are_gigabytes() -> None:
-    assert gpu_bytes("cuda:24GB") == 24 * 10**9
-    assert gpu_bytes("cuda:1") is None
+    assert parse_gpu_memory("cuda:24GB") == 24 * 10**9
+    assert parse_gpu_memory("cuda:1") is None
     with pytest.raises(ConfigError, match="add --dry-run"):
-        Running(device="cuda:24GB").refuse()
+        RunOptions(device="cuda:24GB").refuse()
 
 
 @pytest.mark.parametrize("stage", ["sft", "grpo"])
@@ -167,7 +171,7 @@ def test_a_dry_run_plans_for_a_gpu_that_is_not_here(
 ) -> None:
     common = {
         "dataset": dataset, "model": str(decoder), "out": tmp_path / "judge", "asking": Asking(random_questions=0),
-        "running": Running(device="cuda:24GB", dry_run=True),
+        "running": RunOptions(device="cuda:24GB", dry_run=True),
     }  # fmt: skip
     planned = sft.SftJudgeConfig(**common) if stage == "sft" else grpo.GrpoConfig(**common)  # type: ignore[arg-type]
     with pytest.raises(SystemExit) as ended:
@@ -184,6 +188,8 @@ def test_a_scanners_base_is_planned_in_rows_longer_than_its_positions(tmp_path: 
         hidden_size=32, num_hidden_layers=3, num_attention_heads=2, intermediate_size=64
     ).save_pretrained(tmp_path)
     for adapters in (ALL, LORA):
-        planned = way_of(tmp_path, None, adapters, Running(), Pass(rows=9, window=500, scored=0))
-        assert "as asked" in plan(planned, 24 * 10**9)
-        assert 9 * 500 * 32 * 2 * 3 < activations(planned) < 10**9
+        planned = setup_from_options(
+            tmp_path, None, adapters, RunOptions(), ForwardPass(rows=9, window=500, scored=0)
+        )
+        assert "as asked" in memory_table(planned, 24 * 10**9)
+        assert 9 * 500 * 32 * 2 * 3 < activation_bytes(planned) < 10**9

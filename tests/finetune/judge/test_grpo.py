@@ -16,7 +16,7 @@ from dialint.finetune.judge.grpo import GrpoConfig, run
 from dialint.finetune.judge.trl_trainers import Grpo, OwnAnswers
 from dialint.finetune.rewards.reward_function import Rewarder
 from dialint.finetune.rewards.verifiable import Weights
-from dialint.finetune.train.options import Adapters, Running
+from dialint.finetune.train.options import AdapterOptions, RunOptions
 
 
 @pytest.fixture(autouse=True)
@@ -25,12 +25,12 @@ def _no_trackers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def config(tiny: Path, dataset: Path, out: Path, **more: object) -> GrpoConfig:
-    running = Running(
+    running = RunOptions(
         threads=1, precision="fp32", device="cpu", checkpoint_steps=more.pop("checkpoint_steps", 1)
     )  # type: ignore[arg-type]
     options = {"steps": 4, "questions": 2, "answers": 4, "answer_tokens": 6, "learning_rate": 1e-2, **more}
     return GrpoConfig(
-        dataset=dataset, model=str(tiny), out=out, asking=Asking(random_questions=0), adapters=Adapters(rank=4),
+        dataset=dataset, model=str(tiny), out=out, asking=Asking(random_questions=0), adapters=AdapterOptions(rank=4),
         running=running, **options,
     )  # type: ignore[arg-type]  # fmt: skip
 

@@ -107,7 +107,7 @@ def test_without_a_network_a_mistyped_folder_is_told_at_once(tmp_path: Path, dat
 
 def test_the_decoder_that_ships_is_known_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    source = loading.source_of("small_decoder")
-    assert source.base == resolve.Base(SMALL_DECODER, "small_decoder")
+    source = loading.resolve_source("small_decoder")
+    assert source.base == resolve.BaseFolder(SMALL_DECODER, "small_decoder")
     assert source.sha256 == loading.weights_sha256(SMALL_DECODER)
-    assert loading.source_of(str(SMALL_DECODER)).base.name == "small_decoder"
+    assert loading.resolve_source(str(SMALL_DECODER)).base.name == "small_decoder"

@@ -10,9 +10,9 @@ import pytest
 from dialint.eval.questions import Asking, read_asked
 from dialint.finetune.judge import merge_adapter, sft
 from dialint.finetune.judge.exam import load
-from dialint.finetune.train.options import Adapters, Learning, Running
+from dialint.finetune.train.options import AdapterOptions, RunOptions, ScheduleOptions
 
-RUNNING = Running(threads=1, precision="fp32", device="cpu")
+RUNNING = RunOptions(threads=1, precision="fp32", device="cpu")
 
 
 @pytest.fixture(scope="module")
@@ -23,8 +23,8 @@ def judge(tiny: Path, dataset: Path, tmp_path_factory: pytest.TempPathFactory) -
         sft.run(
             sft.SftJudgeConfig(
                 dataset=dataset, model=str(tiny), out=out, questions=4, learning_rate=3e-2,
-                asking=Asking(random_questions=0), learning=Learning(steps=3, eval_steps=3),
-                adapters=Adapters(rank=4), running=RUNNING,
+                asking=Asking(random_questions=0), learning=ScheduleOptions(steps=3, eval_steps=3),
+                adapters=AdapterOptions(rank=4), running=RUNNING,
             )
         )  # fmt: skip
     return out

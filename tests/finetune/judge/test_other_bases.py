@@ -23,9 +23,9 @@ from dialint.finetune.base_models import loading
 from dialint.finetune.judge import exam, merge_adapter, sft
 from dialint.finetune.policy import logprobs
 from dialint.finetune.policy.logprobs import pack_if_faithful
-from dialint.finetune.train.options import Adapters, Learning, Running
+from dialint.finetune.train.options import AdapterOptions, RunOptions, ScheduleOptions
 
-RUNNING = Running(threads=1, precision="fp32", device="cpu")
+RUNNING = RunOptions(threads=1, precision="fp32", device="cpu")
 HARMLESS = "I will look into it."
 T1 = load_taxonomy(None).codes["T1"]
 
@@ -62,7 +62,7 @@ def test_it_is_taught_merged_and_examined_unchanged(
     sft.run(
         sft.SftJudgeConfig(
             dataset=dataset, model=str(base), out=taught, questions=4, learning_rate=2e-2, asking=asking,
-            learning=Learning(steps=8, eval_steps=4), adapters=Adapters(rank=4), running=RUNNING,
+            learning=ScheduleOptions(steps=8, eval_steps=4), adapters=AdapterOptions(rank=4), running=RUNNING,
         )
     )  # fmt: skip
     losses = [json.loads(line).get("loss") for line in (taught / "metrics.jsonl").read_text().splitlines()]
@@ -84,7 +84,9 @@ def test_it_is_taught_merged_and_examined_unchanged(
 
 def test_beliefs_are_those_of_one_question_at_a_time(base: Path, dataset: Path) -> None:
     prompt = JudgePrompt.of(base)
-    model = loading.load(loading.source_of(str(base)), Adapters(adapter="none"), trainable=False).eval()
+    model = loading.load_model(
+        loading.resolve_source(str(base)), AdapterOptions(adapter="none"), trainable=False
+    ).eval()
     prompts = [prompt.ids(item.question, item.code) for item in read_asked(dataset, "test", Asking(), 1)][:4]
     assert len({len(ids) for ids in prompts}) > 1
     shared, first = prompt.fork
@@ -147,7 +149,7 @@ def test_what_cannot_be_packed_is_padded(
     alone = exam.load(str(base), RUNNING)
     assert (whole._packed, alone._packed) == (True, False)
     assert alone.beliefs(prompts) == pytest.approx(whole.beliefs(prompts), abs=1e-5)
-    model = loading.load(loading.source_of(str(base)), Adapters(rank=4)).train()
+    model = loading.load_model(loading.resolve_source(str(base)), AdapterOptions(rank=4)).train()
     assert not pack_if_faithful(model, 40)
     assert model.get_base_model().config._attn_implementation == "sdpa"
     assert model.training
@@ -157,7 +159,9 @@ def test_what_cannot_be_packed_is_padded(
 def test_an_answer_ends_where_the_base_ends_its_own(base: Path) -> None:
     """A base that chats may end an answer with another token than its tokenizer ends a text with."""
     prompt = JudgePrompt.of(base)
-    model = loading.load(loading.source_of(str(base)), Adapters(adapter="none"), trainable=False)
+    model = loading.load_model(
+        loading.resolve_source(str(base)), AdapterOptions(adapter="none"), trainable=False
+    )
     judge = LocalJudge(model, prompt)
     ids = prompt.ids(asking(HARMLESS), T1)
     [told] = judge._written([ids], [], 12, [judge._verbatim.of("")])
@@ -170,7 +174,9 @@ def test_an_answer_ends_where_the_base_ends_its_own(base: Path) -> None:
 def test_random_weights_invent_no_quote(base: Path) -> None:
     """Whatever the base's tokenizer: what it writes between the quotation marks is the turn's."""
     prompt = JudgePrompt.of(base)
-    model = loading.load(loading.source_of(str(base)), Adapters(adapter="none"), trainable=False)
+    model = loading.load_model(
+        loading.resolve_source(str(base)), AdapterOptions(adapter="none"), trainable=False
+    )
     judge = LocalJudge(model, prompt)
     begun = prompt.answer_ids('{"verdict":"error","probability":0.9,"quote":"', ended=False)
     turns = [HARMLESS, 'He said "no" \\ to\nme.', "Größe: 日本"]

@@ -9,9 +9,9 @@ import pytest
 
 from dialint.eval.questions import Asking
 from dialint.finetune.judge import grpo, ppo, sft
-from dialint.finetune.train.options import Adapters, Learning, Running
+from dialint.finetune.train.options import AdapterOptions, RunOptions, ScheduleOptions
 
-DRY = Running(threads=1, precision="fp32", device="cpu", dry_run=True, price_per_hour=2.0, watts=30.0)
+DRY = RunOptions(threads=1, precision="fp32", device="cpu", dry_run=True, price_per_hour=2.0, watts=30.0)
 ASKING = Asking(random_questions=0)
 
 
@@ -19,7 +19,7 @@ ASKING = Asking(random_questions=0)
 def test_a_dry_run_says_what_it_would_take(
     tiny: Path, dataset: Path, tmp_path: Path, stage: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out, adapters = tmp_path / "judge", Adapters(rank=4)
+    out, adapters = tmp_path / "judge", AdapterOptions(rank=4)
     common = {
         "dataset": dataset,
         "model": str(tiny),
@@ -33,7 +33,7 @@ def test_a_dry_run_says_what_it_would_take(
         ppo.run(ppo.PpoConfig(**common, method=method))  # type: ignore[arg-type]
     else:
         config = (
-            sft.SftJudgeConfig(**common, questions=4, learning=Learning(steps=50))  # type: ignore[arg-type]
+            sft.SftJudgeConfig(**common, questions=4, learning=ScheduleOptions(steps=50))  # type: ignore[arg-type]
             if stage == "sft"
             else grpo.GrpoConfig(**common, steps=50, questions=2, answers=2, answer_tokens=4)  # type: ignore[arg-type]
         )
@@ -63,7 +63,7 @@ def test_memory_is_told_before_a_step_is_run(
 
     common: dict[str, Any] = {
         "dataset": dataset, "model": str(tiny), "out": tmp_path / "judge", "asking": ASKING,
-        "adapters": Adapters(rank=4), "running": DRY,
+        "adapters": AdapterOptions(rank=4), "running": DRY,
     }  # fmt: skip
     monkeypatch.setattr("dialint.finetune.policy.ppo_loop._step", fails)
     monkeypatch.setattr("transformers.Trainer.training_step", fails)

@@ -12,9 +12,9 @@ from dialint.finetune.base_models import loading
 from dialint.finetune.judge import ppo, reward
 from dialint.finetune.judge.ppo import Method, PpoConfig
 from dialint.finetune.judge.reward import RewardConfig
-from dialint.finetune.train.options import Adapters, Learning, Running
+from dialint.finetune.train.options import AdapterOptions, RunOptions, ScheduleOptions
 
-RUNNING = Running(threads=1, precision="fp32", device="cpu")
+RUNNING = RunOptions(threads=1, precision="fp32", device="cpu")
 ASKING = Asking(random_questions=1)
 
 
@@ -23,7 +23,7 @@ def preferring(tiny: Path, dataset: Path, tmp_path_factory: pytest.TempPathFacto
     out = tmp_path_factory.mktemp("rewards") / "reward"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DIALINT_MIRRORS", "0")
-        learning = Learning(steps=2, eval_steps=2)
+        learning = ScheduleOptions(steps=2, eval_steps=2)
         reward.run(
             RewardConfig(
                 dataset=dataset, model=str(tiny), out=out, asking=ASKING, learning=learning, running=RUNNING
@@ -39,7 +39,7 @@ def test_a_judge_is_aligned_by_a_reward_model(
     method = Method(steps=2, questions=2, answers=2, answer_tokens=5, minibatch=4, learning_rate=1e-2)
     config = PpoConfig(
         model=str(tiny), dataset=dataset, out=tmp_path, reward=preferring, verifiable=0.5, asking=ASKING,
-        method=method, adapters=Adapters(rank=4), running=RUNNING,
+        method=method, adapters=AdapterOptions(rank=4), running=RUNNING,
     )  # fmt: skip
     manifest = ppo.run(config)
     rows = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
@@ -48,4 +48,4 @@ def test_a_judge_is_aligned_by_a_reward_model(
     assert -1 <= rows[0]["reward"]["preference"] <= 1
     assert rows[0]["kl"]["answer"] == pytest.approx(0.0, abs=1e-5)  # nothing learnt, nothing moved
     assert manifest["data"].keys() == {"dataset", "reward"}
-    assert loading.source_of(str(tmp_path)).adapter == tmp_path
+    assert loading.resolve_source(str(tmp_path)).adapter == tmp_path

@@ -14,7 +14,7 @@ from dialint.finetune.base_models import loading
 from dialint.finetune.judge import grpo, preference
 from dialint.finetune.judge.preference import PreferConfig, run
 from dialint.finetune.rewards.pairs import read_pairs
-from dialint.finetune.train.options import Adapters, Running
+from dialint.finetune.train.options import AdapterOptions, RunOptions
 
 
 @pytest.mark.parametrize("method", ["dpo", "kto"])
@@ -31,8 +31,8 @@ def test_what_is_preferred_becomes_more_probable(
         pairs=4,
         learning_rate=1e-2,
         asking=Asking(random_questions=1),
-        adapters=Adapters(rank=4),
-        running=Running(threads=1, precision="fp32", device="cpu"),
+        adapters=AdapterOptions(rank=4),
+        running=RunOptions(threads=1, precision="fp32", device="cpu"),
     )
     manifest = run(config)
     rows = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
@@ -68,12 +68,12 @@ def test_what_is_learnt_is_what_is_asked_and_scored(
     asking = Asking(random_questions=1)
     config = PreferConfig(
         dataset=dataset, model=str(tiny), out=tmp_path, method=method, pairs=2, asking=asking,  # type: ignore[arg-type]
-        running=Running(threads=1, precision="fp32", device="cpu"),
+        running=RunOptions(threads=1, precision="fp32", device="cpu"),
     )  # fmt: skip
     prompt = JudgePrompt.of(tiny)
     prompt.tokenizer.chat_template = template
     pairs = read_pairs(dataset, "train", asking, 1)[:3]
-    model = loading.load(loading.source_of(str(tiny)), Adapters(rank=4))
+    model = loading.load_model(loading.resolve_source(str(tiny)), AdapterOptions(rank=4))
     trainer = preference._trainer(config, model, prompt, pairs)
     asked = [prompt.ids(pair.question, pair.code) for pair in pairs for _ in "12"]
     answers = [prompt.answer_ids(text) for pair in pairs for text in (pair.chosen, pair.rejected)]
@@ -96,12 +96,12 @@ def test_questions_of_rewarded_groups_are_those_of_the_judge(
 ) -> None:
     config = grpo.GrpoConfig(
         dataset=dataset, model=str(tiny), out=tmp_path, method=method, questions=2, answers=2,  # type: ignore[arg-type]
-        running=Running(threads=1, precision="fp32", device="cpu"),
+        running=RunOptions(threads=1, precision="fp32", device="cpu"),
     )  # fmt: skip
     prompt = JudgePrompt.of(tiny)
     prompt.tokenizer.chat_template = HYBRID
     asked = read_asked(dataset, "train", Asking(random_questions=1), 1)[:3]
-    model = loading.load(loading.source_of(str(tiny)), Adapters(rank=4))
+    model = loading.load_model(loading.resolve_source(str(tiny)), AdapterOptions(rank=4))
     trainer = grpo._trainer(config, model, prompt, asked, rewarder=None)  # type: ignore[arg-type]
     found = trainer._tokenize_prompts([row["prompt"] for row in trainer.train_dataset])[0]
     assert found == [prompt.ids(item.question, item.code) for item in asked]

@@ -18,7 +18,7 @@ from dialint.finetune.base_models import adapter_files, loading
 from dialint.finetune.judge import private_sft
 from dialint.finetune.judge.sft import SftJudgeConfig, run
 from dialint.finetune.judge.sft_trainer import rows_of
-from dialint.finetune.train.options import Adapters, Learning, Running
+from dialint.finetune.train.options import AdapterOptions, RunOptions, ScheduleOptions
 from dialint.finetune.train.privacy import CLIP, set_noisy_gradient
 
 pytest.importorskip("opacus", reason="needs the extra: private")
@@ -29,8 +29,8 @@ def config(tiny: Path, dataset: Path, tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setenv("DIALINT_MIRRORS", "0")
     return SftJudgeConfig(
         dataset=dataset, model=str(tiny), out=tmp_path / "judge", questions=4, learning_rate=1e-2,
-        asking=Asking(random_questions=0.5), learning=Learning(steps=6, eval_steps=3), adapters=Adapters(rank=4),
-        running=Running(threads=1, precision="fp32", device="cpu", checkpoint_steps=2),
+        asking=Asking(random_questions=0.5), learning=ScheduleOptions(steps=6, eval_steps=3), adapters=AdapterOptions(rank=4),
+        running=RunOptions(threads=1, precision="fp32", device="cpu", checkpoint_steps=2),
         private_epsilon=4.0, private_delta=1e-3,
     )  # fmt: skip
 
@@ -51,7 +51,9 @@ def test_it_says_what_it_promises_and_nothing_of_what_it_saw(config: SftJudgeCon
     entries = [json.loads(line) for line in (config.out / "metrics.jsonl").read_text().splitlines()]
     assert [entry["step"] for entry in entries] == [3, 6]
     assert all(entry.keys() == {"step", "of", "eval"} for entry in entries)
-    assert loading.load(loading.source_of(str(config.out)), Adapters(), trainable=False).peft_config
+    assert loading.load_model(
+        loading.resolve_source(str(config.out)), AdapterOptions(), trainable=False
+    ).peft_config
     again = replace(config, out=config.out.with_name("again"))
     run(again)
     first, other = weights(config.out), weights(again.out)
@@ -60,7 +62,7 @@ def test_it_says_what_it_promises_and_nothing_of_what_it_saw(config: SftJudgeCon
 
 def test_a_stopped_run_goes_on_bit_for_bit(config: SftJudgeConfig, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(secrets, "randbits", lambda bits: 7)
-    monkeypatch.setattr(private_sft, "noise_for", lambda *_: 0.5)
+    monkeypatch.setattr(private_sft, "noise_multiplier", lambda *_: 0.5)
     whole = replace(config, out=config.out.with_name("whole"))
     run(whole)
     calls, taken = [], private_sft.drawn
@@ -72,7 +74,7 @@ def test_a_stopped_run_goes_on_bit_for_bit(config: SftJudgeConfig, monkeypatch: 
         return taken(*given)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patch:
-        patch.setattr(private_sft, "drawn", breaks)
+        patch.setattr(private_sft, "sample_owners", breaks)
         with pytest.raises(KeyboardInterrupt):
             run(config)
     monkeypatch.setattr(secrets, "randbits", lambda bits: 8)  # the checkpoint brings the first one back
@@ -83,10 +85,10 @@ def test_a_stopped_run_goes_on_bit_for_bit(config: SftJudgeConfig, monkeypatch: 
 
 
 def test_without_noise_it_learns(config: SftJudgeConfig, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(private_sft, "noise_for", lambda *_: 0.0)
-    monkeypatch.setattr(private_sft, "spent", lambda *_: 1e9)
+    monkeypatch.setattr(private_sft, "noise_multiplier", lambda *_: 0.0)
+    monkeypatch.setattr(private_sft, "compute_epsilon", lambda *_: 1e9)
     before = losses_of(config, config.model)
-    run(replace(config, questions=8, learning=Learning(steps=20, eval_steps=20)))
+    run(replace(config, questions=8, learning=ScheduleOptions(steps=20, eval_steps=20)))
     assert losses_of(config, str(config.out)) < 0.8 * before
 
 
@@ -95,7 +97,11 @@ def losses_of(config: SftJudgeConfig, model: str) -> float:
     with torch.no_grad():
         return float(
             private_sft.loss_of(
-                loading.load(loading.source_of(model), Adapters(adapter="none"), trainable=False), rows, False
+                loading.load_model(
+                    loading.resolve_source(model), AdapterOptions(adapter="none"), trainable=False
+                ),
+                rows,
+                False,
             )
         )
 
@@ -103,7 +109,7 @@ def losses_of(config: SftJudgeConfig, model: str) -> float:
 def test_a_dialogue_changes_a_step_by_no_more_than_its_share(config: SftJudgeConfig) -> None:
     """Also one whose loss is a thousand times too large."""
     torch.manual_seed(0)
-    model = loading.load(loading.source_of(config.model), config.adapters)
+    model = loading.load_model(loading.resolve_source(config.model), config.adapters)
     asked = read_asked(config.dataset, "train", config.asking, 1)
     owned = private_sft._by_dialogue(asked, JudgePrompt.of(config.model))[:3]
     assert max(map(len, owned)) > 1
@@ -126,7 +132,7 @@ def test_a_dialogue_changes_a_step_by_no_more_than_its_share(config: SftJudgeCon
         {"private_epsilon": 0.0},
         {"private_delta": 1 / 27},
         {"neftune": 5.0},
-        {"adapters": Adapters(adapter_dropout=0.1)},
+        {"adapters": AdapterOptions(adapter_dropout=0.1)},
     ],
 )
 def test_what_cannot_be_promised_is_refused(config: SftJudgeConfig, more: dict[str, object]) -> None:

@@ -39,7 +39,7 @@ from dialint.finetune.base_models import loading
 from dialint.finetune.base_models.resolve import SMALL_DECODER
 from dialint.finetune.judge.exam import load as load_judge
 from dialint.finetune.judge.model_folder import prompt_of
-from dialint.finetune.train.options import Running
+from dialint.finetune.train.options import RunOptions
 
 CODES = load(None).codes
 PARTS = (
@@ -255,7 +255,7 @@ def test_the_answer_says_that_the_dialogue_was_cut(tiny: Path, dataset: Path) ->
     ]
     assert parsed('{"verdict":"no_error","probability":0.02,"cut":false}') is None  # no word of the model's
     asked = read_asked(dataset, "test", Asking(random_questions=0), 1)[:2]
-    judge = load_judge(str(tiny), Running(precision="fp32", device="cpu", threads=1))
+    judge = load_judge(str(tiny), RunOptions(precision="fp32", device="cpu", threads=1))
     assert [ruling.cut for ruling in examined(judge, asked)] == [False, False]
     object.__setattr__(judge.prompt, "max_tokens", 190)
     assert [ruling.cut for ruling in examined(judge, asked)] == [True, True]
@@ -266,7 +266,7 @@ def test_a_judge_taught_in_other_words_is_refused(tiny: Path, tmp_path: Path) ->
         (tmp_path / path.name).write_bytes(path.read_bytes())
     (tmp_path / "judge.json").write_text('{"prompt": "judge-1", "detail": "short", "prompt_tokens": 320}')
     with pytest.raises(ConfigError, match=r"E_JUDGE.*judge-1"):
-        prompt_of(loading.source_of(str(tmp_path)))
+        prompt_of(loading.resolve_source(str(tmp_path)))
 
 
 def test_what_is_taught_fits_the_schema() -> None:

@@ -21,7 +21,7 @@ from dialint.finetune.base_models import adapter_files, loading
 from dialint.finetune.base_models.resolve import SMALL_DECODER
 from dialint.finetune.judge.sft import SftJudgeConfig, run
 from dialint.finetune.train import callbacks
-from dialint.finetune.train.options import Adapters, Learning, Optimizer, Running
+from dialint.finetune.train.options import AdapterOptions, Optimizer, RunOptions, ScheduleOptions
 
 
 @pytest.fixture(autouse=True)
@@ -49,9 +49,9 @@ def config(
 ) -> SftJudgeConfig:
     return SftJudgeConfig(
         dataset=dataset, model=str(wide), out=out, questions=4, learning_rate=1e-2, dev_questions=4,
-        asking=Asking(random_questions=0.5), learning=Learning(steps=steps, eval_steps=2, patience=99),
-        adapters=Adapters(rank=64, quantise="nf4"),
-        running=Running(threads=1, precision="fp32", device="cpu", optimizer=optimizer, checkpoint_steps=2),
+        asking=Asking(random_questions=0.5), learning=ScheduleOptions(steps=steps, eval_steps=2, patience=99),
+        adapters=AdapterOptions(rank=64, quantise="nf4"),
+        running=RunOptions(threads=1, precision="fp32", device="cpu", optimizer=optimizer, checkpoint_steps=2),
     )  # fmt: skip
 
 
@@ -66,17 +66,17 @@ def test_it_learns_is_taken_up_again_and_loads(
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
     run(config(wide, dataset, whole, 8))
     assert np.mean(losses(whole)[-3:]) < 0.8 * losses(whole)[0]
-    ended = callbacks.Watching.on_step_end
+    ended = callbacks.TrainingCallback.on_step_end
 
     def breaks(
-        self: callbacks.Watching, args: object, state: object, control: object, **kw: object
+        self: callbacks.TrainingCallback, args: object, state: object, control: object, **kw: object
     ) -> object:
         if state.global_step == 5:  # type: ignore[attr-defined]
             raise KeyboardInterrupt
         return ended(self, args, state, control, **kw)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patch:
-        patch.setattr(callbacks.Watching, "on_step_end", breaks)
+        patch.setattr(callbacks.TrainingCallback, "on_step_end", breaks)
         with pytest.raises(KeyboardInterrupt):
             run(config(wide, dataset, stopped, 8))
     run(config(wide, dataset, stopped, 8))
@@ -84,7 +84,9 @@ def test_it_learns_is_taken_up_again_and_loads(
     ours, theirs = (load_file(folder / adapter_files.ADAPTER) for folder in (stopped, whole))
     assert ours.keys() == theirs.keys()
     assert all(torch.equal(ours[name], theirs[name]) for name in ours)
-    loaded = loading.load(loading.source_of(str(whole)), Adapters(quantise="nf4"), trainable=False)
+    loaded = loading.load_model(
+        loading.resolve_source(str(whole)), AdapterOptions(quantise="nf4"), trainable=False
+    )
     kinds = {type(module).__name__ for module in loaded.modules()}
     assert "Linear4bit" in kinds
     learnt = loaded.state_dict()["base_model.model.model.layers.0.self_attn.q_proj.lora_B.default.weight"]
@@ -110,7 +112,7 @@ def test_only_the_guard_keeps_gradients_beyond_a_look(
     if not guard:
         monkeypatch.setattr(loading, "keep_gradients", lambda model, **_: None)
     torch.manual_seed(0)
-    model = loading.load(loading.source_of(str(wide)), Adapters(rank=4, quantise="nf4"))
+    model = loading.load_model(loading.resolve_source(str(wide)), AdapterOptions(rank=4, quantise="nf4"))
     before = gradients(model)
     with torch.no_grad():
         model.eval()(input_ids=torch.arange(5)[None])
@@ -136,6 +138,6 @@ def test_states_of_eight_bits_take_steps(
 
 def test_what_needs_bitsandbytes_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extras, "find_spec", lambda name: None if name == "bitsandbytes" else find_spec(name))
-    for group in (Adapters(quantise="nf4"), Running(optimizer="adamw-8bit")):
+    for group in (AdapterOptions(quantise="nf4"), RunOptions(optimizer="adamw-8bit")):
         with pytest.raises(ConfigError, match=r"needs bitsandbytes: pip install 'dialint\[quantise\]'"):
             group.refuse()

@@ -29,9 +29,9 @@ from dialint.finetune.rewards import reward_function
 from dialint.finetune.rewards.pairs import of_labels, read_pairs
 from dialint.finetune.rewards.reward_function import RewardModel
 from dialint.finetune.rewards.trainer import answer_only, figures_of, scores, share_right
-from dialint.finetune.train.options import Adapters, Learning, Running
+from dialint.finetune.train.options import AdapterOptions, RunOptions, ScheduleOptions
 
-RUNNING = Running(threads=1, precision="fp32", device="cpu")
+RUNNING = RunOptions(threads=1, precision="fp32", device="cpu")
 
 
 @pytest.fixture(autouse=True)
@@ -186,8 +186,8 @@ def test_it_learns_to_prefer_and_is_loaded_again(
         pairs=8,
         learning_rate=3e-2,
         asking=Asking(random_questions=1),
-        learning=Learning(steps=24, eval_steps=12),
-        adapters=Adapters(rank=8),
+        learning=ScheduleOptions(steps=24, eval_steps=12),
+        adapters=AdapterOptions(rank=8),
         running=RUNNING,
     )
     manifest = run(config)
@@ -196,8 +196,10 @@ def test_it_learns_to_prefer_and_is_loaded_again(
     for figures in (label, label["answer_only"], label["other_question"]):
         assert figures["accuracy_95"][0] <= figures["accuracy"] <= figures["accuracy_95"][1]
     assert "answers alone" in capsys.readouterr().err
-    source = loading.source_of(str(out))
-    first, second = (loading.load(source, Adapters(), trainable=False, kind="SEQ_CLS") for _ in range(2))
+    source = loading.resolve_source(str(out))
+    first, second = (
+        loading.load_model(source, AdapterOptions(), trainable=False, kind="SEQ_CLS") for _ in range(2)
+    )
     first.config.pad_token_id = second.config.pad_token_id = 0
     rows = [[5, 6, 7, 8], [9, 10, 11]]
     once, again = scores(first, rows, 0), scores(second, rows, 0)
@@ -216,8 +218,8 @@ def rewarding(tiny: Path, dataset: Path, tmp_path_factory: pytest.TempPathFactor
         run(
             RewardConfig(
                 dataset=dataset, model=str(tiny), out=folder, pairs=4, learning_rate=1e-2,
-                learning=Learning(steps=4, eval_steps=4), asking=Asking(random_questions=1),
-                adapters=Adapters(rank=4), running=RUNNING,
+                learning=ScheduleOptions(steps=4, eval_steps=4), asking=Asking(random_questions=1),
+                adapters=AdapterOptions(rank=4), running=RUNNING,
             )
         )  # fmt: skip
     return folder
@@ -227,8 +229,8 @@ def rewarding(tiny: Path, dataset: Path, tmp_path_factory: pytest.TempPathFactor
 def test_on_the_policys_base_it_scores_as_by_itself(
     tiny: Path, dataset: Path, rewarding: Path, attention: str
 ) -> None:
-    source = loading.source_of(str(tiny))
-    policy = loading.load(source, Adapters(rank=4))
+    source = loading.resolve_source(str(tiny))
+    policy = loading.load_model(source, AdapterOptions(rank=4))
     asked = read_asked(dataset, "train", Asking(random_questions=1), 1)[:6]
     texts = [written_answer(taught(item)) for item in asked[:5]] + ["no answer"]
     alone = RewardModel.of(rewarding)
@@ -262,7 +264,7 @@ def test_a_policy_of_the_same_base_shares_it(
     """The stage learns what it learns with a reward model of its own."""
     common = {
         "dataset": dataset, "model": str(tiny), "reward": rewarding, "asking": Asking(random_questions=1),
-        "adapters": Adapters(rank=4), "running": RUNNING,
+        "adapters": AdapterOptions(rank=4), "running": RUNNING,
     }  # fmt: skip
 
     def trained(out: Path) -> dict[str, torch.Tensor]:

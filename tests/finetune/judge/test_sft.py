@@ -20,8 +20,8 @@ from dialint.eval.questions import Asking, read_asked, taught
 from dialint.finetune.base_models import adapter_files, loading
 from dialint.finetune.judge.sft import SftJudgeConfig, run
 from dialint.finetune.judge.sft_trainer import Collator, JudgeTrainer, rows_of
-from dialint.finetune.train.arguments import trainer_config
-from dialint.finetune.train.options import Adapters, Learning, Running
+from dialint.finetune.train.arguments import build_trainer_config
+from dialint.finetune.train.options import AdapterOptions, RunOptions, ScheduleOptions
 
 
 @pytest.fixture(autouse=True)
@@ -34,8 +34,8 @@ def config(tiny: Path, dataset: Path, out: Path, **more: object) -> SftJudgeConf
     given |= {name: more.pop(name) for name in ("steps", "eval_steps", "epochs") if name in more}  # type: ignore[misc]
     options = {
         "questions": 4, "learning_rate": 1e-2, "asking": Asking(random_questions=0.5),
-        "learning": Learning(**given),
-        "running": Running(threads=1, precision="fp32", device="cpu"), **more,
+        "learning": ScheduleOptions(**given),
+        "running": RunOptions(threads=1, precision="fp32", device="cpu"), **more,
     }  # fmt: skip
     return SftJudgeConfig(dataset=dataset, model=str(tiny), out=out, **options)  # type: ignore[arg-type]
 
@@ -69,7 +69,9 @@ def test_weights_count(tiny: Path, dataset: Path) -> None:
     prompt = JudgePrompt.of(tiny)
     rows = rows_of(read_asked(dataset, "train", Asking(random_questions=0), 1)[:4], prompt)
     batch = Collator(pad_token_id=0, padding_free=True)(rows)
-    model = loading.load(loading.source_of(str(tiny)), Adapters(adapter="none")).requires_grad_(False)
+    model = loading.load_model(
+        loading.resolve_source(str(tiny)), AdapterOptions(adapter="none")
+    ).requires_grad_(False)
     by_hand, count = 0.0, 0
     for row in rows:
         ids, labels = torch.tensor([row["input_ids"]]), torch.tensor(row["labels"][1:])
@@ -90,42 +92,46 @@ def test_weights_count(tiny: Path, dataset: Path) -> None:
 
 
 def test_it_learns_and_says_where_it_comes_from(tiny: Path, dataset: Path, tmp_path: Path) -> None:
-    run(config(tiny, dataset, tmp_path / "full", steps=30, eval_steps=30, adapters=Adapters(adapter="none")))
+    run(
+        config(
+            tiny, dataset, tmp_path / "full", steps=30, eval_steps=30, adapters=AdapterOptions(adapter="none")
+        )
+    )
     told = losses(tmp_path / "full")
     assert np.mean([loss for _, loss in told[-5:]]) < 0.5 * told[0][1]
-    assert loading.source_of(str(tmp_path / "full")).adapter is None
+    assert loading.resolve_source(str(tmp_path / "full")).adapter is None
     out = tmp_path / "judge"
-    manifest = run(config(tiny, dataset, out, adapters=Adapters(rank=8)))
+    manifest = run(config(tiny, dataset, out, adapters=AdapterOptions(rank=8)))
     assert manifest["base"]["sha256"] == loading.weights_sha256(tiny)
     assert manifest["data"]["dataset"]
     assert manifest["config"]["seed"] == 1
     assert not list(out.glob("checkpoint-*"))
-    source = loading.source_of(str(out))
+    source = loading.resolve_source(str(out))
     assert source.base.folder == tiny
-    assert loading.load(source, Adapters(), trainable=False).peft_config["default"].r == 8
+    assert loading.load_model(source, AdapterOptions(), trainable=False).peft_config["default"].r == 8
     with pytest.raises(OutputRefused, match="E_EXISTS"):
         run(config(tiny, dataset, out))
 
 
 def test_a_stopped_run_goes_on_bit_for_bit(tiny: Path, dataset: Path, tmp_path: Path) -> None:
     """Stopped by an error in the middle of an epoch, taken up from the checkpoint before it."""
-    running = Running(threads=1, precision="fp32", device="cpu", checkpoint_steps=2)
+    running = RunOptions(threads=1, precision="fp32", device="cpu", checkpoint_steps=2)
     whole = config(tiny, dataset, tmp_path / "whole", steps=9, running=running)
     run(whole)
     from dialint.finetune.train import callbacks
 
     stopped = config(tiny, dataset, tmp_path / "stopped", steps=9, running=running)
-    ended = callbacks.Watching.on_step_end
+    ended = callbacks.TrainingCallback.on_step_end
 
     def breaks(
-        self: callbacks.Watching, args: object, state: object, control: object, **kw: object
+        self: callbacks.TrainingCallback, args: object, state: object, control: object, **kw: object
     ) -> object:
         if state.global_step == 5:  # type: ignore[attr-defined]
             raise KeyboardInterrupt
         return ended(self, args, state, control, **kw)  # type: ignore[arg-type]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(callbacks.Watching, "on_step_end", breaks)
+        patch.setattr(callbacks.TrainingCallback, "on_step_end", breaks)
         with pytest.raises(KeyboardInterrupt):
             run(stopped)
     assert (tmp_path / "stopped" / "checkpoint-4").exists()
@@ -146,7 +152,9 @@ def test_other_options_do_not_take_up_a_checkpoint(tiny: Path, dataset: Path, tm
         run(config(tiny, dataset, tmp_path))
 
 
-@pytest.mark.parametrize("more", [{"epochs": 0.0}, {"adapters": Adapters(rank=0)}, {"prompt_tokens": 3}])
+@pytest.mark.parametrize(
+    "more", [{"epochs": 0.0}, {"adapters": AdapterOptions(rank=0)}, {"prompt_tokens": 3}]
+)
 def test_what_cannot_be_is_refused(
     tiny: Path, dataset: Path, tmp_path: Path, more: dict[str, object]
 ) -> None:
@@ -164,9 +172,9 @@ def test_noise_on_embeddings_is_scaled_by_each_questions_own_length(
     rows = rows_of(asked, prompt)
     sizes = [len(row["input_ids"]) for row in rows]
     assert len(set(sizes)) > 1
-    model = loading.load(loading.source_of(str(tiny)), Adapters(rank=4))
-    running = Running(threads=1, precision="fp32", device="cpu")
-    arguments = trainer_config(
+    model = loading.load_model(loading.resolve_source(str(tiny)), AdapterOptions(rank=4))
+    running = RunOptions(threads=1, precision="fp32", device="cpu")
+    arguments = build_trainer_config(
         SFTConfig, running, tmp_path, model, max_length=None, dataset_kwargs={"skip_prepare_dataset": True}
     )
     trainer = JudgeTrainer.of(

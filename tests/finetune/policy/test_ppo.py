@@ -21,7 +21,7 @@ from peft import LoraConfig, get_peft_model
 from safetensors.torch import load_file, save_file
 
 from dialint.detector.errors import ConfigError, OutputRefused
-from dialint.finetune.decoder.model import fresh, shape_of
+from dialint.finetune.decoder.model import decoder_config, init_decoder
 from dialint.finetune.judge.ppo import Method
 from dialint.finetune.policy import ppo_loop, rollouts
 from dialint.finetune.policy.logprobs import pack_if_faithful
@@ -30,7 +30,7 @@ from dialint.finetune.policy.ppo_loop import Run, Setting, minibatches, ppo_step
 from dialint.finetune.policy.ppo_math import adapted
 from dialint.finetune.policy.rollouts import Reward, asked
 from dialint.finetune.train import checkpoint
-from dialint.finetune.train.distributed import Team, join
+from dialint.finetune.train.distributed import ProcessGroup, init_process_group
 from dialint.finetune.train.progress import Progress
 
 STOP, WANTED = 2, 7
@@ -54,7 +54,7 @@ def both(to: Sequence[Prompt], texts: Sequence[str]) -> list[dict[str, float]]:
 
 
 def policy_of(adapter: bool = False, checkpointing: bool = False, bf16: bool = False) -> Policy:
-    model: Any = fresh(shape_of(1, 30, {"pad": 0, "begin": 1, "end": STOP}, 64), 0)
+    model: Any = init_decoder(decoder_config(1, 30, {"pad": 0, "begin": 1, "end": STOP}, 64), 0)
     with torch.no_grad():
         model.get_input_embeddings().weight.mul_(6.0)  # tied to the head: logits that layers can move
     if adapter:
@@ -66,12 +66,12 @@ def policy_of(adapter: bool = False, checkpointing: bool = False, bf16: bool = F
 
 
 def run_of(
-    folder: Path, *, adapter: bool = False, reward: Reward = share, team: Team | None = None,
+    folder: Path, *, adapter: bool = False, reward: Reward = share, team: ProcessGroup | None = None,
     seed: int = 1, bf16: bool = False, **method: Any,
 ) -> Run:  # fmt: skip
     folder.mkdir(exist_ok=True)
     setting = Setting("job", Method(**method), seed, checkpoint_steps=1)
-    return Run(policy_of(adapter, bf16=bf16), PROMPTS, reward, setting, folder, team or Team())
+    return Run(policy_of(adapter, bf16=bf16), PROMPTS, reward, setting, folder, team or ProcessGroup())
 
 
 def entries(folder: Path) -> list[dict[str, Any]]:
@@ -131,7 +131,7 @@ def test_the_head_learns_to_foretell_what_depends_on_the_prompt(tmp_path: Path) 
 def test_figures_are_those_of_the_answers(tmp_path: Path) -> None:
     """The first step by hand: no KL yet, rewards add up, an answer that did not end is worth less."""
     run = run_of(tmp_path, reward=both, **{**LEARNS, "steps": 1, "unfinished": 2.0})
-    drawn = rollouts.roll_out(run.policy, PROMPTS, run.reward, run.setting.method, Team(), 1, 0)
+    drawn = rollouts.roll_out(run.policy, PROMPTS, run.reward, run.setting.method, ProcessGroup(), 1, 0)
     ppo_steps(run)
     (entry,) = entries(tmp_path)
     ended = [rollout.ids[-1] == STOP for rollout in drawn]
@@ -292,7 +292,7 @@ def in_child(work: Callable[[], Any]) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-def finish(folder: Path, team: Team | None = None) -> None:
+def finish(folder: Path, team: ProcessGroup | None = None) -> None:
     """Train from where the folder stands; the weights at the end are kept if it is the end."""
     run = run_of(folder, adapter=True, team=team, **QUICK)
     state = ppo_steps(run)
@@ -311,7 +311,7 @@ def kills(root: Path) -> None:
         lines.write_text(str(found()[0]))
 
     run = run_of(root / "warm", adapter=True, **QUICK)  # what is imported late comes with the children then
-    rollouts.roll_out(run.policy, PROMPTS, run.reward, run.setting.method, Team(), 1, 0)
+    rollouts.roll_out(run.policy, PROMPTS, run.reward, run.setting.method, ProcessGroup(), 1, 0)
     with Progress(1):
         assert in_child(undisturbed) == 0
     n_lines = int(lines.read_text())
@@ -347,7 +347,7 @@ def team_of_two(root: Path) -> None:
         if os.fork() == 0:
             code = 1
             try:
-                finish(root / f"rank {rank}", join("cpu"))
+                finish(root / f"rank {rank}", init_process_group("cpu"))
                 code = 0
             finally:
                 os._exit(code)

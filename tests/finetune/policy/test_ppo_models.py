@@ -15,16 +15,16 @@ import torch
 from transformers import AutoTokenizer
 
 from dialint.detector.errors import ConfigError, OutputRefused
-from dialint.finetune.base_models.loading import load, source_of
-from dialint.finetune.decoder.model import fresh, shape_of
-from dialint.finetune.decoder.tokenizer import SMALLEST, learn, save
+from dialint.finetune.base_models.loading import load_model, resolve_source
+from dialint.finetune.decoder.model import decoder_config, init_decoder
+from dialint.finetune.decoder.tokenizer import SMALLEST, save_tokenizer, train_tokenizer
 from dialint.finetune.judge.ppo import Method, PpoConfig, align
 from dialint.finetune.policy import ppo_loop
 from dialint.finetune.policy.logprobs import inner
 from dialint.finetune.policy.policy import Prompt
-from dialint.finetune.train.distributed import Team
-from dialint.finetune.train.lineage import job_of
-from dialint.finetune.train.options import Adapters, Running
+from dialint.finetune.train.distributed import ProcessGroup
+from dialint.finetune.train.lineage import job_of_config
+from dialint.finetune.train.options import AdapterOptions, RunOptions
 
 PROMPTS = [Prompt((5, 6 + place, 7), place) for place in range(4)]
 METHOD = Method(steps=2, questions=2, answers=2, answer_tokens=6, minibatch=2, learning_rate=1e-2)
@@ -37,18 +37,20 @@ def brief(_: Sequence[Prompt], texts: Sequence[str]) -> list[dict[str, float]]:
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("base")
-    save(learn(["Judge.", "Turn 1?"], SMALLEST + 5), folder)
-    fresh(shape_of(2, SMALLEST + 5, {"pad": 0, "begin": 1, "end": 2}, 64), 0).save_pretrained(folder)
+    save_tokenizer(train_tokenizer(["Judge.", "Turn 1?"], SMALLEST + 5), folder)
+    init_decoder(decoder_config(2, SMALLEST + 5, {"pad": 0, "begin": 1, "end": 2}, 64), 0).save_pretrained(
+        folder
+    )
     return folder
 
 
 @pytest.fixture
 def config(base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PpoConfig:
     monkeypatch.setenv("DIALINT_MIRRORS", "0")
-    running = Running(threads=1, device="cpu", checkpoint_steps=1)
+    running = RunOptions(threads=1, device="cpu", checkpoint_steps=1)
     return PpoConfig(
         model=str(base), dataset=tmp_path, out=tmp_path / "judge", method=METHOD, running=running,
-        adapters=Adapters(rank=4),
+        adapters=AdapterOptions(rank=4),
     )  # fmt: skip
 
 
@@ -56,9 +58,9 @@ def run(config: PpoConfig) -> tuple[Any, dict[str, Any]]:
     """The model after training, and the run's figures."""
     config.out.mkdir(exist_ok=True)
     torch.manual_seed(config.running.seed)
-    model = load(source_of(config.model), config.adapters)
+    model = load_model(resolve_source(config.model), config.adapters)
     tokenizer = AutoTokenizer.from_pretrained(config.model)
-    return model, align(config, model, tokenizer, PROMPTS, brief, job_of(config), Team())
+    return model, align(config, model, tokenizer, PROMPTS, brief, job_of_config(config), ProcessGroup())
 
 
 def steps(folder: Path) -> list[int]:
@@ -67,12 +69,12 @@ def steps(folder: Path) -> list[int]:
 
 @pytest.mark.parametrize("adapter", ["lora", "none"])
 def test_the_model_learns_and_comes_back_as_it_attended(config: PpoConfig, adapter: Any) -> None:
-    model, figures = run(replace(config, adapters=Adapters(adapter=adapter, rank=4)))
+    model, figures = run(replace(config, adapters=AdapterOptions(adapter=adapter, rank=4)))
     assert inner(model).config._attn_implementation == "sdpa"
     assert (figures["step"], figures["tokens"] > 0) == (2, True)
     assert figures["last"]["reward"]["total"] < 0
     assert steps(config.out) == [1, 2]
-    found = load(source_of(config.model), Adapters(adapter="none")).state_dict()
+    found = load_model(resolve_source(config.model), AdapterOptions(adapter="none")).state_dict()
     if adapter == "none":
         assert any(not torch.equal(weight, found[name]) for name, weight in model.state_dict().items())
     else:
@@ -85,7 +87,9 @@ def test_terminated_it_saves_says_so_and_goes_on(
     config: PpoConfig, optimizer: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Adapters are wide enough for states of 8 bits; they come back bit for bit too."""
-    config = replace(config, adapters=Adapters(rank=64), running=replace(config.running, optimizer=optimizer))
+    config = replace(
+        config, adapters=AdapterOptions(rank=64), running=replace(config.running, optimizer=optimizer)
+    )
     whole, _ = run(replace(config, out=config.out.with_name("whole")))
     update, calls = ppo_loop._update, []
 
@@ -112,7 +116,7 @@ def test_terminated_it_saves_says_so_and_goes_on(
 @pytest.mark.parametrize("optimizer", ["adamw-8bit", "paged-adamw-8bit"])
 def test_four_bits_and_small_optimizers(config: PpoConfig, optimizer: Any) -> None:
     small = replace(config.running, optimizer=optimizer)
-    run(replace(config, running=small, adapters=Adapters(rank=4, quantise="nf4")))
+    run(replace(config, running=small, adapters=AdapterOptions(rank=4, quantise="nf4")))
     assert steps(config.out) == [1, 2]
 
 

@@ -11,7 +11,7 @@ from peft import LoraConfig, get_peft_model
 from transformers import GPTNeoXConfig, GPTNeoXForCausalLM, LlamaConfig, LlamaForCausalLM
 
 from dialint.detector.engines import packed
-from dialint.finetune.decoder.model import fresh, shape_of
+from dialint.finetune.decoder.model import decoder_config, init_decoder
 from dialint.finetune.policy.logprobs import inner, score_tokens
 from dialint.finetune.policy.sampling import Sampled, _drawn, _uniform, sample
 
@@ -21,7 +21,7 @@ PROMPTS = [[5, 9, 3, 14, 7, 7, 21], [11], [8, 30, 4], [40, 41, 42, 43, 44, 45, 4
 
 
 def qwen() -> Any:
-    return fresh(shape_of(2, VOCABULARY, {"pad": 0, "begin": 1, "end": STOP}, 128), 0)
+    return init_decoder(decoder_config(2, VOCABULARY, {"pad": 0, "begin": 1, "end": STOP}, 128), 0)
 
 
 def llama() -> Any:

@@ -15,7 +15,7 @@ from dialint.detector.engines import packed
 from dialint.detector.engines.scan_model import ScanModel, backbone_from_config
 from dialint.detector.render import Rendered, Slot
 from dialint.finetune.scanner.data import Target
-from dialint.finetune.scanner.losses import Counts, _entropy, counts_of, noise, scan_loss
+from dialint.finetune.scanner.losses import TargetCounts, _entropy, count_targets, embedding_noise, scan_loss
 from dialint.finetune.scanner.train import ScanConfig
 
 CONFIG = ScanConfig(Path(), Path(), Path())
@@ -51,7 +51,9 @@ def network(**changes: Any) -> ScanModel:
     return ScanModel(backbone_from_config({**tiny.DECODER, **changes}), 2, evidence=True)
 
 
-def gradient(model: ScanModel, rows: list[list[Target]], of: Counts) -> tuple[float, dict[str, torch.Tensor]]:
+def gradient(
+    model: ScanModel, rows: list[list[Target]], of: TargetCounts
+) -> tuple[float, dict[str, torch.Tensor]]:
     model.zero_grad()
     losses = [scan_loss(CONFIG, model, row, of) for row in rows]
     sum(losses).backward()  # type: ignore[union-attr]
@@ -62,12 +64,12 @@ def gradient(model: ScanModel, rows: list[list[Target]], of: Counts) -> tuple[fl
 
 def test_the_counts_of_a_step(step: list[Target]) -> None:
     tokens = sum(len(slot.offsets) for one in step for slot in one.window.slots)
-    assert counts_of(step) == Counts(turns=14, ends=7, tokens=tokens, pairs=2)
+    assert count_targets(step) == TargetCounts(turns=14, ends=7, tokens=tokens, pairs=2)
 
 
 def test_accumulated_rows_teach_as_one(step: list[Target]) -> None:
     model = network()
-    of = counts_of(step)
+    of = count_targets(step)
     whole, wanted = gradient(model, [step], of)
     apart, found = gradient(model, [step[:2], step[2:6], step[6:]], of)
     assert apart == pytest.approx(whole, rel=1e-5)
@@ -94,7 +96,7 @@ def test_noise_is_bound_by_the_length_of_its_own_window(alpha: float) -> None:
     table = model.backbone.get_input_embeddings()
     plain = table(row.ids)[0].detach()
     torch.manual_seed(3)
-    with noise(alpha, table, torch.tensor([[4] * 4 + [25] * 25])):
+    with embedding_noise(alpha, table, torch.tensor([[4] * 4 + [25] * 25])):
         off = (table(row.ids)[0].detach() - plain).abs()
     for part, length in ((off[:4], 4), (off[4:], 25)):
         bound = alpha / math.sqrt(length * 32)
@@ -104,6 +106,6 @@ def test_noise_is_bound_by_the_length_of_its_own_window(alpha: float) -> None:
 
 
 def test_bf16_changes_the_loss_a_little(step: list[Target]) -> None:
-    model, of = network(), counts_of(step)
+    model, of = network(), count_targets(step)
     exact, low = (scan_loss(CONFIG, model, step, of, low=low).item() for low in (False, True))
     assert 0 < abs(exact - low) < 0.05 * exact

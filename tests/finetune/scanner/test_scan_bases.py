@@ -22,11 +22,11 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.release import Release
 from dialint.detector.verdict_files import read_verdicts
 from dialint.eval.truth import read_examples
-from dialint.finetune.base_models.resolve import found
-from dialint.finetune.scanner.backbone import ground_of, network, written
+from dialint.finetune.base_models.resolve import resolve_base
+from dialint.finetune.scanner.backbone import build_network, load_base, prepare_tokenizer
 from dialint.finetune.scanner.pack import PackConfig, pack
-from dialint.finetune.scanner.train import ScanConfig, base_of_release, scan
-from dialint.finetune.train.options import Adapters, Running
+from dialint.finetune.scanner.train import ScanConfig, base_from_release, scan
+from dialint.finetune.train.options import AdapterOptions, RunOptions
 
 OWN = ["<unk>", "<bos>", "<start_of_turn>", *(f"w{i}" for i in range(50)), "rude", "pin", "bye"]
 LLAMA = {**tiny.DECODER, "model_type": "llama"}
@@ -35,9 +35,9 @@ GEMMA3 = {**tiny.DECODER, "model_type": "gemma3_text", "query_pre_attn_scalar": 
 BASES = pytest.mark.parametrize(
     ("shape", "adapters"),
     [
-        (LLAMA, Adapters(rank=8)),
-        (GEMMA2, Adapters(adapter="none")),
-        (GEMMA3, Adapters(rank=8, quantise="nf4")),
+        (LLAMA, AdapterOptions(rank=8)),
+        (GEMMA2, AdapterOptions(adapter="none")),
+        (GEMMA3, AdapterOptions(rank=8, quantise="nf4")),
     ],
     ids=["llama, lora", "gemma 2, all weights", "gemma 3, 4 bits"],
 )
@@ -72,13 +72,13 @@ def write_base(folder: Path, shape: dict[str, Any]) -> Path:
 def config(some: Path, tmp_path: Path) -> ScanConfig:
     return ScanConfig(
         some, tmp_path / "base", tmp_path / "out", row_tokens=400, context_tokens=100, epochs=3,
-        learning_rate=1e-2, head_learning_rate=3e-2, prefix_share=0.0, running=Running(threads=1, precision="fp32"),
+        learning_rate=1e-2, head_learning_rate=3e-2, prefix_share=0.0, running=RunOptions(threads=1, precision="fp32"),
     )  # fmt: skip
 
 
 @BASES
 def test_it_is_taught_and_packed_and_scores(
-    config: ScanConfig, tmp_path: Path, shape: dict[str, Any], adapters: Adapters
+    config: ScanConfig, tmp_path: Path, shape: dict[str, Any], adapters: AdapterOptions
 ) -> None:
     write_base(config.base, shape)
     scan(replace(config, adapters=adapters))
@@ -116,20 +116,20 @@ def _turns(item: Any, code: str) -> list[tuple[int, bool]]:
 
 
 def test_the_release_that_ships_is_a_base_by_its_name(config: ScanConfig) -> None:
-    base = found("embedded")
-    ground = ground_of(replace(config, base=base.folder, context_tokens=500))
+    base = resolve_base("embedded")
+    ground = load_base(replace(config, base=base.folder, context_tokens=500))
     assert ground.new == ()
-    assert base_of_release(base.folder) == {
+    assert base_from_release(base.folder) == {
         "name": "embedded-3 (of sentence-transformers/all-MiniLM-L6-v2)",
         "revision": Release(base.folder).info.base.revision,
         "licence": "Apache-2.0",
     }
-    assert base_of_release(write_base(config.base, LLAMA)) is None
+    assert base_from_release(write_base(config.base, LLAMA)) is None
 
 
 def test_windows_begin_as_the_base_is_used_to_and_marks_are_new_tokens(config: ScanConfig) -> None:
     write_base(config.base, LLAMA)
-    ground = ground_of(config)
+    ground = load_base(config)
     assert ground.render.begin == "<bos>"
     assert ground.render.slot == "<|slot|>"
     tokenizer = Tokenizer.from_str(ground.tokenizer)
@@ -141,7 +141,7 @@ def test_windows_begin_as_the_base_is_used_to_and_marks_are_new_tokens(config: S
 @pytest.mark.parametrize("begin", [None, 999, [1, 2]])
 def test_a_base_that_begins_with_nothing_gets_no_beginning(config: ScanConfig, begin: object) -> None:
     write_base(config.base, LLAMA)
-    tokenizer, render = written((config.base / "tokenizer.json").read_text(), begin, 100, True)
+    tokenizer, render = prepare_tokenizer((config.base / "tokenizer.json").read_text(), begin, 100, True)
     assert render.begin == ""
     assert "<|slot|>" in tokenizer
 
@@ -151,14 +151,14 @@ def test_new_rows_look_like_the_bases_own_and_only_they_are_learnt_beside_adapte
 ) -> None:
     write_base(config.base, LLAMA)
     name = "backbone.embed_tokens.weight"
-    ground = ground_of(config)
-    before = network(config, ground, 3, "cpu").state_dict()[name]
-    again = network(config, ground, 3, "cpu").state_dict()[name]
+    ground = load_base(config)
+    before = build_network(config, ground, 3, "cpu").state_dict()[name]
+    again = build_network(config, ground, 3, "cpu").state_dict()[name]
     assert torch.equal(before, again)
     assert len(before) == max(ground.new) + 1
     own = before[: len(OWN)]
     assert before[list(ground.new)].std().item() == pytest.approx(own.std().item(), rel=0.3)
-    scan(replace(config, epochs=0.2, adapters=Adapters(rank=2)))
+    scan(replace(config, epochs=0.2, adapters=AdapterOptions(rank=2)))
     after = load_file(config.out / "model.safetensors")[name]
     moved = {row for row in range(len(after)) if not torch.equal(before[row], after[row])}
 
@@ -173,7 +173,7 @@ def test_the_hash_of_a_base_is_that_of_all_its_weights(config: ScanConfig) -> No
     part = config.base / "model-00002-of-00002.safetensors"
     weights = load_file(part)
     save_file({name: weight + 1 for name, weight in weights.items()}, part)
-    assert first != ground_of(config).sha256
+    assert first != load_base(config).sha256
 
 
 def test_a_base_without_a_part_of_its_weights_is_refused(config: ScanConfig) -> None:

@@ -25,7 +25,7 @@ from dialint.eval.truth import read_examples
 from dialint.finetune.scanner.average import AverageConfig, average
 from dialint.finetune.scanner.pack import PackConfig, pack
 from dialint.finetune.scanner.train import ScanConfig, scan
-from dialint.finetune.train.options import Adapters, Running
+from dialint.finetune.train.options import AdapterOptions, RunOptions
 
 PLANTED = ("T1", "V2", "R1")
 
@@ -35,7 +35,7 @@ def config(folders: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory)
     return ScanConfig(
         examples=folders[0], base=folders[1], out=tmp_path_factory.mktemp("taught") / "scanner", epochs=7,
         row_tokens=200, context_tokens=100, learning_rate=4e-3, head_learning_rate=2e-2, prefix_share=0.0,
-        running=Running(threads=1, precision="fp32"),
+        running=RunOptions(threads=1, precision="fp32"),
     )  # fmt: skip
 
 
@@ -55,7 +55,7 @@ def test_it_learns_what_was_planted(taught: Path) -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        {"adapters": Adapters(rank=2)},
+        {"adapters": AdapterOptions(rank=2)},
         {"from_scratch": True, "history": False},
         {"focal": 2.0, "error_weight": 3.0},
     ],
@@ -79,7 +79,7 @@ def test_a_budget_of_tokens_ends_the_training(config: ScanConfig, tmp_path: Path
 
 
 def test_adapters_leave_the_embeddings_as_they_were(config: ScanConfig, tmp_path: Path) -> None:
-    other = replace(config, out=tmp_path / "scanner", epochs=0.2, adapters=Adapters(rank=2))
+    other = replace(config, out=tmp_path / "scanner", epochs=0.2, adapters=AdapterOptions(rank=2))
     scan(other)
     base, made = load_file(config.base / "model.safetensors"), load_file(other.out / "model.safetensors")
     assert torch.equal(

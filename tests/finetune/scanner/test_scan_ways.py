@@ -16,13 +16,13 @@ from dialint.detector.engines.local import row_of
 from dialint.detector.engines.scan_model import backbone_from_config
 from dialint.detector.errors import ConfigError
 from dialint.finetune.scanner import backbone, train
-from dialint.finetune.scanner.backbone import ground_of, learnt, network
+from dialint.finetune.scanner.backbone import build_network, load_base, trainable_parameters
 from dialint.finetune.scanner.train import ScanConfig
 from dialint.finetune.scanner.trainer import Run, learn_step
-from dialint.finetune.train.options import Adapters, Running
+from dialint.finetune.train.options import AdapterOptions, RunOptions
 
-EXACT = Running(threads=1, precision="fp32")
-QLORA = Adapters(rank=4, quantise="nf4")
+EXACT = RunOptions(threads=1, precision="fp32")
+QLORA = AdapterOptions(rank=4, quantise="nf4")
 
 
 @pytest.fixture(autouse=True)
@@ -40,10 +40,10 @@ def config(folders: tuple[Path, Path], few: Path, tmp_path: Path) -> ScanConfig:
 
 def started(config: ScanConfig) -> Run:
     """A run before its first step."""
-    ground = ground_of(config)
+    ground = load_base(config)
     codes, dialogue_codes = train._codes(config)
     lesson = train._lesson(config, ground, codes, dialogue_codes)
-    return Run(config, network(config, ground, len(codes), "cpu").train(), lesson, "fp32")
+    return Run(config, build_network(config, ground, len(codes), "cpu").train(), lesson, "fp32")
 
 
 def logged(folder: Path) -> list[dict[str, Any]]:
@@ -98,7 +98,9 @@ def test_without_the_guard_it_would(wide: ScanConfig, monkeypatch: pytest.Monkey
 
 
 def test_adapters_learn_beside_a_base_in_bf16_that_is_told_of_history(config: ScanConfig) -> None:
-    train.scan(replace(config, adapters=Adapters(rank=4), running=replace(EXACT, precision="bf16"), epochs=1))
+    train.scan(
+        replace(config, adapters=AdapterOptions(rank=4), running=replace(EXACT, precision="bf16"), epochs=1)
+    )
     made = load_file(config.out / "model.safetensors")
     assert all(bool(torch.isfinite(weight).all()) for weight in made.values())
     assert bool(made["history.weight"].any())
@@ -109,13 +111,13 @@ def test_adapters_learn_beside_a_base_in_bf16_that_is_told_of_history(config: Sc
     [
         QLORA,
         replace(QLORA, dora=True, rslora=True),
-        Adapters(rank=4, dora=True),
-        Adapters(rank=4, alpha=3, targets=("query", "value"), adapter_dropout=0.1),
+        AdapterOptions(rank=4, dora=True),
+        AdapterOptions(rank=4, alpha=3, targets=("query", "value"), adapter_dropout=0.1),
     ],
     ids=["4 bits", "4 bits, dora", "dora", "two layers"],
 )
 def test_adapters_are_merged_into_the_exact_weights(
-    config: ScanConfig, adapters: Adapters, capsys: pytest.CaptureFixture[str]
+    config: ScanConfig, adapters: AdapterOptions, capsys: pytest.CaptureFixture[str]
 ) -> None:
     train.scan(replace(config, adapters=adapters, epochs=3))
     base, made = load_file(config.base / "model.safetensors"), load_file(config.out / "model.safetensors")
@@ -140,12 +142,12 @@ def test_merging_after_4_bits_serves_what_was_learnt(config: ScanConfig) -> None
     run = started(replace(config, adapters=QLORA, epochs=4))
     for step in range(len(run.steps)):
         learn_step(run, step)
-    ground, window = ground_of(run.config), row_of([run.lesson.learn[0].window])
-    whole = backbone.merged(run.config, ground, run.model, len(run.lesson.codes)).eval()
+    ground, window = load_base(run.config), row_of([run.lesson.learn[0].window])
+    whole = backbone.merge_adapters(run.config, ground, run.model, len(run.lesson.codes)).eval()
     with torch.no_grad():
         small, exact = run.model.eval().hidden(window), whole.hidden(window)
         base = (
-            network(replace(config, adapters=Adapters(adapter="none")), ground, 3, "cpu")
+            build_network(replace(config, adapters=AdapterOptions(adapter="none")), ground, 3, "cpu")
             .eval()
             .hidden(window)
         )
@@ -185,10 +187,10 @@ def test_stopping_early_needs_errors_to_look_at(config: ScanConfig, tmp_path: Pa
 
 def test_a_dry_run_tells_and_leaves_nothing(config: ScanConfig, capsys: pytest.CaptureFixture[str]) -> None:
     running = replace(EXACT, dry_run=True, watts=36.0)
-    train.scan(replace(config, epochs=2, adapters=Adapters(rank=2), running=running))
+    train.scan(replace(config, epochs=2, adapters=AdapterOptions(rank=2), running=running))
     told = capsys.readouterr().out.splitlines()
-    run = started(replace(config, adapters=Adapters(rank=2)))
-    n_trained = sum(weight.numel() for weight in learnt(run.model).values())
+    run = started(replace(config, adapters=AdapterOptions(rank=2)))
+    n_trained = sum(weight.numel() for weight in trainable_parameters(run.model).values())
     n_all = sum(weight.numel() for weight in run.model.parameters())
     assert told[1] == f"parameters: {n_trained:,} trained, {n_all - n_trained:,} frozen"
     assert [line.partition(":")[0] for line in told[1:]] == ["parameters", "memory", "time", "cost"]
@@ -213,10 +215,10 @@ def test_a_dry_run_tells_memory_before_it_runs_a_step(
         ({"accumulate": 0}, "--accumulate"),
         ({"neftune": -1.0}, "--neftune"),
         ({"patience": 0}, "--patience"),
-        ({"adapters": Adapters(adapter="none", quantise="nf4")}, "--quantise nf4 needs"),
-        ({"adapters": Adapters(rank=2), "from_scratch": True}, "--from-scratch"),
-        ({"adapters": Adapters(targets=("nowhere",))}, "--targets"),
-        ({"running": Running(device="cuda:999")}, "cuda:999"),
+        ({"adapters": AdapterOptions(adapter="none", quantise="nf4")}, "--quantise nf4 needs"),
+        ({"adapters": AdapterOptions(rank=2), "from_scratch": True}, "--from-scratch"),
+        ({"adapters": AdapterOptions(targets=("nowhere",))}, "--targets"),
+        ({"running": RunOptions(device="cuda:999")}, "cuda:999"),
     ],
 )
 def test_what_cannot_be_is_said_first(config: ScanConfig, options: dict[str, Any], why: str) -> None:
@@ -237,11 +239,13 @@ def test_a_scanner_says_what_it_was_made_with(config: ScanConfig) -> None:
 
 
 def test_a_frozen_base_is_stored_in_bf16_and_merged_into_exact_weights(config: ScanConfig) -> None:
-    half = replace(config, adapters=Adapters(rank=2), running=replace(EXACT, precision="bf16", device="cpu"))
-    ground = ground_of(half)
-    model = network(half, ground, 3, "cpu")
+    half = replace(
+        config, adapters=AdapterOptions(rank=2), running=replace(EXACT, precision="bf16", device="cpu")
+    )
+    ground = load_base(half)
+    model = build_network(half, ground, 3, "cpu")
     dtypes = {weight.requires_grad: weight.dtype for weight in model.backbone.parameters()}
     assert dtypes == {False: torch.bfloat16, True: torch.float32}
-    whole = backbone.merged(half, ground, model, 3).state_dict()
-    for name, weight in network(config, ground, 3, "cpu").state_dict().items():
+    whole = backbone.merge_adapters(half, ground, model, 3).state_dict()
+    for name, weight in build_network(config, ground, 3, "cpu").state_dict().items():
         torch.testing.assert_close(whole[name], weight)  # adapters begin as nothing

@@ -12,7 +12,7 @@ from accelerate.commands.launch import _validate_launch_command, launch_command_
 from accelerate.utils.launch import prepare_multi_gpu_env
 
 from dialint.finetune.train.arguments import loading_device
-from dialint.finetune.train.options import Running
+from dialint.finetune.train.options import RunOptions
 
 FOLDER = Path(__file__).parents[3] / "finetune" / "accelerate"
 FILES = sorted(FOLDER.glob("*.yaml"))
@@ -53,9 +53,9 @@ def test_weights_that_are_cut_up_are_loaded_into_main_memory(monkeypatch: pytest
     assert environment["FSDP_STATE_DICT_TYPE"] == "FULL_STATE_DICT"
     monkeypatch.setattr("torch.cuda.is_available", lambda: True)
     monkeypatch.setenv("LOCAL_RANK", "1")
-    assert loading_device(Running()) == "cuda:1"
+    assert loading_device(RunOptions()) == "cuda:1"
     monkeypatch.setenv("ACCELERATE_USE_FSDP", environment["ACCELERATE_USE_FSDP"])
-    assert loading_device(Running()) == "cpu"
+    assert loading_device(RunOptions()) == "cpu"
 
 
 def test_whole_weights_are_written_where_they_were_cut_up() -> None:

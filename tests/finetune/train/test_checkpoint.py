@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import save_file
 
 from dialint.detector.errors import OutputRefused
-from dialint.finetune.train.checkpoint import newest, seal
+from dialint.finetune.train.checkpoint import find_latest, seal
 
 
 @pytest.fixture
@@ -23,14 +23,14 @@ def out(tmp_path: Path) -> Path:
 
 
 def test_a_whole_checkpoint_is_taken_up(out: Path) -> None:
-    assert newest(out, "job") == (out / "checkpoint-7", 12)
+    assert find_latest(out, "job") == (out / "checkpoint-7", 12)
 
 
 @pytest.mark.parametrize("name", ["pytorch_model.bin", "below/rng_state.pth"])
 def test_a_file_that_was_slipped_in_is_refused(out: Path, name: str) -> None:
     (out / "checkpoint-7" / name).write_bytes(b"code")
     with pytest.raises(OutputRefused, match="does not name"):
-        newest(out, "job")
+        find_latest(out, "job")
 
 
 def test_a_link_in_place_of_a_file_is_refused(out: Path) -> None:
@@ -38,4 +38,4 @@ def test_a_link_in_place_of_a_file_is_refused(out: Path) -> None:
     path.rename(out / "state.json")
     path.symlink_to(out / "state.json")
     with pytest.raises(OutputRefused, match="a link"):
-        newest(out, "job")
+        find_latest(out, "job")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from dialint.finetune.train.estimate import Cost, cost_of, peak_memory
-from dialint.finetune.train.options import Running
+from dialint.finetune.train.estimate import Cost, estimate_cost, peak_memory
+from dialint.finetune.train.options import RunOptions
 from dialint.finetune.train.progress import Progress
 
 
@@ -32,8 +32,10 @@ def test_without_a_price_only_energy_is_told() -> None:
 
 
 def test_power_as_given_or_guessed_by_threads() -> None:
-    assert cost_of(Running(watts=65.0), "cpu") == Cost(0.0, 65.0, "given")
-    assert cost_of(Running(threads=3, price_per_hour=2.0), "cpu") == Cost(2.0, 30.0, "guessed, 10 W a thread")
+    assert estimate_cost(RunOptions(watts=65.0), "cpu") == Cost(0.0, 65.0, "given")
+    assert estimate_cost(RunOptions(threads=3, price_per_hour=2.0), "cpu") == Cost(
+        2.0, 30.0, "guessed, 10 W a thread"
+    )
 
 
 @pytest.mark.parametrize(
@@ -48,8 +50,8 @@ def test_a_gpus_power_is_its_limit_where_nvidia_smi_knows_it(
     tool.write_text(f"#!/bin/sh\n{script}\n")
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
-    assert cost_of(Running(threads=2), "cuda:1").watts == watts
-    assert cost_of(Running(threads=2), "cpu").watts == 20.0
+    assert estimate_cost(RunOptions(threads=2), "cuda:1").watts == watts
+    assert estimate_cost(RunOptions(threads=2), "cpu").watts == 20.0
 
 
 def test_progress_shows_what_was_spent_before_too(capfd: pytest.CaptureFixture[str]) -> None:

@@ -21,9 +21,14 @@ from dialint.finetune.screening import screen
 from dialint.finetune.search import search
 from dialint.finetune.search.stages import STAGES
 from dialint.finetune.train import distributed
-from dialint.finetune.train.arguments import device_of
-from dialint.finetune.train.distributed import Team, backend_of, join, refuse_launcher
-from dialint.finetune.train.options import Running
+from dialint.finetune.train.arguments import resolve_device
+from dialint.finetune.train.distributed import (
+    ProcessGroup,
+    backend_for,
+    init_process_group,
+    require_single_process,
+)
+from dialint.finetune.train.options import RunOptions
 
 NOWHERE = Path("nowhere")
 
@@ -40,7 +45,7 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> None:
     [("cpu", "gloo"), ("cuda", "cpu:gloo,cuda:nccl"), ("cuda:0", "cpu:gloo,cuda:nccl"), ("cuda:7", "cpu:gloo,cuda:nccl")],
 )  # fmt: skip
 def test_processes_talk_by_nccl_where_their_tensors_lie_on_gpus(device: str, backend: str) -> None:
-    assert backend_of(device) == backend
+    assert backend_for(device) == backend
 
 
 def test_a_process_joins_with_its_own_gpu(launched: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,17 +56,17 @@ def test_a_process_joins_with_its_own_gpu(launched: None, monkeypatch: pytest.Mo
     monkeypatch.setattr("torch.cuda.set_device", called.append)
     monkeypatch.setattr("torch.distributed.init_process_group", called.append)
     monkeypatch.setattr("torch.distributed.get_rank", lambda: 1)
-    assert [device_of(Running(device=name)) for name in ("auto", "cuda")] == ["cuda:1", "cuda:1"]
-    assert join(device_of(Running())) == Team(1, 2)
+    assert [resolve_device(RunOptions(device=name)) for name in ("auto", "cuda")] == ["cuda:1", "cuda:1"]
+    assert init_process_group(resolve_device(RunOptions())) == ProcessGroup(1, 2)
     assert called == ["cuda:1", "cpu:gloo,cuda:nccl"]
     with pytest.raises(ConfigError, match="E_DEVICE: --device cuda:0: one GPU for 2 processes"):
-        device_of(Running(device="cuda:0"))
+        resolve_device(RunOptions(device="cuda:0"))
 
 
 def test_a_process_alone_needs_no_team(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("WORLD_SIZE", raising=False)
-    assert join("cpu") == Team()
-    refuse_launcher("train pretrain")
+    assert init_process_group("cpu") == ProcessGroup()
+    require_single_process("train pretrain")
     assert not torch.distributed.is_initialized()
 
 
@@ -86,4 +91,4 @@ def test_what_runs_in_one_process_refuses_a_launcher(launched: None, tmp_path: P
         ALONE[command](tmp_path / "out")
     assert "\n" not in str(refused.value)
     assert list(tmp_path.iterdir()) == []
-    assert distributed.launched() == 2
+    assert distributed.world_size() == 2

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from dialint.finetune.base_models.quantization import quantised
+from dialint.finetune.base_models.quantization import quantize_linear_layers
 from dialint.finetune.train import estimate
 from dialint.finetune.train.estimate import (
     MEASURED,
@@ -15,21 +15,21 @@ from dialint.finetune.train.estimate import (
     SAMPLE,
     Cost,
     Memory,
+    ModelSizes,
     Pace,
-    Sizes,
-    Work,
-    few_for_plan,
-    measured,
-    measured_partly,
-    memory,
-    planned_dialogues,
-    show_memory,
-    show_time,
-    sizes_of,
+    Workload,
+    estimate_limit,
+    estimate_memory,
+    measure_pace,
+    measure_partial_pace,
+    model_sizes,
+    print_memory,
+    print_time,
+    subsample_for_estimate,
 )
-from dialint.finetune.train.options import Running
+from dialint.finetune.train.options import RunOptions
 
-WORK = Work(tokens=1000, window=100, hidden=64, layers=2, heads=4, value_bytes=2)
+WORK = Workload(tokens=1000, window=100, hidden=64, layers=2, heads=4, value_bytes=2)
 
 
 def test_activations_by_hand() -> None:
@@ -41,18 +41,18 @@ def test_activations_by_hand() -> None:
 
 
 def test_memory_counts_states_of_what_is_trained() -> None:
-    sizes = Sizes(n_trained=10, n_frozen=90, weight_bytes=400)
-    assert memory(sizes, "adamw", WORK) == Memory(400, 40, 80, 8_352_000)
-    assert memory(sizes, "adamw-8bit", WORK).optimizer == 20
-    assert memory(sizes, "adamw", WORK).total == 400 + 40 + 80 + 8_352_000
+    sizes = ModelSizes(n_trained=10, n_frozen=90, weight_bytes=400)
+    assert estimate_memory(sizes, "adamw", WORK) == Memory(400, 40, 80, 8_352_000)
+    assert estimate_memory(sizes, "adamw-8bit", WORK).optimizer == 20
+    assert estimate_memory(sizes, "adamw", WORK).total == 400 + 40 + 80 + 8_352_000
 
 
 def test_sizes_of_a_model_partly_frozen_and_in_4_bits() -> None:
     model = torch.nn.Sequential(torch.nn.Linear(64, 64, bias=False), torch.nn.Linear(64, 3))
     model[0].requires_grad_(False)
-    assert sizes_of(model) == Sizes(n_trained=195, n_frozen=4096, weight_bytes=4 * (4096 + 195))
-    small = torch.nn.Sequential(quantised(torch.nn.Sequential(model[0]), "cpu"), model[1])
-    assert sizes_of(small) == Sizes(n_trained=195, n_frozen=4096, weight_bytes=2048 + 4 * 195)
+    assert model_sizes(model) == ModelSizes(n_trained=195, n_frozen=4096, weight_bytes=4 * (4096 + 195))
+    small = torch.nn.Sequential(quantize_linear_layers(torch.nn.Sequential(model[0]), "cpu"), model[1])
+    assert model_sizes(small) == ModelSizes(n_trained=195, n_frozen=4096, weight_bytes=2048 + 4 * 195)
 
 
 class Clock:
@@ -88,7 +88,7 @@ def test_steps_are_timed_while_there_is_time(
         clock.now += later if number else first
         return 100 * (number + 1)
 
-    assert measured(step, clock) == pace
+    assert measure_pace(step, clock) == pace
     assert ran == steps
 
 
@@ -104,7 +104,7 @@ def test_long_steps_are_timed_in_part(fixed: float, each: float, parts: list[int
         ran.append(n)
         clock.now += fixed + each * n
 
-    pace = measured_partly(part, 16, 1000, clock)
+    pace = measure_partial_pace(part, 16, 1000, clock)
     assert ran == parts
     assert pace.seconds == pytest.approx(seconds)
     assert pace.tokens_s == pytest.approx(1000 / seconds)
@@ -115,25 +115,25 @@ def test_long_steps_are_timed_in_part(fixed: float, each: float, parts: list[int
 def test_a_plan_runs_a_fixed_number_of_steps_at_most(parts: int) -> None:
     """On a machine so quick that the budget never ends it."""
     clock, ran = Clock(), []
-    measured_partly(ran.append, parts, 1000, lambda: clock.now + 1e-9 * len(ran))
+    measure_partial_pace(ran.append, parts, 1000, lambda: clock.now + 1e-9 * len(ran))
     assert len(ran) <= MOST_PARTLY
     steps: list[int] = []
-    measured(lambda number: steps.append(number) or 1, lambda: clock.now + 1e-9 * len(steps))  # type: ignore[func-returns-value]
+    measure_pace(lambda number: steps.append(number) or 1, lambda: clock.now + 1e-9 * len(steps))  # type: ignore[func-returns-value]
     assert len(steps) == 1 + MEASURED
 
 
 @pytest.mark.parametrize("n", [0, 1, 255, 256, 257, 1000, 100_000])
 def test_a_plan_is_made_of_few_questions(n: int) -> None:
-    assert (planned_dialogues(Running()), planned_dialogues(Running(dry_run=True))) == (None, SAMPLE)
-    assert few_for_plan(range(n), Running()) == range(n)
-    few = few_for_plan(range(n), Running(dry_run=True))
+    assert (estimate_limit(RunOptions()), estimate_limit(RunOptions(dry_run=True))) == (None, SAMPLE)
+    assert subsample_for_estimate(range(n), RunOptions()) == range(n)
+    few = subsample_for_estimate(range(n), RunOptions(dry_run=True))
     assert min(n, 128) <= len(few) <= 256
 
 
 def test_the_whole_is_told_in_four_lines(capsys: pytest.CaptureFixture[str]) -> None:
-    show_memory(Sizes(1_000, 2_000, 4), Memory(10**9, 0, 0, 5 * 10**8))
+    print_memory(ModelSizes(1_000, 2_000, 4), Memory(10**9, 0, 0, 5 * 10**8))
     before = capsys.readouterr().out.splitlines()
-    show_time(90, Pace(2.0, 500.0, "3 steps"), Cost(4.0, 60.0, "given"))
+    print_time(90, Pace(2.0, 500.0, "3 steps"), Cost(4.0, 60.0, "given"))
     assert before == [
         "parameters: 1,000 trained, 2,000 frozen",
         "memory: about 1.50 GB (weights 1.00, gradients 0.00, optimizer 0.00, activations 0.50) "

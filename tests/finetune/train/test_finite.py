@@ -16,8 +16,8 @@ from dialint.finetune.scanner.pack import PackConfig, pack
 from dialint.finetune.scanner.train import ScanConfig, scan
 from dialint.finetune.scanner.trained import read_scanner, write_scanner
 from dialint.finetune.train import checkpoint
-from dialint.finetune.train.finite import refuse_diverged, refuse_not_finite, save_weights
-from dialint.finetune.train.options import Running
+from dialint.finetune.train.finite import save_weights, validate_finite, validate_loss
+from dialint.finetune.train.options import RunOptions
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def config(
     monkeypatch.setenv("DIALINT_MIRRORS", "0")
     return ScanConfig(
         few, folders[1], tmp_path / "out", row_tokens=200, context_tokens=100,
-        running=Running(threads=1, precision="fp32", checkpoint_steps=1),
+        running=RunOptions(threads=1, precision="fp32", checkpoint_steps=1),
     )  # fmt: skip
 
 
@@ -52,17 +52,17 @@ def test_weights_that_the_last_step_spoiled_are_not_saved(config: ScanConfig) ->
     ("loss", "norm"), [(math.nan, 1.0), (math.inf, 1.0), (1.0, math.nan), (1.0, -math.inf)]
 )
 def test_loss_and_gradient_must_be_numbers(loss: float, norm: float) -> None:
-    refuse_diverged(7, 1.0, 1.0)
+    validate_loss(7, 1.0, 1.0)
     with pytest.raises(ConfigError, match="E_DIVERGED: step 7: the"):
-        refuse_diverged(7, loss, norm)
+        validate_loss(7, loss, norm)
 
 
 def test_every_tensor_of_a_state_is_looked_at() -> None:
     state = {"state": {0: {"step": torch.tensor(1), "exp_avg": [torch.ones(2)]}}, "lr": 0.1}
-    refuse_not_finite(state, "here")
+    validate_finite(state, "here")
     state["state"][0]["exp_avg"].append(torch.tensor([1.0, math.inf]))  # type: ignore[index]
     with pytest.raises(ConfigError, match=r"here: state\.0\.exp_avg\.1 holds"):
-        refuse_not_finite(state, "here")
+        validate_finite(state, "here")
 
 
 @pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16, torch.float16, torch.float8_e4m3fn])

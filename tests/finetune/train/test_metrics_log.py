@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dialint.finetune.train import metrics_log
-from dialint.finetune.train.metrics_log import METRICS, MetricsLog, flat
+from dialint.finetune.train.metrics_log import METRICS, MetricsLog, flatten
 from dialint.finetune.train.progress import Progress
 
 
@@ -37,7 +37,7 @@ def test_what_came_after_the_checkpoint_is_dropped(tmp_path: Path) -> None:
 
 def test_numbers_of_nested_entries_have_a_path() -> None:
     entry = {"step": 3, "name": "x", "whole": True, "heldout": {"star": {"loss": 2}, "all": {"loss": 1.5}}}
-    assert dict(flat(entry)) == {"step": 3.0, "heldout/star/loss": 2.0, "heldout/all/loss": 1.5}
+    assert dict(flatten(entry)) == {"step": 3.0, "heldout/star/loss": 2.0, "heldout/all/loss": 1.5}
 
 
 def test_mirrors_see_every_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,7 +50,7 @@ def test_mirrors_see_every_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         def close(self) -> None:
             seen.append("closed")
 
-    monkeypatch.setattr(metrics_log, "mirrors", lambda _: [Kept()])
+    monkeypatch.setattr(metrics_log, "open_mirrors", lambda _: [Kept()])
     with MetricsLog(tmp_path) as log:
         log.write({"step": 7, "loss": 1.0})
     assert seen == [(7, {"loss": 1.0}), "closed"]
@@ -72,7 +72,7 @@ def test_a_mirror_that_fails_is_named_and_let_go(
 
     monkeypatch.setattr(metrics_log, "find_spec", lambda name: name == "mlflow" or None)
     monkeypatch.setattr(metrics_log, "MLflow", Broken)
-    assert list(metrics_log.mirrors(tmp_path / "never")) == []
+    assert list(metrics_log.open_mirrors(tmp_path / "never")) == []
     with MetricsLog(tmp_path) as log:
         log.write({"step": 0, "loss": 1.0})
         log.write({"step": 1, "loss": 0.5})
@@ -84,7 +84,7 @@ def test_a_mirror_that_fails_is_named_and_let_go(
 def test_no_mirror_when_none_is_wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DIALINT_MIRRORS", "0")
     monkeypatch.setattr(metrics_log, "find_spec", lambda _: object())
-    assert list(metrics_log.mirrors(tmp_path)) == []
+    assert list(metrics_log.open_mirrors(tmp_path)) == []
 
 
 def test_progress_is_quiet_beside_a_terminal(

@@ -14,8 +14,14 @@ from torch.nn.functional import cross_entropy
 
 from dialint.detector.errors import ConfigError
 from dialint.finetune.base_models import loading
-from dialint.finetune.train.options import Adapters
-from dialint.finetune.train.privacy import CLIP, drawn, noise_for, set_noisy_gradient, spent
+from dialint.finetune.train.options import AdapterOptions
+from dialint.finetune.train.privacy import (
+    CLIP,
+    compute_epsilon,
+    noise_multiplier,
+    sample_owners,
+    set_noisy_gradient,
+)
 
 pytest.importorskip("opacus", reason="needs the extra: private")
 
@@ -47,19 +53,21 @@ def test_the_account_of_everybody_is_that_of_the_gaussian_mechanism() -> None:
     """Four steps of noise 2 that take everybody are one of noise 1."""
     exact = gaussian_epsilon(1.0, 1e-5)
     assert exact == pytest.approx(4.377, abs=1e-3)
-    assert exact <= spent(2.0, 1e-5, 1.0, 4) <= exact + 0.02
+    assert exact <= compute_epsilon(2.0, 1e-5, 1.0, 4) <= exact + 0.02
 
 
 def test_the_promise_is_kept_with_no_more_noise_than_it_needs() -> None:
     noises = []
     for epsilon in (1.0, 8.0):
-        noise = noise_for(epsilon, 1e-5, 0.1, 20)
-        assert epsilon - 0.05 <= spent(noise, 1e-5, 0.1, 20) <= epsilon
+        noise = noise_multiplier(epsilon, 1e-5, 0.1, 20)
+        assert epsilon - 0.05 <= compute_epsilon(noise, 1e-5, 0.1, 20) <= epsilon
         noises.append(noise)
     assert noises == sorted(noises, reverse=True)
     assert noises[0] > 1.5 * noises[1]
     assert (
-        spent(noises[0], 1e-5, 0.05, 20) < spent(noises[0], 1e-5, 0.1, 20) < spent(noises[0], 1e-5, 0.1, 40)
+        compute_epsilon(noises[0], 1e-5, 0.05, 20)
+        < compute_epsilon(noises[0], 1e-5, 0.1, 20)
+        < compute_epsilon(noises[0], 1e-5, 0.1, 40)
     )
 
 
@@ -95,9 +103,9 @@ def test_a_gradient_that_is_no_number_is_refused() -> None:
 
 
 def test_everyone_takes_part_for_himself() -> None:
-    assert drawn(5, 1.0, chance()) == [0, 1, 2, 3, 4]
-    assert drawn(5, 0.0, chance()) == []
-    counts = [len(drawn(100, 0.2, chance(seed))) for seed in range(200)]
+    assert sample_owners(5, 1.0, chance()) == [0, 1, 2, 3, 4]
+    assert sample_owners(5, 0.0, chance()) == []
+    counts = [len(sample_owners(100, 0.2, chance(seed))) for seed in range(200)]
     assert sum(counts) / 200 == pytest.approx(20, abs=1)
     assert len(set(counts)) > 5
 
@@ -110,7 +118,7 @@ def test_adapters_get_the_gradient_that_opacus_gives_them(tmp_path: Path) -> Non
 
     torch.manual_seed(0)
     base = other_bases.written(tmp_path, "llama")
-    model = loading.load(loading.source_of(str(base)), Adapters(rank=4))
+    model = loading.load_model(loading.resolve_source(str(base)), AdapterOptions(rank=4))
     learning = [p for p in model.parameters() if p.requires_grad]
     ids, by = torch.randint(5, 390, (3, 20)), torch.tensor([0.01, 1.0, 30.0])
 

@@ -6,7 +6,7 @@ import os
 import signal
 from types import FrameType
 
-from dialint.finetune.train.shutdown import until_told
+from dialint.finetune.train.shutdown import stop_on_signal
 
 
 def test_a_signal_is_heard_and_the_next_one_is_not_ours() -> None:
@@ -17,14 +17,14 @@ def test_a_signal_is_heard_and_the_next_one_is_not_ours() -> None:
 
     before = signal.signal(signal.SIGTERM, other)
     try:
-        with until_told() as told:
+        with stop_on_signal() as told:
             assert not told()
             os.kill(os.getpid(), signal.SIGTERM)
             assert told()
             assert others == []
             os.kill(os.getpid(), signal.SIGTERM)
             assert others == [signal.SIGTERM]
-        with until_told() as told:
+        with stop_on_signal() as told:
             assert not told()
         os.kill(os.getpid(), signal.SIGTERM)
         assert len(others) == 2
