@@ -1,28 +1,32 @@
-"""What a command says on standard output: a line or a table at a time, whatever is in a name."""
+"""What commands print: lines and tables on standard output, status messages on standard error."""
 
 from __future__ import annotations
 
 import re
 import sys
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-_ACTIVE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""What a terminal does something about instead of showing it; line ends and tabs are ours."""
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Characters that a terminal obeys instead of showing them, except line ends and tabs."""
 
 
 def escape_controls(text: str) -> str:
-    """`text` with control characters and marks of direction written out."""
-    return _ACTIVE.sub(lambda mark: f"\\u{ord(mark[0]):04x}", text)
+    """`text` with control characters and direction marks written as escapes."""
+    return _CONTROLS.sub(lambda mark: f"\\u{ord(mark[0]):04x}", text)
 
 
 def print_line(line: str) -> None:
-    """Write a line, seen at once also where standard output is a pipe."""
+    """Print a line and flush, so that it is visible at once in a pipe too."""
     sys.stdout.write(f"{escape_controls(line)}\n")
     sys.stdout.flush()
 
 
 def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Write a table."""
+    """Print a table without borders."""
     from rich.console import Console
     from rich.table import Table
 
@@ -30,3 +34,15 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     for row in rows:
         table.add_row(*map(escape_controls, row))
     Console(highlight=False, markup=False, emoji=False).print(table)
+
+
+def print_status(line: str) -> None:
+    """Print a message about the progress of the command on standard error."""
+    sys.stderr.write(f"dialint: {line}\n")
+
+
+def print_rich(renderable: RenderableType, *, to_stderr: bool) -> None:
+    """Print a rich object; nothing in it is read as markup."""
+    from rich.console import Console
+
+    Console(stderr=to_stderr, markup=False, highlight=False, soft_wrap=True).print(renderable)

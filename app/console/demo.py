@@ -92,7 +92,8 @@ def sample_verdicts() -> list[Verdict]:
         return list(read_verdicts(out))
     except OutputRefused:
         pass  # not there yet, or not whole: `dialint score` makes it, or says what is wrong with it
-    from dialint.app.commands.score import ScoreConfig, run
+    from dialint.app.scoring.loop import run
+    from dialint.app.scoring.options import ScoreConfig
 
     make_folder(out.parent)
     run([str(SAMPLE)], ScoreConfig(out=out, all_probabilities=True, quiet=True))

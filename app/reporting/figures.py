@@ -308,7 +308,8 @@ def limits(figures: Figures, manifest: Mapping[str, Any]) -> list[str]:
     for code, one in sorted(figures.tally.languages.items()):
         lines.append(
             f"{language_name(code)}: {one.dialogues:,} dialogues with {one.turns:,} agent turns, "
-            f"{one.whole:,} of them not judged at all; not looked for: {' '.join(sorted(one.codes)) or '-'}; "
+            f"{one.entire:,} of them not judged at all; "
+            f"not looked for: {' '.join(sorted(one.codes)) or '-'}; "
             f"by exact check only: {' '.join(sorted(one.check_only)) or '-'}."
         )
     missing = [code for code in figures.taxonomy.codes if code not in figures.covered]

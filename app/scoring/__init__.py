@@ -1,1 +1,1 @@
-"""What `dialint score` is made of; `dialint.app.commands.score` is its door."""
+"""The scoring loop of `dialint score`; its command is `dialint.app.commands.score`."""

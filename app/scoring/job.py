@@ -1,27 +1,31 @@
-"""A durable scoring job: it may be killed at any moment and the same command goes on from there.
+"""A durable scoring job: it may be killed at any moment and the same command resumes it.
 
-Beside ``verdicts.jsonl`` lies, while the job runs, the folder ``.verdicts.job``: what the job is
-(``job.json``), the verdicts so far (``part.jsonl``), and a journal with one line for each chunk that is
-whole. When all is scored the complete files and their manifest are made in there; three renames, the
-manifest last, bring them out. Each step can be repeated, so each can be interrupted.
+Beside ``verdicts.jsonl`` lies, while the job runs, the folder ``.verdicts.job``: the job's description
+(``job.json``), the verdicts so far (``part.jsonl``), and a journal with one line for each chunk of the part
+file that is intact: a line vouches for its chunk by a checksum, and whatever was cut off or changed ends the
+list. When all is scored the complete files and their manifest are made in there; three renames, the manifest
+last, publish them. Each step can be repeated, so each can be interrupted. The lock is the kernel's and dies
+with its process, however that dies.
 
 At-least-once work, one committed result for each dialogue. This module does not know what a verdict is.
 """
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import hashlib
+import json
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dialint.app.scoring.journal import Chunk, ids_hash, journal_line, whole_chunks
-from dialint.app.scoring.lock import locked, remove
 from dialint.detector.artifacts import (
     Appender,
+    create_private,
     disk_errors,
     fingerprint,
     fsync_folder,
@@ -31,8 +35,107 @@ from dialint.detector.artifacts import (
     verify_files,
     write_manifest,
 )
-from dialint.detector.errors import OutputRefused
+from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.verdict_files import beside, find_manifest, manifest_path, rejects_path
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """One line of the journal: `end` is the size of the part file after it, `ids` a hash of its dialogue ids,
+    `longest` the id of the dialogue with most text."""
+
+    number: int
+    end: int
+    rows: int
+    sha256: str
+    ids: str
+    longest: str
+    seconds: float
+
+
+def intact_chunks(journal_path: Path, part_path: Path) -> Iterator[Chunk]:
+    """The chunks whose journal line and bytes are intact, up to the first that is not."""
+    if not (journal_path.exists() and part_path.exists()):
+        return
+    end = 0
+    with open(journal_path, "rb") as journal, open(part_path, "rb") as part:
+        for number, line in enumerate(journal):
+            try:
+                chunk = Chunk(**json.loads(line))
+            except (ValueError, TypeError):
+                return
+            if journal_line(chunk) != line or chunk.number != number or chunk.end < end:
+                return
+            piece = part.read(chunk.end - end)
+            if hashlib.sha256(piece).hexdigest() != chunk.sha256 or piece.count(b"\n") != chunk.rows:
+                return
+            end = chunk.end
+            yield chunk
+
+
+def hash_ids(ids: Sequence[str]) -> str:
+    """Short hash of dialogue ids in order: a resumed run must meet the same ones."""
+    return hashlib.blake2b("\n".join(ids).encode(), digest_size=8).hexdigest()
+
+
+def journal_line(chunk: Chunk) -> bytes:
+    """A chunk as it stands in the journal."""
+    return json.dumps(asdict(chunk), separators=(",", ":")).encode() + b"\n"
+
+
+WORLD_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
+"""Errors of the disk, not of the path."""
+
+
+def _acquire_lock(folder: Path, out: Path) -> int:
+    """The descriptor of the folder's locked lock file. Retries if the folder was removed meanwhile.
+
+    Raises:
+        ConfigError: `out` is where nothing can be written.
+        OutputRefused: another process has the lock.
+        WorldError: the disk is full or failed.
+    """
+    path = folder / "lock"
+    while True:
+        with disk_errors(out):
+            try:
+                folder.mkdir(mode=0o700, exist_ok=True)
+                handle = create_private(path, os.O_RDWR | os.O_CREAT)
+            except FileNotFoundError:
+                if not folder.parent.exists():
+                    raise
+                continue
+            except OSError as error:
+                if error.errno in WORLD_ERRORS:
+                    raise
+                reason = error.strerror or error
+                raise ConfigError("E_OPTION", f"--out: cannot write {path}: {reason}") from None
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                pid = os.read(handle, 20).decode(errors="replace").strip() or "?"
+                os.close(handle)
+                raise OutputRefused(
+                    "E_LOCKED",
+                    f"{out}: another dialint (process {pid}) is writing it; wait or stop it",
+                ) from None
+            if path.exists() and os.path.samestat(os.fstat(handle), path.stat()):
+                os.ftruncate(handle, 0)
+                os.write(handle, f"{os.getpid()}\n".encode())
+                return handle
+            os.close(handle)
+
+
+def _remove_folder(folder: Path) -> None:
+    """Remove the job folder, its lock last."""
+    with disk_errors(folder):
+        for path in sorted(folder.iterdir()):
+            if path.name != "lock":
+                path.unlink()
+        (folder / "lock").unlink()
+        with suppress(OSError):  # the next process may be inside already
+            folder.rmdir()
+        fsync_folder(folder.parent)
 
 
 @dataclass
@@ -58,13 +161,13 @@ class Job:
         return self.folder / "rejects.jsonl"
 
     @property
-    def places(self) -> Path:
+    def locations(self) -> Path:
         """File and line of each dialogue, for reports that point there; made anew by every run."""
         return self.folder / "places.jsonl"
 
     @property
     def journal(self) -> Path:
-        """Which chunks of the part file are whole."""
+        """Which chunks of the part file are intact."""
         return self.folder / "journal.jsonl"
 
     @property
@@ -80,15 +183,15 @@ class Job:
     def _about(self) -> Path:
         return self.folder / "job.json"
 
-    def finished(self, work: dict[str, Any], *, restart: bool) -> dict[str, Any] | None:
-        """The manifest, verified with its files, if this very job is done already. With `restart` a job
-        that was interrupted while it brought its files out takes them back first.
+    def finished_manifest(self, description: dict[str, Any], *, restart: bool) -> dict[str, Any] | None:
+        """The manifest, verified with its files, if this very job is done already. With `restart` a job that
+        was interrupted while it published its files takes them back first.
 
         Raises:
             OutputRefused: the output belongs to another job, is damaged, or has no manifest.
         """
         if restart:
-            self._withdraw()
+            self._unpublish()
         self._publish()
         path = find_manifest(self.out)
         if not path.exists():
@@ -101,24 +204,32 @@ class Job:
         manifest = read_manifest(path)
         if manifest.get("kind") != "verdicts":
             raise OutputRefused("E_OUTPUT_EXISTS", f"{path}: is no manifest of verdicts; use another --out")
-        _refuse_shared_manifest(self.out, path, manifest["files"][0]["name"])
-        _same_job(self.out, manifest["work"], work, "; move it away or use another --out")
+        other = manifest["files"][0]["name"]
+        if other != self.out.name:  # `v.csv` and `v.csv.jsonl` would have one manifest
+            free = self.out.with_name(f"{self.out.stem.replace('.', '-')}-2{self.out.suffix}")
+            raise OutputRefused(
+                "E_OTHER_JOB",
+                f"{self.out}: its manifest would be {path.name}, which is that of {other}; use another name, "
+                f"such as --out {free}",
+            )
+        _check_same_job(self.out, manifest["work"], description, "; move it away or use another --out")
         verify_files(self.out.parent, manifest["files"])
         return manifest
 
-    def begin(self, work: dict[str, Any], *, restart: bool) -> None:
-        """Go on with the partial job in the folder, or start one.
+    def begin(self, description: dict[str, Any], *, restart: bool) -> None:
+        """Resume the partial job in the folder, or start one.
 
         Raises:
-            OutputRefused: the partial job is another one and has done something; what differs is said.
+            OutputRefused: the partial job is another one and has committed chunks; the message says what
+                differs.
         """
-        self.resumed = list(whole_chunks(self.journal, self.part))
+        self.resumed = list(intact_chunks(self.journal, self.part))
         if self._about.exists() and self.resumed and not restart:
-            kept = read_manifest(self._about)
-            _same_job(self.out, kept["work"], work, "; --restart throws the partial output away")
+            stored = read_manifest(self._about)["work"]
+            _check_same_job(self.out, stored, description, "; --restart throws the partial output away")
         else:
             self.discard()
-            write_manifest(self._about, {"kind": "job", "work": work})
+            write_manifest(self._about, {"kind": "job", "work": description})
         self.n_chunks = len(self.resumed)
         self.n_rows = sum(chunk.rows for chunk in self.resumed)
         self._part = Appender(self.part, self.resumed[-1].end if self.resumed else 0)
@@ -139,7 +250,7 @@ class Job:
             end=self._part.size,
             rows=len(lines),
             sha256=digest,
-            ids=ids_hash(ids),
+            ids=hash_ids(ids),
             longest=longest,
             seconds=round(seconds, 4),
         )
@@ -149,71 +260,71 @@ class Job:
         self.n_rows += len(lines)
 
     def publish(self, manifest: dict[str, Any]) -> None:
-        """Bring the complete files out under their names, the manifest last, and end the job."""
+        """Publish the complete files under their names, the manifest last, and end the job."""
         write_manifest(self._ready, manifest)
         self._publish()
 
     def discard(self) -> None:
-        """Throw the partial job away. First what says that it is complete, then `job.json`: without it the
-        rest means nothing."""
+        """Delete the partial job: first the manifest that says that it is complete, then `job.json`, without
+        which the rest means nothing."""
         self.close()
         with disk_errors(self.folder):
             self._ready.unlink(missing_ok=True)
             self._about.unlink(missing_ok=True)
-            for path in (self.journal, self.part, self.rejects, self.places, self.final):
+            for path in (self.journal, self.part, self.rejects, self.locations, self.final):
                 path.unlink(missing_ok=True)
         self.resumed, self.n_chunks, self.n_rows = [], 0, 0
 
     def close(self) -> None:
-        """Let go of the open files."""
+        """Close the open files."""
         for appender in (self._part, self._journal):
             if appender is not None:
                 appender.close()
         self._part = self._journal = None
 
     def _publish(self) -> None:
-        """The renames, from wherever they were interrupted. Nothing happens before the job is complete."""
+        """Do the renames, from wherever they were interrupted. Does nothing before the job is complete."""
         if not self._ready.exists():
             return
         self.close()
         manifest = read_manifest(self._ready)
         with disk_errors(self.out):
-            for made, target, _ in self._ways_out(manifest):
-                if made.exists():
+            for source, target, _ in self._renames(manifest):
+                if source.exists():
                     if target.exists():
                         raise OutputRefused("E_OUTPUT_EXISTS", f"{target}: appeared meanwhile; move it away")
-                    made.replace(target)
+                    source.replace(target)
             fsync_folder(self.out.parent)
             try:
                 verify_files(self.out.parent, manifest["files"])
             except OutputRefused as error:
-                way_on = f"the job in {self.folder} is not over: put the file back, or --restart starts anew"
-                raise OutputRefused(error.code, f"{error.message}; {way_on}") from None
+                advice = f"the job in {self.folder} is not over: put the file back, or --restart starts anew"
+                raise OutputRefused(error.code, f"{error.message}; {advice}") from None
             self._ready.replace(manifest_path(self.out))
             fsync_folder(self.out.parent)
 
-    def _ways_out(self, manifest: dict[str, Any]) -> Iterator[tuple[Path, Path, dict[str, Any]]]:
-        """Of each complete file: where it is made, where it goes, and its entry in the manifest."""
+    def _renames(self, manifest: dict[str, Any]) -> Iterator[tuple[Path, Path, dict[str, Any]]]:
+        """Source, target and manifest entry of each complete file."""
         final = self.part if manifest["format"] == "jsonl" else self.final
-        for made, entry in zip((final, self.rejects), manifest["files"], strict=True):
-            yield made, self.out.with_name(entry["name"]), entry
+        for source, entry in zip((final, self.rejects), manifest["files"], strict=True):
+            yield source, self.out.with_name(entry["name"]), entry
 
-    def _withdraw(self) -> None:
-        """Take back what an interrupted `_publish` brought out, if it is still ours, and forget the job."""
+    def _unpublish(self) -> None:
+        """Take back what an interrupted `_publish` renamed, if it is unchanged, and discard the job."""
         if not self._ready.exists():
             return
         manifest = read_manifest(self._ready)
         if manifest["files"][0]["name"] != self.out.name:
             return  # the complete output of another name with the same stem
         with disk_errors(self.out):
-            for made, target, entry in self._ways_out(manifest):
-                if not made.exists() and _is_whole(target, entry):
-                    target.replace(made)
+            for source, target, entry in self._renames(manifest):
+                if not source.exists() and _is_intact(target, entry):
+                    target.replace(source)
             fsync_folder(self.out.parent)
         self.discard()
 
 
-def _is_whole(path: Path, entry: dict[str, Any]) -> bool:
+def _is_intact(path: Path, entry: dict[str, Any]) -> bool:
     try:
         verify_files(path.parent, [entry])
     except OutputRefused:
@@ -221,30 +332,23 @@ def _is_whole(path: Path, entry: dict[str, Any]) -> bool:
     return True
 
 
-def _refuse_shared_manifest(out: Path, path: Path, other: str) -> None:
-    """``v.csv`` and ``v.csv.jsonl`` would have one manifest."""
-    if other != out.name:
-        free = out.with_name(f"{out.stem.replace('.', '-')}-2{out.suffix}")
-        raise OutputRefused(
-            "E_OTHER_JOB",
-            f"{out}: its manifest would be {path.name}, which is that of {other}; use another name, such as "
-            f"--out {free}",
-        )
-
-
-def _same_job(out: Path, kept: dict[str, Any], work: dict[str, Any], way_on: str) -> None:
-    """Refuse when `kept` and `work` are not the same, and say in what they differ."""
-    if fingerprint(kept) == fingerprint(work):
+def _check_same_job(out: Path, stored: dict[str, Any], requested: dict[str, Any], advice: str) -> None:
+    """
+    Raises:
+        OutputRefused: the two descriptions differ; the message says in what.
+    """
+    if fingerprint(stored) == fingerprint(requested):
         return
-    details = option_changes(kept.get("options", {}), work.get("options", {}))
-    details += _release_changes(kept.get("release", {}), work.get("release", {}))
-    if kept.get("inputs") != work.get("inputs"):
+    details = option_changes(stored.get("options", {}), requested.get("options", {}))
+    details += _release_changes(stored.get("release", {}), requested.get("release", {}))
+    if stored.get("inputs") != requested.get("inputs"):
         details.append("the logs are other ones, or were changed")
-    raise OutputRefused("E_OTHER_JOB", f"{out}: belongs to another job: {', '.join(details)}{way_on}")
+    raise OutputRefused("E_OTHER_JOB", f"{out}: belongs to another job: {', '.join(details)}{advice}")
 
 
 def _release_changes(before: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
-    """What judges: its name and the taxonomy's, or, where these are the same, that something else differs."""
+    """Changed names of the release and the taxonomy, or, where these are the same, that something else
+    differs."""
     changed = [part for part in ("id", "taxonomy") if before.get(part) != now.get(part)]
     for part in changed:
         what = "--release" if part == "id" else "--taxonomy"
@@ -254,15 +358,15 @@ def _release_changes(before: dict[str, Any], now: dict[str, Any]) -> Iterator[st
 
 
 @contextmanager
-def hold(out: Path) -> Iterator[Job]:
-    """The job of `out`, locked: one process at a time. Orphan temporaries of killed ones are removed.
+def lock_job(out: Path) -> Iterator[Job]:
+    """The job of `out`, locked: one process at a time. Orphaned temporary files of killed ones are removed.
 
     Raises:
-        OutputRefused: another process works on it; the message has its id.
+        OutputRefused: another process has the lock; the message has its id.
         WorldError: the folder cannot be written.
     """
     folder = out.with_name(f".{beside(out)}.job")
-    lock = locked(folder, out)
+    lock = _acquire_lock(folder, out)
     job = Job(out, folder)
     try:
         for name in ("job.json", "manifest.json", "final"):
@@ -270,11 +374,7 @@ def hold(out: Path) -> Iterator[Job]:
         yield job
     finally:
         job.close()
-        if not (folder / "job.json").exists() or _is_over(job):
-            remove(folder)
+        published = find_manifest(out).exists() and not (folder / "manifest.json").exists()
+        if published or not (folder / "job.json").exists():
+            _remove_folder(folder)
         os.close(lock)
-
-
-def _is_over(job: Job) -> bool:
-    """Whether the output is out and only leftovers are in the folder."""
-    return find_manifest(job.out).exists() and not (job.folder / "manifest.json").exists()

@@ -1,60 +1,98 @@
-"""The loop of ``dialint score``: logs are read and judged chunk by chunk into a durable job.
+"""The loop of ``dialint score``: logs are read and scored chunk by chunk.
 
-What an option means stands in `dialint.app.commands.score`, what a job survives in `dialint.app.scoring.job`.
+With ``--out`` the chunks go into a durable job (`dialint.app.scoring.job`) that the same command resumes.
+Without it text and JSONL are streamed to standard output; the other formats are complete or not there, so
+they are made as a job in a temporary folder.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
+import sys
+import tempfile
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from dialint.app.commands.score import ScoreConfig, say
-from dialint.app.scoring.chunks import chunked, longest
-from dialint.app.scoring.final import make_final, manifest_of
-from dialint.app.scoring.job import Job, hold
-from dialint.app.scoring.journal import Chunk, ids_hash
-from dialint.app.scoring.summary import Tally
-from dialint.app.scoring.work import Pass, exit_code_of, is_done, prepared
+from dialint.app.output import print_status
+from dialint.app.scoring.job import Chunk, Job, hash_ids, lock_job
+from dialint.app.scoring.options import ScoreConfig
+from dialint.app.scoring.reports import LocatedVerdict, as_text, write_junit, write_sarif
+from dialint.app.scoring.run import ScoringRun, exit_code_of, is_done, prepare_run
 from dialint.app.shutdown import GracefulShutdown, Interrupted, graceful_shutdown
-from dialint.detector.artifacts import Appender, read_manifest, verify_files
+from dialint.detector.artifacts import (
+    TEMPORARY,
+    Appender,
+    atomic_file,
+    described,
+    disk_errors,
+    fingerprint,
+    read_manifest,
+    verify_files,
+    versions,
+)
 from dialint.detector.detectors import Detector
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused, TooManyBad
 from dialint.detector.ingest.outcomes import Loaded, Reject
 from dialint.detector.ingest.read import read
-from dialint.detector.progress import Progress, progress
-from dialint.detector.verdict_files import beside, find_manifest, manifest_path, parsed, verdict_line
+from dialint.detector.progress import progress
+from dialint.detector.verdict_files import (
+    FileFormat,
+    beside,
+    convert,
+    find_manifest,
+    manifest_path,
+    parsed,
+    rejects_path,
+    verdict_line,
+)
+from dialint.detector.watchdog import Watched
 
+MAX_CHUNK_CHARACTERS = 1_000_000
+"""Text of all turns at which a chunk ends early: a record alone may have eight times as much, and 128 of
+them would not fit in memory."""
 MAX_NAME_BYTES = 255
+N_REJECTS_PRINTED = 10
+PACKAGES = ("dialint", "torch", "transformers", "tokenizers", "numpy", "pydantic", "pyarrow")
 
 
-def score_to_file(logs: Sequence[str], config: ScoreConfig, out: Path, detector: Detector | None) -> int:
-    """Score into `out`, or go on with it, or say that it is done."""
-    if not out.parent.is_dir():
-        raise ConfigError("E_OPTION", f"--out: {out.parent}: no such folder")
-    if len(os.fsencode(manifest_path(out).name)) > MAX_NAME_BYTES:
-        raise ConfigError("E_OPTION", f"--out: the name of {manifest_path(out).name} is too long")
-    with hold(out) as job:
-        try:
-            with graceful_shutdown() as drain:
-                return finish(job, *prepared(logs, config, detector), drain)
-        except TooManyBad as error:
-            if error.code == "E_TOO_MANY_BAD":
-                say(f"{out}: not written; the rejects so far are in {job.rejects}")
-            raise
-        except Interrupted as stop:
-            say(f"stopped, {job.n_rows:,} dialogues are safe; the same command goes on from there")
-            return stop.exit_code
+def run(logs: Sequence[str], config: ScoreConfig, detector: Detector | None = None) -> int:
+    """Score `logs` as `config` says and return the exit code. Tests pass a `detector` of their own.
+
+    Raises:
+        UserError: the input, an option, the release or the output is wrong (exit 2), or too much is bad
+            (exit 3).
+        WorldError: the disk is full or failed; the same command resumes later.
+    """
+    if not logs:
+        raise ConfigError("E_OPTION", "no log was named; give files, globs, or - for standard input")
+    if config.out is not None and detector is None:
+        code = already_done(logs, config, config.out)
+        if code is not None:
+            return code
+    # The child process starts before the output is locked, so that it never inherits the lock of a job that
+    # was killed.
+    scorer_context: AbstractContextManager[Detector | None] = (
+        Watched(detector or config.detector, config.watch, print_status)
+        if config.watch.dialogue_seconds
+        else nullcontext(detector)
+    )
+    with scorer_context as scorer:
+        if config.out is not None:
+            return score_to_file(logs, config, config.out, scorer)
+        if config.output_format in ("text", "jsonl"):
+            return score_to_stdout(prepare_run(logs, config, scorer)[0])
+        return score_to_temporary_file(logs, config, scorer)
 
 
-def done_already(logs: Sequence[str], config: ScoreConfig, out: Path) -> int | None:
-    """The exit code if this very job is whole, which is told; none if only a run can know.
+def already_done(logs: Sequence[str], config: ScoreConfig, out: Path) -> int | None:
+    """The exit code if this very job is complete; None if only a run can tell.
 
     Raises:
         OutputRefused: the output was changed since.
@@ -68,106 +106,270 @@ def done_already(logs: Sequence[str], config: ScoreConfig, out: Path) -> int | N
     if not is_done(logs, config, manifest):
         return None
     verify_files(out.parent, manifest["files"])
-    return _tell_done(out, manifest, config)
+    return _report_done(out, manifest, config)
 
 
-def _tell_done(out: Path, manifest: dict[str, Any], config: ScoreConfig) -> int:
-    say(f"{out}: done already, {manifest['files'][0]['rows']:,} verdicts; nothing to do")
+def _report_done(out: Path, manifest: dict[str, Any], config: ScoreConfig) -> int:
+    print_status(f"{out}: done already, {manifest['files'][0]['rows']:,} verdicts; nothing to do")
     return exit_code_of(manifest["counts"], config)
 
 
-def finish(
-    job: Job,
-    work: Pass,
-    description: dict[str, Any],
-    drain: GracefulShutdown,
-    tell_reject: Callable[[Reject], None] = lambda _: None,
-) -> int:
-    """Bring the job to its end, whatever of it is done by now; the exit code. Rejects go to their file, and
-    to `tell_reject` as well."""
-    manifest = job.finished(description, restart=work.config.restart)
-    if manifest is not None:
-        return _tell_done(job.out, manifest, work.config)
-    started_at = datetime.now(UTC)
-    job.begin(description, restart=work.config.restart)
-    try:
-        _fill(job, work, drain, tell_reject)
-    except InputRefused:
-        job.discard()  # the log was found bad while it was read: nothing of it is kept
-        raise
-    make_final(job, work)
-    job.publish(manifest_of(job, work, description, started_at))
-    work.close()
-    return work.exit_code()
+def score_to_file(logs: Sequence[str], config: ScoreConfig, out: Path, detector: Detector | None) -> int:
+    """Score into `out`, or resume its job, or report that it is done."""
+    if not out.parent.is_dir():
+        raise ConfigError("E_OPTION", f"--out: {out.parent}: no such folder")
+    if len(os.fsencode(manifest_path(out).name)) > MAX_NAME_BYTES:
+        raise ConfigError("E_OPTION", f"--out: the name of {manifest_path(out).name} is too long")
+    with lock_job(out) as job:
+        try:
+            with graceful_shutdown() as shutdown:
+                return complete(job, *prepare_run(logs, config, detector), shutdown)
+        except TooManyBad as error:
+            if error.code == "E_TOO_MANY_BAD":
+                print_status(f"{out}: not written; the rejects so far are in {job.rejects}")
+            raise
+        except Interrupted as stop:
+            print_status(f"stopped, {job.n_rows:,} dialogues are safe; the same command resumes there")
+            return stop.exit_code
 
 
-def _fill(job: Job, work: Pass, drain: GracefulShutdown, tell_reject: Callable[[Reject], None]) -> None:
-    """Read all logs; judge and commit every chunk that no earlier run has done."""
-    _recount(job, work.tally)
-    if job.resumed:
-        say(f"{job.out}: going on after {job.n_rows:,} dialogues")
-    with (
-        closing(Appender(job.rejects, 0)) as rejects,
-        closing(Appender(job.places, 0)) as places,
-        progress("scoring", quiet=work.config.quiet) as tell,
-    ):
-
-        def on_load(loaded: Loaded) -> None:
-            if work.has_places:
-                places.write(_json_line([loaded.file, loaded.line]))
-
-        def on_reject(reject: Reject) -> None:
-            rejects.write(_json_line(reject.as_json()))
-            tell_reject(reject)
-
-        records = read(work.sources, work.config.read, work.counts)
-        chunks = chunked(records, work.config.chunk_size, work.config.limit, on_load, on_reject)
-        left = deque(job.resumed)
+def score_to_stdout(run: ScoringRun) -> int:
+    """Stream text or JSONL to standard output; nothing is kept."""
+    as_jsonl = run.config.output_format == "jsonl"
+    records = read(run.sources, run.config.read, run.counts)
+    chunks = split_into_chunks(
+        records, run.config.chunk_size, run.config.limit, lambda _: None, reject_printer()
+    )
+    with progress("scoring", quiet=run.config.quiet) as report:
+        report(0, 0.0)
         for number, chunk in enumerate(chunks):
-            if left:
-                _same_dialogues(job, left.popleft(), chunk)
-                work.pass_over()
-                continue
-            with drain.chunk():
-                _commit(job, work, chunk, number, tell)
-            work.check_failures(at_end=False)
-        if left:
-            _same_dialogues(job, left[0], [])
-        rejects.sync()
-    work.check_reading()
-    work.check_failures(at_end=True)
+            started_s = time.monotonic()
+            for verdict in run.score_chunk(chunk, report):
+                if as_jsonl:
+                    sys.stdout.buffer.write(verdict_line(verdict))
+                elif text := as_text(verdict, run.taxonomy):
+                    sys.stdout.write(text + "\n")
+            sys.stdout.flush()
+            seconds = time.monotonic() - started_s
+            run.tally.add_chunk(number, len(chunk), longest_dialogue(chunk), seconds)
+            run.check_failures(at_end=False)
+    run.check_end()
+    run.print_summary()
+    return run.exit_code()
 
 
-def _commit(job: Job, work: Pass, chunk: Sequence[Loaded], number: int, tell: Progress) -> None:
-    began = time.monotonic()
-    lines = [verdict_line(verdict) for verdict in work.judge(chunk, tell)]
-    seconds = time.monotonic() - began
-    ids = [loaded.dialogue.id for loaded in chunk]
-    job.commit(lines, ids, longest(chunk), seconds)
-    work.tally.add_chunk(number, len(chunk), longest(chunk), seconds)
+def score_to_temporary_file(logs: Sequence[str], config: ScoreConfig, detector: Detector | None) -> int:
+    """Make the output as a job in a temporary folder, then copy it to standard output."""
+    with disk_errors(TEMPORARY):
+        temporary = tempfile.TemporaryDirectory(prefix="dialint-")
+    with temporary as folder:
+        out = Path(folder) / "report"
+        with lock_job(out) as job:
+            try:
+                with graceful_shutdown() as shutdown:
+                    code = complete(job, *prepare_run(logs, config, detector), shutdown, reject_printer())
+            except Interrupted as stop:
+                print_status("stopped; nothing is kept. With --out FILE the same command resumes there")
+                return stop.exit_code
+        with open(out, "rb") as file:
+            shutil.copyfileobj(file, sys.stdout.buffer)
+    return code
 
 
-def _recount(job: Job, tally: Tally) -> None:
-    """Count what earlier runs did."""
+def reject_printer() -> Callable[[Reject], None]:
+    """A callback that prints the first rejects on standard error: no file will hold them."""
+    n = 0
+
+    def on_reject(reject: Reject) -> None:
+        nonlocal n
+        n += 1
+        if n <= N_REJECTS_PRINTED:
+            where = f"{reject.file}:{reject.line}"
+            print_status(f"{where}: {reject.code}: found {reject.found}, expected {reject.expected}")
+
+    return on_reject
+
+
+def complete(
+    job: Job,
+    run: ScoringRun,
+    description: dict[str, Any],
+    shutdown: GracefulShutdown,
+    on_reject: Callable[[Reject], None] = lambda _: None,
+) -> int:
+    """Complete the job, whatever of it is done by now, and return the exit code. `on_reject` is called for
+    each reject, beside their file."""
+    manifest = job.finished_manifest(description, restart=run.config.restart)
+    if manifest is not None:
+        return _report_done(job.out, manifest, run.config)
+    started_at = datetime.now(UTC)
+    job.begin(description, restart=run.config.restart)
+    try:
+        score_chunks(job, run, shutdown, on_reject)
+    except InputRefused:
+        job.discard()  # the log turned out to be bad while it was read: nothing of it is kept
+        raise
+    write_final(job, run)
+    job.publish(describe_output(job, run, description, started_at))
+    run.print_summary()
+    return run.exit_code()
+
+
+def score_chunks(
+    job: Job, run: ScoringRun, shutdown: GracefulShutdown, on_reject: Callable[[Reject], None]
+) -> None:
+    """Read all logs; score and commit every chunk that no earlier run has committed."""
     with open(job.part, "rb") as file:
         for verdict in parsed(file):
-            tally.add(verdict)
-    for chunk in job.resumed:
-        tally.add_chunk(chunk.number, chunk.rows, chunk.longest, chunk.seconds)
+            run.tally.add(verdict)
+    for done in job.resumed:
+        run.tally.add_chunk(done.number, done.rows, done.longest, done.seconds)
+    if job.resumed:
+        print_status(f"{job.out}: resuming after {job.n_rows:,} dialogues")
+    with (
+        closing(Appender(job.rejects, 0)) as rejects,
+        closing(Appender(job.locations, 0)) as locations,
+        progress("scoring", quiet=run.config.quiet) as report,
+    ):
+
+        def write_location(loaded: Loaded) -> None:
+            if run.has_locations:
+                locations.write(_json_line([loaded.file, loaded.line]))
+
+        def write_reject(reject: Reject) -> None:
+            rejects.write(_json_line(reject.as_json()))
+            on_reject(reject)
+
+        records = read(run.sources, run.config.read, run.counts)
+        size, limit = run.config.chunk_size, run.config.limit
+        chunks = split_into_chunks(records, size, limit, write_location, write_reject)
+        resumed = deque(job.resumed)
+        for number, chunk in enumerate(chunks):
+            if resumed:
+                _check_same_dialogues(job, resumed.popleft(), chunk)
+                run.skip_chunk()
+                continue
+            with shutdown.chunk():
+                started_s = time.monotonic()
+                lines = [verdict_line(verdict) for verdict in run.score_chunk(chunk, report)]
+                seconds, longest = time.monotonic() - started_s, longest_dialogue(chunk)
+                job.commit(lines, [loaded.dialogue.id for loaded in chunk], longest, seconds)
+                run.tally.add_chunk(number, len(chunk), longest, seconds)
+            run.check_failures(at_end=False)
+        if resumed:
+            _check_same_dialogues(job, resumed[0], [])
+        rejects.sync()
+    run.check_end()
 
 
-def _same_dialogues(job: Job, done: Chunk, chunk: Sequence[Loaded]) -> None:
+def _check_same_dialogues(job: Job, done: Chunk, chunk: Sequence[Loaded]) -> None:
     """
     Raises:
-        OutputRefused: the log no longer yields the dialogues that were `done`, though its bytes are the
+        OutputRefused: the log no longer yields the dialogues of the committed chunk, though its bytes are the
             same: another version reads it otherwise.
     """
-    if done.ids != ids_hash([loaded.dialogue.id for loaded in chunk]):
+    if done.ids != hash_ids([loaded.dialogue.id for loaded in chunk]):
         raise OutputRefused(
             "E_OTHER_JOB",
             f"{job.out}: chunk {done.number} of the partial output holds other dialogues than the log yields "
             "now; --restart throws it away",
         )
+
+
+def split_into_chunks(
+    records: Iterable[Loaded | Reject],
+    size: int,
+    limit: int | None,
+    on_load: Callable[[Loaded], None],
+    on_reject: Callable[[Reject], None],
+) -> Iterator[list[Loaded]]:
+    """Groups of `size` dialogues, or fewer with `MAX_CHUNK_CHARACTERS` of text, the last one smaller; stops
+    after `limit` dialogues. Chunks depend on the input and the size alone, so that a resumed job makes the
+    same ones."""
+    chunk: list[Loaded] = []
+    n = characters = 0
+    for record in records:
+        if isinstance(record, Reject):
+            on_reject(record)
+            continue
+        on_load(record)
+        chunk.append(record)
+        n += 1
+        characters += _count_characters(record)
+        if len(chunk) == size or characters >= MAX_CHUNK_CHARACTERS:
+            yield chunk
+            chunk, characters = [], 0
+        if n == limit:
+            break
+    if chunk:
+        yield chunk
+
+
+def longest_dialogue(chunk: Sequence[Loaded]) -> str:
+    """Id of the dialogue with most text."""
+    return max(chunk, key=_count_characters).dialogue.id
+
+
+def _count_characters(loaded: Loaded) -> int:
+    return sum([len(turn.text) for turn in loaded.dialogue.turns])
+
+
+def write_final(job: Job, run: ScoringRun) -> None:
+    """Write the output in its final form. Its bytes depend on the description of the job alone."""
+    file_format = run.config.output_format
+    if file_format == "jsonl":
+        return  # the part file is the output
+    with atomic_file(job.final) as out, open(job.part, "rb") as lines:
+        if not run.has_locations:
+            convert(lines, out, cast(FileFormat, file_format))
+            return
+        with (
+            open(job.locations, "rb") as locations,
+            open(job.rejects, "rb") as reject_lines,
+            tempfile.TemporaryFile(dir=job.folder) as spool,
+        ):
+            located = (
+                LocatedVerdict(verdict, *json.loads(location))
+                for verdict, location in zip(parsed(lines), locations, strict=True)
+            )
+            rejects = map(json.loads, reject_lines)
+            if file_format == "junit":
+                files = [source.name for source in run.sources]
+                write_junit(located, rejects, out, run.taxonomy, run.config.fail_on, files, spool)
+            else:
+                version = versions("dialint").get("dialint", "0")
+                write_sarif(located, rejects, out, run.taxonomy, version, spool)
+
+
+def describe_output(
+    job: Job, run: ScoringRun, description: dict[str, Any], started_at: datetime
+) -> dict[str, Any]:
+    """The manifest: what was made of what, by what; times and versions are those of this run."""
+    ended_at = datetime.now(UTC)
+    jsonl = run.config.output_format == "jsonl"
+    with disk_errors(job.folder):
+        output = described(job.part if jsonl else job.final, rows=job.n_rows)
+        rejects = described(job.rejects, rows=run.counts.rejected)
+    return {
+        "kind": "verdicts",
+        "format": run.config.output_format,
+        "files": [{**output, "name": job.out.name}, {**rejects, "name": rejects_path(job.out).name}],
+        "job": fingerprint(description),
+        "work": description,
+        "request": run.request,
+        "inputs": [
+            {"name": source.name, "bytes": source.size, "sha256": entry["sha256"]}
+            for source, entry in zip(run.sources, description["inputs"], strict=True)
+        ],
+        "counts": run.tally.counts(),
+        "not_covered": [code for code in run.taxonomy.codes if code not in run.detector.codes],
+        "reading": run.read_counts,
+        "versions": versions(*PACKAGES),
+        "started_at": started_at.isoformat(timespec="seconds"),
+        "ended_at": ended_at.isoformat(timespec="seconds"),
+        "seconds": round((ended_at - started_at).total_seconds(), 3),
+        "resumed_dialogues": sum(chunk.rows for chunk in job.resumed),
+    }
 
 
 def _json_line(value: Any) -> bytes:

@@ -1,15 +1,18 @@
-"""Findings for people and for test runners: plain text and JUnit XML; `sarif` has the third kind.
+"""Findings as reports: plain text for people, JUnit XML for test runners, SARIF 2.1.0 for code scanning.
 
-All of them are written as a stream. They show quotes, which is what the user asked for; nothing else
-of a dialogue is in them. Scoring, counting and exit codes live elsewhere.
+All of them are written as a stream. They show quotes, which is what the user asked for, and nothing else of a
+dialogue. Source: OASIS SARIF 2.1.0, which forbids unknown keys outside `properties`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, BinaryIO
+from urllib.parse import quote as percent_encoded
 from xml.sax.saxutils import escape, quoteattr
 
 from dialint.app.scoring.summary import SEVERITIES
@@ -20,8 +23,8 @@ from dialint.detector.taxonomy import Taxonomy
 
 
 @dataclass(frozen=True)
-class Placed:
-    """A verdict and where its dialogue stands: file name as given, line from 1."""
+class LocatedVerdict:
+    """A verdict and the location of its dialogue: file name as given, line from 1."""
 
     verdict: Verdict
     file: str
@@ -29,47 +32,44 @@ class Placed:
 
 
 def visible(text: str) -> str:
-    """`text` on one line, what a terminal would obey or hide shown as a middle dot."""
+    """`text` on one line, with a middle dot for each character that a terminal would obey or hide."""
     return "".join(char if char.isprintable() else "·" for char in " ".join(text.split()))
 
 
 def as_text(verdict: Verdict, taxonomy: Taxonomy) -> str:
-    """One dialogue's findings for a person; an empty string if there is nothing to say."""
+    """One dialogue's findings for a person; an empty string if there is none."""
     if verdict.status == "failed":
         return f"{visible(verdict.dialogue_id)}   FAILED {verdict.failure}\n"
     if not verdict.findings and verdict.status == "scored":
         return ""
     quality = "" if verdict.quality is None else f"quality {verdict.quality:g}"
-    told = ", ".join(part for part in (quality, gap_text(verdict)) if part)
-    lines = [f"{visible(verdict.dialogue_id)}   {told}"]
+    facts = ", ".join(part for part in (quality, gap_text(verdict)) if part)
+    lines = [f"{visible(verdict.dialogue_id)}   {facts}"]
     for finding in verdict.findings:
         lines.append(
             f"  turn {finding.turn}  {finding.severity}  {title(finding.code, taxonomy)}"
             f"  {shown_probability(finding.probability)}  “{visible(finding.quote)}”"
         )
-        if more := _more(finding):
+        # of the reason only what the line above does not have: code, turn and quote
+        head, closing_quote, rest = finding.reason.partition("”")
+        repeated = closing_quote and f" in turn {finding.turn}: “" in head
+        if more := rest.strip(".;() ") if repeated else finding.reason:
             lines.append(f"      {visible(more)}")
         if finding.rewrite:
             lines.append(f"      better: {visible(finding.rewrite)}")
     return "\n".join(lines) + "\n"
 
 
-def _more(finding: Finding) -> str:
-    """What the reason says beyond code, turn and quote, which stand in the line above it."""
-    seen, closed, more = finding.reason.partition("”")
-    return more.strip(".;() ") if closed and f" in turn {finding.turn}: “" in seen else finding.reason
-
-
 def title(code: str, taxonomy: Taxonomy) -> str:
     """A code with its name."""
-    known = taxonomy.codes.get(code)
-    return f"{code} {known.name.en}" if known else code
+    entry = taxonomy.codes.get(code)
+    return f"{code} {entry.name.en}" if entry else code
 
 
-def explained(finding: Finding, taxonomy: Taxonomy) -> str:
-    """A finding's reason after its code and name, which some reasons begin with themselves."""
-    known = taxonomy.codes.get(finding.code)
-    reason = finding.reason.removeprefix(f"{known.name.en}: ") if known else finding.reason
+def explanation(finding: Finding, taxonomy: Taxonomy) -> str:
+    """A finding's code, name and reason; a name at the beginning of the reason is not repeated."""
+    entry = taxonomy.codes.get(finding.code)
+    reason = finding.reason.removeprefix(f"{entry.name.en}: ") if entry else finding.reason
     return f"{title(finding.code, taxonomy)}: {visible(reason)}"
 
 
@@ -82,22 +82,28 @@ def _xml(text: str) -> str:
     )
 
 
-def _counts(finding: Finding, fail_on: Severity | None) -> bool:
-    return fail_on is None or SEVERITIES.index(finding.severity) <= SEVERITIES.index(fail_on)
-
-
-def _junit_case(placed: Placed, taxonomy: Taxonomy, fail_on: Severity | None) -> tuple[str, str]:
-    """One test case and what it is: passed, failure, error, or skipped where nothing was judged."""
-    verdict = placed.verdict
-    place = f"file={quoteattr(_xml(placed.file))} line={quoteattr(str(placed.line))}"
-    name = f"name={quoteattr(_xml(verdict.dialogue_id))} classname={quoteattr(_xml(placed.file))}"
+def _junit_case(located: LocatedVerdict, taxonomy: Taxonomy, fail_on: Severity | None) -> tuple[str, str]:
+    """One test case and its kind: passed, failure, error, or skipped where nothing was judged."""
+    verdict = located.verdict
+    place = f"file={quoteattr(_xml(located.file))} line={quoteattr(str(located.line))}"
+    name = f"name={quoteattr(_xml(verdict.dialogue_id))} classname={quoteattr(_xml(located.file))}"
     kind, inside = "passed", ""
     if verdict.status == "failed":
         kind = "error"
         inside = f"<error message={quoteattr(_xml(verdict.failure or '?'))} type={quoteattr('failed')}/>"
     elif verdict.findings:
-        body = escape(_xml("\n".join(_told(finding, taxonomy) for finding in verdict.findings)))
-        counted = [finding for finding in verdict.findings if _counts(finding, fail_on)]
+        body = escape(
+            _xml(
+                "\n".join(
+                    f"turn {finding.turn}: {title(finding.code, taxonomy)} ({finding.severity}, "
+                    f"{shown_probability(finding.probability)}): “{visible(finding.quote)}” "
+                    f"{visible(finding.reason)}"
+                    for finding in verdict.findings
+                )
+            )
+        )
+        least = len(SEVERITIES) if fail_on is None else SEVERITIES.index(fail_on)
+        counted = [one for one in verdict.findings if SEVERITIES.index(one.severity) <= least]
         if counted:
             kind = "failure"
             short = "; ".join(f"{finding.code} turn {finding.turn}" for finding in counted)
@@ -113,24 +119,18 @@ def _junit_case(placed: Placed, taxonomy: Taxonomy, fail_on: Severity | None) ->
     return kind, f"<testcase {name} {place}>{inside}</testcase>\n"
 
 
-def _told(finding: Finding, taxonomy: Taxonomy) -> str:
-    head = f"turn {finding.turn}: {title(finding.code, taxonomy)}"
-    sure = f"({finding.severity}, {shown_probability(finding.probability)})"
-    return f"{head} {sure}: “{visible(finding.quote)}” {visible(finding.reason)}"
-
-
 def _junit_reject(reject: dict[str, Any]) -> str:
     name = reject.get("dialogue_id") or f"line {reject['line']}"
-    told = f"{reject['code']}: found {reject['found']}, expected {reject['expected']}"
+    message = f"{reject['code']}: found {reject['found']}, expected {reject['expected']}"
     return (
         f"<testcase name={quoteattr(_xml(name))} classname={quoteattr(_xml(reject['file']))} "
         f"file={quoteattr(_xml(reject['file']))} line={quoteattr(str(reject['line']))}>"
-        f"<error message={quoteattr(_xml(told))} type={quoteattr(reject['code'])}/></testcase>\n"
+        f"<error message={quoteattr(_xml(message))} type={quoteattr(reject['code'])}/></testcase>\n"
     )
 
 
 def write_junit(
-    placed: Iterable[Placed],
+    verdicts: Iterable[LocatedVerdict],
     rejects: Iterable[dict[str, Any]],
     out: BinaryIO,
     taxonomy: Taxonomy,
@@ -146,8 +146,8 @@ def write_junit(
     The suites' counts stand before their cases, so cases go through `spool`, a temporary file.
     """
     out.write(b'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="dialint">\n')
-    of_verdicts = groupby(placed, key=lambda one: one.file)
-    of_rejects = groupby(rejects, key=lambda one: str(one["file"]))
+    of_verdicts = groupby(verdicts, key=lambda located: located.file)
+    of_rejects = groupby(rejects, key=lambda reject: str(reject["file"]))
     cases = next(of_verdicts, None)
     bad = next(of_rejects, None)
     for file in files:
@@ -166,17 +166,125 @@ def write_junit(
                 spool.write(_junit_reject(reject).encode())
             bad = next(of_rejects, None)
         if any(totals.values()):
-            _junit_suite(file, totals, spool, out)
+            head = (
+                f'<testsuite name={quoteattr(_xml(file))} tests="{sum(totals.values())}" '
+                f'failures="{totals["failure"]}" errors="{totals["error"]}" skipped="{totals["skipped"]}">\n'
+            )
+            out.write(head.encode())
+            spool.seek(0)
+            shutil.copyfileobj(spool, out)
+            out.write(b"</testsuite>\n")
     out.write(b"</testsuites>\n")
 
 
-def _junit_suite(file: str, totals: dict[str, int], spool: BinaryIO, out: BinaryIO) -> None:
-    head = (
-        f'<testsuite name={quoteattr(_xml(file))} tests="{sum(totals.values())}" '
-        f'failures="{totals["failure"]}" errors="{totals["error"]}" skipped="{totals["skipped"]}">\n'
-    )
-    out.write(head.encode())
+LEVELS = {"S1": "error", "S2": "error", "S3": "warning", "S4": "note"}
+SARIF_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+
+
+def write_sarif(
+    verdicts: Iterable[LocatedVerdict],
+    rejects: Iterable[dict[str, Any]],
+    out: BinaryIO,
+    taxonomy: Taxonomy,
+    version: str,
+    spool: BinaryIO,
+) -> None:
+    """SARIF 2.1.0: a result for each finding, with the line of the dialogue in the log. What could not be
+    read or judged is a tool notification of level error, a language that is not covered one of level
+    warning; they are kept in `spool` until the results end."""
+    order = {code: index for index, code in enumerate(taxonomy.codes)}
+    driver = {"name": "dialint", "version": version, "rules": [_rule(code, taxonomy) for code in order]}
+    out.write(f'{{"$schema":{json.dumps(SARIF_SCHEMA)},"version":"2.1.0","runs":[{{'.encode())
+    out.write(f'"tool":{{"driver":{_json(driver)}}},"columnKind":"unicodeCodePoints","results":['.encode())
+    notes = 0
+    first = True
+    for one in verdicts:
+        for result in _results(one, order, taxonomy):
+            out.write(b"\n" if first else b",\n")
+            out.write(_json(result).encode())
+            first = False
+        if one.verdict.status == "failed":
+            text = f"dialogue {one.verdict.dialogue_id} could not be judged: {one.verdict.failure}"
+            spool.write((b"," if notes else b"") + _json(_notification(text, one.file, one.line)).encode())
+            notes += 1
+        elif gap := gap_text(one.verdict):
+            text = f"dialogue {one.verdict.dialogue_id}: {gap}"
+            note = _notification(text, one.file, one.line, "warning")
+            spool.write((b"," if notes else b"") + _json(note).encode())
+            notes += 1
+    for reject in rejects:
+        text = f"{reject['code']}: found {reject['found']}, expected {reject['expected']}"
+        note = _notification(text, reject["file"], reject["line"])
+        spool.write((b"," if notes else b"") + _json(note).encode())
+        notes += 1
+    out.write(b'\n],"invocations":[{"executionSuccessful":true,"toolExecutionNotifications":[')
     spool.seek(0)
-    while block := spool.read(1 << 20):
-        out.write(block)
-    out.write(b"</testsuite>\n")
+    shutil.copyfileobj(spool, out)
+    out.write(b"]}]}]}\n")
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _rule(code: str, taxonomy: Taxonomy) -> dict[str, Any]:
+    entry = taxonomy.codes[code]
+    return {
+        "id": code,
+        "shortDescription": {"text": entry.name.en},
+        "fullDescription": {"text": entry.definition},
+        "defaultConfiguration": {"level": LEVELS[entry.severity]},
+    }
+
+
+def _location(file: str, line: int) -> dict[str, Any]:
+    uri = percent_encoded(file.replace("\\", "/"), safe="/")
+    return {
+        "artifactLocation": {"uri": f"file://{uri}" if uri.startswith("/") else uri},
+        "region": {"startLine": max(1, line)},
+    }
+
+
+def _notification(text: str, file: str, line: int, level: str = "error") -> dict[str, Any]:
+    return {
+        "level": level,
+        "message": {"text": text},
+        "locations": [{"physicalLocation": _location(file, line)}],
+    }
+
+
+def _results(one: LocatedVerdict, order: dict[str, int], taxonomy: Taxonomy) -> Iterator[dict[str, Any]]:
+    seen: dict[str, int] = {}
+    for finding in one.verdict.findings:
+        key = f"{one.verdict.dialogue_id}:{finding.turn}:{finding.code}"
+        seen[key] = seen.get(key, 0) + 1
+        place = _location(one.file, one.line)
+        place["region"]["snippet"] = {"text": finding.quote}
+        rule_index = {"ruleIndex": order[finding.code]} if finding.code in order else {}
+        yield {
+            "ruleId": finding.code,
+            **rule_index,
+            "level": LEVELS[finding.severity],
+            "message": {"text": explanation(finding, taxonomy)},
+            "locations": [
+                {
+                    "physicalLocation": place,
+                    "logicalLocations": [
+                        {
+                            "name": f"turn {finding.turn}",
+                            "fullyQualifiedName": f"{one.verdict.dialogue_id}/{finding.turn}",
+                            "kind": "message",
+                        }
+                    ],
+                }
+            ],
+            "partialFingerprints": {"dialogueTurnRule/v1": key if seen[key] == 1 else f"{key}#{seen[key]}"},
+            "properties": {
+                "dialogue_id": one.verdict.dialogue_id,
+                "turn": finding.turn,
+                "start": finding.start,
+                "end": finding.end,
+                "severity": finding.severity,
+                "probability": finding.probability,
+            },
+        }

@@ -1,8 +1,8 @@
-"""What a scoring job found, in numbers of fixed size: for the closing table, the manifest, the exit code.
+"""Counts over verdicts: for the summary table, the manifest and the exit code.
 
 A failed dialogue is counted as failed and nowhere else, one in a language that the release does not cover as
-not judged; its findings by exact checks count as findings. One without an agent's turn is failed too, for it
-is not clean, but nothing broke: chats are abandoned every day, and trying again cannot help.
+not judged; its findings by exact checks count as findings. A dialogue without an agent's turn is failed too:
+it is not clean, but nothing broke, and trying again cannot help.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -31,12 +31,12 @@ NOTHING_TO_JUDGE = "E_NO_AGENT_TURN"
 
 @dataclass
 class LanguageTally:
-    """What was not judged because of one language: dialogues with such turns of agents, these turns, and the
-    codes; `whole` counts the dialogues of which nothing was judged, `check_only` are codes that only a check
-    looked for."""
+    """What was not judged because of one language: dialogues with agent turns in it, these turns, and the
+    codes. `entire` counts the dialogues of which nothing was judged; `check_only` are codes that only exact
+    checks looked for."""
 
     dialogues: int = 0
-    whole: int = 0
+    entire: int = 0
     turns: int = 0
     codes: set[str] = field(default_factory=set)
     check_only: set[str] = field(default_factory=set)
@@ -64,17 +64,17 @@ class Tally:
 
     @property
     def nothing_to_judge(self) -> int:
-        """Failed dialogues in which no agent says anything."""
+        """Failed dialogues without an agent turn."""
         return self.failures[NOTHING_TO_JUDGE]
 
     @property
     def n_judgeable(self) -> int:
-        """Dialogues in which an agent says something."""
+        """Dialogues with an agent turn."""
         return self.n - self.nothing_to_judge
 
     @property
     def broken(self) -> Counter[str]:
-        """Failures that are somebody's fault, by their code."""
+        """Failures other than dialogues without an agent turn, by their code."""
         return Counter({name: count for name, count in self.failures.items() if name != NOTHING_TO_JUDGE})
 
     def add(self, verdict: Verdict) -> None:
@@ -107,7 +107,7 @@ class Tally:
             self.languages[code].dialogues += 1
             self.languages[code].turns += len(indices)
         if verdict.status == "not_judged":
-            self.languages[max(turns, key=lambda code: len(turns[code]))].whole += 1
+            self.languages[max(turns, key=lambda code: len(turns[code]))].entire += 1
 
     def add_chunk(self, number: int, rows: int, longest: str, seconds: float) -> None:
         """Remember a chunk if it is among the slowest."""
@@ -126,7 +126,7 @@ class Tally:
             "languages_not_judged": {
                 code: {
                     "dialogues": one.dialogues,
-                    "dialogues_not_judged": one.whole,
+                    "dialogues_not_judged": one.entire,
                     "turns": one.turns,
                     "codes": sorted(one.codes),
                     "check_only": sorted(one.check_only),
@@ -143,19 +143,19 @@ class Tally:
         }
 
 
-def found_from(counts: dict[str, Any], fail_on: Severity | None) -> bool:
+def reaches_severity(counts: dict[str, Any], fail_on: Severity | None) -> bool:
     """Whether `counts` hold a finding as severe as `fail_on` or more."""
     if fail_on is None:
         return False
-    reached = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
-    return any(severity in by for by in counts["findings"].values() for severity in reached)
+    severities = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
+    return any(severity in by for by in counts["findings"].values() for severity in severities)
 
 
-def check_judged(counts: dict[str, Any], fail_on: Severity | None, allowed: float) -> None:
+def check_coverage(counts: dict[str, Any], fail_on: Severity | None, allowed: float) -> None:
     """
     Raises:
-        TooManyBad: ``--fail-on`` is asked to vouch for a log of which a larger share than is `allowed` is in
-            languages that the release does not cover.
+        TooManyBad: a larger share of the log than `allowed` is in languages that the release does not cover,
+            so that ``--fail-on`` cannot vouch for it.
     """
     not_judged = counts.get("not_judged", 0)
     n = counts["scored"] + not_judged
@@ -167,9 +167,9 @@ def check_judged(counts: dict[str, Any], fail_on: Severity | None, allowed: floa
         )
 
 
-def closing_table(tally: Tally, reading: dict[str, Any], detector: Detector) -> RenderableType:
+def summary_table(tally: Tally, reading: dict[str, Any], detector: Detector) -> RenderableType:
     """Findings by code and severity, the share of dialogues with an S1 or S2, failed and slowest ones.
-    `reading` holds what the reader counted: rejected, duplicates, warnings."""
+    `reading` holds the reader's counts: rejected, duplicates, warnings."""
     parts: list[RenderableType] = []
     if tally.findings:
         parts.append(_findings_table(tally, detector.taxonomy))
@@ -215,12 +215,12 @@ def language_warnings(tally: Tally, detector: Detector) -> list[str]:
     lines = []
     for code, one in sorted(tally.languages.items(), key=lambda item: (-item[1].dialogues, item[0])):
         codes = sorted(one.codes)
-        shown = f"; {len(codes)} codes not judged: {' '.join(codes)}" if codes else ""
+        gaps = f"; {len(codes)} codes not judged: {' '.join(codes)}" if codes else ""
         checks = f"; by exact check only: {' '.join(sorted(one.check_only))}" if one.check_only else ""
-        whole = f" ({one.whole:,} not judged at all)" if one.whole else ""
-        n = f"{one.dialogues:,} dialogue{'s' * (one.dialogues != 1)}{whole}"
+        entire = f" ({one.entire:,} not judged at all)" if one.entire else ""
+        n = f"{one.dialogues:,} dialogue{'s' * (one.dialogues != 1)}{entire}"
         turns = f"{one.turns:,} agent turn{'s' * (one.turns != 1)}"
-        lines.append(f"{language_name(code)}: {n}, {turns}{shown}{checks}")
+        lines.append(f"{language_name(code)}: {n}, {turns}{gaps}{checks}")
     if lines:
         lines.append(f"{detector.release} does not cover what is not judged, and nobody may call it clean")
     return lines
@@ -233,12 +233,7 @@ def _findings_table(tally: Tally, taxonomy: Taxonomy) -> Table:
     for severity in (*SEVERITIES, "all"):
         table.add_column(severity, justify="right")
     for code, by in sorted(tally.findings.items()):
-        known = taxonomy.codes.get(code)
+        entry = taxonomy.codes.get(code)
         numbers = [f"{by[severity]:,}" if by[severity] else "" for severity in SEVERITIES]
-        table.add_row(code, Text(known.name.en if known else ""), *numbers, f"{by.total():,}")
+        table.add_row(code, Text(entry.name.en if entry else ""), *numbers, f"{by.total():,}")
     return table
-
-
-def show(renderable: RenderableType, *, to_stderr: bool) -> None:
-    """Print for a person."""
-    Console(stderr=to_stderr, markup=False, highlight=False, soft_wrap=True).print(renderable)

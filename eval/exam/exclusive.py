@@ -102,7 +102,7 @@ def figures(rows: Shares, codes: Sequence[str], counts: Counts) -> dict[str, Flo
     right = best[np.arange(len(said)), said]
     truth = np.where(right, said, best.argmax(axis=1))
     n = grouped_sum(counts, np.ones(len(said)), rows.dialogue)
-    found = {
+    found: dict[str, Floats] = {
         "accuracy": ratio(grouped_sum(counts, right, rows.dialogue), n),
         "divergence": ratio(grouped_sum(counts, divergence(rows.wanted, rows.given), rows.dialogue), n),
     }

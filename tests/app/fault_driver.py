@@ -31,7 +31,8 @@ from typing import Any, NoReturn
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from dialint.app import shutdown
-from dialint.app.commands.score import ScoreConfig, run
+from dialint.app.scoring.loop import run
+from dialint.app.scoring.options import ScoreConfig
 from dialint.detector import artifacts
 from dialint.detector.errors import DialintError
 from dialint.detector.ingest.config import ReadConfig

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from dialint.app.commands.score import ScoreConfig, run
 from dialint.app.commands.verify import verified
+from dialint.app.scoring.loop import run
+from dialint.app.scoring.options import ScoreConfig
 from dialint.detector.errors import OutputRefused
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.verdict_files import manifest_path, read_verdicts, rejects_path

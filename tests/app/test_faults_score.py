@@ -172,7 +172,7 @@ def test_f20_asked_to_stop_under_load(
     assert f"stopped, {done} dialogues are safe; the same command goes on" in outcome["err"]
     assert not (folder / "v.jsonl").exists()
     resumed = forked(log, folder / "v.jsonl")
-    assert f"going on after {done} dialogues" in resumed["err"]
+    assert f"resuming after {done} dialogues" in resumed["err"]
     assert outputs(folder) == expected
 
 
@@ -213,7 +213,7 @@ def test_a_damaged_part_file_is_made_again(tmp_path: Path, write_log: WriteLog, 
     lines = part.read_bytes().splitlines(keepends=True)
     part.write_bytes(b"".join([*lines[:9], lines[9].replace(b"fake", b"fuke"), *lines[10:]]))
     resumed = forked(log, folder / "v.jsonl")
-    assert "going on after 8 dialogues" in resumed["err"]
+    assert "resuming after 8 dialogues" in resumed["err"]
     assert outputs(folder) == expected
 
 

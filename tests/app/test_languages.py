@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from languages_corpus import dialogues
 
-from dialint.app.commands.score import ScoreConfig, run
+from dialint.app.scoring.loop import run
+from dialint.app.scoring.options import ScoreConfig
 from dialint.detector.detectors import DetectorConfig
 from dialint.detector.errors import TooManyBad
 from dialint.detector.pipeline import ReleaseDetector, load_detector

@@ -15,8 +15,8 @@ from cyclopts import App
 
 from dialint.app.cli import app, main
 from dialint.app.commands.console import ConsoleConfig, console
-from dialint.app.commands.score import ScoreConfig
-from dialint.app.scoring.work import NOT_IN_WORK
+from dialint.app.scoring.options import ScoreConfig
+from dialint.app.scoring.run import NOT_IN_WORK
 from dialint.detector.artifacts import option_changes
 from dialint.detector.errors import ConfigError, InputRefused
 from dialint.detector.example_files import needed_set

@@ -10,9 +10,16 @@ from xml.etree import ElementTree
 
 import pytest
 
-from dialint.app.commands.score import ScoreConfig, run
-from dialint.app.scoring.reports import Placed, as_text, explained, visible, write_junit
-from dialint.app.scoring.sarif import write_sarif
+from dialint.app.scoring.loop import run
+from dialint.app.scoring.options import ScoreConfig
+from dialint.app.scoring.reports import (
+    LocatedVerdict,
+    as_text,
+    explanation,
+    visible,
+    write_junit,
+    write_sarif,
+)
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.records import Finding, Verdict
 from dialint.detector.taxonomy import load
@@ -35,8 +42,8 @@ def finding(code: str, severity: Any, turn: int = 1, quote: str = "the quote") -
 
 
 PLACED = [
-    Placed(Verdict(dialogue_id="clean", quality=100.0, **ABOUT), "logs/a b.jsonl", 1),
-    Placed(
+    LocatedVerdict(Verdict(dialogue_id="clean", quality=100.0, **ABOUT), "logs/a b.jsonl", 1),
+    LocatedVerdict(
         Verdict(
             dialogue_id="two",
             quality=10.0,
@@ -46,10 +53,10 @@ PLACED = [
         "logs/a b.jsonl",
         2,
     ),
-    Placed(
+    LocatedVerdict(
         Verdict(dialogue_id="style", quality=90.0, findings=(finding("L1", "S4"),), **ABOUT), "z.jsonl", 1
     ),
-    Placed(
+    LocatedVerdict(
         Verdict(dialogue_id="failed", release="r", taxonomy="1", status="failed", failure="E_X"), "z.jsonl", 4
     ),
 ]
@@ -142,7 +149,7 @@ def test_a_reason_that_begins_with_the_name_does_not_say_it_twice() -> None:
     name = TAXONOMY.codes["C1"].name.en
     finding = PLACED[1].verdict.findings[0]
     for reason in ("because", f"{name}: because"):
-        told = explained(finding.model_copy(update={"code": "C1", "reason": reason}), TAXONOMY)
+        told = explanation(finding.model_copy(update={"code": "C1", "reason": reason}), TAXONOMY)
         assert told == f"C1 {name}: because"
 
 

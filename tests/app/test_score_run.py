@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from dialint.app.cli import app as command_line
-from dialint.app.commands.score import ScoreConfig, run
 from dialint.app.commands.verify import verified, verify
+from dialint.app.scoring.loop import run
+from dialint.app.scoring.options import ScoreConfig
 from dialint.detector.artifacts import read_manifest, write_manifest
 from dialint.detector.detectors import DetectorConfig
 from dialint.detector.errors import ConfigError, DialintError, InputRefused, OutputRefused, TooManyBad
@@ -242,7 +243,7 @@ def test_a_mistyped_log_costs_no_work_that_is_done(
         with pytest.raises((InputRefused, OutputRefused), match=message):
             run(wrong, config, driver.FakeDetector({}))
     assert run([log], config, driver.FakeDetector({})) == 0
-    assert "going on after 12 dialogues" in capsys.readouterr().err
+    assert "resuming after 12 dialogues" in capsys.readouterr().err
 
 
 def test_a_log_that_changes_while_it_is_read_leaves_nothing(
@@ -301,7 +302,7 @@ def test_what_is_done_already_is_told_without_a_model(
 
     log, config = str(write_log(5)), ScoreConfig(out=tmp_path / "v.jsonl", quiet=True)
     run([log], config, detector)
-    monkeypatch.setattr("dialint.app.commands.score.Watched", load)
+    monkeypatch.setattr("dialint.app.scoring.loop.Watched", load)
     assert run([log], config) == 0
     assert "done already, 5 verdicts" in capsys.readouterr().err
     for other in (replace(config, limit=2), replace(config, detector=DetectorConfig(row_tokens=77))):
@@ -426,7 +427,7 @@ def test_no_dialogue_text_in_what_is_logged(
     [
         ({"out": Path("v.xlsx")}, "expected an ending"),
         ({"format": "parquet"}, "needs --out"),
-        ({"out": Path("v.jsonl"), "format": "text"}, "leave --out away"),
+        ({"out": Path("v.jsonl"), "format": "text"}, "omit --out"),
         ({"limit": 0}, "--limit"),
         ({"chunk_size": 0}, "--chunk-size"),
         ({"max_failed": 1.5}, "--max-failed"),
@@ -495,9 +496,7 @@ def dialogue_like(number: int) -> bytes:
 
 def test_the_command_line_takes_logs_options_and_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[Any] = []
-    monkeypatch.setattr(
-        "dialint.app.commands.score.run", lambda logs, config: told.append((logs, config)) or 0
-    )
+    monkeypatch.setattr("dialint.app.scoring.loop.run", lambda logs, config: told.append((logs, config)) or 0)
     line = "score a.jsonl --codes C1,T b.jsonl --input-format csv --role X=agent --threads 2 --fail-on S2 -"
     assert command_line(line, result_action="return_value") == 0
     ((logs, config),) = told

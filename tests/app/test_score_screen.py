@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from dialint.app.commands.score import ScoreConfig, run
+from dialint.app.scoring.loop import run
+from dialint.app.scoring.options import ScoreConfig
 from dialint.detector.errors import WorldError
 from dialint.detector.ingest.config import ReadConfig
 

@@ -15,7 +15,8 @@ from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import AutoConfig, AutoModelForCausalLM
 
-from dialint.app.commands.score import ScoreConfig, run
+from dialint.app.scoring.loop import run
+from dialint.app.scoring.options import ScoreConfig
 from dialint.detector.artifacts import read_manifest
 from dialint.detector.detectors import DetectorConfig
 from dialint.detector.errors import ConfigError

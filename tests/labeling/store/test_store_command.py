@@ -27,7 +27,7 @@ def dialint(*arguments: object) -> subprocess.CompletedProcess[str]:
 def test_make_verify_backup_restore(
     nowhere: str, tmp_path: Path, request: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    here = store_session.StoreConfig(nowhere)
+    here = store_session.StoreConfig(store=nowhere)
     with pytest.raises(ConfigError, match="dialint db upgrade"):
         db.verify(config=here)
     assert db.upgrade(config=here) == db.verify(config=here) == db.backup(tmp_path / "b", config=here) == 0
@@ -46,8 +46,8 @@ def test_make_verify_backup_restore(
     new = str(tmp_path / "new.sqlite")
     if "://" in nowhere:
         new = request.getfixturevalue("postgres").new()
-    assert db.restore(tmp_path / "b", config=store_session.StoreConfig(new)) == 0
-    assert db.verify(config=store_session.StoreConfig(new)) == 0
+    assert db.restore(tmp_path / "b", config=store_session.StoreConfig(store=new)) == 0
+    assert db.verify(config=store_session.StoreConfig(store=new)) == 0
     assert verified(tmp_path / "b") == len(list((tmp_path / "b").iterdir())) - 1
 
 

@@ -1,0 +1,94 @@
+"""The options of ``dialint score``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+from pydantic import Field
+
+from dialint.detector.detectors import DetectorConfig
+from dialint.detector.errors import ConfigError
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.option_ranges import check_ranges
+from dialint.detector.records import Severity
+from dialint.detector.watchdog import WatchConfig
+
+OutputFormat = Literal["auto", "text", "jsonl", "parquet", "csv", "junit", "sarif"]
+
+ENDINGS: dict[str, OutputFormat] = {
+    ".jsonl": "jsonl",
+    ".parquet": "parquet",
+    ".csv": "csv",
+    ".xml": "junit",
+    ".sarif": "sarif",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreConfig:
+    """Options of ``dialint score``."""
+
+    out: Path | None = None
+    """Write verdicts to this file (.jsonl, .parquet, .csv; .xml and .sarif are reports), with its
+    rejects and manifest beside it. Without it a report goes to standard output. Its files are for you only
+    (mode 0600), as they quote dialogues, if masked; chmod shares them."""
+
+    format: OutputFormat = "auto"
+    """Format of the output; `auto` goes by the ending of --out."""
+
+    fail_on: Severity | None = None
+    """Exit with 1 if a reported finding is this severe or more severe, and with 3 if none is, but too many
+    dialogues (--max-failed) are in languages that the release does not cover."""
+
+    codes: tuple[str, ...] = ()
+    """Report only these codes or categories, for instance C1,T."""
+
+    min_severity: Severity = "S4"
+    """Report only findings this severe or more severe."""
+
+    all_probabilities: bool = False
+    """Add the probability of every agent turn and code."""
+
+    limit: Annotated[int | None, Field(ge=1)] = None
+    """Stop after this many dialogues."""
+
+    max_failed: Annotated[float, Field(ge=0, le=1)] = 0.05
+    """Share of dialogues that could not be judged above which the job stops. Those in languages that the
+    release does not cover count with --fail-on only."""
+
+    chunk_size: Annotated[int, Field(ge=1)] = 128
+    """Dialogues that are scored, written and made durable together."""
+
+    restart: bool = False
+    """Discard what an interrupted job has done and start anew."""
+
+    quiet: bool = False
+    """No progress, no summary table."""
+
+    read: Annotated[ReadConfig, Parameter(name="*")] = field(default_factory=ReadConfig)
+    """How logs are read."""
+
+    detector: Annotated[DetectorConfig, Parameter(name="*")] = field(default_factory=DetectorConfig)
+    """What scores them."""
+
+    watch: Annotated[WatchConfig, Parameter(name="*")] = field(default_factory=WatchConfig)
+    """Limits of time and memory for one dialogue."""
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
+        if self.out is not None and self.out.suffix not in ENDINGS and self.format == "auto":
+            raise ConfigError("E_OPTION", f"--out {self.out}: expected an ending of {', '.join(ENDINGS)}")
+        if self.out is not None and self.output_format == "text":
+            raise ConfigError("E_OPTION", "--format text is for reading on a screen; omit --out")
+        if self.out is None and self.format == "parquet":
+            raise ConfigError("E_OPTION", "--format parquet needs --out")
+
+    @property
+    def output_format(self) -> OutputFormat:
+        """The format that is written."""
+        if self.format != "auto":
+            return self.format
+        return "text" if self.out is None else ENDINGS[self.out.suffix]

@@ -1,0 +1,309 @@
+"""One scoring run: its logs, detector and options, and what it has counted so far.
+
+Everything that can be refused is refused by `prepare_run`, before the first dialogue is scored.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dialint.app.output import print_rich, print_status
+from dialint.app.scoring.options import ScoreConfig
+from dialint.app.scoring.summary import SEVERITIES, Tally, check_coverage, reaches_severity, summary_table
+from dialint.detector.artifacts import fingerprint, read_manifest, versions
+from dialint.detector.detectors import Detector
+from dialint.detector.errors import ConfigError, OutputRefused, TooManyBad
+from dialint.detector.ingest.outcomes import Counts, Loaded
+from dialint.detector.ingest.read import inspect, open_logs
+from dialint.detector.ingest.sources import Source
+from dialint.detector.progress import Progress
+from dialint.detector.records import NotJudged, Severity, Verdict
+from dialint.detector.release import EMBEDDED
+from dialint.detector.release import MANIFEST as RELEASE_MANIFEST
+from dialint.detector.taxonomy import Taxonomy
+from dialint.detector.taxonomy import load as load_taxonomy
+from dialint.detector.watchdog import Watched
+
+MIN_FOR_SHARE = 200
+"""Dialogues before the share of failed ones may stop a run that is not at its end."""
+
+NOT_IN_WORK = (
+    "out",
+    "fail_on",
+    "max_failed",
+    "restart",
+    "quiet",
+    "read",
+    "detector",
+    "watch",
+    "min_severity",
+)
+NOT_IN_READ = ("max_bad",)
+"""Options that change no byte of the output, or are part of the job's description in another form."""
+
+
+@dataclass(frozen=True)
+class FindingFilter:
+    """Which findings are reported. `codes` are whole codes; empty means all."""
+
+    codes: frozenset[str]
+    severities: frozenset[Severity]
+    taxonomy: Taxonomy
+
+    def __call__(self, verdict: Verdict) -> Verdict:
+        """The verdict with only the findings that are reported; its quality is derived from these."""
+        findings = tuple(
+            finding
+            for finding in verdict.findings
+            if finding.severity in self.severities and (not self.codes or finding.code in self.codes)
+        )
+        gaps = tuple(gap for gap in map(self._filter_gap, verdict.not_judged) if gap.codes or gap.check_only)
+        if len(findings) == len(verdict.findings) and gaps == verdict.not_judged:
+            return verdict
+        quality = self.taxonomy.quality(findings) if verdict.status == "scored" else None
+        if verdict.status == "not_judged":
+            gaps = gaps or verdict.not_judged
+        changed = {"findings": findings, "quality": quality, "not_judged": gaps}
+        return Verdict.model_validate({**dict(verdict), **changed})
+
+    def _filter_gap(self, gap: NotJudged) -> NotJudged:
+        if not self.codes:
+            return gap
+        codes = tuple(code for code in gap.codes if code in self.codes)
+        check_only = tuple(code for code in gap.check_only if code in self.codes)
+        return gap.model_copy(update={"codes": codes, "check_only": check_only})
+
+
+def select_codes(names: Sequence[str], taxonomy: Taxonomy) -> frozenset[str]:
+    """The codes that `names` stand for: codes or whole categories, several separated by commas.
+
+    Raises:
+        ConfigError: a name the taxonomy does not have.
+    """
+    parts = [part for group in names for part in group.split(",")]
+    return frozenset(code.code for part in parts for code in taxonomy.select(part))
+
+
+@dataclass
+class ScoringRun:
+    """One pass over the logs: sources, detector, filter and counts. `request` is the hash that `is_done`
+    compares."""
+
+    config: ScoreConfig
+    sources: list[Source]
+    detector: Detector
+    taxonomy: Taxonomy
+    filter: FindingFilter
+    request: str = ""
+    counts: Counts = field(default_factory=Counts)
+    tally: Tally = field(default_factory=Tally)
+    _share_before: float = 0.0
+    _tokens: int = 0
+    _findings: int = 0
+    _in_chunk: tuple[int, int] = (0, 0)
+
+    @property
+    def read_counts(self) -> dict[str, Any]:
+        """What the reader counted, for the manifest and the summary table."""
+        warnings = dict(sorted(self.counts.warnings.items()))
+        if self.counts.duplicates:
+            warnings["duplicates skipped"] = self.counts.duplicates
+        facts = {name: lines for name, lines in self.counts.facts.items() if lines}
+        return {
+            **({"files": facts} if facts else {}),
+            "read": self.counts.read,
+            "rejected": self.counts.rejected,
+            "rejects": dict(sorted(self.counts.codes.items())),
+            "warnings": warnings,
+        }
+
+    @property
+    def has_locations(self) -> bool:
+        """Whether the output names the file and line of each dialogue."""
+        return self.config.output_format in ("junit", "sarif")
+
+    @property
+    def share_read(self) -> float:
+        """Share of the logs' bytes that has been read, 0 to 1."""
+        total = sum(source.size for source in self.sources)
+        return min(1.0, self.counts.bytes_read / total) if total else 0.0
+
+    def skip_chunk(self) -> None:
+        """Skip the chunk that was just read: an earlier run has scored it."""
+        self._share_before = self.share_read
+
+    def score_chunk(self, chunk: Sequence[Loaded], report: Progress) -> list[Verdict]:
+        """The verdicts of one chunk, in order, filtered and counted. `report` is called after every batch
+        that went through the model, where the detector says so; its findings are those before the filter.
+
+        Raises:
+            RuntimeError: the detector did not return one verdict a dialogue, a defect that must not pass as a
+                clean log.
+        """
+        before, share, share_before = self.tally.n, self.share_read, self._share_before
+
+        def on_batch(n: int, tokens: int, findings: int) -> None:
+            part = share_before + (share - share_before) * min(1.0, n / len(chunk))
+            report(before + n, part, tokens=self._tokens + tokens, findings=self._findings + findings)
+            self._in_chunk = (tokens, findings)
+
+        on_batch(0, 0, 0)
+        if hasattr(self.detector, "moved"):
+            self.detector.moved = on_batch
+        dialogues = [loaded.dialogue for loaded in chunk]
+        raw = self.detector.verdicts(dialogues, all_probabilities=self.config.all_probabilities)
+        if [verdict.dialogue_id for verdict in raw] != [dialogue.id for dialogue in dialogues]:
+            raise RuntimeError("the detector did not answer each dialogue once and in order")
+        verdicts = []
+        for verdict, dialogue in zip(raw, dialogues, strict=True):
+            origin = {name: getattr(dialogue, name) for name in ("agent", "team", "channel", "started_at")}
+            verdicts.append(self.filter(verdict.model_copy(update=origin)))
+            self.tally.add(verdicts[-1])
+        on_batch(len(chunk), *self._in_chunk)
+        self._share_before = share
+        self._tokens, self._findings = self._tokens + self._in_chunk[0], self._findings + self._in_chunk[1]
+        return verdicts
+
+    def check_failures(self, *, at_end: bool) -> None:
+        """Check the share of failed dialogues: an outage is no clean log.
+
+        Raises:
+            TooManyBad: more dialogues failed than the job allows.
+        """
+        n, allowed = self.tally.n_judgeable, self.config.max_failed
+        broken = self.tally.broken
+        n_broken = broken.total()
+        if n and (at_end or n >= MIN_FOR_SHARE) and n_broken > allowed * n:
+            causes = ", ".join(f"{count} x {name}" for name, count in broken.most_common(4))
+            raise TooManyBad(
+                "E_TOO_MANY_FAILED",
+                f"{n_broken} of {n} dialogues could not be judged ({causes}); {allowed:.1%} are "
+                "allowed. --restart tries them again, --max-failed 1 accepts them",
+            )
+
+    def check_end(self) -> None:
+        """The checks after the last chunk. The reader's are repeated here, as ``--limit`` may have stopped it
+        before them.
+
+        Raises:
+            TooManyBad: over the share of bad records or of failed dialogues.
+            InputRefused: a log changed.
+        """
+        for source in self.sources:
+            source.check_unchanged()
+        self.counts.check_share(self.config.read.max_bad)
+        self.check_failures(at_end=True)
+
+    def print_summary(self) -> None:
+        """Print the summary table, on standard output unless that carries the result."""
+        if self.tally.nothing_to_judge and not self.tally.n_judgeable:
+            print_status("no dialogue has an agent's turn, so nothing was judged")
+        if not self.config.quiet:
+            stdout_is_taken = self.config.out is None and self.config.output_format != "text"
+            print_rich(summary_table(self.tally, self.read_counts, self.detector), to_stderr=stdout_is_taken)
+
+    def exit_code(self) -> int:
+        """As `exit_code_of` the counts."""
+        return exit_code_of(self.tally.counts(), self.config)
+
+
+def exit_code_of(counts: dict[str, Any], config: ScoreConfig) -> int:
+    """0, or 1 if ``--fail-on`` found something.
+
+    Raises:
+        TooManyBad: it found nothing and cannot vouch for that, as too much is in other languages.
+    """
+    failed = reaches_severity(counts, config.fail_on)
+    if not failed:
+        check_coverage(counts, config.fail_on, config.max_failed)
+    return int(failed)
+
+
+def prepare_run(
+    logs: Sequence[str], config: ScoreConfig, detector: Detector | None
+) -> tuple[ScoringRun, dict[str, Any]]:
+    """The run, and the job's description: inputs, release and the options that change a byte of the output.
+
+    Raises:
+        UserError: whatever is wrong with logs, options or release.
+    """
+    taxonomy = load_taxonomy(config.detector.taxonomy) if detector is None else detector.taxonomy
+    sources = open_logs(logs)
+    requested = _describe_request(sources, config, taxonomy)
+    if isinstance(detector, Watched):
+        detector.ready()
+    elif detector is None:
+        from dialint.detector.pipeline import load_detector
+
+        detector = load_detector(config.detector)
+    codes = select_codes(config.codes, taxonomy)
+    uncovered = sorted(codes - set(detector.codes))
+    if uncovered and len(uncovered) == len(codes):  # silence would mean nothing
+        raise ConfigError("E_CODE", f"--codes: not covered by {detector.release}: {' '.join(uncovered)}")
+    if uncovered:
+        print_status(f"not covered by {detector.release}, so never found: {' '.join(uncovered)}")
+    description = {
+        "inputs": requested["inputs"],
+        "release": {
+            "id": detector.release,
+            "fingerprint": detector.fingerprint,
+            "taxonomy": taxonomy.version,
+        },
+        "options": requested["options"],
+    }
+    filter = FindingFilter(codes, frozenset(_severities(config)), taxonomy)
+    request = _hash_request(requested, config, taxonomy)
+    return ScoringRun(config, sources, detector, taxonomy, filter, request), description
+
+
+def is_done(logs: Sequence[str], config: ScoreConfig, manifest: dict[str, Any]) -> bool:
+    """Whether the job of a manifest is the requested one, found without loading a model. False is no proof of
+    the contrary: what only the loaded release can tell may still be the same.
+
+    Raises:
+        InputRefused: a log that cannot be read.
+        ConfigError: an invalid option.
+    """
+    taxonomy = load_taxonomy(config.detector.taxonomy)
+    requested = _describe_request(open_logs(logs), config, taxonomy)
+    request = _hash_request(requested, config, taxonomy)
+    return bool(request) and manifest.get("request") == request
+
+
+def _hash_request(requested: dict[str, Any], config: ScoreConfig, taxonomy: Taxonomy) -> str:
+    """Hash of the inputs and of every option, release and version that can change a byte of the output; empty
+    for a release that cannot be read."""
+    try:
+        release = read_manifest((config.detector.release or EMBEDDED) / RELEASE_MANIFEST)
+    except OutputRefused:
+        return ""
+    options = {name: str(value) for name, value in vars(config.detector).items() if name != "threads"}
+    return fingerprint(
+        [requested, release, taxonomy.model_dump(mode="json"), options, versions("dialint", "torch")]
+    )
+
+
+def _severities(config: ScoreConfig) -> tuple[Severity, ...]:
+    return SEVERITIES[: SEVERITIES.index(config.min_severity) + 1]
+
+
+def _describe_request(sources: Sequence[Source], config: ScoreConfig, taxonomy: Taxonomy) -> dict[str, Any]:
+    """The hashes of the logs, and the options that change a byte of the output."""
+    inputs = [{"label": source.label, "sha256": inspect(source, config.read)} for source in sources]
+    options = {name: value for name, value in vars(config).items() if name not in NOT_IN_WORK}
+    options |= {
+        "format": config.output_format,
+        "codes": sorted(select_codes(config.codes, taxonomy)),
+        "severities": sorted(_severities(config)),
+    }
+    options["read"] = {
+        name: value for name, value in config.read.described().items() if name not in NOT_IN_READ
+    }
+    if config.output_format == "junit":
+        options["fail_on"] = config.fail_on
+    if config.output_format in ("junit", "sarif"):
+        options["names"] = [source.name for source in sources]
+    return {"inputs": inputs, "options": json.loads(json.dumps(options))}
