@@ -149,7 +149,7 @@ def _people(config: DistillConfig) -> tuple[Teacher, TrainedScanner]:
     from dialint.detector.engines.local import device_of
     from dialint.finetune.compression.students import build_student, reinitialize
     from dialint.finetune.compression.teachers import ScannerTeacher, read_answers
-    from dialint.finetune.policy.policy import compute_twice
+    from dialint.finetune.policy.policy import enable_gradient_checkpointing
     from dialint.finetune.scanner.trained import read_scanner
 
     teacher: Teacher
@@ -166,7 +166,7 @@ def _people(config: DistillConfig) -> tuple[Teacher, TrainedScanner]:
         student = reinitialize(student, config.running.seed)
     model = student.model.requires_grad_(True).to(device_of(config.running.device))
     if recomputes_activations(config.running, model):
-        compute_twice(model.backbone)
+        enable_gradient_checkpointing(model.backbone)
     return teacher, replace(student, model=model)
 
 

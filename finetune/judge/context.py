@@ -24,15 +24,15 @@ from dialint.finetune.train.memory import (
 if TYPE_CHECKING:
     from dialint.detector.engines.judge_prompt import JudgePrompt
     from dialint.eval.questions import Asked
-    from dialint.finetune.rewards.pairs import Pair
+    from dialint.finetune.rewards.pairs import PreferencePair
 
-Kind = Literal["CAUSAL_LM", "SEQ_CLS"]
+TaskType = Literal["CAUSAL_LM", "SEQ_CLS"]
 REWARD_MODEL = "reward_model"
 """Under which name the figures of a judge have those of the reward model that aligned it."""
 
 
 @dataclass(frozen=True)
-class Begun:
+class StageContext:
     """A stage that may go on: its config, the base with its adapter, how questions are written, the hash of
     each input, and what checkpoints belong to."""
 
@@ -41,7 +41,7 @@ class Begun:
     prompt: JudgePrompt
     data: dict[str, str]
     job: str
-    kind: Kind
+    kind: TaskType
 
     def asked(self, split: str, dialogues: int | None = None) -> list[Asked]:
         """The questions of a split, of at most so many source `dialogues` where that is said.
@@ -53,7 +53,7 @@ class Begun:
 
         return self._some(read_asked, "question", split, dialogues)
 
-    def pairs(self, split: str) -> list[Pair]:
+    def pairs(self, split: str) -> list[PreferencePair]:
         """Its pairs of answers.
 
         Raises:
@@ -95,7 +95,7 @@ class Begun:
     ) -> dict[str, Any]:
         """Seal what came of it; the manifest. `weights` as `loading.save` takes them. Where a reward model
         had a say, what it gets right stands there too, beside what the answers alone tell."""
-        from dialint.finetune.judge.model_folder import save
+        from dialint.finetune.judge.model_folder import save_model as save
 
         reward = getattr(self.config, "reward", None)
         if reward is not None:
@@ -104,7 +104,7 @@ class Begun:
         return save(self.config, kind, model, self.prompt, self.source, self.data, figures, weights)
 
 
-def begin(config: Any, kind: Kind = "CAUSAL_LM", **inputs: Path | None) -> Begun:
+def prepare(config: Any, kind: TaskType = "CAUSAL_LM", **inputs: Path | None) -> StageContext:
     """Look at base and inputs before any work is done. A config that has `detail` says how it asks; others
     ask as the judge was taught. A reward model (SEQ_CLS) builds on the judge's base, not on its adapter.
 
@@ -115,29 +115,29 @@ def begin(config: Any, kind: Kind = "CAUSAL_LM", **inputs: Path | None) -> Begun
     import torch
 
     from dialint.detector.engines.judge_prompt import JudgePrompt
-    from dialint.finetune.judge.model_folder import judge_of, prompt_of
+    from dialint.finetune.judge.model_folder import judge_source, load_prompt
 
     torch.set_num_threads(config.running.threads)
     named = {"dataset": config.dataset, **inputs}
     data = {name: lineage.data_fingerprint(path) for name, path in named.items() if path is not None}
-    source = loading.resolve_source(config.model).alone() if kind == "SEQ_CLS" else judge_of(config.model)
+    source = loading.resolve_source(config.model).alone() if kind == "SEQ_CLS" else judge_source(config.model)
     if source.adapter is not None:
         data["judge"] = lineage.data_fingerprint(source.adapter)
     if hasattr(config, "detail"):
         prompt = JudgePrompt.of(loading.tokenizer_folder(source), config.detail, config.prompt_tokens)
     else:
-        prompt = prompt_of(source)
+        prompt = load_prompt(source)
     gpu = parse_gpu_memory(config.running.device)
     if gpu is not None:
         print(_gpu_plan(config, source, prompt, kind, gpu))
         sys.exit(0)
-    return Begun(config, source, prompt, data, lineage.job_of_config(config, data, source), kind)
+    return StageContext(config, source, prompt, data, lineage.job_of_config(config, data, source), kind)
 
 
-def _gpu_plan(config: Any, source: loading.ModelSource, prompt: JudgePrompt, kind: Kind, gpu: int) -> str:
+def _gpu_plan(config: Any, source: loading.ModelSource, prompt: JudgePrompt, kind: TaskType, gpu: int) -> str:
     """What the stage would take of a GPU of `gpu` bytes."""
     from dialint.detector.engines.judge_local import MAX_ANSWER_TOKENS
-    from dialint.finetune.rewards.reward_function import shares_base
+    from dialint.finetune.rewards.reward_model import has_same_base
 
     method = getattr(config, "method", config)
     answer = getattr(method, "answer_tokens", getattr(config, "answer_tokens", MAX_ANSWER_TOKENS))
@@ -151,13 +151,13 @@ def _gpu_plan(config: Any, source: loading.ModelSource, prompt: JudgePrompt, kin
         own = setup_from_options(reward.base.folder, "SEQ_CLS", config.adapters, config.running, work)
         sizes = count_weights(own)
         extra = 4 * sizes.n_trained
-        if config.adapters.adapter == "none" or not shares_base(source, reward):
+        if config.adapters.adapter == "none" or not has_same_base(source, reward):
             extra += sizes.frozen_bytes
     way = setup_from_options(source.base.folder, kind, config.adapters, config.running, work, copies, extra)
     return memory_table(way, gpu)
 
 
-def refuse_begun(config: Any, *needed: str) -> None:
+def validate_config(config: Any, *needed: str) -> None:
     """What no stage can be; `needed` are the sets that it reads of its data set.
 
     Raises:

@@ -152,12 +152,12 @@ def load(folder: str, running: RunOptions) -> Any:
         ConfigError: E_BASE, E_ADAPTER or E_JUDGE.
     """
     from dialint.detector.engines.judge_local import LocalJudge
-    from dialint.finetune.judge.model_folder import judge_of, prompt_of
+    from dialint.finetune.judge.model_folder import judge_source, load_prompt
     from dialint.finetune.train.arguments import resolve_device, uses_bf16
     from dialint.finetune.train.options import AdapterOptions
 
-    source = judge_of(folder)
-    prompt = prompt_of(source)
+    source = judge_source(folder)
+    prompt = load_prompt(source)
     bf16 = uses_bf16(running)
     model = loading.load_model(
         source, AdapterOptions(adapter="none"), trainable=False, device=resolve_device(running), bf16=bf16

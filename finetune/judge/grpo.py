@@ -22,14 +22,14 @@ from cyclopts import Parameter
 
 from dialint.detector.errors import ConfigError
 from dialint.eval.questions import Asked, Asking
-from dialint.finetune.judge.context import begin, refuse_begun
-from dialint.finetune.rewards.verifiable import Weights
+from dialint.finetune.judge.context import prepare, validate_config
+from dialint.finetune.rewards.verifiable import RewardWeights
 from dialint.finetune.train.estimate import estimate_limit, subsample_for_estimate
 from dialint.finetune.train.options import AdapterOptions, RunOptions
 
 if TYPE_CHECKING:
     from dialint.detector.engines.judge_prompt import JudgePrompt
-    from dialint.finetune.rewards.reward_function import Rewarder
+    from dialint.finetune.rewards.reward_function import RewardFunction
 
 
 @Parameter(name="*")
@@ -66,7 +66,7 @@ class GrpoConfig:
     vllm: bool = False
     """Draw answers with vLLM in this process; on CUDA, where it is installed. Nothing holds their quotes to
     the turn then."""
-    weights: Weights = field(default_factory=Weights)
+    weights: RewardWeights = field(default_factory=RewardWeights)
     asking: Asking = field(default_factory=Asking)
     adapters: AdapterOptions = field(default_factory=AdapterOptions)
     running: RunOptions = field(default_factory=RunOptions)
@@ -94,14 +94,14 @@ def run(config: GrpoConfig) -> dict[str, Any]:
         OutputRefused: `out` holds a finished judge, or a checkpoint of another job.
         ConfigError: an option out of its range, a judge that does not load, no questions.
     """
-    from dialint.finetune.rewards.reward_function import rewarder_of
+    from dialint.finetune.rewards.reward_function import build_reward_function
     from dialint.finetune.train.trainer import run_trainer
 
     _refuse(config)
-    begun = begin(config, reward=config.reward)
+    begun = prepare(config, reward=config.reward)
     asked = subsample_for_estimate(begun.asked("train", estimate_limit(config.running)), config.running)
     model = begun.model()
-    rewarder = rewarder_of(config, asked, model, begun.source)
+    rewarder = build_reward_function(config, asked, model, begun.source)
     trainer = _trainer(config, model, begun.prompt, asked, rewarder)
     trained = run_trainer(trainer, config.out, begun.job, config.running)
     trainer.hand_back()
@@ -109,8 +109,8 @@ def run(config: GrpoConfig) -> dict[str, Any]:
 
 
 def _refuse(config: GrpoConfig) -> None:
-    refuse_begun(config, "train")
-    config.weights.refuse()
+    validate_config(config, "train")
+    config.weights.validate()
     if min(config.steps, config.questions, config.answer_tokens) < 1 or config.answers < 2:
         raise ConfigError(
             "E_OPTION", "--steps, --questions, --answer-tokens at least 1, --answers at least 2"
@@ -122,15 +122,18 @@ def _refuse(config: GrpoConfig) -> None:
 
 
 def _trainer(
-    config: GrpoConfig, model: Any, prompt: JudgePrompt, asked: Sequence[Asked], rewarder: Rewarder
+    config: GrpoConfig, model: Any, prompt: JudgePrompt, asked: Sequence[Asked], rewarder: RewardFunction
 ) -> Any:
     from datasets import Dataset
     from trl import GRPOConfig, RLOOConfig
 
-    from dialint.finetune.judge.trl_trainers import Grpo, Rloo
+    from dialint.finetune.judge.trl_trainers import JudgeGRPOTrainer, JudgeRLOOTrainer
     from dialint.finetune.train.arguments import build_trainer_config
 
-    kinds: dict[str, tuple[Any, Any]] = {"grpo": (GRPOConfig, Grpo), "rloo": (RLOOConfig, Rloo)}
+    kinds: dict[str, tuple[Any, Any]] = {
+        "grpo": (GRPOConfig, JudgeGRPOTrainer),
+        "rloo": (RLOOConfig, JudgeRLOOTrainer),
+    }
     options, kind = kinds[config.method]
     # divided by its own group's spread, a reward would say nothing of the ratio
     scaled = {"scale_rewards": "batch"} if config.method == "grpo" else {}
@@ -157,7 +160,7 @@ def _trainer(
     ]
     trainer = kind(
         model=model,
-        reward_funcs=reward_function(rewarder),
+        reward_funcs=to_trl_reward(rewarder),
         args=arguments,
         train_dataset=Dataset.from_list(rows),
         processing_class=prompt.tokenizer,
@@ -166,7 +169,7 @@ def _trainer(
     return trainer
 
 
-def reward_function(rewarder: Rewarder) -> Any:
+def to_trl_reward(rewarder: RewardFunction) -> Any:
     """The rewarder as trl calls it; the mean of each term is logged."""
 
     def verified(completions: list[Any], place: list[int], log_metric: Any = None, **_: Any) -> list[float]:

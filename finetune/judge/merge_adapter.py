@@ -53,16 +53,16 @@ def run(config: MergeConfig) -> dict[str, Any]:
         OutputRefused: `out` holds a model already.
         ConfigError: E_BASE or E_ADAPTER, a judge that does not load.
     """
-    from dialint.finetune.judge.model_folder import judge_of, prompt_of, save
+    from dialint.finetune.judge.model_folder import judge_source, load_prompt, save_model
 
     require_single_process("train merge")
     if (config.out / MANIFEST).exists():
         raise OutputRefused("E_EXISTS", f"{config.out}: holds a model already; name another folder")
-    source = judge_of(config.model)
-    prompt = prompt_of(source)
+    source = judge_source(config.model)
+    prompt = load_prompt(source)
     told = _told(source)
     make_folder(config.out)
-    return save(
+    return save_model(
         config, "judge", _merged(source, config.weights), prompt, source, told["data"], told["figures"]
     )
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 JUDGE = "judge.json"
 
 
-def save(
+def save_model(
     config: Any,
     kind: str,
     model: Any,
@@ -42,13 +42,13 @@ def save(
         asked = {"prompt": PROMPT_VERSION, "detail": prompt.detail, "prompt_tokens": prompt.max_tokens}
         write_json(out / JUDGE, asked)
         told = lineage.manifest_content(kind, config, source, data, figures)
-        (out / "README.md").write_text(card(out.name, kind, told))
+        (out / "README.md").write_text(render_card(out.name, kind, told))
     content = lineage.seal_folder(out, told)
     checkpoint.remove_all(out)
     return content
 
 
-def judge_of(model: str) -> loading.ModelSource:
+def judge_source(model: str) -> loading.ModelSource:
     """Where a judge's weights come from; `model` as `loading.source_of` takes it.
 
     Raises:
@@ -61,7 +61,7 @@ def judge_of(model: str) -> loading.ModelSource:
     return source
 
 
-def prompt_of(source: loading.ModelSource) -> JudgePrompt:
+def load_prompt(source: loading.ModelSource) -> JudgePrompt:
     """How a judge wants to be asked, with its own tokenizer.
 
     Raises:
@@ -70,7 +70,7 @@ def prompt_of(source: loading.ModelSource) -> JudgePrompt:
     from dialint.detector.engines.judge_prompt import JudgePrompt
 
     folder = source.folder
-    told = asked_as(folder)
+    told = read_prompt_settings(folder)
     if told.get("prompt", PROMPT_VERSION) != PROMPT_VERSION:
         raise ConfigError("E_JUDGE", f"{folder}: taught with {told['prompt']}, and this is {PROMPT_VERSION}")
     return JudgePrompt.of(
@@ -78,7 +78,7 @@ def prompt_of(source: loading.ModelSource) -> JudgePrompt:
     )
 
 
-def asked_as(folder: Path) -> dict[str, Any]:
+def read_prompt_settings(folder: Path) -> dict[str, Any]:
     """How a judge's folder wants to be asked; nothing for a base."""
     path = folder / JUDGE
     told: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
@@ -91,7 +91,7 @@ MADE_BY = {
 }
 
 
-def card(name: str, kind: str, content: Mapping[str, Any]) -> str:
+def render_card(name: str, kind: str, content: Mapping[str, Any]) -> str:
     """Markdown: what it is, where it comes from, figures, what it is not for. `content` is what the
     folder's manifest says."""
     base = content["base"]

@@ -25,8 +25,9 @@ from cyclopts import Parameter
 from dialint.detector.artifacts import make_folder
 from dialint.detector.errors import ConfigError
 from dialint.eval.questions import Asking
-from dialint.finetune.judge.context import begin, refuse_begun
-from dialint.finetune.rewards.verifiable import Weights
+from dialint.finetune.judge.context import prepare, validate_config
+from dialint.finetune.policy.options import PpoOptions
+from dialint.finetune.rewards.verifiable import RewardWeights
 from dialint.finetune.train.estimate import (
     Cost,
     Workload,
@@ -44,73 +45,9 @@ from dialint.finetune.train.options import AdapterOptions, RunOptions
 
 if TYPE_CHECKING:
     from dialint.finetune.policy.policy import Prompt
-    from dialint.finetune.policy.rollouts import Reward as Rewarding
+    from dialint.finetune.policy.rollouts import RewardFn
     from dialint.finetune.rewards.verifiable import Reward
     from dialint.finetune.train.distributed import ProcessGroup
-
-
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class Method:
-    """How PPO goes about it. Every option changes weights."""
-
-    steps: int = 100
-    """Rounds of drawing and learning."""
-    questions: int = 16
-    """Questions a round."""
-    answers: int = 4
-    """Answers drawn for each question."""
-    answer_tokens: int = 128
-    """Longest answer."""
-    epochs: int = 2
-    """Passes over a round's answers."""
-    minibatch: int = 16
-    """Answers in one step of the optimizer."""
-    accumulate: int = 1
-    """Forward passes that a minibatch is learnt in: less memory, the same step."""
-    learning_rate: float = 1e-5
-    """Rate of the policy, falling to 0 in a line."""
-    value_learning_rate: float = 1e-3
-    """Rate of the head that foretells rewards, falling alike."""
-    value_weight: float = 0.1
-    """Weight of the value loss beside the policy's."""
-    value_reach: float = 0.1
-    """Share of the value loss's gradient that goes on into the policy's own weights."""
-    clip: float = 0.2
-    """How far an answer token's probability may move in a round, as a share."""
-    value_clip: float = 0.2
-    """How far a foretold reward may move in a round."""
-    gamma: float = 1.0
-    """Discount of later rewards, a token."""
-    lam: float = 0.95
-    """Lambda of the advantage estimate."""
-    kl: float = 0.05
-    """Penalty for each nat between the policy and what it was; where it starts with --kl-target."""
-    kl_target: float | None = None
-    """Nats an answer that the penalty is steered to (Ziegler et al. 2019); none: it stays as it is."""
-    unfinished: float = 1.0
-    """What an answer loses that has not ended within --answer-tokens."""
-
-    def refuse(self) -> None:
-        """Say what cannot be.
-
-        Raises:
-            ConfigError: E_OPTION.
-        """
-        for name in ("steps", "questions", "answers", "answer_tokens", "epochs", "minibatch", "accumulate"):
-            if getattr(self, name) < 1:
-                raise ConfigError("E_OPTION", f"--{name.replace('_', '-')} must be at least 1")
-        for name in ("learning_rate", "value_learning_rate", "clip", "value_clip"):
-            if not getattr(self, name) > 0:
-                raise ConfigError("E_OPTION", f"--{name.replace('_', '-')} must be above 0")
-        for name in ("value_reach", "gamma", "lam"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ConfigError("E_OPTION", f"--{name.replace('_', '-')} must lie between 0 and 1")
-        for name in ("kl", "value_weight", "unfinished"):
-            if not getattr(self, name) >= 0:
-                raise ConfigError("E_OPTION", f"--{name.replace('_', '-')} must not be negative")
-        if self.kl_target is not None and not self.kl_target > 0:
-            raise ConfigError("E_OPTION", "--kl-target must be above 0")
 
 
 @Parameter(name="*")
@@ -130,9 +67,9 @@ class PpoConfig:
     """Weight of the rewards that can be verified, beside the reward model's."""
     scanner: Path | None = None
     """Release of a scanner that rewrites must silence."""
-    weights: Weights = field(default_factory=Weights)
+    weights: RewardWeights = field(default_factory=RewardWeights)
     asking: Asking = field(default_factory=Asking)
-    method: Method = field(default_factory=Method)
+    method: PpoOptions = field(default_factory=PpoOptions)
     adapters: AdapterOptions = field(default_factory=AdapterOptions)
     running: RunOptions = field(default_factory=RunOptions)
 
@@ -161,16 +98,16 @@ def run(config: PpoConfig) -> dict[str, Any]:
     """
     from dialint.detector.engines.verbatim import Verbatim
     from dialint.finetune.policy.policy import Prompt
-    from dialint.finetune.rewards.reward_function import rewarder_of
+    from dialint.finetune.rewards.reward_function import build_reward_function
     from dialint.finetune.train.arguments import resolve_device
     from dialint.finetune.train.distributed import init_process_group
 
     _refuse(config)
-    begun = begin(config, reward=config.reward)
+    begun = prepare(config, reward=config.reward)
     asked = subsample_for_estimate(begun.asked("train", estimate_limit(config.running)), config.running)
     prompt, device = begun.prompt, resolve_device(config.running)
     team, model = init_process_group(device), begun.model()
-    rewarder = rewarder_of(config, asked, model, begun.source)
+    rewarder = build_reward_function(config, asked, model, begun.source)
 
     def reward(prompts: Sequence[Prompt], texts: Sequence[str]) -> list[dict[str, float]]:
         return [_worth(config, own) for own in rewarder.rewards([one.about for one in prompts], texts)]
@@ -225,9 +162,9 @@ def _worth(config: PpoConfig, reward: Reward) -> dict[str, float]:
 
 
 def _refuse(config: PpoConfig) -> None:
-    refuse_begun(config, "train")
-    config.method.refuse()
-    config.weights.refuse()
+    validate_config(config, "train")
+    config.method.validate()
+    config.weights.validate()
     if config.verifiable < 0 or (config.reward is not None and config.weights.preference_weight <= 0):
         raise ConfigError("E_OPTION", "--verifiable must not be negative, --preference-weight be above 0")
 
@@ -237,7 +174,7 @@ def align(
     model: Any,
     tokenizer: Any,
     prompts: Sequence[Prompt],
-    reward: Rewarding,
+    reward: RewardFn,
     job: str,
     team: ProcessGroup,
 ) -> dict[str, Any]:
@@ -250,20 +187,20 @@ def align(
         SystemExit: 0, after SIGTERM, when all is saved and the same command goes on; and in a process that
             does not lead its team, whose part is done.
     """
-    from dialint.finetune.policy.logprobs import inner, pack_if_faithful
+    from dialint.finetune.policy.logprobs import enable_packed_attention, unwrap
     from dialint.finetune.policy.policy import Policy
-    from dialint.finetune.policy.ppo_loop import Run, Setting, ppo_steps
+    from dialint.finetune.policy.ppo_loop import LoopConfig, Run, train_ppo
 
     method, running = config.method, config.running
-    own = inner(model).config._attn_implementation
-    pack_if_faithful(model, max(len(prompt.ids) for prompt in prompts) + method.answer_tokens)
+    own = unwrap(model).config._attn_implementation
+    enable_packed_attention(model, max(len(prompt.ids) for prompt in prompts) + method.answer_tokens)
     ends = model.generation_config.eos_token_id or []
     stop_ids = {tokenizer.eos_token_id, *(ends if isinstance(ends, list) else [ends])}
 
     def decode(ids: Sequence[int]) -> str:
         return str(tokenizer.decode(ids, skip_special_tokens=True))
 
-    setting = Setting(
+    setting = LoopConfig(
         job,
         method,
         running.seed,
@@ -274,7 +211,7 @@ def align(
     )
     bf16 = running.precision == "bf16" or (running.precision == "auto" and model.device.type == "cuda")
     policy = Policy(model, decode, stop_ids, recomputes_activations(running, model), bf16)
-    state = ppo_steps(Run(policy, prompts, reward, setting, config.out, team))
+    state = train_ppo(Run(policy, prompts, reward, setting, config.out, team))
     if state.step < method.steps and team.leads:
         print(
             f"stopped at step {state.step} of {method.steps}; saved, the same command goes on",
@@ -282,5 +219,5 @@ def align(
         )
     if state.step < method.steps or not team.leads:
         sys.exit(0)
-    inner(model).set_attn_implementation(own)
+    unwrap(model).set_attn_implementation(own)
     return asdict(state)

@@ -19,12 +19,12 @@ from cyclopts import Parameter
 
 from dialint.detector.errors import ConfigError
 from dialint.eval.questions import Asking
-from dialint.finetune.judge.context import begin, refuse_begun
+from dialint.finetune.judge.context import prepare, validate_config
 from dialint.finetune.train.options import AdapterOptions, RunOptions
 
 if TYPE_CHECKING:
     from dialint.detector.engines.judge_prompt import JudgePrompt
-    from dialint.finetune.rewards.pairs import Pair
+    from dialint.finetune.rewards.pairs import PreferencePair
 
 
 @Parameter(name="*")
@@ -75,7 +75,7 @@ def run(config: PreferConfig) -> dict[str, Any]:
     from dialint.finetune.train.trainer import run_trainer
 
     _refuse(config)
-    begun = begin(config)
+    begun = prepare(config)
     pairs = begun.pairs("train")
     trainer = _trainer(config, begun.model(), begun.prompt, pairs)
     trained = run_trainer(trainer, config.out, begun.job, config.running)
@@ -83,28 +83,28 @@ def run(config: PreferConfig) -> dict[str, Any]:
 
 
 def _refuse(config: PreferConfig) -> None:
-    refuse_begun(config, "train")
+    validate_config(config, "train")
     if config.accumulate < 1 or config.pairs % config.accumulate:
         raise ConfigError("E_OPTION", "--accumulate must divide --pairs")
     if min(config.steps, config.pairs) < 1 or config.learning_rate <= 0 or config.kl <= 0:
         raise ConfigError("E_OPTION", "--steps, --pairs, --learning-rate and --kl must be above 0")
 
 
-def _trainer(config: PreferConfig, model: Any, prompt: JudgePrompt, pairs: Sequence[Pair]) -> Any:
+def _trainer(config: PreferConfig, model: Any, prompt: JudgePrompt, pairs: Sequence[PreferencePair]) -> Any:
     from datasets import Dataset
     from trl import DPOConfig, KTOConfig
 
-    from dialint.finetune.judge.trl_trainers import Dpo, Kto
+    from dialint.finetune.judge.trl_trainers import JudgeDPOTrainer, JudgeKTOTrainer
     from dialint.finetune.train.arguments import build_trainer_config
 
     at_once = config.pairs // config.accumulate
     if config.method == "dpo":
         unsure = 1 - sum(pair.agreement for pair in pairs) / len(pairs)
         options, more = DPOConfig, {"label_smoothing": min(unsure, 0.49)}
-        kind, rows = Dpo, paired(pairs, prompt)
+        kind, rows = JudgeDPOTrainer, dpo_rows(pairs, prompt)
     else:
         options, more = KTOConfig, {}
-        kind, rows = Kto, apart(pairs, prompt, at_once)
+        kind, rows = JudgeKTOTrainer, kto_rows(pairs, prompt, at_once)
     arguments = build_trainer_config(
         options,
         config.running,
@@ -124,7 +124,7 @@ def _trainer(config: PreferConfig, model: Any, prompt: JudgePrompt, pairs: Seque
     )
 
 
-def paired(pairs: Sequence[Pair], prompt: JudgePrompt) -> list[dict[str, Any]]:
+def dpo_rows(pairs: Sequence[PreferencePair], prompt: JudgePrompt) -> list[dict[str, Any]]:
     """Rows of two answers, the better first by name, in the token ids that SFT and scoring use: a chat
     template writes a finished answer otherwise than one that is still to come (an empty ``<think>`` block, a
     line end after the last token)."""
@@ -138,7 +138,7 @@ def paired(pairs: Sequence[Pair], prompt: JudgePrompt) -> list[dict[str, Any]]:
     ]
 
 
-def apart(pairs: Sequence[Pair], prompt: JudgePrompt, together: int) -> list[dict[str, Any]]:
+def kto_rows(pairs: Sequence[PreferencePair], prompt: JudgePrompt, together: int) -> list[dict[str, Any]]:
     """Rows of one answer, good or not, in the same token ids. ``KL_completion_ids`` is the answer to another
     question among `together` pairs, by which KTO estimates how far the judge has moved.
 
@@ -146,7 +146,7 @@ def apart(pairs: Sequence[Pair], prompt: JudgePrompt, together: int) -> list[dic
     """
     rows = [
         {"prompt_ids": row["prompt_ids"], "completion_ids": row[side], "label": side == "chosen_ids"}
-        for row in paired(pairs, prompt)
+        for row in dpo_rows(pairs, prompt)
         for side in ("chosen_ids", "rejected_ids")
     ]
     for start in range(0, len(rows), 2 * together):

@@ -28,9 +28,9 @@ from dialint.detector.engines.judge_local import LocalJudge
 from dialint.detector.engines.judge_prompt import JudgePrompt
 from dialint.detector.errors import ConfigError
 from dialint.eval.questions import Asked
-from dialint.finetune.judge.sft_trainer import rows_of, seen
-from dialint.finetune.policy.logprobs import inner, pack_if_faithful, score_tokens
-from dialint.finetune.policy.policy import compute_twice
+from dialint.finetune.judge.sft_trainer import evaluate_probabilities, tokenize_questions
+from dialint.finetune.policy.logprobs import compute_logprobs, enable_packed_attention, unwrap
+from dialint.finetune.policy.policy import enable_gradient_checkpointing
 from dialint.finetune.train import checkpoint
 from dialint.finetune.train.arguments import uses_bf16
 from dialint.finetune.train.estimate import recomputes_activations
@@ -55,7 +55,7 @@ WEIGHTS, STATE = "weights.safetensors", "state.pt"
 
 
 @dataclass(frozen=True)
-class Plan:
+class PrivacyPlan:
     """How a private run goes: each of `owners` dialogues takes part in a step with probability `rate`."""
 
     owners: int
@@ -69,7 +69,7 @@ class Plan:
         return self.rate * self.owners
 
 
-def planned(config: SftJudgeConfig, n_questions: int, owners: int) -> Plan:
+def plan_privacy(config: SftJudgeConfig, n_questions: int, owners: int) -> PrivacyPlan:
     """As many questions a step as otherwise, on average, and as many passes, with the noise that these need.
 
     Raises:
@@ -81,10 +81,10 @@ def planned(config: SftJudgeConfig, n_questions: int, owners: int) -> Plan:
     rate = min(1.0, config.questions * learning.accumulate / n_questions)
     steps = learning.steps or math.ceil(learning.epochs / rate)
     epsilon = config.private_epsilon or math.inf
-    return Plan(owners, rate, steps, noise_multiplier(epsilon, config.private_delta, rate, steps))
+    return PrivacyPlan(owners, rate, steps, noise_multiplier(epsilon, config.private_delta, rate, steps))
 
 
-def learn_privately(
+def train_privately(
     config: SftJudgeConfig,
     model: Any,
     prompt: JudgePrompt,
@@ -101,14 +101,14 @@ def learn_privately(
     """
     started = time.monotonic()
     rows = _by_dialogue(learn, prompt)
-    plan = planned(config, len(learn), len(rows))
-    own = inner(model).config._attn_implementation
+    plan = plan_privacy(config, len(learn), len(rows))
+    own = unwrap(model).config._attn_implementation
     if config.packed:
-        pack_if_faithful(model, max(len(row["input_ids"]) for owned in rows for row in owned))
+        enable_packed_attention(model, max(len(row["input_ids"]) for owned in rows for row in owned))
     make_folder(config.out)
     run = _Run(config, model, plan, rows, LocalJudge(model, prompt, bf16=uses_bf16(config.running)), job)
     figures = run.to_the_end(check)
-    inner(model).set_attn_implementation(own)
+    unwrap(model).set_attn_implementation(own)
     epsilon = compute_epsilon(plan.noise, config.private_delta, plan.rate, plan.steps)
     told = {"epsilon": round(epsilon, 4), "delta": config.private_delta, "noise": plan.noise}
     private = {**told, "clip": CLIP, "rate": plan.rate, "dialogues": plan.owners}
@@ -119,18 +119,18 @@ def learn_privately(
 def _by_dialogue(learn: Sequence[Asked], prompt: JudgePrompt) -> list[list[dict[str, Any]]]:
     """Rows of each dialogue with all that was made of it."""
     owned: dict[str, list[dict[str, Any]]] = {}
-    for item, row in zip(learn, rows_of(learn, prompt), strict=True):
+    for item, row in zip(learn, tokenize_questions(learn, prompt), strict=True):
         owned.setdefault(item.source, []).append(row)
     return list(owned.values())
 
 
-def loss_of(model: Any, rows: Sequence[dict[str, Any]], bf16: bool) -> torch.Tensor:
+def compute_loss(model: Any, rows: Sequence[dict[str, Any]], bf16: bool) -> torch.Tensor:
     """Mean loss of the wanted tokens, each with its question's weight."""
     begins = [sum(label == -100 for label in row["labels"]) for row in rows]
     prompts = [row["input_ids"][:begin] for row, begin in zip(rows, begins, strict=True)]
     answers = [row["input_ids"][begin:] for row, begin in zip(rows, begins, strict=True)]
     with torch.autocast(model.device.type, torch.bfloat16, enabled=bf16):
-        logprobs = score_tokens(model, prompts, answers).logprobs
+        logprobs = compute_logprobs(model, prompts, answers).logprobs
     weights = [row["weight"] for row, answer in zip(rows, answers, strict=True) for _ in answer]
     return -(logprobs * torch.tensor(weights, device=logprobs.device)).mean()
 
@@ -142,7 +142,7 @@ class _Run:
         self,
         config: SftJudgeConfig,
         model: Any,
-        plan: Plan,
+        plan: PrivacyPlan,
         rows: Sequence[Sequence[dict[str, Any]]],
         judge: LocalJudge,
         job: str,
@@ -155,7 +155,7 @@ class _Run:
         self.chance = torch.Generator().manual_seed(secrets.randbits(63))
         self.recompute = recomputes_activations(config.running, model)
         if self.recompute:
-            compute_twice(model)
+            enable_gradient_checkpointing(model)
 
     def to_the_end(self, check: Sequence[Asked]) -> dict[str, float]:
         """All steps that are left; figures of the dev split after the last one."""
@@ -168,14 +168,14 @@ class _Run:
             while self.step < steps and not told():
                 bar.advance(self._learn(), f"noise {self.plan.noise:.2f}")
                 if self.step % self.config.learning.eval_steps == 0 or self.step == steps:
-                    figures = seen(self.judge, check)
+                    figures = evaluate_probabilities(self.judge, check)
                     log.write({"step": self.step, "of": steps, "eval": figures})
                 if self._due or (told() and self.step < steps):
                     self._save(log.size)
         if self.step < steps:
             print(f"stopped at step {self.step} of {steps}; saved, the same command goes on", file=sys.stderr)
             sys.exit(0)
-        return figures or seen(self.judge, check)
+        return figures or evaluate_probabilities(self.judge, check)
 
     def _learn(self) -> int:
         """One step; how many tokens it had."""
@@ -192,7 +192,7 @@ class _Run:
         return sum(len(row["input_ids"]) for rows in taken for row in rows)
 
     def _loss(self, rows: Sequence[dict[str, Any]]) -> Callable[[], torch.Tensor]:
-        return lambda: loss_of(self.model, rows, uses_bf16(self.config.running))
+        return lambda: compute_loss(self.model, rows, uses_bf16(self.config.running))
 
     @property
     def _due(self) -> bool:

@@ -22,7 +22,7 @@ from dialint.detector.artifacts import make_folder
 from dialint.detector.errors import ConfigError
 from dialint.detector.judge import Detail
 from dialint.eval.questions import Asking
-from dialint.finetune.judge.context import begin, refuse_begun
+from dialint.finetune.judge.context import prepare, validate_config
 from dialint.finetune.train.options import AdapterOptions, RunOptions, ScheduleOptions
 
 
@@ -75,12 +75,12 @@ def run(config: RewardConfig) -> dict[str, Any]:
     from transformers import EarlyStoppingCallback
     from trl import RewardConfig as Arguments
 
-    from dialint.finetune.rewards.trainer import PairTrainer, held_out, rows_of
+    from dialint.finetune.rewards.trainer import JudgeRewardTrainer, evaluate_held_out, tokenize_pairs
     from dialint.finetune.train.arguments import build_trainer_config, schedule_arguments
     from dialint.finetune.train.trainer import run_trainer
 
     _refuse(config)
-    begun = begin(config, "SEQ_CLS")
+    begun = prepare(config, "SEQ_CLS")
     learn, check = begun.pairs("train"), begun.pairs("dev")
     model, prompt = begun.model(), begun.prompt
     model.config.pad_token_id = prompt.tokenizer.pad_token_id
@@ -94,13 +94,15 @@ def run(config: RewardConfig) -> dict[str, Any]:
         **schedule_arguments(config.learning, "log_loss"),
         max_length=None,
     )
-    held = rows_of(check, prompt)
-    trainer = PairTrainer.of(model, arguments, prompt, rows_of(learn, prompt), held[: config.dev_pairs])
+    held = tokenize_pairs(check, prompt)
+    trainer = JudgeRewardTrainer.create(
+        model, arguments, prompt, tokenize_pairs(learn, prompt), held[: config.dev_pairs]
+    )
     trainer.add_callback(EarlyStoppingCallback(early_stopping_patience=config.learning.patience))
     make_folder(config.out)
     trained = run_trainer(trainer, config.out, begun.job, config.running)
     check, held = check[: config.held_pairs], held[: config.held_pairs]
-    by_origin = held_out(trained.model, prompt, learn, check, held)
+    by_origin = evaluate_held_out(trained.model, prompt, learn, check, held)
     for origin, one in by_origin.items():
         print(_told(origin, one), file=sys.stderr)
     figures = {**trained.figures, "pairs": len(learn), "held_out": by_origin}
@@ -120,7 +122,7 @@ def _told(origin: str, figures: dict[str, Any]) -> str:
 
 
 def _refuse(config: RewardConfig) -> None:
-    refuse_begun(config, "train", "dev")
+    validate_config(config, "train", "dev")
     config.learning.refuse()
     if config.pairs < 1 or config.learning_rate <= 0:
         raise ConfigError("E_OPTION", "--pairs and --learning-rate must be above 0")

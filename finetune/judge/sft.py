@@ -25,7 +25,7 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.extras import need_library
 from dialint.detector.judge import Detail
 from dialint.eval.questions import Asked, Asking
-from dialint.finetune.judge.context import begin, refuse_begun
+from dialint.finetune.judge.context import prepare, validate_config
 from dialint.finetune.train.options import AdapterOptions, RunOptions, ScheduleOptions
 
 if TYPE_CHECKING:
@@ -86,18 +86,18 @@ def run(config: SftJudgeConfig) -> dict[str, Any]:
         OutputRefused: `out` holds a finished judge, or a checkpoint of another job.
         ConfigError: an option out of its range, a base that does not load, no questions.
     """
-    from dialint.finetune.judge.private_sft import learn_privately
+    from dialint.finetune.judge.private_sft import train_privately
 
     _refuse(config)
-    begun = begin(config)
+    begun = prepare(config)
     learn, check = begun.asked("train"), begun.asked("dev")
-    teach = _train if config.private_epsilon is None else learn_privately
+    teach = _train if config.private_epsilon is None else train_privately
     trained = teach(config, begun.model(), begun.prompt, learn, check[: config.dev_questions], begun.job)
     return begun.save("judge", trained.model, trained.figures, trained.weights)
 
 
 def _refuse(config: SftJudgeConfig) -> None:
-    refuse_begun(config, "train", "dev")
+    validate_config(config, "train", "dev")
     config.learning.refuse()
     if config.questions < 1 or config.learning_rate <= 0:
         raise ConfigError("E_OPTION", "--questions and --learning-rate must be above 0")
@@ -128,7 +128,7 @@ def _train(
     from transformers import EarlyStoppingCallback
     from trl import SFTConfig
 
-    from dialint.finetune.judge.sft_trainer import JudgeTrainer, rows_of
+    from dialint.finetune.judge.sft_trainer import JudgeSFTTrainer, tokenize_questions
     from dialint.finetune.train.arguments import build_trainer_config, schedule_arguments, uses_bf16
     from dialint.finetune.train.trainer import run_trainer
 
@@ -144,8 +144,8 @@ def _train(
         max_length=None,
         dataset_kwargs={"skip_prepare_dataset": True},
     )
-    rows = rows_of(learn, prompt)
-    trainer = JudgeTrainer.of(
+    rows = tokenize_questions(learn, prompt)
+    trainer = JudgeSFTTrainer.of(
         model,
         arguments,
         prompt,

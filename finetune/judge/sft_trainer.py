@@ -18,11 +18,11 @@ from dialint.detector.engines.judge_prompt import JudgePrompt
 from dialint.detector.judge import SAYS, written
 from dialint.eval.metrics import average_precision
 from dialint.eval.questions import Asked, taught
-from dialint.finetune.policy.logprobs import inner, pack_if_faithful
+from dialint.finetune.policy.logprobs import enable_packed_attention, unwrap
 from dialint.finetune.scanner.losses import embedding_noise
 
 
-def rows_of(asked: Sequence[Asked], prompt: JudgePrompt) -> list[dict[str, Any]]:
+def tokenize_questions(asked: Sequence[Asked], prompt: JudgePrompt) -> list[dict[str, Any]]:
     """Token ids, wanted ids (those of the prompt are not wanted) and weight of each question with its
     answer, and whether its dialogue was cut."""
     rows = []
@@ -36,7 +36,7 @@ def rows_of(asked: Sequence[Asked], prompt: JudgePrompt) -> list[dict[str, Any]]
 
 
 @dataclass
-class Collator(DataCollatorForLanguageModeling):  # type: ignore[misc]
+class WeightedCollator(DataCollatorForLanguageModeling):  # type: ignore[misc]
     """trl's, with each token's weight beside its label."""
 
     def torch_call(self, examples: list[dict[str, Any]]) -> dict[str, Any]:
@@ -49,7 +49,7 @@ class Collator(DataCollatorForLanguageModeling):  # type: ignore[misc]
         return output
 
 
-class JudgeTrainer(SFTTrainer):  # type: ignore[misc]
+class JudgeSFTTrainer(SFTTrainer):  # type: ignore[misc]
     """Learns answers; looks at verdicts."""
 
     judge: LocalJudge
@@ -68,18 +68,18 @@ class JudgeTrainer(SFTTrainer):  # type: ignore[misc]
         packed: bool,
         bf16: bool,
         neftune: float = 0.0,
-    ) -> JudgeTrainer:
+    ) -> JudgeSFTTrainer:
         """The trainer of `model` on `rows`; `packed` lays the questions of a batch end to end, where the
         model's attention can be packed. `neftune`, above 0, is noise on embeddings: transformers' own would
         take the length of the whole row."""
-        packed = packed and pack_if_faithful(model, max(len(row["input_ids"]) for row in rows))
+        packed = packed and enable_packed_attention(model, max(len(row["input_ids"]) for row in rows))
         trainer = cls(
             model=model,
             args=arguments,
             train_dataset=Dataset.from_list(list(rows)),
             eval_dataset=Dataset.from_list(list(rows[:1])),
             processing_class=prompt.tokenizer,
-            data_collator=Collator(pad_token_id=prompt.tokenizer.pad_token_id, padding_free=packed),
+            data_collator=WeightedCollator(pad_token_id=prompt.tokenizer.pad_token_id, padding_free=packed),
         )
         trainer.judge = LocalJudge(trainer.model, prompt, bf16=bf16)
         trainer.check, trainer.neftune = check, neftune
@@ -93,7 +93,7 @@ class JudgeTrainer(SFTTrainer):  # type: ignore[misc]
         labels, weights = inputs.pop("labels")[:, 1:], inputs.pop("token_weights")[:, 1:]
         wanted = labels != -100
         alpha = self.neftune if model.training else 0.0
-        with embedding_noise(alpha, inner(model).get_input_embeddings(), lengths_of(inputs)):
+        with embedding_noise(alpha, unwrap(model).get_input_embeddings(), row_lengths(inputs)):
             if len(labels) == 1:
                 outputs = model(**inputs, logits_to_keep=wanted[0].nonzero()[:, 0], use_cache=False)
                 logits = outputs.logits[0]
@@ -113,14 +113,14 @@ class JudgeTrainer(SFTTrainer):  # type: ignore[misc]
 
     def evaluate(self, *_: Any, metric_key_prefix: str = "eval", **__: Any) -> dict[str, float]:
         """A look at the dev questions."""
-        figures = seen(self.judge, self.check)
+        figures = evaluate_probabilities(self.judge, self.check)
         told = {f"{metric_key_prefix}_{name}": round(value, 6) for name, value in figures.items()}
         self.log(told)
         self.control: Any = self.callback_handler.on_evaluate(self.args, self.state, self.control, told)
         return told
 
 
-def lengths_of(inputs: dict[str, Any]) -> torch.Tensor:
+def row_lengths(inputs: dict[str, Any]) -> torch.Tensor:
     """How long each token's own question with its answer is, of the shape of the ids."""
     if "cu_seq_lens_q" in inputs:
         sizes: torch.Tensor = inputs["cu_seq_lens_q"].diff()
@@ -129,7 +129,7 @@ def lengths_of(inputs: dict[str, Any]) -> torch.Tensor:
     return lengths.expand_as(inputs["input_ids"])
 
 
-def seen(judge: LocalJudge, check: Sequence[Asked]) -> dict[str, float]:
+def evaluate_probabilities(judge: LocalJudge, check: Sequence[Asked]) -> dict[str, float]:
     """What the judge believes of questions: log loss and Brier score against what people hold to be true, and
     average precision where there is an error."""
     prompts = [judge.prompt.ids(item.question, item.code) for item in check]

@@ -14,14 +14,14 @@ import torch
 from trl import DPOTrainer, GRPOTrainer, KTOTrainer, RLOOTrainer
 
 from dialint.detector.engines.verbatim import Quoting, Verbatim
-from dialint.finetune.policy.logprobs import inner, pack_if_faithful, score_tokens
+from dialint.finetune.policy.logprobs import compute_logprobs, enable_packed_attention, unwrap
 from dialint.finetune.policy.sampling import sample
 
-LEVEL = 1e-5
+EQUAL_ADVANTAGES = 1e-5
 """Advantages of a step are spread by about 1; those of a group of equal rewards by rounding alone."""
 
 
-class OwnAnswers:
+class SamplingMixin:
     """Draws and scores answers; mixed into a trainer of trl. A row of its data set has the ``turn`` that its
     prompt asks about."""
 
@@ -34,14 +34,14 @@ class OwnAnswers:
         self.own = not (cut_up or self.use_vllm)
         self._verbatim = Verbatim(self.processing_class)
         self._quotes: dict[tuple[int, ...], Quoting] = {}
-        self._attention = inner(self.model).config._attn_implementation
+        self._attention = unwrap(self.model).config._attn_implementation
         if self.own and self.accelerator.num_processes == 1:
-            self.packed = pack_if_faithful(self.model, longest)
+            self.packed = enable_packed_attention(self.model, longest)
 
     def hand_back(self: Any) -> None:
         """Leave the model as it was."""
         if self.packed:
-            inner(self.model).set_attn_implementation(self._attention)
+            unwrap(self.model).set_attn_implementation(self._attention)
 
     def drawn(self: Any, prompt_ids: Sequence[Sequence[int]]) -> list[list[int]]:
         """Token ids of an answer to each prompt, which stand together by groups; chance is torch's."""
@@ -99,13 +99,13 @@ class OwnAnswers:
         logps = entropies + sum(0 * weight.sum() for weight in learning[:1])  # a gradient even of no rows
         if rows:
             with self.accelerator.autocast():
-                scores = score_tokens(model, prompts, answers, [self._quotes[ids] for ids in prompts])
+                scores = compute_logprobs(model, prompts, answers, [self._quotes[ids] for ids in prompts])
             logps = logps.masked_scatter(answered, scores.logprobs)
             entropies = entropies.masked_scatter(answered, scores.entropies)
         return logps, entropies, None
 
 
-class Grpo(OwnAnswers, GRPOTrainer):  # type: ignore[misc]
+class JudgeGRPOTrainer(SamplingMixin, GRPOTrainer):  # type: ignore[misc]
     """Learns from groups whose answers earn differently; the others are taken out of a step's loss, its
     divergence and its denominator, and counted as ``idle_groups``."""
 
@@ -117,7 +117,7 @@ class Grpo(OwnAnswers, GRPOTrainer):  # type: ignore[misc]
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         output: dict[str, Any] = super()._generate_and_score_completions(inputs)
-        learnt = varied(output["advantages"], self.num_generations)
+        learnt = mask_varied_groups(output["advantages"], self.num_generations)
         everywhere = self.accelerator.gather(learnt.float())
         self._metrics["train"]["idle_groups"].append(1 - float(everywhere.mean()))
         mask = learnt[:, None] * output["completion_mask"]
@@ -125,7 +125,7 @@ class Grpo(OwnAnswers, GRPOTrainer):  # type: ignore[misc]
         return {**output, "completion_mask": mask, "num_items_in_batch": counted}
 
 
-class Rloo(OwnAnswers, RLOOTrainer):  # type: ignore[misc]
+class JudgeRLOOTrainer(SamplingMixin, RLOOTrainer):  # type: ignore[misc]
     """Idle groups stay: here the advantage is all that moves weights, and theirs is 0."""
 
     def _generate_single_turn(self, prompt_ids: Any, *more: Any, **named: Any) -> Any:
@@ -134,23 +134,23 @@ class Rloo(OwnAnswers, RLOOTrainer):  # type: ignore[misc]
         return super()._generate_single_turn(prompt_ids, *more, **named)
 
 
-def varied(advantages: torch.Tensor, answers: int) -> torch.Tensor:
+def mask_varied_groups(advantages: torch.Tensor, answers: int) -> torch.Tensor:
     """Which answers are of a group whose rewards differ: 0 or 1, of shape (groups times `answers`,)."""
     groups = advantages.view(-1, answers)
     spread = groups.max(dim=1).values - groups.min(dim=1).values
-    return (spread > LEVEL).int().repeat_interleave(answers)
+    return (spread > EQUAL_ADVANTAGES).int().repeat_interleave(answers)
 
 
-class GivenIds:
+class PretokenizedMixin:
     """Takes a data set's token ids as they are; mixed into a trainer of trl."""
 
     def _prepare_dataset(self, dataset: Any, *_: Any) -> Any:
         return dataset
 
 
-class Dpo(GivenIds, DPOTrainer):  # type: ignore[misc]
+class JudgeDPOTrainer(PretokenizedMixin, DPOTrainer):  # type: ignore[misc]
     """Rows have ``prompt_ids``, ``chosen_ids`` and ``rejected_ids``."""
 
 
-class Kto(GivenIds, KTOTrainer):  # type: ignore[misc]
+class JudgeKTOTrainer(PretokenizedMixin, KTOTrainer):  # type: ignore[misc]
     """Rows have ``prompt_ids``, ``completion_ids``, ``KL_completion_ids`` and ``label``."""

@@ -1,8 +1,9 @@
-"""How probable given answers are, token by token: with a gradient for learning, without one for comparing.
+"""Log-probabilities of given answers, token by token, with or without gradients.
 
-Only the places that foretell a token of an answer go through the language model's head. A model whose
-attention is `dialint.detector.engines.packed` computes no padding, and a prompt that several answers share
-only once; any other is given a padded batch. Runs under the caller's autocast; probabilities are fp32.
+Only positions that predict a token of an answer go through the language model head. A model with the
+attention of `dialint.detector.engines.packed` computes no padding, and a prompt that several answers share
+only once; any other gets a padded batch. Runs under the caller's autocast; probabilities are computed in
+fp32.
 """
 
 from __future__ import annotations
@@ -22,14 +23,15 @@ from dialint.detector.engines.faithful import unfaithful
 from dialint.detector.engines.verbatim import Allowed
 from dialint.detector.errors import ConfigError
 
-ROWS_AT_ONCE = 32
-"""Rows of a batch whose last states are read."""
+BATCH_ROWS = 32
+"""Rows of one forward pass of `last_hidden_states`."""
 
 
 @dataclass(frozen=True)
-class TokenScores:
-    """The answers' tokens end to end, in their order. `logprobs` and `entropies` (tokens,) are in nats,
-    `states` (tokens, hidden) is what the head read to foretell each. Entropies have no gradient."""
+class TokenLogprobs:
+    """The tokens of all answers end to end. `logprobs` and `entropies`, shape (tokens,), are in nats,
+    entropies without gradient; `states`, shape (tokens, hidden), are the inputs of the head that predict each
+    token."""
 
     logprobs: torch.Tensor
     entropies: torch.Tensor
@@ -37,179 +39,178 @@ class TokenScores:
 
 
 @dataclass(frozen=True)
-class _Pass:
-    """One call of the model: which answers it holds, its inputs, and row and column of the state that
-    foretells each of their tokens."""
+class _ForwardPass:
+    """One call of the model: the indices of its answers, its inputs, and row and column of the hidden state
+    that predicts each of their tokens."""
 
-    places: list[int]
+    answers: list[int]
     inputs: dict[str, torch.Tensor]
     bounds: torch.Tensor | None
     rows: list[int]
     columns: list[int]
 
 
-def score_tokens(
+def compute_logprobs(
     model: Any,
     prompts: Sequence[Sequence[int]],
     answers: Sequence[Sequence[int]],
     allowed: Sequence[Allowed | None] | None = None,
-) -> TokenScores:
-    """Scores of every token of `answers`, each after the prompt of the same place; neither may be empty.
+) -> TokenLogprobs:
+    """Log-probabilities of every token of `answers`, each after the prompt of the same index; none is empty.
 
-    `allowed` says of each answer which tokens it could hold, as it did when it was drawn: all others have no
-    probability, and the answer holds none of them.
+    `allowed` has for each answer the rule of its allowed tokens, as in `sample`: all other tokens have
+    probability 0, and the answer contains none of them.
     """
     rules = allowed or [None] * len(answers)
-    if inner(model).config._attn_implementation == packed.NAME:
-        passes = _packed(prompts, answers)
+    if unwrap(model).config._attn_implementation == packed.NAME:
+        passes = _packed_passes(prompts, answers)
     else:
-        passes = [_padded(prompts, answers)]
-    found: list[tuple[torch.Tensor, ...]] = [()] * len(answers)
+        passes = [_padded_pass(prompts, answers)]
+    by_answer: list[tuple[torch.Tensor, ...]] = [()] * len(answers)
     for one in passes:
-        wanted = [answers[place] for place in one.places]
-        so_far = [
-            (rules[place], answers[place][:size])
-            for place in one.places
-            for size in range(len(answers[place]))
+        lengths = [len(answers[index]) for index in one.answers]
+        targets = [token for index in one.answers for token in answers[index]]
+        prefixes = [
+            (rules[index], answers[index][:size])
+            for index in one.answers
+            for size in range(len(answers[index]))
         ]
-        scores = _scored(model, one, [token for answer in wanted for token in answer], so_far)
-        lengths = [len(answer) for answer in wanted]
-        cut = zip(*(torch.split(part, lengths) for part in scores), strict=True)
-        for place, parts in zip(one.places, cut, strict=True):
-            found[place] = parts
-    return TokenScores(*(torch.cat(parts) for parts in zip(*found, strict=True)))
+        inputs = {name: part.to(model.device) for name, part in one.inputs.items()}
+        if one.bounds is not None:
+            inputs["cu_seq_lens_q"] = one.bounds  # stays on the CPU, where every layer reads it
+        with _select_head_inputs(model, one.rows, one.columns) as states:
+            logits = model(**inputs, use_cache=False).logits[0].float()
+        logits = logits.masked_fill(forbidden_mask(prefixes, logits), -math.inf)
+        logprobs = -cross_entropy(logits, torch.tensor(targets, device=logits.device), reduction="none")
+        with torch.no_grad():
+            entropies = torch.special.entr(torch.softmax(logits, -1)).sum(-1)
+        split = (torch.split(part, lengths) for part in (logprobs, entropies, states[0]))
+        for index, parts in zip(one.answers, zip(*split, strict=True), strict=True):
+            by_answer[index] = parts
+    return TokenLogprobs(*(torch.cat(parts) for parts in zip(*by_answer, strict=True)))
 
 
-def barred_of(so_far: Sequence[tuple[Allowed | None, Sequence[int]]], logits: torch.Tensor) -> torch.Tensor:
-    """Which tokens may not follow: of shape (rows, vocabulary), from the rule of each row and its answer so
-    far; all False, of shape (rows, 1), where every row is free."""
-    found = [None if rule is None else rule(ids) for rule, ids in so_far]
-    if all(one is None for one in found):
-        return torch.zeros(len(found), 1, dtype=torch.bool, device=logits.device)
-    barred = torch.zeros(len(found), logits.shape[-1], dtype=torch.bool)
-    for row, one in enumerate(found):
-        if one is not None:
-            barred[row] = True
-            barred[row, one] = False
-    return barred.to(logits.device)
-
-
-def _scored(
-    model: Any, one: _Pass, wanted: list[int], so_far: Sequence[tuple[Allowed | None, Sequence[int]]]
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    inputs = {name: part.to(model.device) for name, part in one.inputs.items()}
-    if one.bounds is not None:
-        inputs["cu_seq_lens_q"] = one.bounds  # stays on the CPU, where every layer reads it
-    with _head_reads(model, one.rows, one.columns) as states:
-        logits = model(**inputs, use_cache=False).logits[0].float()
-    logits = logits.masked_fill(barred_of(so_far, logits), -math.inf)
-    logprobs = -cross_entropy(logits, torch.tensor(wanted, device=logits.device), reduction="none")
-    with torch.no_grad():
-        entropies = torch.special.entr(torch.softmax(logits, -1)).sum(-1)
-    return logprobs, entropies, states[0]
+def forbidden_mask(
+    prefixes: Sequence[tuple[Allowed | None, Sequence[int]]], logits: torch.Tensor
+) -> torch.Tensor:
+    """Which tokens may not follow, bool of shape (rows, vocabulary), by the rule and the answer's prefix of
+    each row; all False, of shape (rows, 1), where no row has a rule."""
+    allowed = [None if rule is None else rule(ids) for rule, ids in prefixes]
+    if all(ids is None for ids in allowed):
+        return torch.zeros(len(allowed), 1, dtype=torch.bool, device=logits.device)
+    mask = torch.zeros(len(allowed), logits.shape[-1], dtype=torch.bool)
+    for row, ids in enumerate(allowed):
+        if ids is not None:
+            mask[row] = True
+            mask[row, ids] = False
+    return mask.to(logits.device)
 
 
 @contextmanager
-def _head_reads(model: Any, rows: list[int], columns: list[int]) -> Iterator[list[torch.Tensor]]:
-    """The head is given these states alone, in one row; they stand in the list that is yielded."""
-    kept: list[torch.Tensor] = []
+def _select_head_inputs(model: Any, rows: list[int], columns: list[int]) -> Iterator[list[torch.Tensor]]:
+    """The language model head computes these hidden states only, as one row; the list that is yielded gets
+    them."""
+    selected: list[torch.Tensor] = []
 
-    def pick(_: Any, given: tuple[torch.Tensor]) -> tuple[torch.Tensor]:
-        kept.append(given[0][rows, columns])
-        return (kept[0][None],)
+    def select(_: Any, arguments: tuple[torch.Tensor]) -> tuple[torch.Tensor]:
+        selected.append(arguments[0][rows, columns])
+        return (selected[0][None],)
 
-    handle = inner(model).get_output_embeddings().register_forward_pre_hook(pick)
+    handle = unwrap(model).get_output_embeddings().register_forward_pre_hook(select)
     try:
-        yield kept
+        yield selected
     finally:
         handle.remove()
 
 
-def _packed(prompts: Sequence[Sequence[int]], answers: Sequence[Sequence[int]]) -> list[_Pass]:
-    """A row for each prompt with several answers, and one for all that stand alone."""
+def _packed_passes(prompts: Sequence[Sequence[int]], answers: Sequence[Sequence[int]]) -> list[_ForwardPass]:
+    """A packed row for each prompt with several answers, and one for all prompts with one."""
     groups: dict[tuple[int, ...], list[int]] = {}
-    for place, prompt in enumerate(prompts):
-        groups.setdefault(tuple(prompt), []).append(place)
-    rows = [(places, len(prompt)) for prompt, places in groups.items() if len(places) > 1]
-    alone = [places[0] for places in groups.values() if len(places) == 1]
-    return [_row(places, shared, prompts, answers) for places, shared in [*rows, (alone, 0)] if places]
+    for index, prompt in enumerate(prompts):
+        groups.setdefault(tuple(prompt), []).append(index)
+    rows = [(indices, len(prompt)) for prompt, indices in groups.items() if len(indices) > 1]
+    single = [indices[0] for indices in groups.values() if len(indices) == 1]
+    return [
+        _packed_pass(indices, shared, prompts, answers) for indices, shared in [*rows, (single, 0)] if indices
+    ]
 
 
-def _row(
-    places: list[int], shared: int, prompts: Sequence[Sequence[int]], answers: Sequence[Sequence[int]]
-) -> _Pass:
-    """These answers end to end, each after its prompt or all after the one prompt of `shared` tokens."""
-    row = packed.pack([[*prompts[place], *answers[place]] for place in places], shared)
+def _packed_pass(
+    indices: list[int], shared: int, prompts: Sequence[Sequence[int]], answers: Sequence[Sequence[int]]
+) -> _ForwardPass:
+    """These answers end to end, each after its own prompt, or all after the one prompt of `shared` tokens."""
+    row = packed.pack([[*prompts[index], *answers[index]] for index in indices], shared)
     columns: list[int] = []
-    for place, bound in zip(places, row.bounds.tolist(), strict=False):
-        first = bound - shared + len(prompts[place])
-        columns += [first - 1 if not shared else shared - 1, *range(first, first + len(answers[place]) - 1)]
+    for index, bound in zip(indices, row.bounds.tolist(), strict=False):
+        first = bound - shared + len(prompts[index])
+        columns += [first - 1 if not shared else shared - 1, *range(first, first + len(answers[index]) - 1)]
     inputs = {"input_ids": row.ids, "position_ids": row.positions}
-    return _Pass(places, inputs, row.bounds, [0] * len(columns), columns)
+    return _ForwardPass(indices, inputs, row.bounds, [0] * len(columns), columns)
 
 
-def _padded(prompts: Sequence[Sequence[int]], answers: Sequence[Sequence[int]]) -> _Pass:
+def _padded_pass(prompts: Sequence[Sequence[int]], answers: Sequence[Sequence[int]]) -> _ForwardPass:
     """A row for each answer, padded on the right."""
-    whole = [[*prompt, *answer] for prompt, answer in zip(prompts, answers, strict=True)]
-    longest = max(map(len, whole))
-    ids = torch.tensor([row + [0] * (longest - len(row)) for row in whole])
-    mask = torch.tensor([[1] * len(row) + [0] * (longest - len(row)) for row in whole])
+    sequences = [[*prompt, *answer] for prompt, answer in zip(prompts, answers, strict=True)]
+    longest = max(map(len, sequences))
+    ids = torch.tensor([row + [0] * (longest - len(row)) for row in sequences])
+    mask = torch.tensor([[1] * len(row) + [0] * (longest - len(row)) for row in sequences])
     rows = [row for row, answer in enumerate(answers) for _ in answer]
     columns = [
         len(prompts[row]) - 1 + token for row, answer in enumerate(answers) for token in range(len(answer))
     ]
-    return _Pass(list(range(len(answers))), {"input_ids": ids, "attention_mask": mask}, None, rows, columns)
+    inputs = {"input_ids": ids, "attention_mask": mask}
+    return _ForwardPass(list(range(len(answers))), inputs, None, rows, columns)
 
 
-def pack_if_faithful(model: Any, longest: int) -> bool:
-    """Take packed attention where it computes what the model does by itself, for up to `longest` tokens;
-    whether it does. Where not, one line says why.
+def enable_packed_attention(model: Any, longest: int) -> bool:
+    """Switch to packed attention if it computes what the model's own does, for up to `longest` tokens; return
+    whether it does. If not, a line on standard error says why.
 
     Raises:
-        ConfigError: the model has positions for fewer tokens.
+        ConfigError: E_BASE, the model has positions for fewer tokens.
     """
-    bare = inner(model)
-    table = getattr(bare.config, "max_position_embeddings", None)
-    if isinstance(table, int) and longest > table:
+    bare = unwrap(model)
+    positions = getattr(bare.config, "max_position_embeddings", None)
+    if isinstance(positions, int) and longest > positions:
         raise ConfigError(
-            "E_BASE", f"{longest} tokens with the answer, but the base has positions for {table}"
+            "E_BASE", f"{longest} tokens with the answer, but the base has positions for {positions}"
         )
-    why = unfaithful(bare.base_model, longest)
-    if why is None:
+    reason = unfaithful(bare.base_model, longest)
+    if reason is None:
         bare.set_attn_implementation(packed.NAME)
     else:
-        print(f"{why}; questions are padded", file=sys.stderr)
-    return why is None
+        print(f"{reason}; questions are padded", file=sys.stderr)
+    return reason is None
 
 
-def last_states(backbone: Any, rows: Sequence[Sequence[int]], pad: int) -> torch.Tensor:
-    """What `backbone` computes for each row's last token that is not `pad`, of shape (rows, hidden); of equal
-    rows once. Runs under the caller's autocast."""
+def last_hidden_states(backbone: Any, rows: Sequence[Sequence[int]], pad: int) -> torch.Tensor:
+    """The hidden state of each row's last token that is not `pad`, shape (rows, hidden); equal rows are
+    computed once. Runs under the caller's autocast."""
     distinct = list(dict.fromkeys(map(tuple, rows)))
-    order = sorted(range(len(distinct)), key=lambda place: len(distinct[place]))
+    order = sorted(range(len(distinct)), key=lambda index: len(distinct[index]))
     device = backbone.device
     states: dict[tuple[int, ...], torch.Tensor] = {}
-    for start in range(0, len(order), ROWS_AT_ONCE):
-        some = [distinct[place] for place in order[start : start + ROWS_AT_ONCE]]
-        ends = [max(place for place, token in enumerate(row) if token != pad) for row in some]
+    for start in range(0, len(order), BATCH_ROWS):
+        batch = [distinct[index] for index in order[start : start + BATCH_ROWS]]
+        ends = [max(position for position, token in enumerate(row) if token != pad) for row in batch]
         if backbone.config._attn_implementation == packed.NAME:
-            row = packed.pack(some, 0).to(device)
-            found = backbone(
+            row = packed.pack(batch, 0).to(device)
+            hidden = backbone(
                 input_ids=row.ids, position_ids=row.positions, cu_seq_lens_q=row.bounds, use_cache=False
             ).last_hidden_state[0]
-            picked = found[row.bounds[:-1] + torch.tensor(ends)]
+            last = hidden[row.bounds[:-1] + torch.tensor(ends)]
         else:
-            size = max(map(len, some))
-            ids = torch.tensor([[*row, *[pad] * (size - len(row))] for row in some], device=device)
-            mask = torch.tensor([[1] * len(row) + [0] * (size - len(row)) for row in some], device=device)
-            found = backbone(input_ids=ids, attention_mask=mask, use_cache=False).last_hidden_state
-            picked = found[torch.arange(len(some)), torch.tensor(ends)]
-        states.update(zip(some, picked, strict=True))
+            size = max(map(len, batch))
+            ids = torch.tensor([[*row, *[pad] * (size - len(row))] for row in batch], device=device)
+            mask = torch.tensor([[1] * len(row) + [0] * (size - len(row)) for row in batch], device=device)
+            hidden = backbone(input_ids=ids, attention_mask=mask, use_cache=False).last_hidden_state
+            last = hidden[torch.arange(len(batch)), torch.tensor(ends)]
+        states.update(zip(batch, last, strict=True))
     return torch.stack([states[tuple(row)] for row in rows])
 
 
-def inner(model: Any) -> Any:
-    """The language model inside adapters and what joins several processes, or the model itself."""
+def unwrap(model: Any) -> Any:
+    """The language model inside of adapters and of `DistributedDataParallel`, or the model itself."""
     if isinstance(model, torch.nn.parallel.DistributedDataParallel):
         model = model.module
     return model.get_base_model() if hasattr(model, "peft_config") else model

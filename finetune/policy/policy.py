@@ -1,7 +1,8 @@
-"""A policy that learns by reward: a language model, what it was before, a head that foretells rewards.
+"""The policy of PPO: a language model, a frozen reference of it, and a value head.
 
-The reference is the model as the stage found it: a copy of the weights that learn, be they an old adapter's,
-a new one's or all, that changes places with them where it is asked.
+The reference is the model as the stage loaded it. It is kept as a copy of the trainable weights alone (of a
+loaded adapter, a new one, or all weights), which is swapped with the current ones where the reference is
+used.
 """
 
 from __future__ import annotations
@@ -15,14 +16,15 @@ import torch
 from torch import nn
 
 from dialint.detector.engines.verbatim import Allowed
-from dialint.finetune.policy.logprobs import inner, score_tokens
+from dialint.finetune.policy.logprobs import compute_logprobs, unwrap
 
 Decode = Callable[[Sequence[int]], str]
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """A question's tokens, whatever rewards want to know `about` it, and which tokens an answer may hold."""
+    """Token ids of a question; `about`, whatever the reward function needs to know about it; and which tokens
+    an answer may have."""
 
     ids: tuple[int, ...]
     about: Any = None
@@ -30,9 +32,9 @@ class Prompt:
 
 
 @dataclass(frozen=True)
-class Opinion:
-    """What a policy holds of given answers, their tokens end to end, each of shape (tokens,): log-probability
-    and entropy in nats, and the reward it expects from there on."""
+class TokenScores:
+    """A policy's scores of the tokens of answers, end to end, each of shape (tokens,): log-probability and
+    entropy in nats, and the predicted return."""
 
     logprobs: torch.Tensor
     entropies: torch.Tensor
@@ -40,8 +42,9 @@ class Opinion:
 
 
 class Policy:
-    """`model` is a causal language model with or without adapters; what is trainable of it learns. `decode`
-    turns an answer's tokens into text, `stop_ids` end one. With `bf16` its arithmetic is autocast."""
+    """`model` is a causal language model with or without adapters, of which the trainable weights are
+    trained. `decode` turns the token ids of an answer into text, `stop_ids` end an answer. With `bf16` it
+    computes under autocast."""
 
     def __init__(
         self,
@@ -53,67 +56,72 @@ class Policy:
     ) -> None:
         self.model, self.decode, self.stop_ids = model, decode, frozenset(stop_ids)
         self.bf16 = bf16
-        self.value = nn.Linear(inner(model).get_output_embeddings().weight.shape[1], 1).to(model.device)
-        nn.init.zeros_(self.value.weight)
-        nn.init.zeros_(self.value.bias)
-        self.learning = {name: p for name, p in model.named_parameters() if p.requires_grad}
-        self._found = {name: p.detach().clone() for name, p in self.learning.items()}
-        _without_dropout(model)
+        self.value_head = nn.Linear(unwrap(model).get_output_embeddings().weight.shape[1], 1)
+        self.value_head.to(model.device)
+        nn.init.zeros_(self.value_head.weight)
+        nn.init.zeros_(self.value_head.bias)
+        self.trainable = {name: p for name, p in model.named_parameters() if p.requires_grad}
+        self._reference = {name: p.detach().clone() for name, p in self.trainable.items()}
+        _disable_dropout(model)
         if checkpointing:
-            compute_twice(model)
-        model.train(checkpointing)  # transformers computes activations twice in training mode only
+            enable_gradient_checkpointing(model)
+        model.train(checkpointing)  # transformers recomputes activations in training mode only
 
-    def opinion(
-        self, prompts: Sequence[Prompt], answers: Sequence[Sequence[int]], reach: float = 0.0
-    ) -> Opinion:
-        """Scores of the answers' tokens; the share `reach` of the values' gradient goes on into the model."""
+    def score(
+        self, prompts: Sequence[Prompt], answers: Sequence[Sequence[int]], value_reach: float = 0.0
+    ) -> TokenScores:
+        """Scores of the answers' tokens; the share `value_reach` of the values' gradient reaches the
+        model."""
         with self.autocast():
             rules = [prompt.allowed for prompt in prompts]
-            scores = score_tokens(self.model, [prompt.ids for prompt in prompts], answers, rules)
-        states = scores.states.float()
-        states = states.detach() if reach == 0 else reach * states + (1 - reach) * states.detach()
-        return Opinion(scores.logprobs, scores.entropies, self.value(states)[:, 0])
+            tokens = compute_logprobs(self.model, [prompt.ids for prompt in prompts], answers, rules)
+        states = tokens.states.float()
+        if value_reach == 0:
+            states = states.detach()
+        else:
+            states = value_reach * states + (1 - value_reach) * states.detach()
+        return TokenScores(tokens.logprobs, tokens.entropies, self.value_head(states)[:, 0])
 
     def autocast(self) -> torch.autocast:
-        """The policy's precision. To be entered for one call and left: autocast remembers casts of weights as
-        long as it lasts, also when the reference has taken their place."""
+        """The policy's precision. To be entered for one call and left: autocast caches casts of weights for
+        as long as it lasts, also when the reference has been swapped in."""
         return torch.autocast(self.model.device.type, torch.bfloat16, enabled=self.bf16)
 
     @contextmanager
-    def as_found(self) -> Iterator[None]:
-        """The reference takes the policy's place; for use without gradients."""
-        self._change_places()
+    def as_reference(self) -> Iterator[None]:
+        """Swap in the weights of the reference; for use without gradients."""
+        self._swap()
         try:
             yield
         finally:
-            self._change_places()
+            self._swap()
 
-    def _change_places(self) -> None:
-        for name, p in self.learning.items():
-            p.data, self._found[name] = self._found[name], p.data
+    def _swap(self) -> None:
+        for name, p in self.trainable.items():
+            p.data, self._reference[name] = self._reference[name], p.data
 
-    def state(self) -> dict[str, torch.Tensor]:
-        """All weights that learn, on the CPU, by name."""
-        named = {**self.learning, **{f"value.{name}": p for name, p in self.value.named_parameters()}}
-        return {name: p.detach().cpu().contiguous() for name, p in named.items()}
+    def state_dict(self) -> dict[str, torch.Tensor]:
+        """All trainable weights, on the CPU, by name."""
+        head = {f"value.{name}": p for name, p in self.value_head.named_parameters()}
+        return {name: p.detach().cpu().contiguous() for name, p in {**self.trainable, **head}.items()}
 
-    def load_state(self, state: dict[str, torch.Tensor]) -> None:
-        """Take up what `state` gave."""
+    def load_state_dict(self, state: dict[str, torch.Tensor]) -> None:
+        """Copy the weights of `state_dict` into the policy."""
         with torch.no_grad():
-            for name, p in self.learning.items():
+            for name, p in self.trainable.items():
                 p.copy_(state[name])
-            for name, p in self.value.named_parameters():
+            for name, p in self.value_head.named_parameters():
                 p.copy_(state[f"value.{name}"])
 
 
-def compute_twice(model: Any) -> None:
-    """Activations of `model`, in training mode, are computed again rather than kept."""
-    bare = inner(model)  # older versions of transformers know the second name only
+def enable_gradient_checkpointing(model: Any) -> None:
+    """Recompute activations of `model` in the backward pass, in training mode, instead of storing them."""
+    bare = unwrap(model)  # older versions of transformers know the second name only
     enable = getattr(bare, "activation_checkpointing_enable", bare.gradient_checkpointing_enable)
     enable({"use_reentrant": False})
 
 
-def _without_dropout(model: Any) -> None:
+def _disable_dropout(model: Any) -> None:
     """A policy is compared with itself: the same answer must have the same probability twice.
 
     Source: Huang et al. 2024, The N+ implementation details of RLHF with PPO.

@@ -1,6 +1,7 @@
-"""The arithmetic of PPO, each formula a function of plain tensors. Knows no model and no text.
+"""The formulas of PPO as functions of plain tensors; no model, no text.
 
-Tensors of shape (tokens,) hold the tokens of answers end to end; `lengths` says how many each answer has.
+Tensors of shape (tokens,) hold the tokens of all answers end to end; `lengths` has the number of tokens of
+each.
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ from collections.abc import Sequence
 
 import torch
 
-ADAPTATION = 0.1
-"""How fast the coefficient of the KL penalty follows its target, K_beta of Ziegler et al. 2019."""
+KL_ADAPTATION_RATE = 0.1
+"""K_beta of Ziegler et al. 2019."""
 
 
 def kl_k1(logprobs: torch.Tensor, reference: torch.Tensor) -> torch.Tensor:
@@ -49,20 +50,21 @@ def gae(
 
     Source: Schulman et al. 2016, High-dimensional continuous control, equations 11 and 16.
     """
-    gained, expected = rewards.tolist(), values.tolist()
-    advantages = [0.0] * len(gained)
-    end = len(gained)
+    token_reward, value = rewards.tolist(), values.tolist()
+    advantages = [0.0] * len(value)
+    end = len(value)
     for length in reversed(lengths):
-        later = following = 0.0
+        advantage = next_value = 0.0
         for token in range(end - 1, end - length - 1, -1):
-            later = gained[token] + gamma * following - expected[token] + gamma * lam * later
-            advantages[token], following = later, expected[token]
+            delta = token_reward[token] + gamma * next_value - value[token]
+            advantage = delta + gamma * lam * advantage
+            advantages[token], next_value = advantage, value[token]
         end -= length
     return torch.tensor(advantages)
 
 
-def whitened(values: torch.Tensor) -> torch.Tensor:
-    """Mean 0 and variance 1; equal values become 0.
+def whiten(values: torch.Tensor) -> torch.Tensor:
+    """Scale to mean 0 and variance 1; equal values become 0.
 
     Source: Huang et al. 2024, The N+ implementation details of RLHF with PPO.
     """
@@ -72,35 +74,35 @@ def whitened(values: torch.Tensor) -> torch.Tensor:
 def policy_loss(
     logprobs: torch.Tensor, old: torch.Tensor, advantages: torch.Tensor, clip: float
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Each token's loss, and whether the clip held its ratio back (no gradient then).
+    """Each token's loss, and whether its ratio is clipped (it has no gradient then).
 
     Source: Schulman et al. 2017, Proximal policy optimization, equation 7.
     """
     ratio = (logprobs - old).exp()
-    free, held = -advantages * ratio, -advantages * ratio.clamp(1 - clip, 1 + clip)
-    return torch.maximum(free, held), held > free
+    unclipped, clipped = -advantages * ratio, -advantages * ratio.clamp(1 - clip, 1 + clip)
+    return torch.maximum(unclipped, clipped), clipped > unclipped
 
 
 def value_loss(values: torch.Tensor, old: torch.Tensor, returns: torch.Tensor, clip: float) -> torch.Tensor:
-    """Half of each token's squared error, or of that with the value held within `clip` of the old one:
-    the larger.
+    """Half of each token's squared error, or of that with the value clipped to within `clip` of the old one,
+    whichever is larger.
 
     Source: Huang et al. 2024, The N+ implementation details of RLHF with PPO.
     """
-    held = old + (values - old).clamp(-clip, clip)
-    return 0.5 * torch.maximum((values - returns) ** 2, (held - returns) ** 2)
+    clipped = old + (values - old).clamp(-clip, clip)
+    return 0.5 * torch.maximum((values - returns) ** 2, (clipped - returns) ** 2)
 
 
 def explained_variance(values: torch.Tensor, returns: torch.Tensor) -> float:
-    """1: the values foretell the returns exactly; 0: no better than their mean; returns that are all equal
-    count as 0."""
-    spread = float(returns.var(correction=0))
-    return 1 - float((returns - values).var(correction=0)) / spread if spread > 0 else 0.0
+    """1 where the values predict the returns exactly, 0 where no better than their mean or all returns are
+    equal."""
+    variance = float(returns.var(correction=0))
+    return 1 - float((returns - values).var(correction=0)) / variance if variance > 0 else 0.0
 
 
-def adapted(coefficient: float, kl: float, target: float) -> float:
-    """The KL penalty's next coefficient, after answers whose mean KL was `kl` nats.
+def adapt_kl_weight(weight: float, kl: float, target: float) -> float:
+    """The next weight of the KL penalty, after answers with a mean KL of `kl` nats.
 
     Source: Ziegler et al. 2019, section 2.2.
     """
-    return coefficient * (1 + ADAPTATION * min(0.2, max(-0.2, kl / target - 1)))
+    return weight * (1 + KL_ADAPTATION_RATE * min(0.2, max(-0.2, kl / target - 1)))

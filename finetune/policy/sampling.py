@@ -1,12 +1,15 @@
-"""Answers drawn from a decoder: a prompt is computed once for all of them, draws follow a generator alone.
+"""Sampling of answers from a decoder: each prompt is computed once, and a generator alone determines the
+tokens.
 
-All chance is drawn before the first token, a seed for every place an answer may have, prompt after prompt. So
-an answer depends on its own prompt and seeds, not on what shares its batch or on how long that grows. A seed
-gives every token of the vocabulary a Gumbel noise, and the highest sum wins: rounding, which a batch changes,
-decides next to nothing. Along cumulated probabilities any of thousands of borders may move past a draw: 81 of
-3,000 changed with logits of 8,192 tokens that drifted by up to 2e-5, none this way (2026-11-22).
-Knows token ids only; how given answers are scored stands in `dialint.finetune.policy.logprobs`. Runs
-under the caller's autocast and computes probabilities in fp32 or more.
+All random numbers are drawn before the first token: a seed for every position of every answer, prompt after
+prompt. So an answer depends on its own prompt and seeds, not on the rest of its batch or on the length that
+this grows to. A seed gives every token of the vocabulary a Gumbel noise, and the highest sum wins, which is
+robust to the rounding that a batch changes. With inverse transform sampling any of thousands of borders may
+move past a draw: 81 of 3,000 tokens changed where logits of 8,192 tokens drifted by up to 2e-5, none this way
+(2026-11-22).
+
+Works on token ids; `dialint.finetune.policy.logprobs` scores given answers. Runs under the caller's autocast
+and computes probabilities in fp32 or fp64.
 """
 
 from __future__ import annotations
@@ -21,30 +24,30 @@ import torch
 
 from dialint.detector.engines import packed
 from dialint.detector.engines.verbatim import Allowed
-from dialint.finetune.policy.logprobs import barred_of, inner
+from dialint.finetune.policy.logprobs import forbidden_mask, unwrap
 
 _GOLDEN = 0x9E3779B97F4A7C15 - 2**64
 _MIX = ((30, 0xBF58476D1CE4E5B9 - 2**64), (27, 0x94D049BB133111EB - 2**64))
 """Constants of splitmix64 as int64, whose products wrap."""
-ROWS = 64
-"""Answers that grow together."""
+BATCH_ANSWERS = 64
+"""Answers that are generated together."""
 
 
 @dataclass(frozen=True)
-class Sampled:
-    """An answer's tokens, with the stop token if it came, and the log-probability in nats that the model
-    gives each: at temperature 1, whatever that of the draw."""
+class SampledAnswer:
+    """Token ids of an answer, with the stop token if it ended, and the log-probability of each in nats, at
+    temperature 1 whatever the temperature of sampling."""
 
     ids: tuple[int, ...]
     logprobs: tuple[float, ...]
 
 
 @dataclass
-class _Growing:
-    """A batch of answers on their way; all fields but `cache` have a row for each answer not yet ended.
+class _Generation:
+    """A batch of answers that are not finished; all fields but `cache` have a row for each.
 
-    `numbers` says which answer a row is, `mask` (rows, tokens so far) which tokens are no padding, `logits`
-    (rows, vocabulary) what comes next, `seeds` (rows, max_new_tokens) its chance.
+    `numbers` has the index of each answer, `mask` (rows, tokens so far) is 0 for padding, `logits` (rows,
+    vocabulary) are those of the next token, `seeds` (rows, max_new_tokens) determine the noise.
     """
 
     cache: Any
@@ -54,14 +57,14 @@ class _Growing:
     seeds: torch.Tensor
 
     def select(self, rows: torch.Tensor) -> None:
-        """Go on with these rows only."""
+        """Keep these rows only."""
         self.cache.batch_select_indices(rows)
         self.numbers, self.mask = self.numbers[rows], self.mask[rows]
         self.logits, self.seeds = self.logits[rows], self.seeds[rows]
 
 
-def seeds(n_prompts: int, n: int, max_new_tokens: int, generator: torch.Generator) -> torch.Tensor:
-    """The chance that `sample` takes from a generator on the CPU: int64 of shape (prompts, n, tokens)."""
+def draw_seeds(n_prompts: int, n: int, max_new_tokens: int, generator: torch.Generator) -> torch.Tensor:
+    """The seeds that `sample` draws from a generator on the CPU: int64 of shape (prompts, n, tokens)."""
     return torch.randint(-(2**63), 2**63 - 1, (n_prompts, n, max_new_tokens), generator=generator)
 
 
@@ -76,116 +79,112 @@ def sample(
     stop_ids: Collection[int],
     generator: torch.Generator,
     allowed: Sequence[Allowed | None] | None = None,
-) -> list[list[Sampled]]:
-    """`n` answers for each prompt of at least one token, in order; temperature 0 takes the likeliest token.
+) -> list[list[SampledAnswer]]:
+    """Sample `n` answers for each prompt of at least one token, in order; temperature 0 is greedy.
 
-    `allowed` says of each prompt which tokens its answers may hold; all others have no probability. `model`
-    is a causal language model of transformers, with or without adapters. It comes back as it was.
+    `allowed` has for each prompt the rule of the tokens that its answers may have; all others have
+    probability 0. `model` is a causal language model of transformers, with or without adapters; its mode and
+    attention are restored.
     """
-    held = allowed or [None] * len(prompts)
-    chance = seeds(len(prompts), n, max_new_tokens, generator)
-    answers: list[list[Sampled]] = [[] for _ in prompts]
-    order = sorted(range(len(prompts)), key=lambda place: len(prompts[place]))
-    at_once = max(1, ROWS // n)
-    with _answering(model):
-        for start in range(0, len(order), at_once):
-            places = order[start : start + at_once]
-            batch = _begin(model, [prompts[place] for place in places], chance[places])
-            rules = [held[place] for place in places for _ in range(n)]
-            made = _grow(model, batch, temperature, frozenset(stop_ids), rules)
-            for row, place in enumerate(places):
-                answers[place] = made[row * n : (row + 1) * n]
+    rules = allowed or [None] * len(prompts)
+    seeds = draw_seeds(len(prompts), n, max_new_tokens, generator)
+    answers: list[list[SampledAnswer]] = [[] for _ in prompts]
+    order = sorted(range(len(prompts)), key=lambda index: len(prompts[index]))
+    batch_prompts = max(1, BATCH_ANSWERS // n)
+    with _generation_mode(model):
+        for start in range(0, len(order), batch_prompts):
+            indices = order[start : start + batch_prompts]
+            batch = _prefill(model, [prompts[index] for index in indices], seeds[indices])
+            batch_rules = [rules[index] for index in indices for _ in range(n)]
+            generated = _generate(model, batch, temperature, frozenset(stop_ids), batch_rules)
+            for row, index in enumerate(indices):
+                answers[index] = generated[row * n : (row + 1) * n]
     return answers
 
 
-def _begin(model: Any, prompts: Sequence[Sequence[int]], chance: torch.Tensor) -> _Growing:
-    """The prompts' pass, padded on the left, its memory then repeated for each answer of `chance`."""
-    longest, n = max(map(len, prompts)), chance.shape[1]
-    lacking = [longest - len(prompt) for prompt in prompts]
-    rows = [[0] * lack + list(prompt) for lack, prompt in zip(lacking, prompts, strict=True)]
+def _prefill(model: Any, prompts: Sequence[Sequence[int]], seeds: torch.Tensor) -> _Generation:
+    """One pass over the prompts, padded on the left; its cache is repeated for each answer of `seeds`."""
+    longest, n = max(map(len, prompts)), seeds.shape[1]
+    padding = [longest - len(prompt) for prompt in prompts]
+    rows = [[0] * pad + list(prompt) for pad, prompt in zip(padding, prompts, strict=True)]
     ids = torch.tensor(rows, device=model.device)
-    mask = torch.tensor([[0] * lack + [1] * (longest - lack) for lack in lacking], device=model.device)
+    mask = torch.tensor([[0] * pad + [1] * (longest - pad) for pad in padding], device=model.device)
     output = model(
         input_ids=ids, attention_mask=mask, position_ids=_positions(mask), use_cache=True, logits_to_keep=1
     )
     output.past_key_values.batch_repeat_interleave(n)
-    return _Growing(
+    return _Generation(
         output.past_key_values,
         torch.arange(len(prompts) * n, device=model.device),
         mask.repeat_interleave(n, 0),
         output.logits[:, -1].repeat_interleave(n, 0),
-        chance.flatten(0, 1).to(model.device),
+        seeds.flatten(0, 1).to(model.device),
     )
 
 
-def _grow(
+def _generate(
     model: Any,
-    batch: _Growing,
+    batch: _Generation,
     temperature: float,
     stop_ids: frozenset[int],
     rules: Sequence[Allowed | None],
-) -> list[Sampled]:
-    """Token after token until every answer has ended; those that have leave the batch."""
+) -> list[SampledAnswer]:
+    """Token after token until every answer has ended; finished answers leave the batch."""
     ids: list[list[int]] = [[] for _ in range(len(batch.numbers))]
     logprobs: list[list[float]] = [[] for _ in ids]
-    for place in range(batch.seeds.shape[1]):
+    for position in range(batch.seeds.shape[1]):
         numbers = batch.numbers.tolist()
-        barred = barred_of([(rules[number], ids[number]) for number in numbers], batch.logits)
-        known = torch.log_softmax(batch.logits.float().masked_fill(barred, -math.inf), -1)
-        tokens = _drawn(known, temperature, batch.seeds[:, place])
-        said = known.gather(1, tokens[:, None])[:, 0].tolist()
-        told = tokens.tolist()
-        for number, token, logprob in zip(numbers, told, said, strict=True):
+        forbidden = forbidden_mask([(rules[number], ids[number]) for number in numbers], batch.logits)
+        distribution = torch.log_softmax(batch.logits.float().masked_fill(forbidden, -math.inf), -1)
+        tokens = _gumbel_argmax(distribution, temperature, batch.seeds[:, position])
+        token_logprobs = distribution.gather(1, tokens[:, None])[:, 0].tolist()
+        token_ids = tokens.tolist()
+        for number, token, logprob in zip(numbers, token_ids, token_logprobs, strict=True):
             ids[number].append(token)
             logprobs[number].append(logprob)
-        going = [row for row, token in enumerate(told) if token not in stop_ids]
-        if not going or place + 1 == batch.seeds.shape[1]:
+        unfinished = [row for row, token in enumerate(token_ids) if token not in stop_ids]
+        if not unfinished or position + 1 == batch.seeds.shape[1]:
             break
-        if len(going) < len(told):
-            rows = torch.tensor(going, device=tokens.device)
+        if len(unfinished) < len(token_ids):
+            rows = torch.tensor(unfinished, device=tokens.device)
             batch.select(rows)
             tokens = tokens[rows]
-        _next(model, batch, tokens)
-    return [Sampled(tuple(one), tuple(other)) for one, other in zip(ids, logprobs, strict=True)]
+        batch.mask = torch.cat((batch.mask, batch.mask.new_ones(len(tokens), 1)), 1)
+        output = model(
+            input_ids=tokens[:, None],
+            attention_mask=batch.mask,
+            position_ids=_positions(batch.mask)[:, -1:],
+            past_key_values=batch.cache,
+            use_cache=True,
+        )
+        batch.logits = output.logits[:, -1]
+    return [SampledAnswer(tuple(own), tuple(probs)) for own, probs in zip(ids, logprobs, strict=True)]
 
 
-def _next(model: Any, batch: _Growing, tokens: torch.Tensor) -> None:
-    """One more token for every row."""
-    batch.mask = torch.cat((batch.mask, batch.mask.new_ones(len(tokens), 1)), 1)
-    output = model(
-        input_ids=tokens[:, None],
-        attention_mask=batch.mask,
-        position_ids=_positions(batch.mask)[:, -1:],
-        past_key_values=batch.cache,
-        use_cache=True,
-    )
-    batch.logits = output.logits[:, -1]
-
-
-def _drawn(logprobs: torch.Tensor, temperature: float, seeds: torch.Tensor) -> torch.Tensor:
-    """A token a row, with the probability that softmax gives it (Gumbel 1954)."""
+def _gumbel_argmax(logprobs: torch.Tensor, temperature: float, seeds: torch.Tensor) -> torch.Tensor:
+    """A token for each row, sampled with the probabilities of softmax (Gumbel 1954)."""
     if temperature == 0:
         return logprobs.argmax(-1)
     noise = -(-_uniform(seeds, logprobs.shape[1]).log()).log()
-    drawn: torch.Tensor = (logprobs.double() / temperature + noise).argmax(-1)
-    return drawn
+    tokens: torch.Tensor = (logprobs.double() / temperature + noise).argmax(-1)
+    return tokens
 
 
 def _uniform(seeds: torch.Tensor, n: int) -> torch.Tensor:
-    """The first `n` numbers of each seed's stream, shape (seeds, n), between 0 and 1 and neither.
+    """The first `n` numbers of each seed's stream, shape (seeds, n), in the open interval (0, 1).
 
     Source: Steele et al. 2014, Fast splittable pseudorandom number generators (splitmix64).
     """
     mixed = seeds[:, None] + _GOLDEN * torch.arange(1, n + 1, device=seeds.device)
-    for shift, factor in _MIX:
-        mixed = (mixed ^ _shifted(mixed, shift)) * factor
-    mixed = mixed ^ _shifted(mixed, 31)
-    return (_shifted(mixed, 12).double() + 0.5) * 0.5**52
+    for bits, factor in _MIX:
+        mixed = (mixed ^ _shift_right(mixed, bits)) * factor
+    mixed = mixed ^ _shift_right(mixed, 31)
+    return (_shift_right(mixed, 12).double() + 0.5) * 0.5**52
 
 
-def _shifted(bits: torch.Tensor, places: int) -> torch.Tensor:
-    """To the right, zeros coming in."""
-    return (bits >> places) & ((1 << (64 - places)) - 1)
+def _shift_right(values: torch.Tensor, bits: int) -> torch.Tensor:
+    """The logical shift; torch's own repeats the sign."""
+    return (values >> bits) & ((1 << (64 - bits)) - 1)
 
 
 def _positions(mask: torch.Tensor) -> torch.Tensor:
@@ -193,9 +192,9 @@ def _positions(mask: torch.Tensor) -> torch.Tensor:
 
 
 @contextmanager
-def _answering(model: Any) -> Iterator[None]:
-    """Without dropout, and with an attention that knows padding and memory; then as it was."""
-    bare = inner(model)
+def _generation_mode(model: Any) -> Iterator[None]:
+    """Evaluation mode, and an attention that takes padding and a cache; both are restored."""
+    bare = unwrap(model)
     training, attention = model.training, bare.config._attn_implementation
     model.eval()
     if attention == packed.NAME:

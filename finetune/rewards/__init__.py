@@ -1,1 +1,1 @@
-"""What an answer is worth: by what can be verified, and by what people prefer."""
+"""Rewards of the judge's answers: verifiable terms, a scanner's check, a model of preferences."""

@@ -34,17 +34,17 @@ from dialint.detector.taxonomy import Code, load
 from dialint.eval.questions import Asked, Asking, read_asked, taught, verified
 
 Origin = Literal["reviewer", "label", "form"]
-UNTOLD = 0.9
+DEFAULT_AGREEMENT = 0.9
 """Agreement where only the one who decided is known."""
-LEAST_AGREEMENT = 0.5
-BROKEN = 0.05
+MIN_AGREEMENT = 0.5
+TRUNCATED_SHARE = 0.05
 """Of the pairs of labels, how many more are over an answer that breaks off."""
-MOST_USES = 3
+MAX_USES = 3
 """How often a question stands in for the rarer side of its code."""
 
 
 @dataclass(frozen=True)
-class Pair:
+class PreferencePair:
     """Two answers to one question, as text; `agreement` in [0.5, 1]."""
 
     question: Question
@@ -56,7 +56,7 @@ class Pair:
     origin: Origin
 
 
-def read_pairs(dataset: Path, split: str, asking: Asking, seed: int) -> list[Pair]:
+def read_pairs(dataset: Path, split: str, asking: Asking, seed: int) -> list[PreferencePair]:
     """All pairs of one split: the reviewers' first, then those of the labels.
 
     Raises:
@@ -65,12 +65,12 @@ def read_pairs(dataset: Path, split: str, asking: Asking, seed: int) -> list[Pai
     """
     asked = read_asked(dataset, split, asking, seed)
     known = {(a.question.dialogue.id, a.question.turn, a.question.code): a.probability for a in asked}
-    return [*_of_reviewers(dataset, split, asking, known), *of_labels(asked, seed)]
+    return [*_of_reviewers(dataset, split, asking, known), *pairs_from_labels(asked, seed)]
 
 
 def _of_reviewers(
     dataset: Path, split: str, asking: Asking, known: dict[tuple[str, int, str], float]
-) -> Iterator[Pair]:
+) -> Iterator[PreferencePair]:
     if set_at(dataset, "preferences") is None:
         return
     path = verified(dataset, "preferences")
@@ -80,7 +80,7 @@ def _of_reviewers(
             continue
         dialogue, _ = mask_dialogue(row.dialogue)
         posterior = known.get((row.dialogue.id, row.turn, row.code))
-        yield Pair(
+        yield PreferencePair(
             question=Question(dialogue=dialogue, turn=row.turn, code=row.code),
             code=codes[row.code],
             chosen=_said(row.chosen),
@@ -94,8 +94,8 @@ def _of_reviewers(
 def _agreement(row: Preference, posterior: float | None) -> float:
     """How many would decide as the reviewer did; where both sides accuse, the finer points are his alone."""
     if posterior is None or row.chosen.verdict == row.rejected.verdict:
-        return UNTOLD
-    return max(LEAST_AGREEMENT, posterior if row.chosen.verdict == "error" else 1 - posterior)
+        return DEFAULT_AGREEMENT
+    return max(MIN_AGREEMENT, posterior if row.chosen.verdict == "error" else 1 - posterior)
 
 
 def _said(side: Judgement) -> str:
@@ -103,9 +103,9 @@ def _said(side: Judgement) -> str:
     return written(fitted(Answer(probability=sure, **side.model_dump())))
 
 
-def of_labels(asked: Sequence[Asked], seed: int) -> list[Pair]:
+def pairs_from_labels(asked: Sequence[Asked], seed: int) -> list[PreferencePair]:
     """Pairs that follow from labels, of each code as many where there is an error as where there is none."""
-    pairs: list[Pair] = []
+    pairs: list[PreferencePair] = []
     for code in sorted({item.code.code for item in asked}):
         chance = random.Random(f"{seed}/pairs/{code}")
         own = [item for item in asked if item.code.code == code]
@@ -125,10 +125,10 @@ class _Balanced:
     others: Sequence[Asked]
     chance: random.Random
 
-    def pairs(self) -> Iterator[Pair]:
+    def pairs(self) -> Iterator[PreferencePair]:
         """An error and another question at a time, each side's answers exchanged between them."""
         rarer, more = sorted((len(self.errors), len(self.others)))
-        for place in range(min(more, MOST_USES * rarer)):
+        for place in range(min(more, MAX_USES * rarer)):
             error, other = self.errors[place % len(self.errors)], self.others[place % len(self.others)]
             right, none = taught(error), taught(other)
             silent = self._none(error)
@@ -141,9 +141,9 @@ class _Balanced:
                 yield _pair(other, none, self._invented(other, right), 1 - other.probability)
                 foreign = self._foreign(error, right)
                 if error.span is not None and foreign is not None:
-                    yield _pair(error, right, beside, UNTOLD)
-                    yield _pair(error, beside, foreign, UNTOLD)
-            if self.chance.random() < 6 * BROKEN:
+                    yield _pair(error, right, beside, DEFAULT_AGREEMENT)
+                    yield _pair(error, beside, foreign, DEFAULT_AGREEMENT)
+            if self.chance.random() < 6 * TRUNCATED_SHARE:
                 item, whole = self.chance.choice(((error, right), (other, none)))
                 text = written(self.chance.choice((right, none)))
                 broken = text[: self.chance.randrange(len(text) // 3, len(text))]
@@ -196,13 +196,13 @@ class _Balanced:
 
 def _pair(
     item: Asked, chosen: Answer, rejected: Answer | str, agreement: float, origin: Origin = "label"
-) -> Pair:
-    return Pair(
+) -> PreferencePair:
+    return PreferencePair(
         question=item.question,
         code=item.code,
         chosen=written(fitted(chosen)),
         rejected=rejected if isinstance(rejected, str) else written(fitted(rejected)),
-        agreement=max(LEAST_AGREEMENT, agreement),
+        agreement=max(MIN_AGREEMENT, agreement),
         source=item.source,
         origin=origin,
     )

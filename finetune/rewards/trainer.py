@@ -1,4 +1,9 @@
-"""trl's reward trainer with pairs that are as sure as people agree, and a look at held-out pairs."""
+"""The trainer of a reward model, and its evaluation on held-out pairs.
+
+A pair's target is the share of people who agree with it. Accuracy on held-out pairs is reported beside two
+baselines: a bag-of-words model of the answers alone, and the reward model asked about another dialogue. What
+it gets right beyond those it has from the dialogue.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +21,12 @@ from trl.trainer.reward_trainer import DataCollatorForPreference
 from dialint.detector.engines.judge_prompt import JudgePrompt
 from dialint.detector.statistics import bootstrap_counts, grouped_sum, percentile_interval, ratio
 from dialint.eval.metrics import Floats, Truth, calibration_error
-from dialint.finetune.rewards.pairs import Pair
+from dialint.finetune.rewards.pairs import PreferencePair
+from dialint.finetune.rewards.reward_model import score_rows
 
-BATCH = 32
 
-
-def rows_of(pairs: Sequence[Pair], prompt: JudgePrompt) -> list[dict[str, Any]]:
-    """Token ids of both sides, the question before each, and how many agree."""
+def tokenize_pairs(pairs: Sequence[PreferencePair], prompt: JudgePrompt) -> list[dict[str, Any]]:
+    """For each pair, the token ids of the question with each of its answers, and the agreement."""
     rows = []
     for pair in pairs:
         question = prompt.ids(pair.question, pair.code)
@@ -37,8 +41,8 @@ def rows_of(pairs: Sequence[Pair], prompt: JudgePrompt) -> list[dict[str, Any]]:
 
 
 @dataclass
-class Collator(DataCollatorForPreference):  # type: ignore[misc]
-    """trl's, with each pair's agreement."""
+class AgreementCollator(DataCollatorForPreference):  # type: ignore[misc]
+    """trl's collator, with the agreement of each pair."""
 
     def torch_call(self, examples: list[dict[str, Any]]) -> dict[str, Any]:
         output: dict[str, Any] = super().torch_call(examples)
@@ -46,32 +50,31 @@ class Collator(DataCollatorForPreference):  # type: ignore[misc]
         return output
 
 
-class PairTrainer(RewardTrainer):  # type: ignore[misc]
-    """Learns which answer people prefer."""
+class JudgeRewardTrainer(RewardTrainer):  # type: ignore[misc]
+    """trl's trainer, with soft targets and an evaluation of its own."""
 
     prompt: JudgePrompt
-    check: list[dict[str, Any]]
+    dev_rows: list[dict[str, Any]]
 
     @classmethod
-    def of(
+    def create(
         cls,
         model: Any,
         arguments: RewardConfig,
         prompt: JudgePrompt,
-        learn: list[dict[str, Any]],
-        check: list[dict[str, Any]],
-    ) -> PairTrainer:
-        """The trainer of `model` on the rows `learn`; it looks at `check`."""
-        pad = prompt.tokenizer.pad_token_id
+        train_rows: list[dict[str, Any]],
+        dev_rows: list[dict[str, Any]],
+    ) -> JudgeRewardTrainer:
+        """A trainer of `model` on `train_rows` that evaluates on `dev_rows`."""
         trainer = cls(
             model=model,
             args=arguments,
-            train_dataset=Dataset.from_list(learn),
-            eval_dataset=Dataset.from_list(check[:1]),
+            train_dataset=Dataset.from_list(train_rows),
+            eval_dataset=Dataset.from_list(dev_rows[:1]),
             processing_class=prompt.tokenizer,
-            data_collator=Collator(pad_token_id=pad),
+            data_collator=AgreementCollator(pad_token_id=prompt.tokenizer.pad_token_id),
         )
-        trainer.prompt, trainer.check = prompt, check
+        trainer.prompt, trainer.dev_rows = prompt, dev_rows
         return trainer
 
     def compute_loss(
@@ -84,157 +87,134 @@ class PairTrainer(RewardTrainer):  # type: ignore[misc]
         """
         agreement = inputs.pop("agreement")
         outputs = model(**inputs, use_cache=False)
-        first, second = torch.chunk(outputs.logits.squeeze(-1).float(), 2)
-        ahead = first - second
-        loss = -(agreement * logsigmoid(ahead) + (1 - agreement) * logsigmoid(-ahead)).mean()
+        chosen, rejected = torch.chunk(outputs.logits.squeeze(-1).float(), 2)
+        margin = chosen - rejected
+        loss = -(agreement * logsigmoid(margin) + (1 - agreement) * logsigmoid(-margin)).mean()
         mode = "train" if self.model.training else "eval"
-        self._metrics[mode]["accuracy"].append(float((ahead > 0).float().mean()))
-        self._metrics[mode]["margin"].append(float(ahead.detach().mean()))
+        self._metrics[mode]["accuracy"].append(float((margin > 0).float().mean()))
+        self._metrics[mode]["margin"].append(float(margin.detach().mean()))
         return (loss, outputs) if return_outputs else loss
 
     def evaluate(self, *_: Any, metric_key_prefix: str = "eval", **__: Any) -> dict[str, float]:
-        """Accuracy, log loss and calibration on held-out pairs."""
-        figures = figures_of(self.model, self.check, self.prompt.tokenizer.pad_token_id)
-        told = {f"{metric_key_prefix}_{name}": round(value, 6) for name, value in figures.items()}
-        self.log(told)
-        self.control: Any = self.callback_handler.on_evaluate(self.args, self.state, self.control, told)
-        return told
+        """Log and return the figures of `evaluate_pairs` on the dev rows."""
+        figures = evaluate_pairs(self.model, self.dev_rows, self.prompt.tokenizer.pad_token_id)
+        metrics = {f"{metric_key_prefix}_{name}": round(value, 6) for name, value in figures.items()}
+        self.log(metrics)
+        self.control: Any = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
+        return metrics
 
 
-def figures_of(model: Any, rows: Sequence[dict[str, Any]], pad: int) -> dict[str, float]:
-    """Of pairs: accuracy, log loss against agreement, calibration error of "the first is preferred" seen from
-    both sides, and mean and spread of all scores."""
-    return _figures(*_sides(model, rows, pad), np.array([row["agreement"] for row in rows]))
+def evaluate_pairs(model: Any, rows: Sequence[dict[str, Any]], pad: int) -> dict[str, float]:
+    """Accuracy on pairs, log loss against agreement, calibration error of "the first is preferred" seen from
+    both sides, and mean and standard deviation of all scores."""
+    return _figures(*_score_sides(model, rows, pad), np.array([row["agreement"] for row in rows]))
 
 
-def held_out(
+def evaluate_held_out(
     model: Any,
     prompt: JudgePrompt,
-    learn: Sequence[Pair],
-    check: Sequence[Pair],
+    train_pairs: Sequence[PreferencePair],
+    pairs: Sequence[PreferencePair],
     rows: Sequence[dict[str, Any]],
 ) -> dict[str, dict[str, Any]]:
-    """Figures of held-out pairs by their origin; `rows` are those of `check`. Beside the model's accuracy,
-    each with its interval, stand `answer_only`, what can be had without the question, and `other_question`,
-    what is left where the model is asked about another dialogue of the same code."""
+    """Figures of held-out pairs by origin; `rows` are those of `pairs`.
+
+    Beside the model's accuracy, each with its interval, stand ``answer_only``, the accuracy of a baseline
+    that does not see the question, and ``other_question``, the model's own where it is asked about another
+    dialogue of the same code.
+    """
     pad = prompt.tokenizer.pad_token_id
-    blind = answer_only(learn, check)
-    found = {}
+    baseline = answer_only_margins(train_pairs, pairs)
+    results = {}
     for origin in ("reviewer", "label", "form"):
-        places = [place for place, pair in enumerate(check) if pair.origin == origin]
-        if not places:
+        indices = [index for index, pair in enumerate(pairs) if pair.origin == origin]
+        if not indices:
             continue
-        pairs = [check[place] for place in places]
-        own = [rows[place] for place in places]
-        first, second = _sides(model, own, pad)
-        others = rows_of(_asked_of_others(pairs), prompt)
-        swapped = np.subtract(*_sides(model, others, pad))
-        found[origin] = {
-            "pairs": len(pairs),
-            **_figures(first, second, np.array([row["agreement"] for row in own])),
-            **share_right(first - second, pairs),
-            "answer_only": share_right(blind[places], pairs),
-            "other_question": share_right(swapped, pairs),
+        own_pairs, own_rows = [pairs[index] for index in indices], [rows[index] for index in indices]
+        chosen, rejected = _score_sides(model, own_rows, pad)
+        other_rows = tokenize_pairs(_swap_questions(own_pairs), prompt)
+        other_margins = np.subtract(*_score_sides(model, other_rows, pad))
+        results[origin] = {
+            "pairs": len(own_pairs),
+            **_figures(chosen, rejected, np.array([row["agreement"] for row in own_rows])),
+            **accuracy_with_interval(chosen - rejected, own_pairs),
+            "answer_only": accuracy_with_interval(baseline[indices], own_pairs),
+            "other_question": accuracy_with_interval(other_margins, own_pairs),
         }
-    return found
+    return results
 
 
-def _asked_of_others(pairs: Sequence[Pair]) -> list[Pair]:
-    """The same answers, each pair's to the question of the next one of its code."""
-    of_code: dict[str, list[int]] = {}
-    for place, pair in enumerate(pairs):
-        of_code.setdefault(pair.code.code, []).append(place)
-    moved = list(pairs)
-    for places in of_code.values():
-        for place, other in zip(places, [*places[1:], places[0]], strict=True):
-            moved[place] = replace(pairs[place], question=pairs[other].question)
-    return moved
+def _swap_questions(pairs: Sequence[PreferencePair]) -> list[PreferencePair]:
+    """The same answers, each pair's to the question of the next pair of its code."""
+    by_code: dict[str, list[int]] = {}
+    for index, pair in enumerate(pairs):
+        by_code.setdefault(pair.code.code, []).append(index)
+    swapped = list(pairs)
+    for indices in by_code.values():
+        for index, other in zip(indices, [*indices[1:], indices[0]], strict=True):
+            swapped[index] = replace(pairs[index], question=pairs[other].question)
+    return swapped
 
 
-def _sides(model: Any, rows: Sequence[dict[str, Any]], pad: int) -> tuple[np.ndarray, np.ndarray]:
-    first = scores(model, [row["chosen_ids"] for row in rows], pad)
-    return first, scores(model, [row["rejected_ids"] for row in rows], pad)
+def _score_sides(model: Any, rows: Sequence[dict[str, Any]], pad: int) -> tuple[np.ndarray, np.ndarray]:
+    chosen = score_rows(model, [row["chosen_ids"] for row in rows], pad)
+    return chosen, score_rows(model, [row["rejected_ids"] for row in rows], pad)
 
 
-def _figures(first: np.ndarray, second: np.ndarray, agreement: np.ndarray) -> dict[str, float]:
-    ahead = first - second
-    sure = 1 / (1 + np.exp(-ahead))
-    kept = np.clip(sure, 1e-6, 1 - 1e-6)
-    both = np.concatenate((sure, 1 - sure))
-    truth = np.concatenate((np.ones(len(sure), bool), np.zeros(len(sure), bool)))
+def _figures(chosen: np.ndarray, rejected: np.ndarray, agreement: np.ndarray) -> dict[str, float]:
+    margin = chosen - rejected
+    probability = 1 / (1 + np.exp(-margin))
+    clipped = np.clip(probability, 1e-6, 1 - 1e-6)
+    both_sides = np.concatenate((probability, 1 - probability))
+    is_preferred = np.concatenate((np.ones(len(margin), bool), np.zeros(len(margin), bool)))
     return {
-        "accuracy": float((ahead > 0).mean()),
-        "log_loss": float(-(agreement * np.log(kept) + (1 - agreement) * np.log(1 - kept)).mean()),
-        "calibration_error": float(calibration_error(truth, both)),
+        "accuracy": float((margin > 0).mean()),
+        "log_loss": float(-(agreement * np.log(clipped) + (1 - agreement) * np.log(1 - clipped)).mean()),
+        "calibration_error": float(calibration_error(is_preferred, both_sides)),
         "mean_agreement": float(agreement.mean()),
-        "mean_score": float(np.mean((first, second))),
-        "score_spread": float(np.std((first, second))),
+        "mean_score": float(np.mean((chosen, rejected))),
+        "score_spread": float(np.std((chosen, rejected))),
     }
 
 
-def scores(model: Any, rows: Sequence[Sequence[int]], pad: int) -> np.ndarray:
-    """The reward of each row of token ids, shape (rows,), without gradients; of equal ones computed once."""
-    distinct = list(dict.fromkeys(map(tuple, rows)))
-    place_of = {row: place for place, row in enumerate(distinct)}
-    return _scores(model, distinct, pad)[[place_of[tuple(row)] for row in rows]]
+def answer_only_margins(
+    train_pairs: Sequence[PreferencePair], pairs: Sequence[PreferencePair], seed: int = 0
+) -> Floats:
+    """How far a baseline that reads answers only puts the preferred one of each pair ahead, shape (pairs,).
 
-
-def _scores(model: Any, rows: Sequence[Sequence[int]], pad: int) -> np.ndarray:
-    training = model.training
-    model.eval()
-    device = next(iter(model.parameters())).device
-    found = np.zeros(len(rows))
-    order = sorted(range(len(rows)), key=lambda place: len(rows[place]))
-    half = any(weight.dtype == torch.bfloat16 for weight in model.parameters())
-    with torch.no_grad(), torch.autocast(device.type, torch.bfloat16, enabled=half):
-        for start in range(0, len(rows), BATCH):
-            places = order[start : start + BATCH]
-            size = max(len(rows[place]) for place in places)
-            ids = [[*rows[place], *[pad] * (size - len(rows[place]))] for place in places]
-            mask = [[1] * len(rows[place]) + [0] * (size - len(rows[place])) for place in places]
-            output = model(
-                input_ids=torch.tensor(ids, device=device),
-                attention_mask=torch.tensor(mask, device=device),
-                use_cache=False,
-            )
-            found[places] = output.logits[:, 0].float().cpu().numpy()
-    model.train(training)
-    return found
-
-
-def answer_only(learn: Sequence[Pair], check: Sequence[Pair], seed: int = 0) -> Floats:
-    """How far ahead the preferred answer of each pair of `check` is, shape (pairs,), for somebody who learnt
-    from the answers of `learn` alone."""
+    Words and word bigrams of both answers, logistic regression on their difference; trained on `train_pairs`.
+    """
     from sklearn.feature_extraction.text import CountVectorizer
     from sklearn.linear_model import LogisticRegression
 
     words = CountVectorizer(ngram_range=(1, 2), token_pattern=r"\w+|[^\w\s]", binary=True, min_df=2)
     try:
-        words.fit(text for pair in learn for text in (pair.chosen, pair.rejected))
-    except ValueError:  # no word stands in two answers
-        return np.zeros(len(check))
+        words.fit(text for pair in train_pairs for text in (pair.chosen, pair.rejected))
+    except ValueError:  # no word occurs in two answers
+        return np.zeros(len(pairs))
 
-    def ahead(pairs: Sequence[Pair]) -> Any:
+    def differences(pairs: Sequence[PreferencePair]) -> Any:
         return words.transform([p.chosen for p in pairs]) - words.transform([p.rejected for p in pairs])
 
-    sign = np.random.default_rng(seed).choice((-1, 1), len(learn))
-    sign[:2] = (1, -1)  # both sides, however few pairs
-    if len(learn) < 2:
-        return np.zeros(len(check))
+    sign = np.random.default_rng(seed).choice((-1, 1), len(train_pairs))
+    sign[:2] = (1, -1)  # both classes, however few pairs
+    if len(train_pairs) < 2:
+        return np.zeros(len(pairs))
     model = LogisticRegression(fit_intercept=False, max_iter=500)
-    model.fit(ahead(learn).multiply(sign[:, None]).tocsr(), sign)
-    return np.asarray(model.decision_function(ahead(check)), float)
+    model.fit(differences(train_pairs).multiply(sign[:, None]).tocsr(), sign)
+    return np.asarray(model.decision_function(differences(pairs)), float)
 
 
-def share_right(ahead: Floats, pairs: Sequence[Pair], rounds: int = 1000) -> dict[str, Any]:
-    """The share of `pairs` whose preferred answer is ahead, equals a half, with its 95 % interval by source
-    dialogue."""
-    numbers: dict[str, int] = {}
-    groups = np.array([numbers.setdefault(pair.source, len(numbers)) for pair in pairs], np.int64)
-    counts = bootstrap_counts(len(numbers), rounds)
-    right = (ahead > 0) + 0.5 * (ahead == 0)
-    some: Truth = np.ones(len(pairs), bool)
-    low, high = percentile_interval(
-        values := ratio(grouped_sum(counts, right, groups), grouped_sum(counts, some, groups))
-    )
-    return {"accuracy": round(float(values[0]), 4), "accuracy_95": [round(low, 4), round(high, 4)]}
+def accuracy_with_interval(
+    margins: Floats, pairs: Sequence[PreferencePair], rounds: int = 1000
+) -> dict[str, Any]:
+    """The share of `pairs` with a positive margin, a margin of 0 as a half, with its 95 % bootstrap interval
+    over source dialogues."""
+    group_of: dict[str, int] = {}
+    groups = np.array([group_of.setdefault(pair.source, len(group_of)) for pair in pairs], np.int64)
+    counts = bootstrap_counts(len(group_of), rounds)
+    right = (margins > 0) + 0.5 * (margins == 0)
+    every: Truth = np.ones(len(pairs), bool)
+    accuracies = ratio(grouped_sum(counts, right, groups), grouped_sum(counts, every, groups))
+    low, high = percentile_interval(accuracies)
+    return {"accuracy": round(float(accuracies[0]), 4), "accuracy_95": [round(low, 4), round(high, 4)]}

@@ -1,11 +1,11 @@
-"""What an answer of the judge is worth, from what is known of its question: rewards that can be verified.
+"""Verifiable rewards: terms of an answer's reward that follow from what is known about its question.
 
-Every term is a small function of its own; `reward` sums them. The unit is what two mistakes cost: a miss
-1 and a false accusation `ratio`, both over 1 + ratio, so that no ratio makes rewards grow. All terms but
-the reward model's are costs, 0 at best. What evidence costs is a part of what a hit is worth, so that a
-judge of sound evidence earns most by accusing where an error is more probable than ratio / (1 + ratio),
-and at no ratio by accusing for the sake of its quotes. Runs no model: what the scanner and the reward
-model say is given as numbers.
+Each term is a function of its own; `compute_reward` adds them up. In the unit of the terms a miss costs 1 and
+a false accusation `ratio`, both over 1 + ratio, so that the scale of rewards does not depend on the ratio.
+All terms but the reward model's are costs, at best 0. What evidence costs is a share of the value of a hit: a
+judge with sound evidence earns most by accusing where the probability of an error is above ratio / (1 +
+ratio), and at no ratio by accusing for the sake of its quotes. Calls no model: the outputs of scanner and
+reward model are arguments.
 """
 
 from __future__ import annotations
@@ -22,49 +22,50 @@ from dialint.detector.records import Severity
 from dialint.detector.render import visible_text
 from dialint.eval.metrics import span_f1
 
-SLIP = 0.1
-"""What the wrong one of the two verdicts that accuse nobody costs, in misses."""
-KEPT = 1 / 3
-"""Share of the words, of the turn or of a rewrite known to be good, that a rewrite must have to be one."""
+WRONG_ABSTENTION_COST = 0.1
+"""Cost, in misses, of saying no_error where not_applicable is right, and the other way round."""
+MIN_WORD_RECALL = 1 / 3
+"""Share of the words of the turn, or of a known good rewrite, that a rewrite must keep to count as one."""
 SEVERITIES: tuple[Severity, ...] = ("S1", "S2", "S3", "S4")
-SPREADS = 3.0
-"""Standard deviations from the mean at which the reward model's say ends."""
+MAX_DEVIATIONS = 3.0
+"""Standard deviations from the mean at which a reward model's score is clipped."""
 
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class Weights:
-    """What counts in an answer, and how much."""
+class RewardWeights:
+    """The weights of the terms of a reward."""
 
     ratio: float = 5.0
     """How many missed errors are as bad as one false accusation."""
     belief_weight: float = 1.0
-    """Of the stated probability."""
+    """Weight of the stated probability's Brier score."""
     decision_weight: float = 4.0
-    """Of the verdict; little more than the belief's, and the ratio would move next to nothing."""
+    """Weight of the verdict; not much above the belief's, the ratio would have next to no effect."""
     quote_share: float = 0.3
-    """Part of a hit's worth that a quote beside the evidence loses."""
+    """Share of a hit's value that a quote outside of the evidence loses."""
     severity_share: float = 0.1
-    """Part of a hit's worth that a wrong severity loses."""
+    """Share of a hit's value that a wrong severity loses."""
     rewrite_share: float = 0.2
-    """Part of a hit's worth that a rewrite loses after which the scanner is not silent."""
+    """Share of a hit's value that a rewrite loses in which the scanner still finds the error."""
     form_weight: float = 0.2
-    """Of the answer's form, and of its parts agreeing with each other."""
+    """Weight of the answer's form: exact JSON, evidence and probability that agree with the verdict."""
     brevity_weight: float = 0.2
-    """Of brevity."""
+    """Weight of brevity."""
     answer_chars: int = 240
-    """Characters of an answer that cost nothing; its quote and rewrite are free up to the turn's length."""
+    """Characters of an answer that are free; its quote and its rewrite are not counted up to the turn's
+    length each."""
     preference_weight: float = 0.2
-    """Of what the reward model says, where there is one."""
+    """Weight of the reward model's score, with --reward."""
     most_stands_for: float = 10.0
-    """A question that was drawn at random counts as those it stands for, up to so many: errors are rarer
-    where the judge will work than among what it is asked here. 1: every question counts alike."""
+    """Largest weight of a randomly sampled question, which counts as the number of questions it stands for:
+    errors are rarer in use than among the training questions. 1: all questions have the same weight."""
 
-    def refuse(self) -> None:
-        """Say what cannot be.
+    def validate(self) -> None:
+        """Check the ranges.
 
         Raises:
-            ConfigError: E_OPTION.
+            ConfigError: E_OPTION, a value is out of its range.
         """
         shares = (self.quote_share, self.severity_share, self.rewrite_share)
         weights = (self.belief_weight, self.form_weight, self.brevity_weight, self.preference_weight)
@@ -84,11 +85,14 @@ class Weights:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Known:
-    """What is known of a question. `probability` that the turn is an error; `text` of the turn as the judge
-    was shown it; `span` of the evidence in it; a `rewrite` that mends it; whether the code `applies` at all;
-    `before`, the scanner's probability of the code at this turn, which is silent below `threshold`.
-    None: not known, not judged. It `stands_for` so many questions that are not asked."""
+class GroundTruth:
+    """What is known about a question; None: unknown, not scanned.
+
+    `probability` that the turn is an error; `text` of the turn as the judge reads it; `span` of the evidence
+    in it; `rewrite`, the turn without the error; `applies`, whether the code is applicable at all; `before`,
+    the scanner's probability of the code at this turn, an error from `threshold` on; `stands_for`, how many
+    questions this one was sampled from.
+    """
 
     probability: float
     text: str
@@ -103,7 +107,7 @@ class Known:
 
 @dataclass(frozen=True)
 class Reward:
-    """What each term adds, by name; `answer` is None where the text was none."""
+    """The terms of a reward by name; `answer` is None where the text could not be parsed."""
 
     terms: dict[str, float]
     answer: Answer | None
@@ -114,165 +118,173 @@ class Reward:
         return sum(self.terms.values())
 
 
-def reward(
-    text: str, known: Known, weights: Weights, after: float | None = None, preference: float | None = None
+def compute_reward(
+    text: str,
+    truth: GroundTruth,
+    weights: RewardWeights,
+    after: float | None = None,
+    preference: float | None = None,
 ) -> Reward:
-    """The reward of the answer `text`, times what its question stands for.
+    """The reward of the answer `text`, times what its question stands for. A text that is no answer gets less
+    than any answer.
 
-    `after` is the scanner's probability once the turn is as `rewrite_of` says; `preference` what the reward
-    model says, in [-1, 1]; None: there is none.
-
-    An answer that cannot be read gets less than any that can.
+    `after` is the scanner's probability for the turn rewritten as `scannable_rewrite` says; `preference` the
+    reward model's score in [-1, 1]; None without a scanner or model.
     """
     answer = parsed(text)
-    times = min(known.stands_for, weights.most_stands_for)
+    scale = min(truth.stands_for, weights.most_stands_for)
     if answer is None:
-        return Reward({name: times * value for name, value in _worst(weights, preference).items()}, None)
-    hit = weights.decision_weight * known.probability / (1 + weights.ratio) if accuses(answer, known) else 0.0
-    terms = {
-        "belief": weights.belief_weight * belief(answer.probability, known.probability),
-        "decision": weights.decision_weight * decision(answer, known, weights.ratio),
-        "quote": -weights.quote_share * hit * (1 - quote(answer, known)),
-        "severity": -weights.severity_share * hit * (1 - severity(answer, known)),
-        "rewrite": -weights.rewrite_share * hit * (1 - rewrite(answer, known, after)),
-        "form": -weights.form_weight * (1 - form(answer, text, known, weights.threshold)),
-        "brevity": -weights.brevity_weight * (1 - brevity(answer, text, known, weights.answer_chars)),
-        "preference": weights.preference_weight * (preference or 0.0),
-    }
-    return Reward({name: times * value for name, value in terms.items()}, answer)
+        terms = dict.fromkeys(("quote", "severity", "rewrite"), 0.0) | {
+            "belief": -weights.belief_weight,
+            "decision": -weights.decision_weight,
+            "form": -weights.form_weight,
+            "brevity": -weights.brevity_weight,
+            "preference": 0.0 if preference is None else -weights.preference_weight,
+        }
+    else:
+        hit = 0.0
+        if is_accusation(answer, truth):
+            hit = weights.decision_weight * truth.probability / (1 + weights.ratio)
+        terms = {
+            "belief": weights.belief_weight * belief(answer.probability, truth.probability),
+            "decision": weights.decision_weight * decision(answer, truth, weights.ratio),
+            "quote": -weights.quote_share * hit * (1 - quote(answer, truth)),
+            "severity": -weights.severity_share * hit * (1 - severity(answer, truth)),
+            "rewrite": -weights.rewrite_share * hit * (1 - rewrite(answer, truth, after)),
+            "form": -weights.form_weight * (1 - form(answer, text, truth, weights.threshold)),
+            "brevity": -weights.brevity_weight * (1 - brevity(answer, text, truth, weights.answer_chars)),
+            "preference": weights.preference_weight * (preference or 0.0),
+        }
+    return Reward({name: scale * value for name, value in terms.items()}, answer)
 
 
-def _worst(weights: Weights, preference: float | None) -> dict[str, float]:
-    """What cannot be read says nothing right."""
-    return dict.fromkeys(("quote", "severity", "rewrite"), 0.0) | {
-        "belief": -weights.belief_weight,
-        "decision": -weights.decision_weight,
-        "form": -weights.form_weight,
-        "brevity": -weights.brevity_weight,
-        "preference": 0.0 if preference is None else -weights.preference_weight,
-    }
-
-
-def accuses(answer: Answer, known: Known) -> bool:
-    """Whether the answer makes a finding: an error without a verbatim quote makes none."""
-    return answer.verdict == "error" and evidence_of(answer, known.text) is not None
+def is_accusation(answer: Answer, truth: GroundTruth) -> bool:
+    """Whether the answer becomes a finding: an error with a verbatim quote."""
+    return answer.verdict == "error" and evidence_of(answer, truth.text) is not None
 
 
 def belief(stated: float, probability: float) -> float:
-    """The Brier score of a stated probability, in [-1, 0]: highest, on average over truths of 0 and 1 as
-    over soft ones, for who states what they believe.
+    """The negative Brier score of a stated probability, in [-1, 0]: a proper score, for outcomes of 0 and 1
+    and for soft ones.
 
     Source: Brier 1950; Gneiting and Raftery 2007, section 3.
     """
     return -((stated - probability) ** 2)
 
 
-def decision(answer: Answer, known: Known, ratio: float) -> float:
-    """Minus what the verdict costs on average, in [-1, 0]: a miss 1, a false accusation `ratio`, both over
-    1 + ratio. An error without a verbatim quote dies: it accused, and found nothing. Of the two verdicts
-    that accuse nobody the wrong one costs `SLIP` misses, so that neither is a way around the other."""
-    missed, accused = known.probability / (1 + ratio), (1 - known.probability) * ratio / (1 + ratio)
+def decision(answer: Answer, truth: GroundTruth, ratio: float) -> float:
+    """The negative expected cost of the verdict, in [-1, 0]: a miss costs 1, a false accusation `ratio`, both
+    over 1 + ratio.
+
+    An error without a verbatim quote is dropped: it costs the accusation and the miss. Of the two verdicts
+    without an accusation the wrong one costs `WRONG_ABSTENTION_COST` misses, so that neither is a way around
+    the other.
+    """
+    missed, accused = truth.probability / (1 + ratio), (1 - truth.probability) * ratio / (1 + ratio)
     if answer.verdict == "error":
-        return -accused if accuses(answer, known) else -(accused + missed)
-    right = (answer.verdict == "no_error") == known.applies
-    return -min(1.0, missed + (0.0 if right else SLIP / (1 + ratio)))
+        return -accused if is_accusation(answer, truth) else -(accused + missed)
+    right = (answer.verdict == "no_error") == truth.applies
+    return -min(1.0, missed + (0.0 if right else WRONG_ABSTENTION_COST / (1 + ratio)))
 
 
-def quote(answer: Answer, known: Known) -> float:
-    """How well the quote lies on the labelled evidence, in [0, 1]: F1 of characters, less the share of the
-    turn that is quoted beside the evidence. So the whole turn earns nothing where the evidence is less
+def quote(answer: Answer, truth: GroundTruth) -> float:
+    """How well the quote matches the labelled evidence, in [0, 1]: F1 of characters, less the share of the
+    turn that is quoted outside of the evidence. So the whole turn earns nothing where the evidence is less
     than sqrt(2) - 1 of it. 1 for any verbatim quote where no evidence is labelled."""
-    found = evidence_of(answer, known.text)
-    if found is None or known.span is None:
-        return float(found is not None)
-    start, end = known.span
-    beside = max(0, start - found[0]) + max(0, found[1] - end)
-    return max(0.0, span_f1(found, known.span) - beside / len(known.text))
+    quoted = evidence_of(answer, truth.text)
+    if quoted is None or truth.span is None:
+        return float(quoted is not None)
+    start, end = truth.span
+    outside = max(0, start - quoted[0]) + max(0, quoted[1] - end)
+    return max(0.0, span_f1(quoted, truth.span) - outside / len(truth.text))
 
 
-def severity(answer: Answer, known: Known) -> float:
-    """1 for the right severity, 1/2 for its neighbour, else 0; 1 where it is not known."""
-    if known.severity is None:
+def severity(answer: Answer, truth: GroundTruth) -> float:
+    """1 for the right severity, 1/2 for an adjacent one, else 0; 1 where it is unknown."""
+    if truth.severity is None:
         return 1.0
     if answer.severity is None:
         return 0.0
-    return max(0.0, 1 - abs(SEVERITIES.index(answer.severity) - SEVERITIES.index(known.severity)) / 2)
+    return max(0.0, 1 - abs(SEVERITIES.index(answer.severity) - SEVERITIES.index(truth.severity)) / 2)
 
 
-def rewrite_of(answer: Answer | None, known: Known) -> str | None:
-    """The rewrite to put before the scanner: of a finding, where the scanner saw one too, not blank, not
-    the turn over again, and with at least `KEPT` of the words of the turn, or of the rewrite that is known
-    (where the whole turn is the error, mending keeps none of it); else None."""
-    if answer is None or not accuses(answer, known) or known.before is None or known.before < known.threshold:
+def scannable_rewrite(answer: Answer | None, truth: GroundTruth) -> str | None:
+    """The rewrite to scan, or None: that of a finding where the scanner found an error too, not blank, not
+    the unchanged turn, and with at least `MIN_WORD_RECALL` of the words of the turn, or of the known rewrite
+    (where the whole turn is the error, a good rewrite keeps none of it)."""
+    if answer is None or not is_accusation(answer, truth):
         return None
-    new, old = _plain(answer.rewrite or ""), _plain(known.text)
-    kept = max(kept_words(old, new), kept_words(known.rewrite, new) if known.rewrite else 0.0)
-    return answer.rewrite if new and new != old and kept >= KEPT else None
+    if truth.before is None or truth.before < truth.threshold:
+        return None
+    new, old = _normalize(answer.rewrite or ""), _normalize(truth.text)
+    recall = max(word_recall(old, new), word_recall(truth.rewrite, new) if truth.rewrite else 0.0)
+    return answer.rewrite if new and new != old and recall >= MIN_WORD_RECALL else None
 
 
-def _plain(text: str) -> str:
+def _normalize(text: str) -> str:
     return " ".join(visible_text(text)[0].split())
 
 
-def kept_words(old: str, new: str) -> float:
-    """Share of the words of `old` that stand in `new` as often, in [0, 1]; 1 where `old` has none."""
-    had, has = (Counter(re.findall(r"\w+", text.casefold())) for text in (old, new))
-    return (had & has).total() / had.total() if had else 1.0
+def word_recall(old: str, new: str) -> float:
+    """Share of the words of `old` that occur in `new`, each as often, in [0, 1]; 1 where `old` has none."""
+    before, after = (Counter(re.findall(r"\w+", text.casefold())) for text in (old, new))
+    return (before & after).total() / before.total() if before else 1.0
 
 
-def rewrite(answer: Answer, known: Known, after: float | None) -> float:
-    """1 if the scanner is silent `after` the rewrite, else 0; 1 where it was silent before or was not asked.
+def rewrite(answer: Answer, truth: GroundTruth, after: float | None) -> float:
+    """1 if the scanner finds no error `after` the rewrite, else 0; 1 where it found none before or there is
+    no scanner.
 
     Raises:
-        ValueError: there is something to scan, and `after` is None. An outage is no bad answer.
+        ValueError: there is a rewrite to scan, and `after` is None. An outage is no bad answer.
     """
-    if known.before is None or known.before < known.threshold:
+    if truth.before is None or truth.before < truth.threshold:
         return 1.0
-    if rewrite_of(answer, known) is None:
+    if scannable_rewrite(answer, truth) is None:
         return 0.0
     if after is None:
-        raise ValueError("the rewrite was not put before the scanner")
-    return float(silenced(known.before, after, known.threshold))
+        raise ValueError("the rewrite was not scanned")
+    return float(is_silenced(truth.before, after, truth.threshold))
 
 
-def silenced(before: float, after: float, threshold: float) -> bool:
-    """Whether the scanner saw an error before, and sees none after."""
+def is_silenced(before: float, after: float, threshold: float) -> bool:
+    """Whether the scanner found an error before, and finds none after."""
     return after < threshold <= before
 
 
-def form(answer: Answer, text: str, known: Known, threshold: float) -> float:
-    """Mean of three, in [0, 1]: written exactly as it is taught; an error with its quote, anything else
-    without evidence; a verdict that agrees with the stated probability, less by how far that lies on the
-    wrong side of `threshold`. The last is gradual and small, or it would pay to state a probability that
-    suits the verdict."""
-    exact = _unescaped(written(answer)) == _unescaped(text.strip())
+def form(answer: Answer, text: str, truth: GroundTruth, threshold: float) -> float:
+    """Mean of three scores, in [0, 1]: the text is written exactly as in training; an error has its quote,
+    any other verdict no evidence; the verdict agrees with the stated probability, less the distance of that
+    to `threshold` on the wrong side. The last is gradual and small, or it would pay to state a probability
+    that suits the verdict."""
+    exact = _unescape(written(answer)) == _unescape(text.strip())
     if answer.verdict == "error":
-        backed, gap = accuses(answer, known), threshold - answer.probability
+        backed, gap = is_accusation(answer, truth), threshold - answer.probability
     else:
         backed = answer.quote is None and answer.severity is None and answer.rewrite is None
         gap = answer.probability - threshold
     return (exact + backed + 1 - max(0.0, gap)) / 3
 
 
-def _unescaped(text: str) -> str:
-    """JSON with its escapes of letters undone: how control tokens are spelled depends on the tokenizer."""
-    return re.sub(r"\\u([0-9a-f]{4})", lambda found: chr(int(found[1], 16)), text)
+def _unescape(text: str) -> str:
+    """JSON without escapes of letters: the spelling of control tokens depends on the tokenizer."""
+    return re.sub(r"\\u([0-9a-f]{4})", lambda match: chr(int(match[1], 16)), text)
 
 
-def brevity(answer: Answer, text: str, known: Known, chars: int) -> float:
-    """1 up to `chars` characters, falling to 0 at twice as many. The answer's quote and its rewrite are
+def brevity(answer: Answer, text: str, truth: GroundTruth, chars: int) -> float:
+    """1 up to `chars` characters, then falling linearly to 0 at twice as many. The quote and the rewrite are
     not counted, each up to the turn's length."""
-    free = sum(min(len(part or ""), len(known.text)) for part in (answer.quote, answer.rewrite))
+    free = sum(min(len(part or ""), len(truth.text)) for part in (answer.quote, answer.rewrite))
     return 1 - min(1.0, max(0, len(text) - free - chars) / chars)
 
 
-def standardised(score: float, mean: float, spread: float) -> float:
-    """A reward model's score in [-1, 1]: standard deviations from its mean on held-out answers, at most
-    `SPREADS` of them, over as many.
+def standardize(score: float, mean: float, deviation: float) -> float:
+    """A reward model's score in [-1, 1]: its distance from the mean in standard deviations of held-out
+    answers, clipped at `MAX_DEVIATIONS` and divided by them.
 
     Raises:
-        ValueError: the score is no number, or the spread is not above 0.
+        ValueError: the score is not finite, or the deviation is not above 0.
     """
-    if not abs(score) < float("inf") or not spread > 0:
-        raise ValueError("a reward model's score must be finite and its spread above 0")
-    return max(-1.0, min(1.0, (score - mean) / spread / SPREADS))
+    if not abs(score) < float("inf") or not deviation > 0:
+        raise ValueError("a reward model's score must be finite and its deviation above 0")
+    return max(-1.0, min(1.0, (score - mean) / deviation / MAX_DEVIATIONS))

@@ -109,7 +109,7 @@ def build_network(config: ScanConfig, ground: BaseModel, n_codes: int, device: s
     import torch
 
     from dialint.detector.engines.faithful import refuse_unfaithful
-    from dialint.finetune.policy.policy import compute_twice
+    from dialint.finetune.policy.policy import enable_gradient_checkpointing
 
     model = _whole(config, ground, n_codes)
     refuse_unfaithful(model, config.context_tokens)
@@ -120,7 +120,7 @@ def build_network(config: ScanConfig, ground: BaseModel, n_codes: int, device: s
         model.backbone.to(torch.bfloat16)  # type: ignore[arg-type]
     _adapt(config, ground, model)
     if recompute:
-        compute_twice(model.backbone)
+        enable_gradient_checkpointing(model.backbone)
     return model.to(device)
 
 

@@ -7,7 +7,7 @@ Journal of Artificial Intelligence Research 70, section 3.1 (thresholds, confide
 are the joint's off-diagonals, their C_confusion). Of two classes; a soft label counts to each with its
 share, which for hard labels is theirs. We depart in one thing: where one turn in a hundred is an error and
 the model is weak, the off-diagonal holds half of all labelled errors (13,858 made examples, 10 % flipped:
-precision .25 at recall .93, 2026-11-22). So only its far ends are suspected, see `TIMES`.
+precision .25 at recall .93, 2026-11-22). So only its far ends are suspected, see `DENSITY_RATIO`.
 """
 
 from __future__ import annotations
@@ -20,16 +20,21 @@ import numpy as np
 
 from dialint.detector.records import Example, Record
 from dialint.eval.metrics import Floats, Truth
-from dialint.finetune.screening.cross_validation import Turns, folds_of, learnable, out_of_fold
+from dialint.finetune.screening.cross_validation import (
+    TurnTable,
+    assign_folds,
+    predict_out_of_fold,
+    trainable_codes,
+)
 from dialint.finetune.screening.dataset import Suspect
 
-TIMES = 5
+DENSITY_RATIO = 5
 """What is suspected is so many times as likely flipped as any label of an error: as far down as clean turns
 are so many times as dense as labelled errors, as far up as labelled errors outnumber all others so often."""
 
 
 @dataclass(frozen=True)
-class Joint:
+class ConfidentJoint:
     """The confident joint of one code: `counts[given][held]`, 0 for no error and 1 for one, and the
     thresholds of both: how sure the model is on average of what is labelled so."""
 
@@ -38,7 +43,7 @@ class Joint:
     counts: tuple[tuple[int, int], tuple[int, int]]
 
 
-def off_diagonal(given: Floats, probability: Floats) -> tuple[Truth, Joint]:
+def off_diagonal(given: Floats, probability: Floats) -> tuple[Truth, ConfidentJoint]:
     """Which labels lie off the confident joint's diagonal, and the joint.
 
     `given` and `probability` are of shape (n,), in [0, 1]: the label of an error, above one half if it is
@@ -61,32 +66,34 @@ def off_diagonal(given: Floats, probability: Floats) -> tuple[Truth, Joint]:
     def row(labels: Truth) -> tuple[int, int]:
         return int((labels & is_clean).sum()), int((labels & is_error).sum())
 
-    return (said & is_clean) | (~said & is_error), Joint(clean_from, error_from, (row(~said), row(said)))
+    return (said & is_clean) | (~said & is_error), ConfidentJoint(
+        clean_from, error_from, (row(~said), row(said))
+    )
 
 
-def far_ends(given: Floats, probability: Floats) -> tuple[float, float]:
-    """The probability up to which labels of an error, and from which all others, are suspected by `TIMES`;
-    -1 and 2 where none are. Shapes as above."""
+def tail_thresholds(given: Floats, probability: Floats) -> tuple[float, float]:
+    """The probability up to which labels of an error, and from which all others, are suspected by
+    `DENSITY_RATIO`; -1 and 2 where none are. Shapes as above."""
     values, place = np.unique(probability, return_inverse=True)
     errors, cleans = (np.bincount(place, share, len(values)) for share in (given, 1 - given))
-    below = np.cumsum(cleans) * errors.sum() >= TIMES * np.cumsum(errors) * cleans.sum()
-    above = np.cumsum(errors[::-1])[::-1] >= TIMES * np.cumsum(cleans[::-1])[::-1]
+    below = np.cumsum(cleans) * errors.sum() >= DENSITY_RATIO * np.cumsum(errors) * cleans.sum()
+    above = np.cumsum(errors[::-1])[::-1] >= DENSITY_RATIO * np.cumsum(cleans[::-1])[::-1]
     return float(values[below].max(initial=-1.0)), float(values[above].min(initial=2.0))
 
 
-def suspected(given: Floats, probability: Floats) -> tuple[Truth, Joint]:
+def find_label_errors(given: Floats, probability: Floats) -> tuple[Truth, ConfidentJoint]:
     """Which labels are suspected of being flipped, shape (n,), and the confident joint.
 
     Raises:
         ValueError: there is no label of one of the two classes.
     """
     off, joint = off_diagonal(given, probability)
-    low, high = far_ends(given, probability)
+    low, high = tail_thresholds(given, probability)
     far = np.where(given > 0.5, probability <= low, probability >= high)
     return off & far, joint
 
 
-class Leaning(Record):
+class LabelerBias(Record):
     """How often the dialogues that a labeler was asked of hold a code, against what a model that learned
     from other dialogues expects of them; `deviation` in standard deviations. Where several were asked, the
     label is that of all of them. The model is rough: what is far off is worth a look, no proof."""
@@ -100,11 +107,11 @@ class Leaning(Record):
 
 
 @dataclass(frozen=True)
-class Screened:
+class LabelProbabilities:
     """What is known of the labels: `turns` has the codes that were looked at, `probability` is of the shape
     of their labels, `whole` are those of dialogue scope."""
 
-    turns: Turns
+    turns: TurnTable
     probability: Floats
     whole: frozenset[str]
 
@@ -115,19 +122,21 @@ class Screened:
         return (self.turns.whole(given), self.turns.whole(said)) if code in self.whole else (given, said)
 
 
-def screened(
+def predict_labels(
     examples: Sequence[Example], groups: Sequence[str], codes: Sequence[str], whole: Set[str], seed: int
-) -> Screened:
+) -> LabelProbabilities:
     """Every label with what a model says that saw no example of the same group; codes with too few errors to
     learn from are left out."""
-    folds = folds_of(groups, seed)
-    codes = learnable(Turns.of(examples, codes), folds)
-    turns = Turns.of(examples, codes)
-    probability = out_of_fold(examples, turns, folds, seed) if codes else turns.labels
-    return Screened(turns, probability, frozenset(whole))
+    folds = assign_folds(groups, seed)
+    codes = trainable_codes(TurnTable.of(examples, codes), folds)
+    turns = TurnTable.of(examples, codes)
+    probability = predict_out_of_fold(examples, turns, folds, seed) if codes else turns.labels
+    return LabelProbabilities(turns, probability, frozenset(whole))
 
 
-def suspects(found: Screened, examples: Sequence[Example]) -> tuple[list[Suspect], dict[str, Any]]:
+def list_suspects(
+    found: LabelProbabilities, examples: Sequence[Example]
+) -> tuple[list[Suspect], dict[str, Any]]:
     """The labels that are suspected, and for each code its confident joint."""
     listed: list[Suspect] = []
     joints: dict[str, Any] = {}
@@ -135,7 +144,7 @@ def suspects(found: Screened, examples: Sequence[Example]) -> tuple[list[Suspect
         given, probability = found.column(code)
         if given.min() == given.max():
             continue  # the same everywhere, if only by dialogue: nothing to tell apart
-        wrong, joint = suspected(given, probability)
+        wrong, joint = find_label_errors(given, probability)
         joints[code] = {**asdict(joint), "suspected": int(wrong.sum())}
         for place in np.flatnonzero(wrong).tolist():
             number = place if code in found.whole else int(found.turns.example[place])
@@ -152,9 +161,9 @@ def suspects(found: Screened, examples: Sequence[Example]) -> tuple[list[Suspect
     return listed, joints
 
 
-def leanings(
-    found: Screened, examples: Sequence[Example], asked: Mapping[str, Sequence[str]]
-) -> Iterator[Leaning]:
+def labeler_biases(
+    found: LabelProbabilities, examples: Sequence[Example], asked: Mapping[str, Sequence[str]]
+) -> Iterator[LabelerBias]:
     """Each labeler's leaning in each code, the strongest first. `asked` names who was asked of a dialogue."""
     of_labeler: dict[str, list[int]] = {}
     for number, example in enumerate(examples):
@@ -168,7 +177,7 @@ def leanings(
     yield from sorted(rows, key=lambda row: (-abs(row.deviation), row.labeler, row.code))
 
 
-def _sums(found: Screened, code: str, n: int) -> tuple[Floats, Floats]:
+def _sums(found: LabelProbabilities, code: str, n: int) -> tuple[Floats, Floats]:
     """Labels of each example and expected labels, of shape (n,). Expected is scaled so that it is right in
     sum: the model learned from too few clean turns."""
     given, probability = (values.astype(float) for values in found.column(code))
@@ -180,12 +189,12 @@ def _sums(found: Screened, code: str, n: int) -> tuple[Floats, Floats]:
 
 def _leanings(
     code: str, given: Floats, expected: Floats, of_labeler: Mapping[str, list[int]]
-) -> Iterator[Leaning]:
+) -> Iterator[LabelerBias]:
     """How far labels lie from the expected in one example is measured on all, the model being too sure."""
     spread = max(float(((given - expected) ** 2).mean()) ** 0.5, 1e-9)
     for labeler, own in of_labeler.items():
         difference = float((given[own] - expected[own]).sum())
-        yield Leaning(
+        yield LabelerBias(
             labeler=labeler,
             code=code,
             dialogues=len(own),

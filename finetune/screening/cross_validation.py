@@ -32,7 +32,7 @@ from dialint.eval.truth import Places, probes_of
 
 
 @dataclass(frozen=True)
-class Turns:
+class TurnTable:
     """Judged turns in order of the examples, arrays of n rows.
 
     `example` numbers the examples, `turn` is the turn's index in the input, `labels` of shape (n, codes) the
@@ -46,7 +46,7 @@ class Turns:
     probe: Truth
 
     @classmethod
-    def of(cls, examples: Sequence[Example], codes: Sequence[str]) -> Turns:
+    def of(cls, examples: Sequence[Example], codes: Sequence[str]) -> TurnTable:
         """The judged turns of `examples`; labels of other turns and of other codes are left out."""
         column = {code: place for place, code in enumerate(codes)}
         rows = [
@@ -78,13 +78,13 @@ PENALTY = 1e-5
 """Weight of the squared coefficients; the baseline's finds a fifth fewer flips here (2026-11-22)."""
 
 
-def folds_of(groups: Sequence[str], seed: int) -> Places:
+def assign_folds(groups: Sequence[str], seed: int) -> Places:
     """The part, 0 to `FOLDS` - 1, of each dialogue: one for all of a group."""
     drawn = (hashlib.sha256(f"{seed}/{group}".encode()).digest() for group in groups)
     return np.array([int.from_bytes(digest[:8]) % FOLDS for digest in drawn], np.int64)
 
 
-def learnable(turns: Turns, folds: Places) -> tuple[str, ...]:
+def trainable_codes(turns: TurnTable, folds: Places) -> tuple[str, ...]:
     """The codes of which errors and others enough are left to learn from whichever part is left out."""
     errors, rest = turns.labels > 0.5, [folds[turns.example] != fold for fold in range(FOLDS)]
     least = np.array([[errors[rows].sum(axis=0), (~errors[rows]).sum(axis=0)] for rows in rest]).min(
@@ -93,7 +93,7 @@ def learnable(turns: Turns, folds: Places) -> tuple[str, ...]:
     return tuple(code for code, n in zip(turns.codes, least, strict=True) if n >= MIN_ERRORS)
 
 
-def out_of_fold(examples: Sequence[Example], turns: Turns, folds: Places, seed: int) -> Floats:
+def predict_out_of_fold(examples: Sequence[Example], turns: TurnTable, folds: Places, seed: int) -> Floats:
     """Probability of each code at each turn by a model that learned from the other parts; shape (n, codes).
 
     `folds` of shape (examples,). Learned from are all turns with a label or made to look like an error, and

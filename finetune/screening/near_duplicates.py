@@ -21,7 +21,7 @@ CONTRADICTS = 0.5
 """A label contradicts its copies if it is further than this from their mean."""
 
 
-class Spot(NamedTuple):
+class LabeledSpot(NamedTuple):
     """A turn, or a whole dialogue (none), with its labels by code. Spots of one origin are one voice."""
 
     dialogue_id: str
@@ -30,17 +30,17 @@ class Spot(NamedTuple):
     labels: Mapping[str, float]
 
 
-def shingles_of(examples: Iterable[Example]) -> list[Shingles]:
+def shingle_examples(examples: Iterable[Example]) -> list[Shingles]:
     """The shingles of each example's dialogue."""
     return shingled(["\n".join(turn.text for turn in example.dialogue.turns) for example in examples])
 
 
-def exam_copies(
+def find_held_out_copies(
     examples: Sequence[Example], sets: Sequence[Shingles], judging: Sequence[Example]
 ) -> tuple[list[Suspect], list[str]]:
     """The examples that are near-copies of one that judges; and the group of each, in which are all
     near-copies of it and all that was made of its source."""
-    pairs = list(links([*sets, *shingles_of(judging)], KIN))
+    pairs = list(links([*sets, *shingle_examples(judging)], KIN))
     names = [(str(number),) for number in range(len(examples) + len(judging))]
     alike = united(names, pairs)
     exam = {
@@ -55,7 +55,7 @@ def exam_copies(
     return copies, united(keys, ())
 
 
-def contradictions(
+def find_contradictions(
     examples: Sequence[Example], sets: Sequence[Shingles], whole: Set[str], made: bool
 ) -> Iterator[Suspect]:
     """Labels that near-copies contradict where the same is said after the same words.
@@ -65,12 +65,12 @@ def contradictions(
     """
     alike = united([(str(number),) for number in range(len(examples))], links(sets, NEAR))
     size = Counter(alike)
-    spots: dict[object, list[Spot]] = defaultdict(list)
+    spots: dict[object, list[LabeledSpot]] = defaultdict(list)
     for number, (group, example) in enumerate(zip(alike, examples, strict=True)):
         if size[group] > 1:
             origin = source_of(example) if made else str(number)
             for words_said, turn, labels in _said(example, whole):
-                spots[group, words_said].append(Spot(example.dialogue.id, origin, turn, labels))
+                spots[group, words_said].append(LabeledSpot(example.dialogue.id, origin, turn, labels))
     for same in spots.values():
         yield from _contradicted(same)
 
@@ -92,7 +92,7 @@ def _said(example: Example, whole: Set[str]) -> Iterator[tuple[object, int | Non
     yield tuple(texts), None, of_turn.get(None, {})
 
 
-def _contradicted(same: Sequence[Spot]) -> Iterator[Suspect]:
+def _contradicted(same: Sequence[LabeledSpot]) -> Iterator[Suspect]:
     """Whose labels are far from the mean of the others', each origin with one voice."""
     for code in sorted(set().union(*(spot.labels for spot in same))):
         voices: dict[str, list[float]] = defaultdict(list)

@@ -24,9 +24,14 @@ from dialint.detector.artifacts import disk_errors, make_folder, versions, write
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.records import Example
 from dialint.detector.taxonomy import load as load_taxonomy
-from dialint.finetune.screening.confident_learning import Leaning, leanings, screened, suspects
+from dialint.finetune.screening.confident_learning import LabelerBias, labeler_biases, predict_labels
+from dialint.finetune.screening.confident_learning import list_suspects as suspects
 from dialint.finetune.screening.dataset import MANIFEST, Dataset, Suspect, write_records
-from dialint.finetune.screening.near_duplicates import contradictions, exam_copies, shingles_of
+from dialint.finetune.screening.near_duplicates import (
+    find_contradictions,
+    find_held_out_copies,
+    shingle_examples,
+)
 from dialint.finetune.train.distributed import require_single_process
 
 LOUD = 5.0
@@ -82,12 +87,12 @@ def run(config: ScreenConfig) -> dict[str, Any]:
     dataset = Dataset.open(config.dataset)
     examples = dataset.training()
     codes, whole = _codes(examples, config.taxonomy)
-    sets = shingles_of(examples)
-    copies, groups = exam_copies(examples, sets, dataset.judging())
-    labels = screened(examples, groups, codes, whole, config.seed)
+    sets = shingle_examples(examples)
+    copies, groups = find_held_out_copies(examples, sets, dataset.judging())
+    labels = predict_labels(examples, groups, codes, whole, config.seed)
     wrong, joints = suspects(labels, examples)
-    found = [*copies, *contradictions(examples, sets, whole, dataset.made), *wrong]
-    leaning = list(leanings(labels, examples, dataset.asked()))
+    found = [*copies, *find_contradictions(examples, sets, whole, dataset.made), *wrong]
+    leaning = list(labeler_biases(labels, examples, dataset.asked()))
     dropped = {each.dialogue_id for each in found} if config.suspects == "drop" else set()
     told = {
         **_counted(config, examples, found, dropped),
@@ -115,7 +120,7 @@ def _counted(
 
 
 def _write(
-    dataset: Dataset, out: Path, dropped: Set[str], found: Sequence[Suspect], leaning: Sequence[Leaning]
+    dataset: Dataset, out: Path, dropped: Set[str], found: Sequence[Suspect], leaning: Sequence[LabelerBias]
 ) -> list[dict[str, Any]]:
     with disk_errors(out):
         make_folder(out)

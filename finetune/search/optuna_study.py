@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _RANGE = re.compile(r"\A(?P<low>[^,]{1,80}?)\.\.(?P<high>[^,]{1,80}?)(?P<log>:log)?")
 
 
-def space_of(texts: Sequence[str]) -> dict[str, BaseDistribution]:
+def parse_space(texts: Sequence[str]) -> dict[str, BaseDistribution]:
     """The values of each option by its name, in the order given.
 
     Raises:
@@ -61,19 +61,19 @@ def _values(text: str, values: str) -> BaseDistribution:
     raise ConfigError("E_OPTION", f"--space {text!r}: expected {expected}")
 
 
-def options_of(values: Mapping[str, Any]) -> list[str]:
+def to_options(values: Mapping[str, Any]) -> list[str]:
     """Chosen values as a command line has them."""
     return [f"--{name.replace('_', '-')}={value}" for name, value in values.items()]
 
 
-Chosen = dict[str, Any]
+Values = dict[str, Any]
 """Option and value."""
-Ended = tuple[int, Chosen, float | None]
+FinishedTrial = tuple[int, Values, float | None]
 """Number, choice and value."""
 
 
 @contextmanager
-def opened(path: Path, told: Mapping[str, Any]) -> Iterator[Study]:
+def open_study(path: Path, told: Mapping[str, Any]) -> Iterator[Study]:
     """The study of a file, made or taken up. `told` is all that makes it this search.
 
     Raises:
@@ -104,7 +104,7 @@ def opened(path: Path, told: Mapping[str, Any]) -> Iterator[Study]:
 
 def next_trial(
     study: Study, space: Mapping[str, BaseDistribution], at_most: int, seed: int
-) -> tuple[int, Chosen] | None:
+) -> tuple[int, Values] | None:
     """The trial that was cut off, else a new one, none after `at_most`: its number and what is chosen.
 
     The seed of each choice follows from how many came before, so that a search that was killed chooses what
@@ -128,14 +128,14 @@ def next_trial(
     return trial.number, dict(trial.params)
 
 
-def tell(study: Study, number: int, value: float | None) -> None:
+def record_result(study: Study, number: int, value: float | None) -> None:
     """A trial has ended, without a number if it is none."""
     from optuna.trial import TrialState
 
     study.tell(number, value, TrialState.FAIL if value is None else TrialState.COMPLETE)
 
 
-def ended(study: Study, space: Mapping[str, BaseDistribution]) -> Iterator[Ended]:
+def finished_trials(study: Study, space: Mapping[str, BaseDistribution]) -> Iterator[FinishedTrial]:
     """The trials that were run, in order; none has a value if it did not end with a number."""
     for known in study.get_trials(deepcopy=False):
         if known.params.keys() == space.keys():

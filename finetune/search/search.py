@@ -24,7 +24,15 @@ from cyclopts import Parameter
 
 from dialint.detector.artifacts import disk_errors, make_folder, versions, write_manifest
 from dialint.detector.errors import ConfigError, OutputRefused
-from dialint.finetune.search.optuna_study import Ended, ended, next_trial, opened, options_of, space_of, tell
+from dialint.finetune.search.optuna_study import (
+    FinishedTrial,
+    finished_trials,
+    next_trial,
+    open_study,
+    parse_space,
+    record_result,
+    to_options,
+)
 from dialint.finetune.search.stages import STAGES, Direction, Stage
 from dialint.finetune.train.distributed import require_single_process
 from dialint.finetune.train.lineage import git_commit
@@ -86,7 +94,7 @@ def run(config: SearchConfig, options: Sequence[str], stage: Stage) -> dict[str,
     require_single_process("train search")
     if config.trials < 1 or config.seed < 0:
         raise ConfigError("E_OPTION", "--trials must be at least 1, --seed not negative")
-    space = space_of(config.space)
+    space = parse_space(config.space)
     _refuse(stage, options, space)
     told: dict[str, Any] = {
         "stage": stage.command,
@@ -96,17 +104,17 @@ def run(config: SearchConfig, options: Sequence[str], stage: Stage) -> dict[str,
         "direction": config.direction or stage.direction,
         "seed": config.seed,
     }
-    with _alone(config.out), opened(config.out / STUDY, told) as study:
+    with _alone(config.out), open_study(config.out / STUDY, told) as study:
         while (trial := next_trial(study, space, config.trials, config.seed)) is not None:
             number, chosen = trial
             folder = config.out / _name(number)
             finished = folder / stage.manifest
-            given = [*options, *options_of(chosen), f"--out={folder}"]
+            given = [*options, *to_options(chosen), f"--out={folder}"]
             whole = finished.exists() or _call(stage, number, given)
             if whole and not finished.exists():
                 return None
-            tell(study, number, stage.figure(folder, told["objective"]) if whole else None)
-        return _written(config.out, stage, told, ended(study, space))
+            record_result(study, number, stage.figure(folder, told["objective"]) if whole else None)
+        return _written(config.out, stage, told, finished_trials(study, space))
 
 
 def _refuse(stage: Stage, options: Sequence[str], space: Mapping[str, BaseDistribution]) -> None:
@@ -114,7 +122,7 @@ def _refuse(stage: Stage, options: Sequence[str], space: Mapping[str, BaseDistri
     if any(option.partition("=")[0] == "--out" for option in options) or "out" in space:
         raise ConfigError("E_OPTION", "--out is the search's own; trials get folders in it")
     chosen = {name: _first(values) for name, values in space.items()}
-    stage.bound([*options, *options_of(chosen), "--out=trial"])
+    stage.bound([*options, *to_options(chosen), "--out=trial"])
 
 
 def _first(values: Any) -> Any:
@@ -156,7 +164,9 @@ def _call(stage: Stage, number: int, options: Sequence[str]) -> bool:
     return True
 
 
-def _written(out: Path, stage: Stage, told: Mapping[str, Any], ran: Iterable[Ended]) -> dict[str, Any]:
+def _written(
+    out: Path, stage: Stage, told: Mapping[str, Any], ran: Iterable[FinishedTrial]
+) -> dict[str, Any]:
     """The search's manifest."""
     trials = [{"folder": _name(number), "options": chosen, "value": value} for number, chosen, value in ran]
     sign = 1 if told["direction"] == "maximise" else -1
@@ -164,7 +174,7 @@ def _written(out: Path, stage: Stage, told: Mapping[str, Any], ran: Iterable[End
     best = max(numbers, key=lambda trial: sign * float(trial["value"]), default=None)
     if best is not None:
         folder = out.with_name(f"{out.name}-best")
-        again = shlex.join([*told["options"], *options_of(best["options"]), f"--out={folder}"])
+        again = shlex.join([*told["options"], *to_options(best["options"]), f"--out={folder}"])
         best = {**best, "command": f"dialint {stage.command} {again}"}
     content = {"kind": "search", **told, "trials": trials, "best": best, "commit": git_commit()}
     content["versions"] = versions("dialint", "optuna")

@@ -67,14 +67,14 @@ def measure(config: SpeedConfig) -> None:
 
     from dialint.detector.engines.judge_prompt import JudgePrompt
     from dialint.finetune.base_models import loading
-    from dialint.finetune.judge.sft_trainer import rows_of
+    from dialint.finetune.judge.sft_trainer import tokenize_questions
 
     torch.set_num_threads(config.threads)
     folder = loading.tokenizer_folder(loading.resolve_source(config.model))
     prompt = JudgePrompt.of(folder, max_tokens=config.prompt_tokens)
     asked = read_asked(config.dataset, "train", Asking(limit=400, rewrites=False), config.seed)
     asked = asked[: config.questions * config.steps]
-    tokens = [len(row["input_ids"]) for row in rows_of(asked, prompt)]
+    tokens = [len(row["input_ids"]) for row in tokenize_questions(asked, prompt)]
     losses: dict[str, list[float]] = {}
     seconds: dict[str, list[float]] = {name: [] for name in WAYS}
     for _ in range(config.rounds):
@@ -112,7 +112,7 @@ def _round(
     from trl import SFTConfig, SFTTrainer
 
     from dialint.finetune.base_models import loading
-    from dialint.finetune.judge.sft_trainer import JudgeTrainer, rows_of
+    from dialint.finetune.judge.sft_trainer import JudgeSFTTrainer, tokenize_questions
     from dialint.finetune.train.arguments import build_trainer_config
     from dialint.finetune.train.options import AdapterOptions, RunOptions
 
@@ -131,9 +131,11 @@ def _round(
             max_length=None,
             dataset_kwargs={"skip_prepare_dataset": True},
         )
-        rows = [{**row, "weight": 1.0} for row in rows_of(asked, prompt)]
+        rows = [{**row, "weight": 1.0} for row in tokenize_questions(asked, prompt)]
         if ours:
-            trainer: Any = JudgeTrainer.of(model, arguments, prompt, rows, asked[:1], packed=True, bf16=False)
+            trainer: Any = JudgeSFTTrainer.of(
+                model, arguments, prompt, rows, asked[:1], packed=True, bf16=False
+            )
         else:
             trainer = SFTTrainer(
                 model=model,

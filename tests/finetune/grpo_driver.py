@@ -17,7 +17,7 @@ def main(tiny: str, dataset: str, out: str) -> None:
     def rewarded(completion_ids: list[list[int]], **_: object) -> list[float]:
         return [sum(token % 2 for token in ids) / len(ids) for ids in completion_ids]
 
-    grpo.reward_function = lambda rewarder: rewarded
+    grpo.to_trl_reward = lambda rewarder: rewarded
     run(
         GrpoConfig(
             dataset=Path(dataset), model=tiny, out=Path(out), steps=3, questions=2, answers=4, answer_tokens=12,

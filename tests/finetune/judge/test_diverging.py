@@ -10,6 +10,7 @@ import pytest
 from dialint.detector.errors import ConfigError
 from dialint.eval.questions import Asking
 from dialint.finetune.judge import grpo, ppo, preference, reward, sft
+from dialint.finetune.policy import options
 from dialint.finetune.train.options import AdapterOptions, RunOptions, ScheduleOptions
 
 RATE = 1e30
@@ -35,7 +36,9 @@ def judge_config(stage: str, tiny: Path, dataset: Path, out: Path) -> tuple[Any,
             **common, method=method, pairs=2, steps=3, learning_rate=RATE
         )
     if stage == "ppo":
-        how = ppo.Method(steps=3, questions=2, answers=2, answer_tokens=8, minibatch=2, learning_rate=RATE)
+        how = options.PpoOptions(
+            steps=3, questions=2, answers=2, answer_tokens=8, minibatch=2, learning_rate=RATE
+        )
         return ppo.run, ppo.PpoConfig(**common, method=how)
     group: Any = stage
     return grpo.run, grpo.GrpoConfig(
@@ -53,7 +56,7 @@ def test_it_ends_at_the_step_and_seals_nothing(
     tiny: Path, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: str
 ) -> None:
     monkeypatch.setenv("DIALINT_MIRRORS", "0")
-    monkeypatch.setattr(grpo, "reward_function", lambda _: by_turns)
+    monkeypatch.setattr(grpo, "to_trl_reward", lambda _: by_turns)
     run, config = judge_config(stage, tiny, dataset, tmp_path / "out")
     with pytest.raises(ConfigError, match=r"E_DIVERGED: step \d+: the (loss|norm of the gradient) is"):
         run(config)

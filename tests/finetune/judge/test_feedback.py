@@ -18,7 +18,7 @@ from dialint.eval.questions import Asking, read_asked
 from dialint.finetune.base_models import loading
 from dialint.finetune.judge import grpo, reward, sft
 from dialint.finetune.judge.exam import reward_model_of
-from dialint.finetune.judge.model_folder import prompt_of
+from dialint.finetune.judge.model_folder import load_prompt
 from dialint.finetune.train.options import AdapterOptions, RunOptions, ScheduleOptions
 from dialint.labeling.aggregation.store_labels import SettleConfig, settle
 from dialint.labeling.dataset.making import DatasetConfig
@@ -88,7 +88,7 @@ def test_from_answers_to_an_aligned_judge(
     assert source.base.folder == tiny
     model = loading.load_model(source, AdapterOptions(adapter="none"), trainable=False).eval()
     asked = read_asked(said, "test", ASKING, 1)
-    rulings = examined(LocalJudge(model, prompt_of(source)), asked)
+    rulings = examined(LocalJudge(model, load_prompt(source)), asked)
     figures = described(rulings, {item.question.dialogue.id: 2 for item in asked}, 20)
     assert figures["questions"] == len(asked) > figures["errors"] > 0
     assert 0 < figures["token_brier"] < 1

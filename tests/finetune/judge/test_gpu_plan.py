@@ -16,7 +16,7 @@ from dialint.eval.questions import Asking
 from dialint.finetune.base_models import loading
 from dialint.finetune.base_models.resolve import SMALL_DECODER
 from dialint.finetune.judge import grpo, sft
-from dialint.finetune.policy.logprobs import pack_if_faithful
+from dialint.finetune.policy.logprobs import enable_packed_attention
 from dialint.finetune.train.memory import (
     ForwardPass,
     TrainingSetup,
@@ -113,7 +113,7 @@ def test_activations_on_meta_are_those_of_a_real_pass(
     """Within a fifth. A pass with all weights learning keeps their copies in bf16 too, which the plan counts as
     weights."""
     model = loading.load_model(loading.resolve_source(str(decoder)), adapters, bf16=bf16).train()
-    pack_if_faithful(model, WORK.window)
+    enable_packed_attention(model, WORK.window)
     own = {weight.untyped_storage()._cdata for weight in model.parameters()}
     kept: dict[int, torch.Tensor] = {}
 

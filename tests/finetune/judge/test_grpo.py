@@ -13,9 +13,9 @@ from dialint.eval.questions import Asking, read_asked
 from dialint.finetune.base_models import adapter_files, loading
 from dialint.finetune.judge import grpo
 from dialint.finetune.judge.grpo import GrpoConfig, run
-from dialint.finetune.judge.trl_trainers import Grpo, OwnAnswers
-from dialint.finetune.rewards.reward_function import Rewarder
-from dialint.finetune.rewards.verifiable import Weights
+from dialint.finetune.judge.trl_trainers import JudgeGRPOTrainer, SamplingMixin
+from dialint.finetune.rewards.reward_function import RewardFunction
+from dialint.finetune.rewards.verifiable import RewardWeights
 from dialint.finetune.train.options import AdapterOptions, RunOptions
 
 
@@ -48,7 +48,7 @@ def upward(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def rewarded(completion_ids: list[list[int]], **_: object) -> list[float]:
         return [sum(up[token] for token in ids) / len(ids) for ids in completion_ids]
 
-    monkeypatch.setattr(grpo, "reward_function", lambda rewarder: rewarded)
+    monkeypatch.setattr(grpo, "to_trl_reward", lambda rewarder: rewarded)
 
 
 @pytest.mark.parametrize("method", ["grpo", "rloo"])
@@ -78,9 +78,9 @@ def test_prompts_computed_once_come_to_what_trl_computes(
 ) -> None:
     """Log-probabilities, entropies and gradients of the answers in training are those of trl's own way."""
     differences: list[float] = []
-    ours = OwnAnswers._get_per_token_logps_and_entropies
+    ours = SamplingMixin._get_per_token_logps_and_entropies
 
-    def both(self: OwnAnswers, model: torch.nn.Module, *given: object, **more: object) -> object:
+    def both(self: SamplingMixin, model: torch.nn.Module, *given: object, **more: object) -> object:
         found = ours(self, model, *given, **more)
         self.hand_back()
         self.own = False
@@ -100,7 +100,7 @@ def test_prompts_computed_once_come_to_what_trl_computes(
             differences.append(max(float((one - other).abs().max()) for one, other in pairs))
         return found
 
-    monkeypatch.setattr(OwnAnswers, "_get_per_token_logps_and_entropies", both)
+    monkeypatch.setattr(SamplingMixin, "_get_per_token_logps_and_entropies", both)
     run(config(tiny, dataset, tmp_path, steps=2, method=method))
     assert len(differences) > 6
     assert max(differences) < 1e-4
@@ -111,17 +111,17 @@ def test_groups_that_earn_the_same_are_left_out(
 ) -> None:
     """Of two groups the one whose answers differ is learnt from, and it alone counts."""
     seen: list[dict[str, torch.Tensor]] = []
-    learn = Grpo.compute_loss
+    learn = JudgeGRPOTrainer.compute_loss
 
-    def spy(self: Grpo, model: object, inputs: dict[str, torch.Tensor], **more: object) -> object:
+    def spy(self: JudgeGRPOTrainer, model: object, inputs: dict[str, torch.Tensor], **more: object) -> object:
         seen.append(inputs)
         return learn(self, model, inputs, **more)
 
     def rewarded(completions: list[object], **_: object) -> list[float]:
         return [0.3] * 4 + [0.0, 0.1, 0.2, 0.3]
 
-    monkeypatch.setattr(grpo, "reward_function", lambda rewarder: rewarded)
-    monkeypatch.setattr(Grpo, "compute_loss", spy)
+    monkeypatch.setattr(grpo, "to_trl_reward", lambda rewarder: rewarded)
+    monkeypatch.setattr(JudgeGRPOTrainer, "compute_loss", spy)
     run(config(tiny, dataset, tmp_path, steps=1))
     learnt = seen[0]["completion_mask"].sum(dim=1) > 0  # in the order in which trl shuffled them
     assert learnt.tolist() == (seen[0]["advantages"].abs() > 1e-3).tolist()
@@ -133,7 +133,7 @@ def test_groups_that_earn_the_same_are_left_out(
 def test_a_step_without_any_difference_changes_nothing(
     tiny: Path, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(grpo, "reward_function", lambda rewarder: lambda **given: [0.1] * 8)
+    monkeypatch.setattr(grpo, "to_trl_reward", lambda rewarder: lambda **given: [0.1] * 8)
     run(config(tiny, dataset, tmp_path, steps=2, kl=1.0))
     stored = load_file(tmp_path / adapter_files.ADAPTER)
     assert all(not weight.any() for name, weight in stored.items() if "lora_B" in name)
@@ -166,10 +166,10 @@ def test_killed_between_rollout_and_update(tiny: Path, dataset: Path, tmp_path: 
 
 
 def test_rewards_name_their_terms_and_the_reference_stays(tiny: Path, dataset: Path, tmp_path: Path) -> None:
-    manifest = run(config(tiny, dataset, tmp_path, steps=2, weights=Weights(ratio=20.0)))
+    manifest = run(config(tiny, dataset, tmp_path, steps=2, weights=RewardWeights(ratio=20.0)))
     entry = entries(tmp_path)[0]
     assert entry["terms/decision"] == pytest.approx(
-        -Weights().decision_weight
+        -RewardWeights().decision_weight
     )  # random weights write nothing that can be read
     assert entry["readable"] == 0.0
     assert entry["idle_groups"] == 1.0  # such groups teach nothing, and are counted
@@ -181,7 +181,7 @@ def test_rewards_name_their_terms_and_the_reference_stays(tiny: Path, dataset: P
 
 def test_a_rewarder_knows_its_questions(dataset: Path) -> None:
     asked = read_asked(dataset, "train", Asking(random_questions=0), 1)[:2]
-    rewarder = Rewarder(asked, Weights())
+    rewarder = RewardFunction(asked, RewardWeights())
     good = '{"verdict":"error","probability":0.98,"quote":"That is your own fault, yo","severity":"S2"}'
     none = '{"verdict":"no_error","probability":0.02}'
     first, second = rewarder.rewards([1, 1], [good, none])

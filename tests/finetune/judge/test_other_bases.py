@@ -22,7 +22,7 @@ from dialint.eval.questions import Asking, read_asked
 from dialint.finetune.base_models import loading
 from dialint.finetune.judge import exam, merge_adapter, sft
 from dialint.finetune.policy import logprobs
-from dialint.finetune.policy.logprobs import pack_if_faithful
+from dialint.finetune.policy.logprobs import enable_packed_attention
 from dialint.finetune.train.options import AdapterOptions, RunOptions, ScheduleOptions
 
 RUNNING = RunOptions(threads=1, precision="fp32", device="cpu")
@@ -150,7 +150,7 @@ def test_what_cannot_be_packed_is_padded(
     assert (whole._packed, alone._packed) == (True, False)
     assert alone.beliefs(prompts) == pytest.approx(whole.beliefs(prompts), abs=1e-5)
     model = loading.load_model(loading.resolve_source(str(base)), AdapterOptions(rank=4)).train()
-    assert not pack_if_faithful(model, 40)
+    assert not enable_packed_attention(model, 40)
     assert model.get_base_model().config._attn_implementation == "sdpa"
     assert model.training
     assert "it is strange; questions are padded" in capsys.readouterr().err

@@ -9,6 +9,7 @@ import pytest
 
 from dialint.eval.questions import Asking
 from dialint.finetune.judge import grpo, ppo, sft
+from dialint.finetune.policy import options
 from dialint.finetune.train.options import AdapterOptions, RunOptions, ScheduleOptions
 
 DRY = RunOptions(threads=1, precision="fp32", device="cpu", dry_run=True, price_per_hour=2.0, watts=30.0)
@@ -29,7 +30,7 @@ def test_a_dry_run_says_what_it_would_take(
         "running": DRY,
     }
     if stage == "ppo":
-        method = ppo.Method(steps=50, questions=2, answers=2, answer_tokens=4, minibatch=4)
+        method = options.PpoOptions(steps=50, questions=2, answers=2, answer_tokens=4, minibatch=4)
         ppo.run(ppo.PpoConfig(**common, method=method))  # type: ignore[arg-type]
     else:
         config = (
@@ -67,8 +68,8 @@ def test_memory_is_told_before_a_step_is_run(
     }  # fmt: skip
     monkeypatch.setattr("dialint.finetune.policy.ppo_loop._step", fails)
     monkeypatch.setattr("transformers.Trainer.training_step", fails)
-    monkeypatch.setattr("dialint.finetune.judge.sft_trainer.JudgeTrainer.training_step", fails)
-    monkeypatch.setattr("dialint.finetune.judge.trl_trainers.Grpo.training_step", fails)
+    monkeypatch.setattr("dialint.finetune.judge.sft_trainer.JudgeSFTTrainer.training_step", fails)
+    monkeypatch.setattr("dialint.finetune.judge.trl_trainers.JudgeGRPOTrainer.training_step", fails)
     runs: dict[str, Any] = {
         "sft": lambda: sft.run(sft.SftJudgeConfig(**common)),
         "grpo": lambda: grpo.run(grpo.GrpoConfig(**common, questions=2, answers=2)),

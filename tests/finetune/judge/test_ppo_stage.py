@@ -10,8 +10,9 @@ import pytest
 from dialint.eval.questions import Asking
 from dialint.finetune.base_models import loading
 from dialint.finetune.judge import ppo, reward
-from dialint.finetune.judge.ppo import Method, PpoConfig
+from dialint.finetune.judge.ppo import PpoConfig
 from dialint.finetune.judge.reward import RewardConfig
+from dialint.finetune.policy.options import PpoOptions
 from dialint.finetune.train.options import AdapterOptions, RunOptions, ScheduleOptions
 
 RUNNING = RunOptions(threads=1, precision="fp32", device="cpu")
@@ -36,7 +37,7 @@ def test_a_judge_is_aligned_by_a_reward_model(
     tiny: Path, dataset: Path, preferring: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DIALINT_MIRRORS", "0")
-    method = Method(steps=2, questions=2, answers=2, answer_tokens=5, minibatch=4, learning_rate=1e-2)
+    method = PpoOptions(steps=2, questions=2, answers=2, answer_tokens=5, minibatch=4, learning_rate=1e-2)
     config = PpoConfig(
         model=str(tiny), dataset=dataset, out=tmp_path, reward=preferring, verifiable=0.5, asking=ASKING,
         method=method, adapters=AdapterOptions(rank=4), running=RUNNING,

@@ -17,7 +17,7 @@ from dialint.eval.questions import Asking, read_asked
 from dialint.finetune.base_models import adapter_files, loading
 from dialint.finetune.judge import private_sft
 from dialint.finetune.judge.sft import SftJudgeConfig, run
-from dialint.finetune.judge.sft_trainer import rows_of
+from dialint.finetune.judge.sft_trainer import tokenize_questions
 from dialint.finetune.train.options import AdapterOptions, RunOptions, ScheduleOptions
 from dialint.finetune.train.privacy import CLIP, set_noisy_gradient
 
@@ -93,10 +93,12 @@ def test_without_noise_it_learns(config: SftJudgeConfig, monkeypatch: pytest.Mon
 
 
 def losses_of(config: SftJudgeConfig, model: str) -> float:
-    rows = rows_of(read_asked(config.dataset, "train", config.asking, 1)[:8], JudgePrompt.of(config.model))
+    rows = tokenize_questions(
+        read_asked(config.dataset, "train", config.asking, 1)[:8], JudgePrompt.of(config.model)
+    )
     with torch.no_grad():
         return float(
-            private_sft.loss_of(
+            private_sft.compute_loss(
                 loading.load_model(
                     loading.resolve_source(model), AdapterOptions(adapter="none"), trainable=False
                 ),
@@ -116,7 +118,7 @@ def test_a_dialogue_changes_a_step_by_no_more_than_its_share(config: SftJudgeCon
     learning = [p for p in model.parameters() if p.requires_grad]
 
     def gradient(rows: list[list[dict[str, object]]], by: float) -> torch.Tensor:
-        losses = [lambda rows=rows: by * private_sft.loss_of(model, rows, False) for rows in rows]
+        losses = [lambda rows=rows: by * private_sft.compute_loss(model, rows, False) for rows in rows]
         set_noisy_gradient(learning, losses, 0.0, 2.0, torch.Generator(), 1)
         return torch.cat([p.grad.flatten() for p in learning])
 

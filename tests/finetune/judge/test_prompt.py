@@ -38,7 +38,7 @@ from dialint.eval.questions import Asking, read_asked
 from dialint.finetune.base_models import loading
 from dialint.finetune.base_models.resolve import SMALL_DECODER
 from dialint.finetune.judge.exam import load as load_judge
-from dialint.finetune.judge.model_folder import prompt_of
+from dialint.finetune.judge.model_folder import load_prompt
 from dialint.finetune.train.options import RunOptions
 
 CODES = load(None).codes
@@ -266,7 +266,7 @@ def test_a_judge_taught_in_other_words_is_refused(tiny: Path, tmp_path: Path) ->
         (tmp_path / path.name).write_bytes(path.read_bytes())
     (tmp_path / "judge.json").write_text('{"prompt": "judge-1", "detail": "short", "prompt_tokens": 320}')
     with pytest.raises(ConfigError, match=r"E_JUDGE.*judge-1"):
-        prompt_of(loading.resolve_source(str(tmp_path)))
+        load_prompt(loading.resolve_source(str(tmp_path)))
 
 
 def test_what_is_taught_fits_the_schema() -> None:

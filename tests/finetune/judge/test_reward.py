@@ -24,11 +24,12 @@ from dialint.eval.questions import Asked, Asking, read_asked, taught
 from dialint.finetune.base_models import loading
 from dialint.finetune.judge import grpo, ppo
 from dialint.finetune.judge.reward import RewardConfig, run
-from dialint.finetune.policy.logprobs import inner
+from dialint.finetune.policy import options
+from dialint.finetune.policy.logprobs import unwrap
 from dialint.finetune.rewards import reward_function
-from dialint.finetune.rewards.pairs import of_labels, read_pairs
-from dialint.finetune.rewards.reward_function import RewardModel
-from dialint.finetune.rewards.trainer import answer_only, figures_of, scores, share_right
+from dialint.finetune.rewards.pairs import pairs_from_labels, read_pairs
+from dialint.finetune.rewards.reward_model import RewardModel, score_rows
+from dialint.finetune.rewards.trainer import accuracy_with_interval, answer_only_margins, evaluate_pairs
 from dialint.finetune.train.options import AdapterOptions, RunOptions, ScheduleOptions
 
 RUNNING = RunOptions(threads=1, precision="fp32", device="cpu")
@@ -109,7 +110,7 @@ def shape(text: str) -> tuple[Any, ...]:
 
 def test_the_shape_of_an_answer_says_nothing_of_its_worth() -> None:
     """Verdict, probability, severity and rewrite stand as often among the preferred as among the others."""
-    pairs = [pair for pair in of_labels(asked_of(400), 1) if pair.origin == "label"]
+    pairs = [pair for pair in pairs_from_labels(asked_of(400), 1) if pair.origin == "label"]
     preferred, others = (Counter(shape(text) for text in side) for side in zip(*((p.chosen, p.rejected) for p in pairs), strict=True))  # fmt: skip
     assert preferred == others
     assert len(preferred) == 3  # no error; an error with and without a rewrite
@@ -121,7 +122,7 @@ def test_the_shape_of_an_answer_says_nothing_of_its_worth() -> None:
 
 
 def test_an_answer_that_is_right_for_one_question_is_wrong_for_another() -> None:
-    pairs = [pair for pair in of_labels(asked_of(400), 1) if pair.origin == "label"]
+    pairs = [pair for pair in pairs_from_labels(asked_of(400), 1) if pair.origin == "label"]
     chosen, rejected = ({pair.chosen for pair in pairs}, {pair.rejected for pair in pairs})
     assert len(chosen & rejected) > 0.6 * len(chosen)
     accusing = [text for text in chosen & rejected if '"error"' in text[:20]]
@@ -136,12 +137,12 @@ def test_an_answer_that_is_right_for_one_question_is_wrong_for_another() -> None
 
 def test_the_answers_alone_do_not_tell_pairs_of_labels_apart() -> None:
     """Of pairs as they were made before, a bag of words was right on 92 to 98 of 100."""
-    learn, check = (of_labels(asked_of(count), seed) for count, seed in ((500, 1), (400, 2)))
+    learn, check = (pairs_from_labels(asked_of(count), seed) for count, seed in ((500, 1), (400, 2)))
     plain = [pair for pair in check if pair.origin == "label"]
-    figures = share_right(answer_only(learn, plain), plain, 50)
+    figures = accuracy_with_interval(answer_only_margins(learn, plain), plain, 50)
     assert figures["accuracy"] < 0.6
     broken = [pair for pair in check if pair.origin == "form"]
-    assert share_right(answer_only(learn, broken), broken, 50)["accuracy"] > 0.8
+    assert accuracy_with_interval(answer_only_margins(learn, broken), broken, 50)["accuracy"] > 0.8
     assert 0.02 < len(broken) / len(check) < 0.08
 
 
@@ -149,27 +150,30 @@ def test_the_baseline_finds_what_answers_alone_tell() -> None:
     """As many pairs whose preferred answer always accuses are told apart without fail."""
     pairs = [
         replace(pair, chosen='{"verdict":"error"}', rejected='{"verdict":"no_error"}')
-        for pair in of_labels(asked_of(100), 1)
+        for pair in pairs_from_labels(asked_of(100), 1)
     ]
-    assert share_right(answer_only(pairs, pairs), pairs, 20) == {"accuracy": 1.0, "accuracy_95": [1.0, 1.0]}
-    assert share_right(np.zeros(len(pairs)), pairs, 20)["accuracy"] == 0.5
+    assert accuracy_with_interval(answer_only_margins(pairs, pairs), pairs, 20) == {
+        "accuracy": 1.0,
+        "accuracy_95": [1.0, 1.0],
+    }
+    assert accuracy_with_interval(np.zeros(len(pairs)), pairs, 20)["accuracy"] == 0.5
 
 
 def test_labels_of_one_side_make_no_pairs_and_whole_turns_do() -> None:
     errors = [item for item in asked_of(40) if item.is_error]
-    assert of_labels(errors, 1) == []
+    assert pairs_from_labels(errors, 1) == []
     whole = [replace(item, span=None) for item in asked_of(40)]
-    assert {pair.agreement for pair in of_labels(whole, 1) if pair.origin == "label"} == {0.9}
-    assert of_labels(asked_of(40), 1) == of_labels(asked_of(40), 1)
+    assert {pair.agreement for pair in pairs_from_labels(whole, 1) if pair.origin == "label"} == {0.9}
+    assert pairs_from_labels(asked_of(40), 1) == pairs_from_labels(asked_of(40), 1)
 
 
 def test_figures_of_known_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two pairs, one ahead by log 3 (probability .75), one behind by as much."""
     ahead = float(np.log(3))
     given = iter((np.array([ahead, 0.0]), np.array([0.0, ahead])))
-    monkeypatch.setattr("dialint.finetune.rewards.trainer.scores", lambda *_: next(given))
+    monkeypatch.setattr("dialint.finetune.rewards.trainer.score_rows", lambda *_: next(given))
     rows = [{"chosen_ids": [1], "rejected_ids": [1], "agreement": share} for share in (1.0, 0.5)]
-    figures = figures_of(None, rows, 0)
+    figures = evaluate_pairs(None, rows, 0)
     assert figures["accuracy"] == 0.5
     expected = (-np.log(0.75) - 0.5 * np.log(0.25) - 0.5 * np.log(0.75)) / 2
     assert figures["log_loss"] == pytest.approx(expected)
@@ -202,10 +206,10 @@ def test_it_learns_to_prefer_and_is_loaded_again(
     )
     first.config.pad_token_id = second.config.pad_token_id = 0
     rows = [[5, 6, 7, 8], [9, 10, 11]]
-    once, again = scores(first, rows, 0), scores(second, rows, 0)
+    once, again = score_rows(first, rows, 0), score_rows(second, rows, 0)
     assert np.array_equal(once, again)
     assert once[0] != once[1]
-    alone = scores(first, rows[1:], 0)
+    alone = score_rows(first, rows[1:], 0)
     assert alone[0] == pytest.approx(once[1], abs=1e-5)
     assert torch.isfinite(torch.tensor(once)).all()
 
@@ -233,13 +237,13 @@ def test_on_the_policys_base_it_scores_as_by_itself(
     policy = loading.load_model(source, AdapterOptions(rank=4))
     asked = read_asked(dataset, "train", Asking(random_questions=1), 1)[:6]
     texts = [written_answer(taught(item)) for item in asked[:5]] + ["no answer"]
-    alone = RewardModel.of(rewarding)
+    alone = RewardModel.load(rewarding)
     wanted = alone.preferences(asked, texts)
     before = {name: (weight.clone(), weight.requires_grad) for name, weight in policy.named_parameters()}
     n_before, state = sum(weight.numel() for weight in policy.parameters()), torch.get_rng_state()
 
-    shared = RewardModel.of(rewarding, policy=policy)
-    inner(policy).set_attn_implementation(attention)
+    shared = RewardModel.load(rewarding, policy=policy)
+    unwrap(policy).set_attn_implementation(attention)
     policy.train()
     np.testing.assert_allclose(shared.preferences(asked, texts), wanted, atol=1e-4)
     assert np.ptp(wanted) > 0.01  # it tells answers apart
@@ -269,7 +273,7 @@ def test_a_policy_of_the_same_base_shares_it(
 
     def trained(out: Path) -> dict[str, torch.Tensor]:
         if stage == "ppo":
-            method = ppo.Method(steps=2, questions=2, answers=2, answer_tokens=6, minibatch=4)
+            method = options.PpoOptions(steps=2, questions=2, answers=2, answer_tokens=6, minibatch=4)
             ppo.run(ppo.PpoConfig(**common, out=out, method=method))  # type: ignore[arg-type]
         else:
             grpo.run(
@@ -278,7 +282,7 @@ def test_a_policy_of_the_same_base_shares_it(
         return load_file(out / "adapter_model.safetensors")
 
     shared = trained(tmp_path / "shared")
-    monkeypatch.setattr(reward_function, "shares_base", lambda policy, reward: False)
+    monkeypatch.setattr(reward_function, "has_same_base", lambda policy, reward: False)
     alone = trained(tmp_path / "alone")
     assert shared.keys() == alone.keys()
     for name, weight in shared.items():

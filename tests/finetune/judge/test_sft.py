@@ -19,7 +19,7 @@ from dialint.detector.judge import parsed, written
 from dialint.eval.questions import Asking, read_asked, taught
 from dialint.finetune.base_models import adapter_files, loading
 from dialint.finetune.judge.sft import SftJudgeConfig, run
-from dialint.finetune.judge.sft_trainer import Collator, JudgeTrainer, rows_of
+from dialint.finetune.judge.sft_trainer import JudgeSFTTrainer, WeightedCollator, tokenize_questions
 from dialint.finetune.train.arguments import build_trainer_config
 from dialint.finetune.train.options import AdapterOptions, RunOptions, ScheduleOptions
 
@@ -67,8 +67,8 @@ def test_the_loss_is_the_weighted_mean_over_answers(tiny: Path, dataset: Path, t
 
 def test_weights_count(tiny: Path, dataset: Path) -> None:
     prompt = JudgePrompt.of(tiny)
-    rows = rows_of(read_asked(dataset, "train", Asking(random_questions=0), 1)[:4], prompt)
-    batch = Collator(pad_token_id=0, padding_free=True)(rows)
+    rows = tokenize_questions(read_asked(dataset, "train", Asking(random_questions=0), 1)[:4], prompt)
+    batch = WeightedCollator(pad_token_id=0, padding_free=True)(rows)
     model = loading.load_model(
         loading.resolve_source(str(tiny)), AdapterOptions(adapter="none")
     ).requires_grad_(False)
@@ -169,7 +169,7 @@ def test_noise_on_embeddings_is_scaled_by_each_questions_own_length(
     """Jain et al. 2023, algorithm 1, by hand: alpha over the root of length times width, where chance says 1."""
     prompt = JudgePrompt.of(tiny)
     asked = read_asked(dataset, "train", Asking(random_questions=0.5), 1)[:5]
-    rows = rows_of(asked, prompt)
+    rows = tokenize_questions(asked, prompt)
     sizes = [len(row["input_ids"]) for row in rows]
     assert len(set(sizes)) > 1
     model = loading.load_model(loading.resolve_source(str(tiny)), AdapterOptions(rank=4))
@@ -177,7 +177,7 @@ def test_noise_on_embeddings_is_scaled_by_each_questions_own_length(
     arguments = build_trainer_config(
         SFTConfig, running, tmp_path, model, max_length=None, dataset_kwargs={"skip_prepare_dataset": True}
     )
-    trainer = JudgeTrainer.of(
+    trainer = JudgeSFTTrainer.of(
         model, arguments, prompt, rows, asked[:1], packed=packed, bf16=False, neftune=5.0
     )
     seen: list[torch.Tensor] = []

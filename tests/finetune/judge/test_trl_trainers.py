@@ -11,19 +11,24 @@ import trl
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-from dialint.finetune.judge.sft_trainer import JudgeTrainer
-from dialint.finetune.judge.trl_trainers import Dpo, Grpo, Kto, Rloo
-from dialint.finetune.rewards.trainer import PairTrainer
+from dialint.finetune.judge.sft_trainer import JudgeSFTTrainer
+from dialint.finetune.judge.trl_trainers import (
+    JudgeDPOTrainer,
+    JudgeGRPOTrainer,
+    JudgeKTOTrainer,
+    JudgeRLOOTrainer,
+)
+from dialint.finetune.rewards.trainer import JudgeRewardTrainer
 
 WRITTEN_FOR = "1.16"
 """The release whose methods were read; raise it, and the bound of pyproject.toml, when another was."""
 OVERRIDDEN = {
-    Grpo: {"_generate_single_turn", "_generate_and_score_completions", "_get_per_token_logps_and_entropies"},
-    Rloo: {"_generate_single_turn", "_generate_and_score_completions", "_get_per_token_logps_and_entropies"},
-    Dpo: {"_prepare_dataset"},
-    Kto: {"_prepare_dataset"},
-    JudgeTrainer: set(),
-    PairTrainer: set(),
+    JudgeGRPOTrainer: {"_generate_single_turn", "_generate_and_score_completions", "_get_per_token_logps_and_entropies"},
+    JudgeRLOOTrainer: {"_generate_single_turn", "_generate_and_score_completions", "_get_per_token_logps_and_entropies"},
+    JudgeDPOTrainer: {"_prepare_dataset"},
+    JudgeKTOTrainer: {"_prepare_dataset"},
+    JudgeSFTTrainer: set(),
+    JudgeRewardTrainer: set(),
 }  # fmt: skip
 
 

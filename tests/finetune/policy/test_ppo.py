@@ -22,13 +22,13 @@ from safetensors.torch import load_file, save_file
 
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.finetune.decoder.model import decoder_config, init_decoder
-from dialint.finetune.judge.ppo import Method
 from dialint.finetune.policy import ppo_loop, rollouts
-from dialint.finetune.policy.logprobs import pack_if_faithful
+from dialint.finetune.policy.logprobs import enable_packed_attention
+from dialint.finetune.policy.options import PpoOptions
 from dialint.finetune.policy.policy import Policy, Prompt
-from dialint.finetune.policy.ppo_loop import Run, Setting, minibatches, ppo_steps
-from dialint.finetune.policy.ppo_math import adapted
-from dialint.finetune.policy.rollouts import Reward, asked
+from dialint.finetune.policy.ppo_loop import LoopConfig, Run, minibatches, train_ppo
+from dialint.finetune.policy.ppo_math import adapt_kl_weight
+from dialint.finetune.policy.rollouts import RewardFn, select_prompts
 from dialint.finetune.train import checkpoint
 from dialint.finetune.train.distributed import ProcessGroup, init_process_group
 from dialint.finetune.train.progress import Progress
@@ -61,17 +61,17 @@ def policy_of(adapter: bool = False, checkpointing: bool = False, bf16: bool = F
         torch.manual_seed(1)
         shape = LoraConfig(task_type="CAUSAL_LM", r=8, lora_alpha=32, target_modules="all-linear")
         model = get_peft_model(model, shape)
-    pack_if_faithful(model, 20)
+    enable_packed_attention(model, 20)
     return Policy(model, lambda ids: " ".join(map(str, ids)), [STOP], checkpointing, bf16)
 
 
 def run_of(
-    folder: Path, *, adapter: bool = False, reward: Reward = share, team: ProcessGroup | None = None,
-    seed: int = 1, bf16: bool = False, **method: Any,
+    folder: Path, *, adapter: bool = False, reward: RewardFn = share, team: ProcessGroup | None = None,
+    seed: int = 1, bf16: bool = False, **options: Any,
 ) -> Run:  # fmt: skip
     folder.mkdir(exist_ok=True)
-    setting = Setting("job", Method(**method), seed, checkpoint_steps=1)
-    return Run(policy_of(adapter, bf16=bf16), PROMPTS, reward, setting, folder, team or ProcessGroup())
+    config = LoopConfig("job", PpoOptions(**options), seed, checkpoint_steps=1)
+    return Run(policy_of(adapter, bf16=bf16), PROMPTS, reward, config, folder, team or ProcessGroup())
 
 
 def entries(folder: Path) -> list[dict[str, Any]]:
@@ -93,7 +93,7 @@ LEARNS = {"steps": 14, "questions": 6, "answers": 4, "answer_tokens": 8, "unfini
 
 @pytest.mark.parametrize("adapter", [False, True], ids=["all weights", "adapter"])
 def test_rewards_rise(tmp_path: Path, adapter: bool) -> None:
-    ppo_steps(run_of(tmp_path, adapter=adapter, **LEARNS, kl=0.01))
+    train_ppo(run_of(tmp_path, adapter=adapter, **LEARNS, kl=0.01))
     rewards = [entry["reward"]["total"] for entry in entries(tmp_path)]
     assert rewards[0] < 0.06
     assert sum(rewards[-5:]) / 5 > 0.3
@@ -102,7 +102,7 @@ def test_rewards_rise(tmp_path: Path, adapter: bool) -> None:
 def test_a_higher_penalty_keeps_the_policy_nearer(tmp_path: Path) -> None:
     ends = []
     for weight in (0.01, 0.5):
-        ppo_steps(run_of(tmp_path / str(weight), adapter=True, **LEARNS, kl=weight))
+        train_ppo(run_of(tmp_path / str(weight), adapter=True, **LEARNS, kl=weight))
         ends.append(entries(tmp_path / str(weight))[-5:])
     far, near = (sum(entry["kl"]["token_k3"] for entry in end) / 5 for end in ends)
     assert near < 0.2 * far
@@ -111,18 +111,18 @@ def test_a_higher_penalty_keeps_the_policy_nearer(tmp_path: Path) -> None:
 
 
 def test_the_penalty_is_steered_to_its_target(tmp_path: Path) -> None:
-    ppo_steps(run_of(tmp_path, **LEARNS, kl=0.1, kl_target=0.01))
+    train_ppo(run_of(tmp_path, **LEARNS, kl=0.1, kl_target=0.01))
     told = [entry["kl"] for entry in entries(tmp_path)]
     assert told[0]["weight"] == pytest.approx(0.1)
     for one, following in pairwise(told):
-        assert following["weight"] == pytest.approx(adapted(one["weight"], one["answer"], 0.01))
+        assert following["weight"] == pytest.approx(adapt_kl_weight(one["weight"], one["answer"], 0.01))
     assert told[-1]["weight"] > 0.11
 
 
 def test_the_head_learns_to_foretell_what_depends_on_the_prompt(tmp_path: Path) -> None:
     """One token an answer: the head reads the prompt's last token itself."""
     told = {**LEARNS, "learning_rate": 1e-4, "value_learning_rate": 0.1, "answer_tokens": 1, "kl": 0.0}
-    ppo_steps(run_of(tmp_path, reward=by_prompt, **told))
+    train_ppo(run_of(tmp_path, reward=by_prompt, **told))
     explained = [entry["explained_variance"] for entry in entries(tmp_path)]
     assert explained[0] == pytest.approx(0.0)
     assert explained[-1] > 0.6
@@ -131,14 +131,14 @@ def test_the_head_learns_to_foretell_what_depends_on_the_prompt(tmp_path: Path) 
 def test_figures_are_those_of_the_answers(tmp_path: Path) -> None:
     """The first step by hand: no KL yet, rewards add up, an answer that did not end is worth less."""
     run = run_of(tmp_path, reward=both, **{**LEARNS, "steps": 1, "unfinished": 2.0})
-    drawn = rollouts.roll_out(run.policy, PROMPTS, run.reward, run.setting.method, ProcessGroup(), 1, 0)
-    ppo_steps(run)
+    drawn = rollouts.roll_out(run.policy, PROMPTS, run.reward, run.config.options, ProcessGroup(), 1, 0)
+    train_ppo(run)
     (entry,) = entries(tmp_path)
     ended = [rollout.ids[-1] == STOP for rollout in drawn]
     assert 0 < sum(ended) < len(ended)
     texts = [" ".join(str(token) for token in rollout.ids if token != STOP) for rollout in drawn]
     shares = sum(one["share"] for one in share([], texts)) / len(texts)
-    prompts = sum(rollout.place % 2 for rollout in drawn) / len(drawn)
+    prompts = sum(rollout.prompt % 2 for rollout in drawn) / len(drawn)
     missing = -2.0 * ended.count(False) / len(ended)
     assert entry["reward"] == pytest.approx(
         {"total": shares + prompts + missing, "less_kl": shares + prompts + missing, "share": shares,
@@ -156,13 +156,13 @@ def test_the_reference_is_the_model_as_it_was_found(tmp_path: Path, adapter: boo
     run = run_of(tmp_path, adapter=adapter, bf16=bf16, **QUICK)
     answers = [(7, 8, 9)] * len(PROMPTS)
     with torch.no_grad():
-        found = run.policy.opinion(PROMPTS, answers).logprobs
-    ppo_steps(run)
+        found = run.policy.score(PROMPTS, answers).logprobs
+    train_ppo(run)
     with torch.no_grad():
-        now = run.policy.opinion(PROMPTS, answers).logprobs
-        with run.policy.as_found():
-            assert torch.equal(run.policy.opinion(PROMPTS, answers).logprobs, found)
-        assert torch.equal(run.policy.opinion(PROMPTS, answers).logprobs, now)
+        now = run.policy.score(PROMPTS, answers).logprobs
+        with run.policy.as_reference():
+            assert torch.equal(run.policy.score(PROMPTS, answers).logprobs, found)
+        assert torch.equal(run.policy.score(PROMPTS, answers).logprobs, now)
     assert float((now - found).abs().max()) > 0.01
     assert entries(tmp_path)[-1]["kl"]["token_k3"] > 1e-3
 
@@ -170,11 +170,11 @@ def test_the_reference_is_the_model_as_it_was_found(tmp_path: Path, adapter: boo
 @pytest.mark.parametrize("reach", [0.0, 0.25, 1.0])
 def test_so_much_of_the_values_gradient_reaches_the_model(reach: float) -> None:
     policy = policy_of()
-    torch.nn.init.normal_(policy.value.weight)
+    torch.nn.init.normal_(policy.value_head.weight)
     grown: list[torch.Tensor] = []
     for share_ in (1.0, reach):
         policy.model.zero_grad()
-        policy.opinion(PROMPTS, [(7, 8)] * 6, share_).values.sum().backward()
+        policy.score(PROMPTS, [(7, 8)] * 6, share_).values.sum().backward()
         found = policy.model.model.layers[0].mlp.up_proj.weight.grad
         grown.append(torch.zeros(1) if found is None else found.clone())
     assert torch.allclose(grown[1], reach * grown[0], atol=1e-6)
@@ -184,23 +184,23 @@ def test_checkpointing_of_activations_changes_no_gradient() -> None:
     grown = []
     for checkpointing in (False, True):
         policy = policy_of(adapter=True, checkpointing=checkpointing)
-        opinion = policy.opinion([*PROMPTS, *PROMPTS[:2]], [(7, 8, 9)] * 7 + [(4,)], 0.5)
-        (opinion.logprobs.sum() + opinion.values.sum()).backward()
-        grown.append([p.grad for p in policy.learning.values()])
+        scores = policy.score([*PROMPTS, *PROMPTS[:2]], [(7, 8, 9)] * 7 + [(4,)], 0.5)
+        (scores.logprobs.sum() + scores.values.sum()).backward()
+        grown.append([p.grad for p in policy.trainable.values()])
     assert any(float(gradient.abs().max()) > 0 for gradient in grown[0])
     assert all(torch.allclose(one, other, atol=1e-6) for one, other in zip(*grown, strict=True))
 
 
 def test_every_prompt_is_asked_once_a_pass_in_another_order() -> None:
-    told = [place for step in range(4) for place in asked(6, 3, 1, step)]
+    told = [place for step in range(4) for place in select_prompts(6, 3, 1, step)]
     first, second = told[:6], told[6:]
     assert sorted(first) == sorted(second) == list(range(6))
     assert first != second
-    assert told != [place for step in range(4) for place in asked(6, 3, 2, step)]
+    assert told != [place for step in range(4) for place in select_prompts(6, 3, 2, step)]
 
 
 def test_minibatches_hold_every_answer_once_a_pass_those_of_a_prompt_together() -> None:
-    method = Method(answers=2, minibatch=4, epochs=2)
+    method = PpoOptions(answers=2, minibatch=4, epochs=2)
     batches = list(minibatches(10, method, 1, 0))
     assert [len(places) for places in batches] == [4, 4, 2] * 2
     passes = [[place for places in half for place in places] for half in (batches[:3], batches[3:])]
@@ -218,15 +218,15 @@ def test_a_reward_that_is_no_number_for_each_answer_is_refused(
 ) -> None:
     run = run_of(tmp_path, reward=lambda to, _: [{"odd": 1.0}] * (len(to) - 1) + [wrong], **QUICK)
     with pytest.raises(ConfigError, match="E_REWARD: the reward's term odd"):
-        ppo_steps(run)
+        train_ppo(run)
 
 
 def test_gradients_that_became_no_numbers_end_it(tmp_path: Path) -> None:
     run = run_of(tmp_path, **QUICK)
     with torch.no_grad():
-        run.policy.value.bias.fill_(float("inf"))
+        run.policy.value_head.bias.fill_(float("inf"))
     with pytest.raises(ConfigError, match="E_DIVERGED"):
-        ppo_steps(run)
+        train_ppo(run)
 
 
 @pytest.mark.parametrize("wrong", [
@@ -234,9 +234,9 @@ def test_gradients_that_became_no_numbers_end_it(tmp_path: Path) -> None:
     {"lam": -0.1}, {"kl": -1.0}, {"kl_target": 0.0}, {"unfinished": -1.0}, {"value_reach": 2.0},
 ])  # fmt: skip
 def test_options_that_cannot_be(wrong: dict[str, Any]) -> None:
-    Method().refuse()
+    PpoOptions().validate()
     with pytest.raises(ConfigError, match="E_OPTION"):
-        Method(**wrong).refuse()
+        PpoOptions(**wrong).validate()
 
 
 def kill() -> None:
@@ -258,7 +258,7 @@ def at_call(module: Any, name: str, number: int, act: Callable[[], None]) -> Non
 def at_line(number: int) -> Callable[[], list[int]]:
     """Kill the process at the `number`-th line of Python that the second checkpoint's saving runs, in whatever
     module of ours; tells how many lines there are if it is never reached."""
-    real, lines, saves = ppo_loop._checkpoint, [0], iter(range(1, 2))
+    real, lines, saves = ppo_loop._save_checkpoint, [0], iter(range(1, 2))
     files = {module.__file__ for module in (ppo_loop, checkpoint, sys.modules["dialint.detector.artifacts"])}
 
     def trace(frame: FrameType, event: str, _: Any) -> Any:
@@ -275,7 +275,7 @@ def at_line(number: int) -> Callable[[], list[int]]:
         finally:
             sys.settrace(None)
 
-    ppo_loop._checkpoint = saving
+    ppo_loop._save_checkpoint = saving
     return lambda: lines
 
 
@@ -295,9 +295,11 @@ def in_child(work: Callable[[], Any]) -> int:
 def finish(folder: Path, team: ProcessGroup | None = None) -> None:
     """Train from where the folder stands; the weights at the end are kept if it is the end."""
     run = run_of(folder, adapter=True, team=team, **QUICK)
-    state = ppo_steps(run)
+    state = train_ppo(run)
     if state.step == QUICK["steps"]:
-        save_file({**run.policy.state(), "kl": torch.tensor(state.kl_weight)}, folder / "final.safetensors")
+        save_file(
+            {**run.policy.state_dict(), "kl": torch.tensor(state.kl_weight)}, folder / "final.safetensors"
+        )
     (folder / "steps").write_text(str(state.step))
 
 
@@ -311,16 +313,16 @@ def kills(root: Path) -> None:
         lines.write_text(str(found()[0]))
 
     run = run_of(root / "warm", adapter=True, **QUICK)  # what is imported late comes with the children then
-    rollouts.roll_out(run.policy, PROMPTS, run.reward, run.setting.method, ProcessGroup(), 1, 0)
+    rollouts.roll_out(run.policy, PROMPTS, run.reward, run.config.options, ProcessGroup(), 1, 0)
     with Progress(1):
         assert in_child(undisturbed) == 0
     n_lines = int(lines.read_text())
     cases: dict[str, Callable[[], Any]] = {
-        "rollout": lambda: at_call(rollouts, "_worth", 2, kill),
-        "before the update": lambda: at_call(ppo_loop, "batch_of", 2, kill),
-        "first step": lambda: at_call(ppo_loop, "_learn", 1, kill),
+        "rollout": lambda: at_call(rollouts, "_evaluate", 2, kill),
+        "before the update": lambda: at_call(ppo_loop, "make_batch", 2, kill),
+        "first step": lambda: at_call(ppo_loop, "_train_on_batch", 1, kill),
         "mid-epoch": lambda: at_call(ppo_loop, "_update", 6, kill),
-        "after the update": lambda: at_call(ppo_loop, "_figures", 3, kill),
+        "after the update": lambda: at_call(ppo_loop, "_batch_metrics", 3, kill),
         **{
             f"line {n}": lambda n=n: at_line(n)
             for n in [1 + place * (n_lines - 1) // 29 for place in range(30)]
@@ -389,17 +391,17 @@ def test_two_processes_learn_what_one_does(played: Path) -> None:
 
 
 def test_a_checkpoint_of_another_job_or_with_a_changed_bit_is_refused(tmp_path: Path) -> None:
-    ppo_steps(run_of(tmp_path, **QUICK))
+    train_ppo(run_of(tmp_path, **QUICK))
     other = run_of(tmp_path, **QUICK)
-    other.setting = Setting("another", other.setting.method, 1)
+    other.config = LoopConfig("another", other.config.options, 1)
     with pytest.raises(OutputRefused, match="E_OTHER_JOB"):
-        ppo_steps(other)
+        train_ppo(other)
     path = next(tmp_path.glob("checkpoint-*")) / ppo_loop.OPTIMIZER
     raw = bytearray(path.read_bytes())
     raw[len(raw) // 2] ^= 1
     path.write_bytes(raw)
     with pytest.raises(OutputRefused, match="E_CHECKSUM"):
-        ppo_steps(run_of(tmp_path, **QUICK))
+        train_ppo(run_of(tmp_path, **QUICK))
 
 
 if __name__ == "__main__":
@@ -412,7 +414,7 @@ if __name__ == "__main__":
 def test_a_minibatch_in_parts_learns_what_it_learns_whole(tmp_path: Path, accumulate: int) -> None:
     whole = run_of(tmp_path / "whole", adapter=True, **QUICK)
     parts = run_of(tmp_path / "parts", adapter=True, **QUICK, accumulate=accumulate)
-    ppo_steps(whole)
-    ppo_steps(parts)
-    for name, weight in whole.policy.state().items():
-        torch.testing.assert_close(parts.policy.state()[name], weight, rtol=1e-4, atol=1e-5)
+    train_ppo(whole)
+    train_ppo(parts)
+    for name, weight in whole.policy.state_dict().items():
+        torch.testing.assert_close(parts.policy.state_dict()[name], weight, rtol=1e-4, atol=1e-5)

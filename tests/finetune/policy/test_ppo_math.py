@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dialint.finetune.policy.ppo_math import (
-    adapted,
+    adapt_kl_weight,
     explained_variance,
     gae,
     kl_k1,
@@ -18,7 +18,7 @@ from dialint.finetune.policy.ppo_math import (
     policy_loss,
     token_rewards,
     value_loss,
-    whitened,
+    whiten,
 )
 
 LOGS = st.lists(st.floats(-8, 0), min_size=1, max_size=5)
@@ -65,8 +65,8 @@ def test_lambda_1_gives_all_that_comes_less_the_value_and_lambda_0_one_step(
 
 
 def test_whitened_by_hand() -> None:
-    assert whitened(torch.tensor([1.0, 3.0])).tolist() == pytest.approx([-1.0, 1.0])
-    assert whitened(torch.full((4,), 7.0)).tolist() == [0.0] * 4
+    assert whiten(torch.tensor([1.0, 3.0])).tolist() == pytest.approx([-1.0, 1.0])
+    assert whiten(torch.full((4,), 7.0)).tolist() == [0.0] * 4
 
 
 def test_the_policys_loss_by_hand() -> None:
@@ -98,7 +98,7 @@ def test_explained_variance_by_hand() -> None:
 
 
 def test_the_coefficient_follows_its_target() -> None:
-    assert adapted(0.1, 6.0, 6.0) == pytest.approx(0.1)
-    assert adapted(0.1, 6.6, 6.0) == pytest.approx(0.101)
-    assert adapted(0.1, 60.0, 6.0) == pytest.approx(0.102)
-    assert adapted(0.1, 0.0, 6.0) == pytest.approx(0.098)
+    assert adapt_kl_weight(0.1, 6.0, 6.0) == pytest.approx(0.1)
+    assert adapt_kl_weight(0.1, 6.6, 6.0) == pytest.approx(0.101)
+    assert adapt_kl_weight(0.1, 60.0, 6.0) == pytest.approx(0.102)
+    assert adapt_kl_weight(0.1, 0.0, 6.0) == pytest.approx(0.098)

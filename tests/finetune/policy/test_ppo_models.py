@@ -18,16 +18,17 @@ from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.finetune.base_models.loading import load_model, resolve_source
 from dialint.finetune.decoder.model import decoder_config, init_decoder
 from dialint.finetune.decoder.tokenizer import SMALLEST, save_tokenizer, train_tokenizer
-from dialint.finetune.judge.ppo import Method, PpoConfig, align
+from dialint.finetune.judge.ppo import PpoConfig, align
 from dialint.finetune.policy import ppo_loop
-from dialint.finetune.policy.logprobs import inner
+from dialint.finetune.policy.logprobs import unwrap
+from dialint.finetune.policy.options import PpoOptions
 from dialint.finetune.policy.policy import Prompt
 from dialint.finetune.train.distributed import ProcessGroup
 from dialint.finetune.train.lineage import job_of_config
 from dialint.finetune.train.options import AdapterOptions, RunOptions
 
 PROMPTS = [Prompt((5, 6 + place, 7), place) for place in range(4)]
-METHOD = Method(steps=2, questions=2, answers=2, answer_tokens=6, minibatch=2, learning_rate=1e-2)
+METHOD = PpoOptions(steps=2, questions=2, answers=2, answer_tokens=6, minibatch=2, learning_rate=1e-2)
 
 
 def brief(_: Sequence[Prompt], texts: Sequence[str]) -> list[dict[str, float]]:
@@ -70,7 +71,7 @@ def steps(folder: Path) -> list[int]:
 @pytest.mark.parametrize("adapter", ["lora", "none"])
 def test_the_model_learns_and_comes_back_as_it_attended(config: PpoConfig, adapter: Any) -> None:
     model, figures = run(replace(config, adapters=AdapterOptions(adapter=adapter, rank=4)))
-    assert inner(model).config._attn_implementation == "sdpa"
+    assert unwrap(model).config._attn_implementation == "sdpa"
     assert (figures["step"], figures["tokens"] > 0) == (2, True)
     assert figures["last"]["reward"]["total"] < 0
     assert steps(config.out) == [1, 2]

@@ -12,8 +12,8 @@ from transformers import GPTNeoXConfig, GPTNeoXForCausalLM, LlamaConfig, LlamaFo
 
 from dialint.detector.engines import packed
 from dialint.finetune.decoder.model import decoder_config, init_decoder
-from dialint.finetune.policy.logprobs import inner, score_tokens
-from dialint.finetune.policy.sampling import Sampled, _drawn, _uniform, sample
+from dialint.finetune.policy.logprobs import compute_logprobs, unwrap
+from dialint.finetune.policy.sampling import SampledAnswer, _gumbel_argmax, _uniform, sample
 
 VOCABULARY = 60
 STOP = 2
@@ -77,7 +77,7 @@ def alone(model: Any, prompt: list[int], answer: tuple[int, ...]) -> torch.Tenso
     return known.gather(1, torch.tensor(answer)[:, None])[:, 0]
 
 
-def close(one: Sampled, other: Sampled) -> bool:
+def close(one: SampledAnswer, other: SampledAnswer) -> bool:
     return one.ids == other.ids and torch.allclose(
         torch.tensor(one.logprobs), torch.tensor(other.logprobs), atol=1e-4
     )
@@ -107,7 +107,7 @@ def test_an_answer_does_not_depend_on_what_shares_its_batch(
     together = drawn(model, PROMPTS, 3)
     first = drawn(model, PROMPTS[:1], 3)
     assert all(close(one, other) for one, other in zip(together[0], first[0], strict=True))
-    monkeypatch.setattr("dialint.finetune.policy.sampling.ROWS", 3)
+    monkeypatch.setattr("dialint.finetune.policy.sampling.BATCH_ANSWERS", 3)
     one_by_one = drawn(model, PROMPTS, 3)
     for group, others in zip(together, one_by_one, strict=True):
         assert all(close(one, other) for one, other in zip(group, others, strict=True))
@@ -143,7 +143,7 @@ def test_draws_have_the_frequencies_of_the_model() -> None:
 
 def test_a_token_without_probability_is_never_drawn() -> None:
     logprobs = torch.tensor([[float("-inf"), 0.5, float("-inf"), 0.5]]).log_softmax(-1).repeat(50, 1)
-    assert set(_drawn(logprobs, 1.0, torch.arange(50)).tolist()) == {1, 3}
+    assert set(_gumbel_argmax(logprobs, 1.0, torch.arange(50)).tolist()) == {1, 3}
 
 
 def test_rounding_decides_next_to_nothing() -> None:
@@ -151,7 +151,7 @@ def test_rounding_decides_next_to_nothing() -> None:
     borders all move, some 5 of these 300 draws would change."""
     logits = torch.randn(300, 8192, generator=torch.Generator().manual_seed(0))
     other = logits + 2e-5 * torch.linspace(-1, 1, 8192)
-    drawn = (_drawn(some.log_softmax(-1), 1.0, torch.arange(300)) for some in (logits, other))
+    drawn = (_gumbel_argmax(some.log_softmax(-1), 1.0, torch.arange(300)) for some in (logits, other))
     assert torch.equal(*drawn)
 
 
@@ -164,11 +164,11 @@ def test_uniform_numbers_are_those_of_splitmix() -> None:
 
 
 def test_the_model_comes_back_as_it_was(model: Any) -> None:
-    inner(model).set_attn_implementation(packed.NAME)
+    unwrap(model).set_attn_implementation(packed.NAME)
     model.train()
     drawn(model, PROMPTS, 2)
     assert model.training
-    assert inner(model).config._attn_implementation == packed.NAME
+    assert unwrap(model).config._attn_implementation == packed.NAME
 
 
 def answered(model: Any) -> tuple[list[list[int]], list[tuple[int, ...]]]:
@@ -183,10 +183,10 @@ def answered(model: Any) -> tuple[list[list[int]], list[tuple[int, ...]]]:
 def test_scores_are_those_of_a_plain_pass(model: Any, attention: str) -> None:
     prompts, answers = answered(model)
     wanted = [alone(model, prompt, answer) for prompt, answer in zip(prompts, answers, strict=True)]
-    inner(model).set_attn_implementation(attention)
-    scores = score_tokens(model, prompts, answers)
+    unwrap(model).set_attn_implementation(attention)
+    scores = compute_logprobs(model, prompts, answers)
     assert torch.allclose(scores.logprobs, torch.cat(wanted), atol=1e-4)
-    logits = inner(model).get_output_embeddings()(scores.states)
+    logits = unwrap(model).get_output_embeddings()(scores.states)
     entropies = torch.distributions.Categorical(logits=logits).entropy()
     assert torch.allclose(scores.entropies, entropies, atol=1e-4)
     assert not scores.entropies.requires_grad
@@ -196,9 +196,9 @@ def test_gradients_are_the_same_packed_and_padded(model: Any) -> None:
     prompts, answers = answered(model)
     found = []
     for attention in (packed.NAME, "sdpa"):
-        inner(model).set_attn_implementation(attention)
+        unwrap(model).set_attn_implementation(attention)
         model.zero_grad()
-        scores = score_tokens(model, prompts, answers)
+        scores = compute_logprobs(model, prompts, answers)
         (scores.logprobs * torch.arange(len(scores.logprobs))).sum().backward()
         found.append([weight.grad for weight in model.parameters() if weight.grad is not None])
     assert found[0]
@@ -208,12 +208,12 @@ def test_gradients_are_the_same_packed_and_padded(model: Any) -> None:
 
 def test_only_answers_go_through_the_head(model: Any) -> None:
     prompts, answers = answered(model)
-    inner(model).set_attn_implementation(packed.NAME)
+    unwrap(model).set_attn_implementation(packed.NAME)
     seen: list[int] = []
-    inner(model).get_output_embeddings().register_forward_hook(
+    unwrap(model).get_output_embeddings().register_forward_hook(
         lambda _, given, __: seen.append(given[0].shape[1])
     )
-    score_tokens(model, prompts, answers)
+    compute_logprobs(model, prompts, answers)
     assert sum(seen) == sum(map(len, answers))
 
 
@@ -236,7 +236,9 @@ def test_what_is_not_allowed_is_not_drawn_and_has_no_share(model: Any) -> None:
             assert set(answer.ids[1::2]) <= {STOP, 20, 33}
     of = [place for place, group in enumerate(groups) for _ in group]
     answers = [answer.ids for group in groups for answer in group]
-    scores = score_tokens(model, [PROMPTS[place] for place in of], answers, [rules[place] for place in of])
+    scores = compute_logprobs(
+        model, [PROMPTS[place] for place in of], answers, [rules[place] for place in of]
+    )
     told = [logprob for group in groups for answer in group for logprob in answer.logprobs]
     assert scores.logprobs.tolist() == pytest.approx(told, abs=1e-4)
     assert bool(scores.entropies.isfinite().all())

@@ -13,8 +13,9 @@ from dialint.detector.judge import SAYS, Answer, Question, written
 from dialint.detector.records import Dialogue, Turn
 from dialint.detector.taxonomy import load
 from dialint.eval.questions import Asked
-from dialint.finetune.rewards.reward_function import RewardModel, odds_against
-from dialint.finetune.rewards.verifiable import Weights
+from dialint.finetune.rewards.reward_function import no_error_log_odds
+from dialint.finetune.rewards.reward_model import RewardModel
+from dialint.finetune.rewards.verifiable import RewardWeights
 
 
 def asked(probability: float, stands_for: float) -> Asked:
@@ -29,9 +30,9 @@ QUESTIONS = [asked(1.0, 1.0), asked(0.0, 3.0), asked(0.0, 50.0)]
 
 
 def test_odds_count_questions_as_what_they_stand_for() -> None:
-    assert odds_against(QUESTIONS, Weights(most_stands_for=10.0)) == pytest.approx(math.log(13))
-    assert odds_against(QUESTIONS, Weights(most_stands_for=1.0)) == 0.0
-    assert odds_against(QUESTIONS[1:], Weights()) == 0.0  # no error to compare with
+    assert no_error_log_odds(QUESTIONS, RewardWeights(most_stands_for=10.0)) == pytest.approx(math.log(13))
+    assert no_error_log_odds(QUESTIONS, RewardWeights(most_stands_for=1.0)) == 0.0
+    assert no_error_log_odds(QUESTIONS[1:], RewardWeights()) == 0.0  # no error to compare with
 
 
 class Prompt:
@@ -53,7 +54,7 @@ def test_an_accusation_must_outdo_the_odds() -> None:
     def liked(rows: Sequence[Sequence[int]]) -> np.ndarray:
         return np.full(len(rows), 5.0)
 
-    against = odds_against(QUESTIONS, Weights(most_stands_for=10.0))
+    against = no_error_log_odds(QUESTIONS, RewardWeights(most_stands_for=10.0))
     model = RewardModel(liked, Prompt(), 5.0, 2.0, against)  # type: ignore[arg-type]
     texts = [*(written(Answer(verdict=said, probability=0.5)) for said in SAYS[:2]), "{"]
     accused, silent, broken = model.preferences(QUESTIONS, texts)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import pytest
 
 from dialint.detector.judge import Answer, written
-from dialint.finetune.rewards.verifiable import Known, Weights, reward, rewrite_of
+from dialint.finetune.rewards.verifiable import GroundTruth, RewardWeights, compute_reward, scannable_rewrite
 
 TURN = "Thank you for waiting. {} You should have read it. We look into your case today and write to you."
 EVIDENCE = "You should have read it."
@@ -38,7 +38,7 @@ LOOKS = (
 class Case:
     """A question, the honest judge's answer were it to accuse, and whether its rewrite silences."""
 
-    known: Known
+    known: GroundTruth
     accusation: Answer
     silent: bool
 
@@ -50,7 +50,7 @@ class Case:
 def case(number: int, believed: float, truth: float) -> Case:
     text, good = TURN.format(f"Case {number}."), number % 2 == 0
     start = text.index(EVIDENCE)
-    known = Known(
+    known = GroundTruth(
         probability=truth, text=text, span=(start, start + len(EVIDENCE)), severity="S2", before=0.9, threshold=0.5
     )  # fmt: skip
     accusation = Answer(
@@ -71,58 +71,58 @@ CASES = [
     )
 ]
 BASE_RATE = round(sum(case.known.probability for case in CASES) / len(CASES), 2)
-Policy = Callable[[Case, Weights], Answer]
+Policy = Callable[[Case, RewardWeights], Answer]
 
 
 def no(probability: float, reason: str = "") -> Answer:
     return Answer(verdict="no_error", probability=probability, reason=reason)
 
 
-def honest(case: Case, weights: Weights) -> Answer:
+def honest(case: Case, weights: RewardWeights) -> Answer:
     return case.accusation if case.believed > weights.threshold else no(case.believed)
 
 
 def played(**parts: object) -> Policy:
     """The honest judge, but for these parts of its accusations."""
 
-    def policy(case: Case, weights: Weights) -> Answer:
+    def policy(case: Case, weights: RewardWeights) -> Answer:
         answer = honest(case, weights)
         return answer.model_copy(update=parts) if answer.verdict == "error" else answer
 
     return policy
 
 
-def whole_turn(case: Case, weights: Weights) -> Answer:
+def whole_turn(case: Case, weights: RewardWeights) -> Answer:
     return played(quote=case.known.text)(case, weights)
 
 
-def same_again(case: Case, weights: Weights) -> Answer:
+def same_again(case: Case, weights: RewardWeights) -> Answer:
     return played(rewrite=case.known.text)(case, weights)
 
 
-def same_in_disguise(case: Case, weights: Weights) -> Answer:
+def same_in_disguise(case: Case, weights: RewardWeights) -> Answer:
     return played(rewrite=case.known.text.replace("should", "sh\u200bould"))(case, weights)
 
 
-def long_reason(case: Case, weights: Weights) -> Answer:
+def long_reason(case: Case, weights: RewardWeights) -> Answer:
     return honest(case, weights).model_copy(update={"reason": "because " * 100})
 
 
-def constant(case: Case, weights: Weights) -> Answer:
+def constant(case: Case, weights: RewardWeights) -> Answer:
     return honest(case, weights).model_copy(update={"probability": BASE_RATE})
 
 
-def suiting(case: Case, weights: Weights) -> Answer:
+def suiting(case: Case, weights: RewardWeights) -> Answer:
     """States the extreme probability that goes with its verdict."""
     answer = honest(case, weights)
     return answer.model_copy(update={"probability": 0.98 if answer.verdict == "error" else 0.02})
 
 
-def always_error(case: Case, weights: Weights) -> Answer:
+def always_error(case: Case, weights: RewardWeights) -> Answer:
     return case.accusation.model_copy(update={"probability": 0.98})
 
 
-def evidence_for_all(case: Case, weights: Weights) -> Answer:
+def evidence_for_all(case: Case, weights: RewardWeights) -> Answer:
     return case.accusation.model_copy(update={"verdict": honest(case, weights).verdict})
 
 
@@ -152,18 +152,18 @@ POLICIES: dict[str, Policy] = {
 
 def after(case: Case, answer: Answer) -> float | None:
     """What the scanner says of a rewrite: silent for tricks that would fool it, the honest one's half."""
-    if rewrite_of(answer, case.known) is None:
+    if scannable_rewrite(answer, case.known) is None:
         return None
     return 0.1 if case.silent or answer.rewrite != case.accusation.rewrite else 0.8
 
 
-def earned(policy: Policy, case: Case, weights: Weights) -> float:
+def earned(policy: Policy, case: Case, weights: RewardWeights) -> float:
     answer = policy(case, weights)
-    return reward(written(answer), case.known, weights, after(case, answer)).total
+    return compute_reward(written(answer), case.known, weights, after(case, answer)).total
 
 
 def mean(policy: Policy, ratio: float) -> float:
-    weights = Weights(ratio=ratio)
+    weights = RewardWeights(ratio=ratio)
     return sum(earned(policy, case, weights) for case in CASES) / len(CASES)
 
 
@@ -219,7 +219,7 @@ def test_every_trick_earns_less_than_an_honest_judge(name: str, ratio: float) ->
 @pytest.mark.parametrize("name", TRICKS_OF_EVIDENCE)
 def test_no_trick_of_evidence_pays_on_any_question(name: str, ratio: float) -> None:
     """In a group of answers to one question it never beats the honest one, and loses where that is good."""
-    weights, policy = Weights(ratio=ratio), POLICIES[name]
+    weights, policy = RewardWeights(ratio=ratio), POLICIES[name]
     gaps = [earned(honest, case, weights) - earned(policy, case, weights) for case in CASES]
     assert min(gaps) >= 0.0
     sound = [
@@ -234,11 +234,13 @@ def test_no_trick_of_evidence_pays_on_any_question(name: str, ratio: float) -> N
 @pytest.mark.parametrize("ratio", RATIOS)
 def test_always_no_loses_in_its_decisions_too(ratio: float) -> None:
     """A calibrated judge accuses where that is cheaper, so its decisions cost at most as much as silence."""
-    weights = Weights(ratio=ratio)
+    weights = RewardWeights(ratio=ratio)
 
     def decided(policy: Policy) -> float:
         answers = [(case, policy(case, weights)) for case in CASES]
-        return sum(reward(written(a), c.known, weights, after(c, a)).terms["decision"] for c, a in answers)
+        return sum(
+            compute_reward(written(a), c.known, weights, after(c, a)).terms["decision"] for c, a in answers
+        )
 
     assert decided(honest) > decided(POLICIES["always no, 0.02"])
 
@@ -246,7 +248,7 @@ def test_always_no_loses_in_its_decisions_too(ratio: float) -> None:
 @pytest.mark.parametrize("ratio", RATIOS)
 def test_between_two_verdicts_on_one_question_the_truth_decides(ratio: float) -> None:
     """A group of both: no is ahead on what is clean, an accusation on what is certain."""
-    weights = Weights(ratio=ratio)
+    weights = RewardWeights(ratio=ratio)
     for case in CASES:
         if case.known.probability in (0.0, 1.0):
             ahead = earned(always_error, case, weights) > earned(POLICIES["always no, 0.02"], case, weights)
@@ -255,5 +257,5 @@ def test_between_two_verdicts_on_one_question_the_truth_decides(ratio: float) ->
 
 @pytest.mark.parametrize(("own", "other"), [(1.0, 20.0), (20.0, 1.0), (5.0, 20.0)])
 def test_who_decides_by_another_ratio_pays_for_it(own: float, other: float) -> None:
-    careless: Policy = lambda case, _: honest(case, Weights(ratio=other))  # noqa: E731
+    careless: Policy = lambda case, _: honest(case, RewardWeights(ratio=other))  # noqa: E731
     assert mean(careless, own) < mean(honest, own) - 0.001

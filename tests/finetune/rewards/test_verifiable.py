@@ -13,26 +13,26 @@ from dialint.detector.judge import GRID, SAYS, Answer, rounded, written
 from dialint.detector.records import Severity
 from dialint.finetune.rewards.verifiable import (
     SEVERITIES,
-    Known,
-    Weights,
-    accuses,
+    GroundTruth,
+    RewardWeights,
     belief,
     brevity,
+    compute_reward,
     decision,
     form,
-    kept_words,
+    is_accusation,
+    is_silenced,
     quote,
-    reward,
     rewrite,
-    rewrite_of,
+    scannable_rewrite,
     severity,
-    silenced,
-    standardised,
+    standardize,
+    word_recall,
 )
 
 TEXT = "Read the mail. You were told. Bye."
 SPAN = (15, 29)
-KNOWN = Known(probability=1.0, text=TEXT, span=SPAN, severity="S2")
+KNOWN = GroundTruth(probability=1.0, text=TEXT, span=SPAN, severity="S2")
 NO = Answer(verdict="no_error", probability=0.1)
 NEITHER = Answer(verdict="not_applicable", probability=0.1)
 RATIOS = st.floats(0.2, 50.0)
@@ -81,7 +81,7 @@ def test_the_decision_by_hand() -> None:
 
 @given(SHARES, RATIOS)
 def test_accusing_pays_exactly_above_the_threshold(probability: float, ratio: float) -> None:
-    known, threshold = replace(KNOWN, probability=probability), Weights(ratio=ratio).threshold
+    known, threshold = replace(KNOWN, probability=probability), RewardWeights(ratio=ratio).threshold
     gain = decision(error(), known, ratio) - decision(NO, known, ratio)
     assert gain == pytest.approx(probability - threshold, abs=1e-12)
 
@@ -107,7 +107,7 @@ def test_an_error_without_a_verbatim_quote_is_never_better_than_another_verdict(
 ) -> None:
     known = replace(KNOWN, probability=probability)
     for dead in (error(None), error(" "), error("you were told.")):
-        assert not accuses(dead, known)
+        assert not is_accusation(dead, known)
         assert decision(dead, known, ratio) <= min(
             decision(error(), known, ratio), decision(NO, known, ratio)
         )
@@ -142,7 +142,7 @@ def test_any_verbatim_quote_will_do_where_no_evidence_is_labelled() -> None:
 
 
 def test_the_first_occurrence_is_the_one_that_a_finding_gets() -> None:
-    assert quote(error("no"), Known(probability=1.0, text="no, no", span=(4, 6))) == 0.0
+    assert quote(error("no"), GroundTruth(probability=1.0, text="no, no", span=(4, 6))) == 0.0
 
 
 @settings(deadline=None)
@@ -151,7 +151,7 @@ def test_the_whole_turn_earns_nothing_where_the_evidence_is_short(length: int, d
     text = "".join(chr(0x4E00 + place) for place in range(length))
     start = data.draw(st.integers(0, length - 1))
     end = data.draw(st.integers(start + 1, length))
-    known = Known(probability=1.0, text=text, span=(start, end))
+    known = GroundTruth(probability=1.0, text=text, span=(start, end))
     whole, exact = quote(error(text), known), quote(error(text[start:end]), known)
     assert exact == 1.0
     assert (whole == 0.0) == ((end - start) / length <= 2**0.5 - 1 + 1e-12)
@@ -164,11 +164,13 @@ def test_every_quote_lies_between_nothing_and_the_evidence_itself(data: st.DataO
     bounds = st.tuples(st.integers(0, 59), st.integers(1, 60)).filter(lambda b: b[0] < b[1])
     span, (start, end) = data.draw(bounds), data.draw(bounds)
     text = "".join(chr(0x4E00 + place) for place in range(60))
-    worth = quote(error(text[start:end]), Known(probability=1.0, text=text, span=span))
+    worth = quote(error(text[start:end]), GroundTruth(probability=1.0, text=text, span=span))
     assert 0.0 <= worth <= 1.0
     assert (worth == 1.0) == ((start, end) == span)
     if start < span[0] and start + 1 < end:  # one needless letter less is never worse
-        assert worth <= quote(error(text[start + 1 : end]), Known(probability=1.0, text=text, span=span))
+        assert worth <= quote(
+            error(text[start + 1 : end]), GroundTruth(probability=1.0, text=text, span=span)
+        )
 
 
 # severity
@@ -198,15 +200,15 @@ def mended(rewrite: str | None) -> Answer:
 
 
 def test_a_silenced_scanner_was_heard_before() -> None:
-    assert silenced(0.9, 0.1, 0.6)
-    assert silenced(0.6, 0.59, 0.6)
-    assert not silenced(0.9, 0.6, 0.6)
-    assert not silenced(0.5, 0.1, 0.6)
+    assert is_silenced(0.9, 0.1, 0.6)
+    assert is_silenced(0.6, 0.59, 0.6)
+    assert not is_silenced(0.9, 0.6, 0.6)
+    assert not is_silenced(0.5, 0.1, 0.6)
 
 
 def test_a_rewrite_is_worth_the_scanners_silence() -> None:
     good = mended("Please read the mail. Bye.")
-    assert rewrite_of(good, SCANNED) == "Please read the mail. Bye."
+    assert scannable_rewrite(good, SCANNED) == "Please read the mail. Bye."
     assert rewrite(good, SCANNED, 0.1) == 1.0
     assert rewrite(good, SCANNED, 0.7) == 0.0
 
@@ -217,46 +219,48 @@ def test_a_rewrite_is_worth_the_scanners_silence() -> None:
     ids=["absent", "empty", "blank", "invisible", "same", "padded", "spaced", "hidden", "unrelated", "one word kept"],
 )  # fmt: skip
 def test_what_is_no_rewrite_is_worth_nothing_however_silent_the_scanner(new: str | None) -> None:
-    assert rewrite_of(mended(new), SCANNED) is None
+    assert scannable_rewrite(mended(new), SCANNED) is None
     assert rewrite(mended(new), SCANNED, 0.0) == 0.0
 
 
 def test_only_a_finding_that_the_scanner_saw_too_is_put_before_it_again() -> None:
     good = mended("Please read the mail. Bye.")
-    assert rewrite_of(None, SCANNED) is None
-    assert rewrite_of(good.model_copy(update={"quote": "Nowhere"}), SCANNED) is None
-    assert rewrite_of(good.model_copy(update={"verdict": "no_error"}), SCANNED) is None
-    assert rewrite_of(good, replace(SCANNED, before=0.6)) == good.rewrite
+    assert scannable_rewrite(None, SCANNED) is None
+    assert scannable_rewrite(good.model_copy(update={"quote": "Nowhere"}), SCANNED) is None
+    assert scannable_rewrite(good.model_copy(update={"verdict": "no_error"}), SCANNED) is None
+    assert scannable_rewrite(good, replace(SCANNED, before=0.6)) == good.rewrite
     for unseen in (replace(SCANNED, before=None), replace(SCANNED, before=0.59)):
-        assert rewrite_of(good, unseen) is None
+        assert scannable_rewrite(good, unseen) is None
         assert rewrite(good, unseen, None) == 1.0
 
 
 def test_a_scanner_that_did_not_answer_is_no_bad_rewrite() -> None:
-    with pytest.raises(ValueError, match="not put before the scanner"):
+    with pytest.raises(ValueError, match="was not scanned"):
         rewrite(mended("Please read the mail. Bye."), SCANNED, None)
 
 
 def test_a_rewrite_may_keep_nothing_where_a_good_one_does_not_either() -> None:
     """Of 65 taught rewrites of errors made in clean dialogues 19 keep less than a third of the turn."""
     good, known = "Your parcel arrives on Monday.", replace(SCANNED, rewrite="Your parcel arrives today.")
-    assert rewrite_of(mended(good), SCANNED) is None
-    assert rewrite_of(mended(good), known) == good
-    assert rewrite_of(mended("Please read the mail. Bye."), known) is not None
-    assert rewrite_of(mended("Sorry."), known) is None
+    assert scannable_rewrite(mended(good), SCANNED) is None
+    assert scannable_rewrite(mended(good), known) == good
+    assert scannable_rewrite(mended("Please read the mail. Bye."), known) is not None
+    assert scannable_rewrite(mended("Sorry."), known) is None
 
 
 def test_a_blank_is_no_rewrite_of_a_turn_without_words() -> None:
     marks = replace(SCANNED, text="???", span=(0, 3))
-    assert rewrite_of(error("???").model_copy(update={"rewrite": " "}), marks) is None
-    assert rewrite_of(error("???").model_copy(update={"rewrite": "What do you mean?"}), marks) is not None
+    assert scannable_rewrite(error("???").model_copy(update={"rewrite": " "}), marks) is None
+    assert (
+        scannable_rewrite(error("???").model_copy(update={"rewrite": "What do you mean?"}), marks) is not None
+    )
 
 
 def test_kept_words_are_counted_as_often_as_they_stand() -> None:
-    assert kept_words("Read the mail, READ it", "read it") == pytest.approx(2 / 5)
-    assert kept_words("Read it", "Please read it again") == 1.0
-    assert kept_words("???", "Sorry") == 1.0
-    assert kept_words("Прочтите письмо", "прочтите письмо, пожалуйста") == 1.0
+    assert word_recall("Read the mail, READ it", "read it") == pytest.approx(2 / 5)
+    assert word_recall("Read it", "Please read it again") == 1.0
+    assert word_recall("???", "Sorry") == 1.0
+    assert word_recall("Прочтите письмо", "прочтите письмо, пожалуйста") == 1.0
 
 
 # form and brevity
@@ -321,9 +325,9 @@ def test_quote_and_rewrite_are_free_up_to_the_turns_length() -> None:
 
 
 def test_a_score_is_standardised_and_clipped() -> None:
-    assert standardised(2.0, 1.0, 2.0) == pytest.approx(1 / 6)
-    assert standardised(1e6, 1.0, 2.0) == 1.0
-    assert standardised(-1e6, 1.0, 2.0) == -1.0
+    assert standardize(2.0, 1.0, 2.0) == pytest.approx(1 / 6)
+    assert standardize(1e6, 1.0, 2.0) == 1.0
+    assert standardize(-1e6, 1.0, 2.0) == -1.0
 
 
 @pytest.mark.parametrize(
@@ -331,7 +335,7 @@ def test_a_score_is_standardised_and_clipped() -> None:
 )
 def test_a_broken_reward_model_is_no_bad_answer(score: float, spread: float) -> None:
     with pytest.raises(ValueError, match="finite"):
-        standardised(score, 0.0, spread)
+        standardize(score, 0.0, spread)
 
 
 # the sum
@@ -347,7 +351,7 @@ ANSWERS = st.builds(
     rewrite=WORDS,
 )
 KNOWNS = st.builds(
-    Known,
+    GroundTruth,
     probability=SHARES,
     text=st.just(TEXT),
     span=st.sampled_from([None, SPAN, (0, len(TEXT))]),
@@ -355,14 +359,16 @@ KNOWNS = st.builds(
     applies=st.booleans(),
     before=st.none() | SHARES,
 )
-WEIGHTS = st.builds(Weights, ratio=RATIOS, belief_weight=st.floats(0, 2), decision_weight=st.floats(0.1, 2))
+WEIGHTS = st.builds(
+    RewardWeights, ratio=RATIOS, belief_weight=st.floats(0, 2), decision_weight=st.floats(0.1, 2)
+)
 
 
 def test_the_sum_by_hand() -> None:
     """A hit at ratio 1, believed 0.9, quoted by half, one severity off, not rewritten: a miss costs 1/2, twice."""
     answer = error("You were", severity="S3").model_copy(update={"reason": "r" * 200})
     text = written(answer)
-    got = reward(text, SCANNED, Weights(ratio=1.0, decision_weight=2.0), preference=-0.5)
+    got = compute_reward(text, SCANNED, RewardWeights(ratio=1.0, decision_weight=2.0), preference=-0.5)
     assert got.answer == answer
     assert got.terms == pytest.approx(
         {
@@ -380,7 +386,7 @@ def test_the_sum_by_hand() -> None:
 
 
 def test_what_cannot_be_read_by_hand() -> None:
-    weights = Weights(
+    weights = RewardWeights(
         belief_weight=1.5, decision_weight=2.0, form_weight=0.3, brevity_weight=0.4, preference_weight=0.5
     )
     terms = {
@@ -392,18 +398,18 @@ def test_what_cannot_be_read_by_hand() -> None:
         "form": -0.3,
         "brevity": -0.4,
     }
-    assert reward("no", KNOWN, weights).terms == {**terms, "preference": 0.0}
-    assert reward("no", KNOWN, weights, preference=0.9).terms == {**terms, "preference": -0.5}
+    assert compute_reward("no", KNOWN, weights).terms == {**terms, "preference": 0.0}
+    assert compute_reward("no", KNOWN, weights, preference=0.9).terms == {**terms, "preference": -0.5}
 
 
 @settings(deadline=None)
 @given(ANSWERS, KNOWNS, WEIGHTS, SHARES, st.none() | st.floats(-1, 1))
 def test_what_cannot_be_read_gets_less_than_all_that_can(
-    answer: Answer, known: Known, weights: Weights, after: float, preference: float | None
+    answer: Answer, known: GroundTruth, weights: RewardWeights, after: float, preference: float | None
 ) -> None:
-    got = reward(written(answer), known, weights, after, preference)
+    got = compute_reward(written(answer), known, weights, after, preference)
     for broken in ("", "error", written(answer)[:-1], written(answer) + "}", '{"verdict":"error"}'):
-        worst = reward(broken, known, weights, after, preference)
+        worst = compute_reward(broken, known, weights, after, preference)
         assert worst.answer is None
         assert worst.terms.keys() == got.terms.keys()
         assert worst.total < got.total
@@ -411,9 +417,9 @@ def test_what_cannot_be_read_gets_less_than_all_that_can(
 
 @given(ANSWERS, KNOWNS, WEIGHTS, SHARES)
 def test_every_term_of_an_answer_alone_is_a_cost(
-    answer: Answer, known: Known, weights: Weights, after: float
+    answer: Answer, known: GroundTruth, weights: RewardWeights, after: float
 ) -> None:
-    got = reward(written(answer), known, weights, after)
+    got = compute_reward(written(answer), known, weights, after)
     assert all(value <= 1e-12 for value in got.terms.values())
     assert got.total == pytest.approx(sum(got.terms.values()))
 
@@ -423,7 +429,7 @@ def test_the_best_answer_is_honest_and_accuses_above_the_threshold(
     truth: float, ratio: float, says: str, stated: float
 ) -> None:
     """With sound evidence, whatever else could have been said."""
-    weights, known = Weights(ratio=ratio), replace(KNOWN, probability=truth)
+    weights, known = RewardWeights(ratio=ratio), replace(KNOWN, probability=truth)
     assume(abs(truth - weights.threshold) > 1e-9)
     right = error(stated=truth) if truth > weights.threshold else NO.model_copy(update={"probability": truth})
     other = (
@@ -431,7 +437,10 @@ def test_the_best_answer_is_honest_and_accuses_above_the_threshold(
         if says == "error"
         else Answer.model_validate({"verdict": says, "probability": stated})
     )
-    assert reward(written(right), known, weights).total >= reward(written(other), known, weights).total - 1e-9
+    assert (
+        compute_reward(written(right), known, weights).total
+        >= compute_reward(written(other), known, weights).total - 1e-9
+    )
 
 
 @settings(deadline=None)
@@ -441,10 +450,10 @@ def test_whatever_was_decided_the_best_stated_probability_is_nearly_honest(
 ) -> None:
     """The verdict is written first: a probability that suits it must not pay. Of form a third of 0.2 speaks
     for agreement, against the slope of the Brier score: at most 0.2 / 3 / 2 off, and half a step."""
-    known, weights = replace(KNOWN, probability=truth), Weights(ratio=ratio)
+    known, weights = replace(KNOWN, probability=truth), RewardWeights(ratio=ratio)
     steps = [step / 200 for step in range(201)]
     said = [error(stated=step) if accused else NO.model_copy(update={"probability": step}) for step in steps]
-    worth = [reward(written(answer), known, weights).total for answer in said]
+    worth = [compute_reward(written(answer), known, weights).total for answer in said]
     assert abs(steps[worth.index(max(worth))] - truth) <= 0.2 / 6 + 1 / 400 + 1e-9
 
 
@@ -452,11 +461,12 @@ def test_whatever_was_decided_the_best_stated_probability_is_nearly_honest(
 @given(SHARES, RATIOS, st.sampled_from(["You were", "told.", TEXT]))
 def test_poor_evidence_makes_accusing_dearer_never_cheaper(truth: float, ratio: float, found: str) -> None:
     """At or below the threshold no quote makes an accusation pay."""
-    known, weights = replace(KNOWN, probability=truth), Weights(ratio=ratio)
+    known, weights = replace(KNOWN, probability=truth), RewardWeights(ratio=ratio)
     assume(truth <= weights.threshold)
-    accused = reward(written(error(found, stated=truth)), known, weights).total
+    accused = compute_reward(written(error(found, stated=truth)), known, weights).total
     assert (
-        accused <= reward(written(NO.model_copy(update={"probability": truth})), known, weights).total + 1e-9
+        accused
+        <= compute_reward(written(NO.model_copy(update={"probability": truth})), known, weights).total + 1e-9
     )
 
 
@@ -470,31 +480,34 @@ def test_poor_evidence_makes_accusing_dearer_never_cheaper(truth: float, ratio: 
 )  # fmt: skip
 def test_weights_that_cannot_be_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ConfigError, match="E_OPTION"):
-        Weights(**wrong).refuse()  # type: ignore[arg-type]
+        RewardWeights(**wrong).validate()  # type: ignore[arg-type]
 
 
 def test_the_weights_as_they_come_are_good() -> None:
-    Weights().refuse()
-    assert Weights(ratio=5.0).threshold == pytest.approx(5 / 6)
+    RewardWeights().validate()
+    assert RewardWeights(ratio=5.0).threshold == pytest.approx(5 / 6)
 
 
 def test_a_question_counts_as_those_it_stands_for() -> None:
     """Where one of two questions that look alike was drawn among ten, accusing pays at ratio 1 from ten to
     one for an error, no longer from one to one."""
-    error, none = Known(probability=1.0, text="a b"), Known(probability=0.0, text="a b", stands_for=30.0)
+    error, none = (
+        GroundTruth(probability=1.0, text="a b"),
+        GroundTruth(probability=0.0, text="a b", stands_for=30.0),
+    )
     accuse = written(Answer(verdict="error", probability=0.5, quote="a"))
     silent = written(Answer(verdict="no_error", probability=0.5))
 
-    def gain(weights: Weights) -> float:
+    def gain(weights: RewardWeights) -> float:
         """Of accusing both rather than none."""
         return sum(
-            reward(accuse, known, weights).total - reward(silent, known, weights).total
+            compute_reward(accuse, known, weights).total - compute_reward(silent, known, weights).total
             for known in (error, none)
         )
 
-    assert gain(Weights(ratio=1.0, most_stands_for=1.0)) == pytest.approx(0.0, abs=0.3)
-    assert gain(Weights(ratio=1.0, most_stands_for=10.0)) < -5
-    alike = Weights(ratio=1.0, most_stands_for=10.0)
-    assert reward("{", none, alike).total < reward(accuse, none, alike).total
+    assert gain(RewardWeights(ratio=1.0, most_stands_for=1.0)) == pytest.approx(0.0, abs=0.3)
+    assert gain(RewardWeights(ratio=1.0, most_stands_for=10.0)) < -5
+    alike = RewardWeights(ratio=1.0, most_stands_for=10.0)
+    assert compute_reward("{", none, alike).total < compute_reward(accuse, none, alike).total
     with pytest.raises(ConfigError, match="E_OPTION"):
-        Weights(most_stands_for=0.5).refuse()
+        RewardWeights(most_stands_for=0.5).validate()

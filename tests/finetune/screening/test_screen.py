@@ -18,10 +18,14 @@ from dialint.detector.artifacts import described, read_manifest, sha256_file, ve
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.example_files import read_examples
 from dialint.detector.records import Dialogue, Example, Label, Turn
-from dialint.finetune.screening.confident_learning import far_ends, off_diagonal, suspected
-from dialint.finetune.screening.cross_validation import FOLDS, folds_of
+from dialint.finetune.screening.confident_learning import find_label_errors, off_diagonal, tail_thresholds
+from dialint.finetune.screening.cross_validation import FOLDS, assign_folds
 from dialint.finetune.screening.dataset import MANIFEST, Suspect
-from dialint.finetune.screening.near_duplicates import contradictions, exam_copies, shingles_of
+from dialint.finetune.screening.near_duplicates import (
+    find_contradictions,
+    find_held_out_copies,
+    shingle_examples,
+)
 from dialint.finetune.screening.screen import ScreenConfig, run, screen
 from dialint.labeling.dataset.export import run as export
 from dialint.labeling.dataset.making import DatasetConfig
@@ -71,14 +75,14 @@ def test_only_the_far_ends_are_suspected() -> None:
     clean = [0.01, 0.02, 0.03, 0.04, 0.05, 0.1, 0.3, 0.3, 0.8, 0.9]
     errors = [0.1, 0.3, 0.4, 0.5, 0.6, 0.95, 0.95, 0.95, 0.95, 0.9]
     labels, said = floats(*[0] * 10, *[1] * 10), floats(*clean, *errors)
-    assert far_ends(labels, said) == (0.1, 0.9)
-    wrong, _ = suspected(labels, said)
+    assert tail_thresholds(labels, said) == (0.1, 0.9)
+    wrong, _ = find_label_errors(labels, said)
     assert np.flatnonzero(wrong).tolist() == [9, 10]
 
 
 def test_nothing_is_suspected_where_the_model_knows_nothing() -> None:
     labels = np.array([0, 1] * 50, float)
-    assert far_ends(labels, np.full(100, 0.3)) == (-1.0, 2.0)
+    assert tail_thresholds(labels, np.full(100, 0.3)) == (-1.0, 2.0)
     with pytest.raises(ValueError, match="both classes"):
         off_diagonal(np.ones(4), np.ones(4))
 
@@ -88,7 +92,7 @@ def test_nothing_is_suspected_where_the_model_knows_nothing() -> None:
 def test_what_is_suspected_lies_on_the_other_side(rows: list[tuple[float, float]]) -> None:
     labels, said = (np.array(column) for column in zip(*rows, strict=True))
     if labels.sum() > 0 and (1 - labels).sum() > 0:
-        wrong, joint = suspected(labels, said)
+        wrong, joint = find_label_errors(labels, said)
         accused, missed = wrong & (labels > 0.5), wrong & (labels <= 0.5)
         assert (1 - said[accused] >= joint.clean_from).all()
         assert (said[missed] >= joint.error_from).all()
@@ -97,7 +101,7 @@ def test_what_is_suspected_lies_on_the_other_side(rows: list[tuple[float, float]
 
 def test_a_group_is_never_on_two_sides() -> None:
     groups = [f"g{number % 40}" for number in range(200)]
-    folds = folds_of(groups, 3)
+    folds = assign_folds(groups, 3)
     assert all(len({folds[n] for n in range(200) if groups[n] == name}) == 1 for name in groups)
     assert set(folds.tolist()) == set(range(FOLDS))
 
@@ -124,7 +128,7 @@ def told(found: Iterable[Suspect]) -> set[tuple[str, int | None, str | None, flo
 
 
 def contradicted(*examples: Example, made: bool = False) -> set[Any]:
-    return told(contradictions(examples, shingles_of(examples), frozenset({"R1"}), made))
+    return told(find_contradictions(examples, shingle_examples(examples), frozenset({"R1"}), made))
 
 
 def test_copies_that_contradict_each_other_are_both_suspected() -> None:
@@ -181,16 +185,16 @@ def test_a_copy_of_a_copy_of_the_exam_is_one_too() -> None:
     texts = talk(1, 20)
     first, second = [*talk(5, 3), *texts[3:]], [*talk(5, 3), *texts[3:17], *talk(6, 3)]
     learn = [example("far", second), example("near", first), example("else", talk(2, 20))]
-    copies, groups = exam_copies(learn, shingles_of(learn), [example("exam", texts)])
+    copies, groups = find_held_out_copies(learn, shingle_examples(learn), [example("exam", texts)])
     assert [(each.dialogue_id, each.like) for each in copies] == [("far", "exam"), ("near", "exam")]
     assert groups[0] == groups[1] != groups[2]
-    alone, _ = exam_copies(learn[:1], shingles_of(learn[:1]), [example("exam", texts)])
+    alone, _ = find_held_out_copies(learn[:1], shingle_examples(learn[:1]), [example("exam", texts)])
     assert alone == []
 
 
 def test_all_of_one_source_is_one_group() -> None:
     learn = [example("s~0~T1.x", talk(1)), example("s~1~V2.x", talk(2)), example("t", talk(3))]
-    _, groups = exam_copies(learn, shingles_of(learn), [])
+    _, groups = find_held_out_copies(learn, shingle_examples(learn), [])
     assert groups[0] == groups[1] != groups[2]
 
 

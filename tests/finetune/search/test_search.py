@@ -26,7 +26,7 @@ from dialint.detector.artifacts import described, read_manifest, write_manifest
 from dialint.detector.engines.scan_model import backbone_from_config
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.records import Dialogue, Example, Label, Turn
-from dialint.finetune.search.optuna_study import options_of, space_of
+from dialint.finetune.search.optuna_study import parse_space, to_options
 from dialint.finetune.search.search import SEARCH, STUDY, SearchConfig, run, search
 from dialint.finetune.search.stages import STAGES, Stage
 
@@ -86,7 +86,7 @@ def config(folder: Path, **over: Any) -> SearchConfig:
 
 
 def test_a_space_reads_as_it_is_written() -> None:
-    space = space_of(
+    space = parse_space(
         ["learning-rate=1e-5..1e-3:log", "rank=4,8,16", "epochs=1..3", "x=-1.5..2", "dora=true,false"]
     )
     assert space == {
@@ -96,7 +96,7 @@ def test_a_space_reads_as_it_is_written() -> None:
         "x": FloatDistribution(-1.5, 2.0),
         "dora": CategoricalDistribution(("true", "false")),
     }
-    assert options_of({"learning_rate": 2e-4, "x": -1.5}) == ["--learning-rate=0.0002", "--x=-1.5"]
+    assert to_options({"learning_rate": 2e-4, "x": -1.5}) == ["--learning-rate=0.0002", "--x=-1.5"]
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_a_space_reads_as_it_is_written() -> None:
 )
 def test_a_space_that_cannot_be_is_refused(texts: list[str]) -> None:
     with pytest.raises(ConfigError, match="E_OPTION: --space"):
-        space_of(texts)
+        parse_space(texts)
 
 
 def test_the_best_is_found_and_its_command_told(
