@@ -18,7 +18,7 @@ from typing import Any
 
 from dialint.app.console.speed import _server
 from dialint.detector.records import Dialogue, Finding, Turn, Verdict
-from dialint.labeling.store import accounts, dialogues, projects, tasks
+from dialint.labeling.store import accounts, dialogues, passwords, projects, tasks
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.upgrade import upgrade
 from dialint.labeling.store.masked_view import prepare
@@ -48,7 +48,7 @@ def populate(place: str, dialogue: Dialogue) -> float:
     with Store.open(place) as store:
         accounts.create_first(store, "ada", ONCE)
         accounts.create(store, "ada", Account(id="ann", role="labeler"), ONCE)
-        accounts.choose_password(store, "ann", ONCE, PASSWORD)
+        passwords.choose_password(store, "ann", ONCE, PASSWORD)
         dialogues.add(store, "ada", [dialogue])
         where = len(dialogue.turns) // 2 * 2 - 1
         found = Finding(

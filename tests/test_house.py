@@ -65,6 +65,8 @@ HOMES = {
     "vllm": ("detector/engines",),
     "streamlit": ("app/console",),
     "crowdkit": ("labeling",),
+    "sqlalchemy": ("labeling/store",),
+    "alembic": ("labeling/store",),
 }
 
 

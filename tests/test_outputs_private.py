@@ -55,7 +55,6 @@ LET = {
     "detector/artifacts.py": "where it is done right",
     "detector/watchdog.py": "a setting of the kernel",
     "app/scoring/job.py": "mode 0700, and a file by create_private",
-    "labeling/store/benchmark.py": "figures",
     "runs/studies/peer_study.py": "figures of a study",
     "labeling/dataset/speed.py": "made-up dialogues of a benchmark, in a temporary folder",
     "eval/ingest_speed.py": "made-up dialogues of a benchmark",

@@ -8,6 +8,7 @@ from cyclopts import App
 
 from dialint.app.output import print_line
 from dialint.app.store_session import DEFAULT_SESSION, Session
+from dialint.labeling.store import accounts
 from dialint.labeling.store.records import AccountRole, Status
 
 account = App(name="account", help="Make accounts, list them, and let them in or out.")
@@ -102,10 +103,10 @@ def ban_account(name: str, *, reason: str, session: Session = DEFAULT_SESSION) -
     reason
         Why; the audit log keeps it.
     """
-    from dialint.labeling.store.crowd import exclusion
+    from dialint.labeling.store import accounts
 
     with session.open() as (store, actor):
-        n = exclusion.ban(store, actor, name, reason)
+        n = accounts.ban(store, actor, name, reason)
     print_line(f"{name} is banned; {n:,} tasks are open again")
     return 0
 
@@ -119,10 +120,10 @@ def show_standing(*, apply: bool = False, session: Session = DEFAULT_SESSION) ->
     apply
         Do it; without, it is only shown.
     """
-    from dialint.labeling.store.crowd import standing
+    from dialint.labeling.store import rater_status
 
     with session.open() as (store, actor):
-        measures = standing.apply(store, actor) if apply else standing.review(store, actor)
+        measures = rater_status.apply(store, actor) if apply else rater_status.review(store, actor)
     for one in measures:
         print_line(f"{one.account} ({one.status}): {one.does}; {one.why}")
     if apply or not measures:
@@ -140,7 +141,6 @@ def renew_password(name: str, *, session: Session = DEFAULT_SESSION) -> int:
         The account.
     """
     from dialint.app.store_session import one_time_password
-    from dialint.labeling.store import accounts
 
     password = one_time_password()
     with session.open() as (store, actor):

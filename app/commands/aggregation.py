@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from dialint.app.output import print_line
 from dialint.app.store_session import DEFAULT_SESSION, Session, TaxonomyOption, uses_files
 from dialint.detector.errors import ConfigError
-from dialint.labeling.adjudication.agreed import AcceptConfig
+from dialint.labeling.adjudication.bulk_accept import AcceptConfig
 from dialint.labeling.adjudication.cases import AdjudicateConfig
 from dialint.labeling.aggregation.adaptive_overlap import AskConfig
 from dialint.labeling.aggregation.aggregate import AggregateConfig
@@ -98,7 +98,7 @@ def accept(
 ) -> int:
     """Accept in bulk what all who were asked agree on. Counts; --apply makes it labels."""
     from dialint.detector.taxonomy import load
-    from dialint.labeling.adjudication.agreed import accept_agreed
+    from dialint.labeling.adjudication.bulk_accept import accept_agreed
 
     with session.open() as (store, actor):
         told = accept_agreed(store, actor, config, load(taxonomy))

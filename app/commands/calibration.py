@@ -10,12 +10,11 @@ from cyclopts import App, Parameter
 
 from dialint.app.output import print_line, print_table
 from dialint.app.store_session import DEFAULT_SESSION, Session, TaxonomyOption
-from dialint.labeling.adjudication.rounds import RoundConfig
+from dialint.labeling.adjudication.calibration_session import RoundConfig
 
 if TYPE_CHECKING:
     from dialint.detector.statistics import Estimate
-    from dialint.labeling.adjudication.leaning import Leaning
-    from dialint.labeling.adjudication.rounds import Agreement
+    from dialint.labeling.adjudication.calibration_session import Agreement, Leaning
 
 calibration = App(name="calibration", help="Give a group the same dialogues, and see who leans which way.")
 
@@ -29,7 +28,7 @@ def start_round(
 ) -> int:
     """Give the same dialogues, blind, to everybody with a skill."""
     from dialint.detector.taxonomy import load
-    from dialint.labeling.adjudication.rounds import start
+    from dialint.labeling.adjudication.calibration_session import start
 
     with session.open() as (store, actor):
         told = start(store, actor, config, load(taxonomy))
@@ -58,7 +57,7 @@ def report_round(
         File for all figures; must not exist.
     """
     from dialint.detector.taxonomy import load
-    from dialint.labeling.adjudication.rounds import report
+    from dialint.labeling.adjudication.calibration_session import report
     from dialint.labeling.raters.reports import refuse_existing, write_report
 
     refuse_existing(json)
@@ -99,8 +98,7 @@ def appeals(into: str, *, session: Session = DEFAULT_SESSION) -> int:
     into
         Review project that is not pre-labelled.
     """
-    from dialint.labeling.adjudication.disputes import open_reviews, stuck
-    from dialint.labeling.store.appeals import waiting
+    from dialint.labeling.store.appeals import open_reviews, stuck, waiting
 
     with session.open() as (store, actor):
         new = open_reviews(store, actor, into)

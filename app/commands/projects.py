@@ -14,8 +14,8 @@ from cyclopts import App, Parameter
 from dialint.app.output import print_line, print_table
 from dialint.app.store_session import DEFAULT_SESSION, Session
 from dialint.detector.errors import ConfigError
-from dialint.labeling.routing.dispatch import Dispatched, RouteConfig
-from dialint.labeling.store.draws import DrawConfig
+from dialint.labeling.queue.dispatch import Dispatched, RouteConfig
+from dialint.labeling.queue.sampling import DrawConfig
 from dialint.labeling.store.records import Project, Purpose, TaskState
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def create_project(
         What it is called.
     """
     from dialint.labeling.store import projects
-    from dialint.labeling.store.labels import has_gold
+    from dialint.labeling.store.gold import has_gold
 
     with session.open() as (store, actor):
         if config.control_share and not store.read(has_gold):
@@ -149,7 +149,7 @@ def _set_state(name: str, state: str, session: Session) -> int:
 
 def plan(*, config: Annotated[DrawConfig, Parameter(name="*")], session: Session = DEFAULT_SESSION) -> int:
     """Draw tasks for a project by a stated design, each with its inclusion probability."""
-    from dialint.labeling.store.draws import draw
+    from dialint.labeling.queue.sampling import draw
 
     with session.open() as (store, actor):
         n = draw(store, actor, config)
@@ -163,7 +163,7 @@ def route(*, config: Annotated[RouteConfig, Parameter(name="*")], session: Sessi
     By default no finding is accepted unseen. A policy may accept findings of S3 and S4 by probability
     (`accept_at`), and of S1 and S2 by code and severity (`accept_unseen`).
     """
-    from dialint.labeling.routing.dispatch import dispatch
+    from dialint.labeling.queue.dispatch import dispatch
 
     with session.open() as (store, actor):
         told = dispatch(store, actor, config)

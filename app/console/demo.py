@@ -19,13 +19,14 @@ from dialint.detector.records import Dialogue, Label, Verdict
 from dialint.detector.taxonomy import load
 from dialint.detector.verdict_files import read_verdicts
 from dialint.labeling.annotation import judged_turns
-from dialint.labeling.routing.policy import SeverityWeights
-from dialint.labeling.store import accounts, dialogues, labels, projects, tasks
+from dialint.labeling.queue.policy import SeverityWeights
+from dialint.labeling.store import accounts, dialogues, passwords, projects, tasks
 from dialint.labeling.store.database.engine import home
 from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.database.upgrade import upgrade
+from dialint.labeling.store.gold import put_gold
+from dialint.labeling.store.permissions import authorised
 from dialint.labeling.store.records import Account, AccountRole, Gold, NewTask, Project
-from dialint.labeling.store.rights import authorised
 
 SAMPLE = Path(__file__).parents[1] / "sample" / "dialogues.jsonl"
 SAMPLE_LABELS = SAMPLE.with_name("labels.jsonl")
@@ -68,7 +69,7 @@ def _make_accounts(store: Store, people: Mapping[AccountRole, str]) -> None:
     for role, password in people.items():
         if role != "admin":
             accounts.create(store, "admin", Account(id=role, role=role), given)
-        accounts.choose_password(store, role, given, password)
+        passwords.choose_password(store, role, given, password)
 
 
 def sample() -> list[Dialogue]:
@@ -143,8 +144,8 @@ def _make_label(store: Store, found: Sequence[Dialogue]) -> None:
     tasks.add(store, "lead", LABEL, new)
 
 
-def _put_gold(transaction: Transaction, gold: Sequence[Gold]) -> None:
+def _put_gold(transaction: Transaction, known: Sequence[Gold]) -> None:
     """All of it in one transaction, as the expert of the demo."""
     authorised(transaction, "expert", "decide")
-    for each in gold:
-        labels.put_gold(transaction, "expert", each)
+    for each in known:
+        put_gold(transaction, "expert", each)

@@ -20,11 +20,11 @@ from dialint.app.console.dialogue import Stretch, draw, drawn, marks_of, page_of
 from dialint.app.console.plain import inert, visible
 from dialint.app.console.work import Clash, Item, Watch
 from dialint.detector.errors import DialintError
-from dialint.labeling.adjudication.disputes import withheld
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.store import projects
-from dialint.labeling.store.database.refusals import NotAllowed, StaleLease, StoreRefused
+from dialint.labeling.store.appeals import withheld
 from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.errors import NotAllowed, StaleLease, StoreRefused
 from dialint.labeling.store.records import Account, Project, Purpose
 
 

@@ -17,7 +17,6 @@ from types import FrameType
 from dialint.app.console.guard import IDENTITY, LOCAL_HOSTS
 from dialint.app.console.session import IDLE_VARIABLE
 from dialint.labeling.store import accounts
-from dialint.labeling.store.database.schema import accounts as account_rows
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.upgrade import upgrade
 
@@ -86,7 +85,7 @@ def prepare(place: str | None) -> str | None:
     if on_sqlite(url) and not Path(str(url.database)).exists():
         upgrade(place)
     with Store.open(place, way="command line") as store:
-        if store.read(lambda transaction: transaction.run(account_rows.select().limit(1)).first()):
+        if accounts.has_accounts(store):
             return None
         password = one_time_password()
         accounts.create_first(store, FIRST, password)

@@ -20,8 +20,8 @@ from dialint.app.console.review import review_page
 from dialint.app.console.sign_in import password_page, sign_in_page, sign_out, signed_in
 from dialint.detector.errors import DialintError
 from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.permissions import Right, may
 from dialint.labeling.store.records import Account
-from dialint.labeling.store.rights import Right, may
 
 STYLE = Path(__file__).with_name("page.css")
 # by title: who has it in their navigation, and what shows it; the first that one has is where one begins

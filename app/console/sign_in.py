@@ -15,9 +15,9 @@ from dialint.app.console.plain import inert, visible
 from dialint.app.console.session import SESSIONS, THROTTLE
 from dialint.app.console.throttle import Client
 from dialint.detector.errors import DialintError
-from dialint.labeling.store import accounts
-from dialint.labeling.store.database.refusals import MustChoose, NotAllowed
+from dialint.labeling.store import passwords
 from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.errors import MustChoose, NotAllowed
 from dialint.labeling.store.records import Account
 
 TOKEN, CHOOSING = "token", "choosing"
@@ -33,7 +33,7 @@ def signed_in(store: Store) -> Account | None:
     """The account of this page's session, as the store has it now; none if it ran out or was closed, or
     belongs to another browser."""
     name = SESSIONS.account(st.session_state.get(TOKEN), client().browser)
-    account = None if name is None else accounts.signed_in(store, name)
+    account = None if name is None else passwords.signed_in(store, name)
     if account is None and TOKEN in st.session_state:
         sign_out()
         st.session_state["ended"] = True
@@ -74,7 +74,7 @@ def _try(store: Store, name: str, password: str) -> None:
     if _waits(name, who):
         return
     try:
-        account = accounts.sign_in(store, name, password)
+        account = passwords.sign_in(store, name, password)
         THROTTLE.succeeded(name, who)
         st.session_state[TOKEN] = SESSIONS.begin(account.id, who.browser)
     except MustChoose:
@@ -110,7 +110,7 @@ def _choose_form(store: Store, name: str) -> None:
         old = st.text_input("Password now", type="password", autocomplete="current-password")
         new = st.text_input("New password", type="password", autocomplete="new-password")
         again = st.text_input("New password again", type="password", autocomplete="new-password")
-        st.caption(inert(f"At least {accounts.MIN_PASSWORD} characters."))
+        st.caption(inert(f"At least {passwords.MIN_PASSWORD} characters."))
         pressed = st.form_submit_button("Change password", type="primary")
     if pressed and new != again:
         st.error("The two new passwords differ.")
@@ -123,7 +123,7 @@ def _choose(store: Store, name: str, old: str, new: str) -> None:
     if _waits(name, who):
         return
     try:
-        accounts.choose_password(store, name, old, new)
+        passwords.choose_password(store, name, old, new)
     except NotAllowed:
         st.error("The password now is wrong.")
         return

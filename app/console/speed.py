@@ -31,7 +31,7 @@ import numpy as np
 
 from dialint.app.console.demo import LABEL, REVIEW, make_demo, sample, sample_verdicts
 from dialint.app.console.launch import command, environment
-from dialint.labeling.store import accounts, dialogues, tasks
+from dialint.labeling.store import accounts, dialogues, passwords, tasks
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import Account, NewTask
 
@@ -103,7 +103,7 @@ def _fill(place: str, config: SpeedConfig) -> None:
         for number in range(config.sessions):
             name = _name(number)
             accounts.create(store, "admin", Account(id=name, role="reviewer"), PASSWORD + name)
-            accounts.choose_password(store, name, PASSWORD + name, PASSWORD)
+            passwords.choose_password(store, name, PASSWORD + name, PASSWORD)
         for copy in range(needed // len(flagged) + 1):
             names = {each.id: f"{each.id}~{copy}" for each in found}
             dialogues.add(store, "lead", [each.model_copy(update={"id": names[each.id]}) for each in found])

@@ -21,10 +21,11 @@ from dialint.detector.records import Dialogue, Finding, Verdict
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.store import annotations as answers
 from dialint.labeling.store import dialogues, drafts, leases, tasks
-from dialint.labeling.store.database.refusals import Conflict, NotAllowed, StaleLease
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.masked_view import dialogue_of, prepare, view_of
+from dialint.labeling.store.errors import Conflict, NotAllowed, StaleLease
+from dialint.labeling.store.masked_view import prepare, view_of
 from dialint.labeling.store.records import TaskView
+from dialint.labeling.store.tasks import dialogue_of
 
 AWAY_S = 120.0
 """A pause between two clicks counts as work up to here: the rest was spent elsewhere."""

@@ -17,8 +17,8 @@ from dialint.app.scoring.summary import SERIOUS, SEVERITIES, Tally
 from dialint.detector.languages import language_name
 from dialint.detector.records import Finding, Verdict
 from dialint.detector.taxonomy import Taxonomy
+from dialint.labeling.queue.routing import lucky
 from dialint.labeling.raters.estimates import Figure, share
-from dialint.labeling.routing.candidates import lucky
 
 LEAST = 20
 """Judged dialogues from which a rate a turn is given for a group; shares have intervals, which say it

@@ -10,21 +10,16 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from dialint.detector.errors import ConfigError
-from dialint.detector.records import Label, Record, Verdict
 from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.aggregation.question_posteriors import QuestionPosterior
 from dialint.labeling.aggregation.store_reader import load_posteriors
-from dialint.labeling.annotation import Annotation
-from dialint.labeling.routing.policy import SeverityWeights
-from dialint.labeling.store import dialogues, labels
-from dialint.labeling.store.annotations import of_dialogue
-from dialint.labeling.store.database.refusals import NotAllowed
-from dialint.labeling.store.database.transactions import Store, Transaction, inside, reading
+from dialint.labeling.queue.policy import SeverityWeights
+from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.dialogues import MOST_PER_CALL
+from dialint.labeling.store.permissions import authorised
 from dialint.labeling.store.projects import existing, names_of
-from dialint.labeling.store.records import NewTask, TaskView
-from dialint.labeling.store.rights import authorised
-from dialint.labeling.store.tasks import add, view
+from dialint.labeling.store.records import NewTask
+from dialint.labeling.store.tasks import add
 
 NAMED = 3
 """Questions that a task's reason names, at most."""
@@ -60,15 +55,6 @@ class Opened:
     disagree: int
     cases: int
     added: int
-
-
-class Case(Record):
-    """All there is to know of a task that an expert decides."""
-
-    task: TaskView
-    verdict: Verdict | None
-    answers: tuple[Annotation, ...]
-    labels: tuple[Label, ...]
 
 
 def adjudicate(store: Store, actor: str, config: AdjudicateConfig, taxonomy: Taxonomy) -> Opened:
@@ -138,24 +124,3 @@ def _told(some: Collection[QuestionPosterior]) -> str:
     parts = [f"{one.code} {one.probability:.2f}, {one.n_yes} of {one.n_labelers}" for one in least_sure]
     more = f" and {len(parts) - NAMED} more" if len(parts) > NAMED else ""
     return "; ".join(parts[:NAMED]) + more
-
-
-@reading
-def case(transaction: Transaction, actor: str, task: int) -> Case:
-    """A case with everything that was said of its dialogue, for the expert who holds it or any other.
-
-    Raises:
-        NotAllowed: the actor does not decide, or there is no such task for experts.
-    """
-    authorised(transaction, actor, "decide")
-    seen = inside(view)(transaction, actor, task)
-    if existing(transaction, seen.project).purpose != "adjudication":
-        raise NotAllowed("E_RIGHT", "only tasks of adjudication are shown with all answers")
-    name = seen.dialogue.id
-    whole, verdict = inside(dialogues.read)(transaction, actor, name)
-    return Case(
-        task=seen.model_copy(update={"dialogue": whole, "verdict": verdict}),
-        verdict=verdict,
-        answers=inside(of_dialogue)(transaction, actor, name),
-        labels=inside(labels.of_dialogue)(transaction, actor, name),
-    )

@@ -6,7 +6,7 @@ experts (`adjudication`).
 
 `ask` runs once over a project and may be repeated: between two runs tasks collect the answers that they
 requested before. `follow` does not end: it starts like `ask` and then reads the audit log
-(`store.crowd.news`). A ban or a verdict of a new release makes it read everything anew, since answers or the
+(`store.change_feed`). A ban or a verdict of a new release makes it read everything anew, since answers or the
 model's probabilities have to be taken back; a correction and new gold do not. Every answer is followed by a
 decision made after it was counted, so that two followers, or one beside `ask`, end in the same state; none
 of them overwrites a decision made from newer answers (`decide`). State is kept in memory.
@@ -21,24 +21,20 @@ from functools import partial
 from itertools import zip_longest
 from typing import NamedTuple
 
-from sqlalchemy import select
-
 from dialint.detector.errors import ConfigError
 from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.aggregation.dialogue_answers import CollectedAnswers, dialogue_codes
 from dialint.labeling.aggregation.overlap import GAIN, Decision, OverlapRule
 from dialint.labeling.aggregation.question_posteriors import QuestionPosterior, RunningPosteriors
 from dialint.labeling.aggregation.store_reader import context_loader, load_gold, load_posteriors
-from dialint.labeling.store.annotations import counted
-from dialint.labeling.store.crowd import news
-from dialint.labeling.store.database.schema import tasks
-from dialint.labeling.store.database.transactions import Store, Transaction, inside, writing
+from dialint.labeling.store import change_feed
+from dialint.labeling.store.counted_annotations import counted
+from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.dialogues import MOST_PER_CALL
+from dialint.labeling.store.permissions import authorised
 from dialint.labeling.store.projects import existing
-from dialint.labeling.store.queue.settling import locked
 from dialint.labeling.store.records import Project
-from dialint.labeling.store.rights import authorised
-from dialint.labeling.store.tasks import want
+from dialint.labeling.store.tasks import TaskProgress, tasks_with_answers, want_if_unchanged
 
 
 @dataclass(frozen=True)
@@ -65,17 +61,6 @@ class AskConfig:
             raise ConfigError("E_OPTION", "--sure, --gain: expected a number")
         if not 0.0 < self.every_s <= 3600.0:
             raise ConfigError("E_OPTION", "--every-s: expected more than 0 and at most 3600 seconds")
-
-
-class Asked(NamedTuple):
-    """A task: what it wants, and how many have answered or are at it."""
-
-    id: int
-    dialogue: str
-    turn: int | None
-    wanted: int
-    answered: int
-    leased: int
 
 
 class Standing(NamedTuple):
@@ -124,7 +109,7 @@ def decide(
     store: Store,
     actor: str,
     rule: OverlapRule,
-    found: Iterable[Asked],
+    found: Iterable[TaskProgress],
     standing: Mapping[tuple[str, int | None], Standing],
     step: Callable[[], None] = lambda: None,
 ) -> Counter[Decision]:
@@ -144,16 +129,8 @@ def decide(
         told[decision] += 1
         wanted = task.answered + (decision is Decision.ASK)
         if wanted != task.wanted and not (decision is Decision.ASK and task.leased):
-            _want(store, actor, task, wanted)
+            want_if_unchanged(store, actor, task, wanted)
     return told
-
-
-@writing(repeatable=True)
-def _want(transaction: Transaction, actor: str, task: Asked, n: int) -> None:
-    authorised(transaction, actor, "plan")
-    now = locked(transaction, task.id)
-    if (now.wanted, now.answered) == (task.wanted, task.answered):
-        inside(want)(transaction, actor, task.id, n)
 
 
 def _project(transaction: Transaction, actor: str, name: str) -> Project:
@@ -189,20 +166,6 @@ def calibrated_codes(found: Iterable[QuestionPosterior]) -> frozenset[str]:
     """The codes of which a model has been compared with people on enough questions of this log."""
     n = Counter(one.code for one in found if one.model is not None and (one.gold or one.n_labelers >= 2))
     return frozenset(code for code, count in n.items() if count >= LEAST_CALIBRATED)
-
-
-def tasks_with_answers(
-    transaction: Transaction, project: str, dialogues: Collection[str] | None = None
-) -> list[Asked]:
-    """The tasks of a project, on all or some dialogues, that have answers and were not withdrawn; rights
-    are the caller's care."""
-    columns = [getattr(tasks.c, name) for name in Asked._fields]
-    rows = select(*columns).where(tasks.c.project == project, tasks.c.pool == "main", tasks.c.answered > 0)
-    if dialogues is not None:
-        rows = rows.where(tasks.c.dialogue.in_(dialogues))
-    return [
-        Asked(*tuple(row)) for row in transaction.run(rows.where(tasks.c.wanted > 0).order_by(tasks.c.id))
-    ]
 
 
 class Round(NamedTuple):
@@ -249,7 +212,7 @@ class Follower:
 
     def begin(self) -> Round:
         """Read and fit all answers; decide on all tasks."""
-        self._upto = news.now(self._store, self._actor)
+        self._upto = change_feed.now(self._store, self._actor)
         self._gold = load_gold(self._store, self._actor, self._taxonomy)
         found, known, of_dialogue = (
             CollectedAnswers(),
@@ -264,7 +227,7 @@ class Follower:
 
     def step(self) -> Round:
         """Take in what is new; decide on the tasks that it touches, of the same dialogues."""
-        new = news.since(self._store, self._actor, self._project, self._upto)
+        new = change_feed.since(self._store, self._actor, self._project, self._upto)
         self.behind = new.more
         if new.people or (new.verdicts and self._model_changed()):
             return self.begin()
@@ -276,7 +239,7 @@ class Follower:
 
     def _model_changed(self) -> bool:
         """Whether there is a newer verdict on a dialogue that somebody answered."""
-        newest = news.releases(self._store, self._actor, self._project)
+        newest = change_feed.releases(self._store, self._actor, self._project)
         known = self._opinion.found.known
         return any(newest.get(name) != one.release for name, one in known.items())
 

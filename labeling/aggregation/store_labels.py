@@ -13,16 +13,14 @@ from dataclasses import dataclass
 from functools import partial
 
 from cyclopts import Parameter
-from sqlalchemy import select
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.records import Label
 from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.aggregation.question_posteriors import QuestionPosterior
 from dialint.labeling.aggregation.store_reader import load_posteriors
-from dialint.labeling.store.database.schema import labels as label_rows
-from dialint.labeling.store.database.transactions import Store, Transaction
-from dialint.labeling.store.labels import put
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.labels import labelled_codes, put
 
 METHODS = ("expert", "agreed", "joint")
 """The surest first."""
@@ -111,19 +109,12 @@ def write(store: Store, actor: str, wanted: Sequence[Label], *, over: bool = Fal
     for start in range(0, len(wanted), PIECE):
         piece = list(wanted[start : start + PIECE])
         if over:
-            there = store.read(partial(_there, some=piece))
+            there = store.read(partial(labelled_codes, dialogues={one.dialogue_id for one in piece}))
             piece = [one for one in piece if (one.dialogue_id, one.turn, one.code) in there]
         if piece:
             put(store, actor, piece)
         n += len(piece)
     return n
-
-
-def _there(transaction: Transaction, some: Sequence[Label]) -> set[tuple[str, int, str]]:
-    ids = {one.dialogue_id for one in some}
-    columns = (label_rows.c.dialogue, label_rows.c.turn, label_rows.c.code)
-    rows = transaction.run(select(*columns).where(label_rows.c.dialogue.in_(ids)))
-    return {(row.dialogue, row.turn, row.code) for row in rows}
 
 
 def surest(found: Iterable[Label]) -> Iterator[Label]:

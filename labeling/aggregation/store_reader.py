@@ -21,10 +21,10 @@ from dialint.labeling.aggregation.question_posteriors import (
     QuestionPosterior,
     question_posteriors,
 )
-from dialint.labeling.store.annotations import counted
+from dialint.labeling.store.counted_annotations import counted
 from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.dialogues import content_of, verdict_on
-from dialint.labeling.store.labels import all_gold
+from dialint.labeling.store.gold import all_gold
 
 
 def load_posteriors(

@@ -15,10 +15,10 @@ from dialint.labeling.annotation import Annotation
 from dialint.labeling.raters.agreement import Read
 from dialint.labeling.raters.gold import Gold
 from dialint.labeling.raters.workload import Workload, dated, workload
-from dialint.labeling.store.annotations import counted
+from dialint.labeling.store.counted_annotations import counted
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.dialogues import StoredDialogues
-from dialint.labeling.store.labels import all_gold
+from dialint.labeling.store.gold import all_gold
 
 
 def load_annotations(

@@ -1,44 +1,30 @@
-"""Accounts: who signs in, with which role, skills and status. Passwords are kept as argon2id only.
+"""Accounts: roles, skills and status; bans.
 
-A password that its owner did not choose (of a new account, or given later) opens nothing: all it is good
-for is to choose another one. The mark of that stands before its hash. Commands ask for no password (see
-the right of an account, `rights`), so the mark binds whoever signs in, not them.
+A password that an admin sets is temporary: it only lets its owner choose another one (see `passwords`).
+Commands ask for no password, so that rule binds whoever signs in, not them.
+
+A ban is a decision of a person and needs a reason. The annotations of a banned account stay, as everything
+append-only does; `counted_annotations` leaves them out, and the tasks in open projects that the account
+answered are opened again. Lifting a ban does not take tasks from those who answer them anew.
 """
 
 from __future__ import annotations
 
-import base64
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-from threading import BoundedSemaphore
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import bindparam, func, insert, select, update
+from sqlalchemy import Row, bindparam, func, insert, select, update
 
-from dialint.detector.errors import WorldError
 from dialint.labeling.store.database.audit import canonical
-from dialint.labeling.store.database.refusals import MustChoose, NotAllowed, StoreRefused
-from dialint.labeling.store.database.schema import accounts, annotation_rows, leases, tasks
+from dialint.labeling.store.database.schema import accounts, annotation_rows, leases, projects, tasks
 from dialint.labeling.store.database.transactions import Store, Transaction, reading, writing
-from dialint.labeling.store.leases import give_back
+from dialint.labeling.store.errors import NotAllowed, StoreRefused
+from dialint.labeling.store.passwords import CLOSED, hash_temporary
+from dialint.labeling.store.permissions import ROLES, account_of, authorised
 from dialint.labeling.store.records import Account, Status
-from dialint.labeling.store.rights import ROLES, account_of, authorised
+from dialint.labeling.store.task_queue import end_lease, settle
 
 if TYPE_CHECKING:
-    from argon2 import PasswordHasher
-
-MIN_PASSWORD = 12
-MAX_PASSWORD = 1000
-HASHES_AT_ONCE = 2
-"""Passwords that one process hashes at a time, each in 64 MB; the others wait."""
-HASH_WAIT_S = 10.0
-_HASHING = BoundedSemaphore(HASHES_AT_ONCE)
-GIVEN = "given:"
-"""Before the hash of a password that its owner did not choose."""
-CLOSED = ("suspended", "banned")
-
-_HASH = select(accounts.c.password_hash).where(accounts.c.id == bindparam("id"))
+    pass
 
 
 @writing()
@@ -74,136 +60,11 @@ def _insert(transaction: Transaction, actor: str, account: Account, password: st
     row = {
         **account.model_dump(),
         "skills": canonical(sorted(account.skills)),
-        "password_hash": None if password is None else GIVEN + _hashed(password),
+        "password_hash": None if password is None else hash_temporary(password),
         "created_ms": transaction.now_ms,
     }
     transaction.run(insert(accounts), row)
     transaction.log(actor, "account.create", account.id, **account.model_dump(mode="json"))
-
-
-@writing(repeatable=True)
-def set_password(transaction: Transaction, actor: str, name: str, password: str) -> None:
-    """Give oneself, or as an admin anybody, a new password for one time.
-
-    Raises:
-        NotAllowed: somebody else's.
-        StoreRefused: too short.
-    """
-    changeable(transaction, actor, name, own=True)
-    given = GIVEN + _hashed(password)
-    transaction.run(update(accounts).where(accounts.c.id == name).values(password_hash=given))
-    transaction.log(actor, "account.password", name)
-
-
-def choose_password(store: Store, name: str, old: str, new: str) -> Account:
-    """Choose one's own password, which signs in from now on.
-
-    Raises:
-        NotAllowed: `old` is wrong, or the account is closed: as for `sign_in`.
-        StoreRefused: too short, or the same again.
-    """
-    account, hashed = _proven(store, name, old)
-    if new == old:
-        raise StoreRefused("E_PASSWORD", "choose another password than the one before")
-    with _few_at_once():
-        chosen = _hashed(new)
-
-    def put(transaction: Transaction) -> None:
-        mine = (accounts.c.id == name, accounts.c.password_hash.in_((hashed, chosen)))
-        if not transaction.run(update(accounts).where(*mine).values(password_hash=chosen)).rowcount:
-            raise _refused()  # somebody has given another one in the meantime
-        transaction.log(name, "account.password", name)
-
-    store.write(put, repeatable=True)
-    return account
-
-
-def sign_in(store: Store, name: str, password: str) -> Account:
-    """The account, if the password is right and its owner's own, and the account may be used.
-
-    Raises:
-        NotAllowed: the same message whether the name or the password is wrong, after the same time.
-        MustChoose: the password is right, and was for one time.
-    """
-    account, hashed = _proven(store, name, password)
-    if hashed.startswith(GIVEN):
-        raise MustChoose("E_PASSWORD_ONCE", "this password was for one time: choose your own")
-    return account
-
-
-@reading
-def signed_in(transaction: Transaction, name: str) -> Account | None:
-    """The account of somebody who signed in before, as it is now; none if they would have to do it again:
-    it was closed, or somebody has given it another password."""
-    account = account_of(transaction, name)
-    if account is None or account.status in CLOSED:
-        return None
-    hashed = transaction.run(_HASH, {"id": name}).scalar_one()
-    return None if hashed is None or hashed.startswith(GIVEN) else account
-
-
-def _proven(store: Store, name: str, password: str) -> tuple[Account, str]:
-    """The account and the marked hash of its password, if that is the password.
-
-    Raises:
-        NotAllowed: it is not, there is no such account, or it is closed.
-    """
-    from argon2 import PasswordHasher
-    from argon2.exceptions import Argon2Error, InvalidHashError
-
-    account, hashed = store.read(lambda transaction: _with_hash(transaction, name))
-    hasher = PasswordHasher()
-    expected = (hashed or _nobody(hasher)).removeprefix(GIVEN)
-    try:
-        with _few_at_once():
-            hasher.verify(expected, password[: MAX_PASSWORD + 1])
-    except (Argon2Error, InvalidHashError):
-        raise _refused() from None
-    if account is None or hashed is None or account.status in CLOSED:
-        raise _refused()
-    return account, hashed
-
-
-def _refused() -> NotAllowed:
-    return NotAllowed("E_SIGN_IN", "the name or the password is wrong, or the account is closed")
-
-
-def _with_hash(transaction: Transaction, name: str) -> tuple[Account | None, str | None]:
-    return account_of(transaction, name), transaction.run(_HASH, {"id": name}).scalar_one_or_none()
-
-
-@contextmanager
-def _few_at_once() -> Iterator[None]:
-    """While at most `HASHES_AT_ONCE` others do what strangers can ask for: hash a password.
-
-    Raises:
-        WorldError: too many wait for longer than `HASH_WAIT_S`.
-    """
-    if not _HASHING.acquire(timeout=HASH_WAIT_S):
-        raise WorldError("E_BUSY", "too many people are signing in at once; try again in a moment")
-    try:
-        yield
-    finally:
-        _HASHING.release()
-
-
-def _nobody(hasher: PasswordHasher) -> str:
-    """A hash that no password has, made without hashing: an unknown name costs what a known one does."""
-    salt, value = (
-        base64.b64encode(os.urandom(n)).rstrip(b"=").decode() for n in (hasher.salt_len, hasher.hash_len)
-    )
-    cost = f"m={hasher.memory_cost},t={hasher.time_cost},p={hasher.parallelism}"
-    return f"$argon2id$v=19${cost}${salt}${value}"
-
-
-def _hashed(password: str) -> str:
-    from argon2 import PasswordHasher
-
-    if not MIN_PASSWORD <= len(password) <= MAX_PASSWORD:
-        raise StoreRefused(
-            "E_PASSWORD", f"a password needs {MIN_PASSWORD} characters, and {MAX_PASSWORD} at most"
-        )
-    return PasswordHasher().hash(password)
 
 
 @writing(repeatable=True)
@@ -231,7 +92,7 @@ def put_status(transaction: Transaction, actor: str, name: str, status: Status, 
             select(tasks).where(tasks.c.id.in_(held)).order_by(tasks.c.id).with_for_update()
         )
         for task in rows.all():
-            give_back(transaction, task, name, "released", None)
+            end_lease(transaction, task, name, "released", None)
     transaction.log(actor, "account.status", name, status=status, **why)
 
 
@@ -274,3 +135,89 @@ def listed(transaction: Transaction, actor: str) -> list[Account]:
     authorised(transaction, actor, "discipline")
     names = transaction.run(select(accounts.c.id).order_by(accounts.c.id)).scalars().all()
     return [account for name in names if (account := account_of(transaction, name)) is not None]
+
+
+PIECE = 500
+"""Tasks that one transaction opens again, at most: others wait for it."""
+
+_ANSWERED = (
+    select(annotation_rows.c.id.label("number"), tasks)
+    .join(tasks, tasks.c.id == annotation_rows.c.task)
+    .join(leases, (leases.c.task == tasks.c.id) & (leases.c.account == annotation_rows.c.labeler))
+    .join(projects, projects.c.id == tasks.c.project)
+    .where(annotation_rows.c.labeler == bindparam("account"), annotation_rows.c.id > bindparam("after"))
+    .where(annotation_rows.c.supersedes.is_(None), leases.c.state == "answered")
+    .where(projects.c.state == "open", tasks.c.pool == "main", tasks.c.wanted > 0)
+    .order_by(annotation_rows.c.id)
+    .limit(bindparam("piece"))
+    .with_for_update(key_share=True, of=tasks)
+)
+_DISCARDED = (
+    update(leases)
+    .where(leases.c.task == bindparam("its_task"), leases.c.account == bindparam("its_account"))
+    .values(state="discarded")
+)
+
+
+def ban(store: Store, actor: str, name: str, reason: str) -> int:
+    """Ban an account, and open again what it answered in open projects; how many tasks that were. Cut off
+    halfway, the same call goes on where it stopped.
+
+    Raises:
+        NotAllowed: a lead may do this to labelers, an admin to everybody but themselves.
+        StoreRefused: no such account, or no reason.
+    """
+    _ban(store, actor, name, reason)
+    total, after = 0, 0
+    while (piece := _reopen(store, actor, name, after)) is not None:
+        after, n = piece
+        total += n
+    return total
+
+
+@writing(repeatable=True)
+def _ban(transaction: Transaction, actor: str, name: str, reason: str) -> None:
+    account = changeable(transaction, actor, name, own=False)
+    if not reason.strip():
+        raise StoreRefused("E_BAN", "a ban needs a reason")
+    if account.status != "banned":
+        put_status(transaction, actor, name, "banned", reason=reason)
+
+
+@writing(repeatable=True)
+def _reopen(transaction: Transaction, actor: str, name: str, after: int) -> tuple[int, int] | None:
+    """Take the answers of one piece out of the books: the last annotation of it and how many, or none."""
+    if changeable(transaction, actor, name, own=False).status != "banned":
+        raise StoreRefused("E_BAN", f"{name} is not banned any more")
+    rows = transaction.run(_ANSWERED, {"account": name, "after": after, "piece": PIECE}).all()
+    if not rows:
+        return None
+    for row in sorted(rows, key=_task):
+        transaction.run(_DISCARDED, {"its_task": row.id, "its_account": name})
+        settle(transaction, row, answered=row.answered - 1)
+    transaction.log(actor, "account.exclude", name, n=len(rows))
+    return rows[-1].number, len(rows)
+
+
+def _task(row: Row[Any]) -> int:
+    return int(row.id)
+
+
+@writing(repeatable=True)
+def set_password(transaction: Transaction, actor: str, name: str, password: str) -> None:
+    """Give oneself, or as an admin anybody, a new password for one time.
+
+    Raises:
+        NotAllowed: somebody else's.
+        StoreRefused: too short.
+    """
+    changeable(transaction, actor, name, own=True)
+    hashed = hash_temporary(password)
+    transaction.run(update(accounts).where(accounts.c.id == name).values(password_hash=hashed))
+    transaction.log(actor, "account.password", name)
+
+
+@reading
+def has_accounts(transaction: Transaction) -> bool:
+    """Whether there is any account; no account asks, as there may be none."""
+    return transaction.run(select(accounts.c.id).limit(1)).first() is not None

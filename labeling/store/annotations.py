@@ -8,27 +8,24 @@ What is kept speaks of original texts; labelers send and get findings in the tex
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import Row, bindparam, func, select, update
 
 from dialint.detector.records import Finding
 from dialint.labeling.annotation import Annotation, Kind
-from dialint.labeling.store.conflicts import APPEAL, has_part, has_seen, refuse_own, shown, shown_all
-from dialint.labeling.store.crowd import counting
-from dialint.labeling.store.database.refusals import Conflict, NotAllowed
 from dialint.labeling.store.database.schema import annotation_rows, leases, shares, verdicts
-from dialint.labeling.store.database.transactions import Store, Transaction, inside, reading, writing
-from dialint.labeling.store.database.upsert import adding
+from dialint.labeling.store.database.transactions import Transaction, adding, inside, reading, writing
+from dialint.labeling.store.errors import Conflict, NotAllowed
+from dialint.labeling.store.exposure import APPEAL, has_part, has_seen, refuse_own, shown
 from dialint.labeling.store.leases import holding
 from dialint.labeling.store.masked_view import originals, told, view_for
+from dialint.labeling.store.permissions import authorised, may
 from dialint.labeling.store.projects import existing, still_open, working
-from dialint.labeling.store.queue.settling import locked, settle
 from dialint.labeling.store.records import Account, Project, TaskView
-from dialint.labeling.store.rights import authorised, may
-from dialint.labeling.store.saving import known, lock_dialogue, save
-from dialint.labeling.store.tasks import annotation_of
+from dialint.labeling.store.stored_annotations import annotation_of, known, lock_dialogue, save
+from dialint.labeling.store.task_queue import locked, settle
 from dialint.labeling.store.tasks import view as task_view
 
 REVIEWING: tuple[Kind, ...] = ("reviewer", "expert", "appeal")
@@ -238,46 +235,6 @@ def last_in(transaction: Transaction, actor: str, project: str) -> tuple[TaskVie
     if row is None:
         return None
     return inside(task_view)(transaction, actor, row.task, again=True), _told(transaction, account, row)
-
-
-def counted(
-    store: Store, actor: str, project: str | None = None, *, controls: bool = False
-) -> Iterator[Annotation]:
-    """What truth is built from, oldest first, of one project or of all: the newest annotations of people
-    whose work counts. Left out are what was corrected since, the banned, and answers to training, exam and,
-    without `controls`, control tasks; of what answers no task, the newest by each person to the same
-    questions counts.
-
-    It is read in pages, each a short transaction of its own, as of the call: what is answered meanwhile
-    is not in it. Answers just being saved then may or may not be.
-
-    Raises:
-        NotAllowed: the actor does not review.
-    """
-    place = {"project": project, "upto": _last(store, actor, project), "after": 0, "page": counting.PAGE}
-    while page := _page(store, actor, place, controls):
-        place["after"], rows = page
-        yield from map(annotation_of, rows)
-
-
-@reading
-def _last(transaction: Transaction, actor: str, project: str | None) -> int:
-    account = authorised(transaction, actor, "review")
-    shown_all(transaction, account, project, "answers")
-    return int(transaction.run(select(func.coalesce(func.max(annotation_rows.c.id), 0))).scalar_one())
-
-
-@reading
-def _page(
-    transaction: Transaction, actor: str, place: dict[str, Any], controls: bool
-) -> tuple[int, Sequence[Row[Any]]] | None:
-    """The number of the last annotation looked at, and those that count; none when all were looked at."""
-    authorised(transaction, actor, "review")
-    ends, counted = counting.OF_ALL if place["project"] is None else counting.OF_PROJECT
-    if controls:
-        counted = counting.WITH_CONTROLS[place["project"] is not None]
-    end = transaction.run(ends, place).scalar_one_or_none()
-    return None if end is None else (end, transaction.run(counted, {**place, "end": end}).all())
 
 
 def _has_verdict(transaction: Transaction, dialogue: str) -> bool:

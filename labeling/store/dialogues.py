@@ -5,19 +5,19 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import bindparam, insert, select
 
 from dialint.detector.errors import InputRefused
 from dialint.detector.records import Dialogue, Verdict
 from dialint.detector.verdict_files import ORIGIN
-from dialint.labeling.store.conflicts import add_participants, is_own, shown
 from dialint.labeling.store.database.audit import canonical
-from dialint.labeling.store.database.refusals import NotAllowed, StoreRefused
 from dialint.labeling.store.database.schema import dialogues, verdicts
-from dialint.labeling.store.database.transactions import Store, Transaction, reading, writing
-from dialint.labeling.store.rights import authorised, may
+from dialint.labeling.store.database.transactions import Store, Transaction, read_pages, reading, writing
+from dialint.labeling.store.errors import NotAllowed, StoreRefused
+from dialint.labeling.store.exposure import add_participants, is_own, shown
+from dialint.labeling.store.permissions import authorised, may
 
 MOST_PER_CALL = 1000
 """Dialogues or verdicts in one call, which is one transaction."""
@@ -205,3 +205,21 @@ def verdict_on(transaction: Transaction, name: str) -> Verdict | None:
 def verdict_of(content: str) -> Verdict:
     """The verdict in a row's content."""
     return Verdict.model_validate_json(content)
+
+
+class StoredVerdict(NamedTuple):
+    """A verdict as it is stored: `content` is its JSON, so that who needs few of many parses few."""
+
+    dialogue: str
+    release: str
+    created_ms: int
+    content: str
+
+
+def iterate_verdicts(store: Store, since_ms: int, until_ms: int) -> Iterator[StoredVerdict]:
+    """The verdicts added in ``[since_ms, until_ms)``, by dialogue and release, read in pages; permissions are
+    checked by the caller."""
+    window = (verdicts.c.created_ms >= since_ms) & (verdicts.c.created_ms < until_ms)
+    key, columns = (verdicts.c.dialogue, verdicts.c.release), (verdicts.c.created_ms, verdicts.c.content)
+    for row in read_pages(store, key, columns, window):
+        yield StoredVerdict(*tuple(row))

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from sqlalchemy import delete, select
 
-from dialint.labeling.store.database.refusals import StoreRefused
 from dialint.labeling.store.database.schema import drafts
-from dialint.labeling.store.database.transactions import Transaction, reading, writing
-from dialint.labeling.store.database.upsert import put_row
+from dialint.labeling.store.database.transactions import Transaction, put_row, reading, writing
+from dialint.labeling.store.errors import StoreRefused
+from dialint.labeling.store.permissions import authorised
 from dialint.labeling.store.records import Draft
-from dialint.labeling.store.rights import authorised
 
 MOST_BYTES = 1 << 20
 

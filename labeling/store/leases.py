@@ -12,18 +12,16 @@ from typing import Any
 
 from sqlalchemy import Row, bindparam, func, or_, select, update
 
-from dialint.labeling.store.conflicts import APPEAL, PART, is_independent, shown_with_task
-from dialint.labeling.store.crowd import mixing
-from dialint.labeling.store.database.refusals import NotAllowed, StaleLease, StoreRefused
+from dialint.labeling.store import control_mix
 from dialint.labeling.store.database.schema import counts, leases, tasks
-from dialint.labeling.store.database.transactions import Transaction, writing
-from dialint.labeling.store.database.upsert import put_row
+from dialint.labeling.store.database.transactions import Transaction, put_row, writing
 from dialint.labeling.store.dialogues import verdict_on
+from dialint.labeling.store.errors import NotAllowed, StaleLease, StoreRefused
+from dialint.labeling.store.exposure import APPEAL, PART, is_independent, shown_with_task
+from dialint.labeling.store.permissions import Right, authorised, may
 from dialint.labeling.store.projects import working
-from dialint.labeling.store.queue.search import next_open, share_of
-from dialint.labeling.store.queue.settling import locked, settle
 from dialint.labeling.store.records import Account, Lease, Pool, Project, Purpose
-from dialint.labeling.store.rights import Right, authorised, may
+from dialint.labeling.store.task_queue import end_lease, locked, next_open, settle, share_of
 
 SWEEP = 100
 """Leases that ran out and are taken away by one claim, at most."""
@@ -32,9 +30,7 @@ NEEDED: dict[Purpose, Right] = {"review": "review", "adjudication": "decide"}
 
 _MINE = (leases.c.task == bindparam("its_task"), leases.c.account == bindparam("its_account"))
 _LEASE = select(leases).where(*_MINE)
-_END = update(leases).where(*_MINE, leases.c.state == "held")
-_ENDED = _END.values(state=bindparam("its_state"), reason=bindparam("its_reason"))
-_RENEWED = _END.values(expires_ms=bindparam("its_end"))
+_RENEWED = update(leases).where(*_MINE, leases.c.state == "held").values(expires_ms=bindparam("its_end"))
 _HELD = (
     select(tasks, leases.c.token.label("lease_token"), leases.c.expires_ms)
     .join(tasks, tasks.c.id == leases.c.task)
@@ -82,14 +78,14 @@ def claim(
         _pass_over(transaction, account, asked, row)
         row = next_open(transaction, account, asked, pool, share)
     if row is not None and pool == "main":
-        row = mixing.instead(transaction, account, asked) or row
+        row = control_mix.instead(transaction, account, asked) or row
     return None if row is None else _take(transaction, account, asked, row)
 
 
 def _pass_over(transaction: Transaction, account: Account, project: Project, row: Row[Any]) -> None:
     """Let the account not have this task, for good: what it has seen it cannot unsee."""
     lease = _take(transaction, account, project, row)
-    give_back(transaction, locked(transaction, row.id), account.id, "skipped", PART)
+    end_lease(transaction, locked(transaction, row.id), account.id, "skipped", PART)
     transaction.log(account.id, "task.skip", f"task {row.id}", token=lease.token)
 
 
@@ -157,7 +153,7 @@ def release(transaction: Transaction, actor: str, task: int, token: int) -> None
     """
     authorised(transaction, actor, "label")
     row = holding(transaction, actor, task, token)
-    give_back(transaction, row, actor, "released", None)
+    end_lease(transaction, row, actor, "released", None)
     transaction.log(actor, "task.release", f"task {task}", token=token)
 
 
@@ -173,7 +169,7 @@ def skip(transaction: Transaction, actor: str, task: int, token: int, reason: st
     if not reason.strip():
         raise StoreRefused("E_SKIP", "say why, so that somebody can mend it")
     row = holding(transaction, actor, task, token)
-    give_back(transaction, row, actor, "skipped", reason)
+    end_lease(transaction, row, actor, "skipped", reason)
     transaction.log(actor, "task.skip", f"task {task}", token=token)
 
 
@@ -188,13 +184,6 @@ def holding(transaction: Transaction, actor: str, task: int, token: int) -> Row[
     if lease is None or lease.state != "held" or lease.token != token:
         raise StaleLease("E_LEASE", f"task {task}: the lease ran out or was given back")
     return row
-
-
-def give_back(transaction: Transaction, row: Row[Any], account: str, state: str, reason: str | None) -> None:
-    """End a held lease of a locked task without an answer."""
-    end = {"its_task": row.id, "its_account": account, "its_state": state, "its_reason": reason}
-    if transaction.run(_ENDED, end).rowcount:
-        settle(transaction, row, leased=row.leased - 1)
 
 
 def _sweep(transaction: Transaction) -> None:

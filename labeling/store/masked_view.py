@@ -29,14 +29,13 @@ from dialint.detector.masking import MaskedSpan, MaskedText, mask_dialogue
 from dialint.detector.records import Dialogue, Finding, Verdict
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.store.database.audit import canonical
-from dialint.labeling.store.database.refusals import StoreRefused
-from dialint.labeling.store.database.schema import masked_views, tasks
-from dialint.labeling.store.database.transactions import Store, Transaction
-from dialint.labeling.store.database.upsert import put_row
+from dialint.labeling.store.database.schema import masked_views
+from dialint.labeling.store.database.transactions import Store, Transaction, put_row
 from dialint.labeling.store.dialogues import content_of, verdict_on
+from dialint.labeling.store.errors import StoreRefused
+from dialint.labeling.store.permissions import may
 from dialint.labeling.store.projects import existing
 from dialint.labeling.store.records import Account
-from dialint.labeling.store.rights import may
 
 LONG_CHARS = 100_000
 """A dialogue this long is masked when it is brought in; a shorter one when it is first claimed."""
@@ -211,12 +210,6 @@ def view_of(transaction: Transaction, name: str) -> MaskedView:
     dialogue = content_of(transaction, name)
     assert dialogue is not None, "a foreign key"
     return _kept(transaction, dialogue) or MaskedView.of(dialogue)
-
-
-def dialogue_of(store: Store, task: int) -> str:
-    """The id of a task's dialogue; rights, and whom it is told, are the caller's care."""
-    asked = select(tasks.c.dialogue).where(tasks.c.id == task)
-    return str(store.read(lambda transaction: transaction.run(asked).scalar_one()))
 
 
 def view_for(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from sqlalchemy import bindparam, func, insert, select, update
 
 from dialint.labeling.store.database.audit import canonical
-from dialint.labeling.store.database.refusals import StoreRefused
 from dialint.labeling.store.database.schema import annotation_rows, projects
 from dialint.labeling.store.database.transactions import Transaction, reading, writing
+from dialint.labeling.store.errors import StoreRefused
+from dialint.labeling.store.permissions import authorised
 from dialint.labeling.store.records import Project
-from dialint.labeling.store.rights import authorised
 
 _PROJECT = select(projects).where(projects.c.id == bindparam("id"))
 

@@ -5,20 +5,16 @@ The numbers of a task, and its state that follows from them, are kept in `queue.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
-from typing import Any, get_args
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, get_args
 
-from sqlalchemy import Row, insert, select
+from sqlalchemy import exists, false, func, insert, select
 
-from dialint.detector.records import Dialogue, Finding, Turn
+from dialint.detector.records import Dialogue, Turn
 from dialint.detector.taxonomy import load
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.store.conflicts import Shown, shown
 from dialint.labeling.store.database.audit import canonical
-from dialint.labeling.store.database.refusals import NotAllowed, StoreRefused
 from dialint.labeling.store.database.schema import (
     annotation_rows,
     counts,
@@ -29,15 +25,38 @@ from dialint.labeling.store.database.schema import (
     tasks,
     verdicts,
 )
-from dialint.labeling.store.database.transactions import Transaction, reading, writing
+from dialint.labeling.store.database.transactions import (
+    Store,
+    Transaction,
+    inside,
+    read_pages,
+    reading,
+    writing,
+)
 from dialint.labeling.store.dialogues import MOST_PER_CALL, content_of, sha256_of, verdict_on
+from dialint.labeling.store.errors import NotAllowed, StoreRefused
+from dialint.labeling.store.exposure import Shown, shown
 from dialint.labeling.store.masked_view import alias, view_for
+from dialint.labeling.store.permissions import authorised, may
 from dialint.labeling.store.projects import existing
-from dialint.labeling.store.queue.settling import ENDLESS, count, locked, restart_cursors, settle
 from dialint.labeling.store.records import NewTask, Pool, Project, TaskState, TaskView
-from dialint.labeling.store.rights import authorised, may
+from dialint.labeling.store.stored_annotations import annotation_of
+from dialint.labeling.store.task_queue import ENDLESS, count, locked, restart_cursors, settle
 
 STATES: tuple[TaskState, ...] = get_args(TaskState)
+Design = Literal["random", "risk", "uncertain", "stratified", "audit"]
+"""How dialogues are sampled; see `queue.sampling.SamplingConfig`."""
+
+
+class SamplingUnit(NamedTuple):
+    """A dialogue of a sampling frame; `risk` is the mean of its verdicts over releases, for designs that
+    need it."""
+
+    id: str
+    agent: str | None
+    team: str | None
+    channel: str | None
+    risk: float = 0.0
 
 
 @writing(repeatable=True)
@@ -213,17 +232,77 @@ def answers_to(transaction: Transaction, task: int) -> tuple[Annotation, ...]:
     return tuple(annotation_of(row) for row in rows)
 
 
-def annotation_of(row: Row[Any]) -> Annotation:
-    """The record that a row of ``annotations`` stands for; its id is the row's number."""
-    return Annotation(
-        id=str(row.id),
-        dialogue_id=row.dialogue,
-        labeler=row.labeler,
-        kind=row.kind,
-        codes=tuple(json.loads(row.codes)),
-        turn=row.turn,
-        findings=tuple(Finding.model_validate(finding) for finding in json.loads(row.findings)),
-        seen_verdict=row.seen_verdict,
-        seconds=row.seconds,
-        at=datetime.fromtimestamp(row.at_ms / 1000, UTC),
-    )
+class TaskProgress(NamedTuple):
+    """A task: how many answers it wants, how many it has, and how many are being given."""
+
+    id: int
+    dialogue: str
+    turn: int | None
+    wanted: int
+    answered: int
+    leased: int
+
+
+def tasks_with_answers(
+    transaction: Transaction, project: str, dialogues: Collection[str] | None = None
+) -> list[TaskProgress]:
+    """The tasks of a project, on all or some dialogues, that have answers and were not withdrawn; permissions
+    are checked by the caller."""
+    columns = [getattr(tasks.c, name) for name in TaskProgress._fields]
+    rows = select(*columns).where(tasks.c.project == project, tasks.c.pool == "main", tasks.c.answered > 0)
+    if dialogues is not None:
+        rows = rows.where(tasks.c.dialogue.in_(dialogues))
+    return [
+        TaskProgress(*tuple(row))
+        for row in transaction.run(rows.where(tasks.c.wanted > 0).order_by(tasks.c.id))
+    ]
+
+
+@writing(repeatable=True)
+def want_if_unchanged(transaction: Transaction, actor: str, task: TaskProgress, n: int) -> None:
+    """Ask for `n` answers to a task in all, unless it was answered or changed since it was read.
+
+    Raises:
+        NotAllowed: the actor does not plan.
+    """
+    authorised(transaction, actor, "plan")
+    now = locked(transaction, task.id)
+    if (now.wanted, now.answered) == (task.wanted, task.answered):
+        inside(want)(transaction, actor, task.id, n)
+
+
+def iterate_reasons(store: Store, project: str) -> Iterator[tuple[str, str]]:
+    """Dialogue and reason (`why`) of every task of a project, read in pages; permissions are checked by the
+    caller."""
+    columns = (tasks.c.dialogue, tasks.c.why)
+    for row in read_pages(store, (tasks.c.id,), columns, tasks.c.project == project):
+        yield row.dialogue, row.why
+
+
+def sampling_frame(transaction: Transaction, actor: str, project: str, design: Design) -> list[SamplingUnit]:
+    """Every dialogue that a design covers and that has no task in the project yet, in order of id.
+
+    Raises:
+        NotAllowed: the actor does not plan.
+        StoreRefused: no such project.
+    """
+    authorised(transaction, actor, "plan")
+    existing(transaction, project)
+    has_task = exists().where(tasks.c.project == project, tasks.c.dialogue == dialogues.c.id)
+    columns = (dialogues.c.id, dialogues.c.agent, dialogues.c.team, dialogues.c.channel)
+    query = select(*columns).where(~has_task)
+    if design in ("risk", "uncertain"):
+        risk = select(verdicts.c.dialogue, func.avg(verdicts.c.risk).label("risk"))
+        mean = risk.group_by(verdicts.c.dialogue).subquery()
+        query = query.add_columns(mean.c.risk).join(mean, mean.c.dialogue == dialogues.c.id)
+    if design == "audit":
+        has_verdict = exists().where(verdicts.c.dialogue == dialogues.c.id)
+        is_flagged = has_verdict.where(verdicts.c.flagged != false())
+        query = query.where(has_verdict, ~is_flagged)
+    return [SamplingUnit(*tuple(row)) for row in transaction.run(query.order_by(dialogues.c.id))]
+
+
+def dialogue_of(store: Store, task: int) -> str:
+    """The id of a task's dialogue; permissions, and whom it is shown, are the caller's business."""
+    query = select(tasks.c.dialogue).where(tasks.c.id == task)
+    return str(store.read(lambda transaction: transaction.run(query).scalar_one()))

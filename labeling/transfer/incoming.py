@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.store.conflicts import is_own
-from dialint.labeling.store.database.refusals import NotAllowed, StoreRefused
 from dialint.labeling.store.database.transactions import Transaction, writing
 from dialint.labeling.store.dialogues import MOST_PER_CALL
+from dialint.labeling.store.errors import NotAllowed, StoreRefused
+from dialint.labeling.store.exposure import is_own
+from dialint.labeling.store.permissions import account_of, authorised, may
 from dialint.labeling.store.projects import existing, still_open
-from dialint.labeling.store.rights import account_of, authorised, may
-from dialint.labeling.store.saving import answered, lock_dialogues, save, says, with_key
+from dialint.labeling.store.stored_annotations import answered, lock_dialogues, save, says, with_key
 
 Fate = Literal[
     "new",

@@ -31,13 +31,13 @@ from dialint.labeling.aggregation.store_labels import surest
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.dataset.export import run as make_dataset
 from dialint.labeling.dataset.making import DatasetConfig
-from dialint.labeling.store.annotations import counted
-from dialint.labeling.store.conflicts import shown_all
+from dialint.labeling.store.counted_annotations import counted
 from dialint.labeling.store.database.transactions import Store, Transaction, writing
 from dialint.labeling.store.dialogues import content_of, verdict_on
+from dialint.labeling.store.exposure import shown_all
 from dialint.labeling.store.labels import labels_on
 from dialint.labeling.store.masked_view import view_of
-from dialint.labeling.store.rights import authorised
+from dialint.labeling.store.permissions import authorised
 
 VIEWS = 256
 """Masked dialogues held while annotations, which come in the order of their time, are written."""

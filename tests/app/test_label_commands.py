@@ -21,9 +21,9 @@ from dialint.detector.artifacts import described, write_manifest
 from dialint.detector.errors import ConfigError, DialintError
 from dialint.detector.records import Finding, Verdict
 from dialint.detector.verdict_files import manifest_path, verdict_line
-from dialint.labeling.store import accounts, annotations, leases, projects
-from dialint.labeling.store.database.refusals import MustChoose, NotAllowed
+from dialint.labeling.store import annotations, leases, passwords, projects
 from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.errors import MustChoose, NotAllowed
 
 SAID = "Let me look into"
 Dialint = Callable[..., str]
@@ -286,9 +286,9 @@ def test_appeals_need_a_blind_project(dialint: Dialint, people: dict[str, str]) 
 def test_accounts(dialint: Dialint, people: dict[str, str], tmp_path: Path, monkeypatch: Any) -> None:
     with Store.open(str(tmp_path / "store.sqlite")) as store:
         with pytest.raises(MustChoose):
-            accounts.sign_in(store, "ann", people["ann"])
-        accounts.choose_password(store, "ann", people["ann"], "one of my own")
-        assert accounts.sign_in(store, "ann", "one of my own").role == "labeler"
+            passwords.sign_in(store, "ann", people["ann"])
+        passwords.choose_password(store, "ann", people["ann"], "one of my own")
+        assert passwords.sign_in(store, "ann", "one of my own").role == "labeler"
     assert len(set(people.values())) == 5
     assert "ann: labeler, active, g" in dialint("label", "account", "list")
     dialint("label", "account", "status", "ann", "suspended")
@@ -304,7 +304,7 @@ def test_accounts(dialint: Dialint, people: dict[str, str], tmp_path: Path, monk
         dialint("label", "account", "create", "x", "--role", "labeler")
     new = dialint("label", "account", "password", "ben", "--as", "ada").split()[-1]
     with Store.open(str(tmp_path / "store.sqlite")) as store:
-        assert accounts.choose_password(store, "ben", new, "one of my own").id == "ben"
+        assert passwords.choose_password(store, "ben", new, "one of my own").id == "ben"
     monkeypatch.delenv("DIALINT_ACCOUNT")
     with pytest.raises(ConfigError, match="DIALINT_ACCOUNT"):
         dialint("label", "status")

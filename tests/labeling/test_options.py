@@ -19,7 +19,6 @@ from dialint.labeling.dataset.making import DatasetConfig
 
 APART = {
     "dialint.labeling.dataset.simulated": "made-up people",
-    "dialint.labeling.store.benchmark": "a benchmark, which makes a project of it, and that refuses",
     "dialint.app.commands.projects": "makes a project of it, which refuses",
 }
 

@@ -23,8 +23,8 @@ from sqlalchemy import Connection, insert, select, text, update
 
 from dialint.detector.errors import ConfigError
 from dialint.labeling.store.database.keys import Key
-from dialint.labeling.store.database.refusals import StoreDamaged
 from dialint.labeling.store.database.schema import audit, audit_head
+from dialint.labeling.store.errors import StoreDamaged
 
 START = "0" * 64
 _HEAD = select(*(audit_head.c[name] for name in ("one", "id", "hash", "key", "signature")))

@@ -1,22 +1,36 @@
-"""`Store`: one place that opens the database, checks its version and hands out transactions.
+"""`Store`: opens the database, checks its version and hands out transactions; the one place that retries.
 
-An operation is a plain function whose first argument is a `Transaction`, marked `writing` or `reading`;
-the mark makes it callable with a `Store`. Waiting for a lock, a deadlock given up and a database that
-went away are retried here and nowhere else. A write whose commit was cut off may or may not be stored:
-it is repeated only if it says that it is `repeatable`, and refused as unsure otherwise.
+An operation is a plain function whose first argument is a `Transaction`, decorated with `writing` or
+`reading`, which makes it callable with a `Store`. Lock waits, deadlocks and lost connections are retried
+here and nowhere else. A write whose commit was cut off may or may not be stored: it is repeated only if it
+is marked `repeatable`, and raised as `E_STORE_UNSURE` otherwise.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, wraps
+from functools import cache, cached_property, partial, wraps
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast, overload
 
-from sqlalchemy import Connection, Engine, Executable, UpdateBase, text
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    Engine,
+    Executable,
+    Row,
+    Select,
+    Table,
+    UpdateBase,
+    select,
+    text,
+    tuple_,
+)
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import CursorResult, Result
 from sqlalchemy.exc import DBAPIError
 
@@ -42,6 +56,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 Work = Callable[["Transaction"], R]
 
+READ_PAGE = 2000
 RECONNECT_PAUSE_S = 0.25
 """Between two tries for a database that is away."""
 
@@ -268,3 +283,43 @@ def writing(
 def inside(operation: Callable[Concatenate[Store, P], R]) -> Callable[Concatenate[Transaction, P], R]:
     """A marked operation as a part of another one: in the caller's transaction, all or nothing."""
     return cast(Callable[Concatenate[Transaction, P], R], cast(Any, operation).__wrapped__)
+
+
+def put_row(transaction: Transaction, table: Table, row: dict[str, Any]) -> None:
+    """Insert a row, or overwrite the one with the same primary key."""
+    transaction.run(_overwriting(table, transaction.on_sqlite, tuple(row)), row)
+
+
+@cache
+def _overwriting(table: Table, on_sqlite: bool, names: tuple[str, ...]) -> Executable:
+    into = sqlite.insert(table) if on_sqlite else postgresql.insert(table)
+    rest = {name: into.excluded[name] for name in names if not table.c[name].primary_key}
+    return into.on_conflict_do_update(index_elements=list(table.primary_key), set_=rest)
+
+
+@cache
+def adding(table: Table, on_sqlite: bool, column: str) -> Executable:
+    """The statement that inserts a row, or adds its `column` to that of the one with the same key."""
+    into = sqlite.insert(table) if on_sqlite else postgresql.insert(table)
+    total = table.c[column] + into.excluded[column]
+    return into.on_conflict_do_update(index_elements=list(table.primary_key), set_={column: total})
+
+
+def read_pages(
+    store: Store, key: Sequence[Column[Any]], columns: Sequence[Column[Any]], where: ColumnElement[bool]
+) -> Iterator[Row[Any]]:
+    """All rows in order of their `key`, `READ_PAGE` of them in a transaction, so that nobody waits."""
+    last: tuple[Any, ...] | None = None
+    while True:
+        query = select(*key, *columns).where(where).order_by(*key).limit(READ_PAGE)
+        if last is not None:
+            query = query.where(tuple_(*key) > tuple_(*last))
+        rows = store.read(partial(_fetch_all, query=query))
+        yield from rows
+        if len(rows) < READ_PAGE:
+            return
+        last = tuple(rows[-1][: len(key)])
+
+
+def _fetch_all(transaction: Transaction, query: Select[Any]) -> Sequence[Row[Any]]:
+    return transaction.run(query).all()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import text
 
@@ -26,18 +26,14 @@ from dialint.labeling.store.database.audit import (
     lock_head,
     sign,
 )
+from dialint.labeling.store.database.backup import MANIFEST, backup
 from dialint.labeling.store.database.catalog import objects
-from dialint.labeling.store.database.changes import Changes
+from dialint.labeling.store.database.changes import Changes, Replay
 from dialint.labeling.store.database.engine import on_sqlite, open_engine, shown, store_url
 from dialint.labeling.store.database.keys import Key, make_key
-from dialint.labeling.store.database.replay import Replay
-from dialint.labeling.store.database.schema import VERSION
+from dialint.labeling.store.database.migrate import migrate, newest
 from dialint.labeling.store.database.transactions import Store, Transaction, version
 from dialint.labeling.store.database.verify import check_log, check_schema, is_sealed
-
-if TYPE_CHECKING:
-    from alembic.config import Config
-    from sqlalchemy import Connection
 
 LOCK = 0x6469616C696E74
 """Key of PostgreSQL's advisory lock: one upgrade at a time."""
@@ -57,8 +53,6 @@ def upgrade(
         StoreDamaged: what is there is not what was written; nothing was changed.
         WorldError: it cannot be reached, or the disk is full.
     """
-    from dialint.labeling.store.database.backup import backup
-
     url = store_url(place)
     if on_sqlite(url):
         _make_file(Path(str(url.database)))
@@ -96,8 +90,6 @@ def _close_to_others(path: Path) -> None:
 
 
 def _beside(store: Store, found: str) -> Path:
-    from dialint.labeling.store.database.backup import MANIFEST
-
     url = store.engine.url
     if not on_sqlite(url):
         raise ConfigError("E_OPTION", "name a folder for the backup: --backup-to")
@@ -106,36 +98,6 @@ def _beside(store: Store, found: str) -> Path:
     while ((folder := path.with_name(f"{path.stem}-before-{found}-{number}")) / MANIFEST).exists():
         number += 1
     return folder
-
-
-def newest(revisions: tuple[Path, ...] = ()) -> str:
-    """The newest revision: ours, or the one in further folders."""
-    if not revisions:
-        return VERSION
-    from alembic.script import ScriptDirectory
-
-    return str(ScriptDirectory.from_config(_config(revisions)).get_current_head())
-
-
-def _config(revisions: tuple[Path, ...]) -> Config:
-    from alembic.config import Config
-
-    folder = Path(__file__).with_name("migrations")
-    config = Config()
-    config.set_main_option("script_location", str(folder).replace("%", "%%"))
-    config.set_main_option("path_separator", "newline")
-    places = "\n".join(str(place) for place in (folder / "versions", *revisions))
-    config.set_main_option("version_locations", places.replace("%", "%%"))
-    return config
-
-
-def migrate(connection: Connection, target: str = "head", revisions: tuple[Path, ...] = ()) -> None:
-    """Run the revisions up to `target` on a connection inside a transaction; commits nothing."""
-    from alembic import command
-
-    config = _config(revisions)
-    config.attributes["connection"] = connection
-    command.upgrade(config, target)
 
 
 def _upgraded(transaction: Transaction, revisions: tuple[Path, ...]) -> None:

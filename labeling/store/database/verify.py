@@ -26,9 +26,8 @@ from dialint.detector.artifacts import fingerprint
 from dialint.detector.errors import WorldError
 from dialint.labeling.store.database import catalog
 from dialint.labeling.store.database.audit import BATCH, START, Entry, Head, walk
+from dialint.labeling.store.database.changes import Replay
 from dialint.labeling.store.database.keys import Key
-from dialint.labeling.store.database.refusals import StoreDamaged
-from dialint.labeling.store.database.replay import Replay
 from dialint.labeling.store.database.schema import (
     annotation_rows,
     counts,
@@ -39,6 +38,7 @@ from dialint.labeling.store.database.schema import (
     verdicts,
 )
 from dialint.labeling.store.database.transactions import Store, Transaction, version, world_error
+from dialint.labeling.store.errors import StoreDamaged
 
 SEALED_SINCE = "0007"
 """The first version whose log is signed and names the rows that were changed."""

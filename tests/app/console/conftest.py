@@ -21,7 +21,7 @@ import dialint.app.console.sign_in
 from dialint.app.console.launch import command, environment
 from dialint.app.console.throttle import Client, Throttle
 from dialint.detector.records import Dialogue, Finding, Turn, Verdict
-from dialint.labeling.store import accounts, dialogues, projects, tasks
+from dialint.labeling.store import accounts, dialogues, passwords, projects, tasks
 from dialint.labeling.store.database.schema import annotation_rows
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.upgrade import upgrade
@@ -71,7 +71,7 @@ def populate(place: str) -> None:
         accounts.create_first(store, "ada", GIVEN)
         for name, role in PEOPLE.items():
             accounts.create(store, "ada", Account(id=name, role=role), GIVEN)  # type: ignore[arg-type]
-            accounts.choose_password(store, name, GIVEN, PASSWORD)
+            passwords.choose_password(store, name, GIVEN, PASSWORD)
         found = [dialogue("d1"), dialogue("d2"), dialogue("d3"), dialogue("hostile", HOSTILE), dialogue("d5")]
         dialogues.add(store, "lea", found)
         said = [

@@ -13,11 +13,20 @@ from dialint.app.console.answer import place_in, sealed
 from dialint.app.console.desk import save
 from dialint.app.console.throttle import FREE_TRIES
 from dialint.detector.records import Dialogue, Finding, Turn, Verdict
-from dialint.labeling.adjudication import disputes
-from dialint.labeling.store import accounts, annotations, appeals, dialogues, drafts, leases, projects, tasks
-from dialint.labeling.store.database.refusals import NotAllowed
+from dialint.labeling.store import (
+    accounts,
+    annotations,
+    appeals,
+    dialogues,
+    drafts,
+    leases,
+    passwords,
+    projects,
+    tasks,
+)
 from dialint.labeling.store.database.schema import leases as lease_rows
 from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.errors import NotAllowed
 from dialint.labeling.store.records import Account, NewTask, Project
 
 PASSWORD, GIVEN = "a long enough one", "once-for the first time"
@@ -67,7 +76,7 @@ def test_a_one_time_password_opens_nothing_but_the_choice_of_another(open_page: 
     page.fill(Password_now=once, New_password=own, New_password_again=own).press("Change password")
     assert "Your password was changed." in page.words
     assert titles(page) == ["Review", "Label", "Accounts", "Your account"]
-    assert accounts.sign_in(store, "ada", own).role == "admin"
+    assert passwords.sign_in(store, "ada", own).role == "admin"
 
 
 def test_a_new_password_from_the_command_line_puts_the_old_owner_out(open_page: Open, store: Store) -> None:
@@ -403,7 +412,7 @@ def test_a_second_review_is_blind_and_for_who_has_no_part(
     accounts.create(store, "ada", Account(id="agnes", role="labeler", agent="a1"))
     appeals.appeal(store, "agnes", "d1", 1, "C1", "I had answered that")
     projects.create(store, "lea", Project(id="second", codes=("C1", "T1"), purpose="review"))
-    disputes.open_reviews(store, "lea", "second")
+    appeals.open_reviews(store, "lea", "second")
     projects.set_state(store, "lea", "to review", "closed")
     dialogues.read(store, "rob", "d1")
     page = open_page("rob")

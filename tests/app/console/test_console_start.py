@@ -9,9 +9,9 @@ from dialint.app.console.demo import CONTROL_SHARE, LABEL, REVIEW, make_demo, sa
 from dialint.app.console.launch import FIRST, command, environment, prepare
 from dialint.detector.errors import ConfigError
 from dialint.detector.records import Finding, Verdict
-from dialint.labeling.store import accounts, leases, projects, tasks
-from dialint.labeling.store.database.refusals import NotAllowed
+from dialint.labeling.store import leases, passwords, projects, tasks
 from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.errors import NotAllowed
 
 
 def test_the_server_is_safe_by_its_flags() -> None:
@@ -46,7 +46,7 @@ def test_the_first_start_makes_an_admin_once(tmp_path: Path) -> None:
     assert password is not None
     assert prepare(place) is None
     with Store.open(place) as store:
-        assert accounts.choose_password(store, FIRST, password, "one of my own").role == "admin"
+        assert passwords.choose_password(store, FIRST, password, "one of my own").role == "admin"
 
 
 def test_options_that_cannot_be() -> None:
@@ -83,7 +83,7 @@ def test_the_demo_has_work_for_every_role(tmp_path: Path) -> None:
     assert set(people) == {"labeler", "reviewer", "expert", "lead", "admin"}
     with Store.open(place) as store:
         for name, password in people.items():
-            assert accounts.sign_in(store, name, password).role == name
+            assert passwords.sign_in(store, name, password).role == name
         lease = leases.claim(store, "reviewer", REVIEW)
         assert lease is not None
         assert lease.dialogue == found[0].id

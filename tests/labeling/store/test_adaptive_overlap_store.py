@@ -11,8 +11,8 @@ from dialint.labeling.aggregation.adaptive_overlap import AskConfig, Standing, a
 from dialint.labeling.aggregation.overlap import Decision, OverlapRule
 from dialint.labeling.aggregation.question_posteriors import QuestionPosterior
 from dialint.labeling.store import annotations, dialogues, leases, projects, tasks
-from dialint.labeling.store.database.refusals import NotAllowed
 from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.errors import NotAllowed
 from dialint.labeling.store.records import NewTask, Project
 
 TAXONOMY = load()

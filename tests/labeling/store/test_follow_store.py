@@ -23,10 +23,18 @@ from dialint.labeling.aggregation.adaptive_overlap import (
     tasks_with_answers,
 )
 from dialint.labeling.aggregation.overlap import Decision, OverlapRule
-from dialint.labeling.store import accounts, annotations, dialogues, labels, leases, projects, tasks
-from dialint.labeling.store.crowd import exclusion
-from dialint.labeling.store.database.refusals import NotAllowed
+from dialint.labeling.store import (
+    accounts,
+    annotations,
+    counted_annotations,
+    dialogues,
+    gold,
+    leases,
+    projects,
+    tasks,
+)
 from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.errors import NotAllowed
 from dialint.labeling.store.records import Gold, NewTask, Project
 
 TAXONOMY = load()
@@ -125,10 +133,10 @@ def test_gold_is_certain_from_when_it_is_known(filled: Store, made: Any) -> None
     following.begin()
     assert wants(filled)["d0"] == 3
     for name in ("d0", "d1"):
-        labels.set_gold(filled, "eve", Gold(dialogue=name, turn=1, code="C1", present=True, source="expert"))
+        gold.set_gold(filled, "eve", Gold(dialogue=name, turn=1, code="C1", present=True, source="expert"))
     assert following.step() == Round(False, Counter({Decision.STOP: 2}))
     assert wants(filled)["d0"] == 2
-    labels.set_gold(filled, "eve", Gold(dialogue="d0", turn=1, code="C1", present=True, source="expert"))
+    gold.set_gold(filled, "eve", Gold(dialogue="d0", turn=1, code="C1", present=True, source="expert"))
     assert following.step() == NOTHING
 
 
@@ -136,7 +144,7 @@ def test_gold_that_comes_with_many_answers_is_heard(filled: Store, made: Any) ->
     answer(filled, made, "ann", {"d0"})
     following = follower(filled)
     following.begin()
-    labels.set_gold(filled, "eve", Gold(dialogue="d0", turn=1, code="C1", present=False, source="expert"))
+    gold.set_gold(filled, "eve", Gold(dialogue="d0", turn=1, code="C1", present=False, source="expert"))
     answer(filled, made, "ben")
     assert following.step() == Round(True, Counter({Decision.STOP: 12}))
     assert wants(filled)["d0"] == 2
@@ -147,7 +155,7 @@ def test_a_ban_takes_answers_back(filled: Store, made: Any) -> None:
         answer(filled, made, who, {"d1", "d2", "d3"})
     following = follower(filled)
     following.begin()
-    exclusion.ban(filled, "lea", "ben", "answers at random")
+    accounts.ban(filled, "lea", "ben", "answers at random")
     assert following.step() == Round(True, Counter({Decision.ASK: 12}))
     assert len(answer(filled, made, "cem", {"d1", "d2", "d3"})) == 12
     following.step()
@@ -223,7 +231,7 @@ def test_two_followers_and_a_one_off_run_end_at_what_a_fresh_run_says(filled: St
 
 
 def verify_each_answered_once(store: Store) -> None:
-    given = [(one.dialogue_id, one.labeler) for one in annotations.counted(store, "lea", "p")]
+    given = [(one.dialogue_id, one.labeler) for one in counted_annotations.counted(store, "lea", "p")]
     assert len(given) == len(set(given))
     assert Counter(dialogue for dialogue, _ in given) == wants(store)
 
@@ -263,7 +271,7 @@ def test_it_ends_after_the_task_at_hand(filled: Store, made: Any) -> None:
 def test_it_waits_only_where_there_is_nothing_more(
     filled: Store, made: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dialint.labeling.store.crowd.news.PAGE", 5)
+    monkeypatch.setattr("dialint.labeling.store.change_feed.PAGE", 5)
     waited: list[float] = []
     done: list[Round] = []
 

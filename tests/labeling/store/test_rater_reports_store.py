@@ -17,10 +17,9 @@ from dialint.labeling.raters.anomaly_report import run as watch
 from dialint.labeling.raters.quality_report import QualityConfig
 from dialint.labeling.raters.quality_report import run as quality
 from dialint.labeling.raters.store_reader import load_annotations, load_tables, load_workload
-from dialint.labeling.store import annotations, dialogues, labels, leases, projects, tasks
-from dialint.labeling.store.crowd import exclusion
-from dialint.labeling.store.database.refusals import NotAllowed
+from dialint.labeling.store import accounts, annotations, dialogues, gold, leases, projects, tasks
 from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.errors import NotAllowed
 from dialint.labeling.store.records import Gold, NewTask, Project
 from dialint.labeling.transfer.incoming import bring_in
 
@@ -38,7 +37,7 @@ def answered(store: Store, made: Any) -> Store:
     projects.create(store, "lea", Project(id="q", codes=("C1",)))
     for name, present in (("d0", True), ("d1", False)):
         known = Gold(dialogue=name, turn=1, code="C1", present=present, source="expert")
-        labels.set_gold(store, "eve", known)
+        gold.set_gold(store, "eve", known)
     new = [NewTask(dialogue=name, pool="control" if name in ("d0", "d1") else "main") for name in names]
     tasks.add(store, "lea", "p", new)
     for who in ("ann", "ben", "cem"):
@@ -46,7 +45,7 @@ def answered(store: Store, made: Any) -> Store:
             yes = who != "ben" and int(lease.dialogue[1:]) % 2 == 0
             found = [made.finding()] if yes else []
             annotations.submit(store, who, lease.task, lease.token, f"{who} {lease.task}", found, 9.0)
-    exclusion.ban(store, "lea", "cem", "guesses")
+    accounts.ban(store, "lea", "cem", "guesses")
     later = datetime.now(UTC) + timedelta(days=9)
     came = [
         Annotation(
@@ -67,7 +66,7 @@ def test_quality_has_control_tasks_and_the_gold_of_the_store(answered: Store) ->
     assert sum(each["accuracy"]["n"] for each in people.values()) == n_controls > 0
     assert (report["gold"], report["inputs"]) == (2, [])
     doubted = Gold(dialogue="d0", turn=1, code="C1", present=True, source="expert", doubt="contradicted")
-    labels.set_gold(answered, "eve", doubted)
+    gold.set_gold(answered, "eve", doubted)
     assert quality(QualityConfig(), lambda: load_annotations(answered, "eve", None))["gold"] == 1
     everybody = quality(QualityConfig(), lambda: load_annotations(answered, "eve", None))
     assert {each["name"] for each in everybody["labelers"]} == {"ann", "ben", "dot"}

@@ -19,9 +19,9 @@ from dialint.labeling.annotation import Annotation
 from dialint.labeling.dataset.making import DatasetConfig
 from dialint.labeling.simulated_crowd import CrowdConfig, chosen
 from dialint.labeling.simulated_work import LABELS, REVIEWS, Plan, fill
-from dialint.labeling.store.annotations import counted
-from dialint.labeling.store.database.refusals import StoreRefused
+from dialint.labeling.store.counted_annotations import counted
 from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.errors import StoreRefused
 from dialint.labeling.transfer.outgoing import export_dataset
 
 SAID = ("That is your own fault, you know.", "Your order leaves us on Monday.")

@@ -8,10 +8,19 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
-from dialint.labeling.store import accounts, annotations, dialogues, drafts, labels, leases, projects, tasks
-from dialint.labeling.store.crowd import history
-from dialint.labeling.store.database.refusals import Conflict, NotAllowed, StoreRefused
+from dialint.labeling.store import (
+    accounts,
+    annotations,
+    dialogues,
+    drafts,
+    gold,
+    grades,
+    leases,
+    projects,
+    tasks,
+)
 from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.errors import Conflict, NotAllowed, StoreRefused
 from dialint.labeling.store.records import Gold, Lease, NewTask, Project
 
 
@@ -118,7 +127,7 @@ def test_the_last_answer_is_seen_again_as_blind_as_it_was_given(store: Store, ma
 def test_a_control_task_taken_back_looks_like_any_other(store: Store, made: Any) -> None:
     projects.create(store, "lea", Project(id="p", codes=("C1",), control_share=1.0))
     dialogues.add(store, "lea", [made.dialogue("d1"), made.dialogue("known")])
-    labels.set_gold(store, "eve", Gold(dialogue="known", turn=1, code="C1", present=True, source="expert"))
+    gold.set_gold(store, "eve", Gold(dialogue="known", turn=1, code="C1", present=True, source="expert"))
     tasks.add(store, "lea", "p", [NewTask(dialogue="d1"), NewTask(dialogue="known", pool="control")])
     lease = leases.claim(store, "ann", "p")
     assert lease is not None
@@ -130,7 +139,7 @@ def test_a_control_task_taken_back_looks_like_any_other(store: Store, made: Any)
     assert found[0] == before
     assert not [word for word in ("known", "control", "gold") if word in found[0].model_dump_json()]
     annotations.correct(store, "ann", int(found[1].id), "k2", [made.finding()])
-    (grade,) = store.read(lambda transaction: history.of_account(transaction, "ann", "control", n=9))
+    (grade,) = store.read(lambda transaction: grades.of_account(transaction, "ann", "control", n=9))
     assert [one.said for one in grade.grades] == [True], "the newest answer is graded"
 
 

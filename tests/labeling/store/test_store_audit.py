@@ -8,9 +8,9 @@ from sqlalchemy import text
 
 from dialint.labeling.store import annotations, dialogues, leases, projects, tasks
 from dialint.labeling.store.database.audit import START, Entry, chained
-from dialint.labeling.store.database.refusals import StoreDamaged
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.verify import check_all, verify
+from dialint.labeling.store.errors import StoreDamaged
 from dialint.labeling.store.records import NewTask, Project
 
 N = 8

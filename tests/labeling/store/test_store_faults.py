@@ -24,9 +24,10 @@ from dialint.labeling.store import accounts, annotations, dialogues, projects, t
 from dialint.labeling.store.database.audit import canonical
 from dialint.labeling.store.database.backup import backup, restore
 from dialint.labeling.store.database.engine import open_engine, store_url
+from dialint.labeling.store.database.migrate import migrate
 from dialint.labeling.store.database.schema import VERSION
 from dialint.labeling.store.database.transactions import Store, Transaction, version
-from dialint.labeling.store.database.upgrade import migrate, upgrade
+from dialint.labeling.store.database.upgrade import upgrade
 from dialint.labeling.store.database.verify import verify
 from dialint.labeling.store.records import Account, NewTask, Project
 

@@ -15,14 +15,15 @@ from dialint.app.commands import db
 from dialint.app.store_session import StoreConfig
 from dialint.detector.errors import ConfigError
 from dialint.labeling.store import accounts, dialogues
-from dialint.labeling.store.database import replay, verify
+from dialint.labeling.store.database import changes, verify
 from dialint.labeling.store.database.audit import START, Entry, Head, chained
 from dialint.labeling.store.database.backup import backup, restore
 from dialint.labeling.store.database.engine import open_engine, store_url
 from dialint.labeling.store.database.keys import FILE_VARIABLE, SUFFIX, VARIABLE, Key, new_key, write_key
-from dialint.labeling.store.database.refusals import StoreDamaged
+from dialint.labeling.store.database.migrate import migrate
 from dialint.labeling.store.database.transactions import Store, version
-from dialint.labeling.store.database.upgrade import migrate, rekey, upgrade
+from dialint.labeling.store.database.upgrade import rekey, upgrade
+from dialint.labeling.store.errors import StoreDamaged
 from dialint.labeling.store.records import Account
 
 
@@ -205,7 +206,7 @@ def test_the_commands_print_the_head_and_compare_it(
 def test_a_store_is_verified_in_memory_that_does_not_grow(
     store: Store, made: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (verify, replay):
+    for module in (verify, changes):
         monkeypatch.setattr(module, "BATCH", 10)
     monkeypatch.setattr("dialint.labeling.store.database.audit.BATCH", 10)
     peaks = []

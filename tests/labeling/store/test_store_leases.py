@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dialint.labeling.store import accounts, annotations, dialogues, leases, projects, tasks
-from dialint.labeling.store.database.refusals import NotAllowed, StaleLease, StoreRefused
 from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.errors import NotAllowed, StaleLease, StoreRefused
 from dialint.labeling.store.records import Account, Lease, NewTask, Project
 
 

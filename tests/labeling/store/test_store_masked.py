@@ -16,10 +16,10 @@ from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.masking import MaskedText, mask_dialogue
 from dialint.detector.records import Dialogue, Finding, Turn
 from dialint.labeling.store import annotations, dialogues, leases, masked_view, projects, tasks
-from dialint.labeling.store.database.refusals import Conflict, StoreRefused
 from dialint.labeling.store.database.schema import dialogues as dialogue_rows
 from dialint.labeling.store.database.schema import masked_views, participants
 from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.errors import Conflict, StoreRefused
 from dialint.labeling.store.masked_view import MaskedView
 from dialint.labeling.store.records import Lease, NewTask, Project
 from dialint.labeling.transfer import logs

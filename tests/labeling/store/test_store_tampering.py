@@ -24,20 +24,22 @@ from dialint.labeling.store import (
     appeals,
     dialogues,
     drafts,
+    gold,
     labels,
     leases,
     masked_view,
+    passwords,
     projects,
+    rater_status,
     tasks,
 )
-from dialint.labeling.store.crowd import rules
 from dialint.labeling.store.database import catalog
 from dialint.labeling.store.database.audit import START, Entry, chained
 from dialint.labeling.store.database.backup import backup, restore
-from dialint.labeling.store.database.refusals import StoreDamaged
 from dialint.labeling.store.database.schema import metadata
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.verify import check_all, verify
+from dialint.labeling.store.errors import StoreDamaged
 from dialint.labeling.store.records import Account, Gold, NewTask, Project
 
 PASSWORD, OTHER = "correct horse battery", "another horse battery"
@@ -52,7 +54,7 @@ def work_in(store: Store, made: Any) -> None:
     projects.create(store, "lea", Project(id="q", codes=("C1",)))
     dialogues.add(store, "lea", [made.dialogue(f"d{i}", "a9" if i == 3 else "a1") for i in range(N)])
     dialogues.add_verdicts(store, "lea", [made.verdict(f"d{i}", made.finding()) for i in range(N - 1)])
-    labels.set_gold(store, "eve", Gold(dialogue="d3", turn=1, code="C1", present=True, source="expert"))
+    gold.set_gold(store, "eve", Gold(dialogue="d3", turn=1, code="C1", present=True, source="expert"))
     tasks.add(store, "lea", "p", [NewTask(dialogue=f"d{i}", turn=1) for i in range(N - 1)])
     tasks.add(store, "lea", "p", [NewTask(dialogue="d3", pool="control")])
     for name in ("ann", "ben"):
@@ -66,9 +68,9 @@ def work_in(store: Store, made: Any) -> None:
     label = Label(dialogue_id="d0", turn=1, code="C1", probability=0.9, method="crowd", n_labelers=2)
     labels.put(store, "lea", [label])
     appeals.appeal(store, "ag", "d1", 1, "C1", "I did answer")
-    rules.replace(store, "lea", rules.Rules(least=12))
+    rater_status.replace(store, "lea", rater_status.Rules(least=12))
     dialogues.read(store, "rob", "d0")
-    labels.all_gold(store, "eve")
+    gold.all_gold(store, "eve")
     masked_view.prepare(store, "d0")
 
 
@@ -340,7 +342,7 @@ def test_an_operation_on_a_changed_row_does_not_vouch_for_the_change(
     """The row is changed by its owner afterwards: only what the operation sets is entered."""
     with worked.engine.begin() as connection:
         connection.execute(text(change))
-    accounts.choose_password(worked, "ag", PASSWORD, OTHER)
+    passwords.choose_password(worked, "ag", PASSWORD, OTHER)
     with pytest.raises(StoreDamaged, match=rf"accounts \(ag\): {column} was changed since entry \d+"):
         verify(worked)
 

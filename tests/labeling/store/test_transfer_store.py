@@ -23,10 +23,18 @@ from dialint.labeling.annotation import Annotation
 from dialint.labeling.dataset.inputs import read_annotations
 from dialint.labeling.dataset.making import DatasetConfig
 from dialint.labeling.platforms.import_labels import ImportConfig
-from dialint.labeling.store import annotations, dialogues, labels, leases, projects, tasks
-from dialint.labeling.store.database.refusals import NotAllowed, StoreRefused
+from dialint.labeling.store import (
+    annotations,
+    counted_annotations,
+    dialogues,
+    gold,
+    leases,
+    projects,
+    tasks,
+)
 from dialint.labeling.store.database.schema import audit
 from dialint.labeling.store.database.transactions import Store, Transaction, inside
+from dialint.labeling.store.errors import NotAllowed, StoreRefused
 from dialint.labeling.store.records import Gold, NewTask, Project
 from dialint.labeling.transfer.incoming import bring_in
 from dialint.labeling.transfer.labels import bring_labels
@@ -230,7 +238,7 @@ def test_two_imports_of_whole_files_bring_each_answer_once(
         thread.start()
     for thread in threads:
         thread.join()
-    assert sum(new) == len(list(annotations.counted(filled, "lea"))) == 300
+    assert sum(new) == len(list(counted_annotations.counted(filled, "lea"))) == 300
 
 
 def test_labels_of_a_project_are_answers_to_what_it_asks(filled: Store, tmp_path: Path) -> None:
@@ -241,7 +249,7 @@ def test_labels_of_a_project_are_answers_to_what_it_asks(filled: Store, tmp_path
     told = bring_labels(filled, "ada", ImportConfig((path,), max_bad=1.0), "crowd", SILENT, project="p")
     assert (told.new, [(bad.line, bad.path) for bad in told.rejects.first]) == (3, [(4, "codes")])
     for project, n in (("p", 3), ("q", 0), (None, 3)):
-        assert len(list(annotations.counted(filled, "rob", project))) == n
+        assert len(list(counted_annotations.counted(filled, "rob", project))) == n
     assert [projects.annotation_count(filled, "rob", name) for name in "pq"] == [3, 0]
     assert {(one.dialogue, one.code) for one in load_posteriors(filled, "lea", "p", load())} == {
         ("d0", "C1"), ("d0", "L1"), ("d1", "C1"),
@@ -266,9 +274,9 @@ def test_answers_to_other_questions_about_a_turn_all_count(filled: Store, tmp_pa
     rows = ("d0/1/C1,ann,yes", "d0/1/L1,ann,yes", "d0/1/T1,ann,no", "d1/1/C1,ann,no")
     path = table(tmp_path / "t.csv", *rows)
     bring_labels(filled, "ada", ImportConfig((path,)), "crowd", SILENT)
-    assert [one.codes[0] for one in annotations.counted(filled, "lea")] == ["C1", "L1", "T1", "C1"]
+    assert [one.codes[0] for one in counted_annotations.counted(filled, "lea")] == ["C1", "L1", "T1", "C1"]
     bring_in(filled, "ada", [crowd_answer("corrected")], "ours")
-    found = list(annotations.counted(filled, "lea"))
+    found = list(counted_annotations.counted(filled, "lea"))
     assert [(one.codes[0], bool(one.findings)) for one in found] == [
         ("L1", True), ("T1", False), ("C1", False), ("C1", False),
     ]  # fmt: skip
@@ -387,7 +395,7 @@ def test_a_dataset_straight_from_the_store(answered: Store, made: Any, tmp_path:
     projects.create(answered, "lea", Project(id="q", codes=("C1",)))
     with pytest.raises(ConfigError, match="no answers in q"):
         export_dataset(answered, "lea", DatasetConfig(out=tmp_path / "x", key="k"), "q")
-    labels.set_gold(answered, "eve", Gold(dialogue="d0", turn=1, code="C1", present=False, source="expert"))
+    gold.set_gold(answered, "eve", Gold(dialogue="d0", turn=1, code="C1", present=False, source="expert"))
     settle(answered, "lea", SettleConfig("p"), load())
     export_dataset(answered, "lea", replace(config, out=tmp_path / "known"), "p")
     known = [json.loads(line) for line in (tmp_path / "known/train.jsonl").read_text().splitlines()]

@@ -1,0 +1,211 @@
+"""Calibration sessions: all of a group answer the same dialogues blind; then agreement, and who is strict.
+
+A session is a project of its own: as many answers a task as the group has people, and a skill that defines
+the group. Its report can be compared with an earlier session.
+
+On each question that others answered, too, a person's difference is their own answer (1 or 0) minus the share
+of yes among the others; strict is above 0. Intervals are bootstrapped by dialogue, as turns of a dialogue are
+correlated, and hold for one person and code at a time: of a hundred even people about five will seem to lean.
+They do not say who is right.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from cyclopts import Parameter
+
+from dialint.detector.errors import ConfigError
+from dialint.detector.statistics import Estimate, bootstrap_estimate, ratio
+from dialint.detector.taxonomy import Taxonomy
+from dialint.labeling.aggregation.dialogue_answers import CodeAnswers, CollectedAnswers
+from dialint.labeling.aggregation.store_reader import load_answers
+from dialint.labeling.queue.sampling import DrawConfig, draw
+from dialint.labeling.raters.agreement import krippendorff_alpha
+from dialint.labeling.store import accounts, projects
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.permissions import may
+from dialint.labeling.store.records import Project
+from dialint.labeling.store.tasks import Design, queue_counts
+
+LEAST_DIALOGUES = 8
+"""Fewer say too little for an interval to mean anything."""
+ALL = "all"
+"""Stands for all codes together."""
+Leans = Literal["strict", "lenient", "even", "too few"]
+
+
+@dataclass(frozen=True)
+class Leaning:
+    """One person on one code: `yes` of `n` questions, where the others' mean share is `others`;
+    `difference` of the two with its interval, its `n` counting dialogues."""
+
+    worker: str
+    code: str
+    n: int
+    yes: float
+    others: float
+    difference: Estimate
+
+    @property
+    def leans(self) -> Leans:
+        """What may be said."""
+        if self.difference.n < LEAST_DIALOGUES:
+            return "too few"
+        if self.difference.low > 0:
+            return "strict"
+        return "lenient" if self.difference.high < 0 else "even"
+
+
+def leanings(found: CollectedAnswers, rounds: int = 1000, seed: int = 0) -> list[Leaning]:
+    """Everybody's leaning, on all codes together first and then code by code, people by name."""
+    told: dict[tuple[str, str], list[tuple[str, float, float]]] = {}
+    for code in sorted(found.codes):
+        for worker, dialogue, own, others in _compared(found.codes[code]):
+            for key in ((worker, ALL), (worker, code)):
+                told.setdefault(key, []).append((dialogue, own, others))
+    order = sorted(told, key=lambda key: (key[0], key[1] != ALL, key[1]))
+    return [_leaning(worker, code, told[worker, code], rounds, seed) for worker, code in order]
+
+
+def _compared(answers: CodeAnswers) -> Iterator[tuple[str, str, float, float]]:
+    """Who, about which dialogue, own answer and the others' share of yes."""
+    for item, votes in answers.said.items():
+        if len(votes) > 1:
+            yes = sum(votes.values())
+            for worker, own in votes.items():
+                yield worker, item.dialogue, float(own), (yes - own) / (len(votes) - 1)
+
+
+def _leaning(worker: str, code: str, rows: list[tuple[str, float, float]], rounds: int, seed: int) -> Leaning:
+    dialogues, place = np.unique([dialogue for dialogue, _, _ in rows], return_inverse=True)
+    own = np.array([row[1] for row in rows])
+    others = np.array([row[2] for row in rows])
+    sums = np.column_stack(
+        [
+            np.bincount(place, own - others, minlength=len(dialogues)),
+            np.bincount(place, minlength=len(dialogues)).astype(float),
+        ]
+    )
+    difference = bootstrap_estimate(sums, lambda drawn: ratio(drawn[:, 0], drawn[:, 1]), rounds, seed)
+    return Leaning(worker, code, len(rows), float(own.mean()), float(others.mean()), difference)
+
+
+@dataclass(frozen=True)
+class RoundConfig:
+    """Who answers what in a round."""
+
+    name: str
+    """Name of the round; becomes a project."""
+    codes: Annotated[tuple[str, ...], Parameter(consume_multiple=True)]
+    """Codes or categories to ask."""
+    skill: str
+    """The group: everybody with this skill."""
+    n: int = 20
+    """How many dialogues; all get the same."""
+    design: Design = "random"
+    """How they are drawn, as in dialint label plan."""
+    seed: int = 0
+    """The same seed and the same store give the same dialogues."""
+    instructions: str = ""
+    """What the group is told."""
+
+
+@dataclass(frozen=True)
+class Started:
+    """A round that is open: the `people` of the group and how many `tasks` each gets."""
+
+    people: tuple[str, ...]
+    tasks: int
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Krippendorff's alpha of a code in this round and, if there was one, in the round before."""
+
+    code: str
+    now: Estimate
+    before: Estimate | None
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a round showed."""
+
+    project: str
+    before: str | None
+    agreement: tuple[Agreement, ...]
+    leanings: tuple[Leaning, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """The report as JSON values; none for what cannot be said."""
+        told = _plain(asdict(self))
+        for row, one in zip(told["leanings"], self.leanings, strict=True):
+            row["leans"] = one.leans
+        return {"kind": "calibration-round", **told}
+
+
+def start(store: Store, actor: str, config: RoundConfig, taxonomy: Taxonomy) -> Started:
+    """Make the project and its tasks; the same round again changes nothing.
+
+    Raises:
+        NotAllowed: the actor does not plan.
+        StoreRefused: the name is taken, or there are no dialogues left.
+        ConfigError: an unknown code, a group of fewer than two, or too few dialogues.
+    """
+    codes = tuple(dict.fromkeys(code.code for name in config.codes for code in taxonomy.select(name)))
+    listed = accounts.listed(store, actor)
+    people = tuple(one.id for one in listed if config.skill in one.skills and may(one, "label"))
+    if len(people) < 2:
+        raise ConfigError(
+            "E_OPTION", f"--skill {config.skill}: a group needs at least two people who may work"
+        )
+    made = Project(
+        id=config.name,
+        codes=codes,
+        purpose="calibration",
+        skills=(config.skill,),
+        overlap=len(people),
+        most=len(people),
+        instructions=config.instructions,
+    )
+    projects.create(store, actor, made)
+    there = sum(queue_counts(store, actor, made.id)["main"].values())
+    if not there:
+        there = draw(store, actor, DrawConfig(made.id, config.design, config.n, seed=config.seed))
+    return Started(people, there)
+
+
+def report(store: Store, actor: str, project: str, before: str | None, taxonomy: Taxonomy) -> Report:
+    """Agreement by code, beside the round `before`, and everybody's leaning.
+
+    Raises:
+        NotAllowed: the actor does not review.
+        ConfigError: nobody has answered anything.
+    """
+    now = load_answers(store, actor, project, taxonomy)
+    earlier = None if before is None else load_answers(store, actor, before, taxonomy)
+    agreement = tuple(
+        Agreement(code, _alpha(now, code), _alpha_of(earlier, code)) for code in sorted(now.codes)
+    )
+    return Report(project, before, agreement, tuple(leanings(now)))
+
+
+def _alpha(found: CollectedAnswers, code: str) -> Estimate:
+    return krippendorff_alpha(found.codes[code].table(found.workers).votes())
+
+
+def _alpha_of(found: CollectedAnswers | None, code: str) -> Estimate | None:
+    return None if found is None or code not in found.codes else _alpha(found, code)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return None if isinstance(value, float) and math.isnan(value) else value

@@ -1,0 +1,181 @@
+"""A day's plan over the store: verdicts read, tasks put into a review project and a blind label project.
+
+Reads the newest verdict of each dialogue that came in on the day, and of the days of the backlog before
+it. What it gave out is told by the tasks themselves (their `why` names the day), so the same plan twice
+adds nothing, and a second plan of the same day knows what is spent. Reads in pages, so that nobody waits;
+keeps one small candidate a dialogue in memory.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+from dialint.detector.errors import ConfigError
+from dialint.detector.records import Severity
+from dialint.detector.taxonomy import load as load_taxonomy
+from dialint.labeling.queue.policy import Policy
+from dialint.labeling.queue.policy import load as load_policy
+from dialint.labeling.queue.routing import WORK, Candidate, Fate, Routed, allotted, candidate
+from dialint.labeling.store.database.transactions import Store, Transaction
+from dialint.labeling.store.dialogues import MOST_PER_CALL, iterate_verdicts, verdict_of
+from dialint.labeling.store.permissions import authorised
+from dialint.labeling.store.projects import existing
+from dialint.labeling.store.records import NewTask
+from dialint.labeling.store.tasks import add, iterate_reasons
+
+DAY_MS = 86_400_000
+MARK = "routed"
+
+
+@dataclass(frozen=True)
+class RouteConfig:
+    """What is routed where."""
+
+    review: str
+    """Review project, pre-labelled: a person confirms what was found."""
+    label: str
+    """Label project, blind: doubtful findings for the crowd, and the audit."""
+    policy: Path | None = None
+    """Policy (YAML): thresholds, weights, minutes, budget; without it one that suits most."""
+    day: date | None = None
+    """Day whose verdicts are routed and whose budget is spent (UTC); today if none is named."""
+    seed: int = 0
+    """Draw of the audit: keep it, or a dialogue could be drawn twice."""
+    taxonomy: Path | None = None
+    """A taxonomy of your own."""
+    dry_run: bool = False
+    """Say what would be given out, and give nothing out."""
+
+    def __post_init__(self) -> None:
+        if self.review == self.label:
+            raise ConfigError("E_OPTION", "--review and --label must name two projects")
+
+
+@dataclass(frozen=True)
+class Dispatched:
+    """A plan and what came of it: `added` counts the tasks that are new."""
+
+    day: date
+    routed: tuple[Routed, ...]
+    added: int
+    budget_minutes: float
+
+    @property
+    def fates(self) -> Counter[Fate]:
+        """How many dialogues of each fate."""
+        return Counter(one.fate for one in self.routed)
+
+    @property
+    def accepted(self) -> int:
+        """How many findings are taken unseen."""
+        return sum(one.accepted for one in self.routed)
+
+    @property
+    def unasked(self) -> Counter[str]:
+        """Of each code that the projects do not ask of, in how many dialogues it was found."""
+        return Counter(code for one in self.routed for code in one.unasked)
+
+    @property
+    def minutes(self) -> float:
+        """People's minutes that the day's work takes."""
+        return sum(one.minutes for one in self.routed)
+
+
+def dispatch(store: Store, actor: str, config: RouteConfig) -> Dispatched:
+    """Plan the day and put its tasks into the two projects.
+
+    Raises:
+        NotAllowed: the actor does not plan.
+        StoreRefused: an unknown project.
+        ConfigError: a bad policy, or a project that is not of its kind.
+    """
+    policy, taxonomy = load_policy(config.policy), load_taxonomy(config.taxonomy)
+    codes = store.read(lambda transaction: _asked(transaction, actor, config))
+    severities: dict[str, Severity] = {
+        name: code.severity for name, code in taxonomy.codes.items() if name in codes
+    }
+    if not severities:
+        raise ConfigError("E_OPTION", f"{config.review} and {config.label} ask of no code in common")
+    day = config.day or store.read(_today)
+    given, busy = _given(store, config, day)
+    fresh, late = _candidates(store, day, policy, severities, config.seed, busy)
+    routed = allotted(fresh, late, policy, given)
+    added = 0 if config.dry_run else _add(store, actor, config, day, routed)
+    return Dispatched(day, tuple(routed), added, policy.budget_minutes)
+
+
+def _asked(transaction: Transaction, actor: str, config: RouteConfig) -> set[str]:
+    """Codes that both projects ask of."""
+    authorised(transaction, actor, "plan")
+    review, label = existing(transaction, config.review), existing(transaction, config.label)
+    if review.purpose != "review" or not review.prelabelled:
+        raise ConfigError("E_OPTION", f"{review.id}: expected a pre-labelled project for review")
+    if label.purpose != "label" or label.prelabelled:
+        raise ConfigError("E_OPTION", f"{label.id}: expected a blind project for labels")
+    return set(review.codes) & set(label.codes)
+
+
+def _today(transaction: Transaction) -> date:
+    return datetime.fromtimestamp(transaction.now_ms / 1000, UTC).date()
+
+
+def _given(store: Store, config: RouteConfig, day: date) -> tuple[dict[str, Fate], set[str]]:
+    """What this day's plan gave out before, and dialogues that have another task in the two projects."""
+    given: dict[str, Fate] = {}
+    busy: set[str] = set()
+    for project in (config.review, config.label):
+        for dialogue, why in iterate_reasons(store, project):
+            mark, *words = why.split(maxsplit=3)
+            fate = words[1].rstrip(":") if mark == MARK and words[:1] == [day.isoformat()] else ""
+            if fate in WORK:
+                given[dialogue] = fate
+            else:
+                busy.add(dialogue)
+    return given, busy - given.keys()
+
+
+def _candidates(
+    store: Store,
+    day: date,
+    policy: Policy,
+    severities: Mapping[str, Severity],
+    seed: int,
+    busy: set[str],
+) -> tuple[list[Candidate], list[Candidate]]:
+    """Candidates of the day, and of the backlog, by the newest verdict on each dialogue."""
+    start_ms = int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp() * 1000)
+    since_ms = start_ms - policy.backlog_days * DAY_MS
+    fresh: dict[str, Candidate] = {}
+    late: dict[str, Candidate] = {}
+    newest: dict[str, tuple[int, str]] = {}
+    for row in iterate_verdicts(store, since_ms, start_ms + DAY_MS):
+        when = (row.created_ms, row.release)
+        if row.dialogue in busy or when < newest.get(row.dialogue, (0, "")):
+            continue
+        newest[row.dialogue] = when
+        into, other = (fresh, late) if row.created_ms >= start_ms else (late, fresh)
+        other.pop(row.dialogue, None)
+        into[row.dialogue] = candidate(verdict_of(row.content), policy, severities, seed)
+    return list(fresh.values()), list(late.values())
+
+
+def _add(store: Store, actor: str, config: RouteConfig, day: date, routed: list[Routed]) -> int:
+    added = 0
+    for project, fates in ((config.review, ("review",)), (config.label, ("crowd", "audit"))):
+        new = [
+            NewTask(
+                dialogue=one.dialogue,
+                priority=one.priority,
+                inclusion_probability=one.inclusion_probability,
+                why=f"{MARK} {day.isoformat()} {one.fate}: {one.reason}",
+            )
+            for one in routed
+            if one.fate in fates
+        ]
+        for start in range(0, len(new), MOST_PER_CALL):
+            added += add(store, actor, project, new[start : start + MOST_PER_CALL])
+    return added

@@ -1,0 +1,284 @@
+"""A day's routing plan: the value of looking at each verdict, and one fate for each within the day's budget.
+
+The audit comes first, from its reserved share: unflagged dialogues sampled at random, each with its inclusion
+probability, so that what the release misses can be estimated. The rest goes by priority (expected value for
+each minute), the highest first; what does not fit waits. Planning again with what the first plan assigned
+assigns nothing more. Pure: `dispatch` reads and writes the store.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from dialint.detector.calibration import shown_probability
+from dialint.detector.records import Finding, Severity, Verdict
+from dialint.labeling.queue.policy import Policy
+
+Kind = Literal["review", "crowd"]
+NAMED = 3
+"""Doubts that a reason names, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A dialogue and what may become of it: `wanted` is who should look, none if nobody need.
+
+    `value` is the sum of probability x severity weight over what is in doubt, in minor errors;
+    `flagged` says whether the release found anything or failed, so that it is no matter of an audit;
+    `accepted` counts the findings that the policy takes unseen, `unasked` are the codes of findings that
+    nobody can be asked about. `luck` is the dialogue's own random number in [0, 1), the same for the same
+    seed.
+    """
+
+    dialogue: str
+    wanted: Kind | None
+    value: float
+    minutes: float
+    flagged: bool
+    luck: float
+    reason: str
+    accepted: int = 0
+    unasked: tuple[str, ...] = ()
+
+    @property
+    def priority(self) -> float:
+        """Expected value for each minute of looking."""
+        return self.value / self.minutes
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """One turn and code that somebody should look at, and what that is worth."""
+
+    code: str
+    turn: int
+    probability: float
+    value: float
+
+
+def candidate(verdict: Verdict, policy: Policy, severities: Mapping[str, Severity], seed: int) -> Candidate:
+    """What a verdict asks for. `severities` has the codes that people can be asked about and how severe
+    each usually is; what the verdict finds of other codes is worth nothing here, and named in `unasked`."""
+    luck = lucky(seed, verdict.dialogue_id)
+    minutes = policy.minutes
+    if verdict.status == "failed":
+        reason = f"not judged: {verdict.failure}"
+        return Candidate(
+            verdict.dialogue_id, "review", policy.failed_value, minutes.review, True, luck, reason
+        )
+    best = _most_probable(verdict, severities)
+    flagged = bool(best) or verdict.status == "not_judged"
+    unread = _unread_share(verdict)
+    unasked = tuple(dict.fromkeys(f.code for f in verdict.findings if f.code not in severities))
+    seen = {(f.turn, f.code) for f in verdict.findings if f.code in severities and not policy.accepts(f)}
+    doubts = [_doubt(finding, policy) for key, finding in best.items() if key in seen]
+    accepted = len(best) - len(seen)
+    sure_enough = any(doubt.probability >= policy.review_at for doubt in doubts)
+    doubts += _unflagged(verdict, best, policy, severities)
+    if not doubts and unread:
+        languages = " ".join(dict.fromkeys(gap.language for gap in verdict.not_judged))
+        reason = f"{unread:.0%} not judged: {languages}"
+        value = unread * policy.not_judged_value
+        return Candidate(
+            verdict.dialogue_id, "review", value, minutes.review, flagged, luck, reason, accepted, unasked
+        )
+    if not doubts:
+        reason = "sure" if flagged else f"not asked: {' '.join(unasked)}" if unasked else "nothing found"
+        return Candidate(
+            verdict.dialogue_id, None, 0.0, minutes.review, flagged, luck, reason, accepted, unasked
+        )
+    kind: Kind = "review" if sure_enough else "crowd"
+    value = sum(doubt.value for doubt in doubts) + unread * policy.not_judged_value
+    spent = minutes.review if sure_enough else minutes.crowd
+    return Candidate(verdict.dialogue_id, kind, value, spent, flagged, luck, _told(doubts), accepted, unasked)
+
+
+def _unread_share(verdict: Verdict) -> float:
+    """The share of agents' turns in languages that the release does not cover."""
+    if verdict.status == "not_judged":
+        return 1.0
+    return 0.0 if verdict.judged_share is None else 1.0 - verdict.judged_share
+
+
+def lucky(seed: int, dialogue: str) -> float:
+    """A number in [0, 1) that a dialogue keeps for a seed, as if drawn at random.
+
+    Source: permanent random numbers, Ohlsson 1995: drawing whatever lies below a rate includes each unit
+    with the probability of that rate, and drawing again draws the same units.
+    """
+    key = str(seed).encode()
+    digest = hashlib.blake2b(dialogue.encode(), digest_size=8, key=key).digest()
+    return (int.from_bytes(digest) >> 11) / (1 << 53)  # 53 bits: any more would round up to 1
+
+
+def _most_probable(verdict: Verdict, severities: Mapping[str, Severity]) -> dict[tuple[int, str], Finding]:
+    """The most probable finding of each turn and code."""
+    best: dict[tuple[int, str], Finding] = {}
+    for finding in verdict.findings:
+        key = (finding.turn, finding.code)
+        if finding.code in severities and (key not in best or finding.probability > best[key].probability):
+            best[key] = finding
+    return best
+
+
+def _doubt(finding: Finding, policy: Policy) -> Doubt:
+    value = finding.probability * policy.weights.of(finding.severity)
+    return Doubt(finding.code, finding.turn, finding.probability, value)
+
+
+def _unflagged(
+    verdict: Verdict,
+    flagged: Mapping[tuple[int, str], Finding],
+    policy: Policy,
+    severities: Mapping[str, Severity],
+) -> list[Doubt]:
+    """What was not flagged and is not improbable enough, where the verdict tells every probability."""
+    return [
+        Doubt(code, turn, probability, probability * policy.weights.of(severities[code]))
+        for turn, codes in (verdict.probabilities or {}).items()
+        for code, probability in codes.items()
+        if code in severities and probability >= policy.crowd_at and (turn, code) not in flagged
+    ]
+
+
+def _told(doubts: list[Doubt]) -> str:
+    """The doubts that count most, such as ``C1 0.91 turn 5``."""
+    dearest = sorted(doubts, key=lambda doubt: (-doubt.value, doubt.turn, doubt.code))
+    parts = [
+        f"{doubt.code} {shown_probability(doubt.probability)} turn {doubt.turn}" for doubt in dearest[:NAMED]
+    ]
+    return ", ".join(parts) + (f" and {len(doubts) - NAMED} more" if len(doubts) > NAMED else "")
+
+
+Fate = Literal["clean", "accept", "unasked", "review", "crowd", "audit", "later"]
+WORK: tuple[Fate, ...] = ("review", "crowd", "audit")
+"""Fates that cost people's time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Routed:
+    """What becomes of one dialogue, and why.
+
+    clean: nothing was found, nobody looks. accept: what was found is taken unseen, as the policy permits.
+    unasked: what was found is of codes that the projects do not ask of, so nobody can be sent. review: a
+    person confirms what was found. crowd: people answer blind. audit: drawn from the unflagged with
+    `inclusion_probability`. later: worth a look, no room today. `priority` is expected value a minute; an
+    audit's is its place among the crowd's. `accepted` counts the findings taken unseen, `unasked` are the
+    codes that nobody is asked of.
+    """
+
+    dialogue: str
+    fate: Fate
+    minutes: float
+    value: float
+    priority: float
+    reason: str
+    inclusion_probability: float | None = None
+    accepted: int = 0
+    unasked: tuple[str, ...] = ()
+
+
+def plan(
+    verdicts: Iterable[Verdict],
+    policy: Policy,
+    seed: int,
+    severities: Mapping[str, Severity],
+    backlog: Iterable[Verdict] = (),
+    given: Mapping[str, Fate] | None = None,
+) -> list[Routed]:
+    """The fate of every dialogue, those of `verdicts` in their order, then those of `backlog`.
+
+    `severities` has the codes that can be asked and how severe each usually is. Dialogues of the
+    `backlog`, left over from days before, are never audited: their day had its audit. `given` is the
+    work that today has given out already; it stays and counts against the budget.
+
+    Raises:
+        ValueError: a dialogue has two verdicts.
+    """
+    fresh = [candidate(verdict, policy, severities, seed) for verdict in verdicts]
+    late = [candidate(verdict, policy, severities, seed) for verdict in backlog]
+    return allotted(fresh, late, policy, given or {})
+
+
+def allotted(
+    fresh: Sequence[Candidate], late: Sequence[Candidate], policy: Policy, given: Mapping[str, Fate]
+) -> list[Routed]:
+    """As `plan`, of candidates."""
+    everything = [*fresh, *late]
+    if len({one.dialogue for one in everything}) < len(everything):
+        raise ValueError("a dialogue has two verdicts")
+    rate = audit_rate(sum(not one.flagged for one in fresh), policy)
+    drawn = {one.dialogue for one in fresh if not one.flagged and one.luck < rate}
+    day = Day(policy, {**dict.fromkeys(drawn, "audit"), **given})
+    day.fill(everything)
+    places = _places([one for one in everything if day.fates.get(one.dialogue) == "crowd"])
+    return [_routed(one, day, rate, places) for one in everything]
+
+
+def audit_rate(n_unflagged: int, policy: Policy) -> float:
+    """The share of unflagged dialogues that the reserved minutes can read, 0 to 1."""
+    reserved = policy.audit_share * policy.budget_minutes
+    return min(1.0, reserved / (policy.minutes.audit * n_unflagged)) if n_unflagged else 0.0
+
+
+@dataclass
+class Day:
+    """The work of a day: `fates` of the dialogues that somebody looks at."""
+
+    policy: Policy
+    fates: dict[str, Fate]
+
+    def minutes(self, fate: Fate) -> float:
+        """What one dialogue of this fate costs."""
+        minutes = self.policy.minutes
+        return {"review": minutes.review, "crowd": minutes.crowd, "audit": minutes.audit}.get(fate, 0.0)
+
+    def fill(self, candidates: Collection[Candidate]) -> None:
+        """Give out what is left of the budget by priority; a cheaper one may fit where a dearer does
+        not."""
+        left = self.policy.budget_minutes - sum(self.minutes(fate) for fate in self.fates.values())
+        waiting = [one for one in candidates if one.wanted and one.dialogue not in self.fates]
+        for one in sorted(waiting, key=lambda one: (-one.priority, one.luck, one.dialogue)):
+            if one.wanted and one.minutes <= left:
+                self.fates[one.dialogue] = one.wanted
+                left -= one.minutes
+
+
+def _places(crowd: Sequence[Candidate]) -> list[float]:
+    return sorted(one.priority for one in crowd)
+
+
+def _routed(one: Candidate, day: Day, rate: float, places: Sequence[float]) -> Routed:
+    fate = day.fates.get(one.dialogue) or _unseen(one)
+    accepted = one.accepted if fate == "accept" else 0
+    if fate != "audit":
+        return Routed(
+            one.dialogue,
+            fate,
+            day.minutes(fate),
+            one.value,
+            one.priority,
+            one.reason,
+            None,
+            accepted,
+            one.unasked,
+        )
+    # a random place among the crowd's tasks: a labeler must not know an audit by when it comes
+    share = min(one.luck / rate, 1.0) if rate else 0.0
+    priority = places[int(share * (len(places) - 1))] if places else share
+    reason = f"at random, {rate:.6g} of the unflagged"
+    return Routed(
+        one.dialogue, fate, day.minutes(fate), one.value, priority, reason, rate, accepted, one.unasked
+    )
+
+
+def _unseen(one: Candidate) -> Fate:
+    """The fate of a dialogue that nobody looks at today."""
+    if one.wanted:
+        return "later"
+    if one.unasked:
+        return "unasked"
+    return "accept" if one.accepted else "clean"

@@ -1,0 +1,212 @@
+"""Sampling tasks for a project from the dialogues in the store, by a stated design, without replacement.
+
+The frame is every dialogue that the design covers and that has no task in the project yet. Each task stores
+its inclusion probability in that frame and the reason, so that estimates can weight it later. The samplers
+are pure functions over arrays of shape (units,): they return the indices sampled, rising, and their inclusion
+probabilities, in (0, 1]. `draw` samples once, from a seed; adding the tasks can be repeated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dialint.detector.errors import ConfigError
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.dialogues import MOST_PER_CALL
+from dialint.labeling.store.errors import StoreRefused
+from dialint.labeling.store.records import NewTask, Pool
+from dialint.labeling.store.tasks import Design, SamplingUnit, add, sampling_frame
+
+Reals = NDArray[np.float64]
+LEAST_WEIGHT = 1e-3
+"""Of the mean weight: no unit is left without a chance to be drawn, or no estimate would be unbiased."""
+
+
+class Drawn(NamedTuple):
+    """Places of the units drawn, and the inclusion probability of each; both of shape (drawn,)."""
+
+    places: NDArray[np.int64]
+    probabilities: Reals
+
+
+def inclusion(weights: Reals, n: int) -> Reals:
+    """Inclusion probabilities proportional to the weights that sum to `n`, none above 1.
+
+    Source: Särndal, Swensson, Wretman, Model Assisted Survey Sampling (1992), section 3.6.2: units whose
+    share exceeds 1 are taken for certain, the rest share what is left, until none exceeds it. We lift
+    weights to at least `LEAST_WEIGHT` of their mean.
+
+    Raises:
+        ConfigError: more units are wanted than there are, or a weight is negative or not finite.
+    """
+    if not 0 < n <= len(weights):
+        raise ConfigError("E_SAMPLE", f"{n} wanted of {len(weights)}")
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        raise ConfigError("E_SAMPLE", "a weight is negative or not finite")
+    relative = weights / weights.max() if weights.max() > 0 else np.ones(len(weights))
+    lifted = np.maximum(relative, relative.mean() * LEAST_WEIGHT)
+    chances = np.zeros(len(weights))
+    certain = np.zeros(len(weights), bool)
+    while True:
+        rest = lifted[~certain]
+        chances[~certain] = rest * ((n - certain.sum()) / rest.sum()) if len(rest) else 0.0
+        over = ~certain & (chances >= 1.0 - 1e-12)
+        if not over.any():
+            return chances
+        certain |= over
+        chances[certain] = 1.0
+
+
+def weighted(weights: Reals, n: int, generator: np.random.Generator) -> Drawn:
+    """`n` units with probability proportional to weight: systematic sampling of a shuffled list.
+
+    Source: Madow, On the theory of systematic sampling II (1949). Exactly `n` units, and inclusion
+    probabilities exactly as `inclusion` gives them; the shuffle gives most pairs a chance, too.
+    """
+    chances = inclusion(weights, n)
+    order = generator.permutation(len(weights))
+    ends = np.cumsum(chances[order])
+    ends *= n / ends[-1]
+    ticks = generator.uniform() + np.arange(n)
+    places = np.sort(order[np.minimum(np.searchsorted(ends, ticks, side="right"), len(order) - 1)])
+    return Drawn(places, chances[places])
+
+
+def uniform(size: int, n: int, generator: np.random.Generator) -> Drawn:
+    """`n` of `size` units, every set of `n` as likely as any other.
+
+    Raises:
+        ConfigError: more units are wanted than there are.
+    """
+    if not 0 < n <= size:
+        raise ConfigError("E_SAMPLE", f"{n} wanted of {size}")
+    places = np.sort(generator.choice(size, n, replace=False, shuffle=False))
+    return Drawn(places, np.full(n, n / size))
+
+
+def stratified(strata: Sequence[Hashable], n: int, generator: np.random.Generator) -> Drawn:
+    """`n` units spread over the strata in proportion to their sizes, each stratum at least one while
+    there are enough, drawn uniformly within. The allocation is fixed before anything is drawn."""
+    sizes = Counter(strata)
+    shares = allocation(sizes, n)
+    members: dict[Hashable, list[int]] = {stratum: [] for stratum in sizes}
+    for place, stratum in enumerate(strata):
+        members[stratum].append(place)
+    places, chances = [], []
+    for stratum in sorted(sizes, key=str):
+        if shares[stratum]:
+            drawn = uniform(sizes[stratum], shares[stratum], generator)
+            places.append(np.asarray(members[stratum])[drawn.places])
+            chances.append(drawn.probabilities)
+    order = np.argsort(np.concatenate(places))
+    return Drawn(np.concatenate(places)[order], np.concatenate(chances)[order])
+
+
+def allocation(sizes: Counter[Hashable], n: int) -> dict[Hashable, int]:
+    """How many of `n` each stratum gets: one, then by largest remainder, never more than it holds.
+
+    Raises:
+        ConfigError: fewer are wanted than there are strata, so that some would have no chance, or more
+            than there are units.
+    """
+    total = sizes.total()
+    if not len(sizes) <= n <= total:
+        raise ConfigError(
+            "E_SAMPLE", f"{n} wanted of {total} in {len(sizes)} strata: expected between the two"
+        )
+    exact = {stratum: n * size / total for stratum, size in sizes.items()}
+    shares = {stratum: max(1, int(exact[stratum])) for stratum in sizes}
+    wish = sorted(sizes, key=lambda stratum: (shares[stratum] - exact[stratum], str(stratum)))
+    while sum(shares.values()) < n:
+        for stratum in wish:
+            if sum(shares.values()) < n and shares[stratum] < sizes[stratum]:
+                shares[stratum] += 1
+    while sum(shares.values()) > n:
+        largest = max((s for s in shares if shares[s] > 1), key=lambda s: (shares[s] - exact[s], str(s)))
+        shares[largest] -= 1
+    return shares
+
+
+def entropy(probabilities: Reals) -> Reals:
+    """Entropy in bits of yes-or-no questions with these probabilities, 0 to 1."""
+    p = np.clip(probabilities, 1e-12, 1.0 - 1e-12)
+    bits: Reals = -(p * np.log2(p) + (1.0 - p) * np.log2(1.0 - p))
+    return bits
+
+
+Stratum = Literal["agent", "team", "channel"]
+
+
+@dataclass(frozen=True)
+class DrawConfig:
+    """How tasks are drawn."""
+
+    project: str
+    """The project that gets the tasks."""
+    design: Design = "random"
+    """`random`: each dialogue alike. `risk`: by the highest probability the model gives to an error.
+    `uncertain`: by the entropy of that probability, averaged over releases, so that a committee that
+    disagrees counts. `stratified`: spread over --by. `audit`: alike among dialogues no release flags."""
+    n: int = 100
+    """How many dialogues to draw."""
+    by: tuple[Stratum, ...] = ("agent",)
+    """What makes a stratum."""
+    seed: int = 0
+    """The same seed and the same store give the same tasks."""
+    pool: Pool = "main"
+    """The pool the tasks go to."""
+    priority: float = 0.0
+    """Their place in the queue: higher comes first."""
+
+    def __post_init__(self) -> None:
+        if self.n < 1:
+            raise ConfigError("E_OPTION", "--n: expected at least 1")
+        if not math.isfinite(self.priority):
+            raise ConfigError("E_OPTION", "--priority: expected a number")
+        if not self.by:
+            raise ConfigError("E_OPTION", "--by: expected agent, team or channel")
+
+
+def draw(store: Store, actor: str, config: DrawConfig) -> int:
+    """Draw dialogues as `config` says and make them tasks; how many.
+
+    Raises:
+        NotAllowed: the actor does not plan.
+        StoreRefused: an unknown project.
+        ConfigError: more are wanted than the frame holds.
+    """
+    frame = store.read(lambda transaction: sampling_frame(transaction, actor, config.project, config.design))
+    if not frame:
+        raise StoreRefused("E_SAMPLE", f"no dialogue is left for {config.design} in {config.project}")
+    drawn = _drawn(frame, config)
+    why = f"{config.design}: {len(drawn.places)} of {len(frame)}, seed {config.seed}"
+    new = [
+        NewTask(
+            dialogue=frame[place].id,
+            pool=config.pool,
+            priority=config.priority,
+            inclusion_probability=min(1.0, float(probability)),
+            why=why,
+        )
+        for place, probability in zip(drawn.places, drawn.probabilities, strict=True)
+    ]
+    pieces = (new[start : start + MOST_PER_CALL] for start in range(0, len(new), MOST_PER_CALL))
+    return sum(add(store, actor, config.project, piece) for piece in pieces)
+
+
+def _drawn(frame: list[SamplingUnit], config: DrawConfig) -> Drawn:
+    generator = np.random.default_rng(config.seed)
+    if config.design in ("random", "audit"):
+        return uniform(len(frame), config.n, generator)
+    if config.design == "stratified":
+        strata = [tuple(getattr(row, column) for column in config.by) for row in frame]
+        return stratified(strata, config.n, generator)
+    risk = np.fromiter((row.risk for row in frame), np.float64, len(frame))
+    return weighted(risk if config.design == "risk" else entropy(risk), config.n, generator)

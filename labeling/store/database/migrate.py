@@ -1,0 +1,42 @@
+"""Alembic revisions: the newest version, and running them on a connection. Commits nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dialint.labeling.store.database.schema import VERSION
+
+if TYPE_CHECKING:
+    from alembic.config import Config
+    from sqlalchemy import Connection
+
+
+def newest(revisions: tuple[Path, ...] = ()) -> str:
+    """The newest revision: ours, or the one in further folders."""
+    if not revisions:
+        return VERSION
+    from alembic.script import ScriptDirectory
+
+    return str(ScriptDirectory.from_config(_config(revisions)).get_current_head())
+
+
+def _config(revisions: tuple[Path, ...]) -> Config:
+    from alembic.config import Config
+
+    folder = Path(__file__).with_name("migrations")
+    config = Config()
+    config.set_main_option("script_location", str(folder).replace("%", "%%"))
+    config.set_main_option("path_separator", "newline")
+    places = "\n".join(str(place) for place in (folder / "versions", *revisions))
+    config.set_main_option("version_locations", places.replace("%", "%%"))
+    return config
+
+
+def migrate(connection: Connection, target: str = "head", revisions: tuple[Path, ...] = ()) -> None:
+    """Run the revisions up to `target` on a connection inside a transaction; commits nothing."""
+    from alembic import command
+
+    config = _config(revisions)
+    config.attributes["connection"] = connection
+    command.upgrade(config, target)

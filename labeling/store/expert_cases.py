@@ -1,0 +1,94 @@
+"""Cases for experts: everything known about a disputed turn, and the expert's decision.
+
+The expert's answer and the gold that follows are one transaction. Every code that the project asks of the
+turn becomes gold: present if the expert found it, absent otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dialint.detector.records import Finding, Label, Record, Verdict
+from dialint.labeling.annotation import Annotation
+from dialint.labeling.store import dialogues, labels
+from dialint.labeling.store.annotations import of_dialogue, submit
+from dialint.labeling.store.database.transactions import Transaction, inside, reading, writing
+from dialint.labeling.store.errors import NotAllowed, StoreRefused
+from dialint.labeling.store.gold import put_gold
+from dialint.labeling.store.permissions import authorised
+from dialint.labeling.store.projects import existing
+from dialint.labeling.store.records import Gold, TaskView
+from dialint.labeling.store.task_queue import locked
+from dialint.labeling.store.tasks import view
+
+MOST_CHARACTERS = 4000
+
+
+@writing(repeatable=True)
+def decide(
+    transaction: Transaction,
+    actor: str,
+    task: int,
+    token: int,
+    key: str,
+    findings: Sequence[Finding],
+    reason: str,
+    seconds: float | None = None,
+) -> Annotation:
+    """Settle a case that the actor holds; the same key again changes nothing.
+
+    Raises:
+        NotAllowed: the actor does not decide.
+        StaleLease: the actor does not hold it any more.
+        StoreRefused: no reason, no turn to decide, or as for `submit`.
+    """
+    authorised(transaction, actor, "decide")
+    if not 0 < len(reason.strip()) <= MOST_CHARACTERS or "\x00" in reason:
+        raise StoreRefused("E_DECISION", f"a decision needs a reason of 1 to {MOST_CHARACTERS} characters")
+    row = locked(transaction, task)
+    project = existing(transaction, row.project)
+    if project.purpose != "adjudication" or row.turn is None:
+        raise StoreRefused("E_DECISION", "only a turn of an adjudication project is decided")
+    saved = inside(submit)(transaction, actor, task, token, key, findings, seconds)
+    present = {finding.code for finding in findings}
+    for code in project.codes:
+        known = Gold(
+            dialogue=row.dialogue,
+            turn=row.turn,
+            code=code,
+            present=code in present,
+            source="expert",
+            reason=reason,
+        )
+        put_gold(transaction, actor, known)
+    return saved
+
+
+class Case(Record):
+    """All there is to know of a task that an expert decides."""
+
+    task: TaskView
+    verdict: Verdict | None
+    answers: tuple[Annotation, ...]
+    labels: tuple[Label, ...]
+
+
+@reading
+def case(transaction: Transaction, actor: str, task: int) -> Case:
+    """A case with everything that was said of its dialogue, for the expert who holds it or any other.
+
+    Raises:
+        NotAllowed: the actor does not decide, or there is no such task for experts.
+    """
+    authorised(transaction, actor, "decide")
+    seen = inside(view)(transaction, actor, task)
+    if existing(transaction, seen.project).purpose != "adjudication":
+        raise NotAllowed("E_RIGHT", "only tasks of adjudication are shown with all answers")
+    name = seen.dialogue.id
+    whole, verdict = inside(dialogues.read)(transaction, actor, name)
+    return Case(
+        task=seen.model_copy(update={"dialogue": whole, "verdict": verdict}),
+        verdict=verdict,
+        answers=inside(of_dialogue)(transaction, actor, name),
+        labels=inside(labels.of_dialogue)(transaction, actor, name),
+    )

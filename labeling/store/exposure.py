@@ -1,0 +1,176 @@
+"""Who has a part in a dialogue, and who has seen what others say of it.
+
+Nobody reviews, decides, sets gold on or settles appeals of dialogues of their own, where their `agent` is the
+dialogue's agent or the author of one of its turns. What an account was shown of a dialogue is kept once, by
+kind, and its first time is in the audit log; an answer after that says that it was not blind, whatever its
+project says. A reader of many dialogues at once (aggregation, exports) leaves one row that says how far it
+read. Rights are the caller's care.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any, Literal
+
+from sqlalchemy import bindparam, func, insert, or_, select
+
+from dialint.detector.records import Dialogue
+from dialint.labeling.store.database.schema import (
+    annotation_rows,
+    appeals,
+    bulk_reads,
+    gold,
+    participants,
+    reads,
+    tasks,
+)
+from dialint.labeling.store.database.transactions import Transaction, put_row
+from dialint.labeling.store.errors import NotAllowed
+from dialint.labeling.store.records import Account
+
+Shown = Literal["dialogue", "verdict", "answers", "labels", "gold"]
+"""What of a dialogue was read. All but the first end blindness."""
+Bulk = Literal["answers", "export", "gold"]
+"""`answers` of others; all that is known of each dialogue with answers (`export`); all `gold`."""
+
+APPEAL = "appeal"
+"""Why a task was made that is the blind second review of an appeal."""
+PART = "has a part in this dialogue"
+EVERYWHERE = ""
+"""The project of a bulk read of the whole store."""
+
+_OWN = (
+    select(participants.c.dialogue)
+    .where(participants.c.person == bindparam("agent"))
+    .where(participants.c.dialogue.in_(bindparam("dialogues", expanding=True)))
+    .limit(1)
+)
+_KINDS = select(reads.c.kind).where(
+    reads.c.account == bindparam("account"), reads.c.dialogue == bindparam("dialogue")
+)
+_BULK = select(bulk_reads).where(bulk_reads.c.account == bindparam("account"))
+_ANSWERED = select(annotation_rows.c.id, annotation_rows.c.project, annotation_rows.c.labeler).where(
+    annotation_rows.c.dialogue == bindparam("dialogue")
+)
+
+
+def participants_of(dialogue: Dialogue) -> list[dict[str, Any]]:
+    """Rows that say who spoke in a dialogue."""
+    people = {dialogue.agent, *(turn.author for turn in dialogue.turns)}
+    return [{"dialogue": dialogue.id, "person": person} for person in sorted(filter(None, people))]
+
+
+def is_own(transaction: Transaction, account: Account, dialogues: Collection[str]) -> bool:
+    """Whether the account spoke in one of the dialogues."""
+    if account.agent is None or not dialogues:
+        return False
+    place = {"agent": account.agent, "dialogues": list(dialogues)}
+    return transaction.run(_OWN, place).first() is not None
+
+
+def refuse_own(transaction: Transaction, account: Account, *dialogues: str) -> None:
+    """Let nobody judge what they said themselves.
+
+    Raises:
+        NotAllowed: a dialogue is the account's own.
+    """
+    if is_own(transaction, account, dialogues):
+        raise NotAllowed("E_RIGHT", f"{account.id} spoke in this dialogue; somebody else judges it")
+
+
+def shown(transaction: Transaction, account: Account, dialogue: str, *kinds: Shown) -> None:
+    """Keep that the account is being shown these kinds of things about a dialogue. Where they were shown
+    before, which is one look at an index, nothing is written; a transaction that only reads is followed by
+    one that writes, before its result is given away."""
+    place = {"account": account.id, "dialogue": dialogue}
+    if not set(kinds) - set(transaction.run(_KINDS, place).scalars()):
+        return
+
+    def keep(writing: Transaction) -> None:
+        new = sorted(set(kinds) - set(writing.run(_KINDS, place).scalars()))
+        for kind in new:
+            put_row(writing, reads, {**place, "kind": kind, "at_ms": writing.now_ms})
+        if new:
+            writing.log(account.id, "read", dialogue, kinds=new)
+
+    transaction.afterwards(keep)
+
+
+def shown_with_task(transaction: Transaction, account: str, dialogue: str) -> None:
+    """Keep that a task shows the verdict to whoever claims it; the claim is in the audit log already."""
+    row = {"account": account, "dialogue": dialogue, "kind": "verdict", "at_ms": transaction.now_ms}
+    put_row(transaction, reads, row)
+
+
+def shown_all(transaction: Transaction, account: Account, project: str | None, kind: Bulk) -> None:
+    """Keep that the account reads of all dialogues of a project, or of the store, what there is now."""
+    newest: Any = func.max(gold.c.at_ms) if kind == "gold" else func.max(annotation_rows.c.id)
+    upto = transaction.run(select(func.coalesce(newest, 0))).scalar_one()
+    place = {"account": account.id, "project": project or EVERYWHERE, "kind": kind}
+    known = select(bulk_reads.c.upto).filter_by(**place)
+    before = transaction.run(known).scalar_one_or_none()
+    if before is not None and before >= upto:
+        return
+
+    def keep(writing: Transaction) -> None:
+        if writing.run(known).scalar_one_or_none() is None:
+            writing.log(account.id, "read.all", project or "store", kind=kind)
+        put_row(writing, bulk_reads, {**place, "upto": upto})
+
+    transaction.afterwards(keep)
+
+
+def has_seen(transaction: Transaction, account: str, dialogue: str) -> bool:
+    """Whether the account was shown a verdict on the dialogue, or answers of others, labels or gold."""
+    place = {"account": account, "dialogue": dialogue}
+    if set(transaction.run(_KINDS, place).scalars()) - {"dialogue"}:
+        return True
+    bulk = transaction.run(_BULK, {"account": account}).all()
+    if not bulk:
+        return False
+    answers = transaction.run(_ANSWERED, {"dialogue": dialogue}).all()
+    known = select(func.min(gold.c.at_ms)).where(gold.c.dialogue == dialogue)
+    gold_ms = transaction.run(known).scalar_one_or_none()
+    for read in bulk:
+        if read.kind == "gold":
+            if gold_ms is not None and gold_ms <= read.upto:
+                return True
+        elif any(
+            one.id <= read.upto
+            and read.project in (EVERYWHERE, one.project)
+            and (read.kind == "export" or one.labeler != account)
+            for one in answers
+        ):
+            return True
+    return False
+
+
+def has_part(transaction: Transaction, account: str, dialogue: str, before: int | None = None) -> bool:
+    """Whether the account appealed in this dialogue, or answered of it but by blind second reviews; only
+    answers `before` this annotation count, if one is named."""
+    appealed = select(appeals.c.id).where(appeals.c.dialogue == dialogue, appeals.c.account == account)
+    second = select(tasks.c.id).where(tasks.c.dialogue == dialogue, tasks.c.why == APPEAL)
+    answered = select(annotation_rows.c.id).where(
+        annotation_rows.c.dialogue == dialogue,
+        annotation_rows.c.labeler == account,
+        or_(annotation_rows.c.task.is_(None), annotation_rows.c.task.not_in(second)),
+    )
+    if before is not None:
+        answered = answered.where(annotation_rows.c.id < before)
+    return any(transaction.run(one.limit(1)).first() for one in (appealed, answered))
+
+
+def is_independent(transaction: Transaction, account: Account, dialogue: str) -> bool:
+    """Whether the account may give the blind second review of an appeal in this dialogue."""
+    return not (
+        is_own(transaction, account, (dialogue,))
+        or has_part(transaction, account.id, dialogue)
+        or has_seen(transaction, account.id, dialogue)
+    )
+
+
+def add_participants(transaction: Transaction, found: Iterable[Dialogue]) -> None:
+    """Keep who spoke in new dialogues."""
+    rows = [row for dialogue in found for row in participants_of(dialogue)]
+    if rows:
+        transaction.run(insert(participants), rows)

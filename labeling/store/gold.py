@@ -1,0 +1,174 @@
+"""Gold: what is known for sure of a turn and code, from experts, appeals or made errors.
+
+A control task is a dialogue with gold in the pool `control` of a project; `control_mix` decides when one is
+shown.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+
+from sqlalchemy import delete, insert, select, update
+
+from dialint.detector.records import Dialogue, Example
+from dialint.labeling.annotation import judged_turns
+from dialint.labeling.store import dialogues, tasks
+from dialint.labeling.store.database.audit import canonical
+from dialint.labeling.store.database.schema import gold, pairs
+from dialint.labeling.store.database.transactions import Store, Transaction, put_row, reading, writing
+from dialint.labeling.store.dialogues import MOST_PER_CALL, content_of, sha256_of
+from dialint.labeling.store.errors import StoreRefused
+from dialint.labeling.store.exposure import refuse_own, shown_all
+from dialint.labeling.store.permissions import account_of, authorised
+from dialint.labeling.store.records import Gold, NewTask
+from dialint.labeling.store.task_queue import withdraw
+
+
+def bring_in(
+    store: Store, actor: str, examples: Iterable[Example], project: str | None = None
+) -> tuple[str, ...]:
+    """Put examples with made errors, and their clean twins, in as dialogues with gold of source `injected`;
+    with `project`, as its control tasks, too. The ids of the dialogues, in the order given.
+
+    Of each pair the codes that its labels name are known in every judged turn: there where it is labelled,
+    absent elsewhere, and absent throughout in the twin. An example without a partner is known by its own
+    labels. The dialogues get ids of ours, as the given ones may say which is the twin. The same examples
+    again change nothing. It is done in pieces of up to 1,000; pairs are never cut.
+
+    Raises:
+        NotAllowed: the actor does not plan.
+        StoreRefused: an example without labels whose twin is not among them, a label that is not certain,
+            or an unknown project.
+    """
+    names: list[str] = []
+    for piece in _pieces(list(examples)):
+        known = {renamed(example).id: _gold(example, codes) for example, codes in piece}
+        dialogues.add(store, actor, [renamed(example) for example, _ in piece])
+        joint = {renamed(example).id: _pair(example) for example, _ in piece}
+        _keep(store, actor, [one for found in known.values() for one in found], joint)
+        if project is not None:
+            tasks.add(store, actor, project, [NewTask(dialogue=name, pool="control") for name in known])
+        names += known
+    return tuple(names)
+
+
+def _pair(example: Example) -> str:
+    return sha256_of(example.pair or example.dialogue.id)[:16]
+
+
+def _pieces(examples: list[Example]) -> list[list[tuple[Example, frozenset[str]]]]:
+    """Examples with the codes that are known of them, in pieces that hold every pair whole."""
+    together: dict[str, list[Example]] = {}
+    for example in examples:
+        together.setdefault(_pair(example), []).append(example)
+    pieces: list[list[tuple[Example, frozenset[str]]]] = [[]]
+    for family in together.values():
+        codes = frozenset(label.code for example in family for label in example.labels)
+        if not codes:
+            raise StoreRefused("E_CONTROL", "an example without labels, and without a twin that has some")
+        if len(pieces[-1]) + len(family) > MOST_PER_CALL:
+            pieces.append([])
+        pieces[-1] += [(example, codes) for example in family]
+    return pieces if pieces[0] else []
+
+
+def renamed(example: Example) -> Dialogue:
+    """The dialogue under an id that tells nothing, the same for the same id."""
+    number = hashlib.sha256(f"control {example.dialogue.id}".encode()).hexdigest()[:12]
+    return example.dialogue.model_copy(update={"id": f"d-{number}"})
+
+
+def _gold(example: Example, codes: frozenset[str]) -> list[Gold]:
+    if any(label.probability not in (0.0, 1.0) for label in example.labels):
+        raise StoreRefused("E_CONTROL", "a label that is not certain is no gold")
+    there = {(label.turn, label.code): label.probability == 1.0 for label in example.labels}
+    reasons = {(label.turn, label.code): label.method for label in example.labels}
+    places = {(turn, code) for turn in judged_turns(example.dialogue) for code in codes} | set(there)
+    return [
+        Gold(
+            dialogue=renamed(example).id,
+            turn=turn,
+            code=code,
+            present=there.get((turn, code), False),
+            source="injected",
+            reason=reasons.get((turn, code)),
+        )
+        for turn, code in sorted(places)
+    ]
+
+
+@writing(repeatable=True)
+def _keep(transaction: Transaction, actor: str, found: Sequence[Gold], joint: dict[str, str]) -> None:
+    """Gold that is there already stays: an expert may have changed it since."""
+    account = authorised(transaction, actor, "plan")
+    refuse_own(transaction, account, *joint)
+    asked = select(gold.c.dialogue, gold.c.turn, gold.c.code).where(gold.c.dialogue.in_(list(joint)))
+    known = {tuple(row) for row in transaction.run(asked)}
+    new = [one.model_dump() for one in found if (one.dialogue, one.turn, one.code) not in known]
+    transaction.run(delete(pairs).where(pairs.c.dialogue.in_(list(joint))))
+    transaction.run(insert(pairs), [{"dialogue": name, "pair": pair} for name, pair in joint.items()])
+    if new:
+        transaction.run(insert(gold), [{**row, "at_ms": transaction.now_ms} for row in new])
+        transaction.log(actor, "gold.bring_in", f"{len(new)} questions", sha256=sha256_of(canonical(new)))
+
+
+@writing(repeatable=True)
+def set_gold(transaction: Transaction, actor: str, known: Gold) -> None:
+    """Say what is known for sure of a turn and code, in the place of what was said before.
+
+    Raises:
+        NotAllowed: the actor does not decide, or spoke in the dialogue.
+        StoreRefused: no such dialogue or turn.
+    """
+    authorised(transaction, actor, "decide")
+    put_gold(transaction, actor, known)
+
+
+def put_gold(transaction: Transaction, actor: str, known: Gold) -> None:
+    """As `set_gold`, inside another operation; other rights are the caller's care.
+
+    Raises:
+        NotAllowed: the actor spoke in the dialogue.
+        StoreRefused: no such dialogue or turn.
+    """
+    if (account := account_of(transaction, actor)) is not None:
+        refuse_own(transaction, account, known.dialogue)
+    dialogue = content_of(transaction, known.dialogue)
+    if dialogue is None or known.turn not in [turn.index for turn in dialogue.turns]:
+        raise StoreRefused("E_GOLD", "there is no such dialogue or turn")
+    put_row(transaction, gold, {**known.model_dump(), "at_ms": transaction.now_ms})
+    content = known.model_dump(include={"present", "source", "retired"})
+    transaction.log(actor, "gold.put", f"{known.dialogue} {known.turn} {known.code}", **content)
+
+
+@writing(repeatable=True)
+def retire_gold(transaction: Transaction, actor: str, dialogue: str) -> int:
+    """Show a dialogue as control no more; how many of its turns and codes that touches.
+
+    Raises:
+        NotAllowed: the actor does not plan, or spoke in the dialogue.
+    """
+    refuse_own(transaction, authorised(transaction, actor, "plan"), dialogue)
+    done = transaction.run(update(gold).where(gold.c.dialogue == dialogue).values(retired=True))
+    withdraw(transaction, dialogue, "control")
+    transaction.log(actor, "gold.retire", dialogue, n=done.rowcount)
+    return done.rowcount
+
+
+def has_gold(transaction: Transaction) -> bool:
+    """Whether anything is known for sure that a control task may ask; rights are the caller's care."""
+    return transaction.run(select(gold.c.dialogue).where(~gold.c.retired).limit(1)).first() is not None
+
+
+@reading
+def all_gold(transaction: Transaction, actor: str, *, retired: bool = False) -> tuple[Gold, ...]:
+    """What is known for sure, by dialogue, turn and code; for experts and up, as it tells the answers."""
+    account = authorised(transaction, actor, "decide")
+    shown_all(transaction, account, None, "gold")
+    rows = select(gold).order_by(gold.c.dialogue, gold.c.turn, gold.c.code)
+    if not retired:
+        rows = rows.where(~gold.c.retired)
+    return tuple(
+        Gold(**{name: getattr(row, name) for name in Gold.model_fields}) for row in transaction.run(rows)
+    )

@@ -1,0 +1,126 @@
+"""Gold that good labelers contradict is doubted: it grades nobody and is not shown until an expert decides.
+
+It is looked at before each showing, so that bad gold does little harm, and reported, never dropped.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import Row, select, update
+
+from dialint.labeling.store.database.schema import gold, tasks
+from dialint.labeling.store.database.transactions import Transaction, reading, writing
+from dialint.labeling.store.errors import StoreRefused
+from dialint.labeling.store.exposure import shown
+from dialint.labeling.store.gold import put_gold
+from dialint.labeling.store.grades import Graded, accuracy, of_account, of_dialogue
+from dialint.labeling.store.permissions import authorised
+from dialint.labeling.store.rater_status import Rules, rules_of
+from dialint.labeling.store.records import Gold
+from dialint.labeling.store.task_queue import ENDLESS, locked, settle
+
+
+class Contradicted(NamedTuple):
+    """A question whose gold `n` of `n_good` good labelers contradict."""
+
+    turn: int
+    code: str
+    n: int
+    n_good: int
+
+
+def doubted(transaction: Transaction, dialogue: str) -> bool:
+    """Whether the gold of a dialogue is contradicted; if so, it says so from now on."""
+    answers, rules = of_dialogue(transaction, dialogue, "control"), rules_of(transaction)
+    everybody = {answer.account for answer in answers}
+    if not contradicted(answers, everybody, rules, least=1):  # saves looking at who is good
+        return False
+    good = {account for account in everybody if _good(transaction, account, dialogue, rules)}
+    found = contradicted(answers, good, rules)
+    for turn, code, n, n_good in found:
+        asked = (gold.c.dialogue == dialogue, gold.c.turn == turn, gold.c.code == code)
+        why = f"{n} of {n_good} good labelers say otherwise"
+        transaction.run(update(gold).where(*asked).values(doubt=why))
+        transaction.log("system", "gold.doubt", f"{dialogue} {turn} {code}", good=n_good, contradict=n)
+    return bool(found)
+
+
+def contradicted(
+    answers: Sequence[Graded], good: Collection[str], rules: Rules, *, least: int | None = None
+) -> list[Contradicted]:
+    """Questions whose gold is contradicted by enough of those in `good`, in order of turn and code. With
+    `least`, by so many of them, whatever share that is."""
+    said: dict[tuple[int, str], list[bool]] = {}
+    for answer in answers:
+        if answer.account in good:
+            for grade in answer.grades:
+                said.setdefault((grade.turn, grade.code), []).append(grade.said != grade.present)
+    enough = math.ceil(rules.doubt_least * rules.doubt_share)
+    return [
+        Contradicted(turn, code, sum(wrong), len(wrong))
+        for (turn, code), wrong in sorted(said.items())
+        if (sum(wrong) >= max(least, enough) if least else _is_doubted(wrong, rules))
+    ]
+
+
+def _is_doubted(wrong: Sequence[bool], rules: Rules) -> bool:
+    return len(wrong) >= rules.doubt_least and sum(wrong) > rules.doubt_share * len(wrong)
+
+
+def _good(transaction: Transaction, account: str, dialogue: str, rules: Rules) -> bool:
+    """By their answers to other control tasks."""
+    theirs = of_account(transaction, account, "control", n=rules.window)
+    others = [answer for answer in theirs if answer.grades and answer.dialogue != dialogue]
+    balanced = accuracy(others).balanced
+    return len(others) >= rules.least and balanced is not None and balanced >= rules.good_at
+
+
+@reading
+def waiting(transaction: Transaction, actor: str) -> tuple[Gold, ...]:
+    """Gold in doubt, by dialogue, turn and code; for those who decide."""
+    account = authorised(transaction, actor, "decide")
+    rows = select(gold).where(gold.c.doubt.is_not(None)).order_by(gold.c.dialogue, gold.c.turn, gold.c.code)
+    found = tuple(map(_record, transaction.run(rows)))
+    for dialogue in dict.fromkeys(one.dialogue for one in found):
+        shown(transaction, account, dialogue, "gold")
+    return found
+
+
+@writing(repeatable=True)
+def decide(
+    transaction: Transaction, actor: str, dialogue: str, turn: int, code: str, *, present: bool, reason: str
+) -> Gold:
+    """Say what is true after all; it grades again, and the dialogue is shown again if nothing else of it is
+    in doubt.
+
+    Raises:
+        NotAllowed: the actor does not decide, or spoke in the dialogue.
+        StoreRefused: there is no such gold, or no reason.
+    """
+    authorised(transaction, actor, "decide")
+    asked = (gold.c.dialogue == dialogue, gold.c.turn == turn, gold.c.code == code)
+    row = transaction.run(select(gold).where(*asked).with_for_update()).one_or_none()
+    if row is None or not reason.strip():
+        raise StoreRefused("E_GOLD", "no such gold" if row is None else "a decision needs a reason")
+    said = {"present": present, "source": "expert", "reason": reason, "doubt": None}
+    decided = _record(row).model_copy(update=said)
+    put_gold(transaction, actor, decided)
+    still = select(gold.c.turn).where(gold.c.dialogue == dialogue, gold.c.doubt.is_not(None)).limit(1)
+    if not row.retired and transaction.run(still).one_or_none() is None:
+        _show_again(transaction, dialogue)
+    return decided
+
+
+def _show_again(transaction: Transaction, dialogue: str) -> None:
+    withdrawn = select(tasks.c.id).where(
+        tasks.c.dialogue == dialogue, tasks.c.pool == "control", tasks.c.wanted == 0
+    )
+    for task in transaction.run(withdrawn.order_by(tasks.c.id)).scalars().all():
+        settle(transaction, locked(transaction, task), wanted=ENDLESS)
+
+
+def _record(row: Row[Any]) -> Gold:
+    return Gold(**{name: getattr(row, name) for name in Gold.model_fields})

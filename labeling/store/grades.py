@@ -1,0 +1,169 @@
+"""Graded answers: what a labeler answered against gold, and the accuracy that follows.
+
+Grades are computed from the annotations and the gold as they are now, nothing of them is stored: correcting
+gold corrects every grade. Gold holds no span, so presence in the turn is graded, not the boundaries of the
+evidence. Permissions are checked by the caller.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple
+
+from sqlalchemy import Row, Select, bindparam, select
+
+from dialint.detector import taxonomy
+from dialint.detector.statistics import wilson_interval
+from dialint.labeling.store.database.schema import annotation_rows, gold, tasks
+from dialint.labeling.store.database.transactions import Transaction
+from dialint.labeling.store.records import Pool
+
+
+class Known(NamedTuple):
+    """Gold: whether `code` is there in `turn`."""
+
+    turn: int
+    code: str
+    present: bool
+
+
+class Grade(NamedTuple):
+    """One question that was answered and whose answer is known."""
+
+    turn: int
+    code: str
+    present: bool
+    said: bool
+
+
+@dataclass(frozen=True)
+class Graded:
+    """An answer with all its grades. `seconds` is what it took, if known."""
+
+    number: int
+    account: str
+    dialogue: str
+    seconds: float | None
+    grades: tuple[Grade, ...]
+
+
+def graded(row: Row[Any], known: Sequence[Known], of_dialogue: Collection[str]) -> Graded:
+    """An answer (a row of ``annotations``) against what is known of its dialogue. Only what was asked is
+    graded; a code in `of_dialogue`, asked of the whole dialogue, once: found anywhere, present anywhere."""
+    asked = set(json.loads(row.codes))
+    found = {(finding["turn"], finding["code"]) for finding in json.loads(row.findings)}
+    grades = []
+    whole: dict[str, bool] = {}
+    for turn, code, present in known:
+        if code not in asked or row.turn not in (None, turn):
+            continue
+        if code in of_dialogue and row.turn is None:
+            whole[code] = whole.get(code, False) or present
+        else:
+            grades.append(Grade(turn, code, present, (turn, code) in found))
+    said = {code for _, code in found}
+    last = max((turn for turn, _, _ in known), default=0)
+    grades += [Grade(last, code, present, code in said) for code, present in whole.items()]
+    return Graded(row.id, row.labeler, row.dialogue, row.seconds, tuple(grades))
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """Answers to questions where the error is there (`hits` of `n_present`) and where it is not (`passes` of
+    `n_absent`)."""
+
+    hits: int = 0
+    n_present: int = 0
+    passes: int = 0
+    n_absent: int = 0
+
+    @property
+    def balanced(self) -> float | None:
+        """Mean of the shares of hits and of passes, 0 to 1; one of them where the other has no questions;
+        none without any. Most turns are clean, so the plain share would flatter who never looks."""
+        return _mean((self.hits, self.n_present), (self.passes, self.n_absent), lower=False)
+
+    @property
+    def least_balanced(self) -> float:
+        """A lower limit of it: the mean of the Wilson limits of both shares (each 97.5 %, so the mean is on
+        the safe side); 0 where one of them has no questions."""
+        if not (self.n_present and self.n_absent):
+            return 0.0
+        return _mean((self.hits, self.n_present), (self.passes, self.n_absent), lower=True) or 0.0
+
+
+def _mean(*shares: tuple[int, int], lower: bool) -> float | None:
+    values = [wilson_interval(k, n)[0] if lower else k / n for k, n in shares if n]
+    return sum(values) / len(values) if values else None
+
+
+def accuracy(answers: Iterable[Graded], code: str | None = None) -> Accuracy:
+    """All grades of these answers, or those of one code, together."""
+    grades = [grade for answer in answers for grade in answer.grades if code in (None, grade.code)]
+    present = [grade.said for grade in grades if grade.present]
+    absent = [not grade.said for grade in grades if not grade.present]
+    return Accuracy(sum(present), len(present), sum(absent), len(absent))
+
+
+_NEWER = annotation_rows.alias()
+NEWEST = ~select(_NEWER.c.id).where(_NEWER.c.supersedes == annotation_rows.c.id).exists()
+"""Of answers to a task: not corrected since."""
+
+_COLUMNS = [annotation_rows.c[name] for name in ("id", "labeler", "dialogue", "turn", "codes", "findings", "seconds")]  # fmt: skip # noqa: E501
+_ANSWERS = select(*_COLUMNS).join(tasks, tasks.c.id == annotation_rows.c.task).where(NEWEST)
+_POOLS = tasks.c.pool.in_(bindparam("pools", expanding=True))
+_OF_ACCOUNT = (
+    _ANSWERS.where(
+        annotation_rows.c.labeler == bindparam("account"), annotation_rows.c.id > bindparam("since")
+    )
+    .where(_POOLS)
+    .order_by(annotation_rows.c.id.desc())
+    .limit(bindparam("n"))
+)
+_OF_DIALOGUE = (
+    _ANSWERS.where(annotation_rows.c.dialogue == bindparam("dialogue"), _POOLS)
+    .order_by(annotation_rows.c.id)
+)  # fmt: skip
+
+
+def of_account(transaction: Transaction, account: str, *pools: Pool, n: int, since: int = 0) -> list[Graded]:
+    """The newest `n` answers of an account to tasks of these pools, newest first, after the annotation
+    number `since`; those whose gold is in doubt or gone have no grades."""
+    given = {"account": account, "since": since, "pools": list(pools), "n": n}
+    return _graded(transaction, transaction.run(_OF_ACCOUNT, given).all())
+
+
+def of_dialogue(transaction: Transaction, dialogue: str, *pools: Pool) -> list[Graded]:
+    """Everybody's answers to the tasks of these pools on a dialogue, oldest first."""
+    given = {"dialogue": dialogue, "pools": list(pools)}
+    return _graded(transaction, transaction.run(_OF_DIALOGUE, given).all())
+
+
+def _graded(transaction: Transaction, rows: Sequence[Row[Any]]) -> list[Graded]:
+    known = known_of(transaction, {row.dialogue for row in rows})
+    return [graded(row, known.get(row.dialogue, ()), dialogue_codes()) for row in rows]
+
+
+def known_of(transaction: Transaction, names: Iterable[str]) -> dict[str, list[Known]]:
+    """Gold by dialogue, also retired, but not what is in doubt."""
+    found: dict[str, list[Known]] = defaultdict(list)
+    for row in transaction.run(known_question(), {"names": sorted(names)}):
+        found[row.dialogue].append(Known(row.turn, row.code, row.present))
+    return found
+
+
+@cache
+def known_question() -> Select[Any]:
+    """Gold that is not in doubt, of the dialogues `names`."""
+    sure = select(gold).where(gold.c.doubt.is_(None), gold.c.dialogue.in_(bindparam("names", expanding=True)))
+    return sure.order_by(gold.c.dialogue, gold.c.turn, gold.c.code)
+
+
+@cache
+def dialogue_codes() -> frozenset[str]:
+    """Codes that are asked once of a dialogue, by the packaged taxonomy."""
+    return frozenset(code for code, one in taxonomy.load().codes.items() if one.scope == "dialogue")

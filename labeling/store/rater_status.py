@@ -1,0 +1,278 @@
+"""The status of labelers by rules: keep, retrain, suspend or admit.
+
+Rules are data in the store, set by a lead. The window of a labeler holds their newest graded answers since
+their status was last set: to control tasks or, in training, to qualification tasks (the pool `exam`).
+`review` reports what the rules want and why, `apply` does it. Only accounts of the role `labeler` are
+evaluated. No rule bans: that is a person's decision (`accounts.ban`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+from sqlalchemy import Row, bindparam, select
+
+from dialint.detector.records import Probability, Record
+from dialint.labeling.store.accounts import put_status
+from dialint.labeling.store.database.audit import canonical
+from dialint.labeling.store.database.schema import accounts, annotation_rows, settings
+from dialint.labeling.store.database.transactions import Store, Transaction, put_row, reading, writing
+from dialint.labeling.store.grades import Accuracy, Graded, accuracy, of_account
+from dialint.labeling.store.permissions import authorised
+from dialint.labeling.store.records import Pool, Status
+
+Count = Annotated[int, Field(ge=1)]
+NAME = "rules"
+
+
+class Rules(Record):
+    """Accuracy is balanced (see `measures`): 0.5 is what no knowledge gets, however it answers."""
+
+    window: Count = 50
+    """The newest answers that count, of those since the status was last set."""
+    least: Count = 10
+    """Graded answers without which nothing is said of anybody."""
+    retrain_below: Probability = 0.6
+    suspend_below: Probability = 0.4
+    code_retrain_below: Probability | None = None
+    """The same for each code by itself, if it was asked in `least` graded answers."""
+    fast_s: Annotated[float, Field(gt=0)] = 2.0
+    """Faster than this nobody reads."""
+    fast_share: Annotated[float, Field(gt=0, le=1)] = 0.5
+    """So much of the window, answers of every pool, being that fast suspends."""
+    exam_least: Count = 10
+    """Graded exam answers before anybody passes."""
+    exam_pass: Probability = 0.6
+    """The lower limit of the balanced accuracy that passes."""
+    exam_most: Count = 40
+    """Exam answers after which who has not passed is suspended."""
+    good_at: Probability = 0.8
+    """Balanced accuracy of a good labeler: gold that they contradict is doubted."""
+    doubt_least: Count = 5
+    doubt_share: Probability = 0.5
+    """Gold is doubted when more than this share of at least `doubt_least` good labelers contradict it."""
+
+    @model_validator(mode="after")
+    def _possible(self) -> Rules:
+        if self.suspend_below > self.retrain_below:
+            raise ValueError("suspend_below must not exceed retrain_below")
+        if self.exam_most < self.exam_least:
+            raise ValueError("exam_most must not be less than exam_least")
+        return self
+
+
+@reading
+def current(transaction: Transaction, actor: str) -> Rules:
+    """The rules in force.
+
+    Raises:
+        NotAllowed: the actor does not discipline.
+    """
+    authorised(transaction, actor, "discipline")
+    return rules_of(transaction)
+
+
+@writing(repeatable=True)
+def replace(transaction: Transaction, actor: str, rules: Rules) -> None:
+    """Put other rules in force.
+
+    Raises:
+        NotAllowed: the actor does not discipline.
+    """
+    authorised(transaction, actor, "discipline")
+    content = rules.model_dump(mode="json")
+    put_row(transaction, settings, {"name": NAME, "content": canonical(content)})
+    transaction.log(actor, "rules.replace", NAME, **content)
+
+
+def rules_of(transaction: Transaction) -> Rules:
+    """As `current`; rights are the caller's care."""
+    kept = transaction.run(select(settings.c.content).where(settings.c.name == NAME)).scalar_one_or_none()
+    return Rules() if kept is None else Rules.model_validate_json(kept)
+
+
+Does = Literal["keep", "retrain", "suspend", "admit"]
+BECOMES: dict[Does, Status] = {"retrain": "training", "suspend": "suspended", "admit": "active"}
+
+_JUDGED = select(accounts.c.id, accounts.c.status, accounts.c.since).where(
+    accounts.c.role == "labeler", accounts.c.status.in_(("active", "training"))
+)
+_ONE = _JUDGED.where(accounts.c.id == bindparam("account")).with_for_update()
+_SECONDS = (
+    select(annotation_rows.c.seconds)
+    .where(annotation_rows.c.labeler == bindparam("account"), annotation_rows.c.task.is_not(None))
+    .where(annotation_rows.c.id > bindparam("since"), annotation_rows.c.seconds.is_not(None))
+    .order_by(annotation_rows.c.id.desc())
+    .limit(bindparam("n"))
+)
+
+
+class Share(Record):
+    """`right` of `n` questions of one kind were answered right."""
+
+    right: int
+    n: int
+
+
+class CodeMeasure(Record):
+    """One code by itself."""
+
+    code: str
+    n_answers: int
+    accuracy: float | None
+    present: Share
+    absent: Share
+
+
+class Measure(Record):
+    """Where somebody stands, and what the rules want done; `why` has the figures in words. `accuracy` is
+    balanced, `least_accuracy` its lower limit (see `measures`); `fast` is the share of answers faster than
+    anybody reads, of `n_timed`."""
+
+    account: str
+    status: Status
+    does: Does
+    why: str
+    n_answers: int
+    accuracy: float | None
+    least_accuracy: float
+    present: Share
+    absent: Share
+    fast: float | None
+    n_timed: int
+    codes: tuple[CodeMeasure, ...]
+
+
+@dataclass(frozen=True)
+class _Window:
+    """What somebody is judged by: graded answers, and seconds of answers of every kind."""
+
+    answers: Sequence[Graded]
+    seconds: Sequence[float]
+
+
+@reading
+def review(transaction: Transaction, actor: str) -> tuple[Measure, ...]:
+    """What the rules want done to whom, by name; nothing is done.
+
+    Raises:
+        NotAllowed: the actor does not discipline.
+    """
+    authorised(transaction, actor, "discipline")
+    rules = rules_of(transaction)
+    rows = transaction.run(_JUDGED.order_by(accounts.c.id)).all()
+    return tuple(_measured(transaction, row, rules) for row in rows)
+
+
+def apply(store: Store, actor: str) -> tuple[Measure, ...]:
+    """Do what the rules want, one account a transaction, each measured anew in it; what was done.
+
+    Raises:
+        NotAllowed: the actor does not discipline.
+    """
+    wanted = [measure.account for measure in review(store, actor) if measure.does != "keep"]
+    done = [_apply(store, actor, account) for account in wanted]
+    return tuple(measure for measure in done if measure is not None)
+
+
+@writing()
+def _apply(transaction: Transaction, actor: str, account: str) -> Measure | None:
+    authorised(transaction, actor, "discipline")
+    row = transaction.run(_ONE, {"account": account}).one_or_none()
+    if row is None:
+        return None
+    measure = _measured(transaction, row, rules_of(transaction))
+    if measure.does == "keep":
+        return None
+    figures = measure.model_dump(mode="json", exclude={"account", "status", "codes"})
+    put_status(transaction, actor, account, BECOMES[measure.does], rule=figures)
+    return measure
+
+
+def _measured(transaction: Transaction, row: Row[Any], rules: Rules) -> Measure:
+    pool: Pool = "exam" if row.status == "training" else "control"
+    place = {"account": row.id, "since": row.since, "n": rules.window}
+    answers = of_account(transaction, row.id, pool, n=rules.window, since=row.since)
+    window = _Window(
+        [answer for answer in answers if answer.grades], transaction.run(_SECONDS, place).scalars().all()
+    )
+    return judged(row.id, row.status, window, rules)
+
+
+def judged(account: str, status: Status, window: _Window, rules: Rules) -> Measure:
+    """What the rules say of a window; pure."""
+    whole = accuracy(window.answers)
+    codes = _codes(window.answers)
+    fast = _fast(window.seconds, rules)
+    find = _candidate if status == "training" else _member
+    does, why = find(whole, len(window.answers), codes, rules)
+    if does != "suspend" and fast is not None and fast >= rules.fast_share:
+        n = len(window.seconds)
+        does, why = "suspend", f"{fast:.0%} of the last {n} answers took less than {rules.fast_s:g} s"
+    return Measure(
+        account=account,
+        status=status,
+        does=does,
+        why=why,
+        n_answers=len(window.answers),
+        accuracy=whole.balanced,
+        least_accuracy=whole.least_balanced,
+        **_shares(whole),
+        fast=fast,
+        n_timed=len(window.seconds),
+        codes=codes,
+    )
+
+
+def _shares(found: Accuracy) -> dict[str, Share]:
+    return {
+        "present": Share(right=found.hits, n=found.n_present),
+        "absent": Share(right=found.passes, n=found.n_absent),
+    }
+
+
+def _codes(answers: Sequence[Graded]) -> tuple[CodeMeasure, ...]:
+    asked = [{grade.code for grade in answer.grades} for answer in answers]
+    measures = []
+    for code in sorted(set().union(*asked)):
+        found = accuracy(answers, code)
+        n = sum(code in codes for codes in asked)
+        measures.append(CodeMeasure(code=code, n_answers=n, accuracy=found.balanced, **_shares(found)))
+    return tuple(measures)
+
+
+def _fast(seconds: Sequence[float], rules: Rules) -> float | None:
+    if len(seconds) < rules.least:
+        return None
+    return sum(one < rules.fast_s for one in seconds) / len(seconds)
+
+
+def _candidate(whole: Accuracy, n: int, _codes: Sequence[CodeMeasure], rules: Rules) -> tuple[Does, str]:
+    """Passes when even the lower limit is good enough: a lucky few answers do not do."""
+    if n < rules.exam_least:
+        return "keep", f"{n} of at least {rules.exam_least} exam answers"
+    figures = f"accuracy at least {whole.least_balanced:.2f} in {n} exam answers"
+    if whole.least_balanced >= rules.exam_pass:
+        return "admit", f"{figures}: {rules.exam_pass:g} passes"
+    if n >= min(rules.exam_most, rules.window):
+        return "suspend", f"{figures}: {rules.exam_pass:g} would pass, and there are no more tries"
+    return "keep", f"{figures}: {rules.exam_pass:g} passes"
+
+
+def _member(whole: Accuracy, n: int, codes: Sequence[CodeMeasure], rules: Rules) -> tuple[Does, str]:
+    if n < rules.least or whole.balanced is None:
+        return "keep", f"{n} of at least {rules.least} graded answers"
+    figures = f"accuracy {whole.balanced:.2f} in {n} graded answers"
+    if whole.balanced < rules.suspend_below:
+        return "suspend", f"{figures}: below {rules.suspend_below:g}"
+    if whole.balanced < rules.retrain_below:
+        return "retrain", f"{figures}: below {rules.retrain_below:g}"
+    least = rules.code_retrain_below
+    for one in codes:
+        if least is not None and one.n_answers >= rules.least and (one.accuracy or 0.0) < least:
+            figures = f"{one.code}: accuracy {one.accuracy:.2f} in {one.n_answers} graded answers"
+            return "retrain", f"{figures}: below {least:g}"
+    return "keep", figures

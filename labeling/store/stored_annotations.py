@@ -1,0 +1,155 @@
+"""Rows of ``annotations``: read as records, found by their key, checked against the dialogue and saved once.
+
+Which row to save, and whether the account may, is decided by the caller.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Collection
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Row, bindparam, insert, select
+
+from dialint.detector.errors import InputRefused
+from dialint.detector.records import Finding
+from dialint.labeling.annotation import Annotation
+from dialint.labeling.store.database.audit import canonical
+from dialint.labeling.store.database.schema import annotation_rows, dialogues
+from dialint.labeling.store.database.transactions import Transaction
+from dialint.labeling.store.database.verify import annotation_hash
+from dialint.labeling.store.dialogues import content_of
+from dialint.labeling.store.errors import StoreRefused
+
+_SAVED = insert(annotation_rows).returning(annotation_rows)
+_BY_KEY = select(annotation_rows).where(annotation_rows.c.key == bindparam("key"))
+_BY_PERSON = select(annotation_rows.c.turn, annotation_rows.c.codes).where(
+    annotation_rows.c.dialogue == bindparam("its_dialogue"),
+    annotation_rows.c.labeler == bindparam("its_labeler"),
+)
+_LOCKED = (
+    select(dialogues.c.id)
+    .where(dialogues.c.id.in_(bindparam("ids", expanding=True)))
+    .order_by(dialogues.c.id)
+    .with_for_update(key_share=True)
+)
+
+
+def known(transaction: Transaction, values: dict[str, Any]) -> Annotation | None:
+    """The annotation that was saved under this key, if there is one and it says the same.
+
+    Raises:
+        StoreRefused: it says something else, or the key is empty or too long.
+    """
+    row = with_key(transaction, values["key"])
+    if row is None:
+        return None
+    if not says(row, values):
+        raise StoreRefused("E_KEY", "this key was used for another answer")
+    return annotation_of(row)
+
+
+def with_key(transaction: Transaction, key: str) -> Row[Any] | None:
+    """The row that was saved under this key, if there is one.
+
+    Raises:
+        StoreRefused: the key is empty or too long.
+    """
+    if not key or len(key) > 200 or "\x00" in key:
+        raise StoreRefused("E_KEY", "expected a key of 1 to 200 characters")
+    return transaction.run(_BY_KEY, {"key": key}).one_or_none()
+
+
+def says(row: Row[Any], values: dict[str, Any]) -> bool:
+    """Whether a row holds these values."""
+    return all(getattr(row, name) == value for name, value in _packed(values).items())
+
+
+def answered(transaction: Transaction, values: dict[str, Any]) -> bool:
+    """Whether the labeler has answered one of the questions before, in whatever way."""
+    place = {"its_dialogue": values["dialogue"], "its_labeler": values["labeler"]}
+    return any(
+        None in (row.turn, values["turn"]) or row.turn == values["turn"]
+        for row in transaction.run(_BY_PERSON, place)
+        if not set(json.loads(row.codes)).isdisjoint(values["codes"])
+    )
+
+
+def _packed(values: dict[str, Any]) -> dict[str, Any]:
+    """Values as columns hold them."""
+    findings = [finding.model_dump(mode="json") for finding in values["findings"]]
+    seconds = None if values["seconds"] is None else float(values["seconds"])
+    return {
+        **values,
+        "codes": canonical(values["codes"]),
+        "findings": canonical(findings),
+        "seconds": seconds,
+    }
+
+
+def save(transaction: Transaction, actor: str, values: dict[str, Any]) -> Annotation:
+    """Check and save; the audit log gets the row's hash.
+
+    Raises:
+        StoreRefused: an unknown dialogue or turn, or a finding outside of what was asked.
+    """
+    _check(transaction, values)
+    row = {"at_ms": transaction.now_ms, **_packed(values)}
+    row["sha256"] = annotation_hash(row)
+    saved = transaction.run(_SAVED, row).one()
+    transaction.log(actor, "annotate", f"annotation {saved.id}", id=saved.id, sha256=row["sha256"])
+    return annotation_of(saved)
+
+
+def _check(transaction: Transaction, values: dict[str, Any]) -> None:
+    """Findings answer what was asked and lie within the dialogue's turns."""
+    dialogue = content_of(transaction, values["dialogue"])
+    if dialogue is None:
+        raise StoreRefused("E_DIALOGUE", "there is no such dialogue")
+    lengths = {turn.index: len(turn.text) for turn in dialogue.turns}
+    if values["turn"] is not None and values["turn"] not in lengths:
+        raise StoreRefused("E_FINDING", "there is no such turn")
+    for finding in values["findings"]:
+        asked = finding.code in values["codes"] and values["turn"] in (None, finding.turn)
+        if not asked:
+            raise StoreRefused("E_FINDING", f"{finding.code} in turn {finding.turn} was not asked")
+        if finding.end > lengths.get(finding.turn, -1):
+            raise StoreRefused("E_FINDING", f"the evidence lies outside of turn {finding.turn}")
+    seconds = values["seconds"]
+    if seconds is not None and not 0.0 <= seconds < math.inf:  # NaN, too
+        raise StoreRefused("E_SECONDS", "seconds are a number from 0")
+    if "\x00" in values["labeler"]:
+        raise InputRefused("E_ID", "a labeler's name holds a NUL character")
+
+
+def lock_dialogue(transaction: Transaction, dialogue: str) -> None:
+    """Writers of one dialogue wait for each other, so that a version is checked against the last one."""
+    lock_dialogues(transaction, {dialogue})
+
+
+def lock_dialogues(transaction: Transaction, names: Collection[str]) -> None:
+    """As `lock_dialogue`, in an order that all writers share.
+
+    Raises:
+        StoreRefused: there is no such dialogue.
+    """
+    if len(transaction.run(_LOCKED, {"ids": sorted(names)}).all()) < len(names):
+        raise StoreRefused("E_DIALOGUE", "there is no such dialogue")
+
+
+def annotation_of(row: Row[Any]) -> Annotation:
+    """The record that a row of ``annotations`` stands for; its id is the row's number."""
+    return Annotation(
+        id=str(row.id),
+        dialogue_id=row.dialogue,
+        labeler=row.labeler,
+        kind=row.kind,
+        codes=tuple(json.loads(row.codes)),
+        turn=row.turn,
+        findings=tuple(Finding.model_validate(finding) for finding in json.loads(row.findings)),
+        seen_verdict=row.seen_verdict,
+        seconds=row.seconds,
+        at=datetime.fromtimestamp(row.at_ms / 1000, UTC),
+    )

@@ -1,0 +1,160 @@
+"""From answers to truth in the store: labels, cases for experts, decisions, bulk acceptance."""
+
+from typing import Any
+
+import pytest
+
+from dialint.detector.errors import ConfigError
+from dialint.detector.taxonomy import load
+from dialint.labeling.adjudication.bulk_accept import AcceptConfig, accept_agreed
+from dialint.labeling.adjudication.cases import AdjudicateConfig, adjudicate
+from dialint.labeling.aggregation.store_labels import SettleConfig, settle, surest
+from dialint.labeling.store import annotations, dialogues, gold, labels, leases, projects, tasks
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.errors import NotAllowed, StaleLease, StoreRefused
+from dialint.labeling.store.expert_cases import case, decide
+from dialint.labeling.store.records import NewTask, Project
+
+TAXONOMY = load()
+PEOPLE = ("ann", "ben", "cem")
+VOTES = {"d1": "yyy", "d2": "nnn", "d3": "ynn", "d4": "nnn", "d5": "yyn"}
+SETTLE = SettleConfig("p")
+
+
+@pytest.fixture
+def answered(store: Store, made: Any) -> Store:
+    """Three people on five dialogues; the model says the same of all."""
+    projects.create(store, "lea", Project(id="p", codes=("C1", "T1"), overlap=3))
+    projects.create(store, "lea", Project(id="e", codes=("C1", "T1"), purpose="adjudication"))
+    dialogues.add(store, "lea", [made.dialogue(name) for name in VOTES])
+    dialogues.add_verdicts(store, "lea", [made.verdict(name, risk=0.1) for name in VOTES])
+    tasks.add(store, "lea", "p", [NewTask(dialogue=name) for name in VOTES])
+    for place, who in enumerate(PEOPLE):
+        while lease := leases.claim(store, who, "p"):
+            found = [made.finding()] if VOTES[lease.dialogue][place] == "y" else []
+            annotations.submit(store, who, lease.task, lease.token, f"{who} {lease.task}", found)
+    return store
+
+
+def test_answers_become_labels(answered: Store) -> None:
+    told = settle(answered, "lea", SETTLE, TAXONOMY)
+    assert (told.questions, told.gold, told.spoken) == (10, 0, 5)
+    found = {name: labels.of_dialogue(answered, "rob", name) for name in VOTES}
+    (first,) = [one for one in found["d1"] if one.code == "C1"]
+    assert (first.turn, first.method, first.n_labelers, first.start, first.end) == (1, "joint", 3, 0, 8)
+    probabilities = {name: found[name][0].probability for name in VOTES}
+    assert probabilities["d1"] > probabilities["d5"] > 0.5 > probabilities["d3"] > probabilities["d2"]
+    assert settle(answered, "lea", SETTLE, TAXONOMY) == told
+    assert labels.of_dialogue(answered, "rob", "d1") == found["d1"]
+    with pytest.raises(NotAllowed):
+        settle(answered, "rob", SETTLE, TAXONOMY)
+
+
+def test_a_label_that_nobody_found_is_written_only_over_an_old_one(answered: Store, made: Any) -> None:
+    told = settle(answered, "lea", SettleConfig("p", least=0.5), TAXONOMY)
+    assert told.labels == 3
+    assert labels.of_dialogue(answered, "rob", "d2") == ()
+    assert labels.of_dialogue(answered, "rob", "d3")[0].probability < 0.5, "somebody found it"
+    for first in annotations.of_dialogue(answered, "rob", "d1"):
+        annotations.correct(answered, first.labeler, int(first.id), f"{first.labeler} no")
+    assert settle(answered, "lea", SettleConfig("p", least=0.5), TAXONOMY).labels == 3
+    (now,) = labels.of_dialogue(answered, "rob", "d1")
+    assert now.probability < 0.5
+
+
+def test_a_label_needs_an_answer(answered: Store) -> None:
+    with pytest.raises(ConfigError, match="no answers in e"):
+        settle(answered, "lea", SettleConfig("e"), TAXONOMY)
+
+
+def test_what_is_open_goes_to_experts_once(answered: Store) -> None:
+    config = AdjudicateConfig("e", "p", sure=0.95)
+    dry = adjudicate(answered, "lea", AdjudicateConfig("e", "p", sure=0.95, dry_run=True), TAXONOMY)
+    told = adjudicate(answered, "lea", config, TAXONOMY)
+    assert (dry.added, told.added, told.cases, told.disagree) == (0, told.cases, dry.cases, 2)
+    assert told.cases >= 1
+    assert adjudicate(answered, "lea", config, TAXONOMY).added == 0
+    everything = AdjudicateConfig("e", "p", sure=0.5, disagreements=True)
+    assert adjudicate(answered, "lea", everything, TAXONOMY).cases == 2
+    with pytest.raises(NotAllowed):
+        leases.claim(answered, "rob", "e")
+    with pytest.raises(ConfigError, match="for adjudication"):
+        adjudicate(answered, "lea", AdjudicateConfig("p"), TAXONOMY)
+
+
+def decided(store: Store, made: Any, wanted: str, *, present: bool) -> int:
+    """Emil decides the case of a dialogue; its task."""
+    adjudicate(store, "lea", AdjudicateConfig("e", "p", sure=0.5, disagreements=True), TAXONOMY)
+    while lease := leases.claim(store, "emil", "e", at_once=9):
+        if lease.dialogue == wanted:
+            shown = case(store, "emil", lease.task)
+            assert [one.labeler for one in shown.answers] == list(PEOPLE)
+            assert shown.task.dialogue.agent == "a1"
+            assert shown.verdict is not None
+            found = [made.finding()] if present else []
+            arguments = (lease.task, lease.token, "key", found, "the customer had asked twice")
+            first = decide(store, "emil", *arguments)
+            assert decide(store, "emil", *arguments) == first
+            assert first.kind == "expert"
+            return lease.task
+    raise AssertionError(wanted)
+
+
+def test_a_decision_is_gold_and_stands_above_the_crowd(answered: Store, made: Any) -> None:
+    settle(answered, "lea", SETTLE, TAXONOMY)
+    decided(answered, made, "d5", present=False)
+    known = {one.code: one for one in gold.all_gold(answered, "eve") if one.dialogue == "d5"}
+    assert {code: (one.turn, one.present, one.source) for code, one in known.items()} == {
+        "C1": (1, False, "expert"), "T1": (1, False, "expert"),
+    }  # fmt: skip
+    assert known["C1"].reason == "the customer had asked twice"
+    assert settle(answered, "lea", SETTLE, TAXONOMY).gold == 2
+    best = {one.code: one for one in surest(labels.of_dialogue(answered, "rob", "d5"))}
+    assert (best["C1"].method, best["C1"].probability) == ("expert", 0.0)
+    again = adjudicate(answered, "lea", AdjudicateConfig("e", "p", sure=1.0), TAXONOMY)
+    assert again.questions == 8
+
+
+def test_nothing_is_decided_in_part(answered: Store, made: Any) -> None:
+    adjudicate(answered, "lea", AdjudicateConfig("e", "p", sure=0.5, disagreements=True), TAXONOMY)
+    lease = leases.claim(answered, "emil", "e")
+    assert lease is not None
+    with pytest.raises(StoreRefused, match="reason"):
+        decide(answered, "emil", lease.task, lease.token, "k", [], " ")
+    with pytest.raises(StaleLease):
+        decide(answered, "emil", lease.task, lease.token + 1, "k", [], "why")
+    with pytest.raises(NotAllowed):
+        decide(answered, "rob", lease.task, lease.token, "k", [], "why")
+    with pytest.raises(StoreRefused, match="E_FINDING"):
+        decide(answered, "emil", lease.task, lease.token, "k", [made.finding(code="L1")], "why")
+    assert gold.all_gold(answered, "eve") == ()
+    with pytest.raises(NotAllowed):
+        case(answered, "rob", lease.task)
+
+
+def test_a_task_of_labelers_is_no_case(answered: Store) -> None:
+    row = answered.read(lambda t: t.run(tasks.tasks.select()).first())
+    assert row is not None
+    with pytest.raises(NotAllowed, match="adjudication"):
+        case(answered, "eve", row.id)
+
+
+def test_bulk_acceptance_counts_first_and_makes_no_gold(answered: Store) -> None:
+    """All agree on 8 questions: T1 nowhere (5), C1 in d1, not in d2 and d4."""
+    config = AcceptConfig("p", minimum=3, sure=0.7)
+    dry = accept_agreed(answered, "lea", config, TAXONOMY)
+    assert (dry.questions, dry.yes, dry.labels) == (10, 1, 0)
+    assert dry.no == 7
+    assert labels.of_dialogue(answered, "rob", "d1") == ()
+    settle(answered, "lea", SETTLE, TAXONOMY)
+    done = accept_agreed(answered, "lea", AcceptConfig("p", minimum=3, sure=0.7, apply=True), TAXONOMY)
+    assert (done.yes, done.no) == (dry.yes, dry.no)
+    best = {name: next(surest(labels.of_dialogue(answered, "rob", name))) for name in ("d1", "d2", "d3")}
+    assert {name: (one.method, one.probability) for name, one in best.items() if name != "d3"} == {
+        "d1": ("agreed", 1.0), "d2": ("agreed", 0.0),
+    }  # fmt: skip
+    assert best["d3"].method == "joint"
+    assert gold.all_gold(answered, "eve") == ()
+    assert accept_agreed(answered, "lea", AcceptConfig("p", minimum=4), TAXONOMY).yes == 0
+    with pytest.raises(NotAllowed):
+        accept_agreed(answered, "eve", config, TAXONOMY)

@@ -1,0 +1,81 @@
+"""A calibration round from its start to its report, on both databases."""
+
+import json
+from typing import Any
+
+import pytest
+
+from dialint.detector.errors import ConfigError
+from dialint.detector.taxonomy import load
+from dialint.labeling.adjudication.calibration_session import ALL, RoundConfig, report, start
+from dialint.labeling.store import accounts, annotations, dialogues, leases
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.errors import NotAllowed
+
+TAXONOMY = load()
+GROUP = ("ann", "ben", "rob")
+
+
+@pytest.fixture
+def group(store: Store, made: Any) -> Store:
+    for who in GROUP:
+        accounts.set_skills(store, "ada", who, ("g",))
+    dialogues.add(store, "lea", [made.dialogue(f"d{i:02}") for i in range(24)])
+    return store
+
+
+def answer(store: Store, made: Any, name: str, yes: dict[str, Any]) -> dict[str, list[str]]:
+    """Everybody answers; `yes` says of which dialogues (in order) somebody finds C1."""
+    seen: dict[str, list[str]] = {}
+    for who in GROUP:
+        while lease := leases.claim(store, who, name):
+            place = len(seen.setdefault(who, []))
+            seen[who].append(lease.dialogue)
+            found = [made.finding()] if yes[who](place) else []
+            annotations.submit(store, who, lease.task, lease.token, f"{name} {who} {place}", found)
+    return seen
+
+
+def test_the_same_dialogues_to_all_and_a_report(group: Store, made: Any) -> None:
+    config = RoundConfig("w1", ("C1", "T1"), "g", n=10)
+    told = start(group, "lea", config, TAXONOMY)
+    assert (told.people, told.tasks) == (GROUP, 10)
+    assert start(group, "lea", config, TAXONOMY) == told
+    odd = {
+        "ann": lambda place: True,
+        "ben": lambda place: place % 2 == 0,
+        "rob": lambda place: place % 2 == 0,
+    }
+    seen = answer(group, made, "w1", odd)
+    assert sorted(seen["ann"]) == sorted(seen["ben"]) == sorted(seen["rob"])
+    assert len(set(seen["ann"])) == 10
+    with pytest.raises(NotAllowed, match="lacks g"):
+        leases.claim(group, "cem", "w1")
+
+    start(group, "lea", RoundConfig("w2", ("C1",), "g", n=10), TAXONOMY)
+    answer(group, made, "w2", dict.fromkeys(GROUP, lambda place: place % 2 == 0))
+    found = report(group, "lea", "w2", "w1", TAXONOMY)
+    (agreement,) = found.agreement
+    assert agreement.before is not None
+    assert agreement.now.value == 1.0 > agreement.before.value
+    first = report(group, "lea", "w1", None, TAXONOMY)
+    leans = {one.worker: one.leans for one in first.leanings if one.code == "C1"}
+    assert leans == {"ann": "strict", "ben": "lenient", "rob": "lenient"}
+    ann = next(one for one in first.leanings if (one.worker, one.code) == ("ann", "C1"))
+    assert (ann.yes, ann.others, ann.difference.value) == (1.0, 0.5, 0.5)
+    told_json = json.loads(json.dumps(first.as_json(), allow_nan=False))
+    assert told_json["leanings"][0]["leans"] == "strict"
+    assert told_json["leanings"][0]["code"] == ALL
+    assert told_json["agreement"][1]["now"]["value"] is None, "nobody ever found T1"
+
+
+def test_a_round_needs_a_group_and_answers(group: Store) -> None:
+    with pytest.raises(ConfigError, match="at least two"):
+        start(group, "lea", RoundConfig("w", ("C1",), "nobody"), TAXONOMY)
+    with pytest.raises(ConfigError, match="24"):
+        start(group, "lea", RoundConfig("w", ("C1",), "g", n=25), TAXONOMY)
+    assert start(group, "lea", RoundConfig("w", ("C1",), "g", n=24), TAXONOMY).tasks == 24
+    with pytest.raises(ConfigError, match="no answers"):
+        report(group, "lea", "w", None, TAXONOMY)
+    with pytest.raises(NotAllowed):
+        start(group, "rob", RoundConfig("v", ("C1",), "g"), TAXONOMY)

@@ -1,0 +1,188 @@
+"""Stores on both databases: SQLite in a file, PostgreSQL in a server that is thrown away."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dialint.detector.records import Dialogue, Finding, Turn, Verdict
+from dialint.labeling.store import accounts
+from dialint.labeling.store.database.clock import Clock
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.database.upgrade import upgrade
+from dialint.labeling.store.database.verify import verify
+from dialint.labeling.store.records import Account
+
+DRIVER = Path(__file__).parent / "store/store_driver.py"
+ROOT = Path(__file__).parents[2]
+DATABASES = ("sqlite", "postgresql")
+PEOPLE = {
+    "lea": "lead",
+    "eve": "expert",
+    "emil": "expert",
+    "rob": "reviewer",
+    "ria": "reviewer",
+} | dict.fromkeys(("ann", "ben", "cem", "dot"), "labeler")
+
+
+@dataclass
+class FakeClock:
+    """A clock that a test sets: `steady_ms` goes by `pass_s`, `wall_ms` also by `step_s`."""
+
+    steady_ms: int = 5_000_000
+    wall_ms: int = 1_700_000_000_000
+    machine: str = "m1"
+
+    def pass_s(self, seconds: float) -> None:
+        self.steady_ms += round(seconds * 1000)
+        self.wall_ms += round(seconds * 1000)
+
+    def step_s(self, seconds: float) -> None:
+        self.wall_ms += round(seconds * 1000)
+
+    def clock(self, machine: str = "m1", booted_ms: int = 0) -> Clock:
+        return Clock(machine, lambda: self.steady_ms - booted_ms, lambda: self.wall_ms)
+
+
+@pytest.fixture
+def time_() -> FakeClock:
+    return FakeClock()
+
+
+def populate(place: str) -> None:
+    upgrade(place)
+    with Store.open(place) as store:
+        accounts.create_first(store, "ada", "correct horse battery")
+        for name, role in PEOPLE.items():
+            accounts.create(store, "ada", Account(id=name, role=role))
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("template") / "store.sqlite"
+    populate(str(path))
+    return path
+
+
+@pytest.fixture(scope="session")
+def postgres_template(postgres: Any) -> str:
+    url = postgres.new()
+    populate(url)
+    return url.rsplit("/", 1)[1]
+
+
+@pytest.fixture(params=DATABASES)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A store with people in it, nothing else."""
+    if request.param == "sqlite":
+        path = tmp_path / "store.sqlite"
+        shutil.copyfile(request.getfixturevalue("sqlite_template"), path)
+        return str(path)
+    template = request.getfixturevalue("postgres_template")
+    return str(request.getfixturevalue("postgres").new(template))
+
+
+@pytest.fixture(params=DATABASES)
+def nowhere(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A place for a store, with none there yet."""
+    if request.param == "sqlite":
+        return str(tmp_path / "folder" / "store.sqlite")
+    return str(request.getfixturevalue("postgres").new())
+
+
+@pytest.fixture
+def elsewhere(place: str, tmp_path: Path, request: pytest.FixtureRequest) -> str:
+    """Another empty place, of the same database as `place`."""
+    if "://" not in place:
+        return str(tmp_path / "restored.sqlite")
+    return str(request.getfixturevalue("postgres").new())
+
+
+@pytest.fixture
+def store(place: str, time_: FakeClock, request: pytest.FixtureRequest) -> Iterator[Store]:
+    """Verified at the end: no operation leaves a row that the audit log does not answer for."""
+    with Store.open(place, time_.clock()) as store:
+        yield store
+        if request.node.get_closest_marker("damaged") is None:
+            verify(store)
+
+
+def dialogue(name: str, agent: str = "a1", text: str = "Anything else?") -> Dialogue:
+    turns = (
+        Turn(index=0, role="customer", text="Where is my parcel?"),
+        Turn(index=1, role="agent", text=text),
+    )
+    return Dialogue(id=name, turns=turns, agent=agent, team="t1", channel="chat", metadata={"injected": "C1"})
+
+
+def finding(code: str = "C1", turn: int = 1, probability: float = 0.91) -> Finding:
+    return Finding(
+        code=code, turn=turn, severity="S2", probability=probability, quote="Anything", start=0, end=8,
+        reason="the question was passed over",
+    )  # fmt: skip
+
+
+def verdict(name: str, *findings: Finding, release: str = "embedded-1", risk: float | None = None) -> Verdict:
+    return Verdict(
+        dialogue_id=name, release=release, taxonomy="1.0.0", status="scored", quality=72.0, findings=findings,
+        probabilities=None if risk is None else {1: {"C1": risk}},
+    )  # fmt: skip
+
+
+@dataclass
+class Made:
+    """Makers of records, for tests."""
+
+    dialogue: Callable[..., Dialogue] = dialogue
+    finding: Callable[..., Finding] = finding
+    verdict: Callable[..., Verdict] = verdict
+
+
+@pytest.fixture(scope="session")
+def made() -> Made:
+    return Made()
+
+
+@dataclass
+class Drivers:
+    """Real processes that work on a store."""
+
+    told: Callable[..., list[tuple[str, float]]]
+    started: list[subprocess.Popen[str]] = field(default_factory=list)
+
+    def start(self, *arguments: object) -> subprocess.Popen[str]:
+        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+        process = subprocess.Popen(
+            [sys.executable, str(DRIVER), *map(str, arguments)], env=environment, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        self.started.append(process)
+        return process
+
+
+def told(path: Path, at_least: int = 0) -> list[tuple[str, float]]:
+    """Keys that a writer has told as acknowledged, and when; waits until there are enough."""
+    give_up_s = time.monotonic() + 30
+    while True:
+        lines = path.read_text().split("\n")[:-1] if path.exists() else []
+        if len(lines) >= at_least:
+            return [(line.split()[0], float(line.split()[1])) for line in lines]
+        assert time.monotonic() < give_up_s, "the writer does not write"
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def drivers() -> Iterator[Drivers]:
+    made = Drivers(told)
+    yield made
+    for process in made.started:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()

@@ -1,0 +1,108 @@
+"""Routing into the store, on both databases: tasks in the right projects, and nothing given out twice."""
+
+from typing import Any
+
+import pytest
+
+from dialint.detector.errors import ConfigError
+from dialint.labeling.queue.dispatch import RouteConfig, dispatch
+from dialint.labeling.store import dialogues, leases, projects, tasks
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.errors import NotAllowed
+from dialint.labeling.store.records import NewTask, Project
+
+CONFIG = RouteConfig("r", "l")
+DAY_S = 86_400
+
+
+def put(store: Store, made: Any, name: str, probability: float | None, release: str = "embedded-1") -> None:
+    dialogues.add(store, "lea", [made.dialogue(name)])
+    findings = [] if probability is None else [made.finding(probability=probability)]
+    dialogues.add_verdicts(store, "lea", [made.verdict(name, *findings, release=release)])
+
+
+@pytest.fixture
+def two(store: Store) -> Store:
+    projects.create(store, "lea", Project(id="r", codes=("C1", "T1"), purpose="review", prelabelled=True))
+    projects.create(store, "lea", Project(id="l", codes=("C1", "L1")))
+    return store
+
+
+def queue(store: Store, actor: str, project: str) -> list[str]:
+    found = []
+    while lease := leases.claim(store, actor, project, at_once=99):
+        found.append(lease.dialogue)
+    return found
+
+
+def test_a_verdict_in_the_store_does_not_tell_who_spoke(two: Store, made: Any) -> None:
+    """Labelers of a pre-labelled project see it; the dialogue itself knows, for those who may."""
+    plain = made.verdict("a", made.finding())
+    told = plain.model_copy(update={"agent": "ada", "team": "t", "channel": "c", "agent_turns": 2})
+    dialogues.add(two, "lea", [made.dialogue("a")])
+    dialogues.add_verdicts(two, "lea", [told])
+    assert two.read(lambda t: dialogues.verdict_on(t, "a")) == plain
+    assert dialogues.add_verdicts(two, "lea", [plain]) == 0
+
+
+def test_verdicts_become_tasks_once(two: Store, made: Any) -> None:
+    for name, probability in (("a", 0.6), ("b", 0.9), ("c", 0.3), ("d", None)):
+        put(two, made, name, probability)
+    dry = dispatch(two, "lea", RouteConfig("r", "l", dry_run=True))
+    first = dispatch(two, "lea", CONFIG)
+    assert (dry.added, first.added, dry.routed) == (0, 4, first.routed)
+    assert first.fates == {"review": 2, "crowd": 1, "audit": 1}
+    assert first.minutes == 3 + 3 + 8 + 8
+    again = dispatch(two, "lea", CONFIG)
+    assert (again.added, again.routed) == (0, first.routed)
+    assert queue(two, "rob", "r") == ["b", "a"]
+    assert sorted(queue(two, "ann", "l")) == ["c", "d"]
+    rows = two.read(lambda t: t.run(tasks.tasks.select().order_by(tasks.tasks.c.dialogue)).all())
+    assert [row.inclusion_probability for row in rows] == [None, None, None, 1.0]
+    assert rows[1].why == "routed 2023-11-14 review: C1 0.90 turn 1"
+
+
+def test_the_next_day_takes_up_what_waited(two: Store, made: Any, time_: Any, tmp_path: Any) -> None:
+    """6 minutes a day: two reviews. What waited comes the next day, with an older day's audit not redone."""
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("budget_minutes: 6\naudit_share: 0")
+    config = RouteConfig("r", "l", policy)
+    for name, probability in (("a", 0.6), ("b", 0.7), ("c", 0.8), ("d", None)):
+        put(two, made, name, probability)
+    assert dispatch(two, "lea", config).fates == {"review": 2, "later": 1, "clean": 1}
+    time_.pass_s(DAY_S)
+    put(two, made, "e", 0.9)
+    second = dispatch(two, "lea", config)
+    assert (second.added, second.fates) == (2, {"review": 2, "clean": 1})
+    assert queue(two, "rob", "r") == ["e", "c", "b", "a"]
+    time_.pass_s(30 * DAY_S)
+    assert dispatch(two, "lea", config).routed == ()
+
+
+def test_the_newest_verdict_counts(two: Store, made: Any, time_: Any) -> None:
+    put(two, made, "a", 0.9)
+    time_.pass_s(10)
+    put(two, made, "a", None, release="b-2")
+    (routed,) = dispatch(two, "lea", CONFIG).routed
+    assert routed.fate == "audit"
+
+
+def test_a_dialogue_that_has_a_task_is_left_alone(two: Store, made: Any) -> None:
+    put(two, made, "a", 0.9)
+    tasks.add(two, "lea", "r", [NewTask(dialogue="a", why="risk: 1 of 1")])
+    assert dispatch(two, "lea", CONFIG).routed == ()
+
+
+def test_projects_must_be_of_their_kind(two: Store) -> None:
+    projects.create(two, "lea", Project(id="x", codes=("T1",)))
+    with pytest.raises(ConfigError, match="pre-labelled"):
+        dispatch(two, "lea", RouteConfig("l", "x"))
+    with pytest.raises(ConfigError, match="blind"):
+        dispatch(two, "lea", RouteConfig("r", "r2")) if projects.create(
+            two, "lea", Project(id="r2", codes=("C1",), purpose="review", prelabelled=True)
+        ) else None
+    with pytest.raises(NotAllowed):
+        dispatch(two, "rob", CONFIG)
+    projects.create(two, "lea", Project(id="y", codes=("L2",)))
+    with pytest.raises(ConfigError, match="no code in common"):
+        dispatch(two, "lea", RouteConfig("r", "y"))

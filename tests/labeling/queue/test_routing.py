@@ -1,0 +1,274 @@
+"""A day's plan: fates by hand, a budget that holds, an audit whose probabilities are true."""
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dialint.detector.errors import ConfigError
+from dialint.detector.records import Finding, NotJudged, Severity, Verdict
+from dialint.labeling.queue.policy import MinutesPerItem, Policy, load
+from dialint.labeling.queue.routing import WORK, Routed, audit_rate, candidate, lucky, plan
+
+SEVERITIES: dict[str, Severity] = {"C1": "S2", "T1": "S3"}
+
+
+def finding(probability: float, code: str = "C1", turn: int = 1, severity: Severity = "S2") -> Finding:
+    return Finding(
+        code=code, turn=turn, severity=severity, probability=probability, quote="a", start=0, end=1, reason=""
+    )
+
+
+def verdict(name: str, *findings: Finding, unflagged: dict[str, float] | None = None) -> Verdict:
+    probabilities = None if unflagged is None else {1: unflagged}
+    return Verdict(
+        dialogue_id=name, release="r", taxonomy="1", status="scored", quality=100.0, findings=findings,
+        probabilities=probabilities,
+    )  # fmt: skip
+
+
+def failed(name: str) -> Verdict:
+    return Verdict(dialogue_id=name, release="r", taxonomy="1", status="failed", failure="E_LONG")
+
+
+def foreign(name: str, *findings: Finding, share: float | None = None) -> Verdict:
+    """Not judged, or but for `share` of it."""
+    gap = NotJudged(language="de", turns=(1, 3), codes=("C1", "T1"))
+    status, quality = ("not_judged", None) if share is None else ("scored", 100.0)
+    return Verdict(
+        dialogue_id=name, release="r", taxonomy="1", status=status, quality=quality, findings=findings,
+        judged_share=share, not_judged=(gap,),
+    )  # fmt: skip
+
+
+def by_name(routed: list[Routed]) -> dict[str, Routed]:
+    return {one.dialogue: one for one in routed}
+
+
+def test_fates_and_priorities_by_hand() -> None:
+    """Value is probability x weight (S2 3, S3 1), priority value over minutes (review 3, crowd 8)."""
+    policy = Policy(audit_share=0.0, budget_minutes=100.0, accept_at=0.99)
+    verdicts = [
+        verdict("sure", finding(0.995, "T1", 1, "S3")),
+        verdict("review", finding(0.8), finding(0.3, "T1", 3, "S3")),
+        verdict("crowd", finding(0.4)),
+        verdict("doubt", unflagged={"C1": 0.25, "T1": 0.05}),
+        verdict("clean", unflagged={"C1": 0.1}),
+        failed("failed"),
+    ]
+    routed = by_name(plan(verdicts, policy, 0, SEVERITIES))
+    assert {name: one.fate for name, one in routed.items()} == {
+        "sure": "accept", "review": "review", "crowd": "crowd", "doubt": "crowd", "clean": "clean",
+        "failed": "review",
+    }  # fmt: skip
+    assert routed["review"].value == pytest.approx(0.8 * 3 + 0.3 * 1)
+    assert routed["review"].priority == pytest.approx(2.7 / 3)
+    assert routed["crowd"].priority == pytest.approx(1.2 / 8)
+    assert routed["doubt"].priority == pytest.approx(0.75 / 8)
+    assert routed["failed"].priority == pytest.approx(0.5 / 3)
+    assert routed["review"].reason == "C1 0.80 turn 1, T1 0.30 turn 3"
+    assert routed["failed"].reason == "not judged: E_LONG"
+
+
+def test_a_tight_budget_goes_to_the_dearest_and_the_rest_waits() -> None:
+    """7 minutes: two reviews of 3; the crowd's 8 never fit."""
+    policy = Policy(audit_share=0.0, budget_minutes=7.0)
+    verdicts = [verdict(f"d{i}", finding(p)) for i, p in enumerate((0.6, 0.9, 0.7, 0.4))]
+    routed = plan(verdicts, policy, 0, SEVERITIES)
+    assert [one.fate for one in routed] == ["later", "review", "review", "later"]
+
+
+def test_a_code_that_nobody_can_be_asked_of_is_passed_over() -> None:
+    (one,) = plan([verdict("d", finding(0.9, "L1"))], Policy(audit_share=0.0), 0, SEVERITIES)
+    assert (one.fate, one.value, one.unasked) == ("unasked", 0.0, ("L1",))
+    assert (one.reason, one.accepted) == ("not asked: L1", 0)
+
+
+SEVERITY = st.sampled_from(["S1", "S2", "S3", "S4"])
+FOUND = st.builds(
+    finding,
+    st.floats(1e-6, 1.0),  # files of before 2026-11-23 have 1.0
+    st.sampled_from(["C1", "T1", "L1"]),
+    st.sampled_from([1, 3]),
+    SEVERITY,
+)
+POLICIES = st.builds(
+    lambda rising, budget, share: Policy(
+        crowd_at=rising[0], review_at=rising[1], accept_at=rising[2], budget_minutes=budget, audit_share=share
+    ),
+    st.lists(st.floats(0.0, 1.0), min_size=3, max_size=3).map(sorted),
+    st.floats(0.0, 30.0),
+    st.floats(0.0, 1.0),
+)
+
+
+@given(st.lists(st.lists(FOUND, max_size=4), max_size=5), POLICIES)
+def test_nothing_severe_is_accepted_unseen_without_a_permission(
+    found: list[list[Finding]], policy: Policy
+) -> None:
+    verdicts = [verdict(f"d{number}", *some) for number, some in enumerate(found)]
+    for one, some in zip(plan(verdicts, policy, 0, SEVERITIES), found, strict=True):
+        severe = [each for each in some if each.severity in ("S1", "S2")]
+        if one.fate in ("accept", "clean"):
+            assert not severe
+            assert bool(some) == (one.fate == "accept")
+            assert one.accepted == len({(each.turn, each.code) for each in some})
+        assert one.accepted == 0 or one.fate == "accept"
+
+
+@given(st.lists(st.lists(FOUND, min_size=1, max_size=4), max_size=5))
+def test_by_default_no_finding_is_accepted_at_all(found: list[list[Finding]]) -> None:
+    verdicts = [verdict(f"d{number}", *some) for number, some in enumerate(found)]
+    assert {one.fate for one in plan(verdicts, Policy(), 0, SEVERITIES)} <= {
+        "review", "crowd", "later", "unasked", "audit",
+    }  # fmt: skip
+
+
+def test_a_permission_is_of_one_code_and_severity(tmp_path: Path) -> None:
+    path = tmp_path / "policy.yaml"
+    path.write_text("accept_unseen:\n  - {code: C1, severity: S2, at: 0.9}\n")
+    policy = load(path)
+    cases = {
+        "accept": [finding(0.95)],
+        "review": [finding(0.85), finding(0.95, severity="S1")],
+        "review ": [finding(0.95), finding(0.95, "T1", 3, "S2")],
+        "review  ": [finding(0.97, severity="S2"), finding(0.96, severity="S1")],
+    }
+    verdicts = [verdict(name, *some) for name, some in cases.items()]
+    assert [one.fate for one in plan(verdicts, policy, 0, SEVERITIES)] == [name.strip() for name in cases]
+    path.write_text("accept_unseen:\n  - {code: C1, at: 0.9}\n")
+    with pytest.raises(ConfigError, match="E_POLICY"):
+        load(path)
+
+
+def test_the_same_finding_twice_counts_once() -> None:
+    found = candidate(verdict("d", finding(0.6), finding(0.8)), Policy(), SEVERITIES, 0)
+    assert found.value == pytest.approx(0.8 * 3)
+
+
+def test_the_audit_rate_by_hand() -> None:
+    """A tenth of 480 minutes is 48, at 8 minutes 6 dialogues; of 60 unflagged that is a tenth."""
+    assert audit_rate(60, Policy()) == pytest.approx(0.1)
+    assert audit_rate(3, Policy()) == 1.0
+    assert audit_rate(0, Policy()) == 0.0
+
+
+def test_an_audit_tells_the_truth_without_bias() -> None:
+    """400 seeds over 60 unflagged dialogues of which 12 hold an error: each is drawn as often as its
+    probability says, and the total weighted by it meets 12 (both within 4.5 standard errors)."""
+    verdicts = [verdict(f"d{i}") for i in range(60)] + [verdict(f"f{i}", finding(0.9)) for i in range(5)]
+    drawn, totals, seeds = Counter[str](), [], 400
+    for seed in range(seeds):
+        audits = [one for one in plan(verdicts, Policy(), seed, SEVERITIES) if one.fate == "audit"]
+        assert {one.inclusion_probability for one in audits} <= {0.1}
+        drawn.update(one.dialogue for one in audits)
+        totals.append(sum(10.0 for one in audits if int(one.dialogue[1:]) < 12))
+    assert set(drawn) <= {f"d{i}" for i in range(60)}
+    assert abs(drawn.total() / seeds / 60 - 0.1) < 4.5 * (0.09 / (seeds * 60)) ** 0.5
+    assert max(abs(drawn[f"d{i}"] / seeds - 0.1) for i in range(60)) < 4.5 * (0.09 / seeds) ** 0.5
+    assert abs(np.mean(totals) - 12) < 4.5 * np.std(totals) / seeds**0.5
+
+
+def test_an_audit_has_no_place_of_its_own_in_the_queue() -> None:
+    policy = Policy(audit_share=0.5, budget_minutes=4000.0)
+    doubtful = [verdict(f"c{i}", finding(0.2 + 0.001 * i)) for i in range(100)]
+    routed = plan([*doubtful, *(verdict(f"d{i}") for i in range(500))], policy, 3, SEVERITIES)
+    crowd = sorted(one.priority for one in routed if one.fate == "crowd")
+    audits = [one.priority for one in routed if one.fate == "audit"]
+    assert len(audits) > 100
+    assert set(audits) <= set(crowd)
+    below = sum(priority < crowd[50] for priority in audits) / len(audits)
+    assert 0.35 < below < 0.65
+
+
+def test_a_backlog_is_never_audited() -> None:
+    policy = Policy(audit_share=1.0, budget_minutes=10_000.0)
+    routed = by_name(plan([verdict("new")], policy, 0, SEVERITIES, backlog=[verdict("old"), failed("bad")]))
+    assert routed["new"].fate == "audit"
+    assert routed["new"].inclusion_probability == 1.0
+    assert (routed["old"].fate, routed["bad"].fate) == ("clean", "review")
+
+
+def test_two_verdicts_of_a_dialogue_are_refused() -> None:
+    with pytest.raises(ValueError):
+        plan([verdict("d"), verdict("d")], Policy(), 0, SEVERITIES)
+
+
+@given(
+    st.lists(st.one_of(st.none(), st.floats(0.0, 1.0)), max_size=40), st.floats(0.0, 200.0),
+    st.floats(0.0, 1.0), st.integers(0, 99),
+)  # fmt: skip
+def test_every_dialogue_has_one_fate_and_planning_again_gives_nothing(
+    probabilities: list[float | None], budget: float, share: float, seed: int
+) -> None:
+    policy = Policy(
+        budget_minutes=budget, audit_share=share, minutes=MinutesPerItem(review=3, crowd=7, audit=5)
+    )
+    verdicts = [verdict(f"d{i}", *([] if p is None else [finding(p)])) for i, p in enumerate(probabilities)]
+    first = plan(verdicts, policy, seed, SEVERITIES)
+    assert [one.dialogue for one in first] == [one.dialogue_id for one in verdicts]
+    audits = sum(one.minutes for one in first if one.fate == "audit")
+    assert sum(one.minutes for one in first) <= max(budget, audits) + 1e-9
+    given = {one.dialogue: one.fate for one in first if one.fate in WORK}
+    assert plan(verdicts, policy, seed, SEVERITIES, given=given) == first
+
+
+def test_what_comes_in_later_finds_the_budget_spent() -> None:
+    policy = Policy(audit_share=0.0, budget_minutes=6.0)
+    first = [verdict("a", finding(0.6)), verdict("b", finding(0.7))]
+    given = {one.dialogue: one.fate for one in plan(first, policy, 0, SEVERITIES)}
+    routed = by_name(plan([*first, verdict("c", finding(0.9))], policy, 0, SEVERITIES, given=given))
+    assert {name: one.fate for name, one in routed.items()} == {"a": "review", "b": "review", "c": "later"}
+
+
+def test_luck_is_even_and_keeps() -> None:
+    lucks = np.array([lucky(7, f"d{i}") for i in range(4000)])
+    assert lucky(7, "d3") == lucks[3] != lucky(8, "d3")
+    assert lucks.min() >= 0.0
+    assert lucks.max() < 1.0
+    assert abs(lucks.mean() - 0.5) < 4.5 * (1 / 12 / 4000) ** 0.5
+
+
+def test_a_policy_file(tmp_path: Path) -> None:
+    path = tmp_path / "policy.yaml"
+    path.write_text("review_at: 0.6\nweights:\n  S1: 20\nminutes: {review: 2.5}\nbacklog_days: 3\n")
+    policy = load(path)
+    assert (policy.review_at, policy.weights.S1, policy.weights.S2) == (0.6, 20.0, 3.0)
+    assert (policy.minutes.review, policy.backlog_days) == (2.5, 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("review_at: 2", r"policy.yaml:1: review_at"), ("a: 1", ":1: a"), ("crowd_at: 0.9", "rise in this order"),
+     ("minutes:\n  review: 0", ":2: minutes.review"), ("- 1", "E_POLICY")],
+)  # fmt: skip
+def test_a_bad_policy_is_refused_with_its_line(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "policy.yaml"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=said):
+        load(path)
+
+
+def test_what_was_not_judged_is_never_accepted_and_no_matter_of_the_audit() -> None:
+    """It comes after all that was found, a part of it after the whole."""
+    policy = Policy(audit_share=1.0, budget_minutes=6.0, not_judged_value=0.1)
+    verdicts = [
+        foreign("whole"),
+        foreign("part", share=0.75),
+        foreign("found", finding(0.9)),
+        verdict("clean"),
+    ]
+    found = [candidate(one, policy, SEVERITIES, 0) for one in verdicts]
+    assert [one.wanted for one in found] == ["review", "review", "review", None]
+    assert [one.value for one in found[:2]] == pytest.approx([0.1, 0.025])
+    assert found[2].value == pytest.approx(0.9 * 3 + 0.1)
+    assert [one.flagged for one in found] == [True, False, True, False]
+    assert found[0].reason == "100% not judged: de"
+    assert found[1].reason == "25% not judged: de"
+    routed = by_name(plan(verdicts, policy.model_copy(update={"audit_share": 0.0}), 0, SEVERITIES))
+    assert {name: one.fate for name, one in routed.items()} == {
+        "found": "review", "whole": "review", "part": "later", "clean": "clean",
+    }  # fmt: skip

@@ -1,0 +1,368 @@
+"""Nobody judges what they said themselves; who has seen what others say is not blind; what is closed stays."""
+
+import json
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sqlalchemy import event, select
+
+from dialint.detector.errors import DialintError
+from dialint.detector.records import Example, Label
+from dialint.labeling.annotation import Annotation
+from dialint.labeling.store import (
+    accounts,
+    annotations,
+    appeals,
+    change_feed,
+    counted_annotations,
+    dialogues,
+    expert_cases,
+    gold,
+    gold_review,
+    labels,
+    leases,
+    projects,
+    tasks,
+)
+from dialint.labeling.store.database.schema import audit, participants
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.errors import Conflict, NotAllowed, StoreRefused
+from dialint.labeling.store.records import Account, Gold, Lease, NewTask, Project
+from dialint.labeling.transfer.incoming import bring_in
+from dialint.labeling.transfer.outgoing import exported
+
+GOLD = Gold(dialogue="mine", turn=1, code="C1", present=True, source="expert")
+
+
+def with_author(made: Any, name: str, author: str, agent: str = "a9") -> Any:
+    dialogue = made.dialogue(name, agent=agent)
+    turns = (dialogue.turns[0], dialogue.turns[1].model_copy(update={"author": author}))
+    return dialogue.model_copy(update={"turns": turns})
+
+
+@pytest.fixture(params=["agent", "author"])
+def working(store: Store, made: Any, request: pytest.FixtureRequest) -> Store:
+    """Those who work here were agents: `boss`, an admin, in `mine`, by name or as the author of a turn."""
+    accounts.create(store, "ada", Account(id="boss", role="admin", agent="a7"))
+    accounts.create(store, "ada", Account(id="peer", role="admin", agent="a8"))
+    mine = made.dialogue("mine", agent="a7") if request.param == "agent" else with_author(made, "mine", "a7")
+    dialogues.add(store, "lea", [mine, made.dialogue("other")])
+    dialogues.add_verdicts(store, "lea", [made.verdict(name, made.finding()) for name in ("mine", "other")])
+    for purpose in ("label", "review", "adjudication", "calibration"):
+        projects.create(store, "lea", Project(id=purpose, codes=("C1",), purpose=purpose, overlap=3))
+        tasks.add(
+            store, "lea", purpose, [NewTask(dialogue="mine", turn=1), NewTask(dialogue="other", turn=1)]
+        )
+    return store
+
+
+def entries(store: Store, *actions: str) -> list[tuple[str, str, str, dict[str, Any]]]:
+    rows = store.read(
+        lambda t: t.run(select(audit).where(audit.c.action.in_(actions)).order_by(audit.c.id)).all()
+    )
+    return [(row.account, row.action, row.subject, json.loads(row.content)) for row in rows]
+
+
+@pytest.mark.parametrize("purpose", ["label", "review", "adjudication", "calibration"])
+def test_tasks_on_own_dialogues_are_offered_to_others_only(working: Store, purpose: str) -> None:
+    lease = leases.claim(working, "boss", purpose, at_once=9)
+    assert lease is not None
+    assert lease.dialogue == "other"
+    assert leases.claim(working, "boss", purpose, at_once=9) is None
+    other = leases.claim(working, "peer", purpose, at_once=9)
+    assert other is not None
+    assert other.dialogue == "mine"
+
+
+def test_control_tasks_of_own_dialogues_are_offered_to_others_only(working: Store, made: Any) -> None:
+    gold.set_gold(working, "peer", GOLD)
+    projects.create(working, "lea", Project(id="c", codes=("C1",), control_share=1.0, overlap=2))
+    tasks.add(working, "lea", "c", [NewTask(dialogue="mine", pool="control"), NewTask(dialogue="other")])
+    for who, dialogue in (("boss", "other"), ("peer", "mine")):
+        lease = leases.claim(working, who, "c")
+        assert lease is not None
+        assert lease.dialogue == dialogue
+
+
+def example(made: Any, agent: str) -> Example:
+    dialogue = made.dialogue("made", agent=agent)
+    label = Label(dialogue_id="made", turn=1, code="C1", probability=1.0, method="inject:x")
+    return Example(dialogue=dialogue, labels=(label,), split="train")
+
+
+def test_nobody_judges_own_dialogues(working: Store, made: Any) -> None:
+    """Every way to say something about them is shut, to an admin as well, and open to another one."""
+    gold.set_gold(working, "peer", GOLD)
+    working.write(lambda t: t.run(gold.gold.update().values(doubt="2 of 3")))
+    for name in ("boss", "peer"):
+        leases.claim(working, name, "label", at_once=9)
+    ways: list[Callable[[str], object]] = [
+        lambda who: annotations.review(working, who, "mine", f"r {who}", ["C1"], expected=None),
+        lambda who: gold_review.decide(working, who, "mine", 1, "C1", present=False, reason="x"),
+        lambda who: gold.set_gold(working, who, GOLD),
+        lambda who: gold.retire_gold(working, who, "mine"),
+        lambda who: gold.bring_in(working, who, [example(made, "a7")]),
+    ]
+    for way in ways:
+        with pytest.raises(NotAllowed, match=r"E_RIGHT.*spoke in this dialogue"):
+            way("boss")
+        way("peer")
+    answer = Annotation(id="1", dialogue_id="mine", labeler="boss", kind="expert", codes=("C1",))
+    assert bring_in(working, "boss", [answer], "own") == ("an own dialogue",)
+    assert bring_in(working, "ada", [answer], "own") == ("an own dialogue",), "by way of an admin, too"
+    said = [one.labeler for one in annotations.of_dialogue(working, "ada", "mine")]
+    assert said == ["peer"]
+
+
+def test_nobody_settles_appeals_of_own_dialogues(working: Store, made: Any) -> None:
+    from dialint.labeling.store.appeals import open_reviews, settle_appeal
+
+    dialogues.add(working, "lea", [with_author(made, "two", "a7", agent="a5")])
+    dialogues.add_verdicts(working, "lea", [made.verdict("two", made.finding())])
+    accounts.create(working, "ada", Account(id="agnes", role="labeler", agent="a5"))
+    appeal = appeals.appeal(working, "agnes", "two", 1, "C1", "no")
+    open_reviews(working, "lea", "review")
+    while (lease := leases.claim(working, "rob", "review")) is not None:
+        annotations.submit(working, "rob", lease.task, lease.token, f"k{lease.task}")
+    with pytest.raises(NotAllowed, match="spoke in this dialogue"):
+        settle_appeal(working, "boss", appeal.id, "upheld", "why")
+    assert settle_appeal(working, "peer", appeal.id, "upheld", "why").decided_by == "peer"
+
+
+def held(store: Store, who: str, project: str, dialogue: str = "mine") -> Lease:
+    for _ in range(9):
+        lease = leases.claim(store, who, project, at_once=9)
+        if lease is None or lease.dialogue == dialogue:
+            break
+    assert lease is not None
+    return lease
+
+
+READS: dict[str, Callable[[Store, str], object]] = {
+    "the verdict": lambda s, who: dialogues.read(s, who, "mine"),
+    "a task of it": lambda s, who: tasks.view(s, who, 3),
+    "answers": lambda s, who: annotations.of_dialogue(s, who, "mine"),
+    "labels": lambda s, who: labels.of_dialogue(s, who, "mine"),
+    "all gold": lambda s, who: gold.all_gold(s, who),
+    "all answers": lambda s, who: list(counted_annotations.counted(s, who)),
+    "answers of a project": lambda s, who: list(counted_annotations.counted(s, who, "label")),
+    "appeals": lambda s, who: appeals.waiting(s, who),
+    "news": lambda s, who: change_feed.since(s, who, "label", 0),
+}
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("working", ["agent"], indirect=True)
+@pytest.mark.parametrize("first", [True, False], ids=["read, then claimed", "claimed, then read"])
+@pytest.mark.parametrize("what", READS)
+def test_who_reads_what_others_say_is_not_blind(working: Store, what: str, first: bool) -> None:
+    """Whatever the project says; and others stay blind."""
+    accounts.create(working, "ada", Account(id="agnes", role="labeler", agent="a7"))
+    appeals.appeal(working, "agnes", "mine", 1, "C1", "no")
+    gold.set_gold(working, "peer", GOLD)
+    labels.put(working, "lea", [Label(dialogue_id="mine", turn=1, code="C1", probability=0.5, method="m")])
+    ben = held(working, "ben", "label")
+    annotations.submit(working, "ben", ben.task, ben.token, "ben")
+    early = None if first else held(working, "eve", "calibration")
+    READS[what](working, "eve")
+    lease = early or held(working, "eve", "calibration")
+    assert annotations.submit(working, "eve", lease.task, lease.token, "eve").seen_verdict
+    other = held(working, "emil", "calibration")
+    assert not annotations.submit(working, "emil", other.task, other.token, "emil").seen_verdict
+    elsewhere = held(working, "eve", "calibration", "other")
+    assert not annotations.submit(working, "eve", elsewhere.task, elsewhere.token, "e").seen_verdict
+    READS[what](working, "emil")
+    last = int(annotations.own(working, "emil", 1)[0].id)
+    assert annotations.correct(working, "emil", last, "corrected").seen_verdict, "a correction is no blinder"
+
+
+def test_what_is_not_there_yet_blinds_nobody(working: Store) -> None:
+    """All answers were read before there was one of this dialogue; own answers are no secret."""
+    for who in ("eve", "emil"):
+        list(counted_annotations.counted(working, who))
+    for who in ("ben", "eve"):
+        lease = held(working, who, "label")
+        assert not annotations.submit(working, who, lease.task, lease.token, who).seen_verdict
+    annotations.of_dialogue(working, "emil", "other")
+    lease = held(working, "emil", "label")
+    assert not annotations.submit(working, "emil", lease.task, lease.token, "emil").seen_verdict
+    exported(working, "lea", "label", masked=True)
+    lease = held(working, "lea", "calibration")
+    assert annotations.submit(working, "lea", lease.task, lease.token, "lea").seen_verdict, (
+        "an export shows all"
+    )
+
+
+def test_a_verdict_shown_with_one_task_is_seen_in_the_next(working: Store) -> None:
+    projects.create(working, "lea", Project(id="shown", codes=("C1",), purpose="review", prelabelled=True))
+    tasks.add(working, "lea", "shown", [NewTask(dialogue="mine")])
+    lease = held(working, "eve", "shown")
+    leases.skip(working, "eve", lease.task, lease.token, "not mine")
+    blind = held(working, "eve", "review")
+    assert annotations.submit(working, "eve", blind.task, blind.token, "k").seen_verdict
+
+
+def test_an_answer_over_anothers_is_not_blind(store: Store, made: Any) -> None:
+    dialogues.add(store, "lea", [made.dialogue("d")])
+    one = annotations.review(store, "rob", "d", "rob", ["C1"], expected=None)
+    assert not one.seen_verdict, "there was nothing to see"
+    with pytest.raises(Conflict):
+        annotations.review(store, "ria", "d", "ria", ["C1"], expected=None)
+    assert annotations.review(store, "ria", "d", "ria", ["C1"], expected=int(one.id)).seen_verdict
+
+
+@pytest.mark.parametrize("working", ["agent"], indirect=True)
+def test_reads_are_audited_once_and_cost_no_write_after(working: Store, made: Any) -> None:
+    statements: list[str] = []
+    event.listen(
+        working.engine, "before_cursor_execute", lambda *given: statements.append(given[2].split()[0].upper())
+    )
+    for _ in range(3):
+        dialogues.read(working, "rob", "mine")
+        tasks.view(working, "rob", 1)
+        list(counted_annotations.counted(working, "rob"))
+    assert entries(working, "read", "read.all") == [
+        ("rob", "read", "mine", {"kinds": ["verdict"]}),
+        ("rob", "read.all", "store", {"kind": "answers"}),
+    ]
+    statements.clear()
+    for _ in range(3):
+        dialogues.read(working, "rob", "mine")
+        tasks.view(working, "rob", 1)
+        list(counted_annotations.counted(working, "rob"))
+        dialogues.read(working, "boss", "mine")
+    first = statements.index("INSERT") if "INSERT" in statements else len(statements)
+    statements.clear()
+    dialogues.read(working, "boss", "mine")
+    assert first > 0
+    assert set(statements) <= {"SELECT", "BEGIN"}, "nothing is written, so no lock is waited for"
+    dialogues.add(working, "lea", [made.dialogue("bare")])
+    dialogues.read(working, "rob", "bare")
+    assert entries(working, "read")[-1] == ("rob", "read", "bare", {"kinds": ["dialogue"]})
+
+
+def test_a_read_that_cannot_be_kept_tells_nothing(working: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any, **__: Any) -> None:
+        raise DialintError("E_STORE", "the disk is full")
+
+    monkeypatch.setattr(Store, "write", broken)
+    with pytest.raises(DialintError, match="disk is full"):
+        dialogues.read(working, "rob", "mine")
+
+
+def test_what_is_closed_takes_no_answers_and_no_corrections(store: Store, made: Any, time_: Any) -> None:
+    """Undo, replacement, an answer under way, an import; what was sent before is told again."""
+    projects.create(store, "lea", Project(id="p", codes=("C1",), overlap=3))
+    dialogues.add(store, "lea", [made.dialogue(f"d{n}") for n in range(3)])
+    tasks.add(store, "lea", "p", [NewTask(dialogue=f"d{n}") for n in range(3)])
+    lease, late = leases.claim(store, "ann", "p"), leases.claim(store, "ben", "p")
+    assert lease is not None
+    assert late is not None
+    first = annotations.submit(store, "ann", lease.task, lease.token, "k")
+    projects.set_state(store, "lea", "p", "closed")
+    came = Annotation(id="1", dialogue_id="d1", labeler="ada", kind="expert", codes=("C1",))
+    ways: list[Callable[[], object]] = [
+        lambda: annotations.correct(store, "ann", int(first.id), "c", [made.finding()]),
+        lambda: leases.renew(store, "ben", late.task, late.token),
+        lambda: annotations.submit(store, "ben", late.task, late.token, "late"),
+        lambda: bring_in(store, "ada", [came], "x", "p"),
+    ]
+    for way in ways:
+        with pytest.raises(StoreRefused, match=r"E_PROJECT.*closed"):
+            way()
+    assert annotations.submit(store, "ann", lease.task, lease.token, "k") == first
+    assert len(list(counted_annotations.counted(store, "rob"))) == 1
+    projects.set_state(store, "lea", "p", "open")
+    for way in ways:
+        way()
+
+
+def test_a_decision_in_a_closed_project_is_refused(store: Store, made: Any) -> None:
+    projects.create(store, "lea", Project(id="p", codes=("C1",), purpose="adjudication"))
+    dialogues.add(store, "lea", [made.dialogue("d")])
+    tasks.add(store, "lea", "p", [NewTask(dialogue="d", turn=1)])
+    lease = leases.claim(store, "eve", "p")
+    assert lease is not None
+    projects.set_state(store, "lea", "p", "closed")
+    with pytest.raises(StoreRefused, match="closed"):
+        expert_cases.decide(store, "eve", lease.task, lease.token, "k", [], "why")
+    assert gold.all_gold(store, "eve") == ()
+
+
+@pytest.mark.parametrize("seconds", [math.nan, math.inf, -math.inf, -1.0])
+def test_seconds_are_a_number_from_0(store: Store, made: Any, seconds: float) -> None:
+    projects.create(store, "lea", Project(id="p", codes=("C1",), overlap=2))
+    dialogues.add(store, "lea", [made.dialogue("d")])
+    tasks.add(store, "lea", "p", [NewTask(dialogue="d")])
+    lease = leases.claim(store, "ann", "p")
+    assert lease is not None
+    with pytest.raises(StoreRefused, match="E_SECONDS"):
+        annotations.submit(store, "ann", lease.task, lease.token, "k", [], seconds)
+    saved = annotations.submit(store, "ann", lease.task, lease.token, "k", [], 0.0)
+    with pytest.raises(StoreRefused, match="E_SECONDS"):
+        annotations.correct(store, "ann", int(saved.id), "l", [], seconds)
+    with pytest.raises(StoreRefused, match="E_SECONDS"):
+        annotations.review(store, "rob", "d", "r", ["C1"], expected=None, seconds=seconds)
+    with pytest.raises(ValueError, match="seconds"):
+        Annotation(id="1", dialogue_id="d", labeler="x", kind="crowd", codes=("C1",), seconds=seconds)
+    with pytest.raises(ValueError, match="priority"):
+        NewTask(dialogue="d", priority=math.nan)
+    forged = Annotation.model_construct(
+        id="1", dialogue_id="d", labeler="ada", kind="crowd", codes=("C1",), turn=None, findings=(),
+        seen_verdict=False, seconds=seconds, at=None,
+    )  # fmt: skip
+    with pytest.raises(StoreRefused, match="E_SECONDS"):
+        bring_in(store, "ada", [forged], "x")
+
+
+def test_in_the_name_of_others_only_an_admin_imports_and_it_is_said(store: Store, made: Any) -> None:
+    dialogues.add(store, "lea", [made.dialogue("d")])
+
+    def by(labeler: str, kind: str = "crowd") -> Annotation:
+        return Annotation.model_validate(
+            {"id": labeler, "dialogue_id": "d", "labeler": labeler, "kind": kind, "codes": ("C1",)}
+        )
+
+    for one in (by("ann"), by("stranger"), by("ann", "model")):
+        with pytest.raises(NotAllowed, match="E_RIGHT"):
+            bring_in(store, "lea", [by("lea"), one], "x")
+    assert annotations.of_dialogue(store, "ada", "d") == ()
+    assert bring_in(store, "lea", [by("lea"), by("embedded-1", "model")], "x") == ("new", "new")
+    assert bring_in(store, "ada", [by("ann"), by("stranger")], "y") == ("new", "new")
+    assert bring_in(store, "ada", [by("ann")], "y") == ("known",), "and it is not said twice"
+    said = [(who, content) for who, _, _, content in entries(store, "annotations.import")]
+    assert said == [
+        ("lea", {"source": "x", "project": None, "n_others": 0, "in_the_name_of": []}),
+        ("ada", {"source": "y", "project": None, "n_others": 2, "in_the_name_of": ["ann", "stranger"]}),
+    ]
+
+
+def test_who_spoke_is_kept_of_dialogues_of_older_versions(nowhere: str, made: Any) -> None:
+    from dialint.labeling.store.database.engine import open_engine, store_url
+    from dialint.labeling.store.database.migrate import migrate
+    from dialint.labeling.store.database.schema import dialogues as rows
+    from dialint.labeling.store.database.upgrade import upgrade
+
+    if "://" not in nowhere:
+        from pathlib import Path
+
+        Path(nowhere).parent.mkdir()
+    found = [made.dialogue("one", agent="a1"), with_author(made, "two", "a3", agent="a2")]
+    with Store(open_engine(store_url(nowhere))) as store:
+        store.write(lambda t: migrate(t.connection, "0004"))
+        put = [dialogues._dialogue_row(each, 1) for each in found]
+        store.write(lambda t: t.connection.execute(rows.insert(), put))
+    upgrade(nowhere, backup_to=None if "://" not in nowhere else made_folder(nowhere))
+    with Store.open(nowhere) as store:
+        asked = select(participants).order_by(participants.c.dialogue, participants.c.person)
+        people = store.read(lambda t: [tuple(row) for row in t.run(asked)])
+    assert people == [("one", "a1"), ("two", "a2"), ("two", "a3")]
+
+
+def made_folder(place: str) -> Any:
+    import tempfile
+    from pathlib import Path
+
+    return Path(tempfile.mkdtemp()) / place.rsplit("/", 1)[1]

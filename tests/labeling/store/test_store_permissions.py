@@ -1,0 +1,550 @@
+"""Every operation checks the acting account: the table of rights, accounts, dialogues, gold, appeals."""
+
+import ast
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext, suppress
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import pytest
+from sqlalchemy import select
+
+from dialint.detector.errors import InputRefused
+from dialint.detector.records import Dialogue, Finding, Label, Turn, Verdict
+from dialint.labeling.annotation import Annotation
+from dialint.labeling.store import (
+    accounts,
+    annotations,
+    appeals,
+    change_feed,
+    counted_annotations,
+    dialogues,
+    drafts,
+    expert_cases,
+    gold,
+    gold_review,
+    labels,
+    leases,
+    passwords,
+    projects,
+    rater_status,
+    tasks,
+)
+from dialint.labeling.store.database.schema import tasks as task_rows
+from dialint.labeling.store.database.transactions import Store, writing
+from dialint.labeling.store.errors import Conflict, MustChoose, NotAllowed, StaleLease, StoreRefused
+from dialint.labeling.store.permissions import ROLES
+from dialint.labeling.store.records import Account, Gold, NewTask, Project
+from dialint.labeling.transfer import incoming, outgoing
+
+ACTORS = {"labeler": "ann", "reviewer": "rob", "expert": "eve", "lead": "lea", "admin": "ada"}
+MINE = {role: f"{role} spoke" for role in ROLES}
+"""A dialogue that an account `own-ROLE` spoke in, for each role."""
+SPOKE = {name: (f"own-{role}", MINE[role]) for role, name in ACTORS.items()}
+"""The account that did, and the dialogue, by who acts."""
+GOLD = Gold(dialogue="d1", turn=1, code="C1", present=True, source="expert")
+ASKED = tasks.TaskProgress(1, "d1", None, 1, 0, 0)
+
+FINDING = Finding(
+    code="C1", turn=1, severity="S2", probability=0.9, quote="Anything", start=0, end=8, reason="why"
+)
+
+
+def a_dialogue(name: str, agent: str = "a1") -> Dialogue:
+    turns = (
+        Turn(index=0, role="customer", text="Where is it?"),
+        Turn(index=1, role="agent", text="Anything?"),
+    )
+    return Dialogue(id=name, turns=turns, agent=agent)
+
+
+def a_verdict(name: str, *findings: Finding, release: str = "r") -> Verdict:
+    return Verdict(
+        dialogue_id=name, release=release, taxonomy="1", status="scored", quality=1.0, findings=findings
+    )
+
+
+Act = Callable[[Store, str, Any], object]
+
+
+class Row(NamedTuple):
+    """Who may do an operation: `first` is the lowest role, none where no account acts. `act` does it, with what
+    `before` made of the same actor, if anything. `others`: the same to a thing of somebody else's, which nobody
+    may up to a role, mostly of any; `instead`, what that raises or, where it refuses nothing, gives."""
+
+    first: str | None
+    act: Act
+    before: Act = lambda store, actor, made: None
+    others: Act | None = None
+    upto: str = "admin"
+    instead: Any = NotAllowed
+
+
+def taken(project: str) -> Act:
+    def take(store: Store, actor: str, made: Any) -> object:
+        lease = leases.claim(store, actor, project)
+        assert lease is not None
+        return lease
+
+    return take
+
+
+def answered(store: Store, actor: str, made: Any) -> object:
+    lease = taken("p")(store, actor, made)
+    return annotations.submit(store, actor, lease.task, lease.token, f"answer {actor}")  # type: ignore[attr-defined]
+
+
+def imported(store: Store, actor: str, labeler: str) -> object:
+    answer = Annotation(id=actor, dialogue_id="d2", labeler=labeler, kind="crowd", codes=("C1",))
+    return incoming.bring_in(store, actor, [answer], "elsewhere")
+
+
+def new_account(store: Store, actor: str, made: Any) -> object:
+    return accounts.create(store, actor, Account(id=f"new by {actor}", role="admin"))
+
+
+def ban_and_reopen(store: Store, actor: str, made: Any) -> object:
+    return accounts._reopen(store, actor, "gone", 0)
+
+
+ROWS: dict[str, Row] = {
+    "store.expert_cases.case": Row("expert", lambda s, a, m: expert_cases.case(s, a, THEIRS["a"].task)),
+    "store.expert_cases.decide": Row(
+        "expert",
+        lambda s, a, m: expert_cases.decide(s, a, m.task, m.token, f"decision {a}", [], "why"),
+        taken("a"),
+        lambda s, a, m: expert_cases.decide(s, a, THEIRS["a"].task, THEIRS["a"].token, f"x {a}", [], "why"),
+        instead=StaleLease,
+    ),
+    "store.appeals.dispute": Row("expert", lambda s, a, m: appeals.dispute(s, a, 1)),
+    "store.appeals.settle_appeal": Row(
+        "expert", lambda s, a, m: appeals.settle_appeal(s, a, 1, "upheld", "why")
+    ),
+    "store.appeals._reopen": Row("lead", lambda s, a, m: appeals._reopen(s, a, "r")),
+    "store.appeals.stuck": Row("lead", lambda s, a, m: appeals.stuck(s, a, "r")),
+    "store.appeals.withheld": Row("labeler", lambda s, a, m: appeals.withheld(s, a, "r")),
+    "store.tasks.want_if_unchanged": Row("lead", lambda s, a, m: tasks.want_if_unchanged(s, a, ASKED, 3)),
+    "store.accounts.create_first": Row(None, lambda s, a, m: accounts.create_first(s, a, "x" * 12)),
+    "store.accounts.has_accounts": Row(None, lambda s, a, m: accounts.has_accounts(s)),
+    "store.accounts.create": Row("admin", new_account),
+    "store.accounts.set_password": Row(
+        "labeler",
+        lambda s, a, m: accounts.set_password(s, a, a, "twelve letters"),
+        others=lambda s, a, m: accounts.set_password(s, a, "ben", "twelve letters"),
+        upto="lead",
+    ),
+    "store.passwords.signed_in": Row(None, lambda s, a, m: passwords.signed_in(s, a)),
+    "store.accounts.set_status": Row(
+        "lead",
+        lambda s, a, m: accounts.set_status(s, a, "ben", "suspended"),
+        others=lambda s, a, m: accounts.set_status(s, a, "ada", "suspended"),
+    ),
+    "store.accounts.set_skills": Row(
+        "lead",
+        lambda s, a, m: accounts.set_skills(s, a, "ben", ("finnish",)),
+        others=lambda s, a, m: accounts.set_skills(s, a, "ria", ("finnish",)),
+        upto="lead",
+    ),
+    "store.accounts.listed": Row("lead", lambda s, a, m: accounts.listed(s, a)),
+    "store.rater_status.current": Row("lead", lambda s, a, m: rater_status.current(s, a)),
+    "store.rater_status.replace": Row(
+        "lead", lambda s, a, m: rater_status.replace(s, a, rater_status.Rules())
+    ),
+    "store.gold_review.waiting": Row("expert", lambda s, a, m: gold_review.waiting(s, a)),
+    "store.gold_review.decide": Row(
+        "expert", lambda s, a, m: gold_review.decide(s, a, "d1", 1, "C1", present=True, reason="why")
+    ),
+    "store.change_feed.now": Row("reviewer", lambda s, a, m: change_feed.now(s, a)),
+    "store.change_feed.since": Row("reviewer", lambda s, a, m: change_feed.since(s, a, "p", 0)),
+    "store.change_feed.releases": Row("reviewer", lambda s, a, m: change_feed.releases(s, a, "p")),
+    "store.rater_status.review": Row("lead", lambda s, a, m: rater_status.review(s, a)),
+    "store.rater_status._apply": Row("lead", lambda s, a, m: rater_status._apply(s, a, "ben")),
+    "store.accounts._ban": Row(
+        "lead",
+        lambda s, a, m: accounts._ban(s, a, "ben", "copies"),
+        others=lambda s, a, m: accounts._ban(s, a, "ada", "copies"),
+    ),
+    "store.accounts._reopen": Row("lead", ban_and_reopen),
+    "store.gold._keep": Row("lead", lambda s, a, m: gold._keep(s, a, [], {"d1": "pair"})),
+    "store.leases.claim": Row(
+        "labeler", taken("p"), others=lambda s, a, m: leases.claim(s, a, "a"), upto="reviewer"
+    ),
+    "store.leases.renew": Row(
+        "labeler",
+        lambda s, a, m: leases.renew(s, a, m.task, m.token),
+        taken("p"),
+        lambda s, a, m: leases.renew(s, a, THEIRS["p"].task, THEIRS["p"].token),
+        instead=StaleLease,
+    ),
+    "store.leases.release": Row(
+        "labeler",
+        lambda s, a, m: leases.release(s, a, m.task, m.token),
+        taken("p"),
+        lambda s, a, m: leases.release(s, a, THEIRS["p"].task, THEIRS["p"].token),
+        instead=StaleLease,
+    ),
+    "store.leases.skip": Row(
+        "labeler",
+        lambda s, a, m: leases.skip(s, a, m.task, m.token, "why"),
+        taken("p"),
+        lambda s, a, m: leases.skip(s, a, THEIRS["p"].task, THEIRS["p"].token, "why"),
+        instead=StaleLease,
+    ),
+    "store.appeals.appeal": Row(
+        "labeler",
+        lambda s, a, m: appeals.appeal(s, SPOKE.get(a, (a, ""))[0], SPOKE.get(a, (a, ""))[1], 1, "C1", "no"),
+        others=lambda s, a, m: appeals.appeal(s, a, "d1", 1, "C1", "no"),
+    ),
+    "store.appeals.waiting": Row("expert", lambda s, a, m: appeals.waiting(s, a)),
+    "store.appeals.own": Row(
+        "labeler", lambda s, a, m: appeals.own(s, a), others=lambda s, a, m: appeals.own(s, a), instead=()
+    ),
+    "store.annotations.submit": Row(
+        "labeler",
+        lambda s, a, m: annotations.submit(s, a, m.task, m.token, f"answer {a}"),
+        taken("p"),
+        lambda s, a, m: annotations.submit(s, a, THEIRS["p"].task, THEIRS["p"].token, f"x {a}"),
+        instead=StaleLease,
+    ),
+    "store.annotations.correct": Row(
+        "labeler",
+        lambda s, a, m: annotations.correct(s, a, int(m.id), f"correction {a}"),
+        answered,
+        lambda s, a, m: annotations.correct(s, a, 1, f"x {a}"),
+    ),
+    "store.annotations.review": Row(
+        "reviewer", lambda s, a, m: annotations.review(s, a, "d2", f"review {a}", ["C1"], expected=None)
+    ),
+    "store.annotations.of_dialogue": Row("reviewer", lambda s, a, m: annotations.of_dialogue(s, a, "d1")),
+    "store.annotations.own": Row(
+        "labeler",
+        lambda s, a, m: annotations.own(s, a),
+        others=lambda s, a, m: annotations.own(s, a),
+        instead=(),
+    ),
+    "store.annotations.last_in": Row(
+        "labeler",
+        lambda s, a, m: annotations.last_in(s, a, "p"),
+        others=lambda s, a, m: annotations.last_in(s, a, "p"),
+        instead=None,
+    ),
+    "store.counted_annotations._last": Row("reviewer", lambda s, a, m: counted_annotations._last(s, a, None)),
+    "store.counted_annotations._page": Row(
+        "reviewer", lambda s, a, m: counted_annotations._page(s, a, PLACE, False)
+    ),
+    "store.projects.create": Row(
+        "lead", lambda s, a, m: projects.create(s, a, Project(id=f"by {a}", codes=("C1",)))
+    ),
+    "store.projects.set_state": Row("lead", lambda s, a, m: projects.set_state(s, a, "p", "closed")),
+    "store.projects.listed": Row("labeler", lambda s, a, m: projects.listed(s, a)),
+    "store.projects.annotation_count": Row("reviewer", lambda s, a, m: projects.annotation_count(s, a, "p")),
+    "store.drafts.keep": Row("labeler", lambda s, a, m: drafts.keep(s, a, "item", a)),
+    "store.drafts.of_item": Row(
+        "labeler",
+        lambda s, a, m: drafts.of_item(s, a, "item"),
+        others=lambda s, a, m: drafts.of_item(s, a, "theirs"),
+        instead=None,
+    ),
+    "store.drafts.drop": Row("labeler", lambda s, a, m: drafts.drop(s, a, "theirs")),
+    "store.labels.put": Row("lead", lambda s, a, m: labels.put(s, a, [])),
+    "store.labels.of_dialogue": Row("reviewer", lambda s, a, m: labels.of_dialogue(s, a, "d1")),
+    "store.gold.set_gold": Row("expert", lambda s, a, m: gold.set_gold(s, a, GOLD)),
+    "store.gold.retire_gold": Row("lead", lambda s, a, m: gold.retire_gold(s, a, "d1")),
+    "store.gold.all_gold": Row("expert", lambda s, a, m: gold.all_gold(s, a)),
+    "store.dialogues.add": Row("lead", lambda s, a, m: dialogues.add(s, a, [a_dialogue(f"by {a}")])),
+    "store.dialogues.add_verdicts": Row(
+        "lead", lambda s, a, m: dialogues.add_verdicts(s, a, [a_verdict("d2", release=f"by {a}")])
+    ),
+    "store.dialogues.read": Row("reviewer", lambda s, a, m: dialogues.read(s, a, "d1")),
+    "store.tasks.add": Row("lead", lambda s, a, m: tasks.add(s, a, "p", [NewTask(dialogue="d2", turn=1)])),
+    "store.tasks.want": Row("lead", lambda s, a, m: tasks.want(s, a, 1, 99)),
+    "store.tasks.queue_counts": Row("reviewer", lambda s, a, m: tasks.queue_counts(s, a, "p")),
+    "store.tasks.view": Row("reviewer", lambda s, a, m: tasks.view(s, a, 1)),
+    "transfer.incoming.bring_in": Row(
+        "lead",
+        lambda s, a, m: imported(s, a, a),
+        others=lambda s, a, m: imported(s, a, "dot"),
+        upto="lead",
+    ),
+    "transfer.outgoing.exported": Row(
+        "reviewer",
+        lambda s, a, m: outgoing.exported(s, a, None, masked=True),
+        others=lambda s, a, m: outgoing.exported(s, a, None, masked=False),
+        upto="expert",
+    ),
+}
+"""Every operation of the store, by module and name."""
+
+OWN: dict[str, Act] = {
+    "review": lambda s, a, m: annotations.review(s, a, m, f"review {a}", ["C1"], expected=None),
+    "set gold": lambda s, a, m: gold.set_gold(s, a, GOLD.model_copy(update={"dialogue": m})),
+    "retire gold": lambda s, a, m: gold.retire_gold(s, a, m),
+    "decide gold": lambda s, a, m: gold_review.decide(s, a, m, 1, "C1", present=True, reason="why"),
+    "bring gold in": lambda s, a, m: gold._keep(s, a, [], {m: "pair"}),
+}
+"""What nobody may of a dialogue that they spoke in."""
+SEES_OWN: dict[str, Act] = {
+    "see it": lambda s, a, m: dialogues.read(s, a, m),
+    "appeal": lambda s, a, m: appeals.appeal(s, a, m, 1, "C1", "no"),
+}
+"""What everybody may."""
+
+PLACE = {"project": None, "upto": 9, "after": 0, "page": 9}
+THEIRS: dict[str, Any] = {}
+
+
+def operations() -> set[str]:
+    """Everything marked `reading` or `writing`, found in the source, so that nothing new goes unseen."""
+    found = set()
+    root = Path(__file__).parents[3]
+    for path in (path for room in ("labeling", "app", "eval") for path in (root / room).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            marks = [ast.unparse(mark) for mark in getattr(node, "decorator_list", ())]
+            if any(mark.split("(")[0].split(".")[-1] in ("reading", "writing") for mark in marks):
+                place = path.relative_to(root).with_suffix("").parts
+                found.add(".".join([*(place[1:] if place[0] == "labeling" else place), node.name]))  # type: ignore[attr-defined]
+    return found
+
+
+def test_every_operation_has_a_row() -> None:
+    assert operations() == ROWS.keys()
+
+
+@pytest.fixture(scope="module")
+def filled_template(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Whatever an operation needs is there: tasks of each kind, one answered and one held by somebody else, gold
+    in doubt, an appeal after its second review, somebody banned, and what each role has of its own."""
+    path = tmp_path_factory.mktemp("rights") / "store.sqlite"
+    shutil.copyfile(sqlite_template, path)
+    with Store.open(str(path)) as s:
+        for role in ROLES:
+            accounts.create(s, "ada", Account(id=f"own-{role}", role=role, agent=f"agent-{role}"))
+            for status in ("training", "suspended", "banned"):
+                accounts.create(s, "ada", Account(id=f"{status}-{role}", role=role, status=status))
+        accounts.create(s, "ada", Account(id="agnes", role="labeler", agent="appeals"))
+        accounts.create(s, "ada", Account(id="gone", role="labeler", status="banned"))
+        accounts.create(s, "ada", Account(id="other", role="expert"))
+        accounts.create(s, "ada", Account(id="second", role="reviewer"))
+        mine = [a_dialogue(MINE[role], agent=f"agent-{role}") for role in ROLES]
+        dialogues.add(
+            s, "lea", [a_dialogue("d1"), a_dialogue("d2"), a_dialogue("d3", agent="appeals"), *mine]
+        )
+        found = [a_verdict(one, FINDING) for one in ("d1", "d3", *MINE.values())]
+        dialogues.add_verdicts(s, "lea", found)
+        projects.create(s, "lea", Project(id="p", codes=("C1",), overlap=99, most=99))
+        projects.create(s, "lea", Project(id="r", codes=("C1",), purpose="review"))
+        projects.create(s, "lea", Project(id="a", codes=("C1",), purpose="adjudication", overlap=99, most=99))
+        tasks.add(
+            s, "lea", "p", [NewTask(dialogue="d1", turn=1), NewTask(dialogue="d1"), NewTask(dialogue="d2")]
+        )
+        tasks.add(s, "lea", "a", [NewTask(dialogue="d1", turn=1)])
+        first = leases.claim(s, "other", "p")
+        assert first is not None
+        annotations.submit(s, "other", first.task, first.token, "theirs")
+        THEIRS["p"], THEIRS["a"] = leases.claim(s, "other", "p"), leases.claim(s, "other", "a")
+        drafts.keep(s, "other", "theirs", "x")
+        for dialogue in ("d1", *MINE.values()):
+            gold.set_gold(s, "other", GOLD.model_copy(update={"dialogue": dialogue}))
+        s.write(lambda t: t.run(gold.gold.update().values(doubt="2 of 3")))
+        appeals.appeal(s, "agnes", "d3", 1, "C1", "no")
+        appeals.open_reviews(s, "lea", "r")
+        lease = leases.claim(s, "second", "r")
+        assert lease is not None
+        annotations.submit(s, "second", lease.task, lease.token, "second")
+        ids = s.read(
+            lambda t: t.run(select(task_rows.c.id).where(task_rows.c.project == "a")).scalars().all()
+        )
+        assert ids == [THEIRS["a"].task]
+    return path
+
+
+@pytest.fixture
+def filled(filled_template: Path, tmp_path: Path) -> Iterator[Store]:
+    path = tmp_path / "store.sqlite"
+    shutil.copyfile(filled_template, path)
+    with Store.open(str(path)) as store:
+        yield store
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_who_may(filled: Store, name: str) -> None:
+    """Each operation with each role: refused below the first, done by it and not refused above. Accounts that
+    are not active have no rights, but those in training may label; strangers have none."""
+    row = ROWS[name]
+    if row.first is None:
+        assert name in (
+            "store.accounts.create_first",
+            "store.accounts.has_accounts",
+            "store.passwords.signed_in",
+        ), "by a name, before any right"
+        return
+    at = ROLES.index(row.first)  # type: ignore[arg-type]
+    closed = [f"{status}-{role}" for role in ROLES for status in ("suspended", "banned")]
+    training = [] if row.first == "labeler" else [f"training-{role}" for role in ROLES]
+    nothing = SimpleNamespace(task=THEIRS["p"].task, token=1, id="1")
+    for nobody in (*(ACTORS[role] for role in ROLES[:at]), *closed, *training, "stranger"):
+        with pytest.raises(NotAllowed) as refused:
+            row.act(filled, nobody, nothing)
+        assert refused.value.code == ("E_ACCOUNT" if nobody == "stranger" else "E_RIGHT")
+    for role in ROLES[at : ROLES.index(row.upto) + 1] if row.others else ():  # type: ignore[arg-type]
+        assert row.others is not None
+        if isinstance(row.instead, type):
+            with pytest.raises(row.instead):
+                row.others(filled, ACTORS[role], None)
+        else:
+            assert row.others(filled, ACTORS[role], None) == row.instead
+    for place, role in enumerate(ROLES[at:]):
+        if place:  # done already: a second time the store may have its reasons, but none of them is a right
+            with suppress(StoreRefused, StaleLease, Conflict):
+                row.act(filled, ACTORS[role], row.before(filled, ACTORS[role], None))
+        else:
+            row.act(filled, ACTORS[role], row.before(filled, ACTORS[role], None))
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_own_dialogues_may_be_seen_and_appealed_but_not_judged(filled: Store, role: str) -> None:
+    for act in OWN.values():
+        with pytest.raises(NotAllowed) as refused:
+            act(filled, f"own-{role}", MINE[role])
+        assert refused.value.code == "E_RIGHT"
+    for act in SEES_OWN.values():
+        act(filled, f"own-{role}", MINE[role])
+        with pytest.raises(NotAllowed) if role == "labeler" or act is SEES_OWN["appeal"] else nullcontext():
+            act(filled, f"own-{role}", "d1")
+    for act in OWN.values() if role in ("lead", "admin") else ():
+        act(filled, f"own-{role}", MINE["labeler"])
+
+
+def test_signing_in(store: Store) -> None:
+    with pytest.raises(StoreRefused):
+        accounts.create_first(store, "eva", "correct horse battery")
+    own = "a long enough one"
+    for name, given in (("ada", "correct horse battery"), ("ann", "given to ann")):
+        if name == "ann":
+            accounts.set_password(store, "ada", name, given)
+        passwords.choose_password(store, name, given, own)
+        assert passwords.sign_in(store, name, own).id == name
+    with pytest.raises(NotAllowed):
+        accounts.set_password(store, "ann", "ben", "another long one")
+    accounts.set_status(store, "lea", "ann", "suspended")
+    said = set()
+    for name, password in (("ann", own), ("ada", "wrong"), ("nobody", "x"), ("nobody", ""), ("ben", "")):
+        for act in (passwords.sign_in, lambda *who: passwords.choose_password(*who, new="x" * 12)):
+            with pytest.raises(NotAllowed) as refused:
+                act(store, name, password)
+            said.add(str(refused.value))
+    assert len(said) == 1, "the message tells nothing"
+
+
+def test_a_given_password_is_good_for_choosing_another_only(store: Store) -> None:
+    given = "given by the admin"
+    accounts.create(store, "ada", Account(id="new", role="lead"), given)
+    with pytest.raises(MustChoose):
+        passwords.sign_in(store, "new", given)
+    assert passwords.signed_in(store, "new") is None
+    for poor in (given, "short"):
+        with pytest.raises(StoreRefused, match="E_PASSWORD"):
+            passwords.choose_password(store, "new", given, poor)
+    assert accounts.listed(store, "new"), "the command line needs no password"
+    passwords.choose_password(store, "new", given, "one of my own")
+    assert passwords.sign_in(store, "new", "one of my own") == passwords.signed_in(store, "new")
+    with pytest.raises(NotAllowed):
+        passwords.sign_in(store, "new", given)
+    for actor in ("ada", "new"):  # lost, or made anew by oneself: given again, either way
+        accounts.set_password(store, actor, "new", given)
+        with pytest.raises(MustChoose):
+            passwords.sign_in(store, "new", given)
+        assert passwords.signed_in(store, "new") is None, "who is in is put out"
+    accounts.set_status(store, "ada", "new", "suspended")
+    with pytest.raises(NotAllowed) as refused:
+        passwords.choose_password(store, "new", given, "one of my own")
+    assert not isinstance(refused.value, MustChoose)
+
+
+def test_a_password_that_was_replaced_meanwhile_chooses_nothing(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accounts.set_password(store, "ada", "ann", "given to ann")
+    write = Store.write
+
+    def late(self: Store, work: Any, **options: Any) -> Any:
+        monkeypatch.undo()
+        accounts.set_password(store, "ada", "ann", "given once more")
+        return write(self, work, **options)
+
+    monkeypatch.setattr(Store, "write", late)
+    with pytest.raises(NotAllowed):
+        passwords.choose_password(store, "ann", "given to ann", "one of my own")
+    with pytest.raises(MustChoose):
+        passwords.sign_in(store, "ann", "given once more")
+
+
+def test_a_lead_makes_nobody_an_admin_and_nobody_frees_themselves(store: Store) -> None:
+    with pytest.raises(NotAllowed):
+        accounts.set_status(store, "lea", "lea", "active")
+    with pytest.raises(NotAllowed):
+        accounts.set_status(store, "lea", "ada", "banned")
+    with pytest.raises(NotAllowed):
+        accounts.set_status(store, "ada", "ada", "banned")
+
+
+def test_dialogues_and_verdicts_go_in_once(store: Store, made: Any) -> None:
+    assert dialogues.add(store, "lea", [made.dialogue("d1"), made.dialogue("d2")]) == 2
+    assert dialogues.add(store, "lea", [made.dialogue("d1"), made.dialogue("d3")]) == 1
+    with pytest.raises(StoreRefused, match="d1: in the store with other content"):
+        dialogues.add(store, "lea", [made.dialogue("d4"), made.dialogue("d1", text="Changed")])
+    with pytest.raises(StoreRefused):
+        dialogues.add_verdicts(store, "lea", [made.verdict("d4")])
+    with pytest.raises(InputRefused):
+        dialogues.add(store, "lea", [made.dialogue("d\x00")])
+    said = made.verdict("d1", made.finding(), risk=0.4)
+    assert dialogues.add_verdicts(store, "lea", [said]) == 1
+    assert dialogues.add_verdicts(store, "lea", [said]) == 0
+    assert dialogues.read(store, "rob", "d1") == (made.dialogue("d1"), said)
+    odd = made.dialogue("odd", text="nul \x00, \u202e, \U0001f600 'x\"")
+    assert dialogues.add(store, "lea", [odd]) == 1
+    assert dialogues.read(store, "rob", "odd")[0] == odd
+
+
+def test_labels_and_gold_have_one_row_each(store: Store, made: Any) -> None:
+    dialogues.add(store, "lea", [made.dialogue("d1")])
+    one = Label(dialogue_id="d1", turn=1, code="C1", probability=0.5, method="majority", n_labelers=2)
+    labels.put(store, "lea", [one])
+    labels.put(store, "lea", [one.model_copy(update={"probability": 0.75, "n_labelers": 4})])
+    assert [found.probability for found in labels.of_dialogue(store, "rob", "d1")] == [0.75]
+    gold.set_gold(store, "eve", GOLD)
+    gold.set_gold(store, "eve", GOLD.model_copy(update={"present": False}))
+    assert [known.present for known in gold.all_gold(store, "eve")] == [False]
+    gold.retire_gold(store, "lea", "d1")
+    assert gold.all_gold(store, "eve") == ()
+
+
+def test_an_appeal_is_decided_by_somebody_else_and_teaches(store: Store, made: Any) -> None:
+    accounts.create(store, "ada", Account(id="agent", role="labeler", agent="a1"))
+    dialogues.add(store, "lea", [made.dialogue("d1"), made.dialogue("d2", agent="a2")])
+    dialogues.add_verdicts(
+        store, "lea", [made.verdict("d1", made.finding()), made.verdict("d2", made.finding())]
+    )
+    assert dialogues.read(store, "agent", "d1")[0].id == "d1"
+    with pytest.raises(NotAllowed):
+        dialogues.read(store, "agent", "d2")
+    with pytest.raises(NotAllowed):
+        appeals.appeal(store, "agent", "d2", 1, "C1", "not mine")
+    with pytest.raises(StoreRefused, match="no such finding"):
+        appeals.appeal(store, "agent", "d1", 1, "T1", "I did not say that")
+    mine = appeals.appeal(store, "agent", "d1", 1, "C1", "I had answered before")
+    assert appeals.appeal(store, "agent", "d1", 1, "C1", "again") == mine
+    assert appeals.waiting(store, "eve") == (mine,)
+    annotations.review(store, "eve", "d1", "k", ["C1"], [made.finding()], expected=None)
+    decide = writing(repeatable=True)(appeals.decide)  # a second review is the caller's care
+    with pytest.raises(NotAllowed, match="somebody else"):
+        decide(store, "eve", mine.id, "upheld", "as I said")
+    settled = decide(store, "emil", mine.id, "overturned", "turn 0 was answered")
+    assert (settled.state, settled.decided_by) == ("overturned", "emil")
+    assert decide(store, "emil", mine.id, "overturned", "turn 0 was answered") == settled
+    with pytest.raises(StoreRefused, match="overturned already"):
+        decide(store, "emil", mine.id, "upheld", "no")
+    assert [(known.present, known.source) for known in gold.all_gold(store, "eve")] == [(False, "appeal")]
+    assert appeals.own(store, "agent") == (settled,)
