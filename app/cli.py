@@ -58,9 +58,9 @@ LABEL: Commands = {
 }
 DATA: Commands = {
     "inject": ("dialint.labeling.synthetic.run:inject", "Inject labelled errors into clean dialogues."),
-    "dedup": ("dialint.labeling.corpus.dedup:dedup", "Read all corpora, each dialogue once, into shards."),
+    "dedup": ("dialint.labeling.corpora.dedup:dedup", "Read all corpora, each dialogue once, into shards."),
     "contamination": (
-        "dialint.labeling.corpus.contamination:contamination",
+        "dialint.labeling.corpora.contamination:contamination",
         "Find evaluation dialogues in training data.",
     ),
 }

@@ -25,7 +25,7 @@ dialint() { "$python" -m dialint "$@"; }
 mkdir -p "$work"
 
 [ -e "$work/crowd/manifest.json" ] ||
-    "$python" -m dialint.labeling.dataset.simulated --examples "$examples" --out "$work/crowd" --codes "${codes[@]}" \
+    "$python" -m dialint.labeling.simulation.dataset --examples "$examples" --out "$work/crowd" --codes "${codes[@]}" \
         --dialogues "${DIALOGUES:-5000}" --held "${HELD:-400}"
 data=(--dataset "$work/crowd" --random-questions 0.5 --rewrites=false)
 some=(--limit "${SOURCES:-400}") # dialogues that the later stages read: more than their steps can ask of

@@ -22,7 +22,7 @@ dialint() { "$python" -m dialint "$@"; }
 mkdir -p "$work"
 
 [ -e "$work/crowd/manifest.json" ] ||
-    "$python" -m dialint.labeling.dataset.simulated --examples "$examples" --out "$work/crowd" --codes "${codes[@]}"
+    "$python" -m dialint.labeling.simulation.dataset --examples "$examples" --out "$work/crowd" --codes "${codes[@]}"
 shared=(--rank 32 --threads 1 --precision fp32)
 for seed in $seeds; do
     for bits in none nf4; do

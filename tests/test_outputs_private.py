@@ -19,7 +19,7 @@ from dialint.detector.records import Dialogue, Finding, Turn, Verdict
 from dialint.detector.verdict_files import convert, escaped, needs_escape, unescaped, verdict_line
 from dialint.eval import reading
 from dialint.labeling.aggregation import aggregate
-from dialint.labeling.platforms.framing import write_rows
+from dialint.labeling.exchange.rows import write_rows
 
 ROOT = Path(__file__).parents[1]
 ROOMS = ("detector", "labeling", "finetune", "eval", "app", "runs/studies")
@@ -56,7 +56,8 @@ LET = {
     "detector/watchdog.py": "a setting of the kernel",
     "app/scoring/job.py": "mode 0700, and a file by create_private",
     "runs/studies/peer_study.py": "figures of a study",
-    "labeling/dataset/speed.py": "made-up dialogues of a benchmark, in a temporary folder",
+    "runs/studies/label_flips.py": "figures of a study",
+    "runs/studies/dataset_speed.py": "made-up dialogues of a benchmark, in a temporary folder",
     "eval/ingest_speed.py": "made-up dialogues of a benchmark",
     "finetune/scanner/trained.py": "a tokenizer, in a folder by make_folder",
     "finetune/scanner/train.py": "a tokenizer, in a folder by make_folder",
@@ -155,7 +156,7 @@ def by_convert(text: str) -> bytes:
 WRITERS: dict[str, Callable[..., bytes]] = {
     "detector/verdict_files.py": by_verdicts,
     "detector/ingest/convert.py": by_convert,
-    "labeling/platforms/framing.py": by_platforms,
+    "labeling/exchange/rows.py": by_platforms,
     "labeling/aggregation/aggregate.py": by_aggregation,
     "runs/studies/aggregation_study_model.py": by_study,
     "eval/reading.py": by_sample,

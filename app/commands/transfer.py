@@ -18,11 +18,11 @@ from dialint.app.store_session import DEFAULT_SESSION, Session, uses_files
 from dialint.detector.errors import ConfigError
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.progress import progress
-from dialint.labeling.dataset.making import DatasetConfig
-from dialint.labeling.platforms.import_labels import ImportConfig
+from dialint.labeling.dataset.examples import DatasetConfig
+from dialint.labeling.exchange.import_labels import ImportConfig
 
 if TYPE_CHECKING:
-    from dialint.labeling.transfer.rejects import Rejects
+    from dialint.labeling.exchange.store_import import Rejects
 
 READ = ReadConfig()
 Quiet = Annotated[bool, Parameter(help="Show no progress.")]
@@ -30,7 +30,7 @@ Quiet = Annotated[bool, Parameter(help="Show no progress.")]
 bring = App(name="import", help="Bring logs, verdicts and labels into the store.")
 give = App(name="export", help="Give labels, annotations and datasets to other tools.")
 give.command(
-    "dialint.labeling.platforms.export_labels:export_labels",
+    "dialint.labeling.exchange.export_labels:export_labels",
     name="labels",
     help="Write tasks or answers for Label Studio, Toloka, Prodigy, doccano, Argilla or a crowd table.",
 )
@@ -40,7 +40,7 @@ give.command(
 def rejecting(path: Path | None) -> Iterator[Rejects]:
     """Rejects into a file, if one is named; at the end the first are told, also where too many made an end
     of the job."""
-    from dialint.labeling.transfer.rejects import rejects_into
+    from dialint.labeling.exchange.store_import import rejects_into
 
     with rejects_into(path) as rejects:
         try:
@@ -72,7 +72,7 @@ def logs_in(
     rejects
         File (.jsonl) for the records that are bad: where each stands, and why; must not exist.
     """
-    from dialint.labeling.transfer.logs import bring_logs
+    from dialint.labeling.exchange.store_import import bring_logs
 
     with session.open() as (store, actor), rejecting(rejects) as bad:
         with progress("importing", quiet=quiet) as told:
@@ -90,7 +90,7 @@ def verdicts_in(file: Path, *, session: Session = DEFAULT_SESSION, quiet: Quiet 
     file
         A finished output of `dialint score`, its manifest beside it.
     """
-    from dialint.labeling.transfer.logs import bring_verdicts
+    from dialint.labeling.exchange.store_import import bring_verdicts
 
     with session.open() as (store, actor), progress("importing", "verdicts", quiet=quiet) as told:
         brought = bring_verdicts(store, actor, file, told)
@@ -123,13 +123,13 @@ def labels_in(
         File (.jsonl) for what the store does not take: where each stands, and why; must not exist.
     """
     if uses_files(project, config.out):
-        from dialint.labeling.platforms.import_labels import import_labels
+        from dialint.labeling.exchange.import_labels import import_labels
 
         if rejects is not None:
             raise ConfigError("E_OPTION", "--rejects: a file of labels has its rejects beside it")
         import_labels(config)
         return 0
-    from dialint.labeling.transfer.labels import bring_labels
+    from dialint.labeling.exchange.store_import import bring_labels
 
     with session.open() as (store, actor), rejecting(rejects) as bad:
         with progress("importing", "annotations", quiet=quiet) as told:
@@ -159,7 +159,7 @@ def annotations_out(
     masked
         Personal data as placeholders.
     """
-    from dialint.labeling.transfer.outgoing import export_annotations
+    from dialint.labeling.exchange.store_export import export_annotations
 
     with session.open() as (store, actor):
         manifest = export_annotations(store, actor, out, project, masked=masked)
@@ -181,7 +181,7 @@ def dataset_out(
     project
         Answers of this project only; from the store.
     """
-    from dialint.labeling.dataset.split_key import SHORT, split_key
+    from dialint.labeling.dataset.splits import SHORT, split_key
 
     config = replace(config, key=split_key(config.key_file), key_file=None)
     if len(config.key) < SHORT:
@@ -192,7 +192,7 @@ def dataset_out(
         export_dataset(config)
         return 0
     from dialint.labeling.dataset.export import tell
-    from dialint.labeling.transfer.outgoing import export_dataset as export_stored
+    from dialint.labeling.exchange.store_export import export_dataset as export_stored
 
     with session.open() as (store, actor):
         tell(export_stored(store, actor, config, project))

@@ -26,12 +26,11 @@ from dialint.detector.ingest.read import collection_paused, open_logs
 from dialint.detector.progress import showing
 from dialint.detector.records import Example
 from dialint.detector.taxonomy import Taxonomy
-from dialint.labeling.dataset.groups import Grouping, side_of
-from dialint.labeling.dataset.making import SPLITS, DatasetConfig, Making
+from dialint.labeling.dataset.examples import SPLITS, DatasetConfig, Making
+from dialint.labeling.dataset.files import Output, Spool, waiting, with_split
 from dialint.labeling.dataset.opinions import Opinions
-from dialint.labeling.dataset.output import Output, Spool, waiting, with_split
 from dialint.labeling.dataset.preferences import preferences
-from dialint.labeling.dataset.split_key import fingerprint_of, split_key
+from dialint.labeling.dataset.splits import Grouping, fingerprint_of, side_of, split_key
 
 MANIFEST = "manifest.json"
 

@@ -18,7 +18,7 @@ from dialint.detector.ingest.sources import open_logs
 from dialint.detector.records import Label, Record
 from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.platforms.framing import framing_of, placed_rows
+from dialint.labeling.exchange.rows import framing_of, placed_rows
 
 Kind = TypeVar("Kind", bound=Record)
 ROUNDED = 0.01

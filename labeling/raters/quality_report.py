@@ -78,7 +78,7 @@ def run(config: QualityConfig, stored: Callable[[], Said] | None = None) -> Repo
 
 def _files(config: QualityConfig) -> Said:
     from dialint.labeling.dataset.inputs import read_annotations
-    from dialint.labeling.platforms.import_labels import dialogues_of
+    from dialint.labeling.exchange.import_labels import dialogues_of
     from dialint.labeling.raters.gold import read_gold
 
     if config.annotations is None or not config.dialogues:

@@ -21,7 +21,7 @@ from dialint.labeling.synthetic.cleaning import repeats_rightly
 from dialint.labeling.synthetic.draft import Draft, DraftTurn
 from dialint.labeling.synthetic.flowcharts import required
 
-TOY_FOLDER = Path(__file__).parents[1] / "corpus" / "toy"
+TOY_FOLDER = Path(__file__).parents[1] / "corpora" / "toy"
 """The corpus that ships; ``--data toy`` means it."""
 MAX_TURNS = 60
 MAX_CHARS = 6000

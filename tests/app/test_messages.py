@@ -52,7 +52,7 @@ OF_OTHER_PROGRAMS = {
             "rule",
         ]
     },
-    "dialint.labeling.simulated_crowd": {"--reviewed", "--reviewers"},
+    "dialint.labeling.simulation.crowd": {"--reviewed", "--reviewers"},
     "git": {"--porcelain", "--untracked-files"},
     "nvidia-smi": {"--query-gpu", "--format"},
     "cyclopts, for every command": {"--help", "--version"},

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from near_duplicate_recall import edited, exact_jaccard, exhaustive, planted
 
 from dialint.detector.likeness import neighbours
 from dialint.detector.likeness.neighbours import KIN, jaccard, links, near_pairs, united
 from dialint.detector.likeness.shingles import Shingles, ngrams, shingled, shingles, words
-from dialint.labeling.corpus.recall import edited, exact_jaccard, exhaustive, planted
 
 WORDS = [
     f"{a}{b}" for a in ("ba", "ko", "ru", "ti", "mo", "se", "fa") for b in ("lan", "mit", "ros", "dek", "pum")

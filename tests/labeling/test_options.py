@@ -15,10 +15,10 @@ import pytest
 
 from dialint import app, labeling
 from dialint.detector.errors import ConfigError
-from dialint.labeling.dataset.making import DatasetConfig
+from dialint.labeling.dataset.examples import DatasetConfig
 
 APART = {
-    "dialint.labeling.dataset.simulated": "made-up people",
+    "dialint.labeling.simulation.dataset": "made-up people",
     "dialint.app.commands.projects": "makes a project of it, which refuses",
 }
 

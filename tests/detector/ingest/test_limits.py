@@ -23,7 +23,7 @@ from dialint.detector.ingest.html_text import read_html
 from dialint.detector.ingest.read import open_logs
 from dialint.detector.offsets import assembled
 from dialint.labeling.aggregation.crowd_tables import read_answers
-from dialint.labeling.platforms.framing import placed_rows
+from dialint.labeling.exchange.rows import placed_rows
 
 MAX_MEBIBYTES = 512
 TIMEOUT_S = 120  # a backstop: what is measured is memory

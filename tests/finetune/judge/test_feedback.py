@@ -21,12 +21,12 @@ from dialint.finetune.judge.exam import reward_model_of
 from dialint.finetune.judge.model_folder import load_prompt
 from dialint.finetune.train.options import AdapterOptions, RunOptions, ScheduleOptions
 from dialint.labeling.aggregation.store_labels import SettleConfig, settle
-from dialint.labeling.dataset.making import DatasetConfig
-from dialint.labeling.simulated_work import Plan, fill
+from dialint.labeling.dataset.examples import DatasetConfig
+from dialint.labeling.exchange.store_export import export_dataset
+from dialint.labeling.simulation.store_work import Plan, fill
 from dialint.labeling.store import accounts
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.upgrade import upgrade
-from dialint.labeling.transfer.outgoing import export_dataset
 
 RUNNING = RunOptions(threads=1, precision="fp32", device="cpu")
 ADAPTERS = AdapterOptions(rank=4)

@@ -27,8 +27,8 @@ from dialint.finetune.screening.near_duplicates import (
     shingle_examples,
 )
 from dialint.finetune.screening.screen import ScreenConfig, run, screen
+from dialint.labeling.dataset.examples import DatasetConfig
 from dialint.labeling.dataset.export import run as export
-from dialint.labeling.dataset.making import DatasetConfig
 
 WORDS = [
     f"{a}{b}{c}" for a in ("ba", "ko", "ru", "ti") for b in ("lan", "mit", "ros", "dek") for c in "aeiou"

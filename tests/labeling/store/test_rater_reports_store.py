@@ -10,6 +10,7 @@ import pytest
 from dialint.detector.errors import ConfigError
 from dialint.detector.taxonomy import load
 from dialint.labeling.annotation import Annotation
+from dialint.labeling.exchange.store_import import bring_in
 from dialint.labeling.raters.agreement_report import AgreementConfig
 from dialint.labeling.raters.agreement_report import run as agreement
 from dialint.labeling.raters.anomaly_report import WatchConfig
@@ -21,7 +22,6 @@ from dialint.labeling.store import accounts, annotations, dialogues, gold, lease
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import NotAllowed
 from dialint.labeling.store.records import Gold, NewTask, Project
-from dialint.labeling.transfer.incoming import bring_in
 
 N = 24
 TAXONOMY = load()

@@ -13,16 +13,16 @@ import pytest
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
 from dialint.detector.records import Dialogue, Example, Label, Turn, Verdict
 from dialint.detector.taxonomy import load
-from dialint.labeling import simulated_crowd
 from dialint.labeling.aggregation.store_labels import SettleConfig, settle
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.dataset.making import DatasetConfig
-from dialint.labeling.simulated_crowd import CrowdConfig, chosen
-from dialint.labeling.simulated_work import LABELS, REVIEWS, Plan, fill
+from dialint.labeling.dataset.examples import DatasetConfig
+from dialint.labeling.exchange.store_export import export_dataset
+from dialint.labeling.simulation import crowd as simulated_crowd
+from dialint.labeling.simulation.crowd import CrowdConfig, chosen
+from dialint.labeling.simulation.store_work import LABELS, REVIEWS, Plan, fill
 from dialint.labeling.store.counted_annotations import counted
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import StoreRefused
-from dialint.labeling.transfer.outgoing import export_dataset
 
 SAID = ("That is your own fault, you know.", "Your order leaves us on Monday.")
 PLAN = Plan(labelers=5, overlap=3, reviewers=2, reviewed=0.5, seed=7)

@@ -11,6 +11,8 @@ from sqlalchemy import event, select
 from dialint.detector.errors import DialintError
 from dialint.detector.records import Example, Label
 from dialint.labeling.annotation import Annotation
+from dialint.labeling.exchange.store_export import exported
+from dialint.labeling.exchange.store_import import bring_in
 from dialint.labeling.store import (
     accounts,
     annotations,
@@ -30,8 +32,6 @@ from dialint.labeling.store.database.schema import audit, participants
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import Conflict, NotAllowed, StoreRefused
 from dialint.labeling.store.records import Account, Gold, Lease, NewTask, Project
-from dialint.labeling.transfer.incoming import bring_in
-from dialint.labeling.transfer.outgoing import exported
 
 GOLD = Gold(dialogue="mine", turn=1, code="C1", present=True, source="expert")
 

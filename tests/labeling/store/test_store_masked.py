@@ -15,6 +15,7 @@ import dialint.detector.masking
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.masking import MaskedText, mask_dialogue
 from dialint.detector.records import Dialogue, Finding, Turn
+from dialint.labeling.exchange import store_import
 from dialint.labeling.store import annotations, dialogues, leases, masked_view, projects, tasks
 from dialint.labeling.store.database.schema import dialogues as dialogue_rows
 from dialint.labeling.store.database.schema import masked_views, participants
@@ -22,7 +23,6 @@ from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import Conflict, StoreRefused
 from dialint.labeling.store.masked_view import MaskedView
 from dialint.labeling.store.records import Lease, NewTask, Project
-from dialint.labeling.transfer import logs
 
 CUSTOMER = "Hi, I am Anna Kowalska, my mail is anna.k@example.com."
 ORIGINAL = "Thanks Anna! I have written to anna.k@example.com. Anything else?"
@@ -312,13 +312,13 @@ def test_long_dialogues_are_masked_when_they_are_brought_in(
     store: Store, made: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(masked_view, "LONG_CHARS", 100)
-    monkeypatch.setattr(logs, "LONG_CHARS", 100)
+    monkeypatch.setattr(store_import, "LONG_CHARS", 100)
     lines = [
         {"id": name, "turns": [{"role": turn.role, "text": turn.text} for turn in turns]}
         for name, turns in (("d1", TURNS), ("d2", TURNS[:1]))
     ]
     path = tmp_path / "log.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    logs.bring_logs(store, "lea", [str(path)], ReadConfig(), lambda *_: None)
+    store_import.bring_logs(store, "lea", [str(path)], ReadConfig(), lambda *_: None)
     kept = store.read(lambda transaction: list(transaction.run(select(masked_views.c.dialogue)).scalars()))
     assert kept == ["d1"]

@@ -14,6 +14,7 @@ from sqlalchemy import select
 from dialint.detector.errors import InputRefused
 from dialint.detector.records import Dialogue, Finding, Label, Turn, Verdict
 from dialint.labeling.annotation import Annotation
+from dialint.labeling.exchange import store_export, store_import
 from dialint.labeling.store import (
     accounts,
     annotations,
@@ -37,7 +38,6 @@ from dialint.labeling.store.database.transactions import Store, writing
 from dialint.labeling.store.errors import Conflict, MustChoose, NotAllowed, StaleLease, StoreRefused
 from dialint.labeling.store.permissions import ROLES
 from dialint.labeling.store.records import Account, Gold, NewTask, Project
-from dialint.labeling.transfer import incoming, outgoing
 
 ACTORS = {"labeler": "ann", "reviewer": "rob", "expert": "eve", "lead": "lea", "admin": "ada"}
 MINE = {role: f"{role} spoke" for role in ROLES}
@@ -98,7 +98,7 @@ def answered(store: Store, actor: str, made: Any) -> object:
 
 def imported(store: Store, actor: str, labeler: str) -> object:
     answer = Annotation(id=actor, dialogue_id="d2", labeler=labeler, kind="crowd", codes=("C1",))
-    return incoming.bring_in(store, actor, [answer], "elsewhere")
+    return store_import.bring_in(store, actor, [answer], "elsewhere")
 
 
 def new_account(store: Store, actor: str, made: Any) -> object:
@@ -262,16 +262,16 @@ ROWS: dict[str, Row] = {
     "store.tasks.want": Row("lead", lambda s, a, m: tasks.want(s, a, 1, 99)),
     "store.tasks.queue_counts": Row("reviewer", lambda s, a, m: tasks.queue_counts(s, a, "p")),
     "store.tasks.view": Row("reviewer", lambda s, a, m: tasks.view(s, a, 1)),
-    "transfer.incoming.bring_in": Row(
+    "exchange.store_import.bring_in": Row(
         "lead",
         lambda s, a, m: imported(s, a, a),
         others=lambda s, a, m: imported(s, a, "dot"),
         upto="lead",
     ),
-    "transfer.outgoing.exported": Row(
+    "exchange.store_export.exported": Row(
         "reviewer",
-        lambda s, a, m: outgoing.exported(s, a, None, masked=True),
-        others=lambda s, a, m: outgoing.exported(s, a, None, masked=False),
+        lambda s, a, m: store_export.exported(s, a, None, masked=True),
+        others=lambda s, a, m: store_export.exported(s, a, None, masked=False),
         upto="expert",
     ),
 }

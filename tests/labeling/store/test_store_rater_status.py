@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from dialint.labeling.annotation import Annotation
+from dialint.labeling.exchange.store_import import bring_in
 from dialint.labeling.store import (
     accounts,
     annotations,
@@ -22,7 +23,6 @@ from dialint.labeling.store.database.verify import verify
 from dialint.labeling.store.errors import NotAllowed, StoreRefused
 from dialint.labeling.store.grades import Accuracy, Known, graded
 from dialint.labeling.store.records import Account, Gold, NewTask, Project
-from dialint.labeling.transfer.incoming import bring_in
 
 RULES = rater_status.Rules(window=8, least=4, exam_least=4, exam_pass=0.45, exam_most=6, fast_s=2.0)
 

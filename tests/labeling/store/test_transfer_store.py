@@ -20,9 +20,19 @@ from dialint.detector.verdict_files import manifest_path, verdict_line
 from dialint.labeling.aggregation.store_labels import SettleConfig, settle
 from dialint.labeling.aggregation.store_reader import load_posteriors
 from dialint.labeling.annotation import Annotation
+from dialint.labeling.dataset.examples import DatasetConfig
 from dialint.labeling.dataset.inputs import read_annotations
-from dialint.labeling.dataset.making import DatasetConfig
-from dialint.labeling.platforms.import_labels import ImportConfig
+from dialint.labeling.exchange.import_labels import ImportConfig
+from dialint.labeling.exchange.store_export import export_annotations, export_dataset
+from dialint.labeling.exchange.store_import import (
+    SHOWN,
+    Rejects,
+    bring_in,
+    bring_labels,
+    bring_logs,
+    bring_verdicts,
+    rejects_into,
+)
 from dialint.labeling.store import (
     annotations,
     counted_annotations,
@@ -36,11 +46,6 @@ from dialint.labeling.store.database.schema import audit
 from dialint.labeling.store.database.transactions import Store, Transaction, inside
 from dialint.labeling.store.errors import NotAllowed, StoreRefused
 from dialint.labeling.store.records import Gold, NewTask, Project
-from dialint.labeling.transfer.incoming import bring_in
-from dialint.labeling.transfer.labels import bring_labels
-from dialint.labeling.transfer.logs import bring_logs, bring_verdicts
-from dialint.labeling.transfer.outgoing import export_annotations, export_dataset
-from dialint.labeling.transfer.rejects import SHOWN, Rejects, rejects_into
 
 SILENT: Any = lambda *_: None  # noqa: E731
 

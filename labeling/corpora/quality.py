@@ -1,0 +1,138 @@
+"""Words of abuse, as patterns, in the languages of the corpora. Written by hand, short on purpose.
+
+`RUDE` is swearing and insults: from an agent a signal worth keeping. `VILE` is slurs and sexual talk:
+from a customer, with nothing else of use beside it, a reason to leave a dialogue out. Both want text in
+lower case. Neither is a detector of rudeness; it only decides what text a model may be fed.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections import Counter
+
+from dialint.detector.likeness.shingles import words
+from dialint.labeling.corpora.sources import CorpusDialogue
+
+# MERGED FROM labeling.corpus.quality:
+# """Which dialogues are worth keeping: one reason why not, or none.
+#
+# Length, encoding, both sides heard, repetition, machine output taken for speech, and vile talk. Rude
+# agents are never a reason: they are what the product looks for. Labels and correctness are not judged.
+# """
+
+
+RUDE = re.compile(
+    r"\b(?:idiots?|idiotic|morons?|stupid|dumb(?:ass)?|imbeciles?|shut up|shut the|screw you|go to hell|"
+    r"(?:mother)?fuck\w*|f\*+k?|bull?shit\w*|shit\w*|crap|damn(?:ed)?|bastards?|bitch\w*|ass+hole\w*|jerks?|"
+    r"losers?|pathetic|are you (?:deaf|blind|crazy)|wtf|stfu|piss(?:ed)? off)\b|"
+    r"\b(?:идиот\w*|дурак\w*|дура|тупой|тупая|заткни\w*|дерьм\w*|сволоч\w*|козёл|козел)\b|"
+    r"傻[逼瓜子]|白痴|混蛋|滚蛋|他妈的|去死|垃圾客服"
+)
+
+VILE = re.compile(
+    r"\b(?:nigg(?:er|a)s?|fag(?:got)?s?|kikes?|chinks?|spics?|trann(?:y|ies)|retard(?:ed|s)?|whores?|sluts?|"
+    r"cunts?|blow ?jobs?|hand ?jobs?|porn\w*|horny|masturbat\w*|dildos?|vagina|penis|pussy|boobs|tits|"
+    r"cumming|have sex|sex with|suck my|naked pic\w*|nudes)\b|"
+    r"\b(?:пидор\w*|шлюх\w*|блядь|хуй\w*|пизд\w*|порно\w*)\b|"
+    r"操你|鸡巴|婊子|色情"
+)
+
+
+MIN_TURNS, MAX_TURNS = 2, 120
+MIN_WORDS, MAX_WORDS = 8, 8000
+MAX_BROKEN = 0.005
+"""Share of characters that are replacement marks, control codes or mojibake."""
+MAX_REPEATED = 0.5
+"""Share of the turns of five words or more that were said before in the dialogue."""
+MAX_SQUEEZE = 8.0
+"""Bytes of text over bytes of it deflated; a usual dialogue lies between 1.2 and 4."""
+MAX_MACHINE = 0.25
+"""Share of the turns that are code, markup or strings no person types."""
+VILE_TURNS = 1 / 3
+"""Share of the customer's turns from which vile talk is what the dialogue is about."""
+USEFUL_WORDS = 12
+"""An agent who says fewer words than this to vile talk adds nothing of use."""
+
+LIMITS = {
+    "turns": [MIN_TURNS, MAX_TURNS],
+    "words": [MIN_WORDS, MAX_WORDS],
+    "max_broken_share": MAX_BROKEN,
+    "max_repeated_share": MAX_REPEATED,
+    "max_squeeze": MAX_SQUEEZE,
+    "max_machine_share": MAX_MACHINE,
+    "vile_turns_share": round(VILE_TURNS, 3),
+    "useful_words": USEFUL_WORDS,
+}
+"""The limits above, for a manifest."""
+
+_BROKEN = re.compile(
+    r"[\ufffd\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ue000-\uf8ff]|Ã[\x80-\xbf©¨¶¼¤§±³]|â€[™œ“”¦\x9d]?|Ð[\x80-\xbf]"
+)
+_MACHINE = re.compile(
+    r"^\s*(?:[\[{]\s*[\"{\[]|<(?:html|div|\?xml|!doctype))|</\w+>|Traceback \(most recent|"
+    r"\"(?:name|arguments|api|response)\"\s*:|[A-Za-z0-9+/=_-]{60,}|^\s*(?:Thought|Action|Observation):",
+    re.IGNORECASE,
+)
+
+
+def fault(dialogue: CorpusDialogue) -> str | None:
+    """Why the dialogue is not kept, None if it is: ``hidden``, ``one_sided``, ``short``, ``long``,
+    ``encoding``, ``machine``, ``repetitive`` or ``vile``; the first that applies, in this order."""
+    if dialogue.hidden:
+        return "hidden"
+    if not (dialogue.said_by("agent") and dialogue.said_by("customer")):
+        return "one_sided"
+    count = len(words(dialogue.text))
+    if count < MIN_WORDS or len(dialogue.turns) < MIN_TURNS:
+        return "short"
+    if count > MAX_WORDS or len(dialogue.turns) > MAX_TURNS:
+        return "long"
+    if _broken_share(dialogue.text) > MAX_BROKEN:
+        return "encoding"
+    if _machine_share(dialogue) > MAX_MACHINE:
+        return "machine"
+    if _repetitive(dialogue):
+        return "repetitive"
+    return "vile" if _only_vile(dialogue) else None
+
+
+def rude_agent(dialogue: CorpusDialogue) -> bool:
+    """Whether the agent swears, insults or worse: signal, to be kept and counted."""
+    return _rude(dialogue.said_by("agent"))
+
+
+def rude_customer(dialogue: CorpusDialogue) -> bool:
+    """Whether the customer does; what an agent answers to that is worth learning."""
+    return _rude(dialogue.said_by("customer"))
+
+
+def _rude(said: list[str]) -> bool:
+    text = "\n".join(said).lower()
+    return bool(RUDE.search(text) or VILE.search(text))
+
+
+def _broken_share(text: str) -> float:
+    return sum(len(found) for found in _BROKEN.findall(text)) / max(1, len(text))
+
+
+def _machine_share(dialogue: CorpusDialogue) -> float:
+    return sum(bool(_MACHINE.search(text)) for _, text in dialogue.turns) / len(dialogue.turns)
+
+
+def _repetitive(dialogue: CorpusDialogue) -> bool:
+    said = [" ".join(found) for _, text in dialogue.turns if len(found := words(text)) >= 5]
+    again = sum(times - 1 for times in Counter(said).values())
+    raw = dialogue.text.encode()
+    squeeze = len(raw) / len(zlib.compress(raw, 6))
+    return (len(said) >= 4 and again / len(said) > MAX_REPEATED) or squeeze > MAX_SQUEEZE
+
+
+def _only_vile(dialogue: CorpusDialogue) -> bool:
+    """Vile talk by the customer, none by the agent, and little else in the dialogue."""
+    customer = dialogue.said_by("customer")
+    vile = sum(bool(VILE.search(text.lower())) for text in customer)
+    if not vile or rude_agent(dialogue):
+        return False
+    answered = sum(len(words(text)) for text in dialogue.said_by("agent"))
+    return vile / len(customer) >= VILE_TURNS or answered < USEFUL_WORDS

@@ -1,0 +1,148 @@
+"""Argilla 2: records of one agent turn; nested or flattened, as JSON lines or one array.
+
+Source: argilla-io/argilla `records/_resource.py`, `_io/_generic.py`. A response is by one user to one
+question; a user's responses to all questions of a record are one annotation. Drafts and discarded
+responses are left out where the (flattened) form tells the status. Users are UUIDs: a labeler who is
+none is written as a UUID made of the name, and found again if the labelers are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Any
+from uuid import UUID, uuid5
+
+from dialint.detector.ingest.outcomes import BadRecord
+from dialint.detector.records import Finding
+from dialint.labeling.exchange import turn_records
+from dialint.labeling.exchange.format import Answers, Item, Known, Reading, Row, Shape, Shown, answer
+from dialint.labeling.exchange.values import items, obj, text
+
+QUESTION, FIELD, CHAT = "err", "reply", "chat"
+SPACE = UUID("6c9d3b52-6f0e-4f7e-9a52-2a7a1d0c5c11")
+"""In which labelers' names become UUIDs."""
+_ROLES = {"customer": "user", "agent": "assistant", "bot": "assistant"}
+_FLAT = ".responses"
+
+
+def _matches(row: Row) -> bool:
+    nested = isinstance(row.get("fields"), dict) and ("responses" in row or "suggestions" in row)
+    return nested or any(name.endswith((_FLAT, ".suggestion")) for name in row)
+
+
+def _read(row: Row, reading: Reading) -> Answers:
+    nested = isinstance(row.get("fields"), dict)
+    fields, data = (row["fields"], obj(row.get("metadata"), "metadata")) if nested else (row, row)
+    words = fields.get(FIELD, fields.get("text"))
+    shown, turn = turn_records.place(_named(row, data), words, reading, "metadata." if nested else "")
+    seen = data.get("seen_verdict") is True or data.get("seen_verdict") == "true"
+    responses = _nested(row) if nested else _flattened(row, reading)
+    for user, values in _by_user(responses).items():
+        try:
+            findings = [f for value in values for f in _findings(value, words, shown, turn, reading)]
+            yield answer(
+                "argilla",
+                shown,
+                labeler=_labeler(user, reading.known),
+                kind=reading.kind,
+                codes=reading.known.codes(data.get("codes"), "codes", (found.code for found in findings)),
+                turn=turn,
+                findings=findings,
+                seen_verdict=seen or bool(row.get("suggestions")),
+            )
+        except BadRecord as bad:
+            yield bad
+
+
+def _named(row: Row, data: Row) -> Row:
+    """The record's own data; without them an id such as ``d1#3`` names dialogue and turn."""
+    if "dialogue_id" in data:
+        return data
+    dialogue, sign, turn = str(row.get("id")).rpartition("#")
+    return {**data, "dialogue_id": dialogue, "turn": turn} if sign else data
+
+
+def _nested(row: Row) -> Iterator[tuple[str, Any]]:
+    for responses in obj(row.get("responses"), "responses").values():
+        for response in items(responses, "responses"):
+            told = obj(response, "responses")
+            yield text(told.get("user_id"), "responses.user_id"), told.get("value")
+
+
+def _flattened(row: Row, reading: Reading) -> Iterator[tuple[str, Any]]:
+    for name in [name for name in row if name.endswith(_FLAT)]:
+        values = items(row[name], _FLAT)
+        users = items(row.get(f"{name}.users"), f"{_FLAT}.users")
+        statuses = items(row.get(f"{name}.status"), f"{_FLAT}.status") or ["submitted"] * len(values)
+        if not len(values) == len(users) == len(statuses):
+            raise BadRecord("E_LABEL", f"{_FLAT}.users", f"{len(users)} users", "one for each response")
+        for value, user, status in zip(values, users, statuses, strict=True):
+            if status == "submitted":
+                yield text(user, f"{_FLAT}.users"), value
+            else:
+                reading.skipped["not submitted"] += 1
+
+
+def _by_user(responses: Iterator[tuple[str, Any]]) -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = {}
+    for user, value in responses:
+        found.setdefault(user, []).append(value)
+    return found
+
+
+def _findings(value: object, words: object, shown: Shown, turn: int, reading: Reading) -> Iterator[Finding]:
+    """A list of spans, a list of labels, or one label."""
+    told = [value] if isinstance(value, str) else items(value, "responses.value")
+    labels = [item for item in told if isinstance(item, str)]
+    yield from turn_records.marked(labels, shown, turn, reading, "responses.value")
+    marked = [item for item in told if not isinstance(item, str)]
+    yield from turn_records.spans(marked, words, shown, turn, reading, "responses.value")
+
+
+def _labeler(user: str, known: Known) -> str:
+    names = _names(known.labelers) if known.labelers is not None else {}
+    return known.labeler(names.get(user, user), "responses.user_id")
+
+
+@lru_cache(maxsize=8)
+def _names(labelers: frozenset[str]) -> dict[str, str]:
+    return {user_id(name): name for name in labelers}
+
+
+def user_id(labeler: str) -> str:
+    """The UUID that stands for a labeler: the name itself if it is one."""
+    try:
+        return str(UUID(labeler)) if str(UUID(labeler)) == labeler else str(uuid5(SPACE, labeler))
+    except ValueError:
+        return str(uuid5(SPACE, labeler))
+
+
+def _rows(dialogues: Iterable[Item]) -> Iterator[Row]:
+    for item in dialogues:
+        if not item.annotations:
+            for turn, codes, _ in turn_records.to_ask(item):
+                yield _row(item, turn, codes, [], seen=item.release is not None)
+        for annotation, turn, asked in turn_records.answered(item):
+            codes = tuple(question.code for question in asked)
+            value = turn_records.span_rows(turn_records.found(asked), item)
+            response = {"value": value, "user_id": user_id(annotation.labeler)}
+            yield _row(item, turn, codes, [response], seen=annotation.seen_verdict)
+
+
+def _row(item: Item, turn: int, codes: tuple[str, ...], responses: list[Row], *, seen: bool) -> Row:
+    said = [own for own in item.shown.dialogue.turns if own.index <= turn]
+    chat = [{"role": _ROLES.get(own.role, "system"), "content": item.shown.text(own.index)} for own in said]
+    suggested = turn_records.span_rows((f for f in item.model if f.turn == turn and f.code in codes), item)
+    suggestion = {"value": suggested, "score": None, "agent": item.release}
+    return {
+        "id": f"{item.shown.dialogue.id}#{turn}",
+        "fields": {CHAT: chat, FIELD: item.shown.text(turn)},
+        "metadata": {**turn_records.told(item, turn, codes, seen), "seen_verdict": str(seen).lower()},
+        "suggestions": {QUESTION: suggestion} if item.release is not None else {},
+        "responses": {QUESTION: responses} if responses else {},
+        "vectors": {},
+    }
+
+
+SHAPE = Shape("argilla", "jsonl", _matches, _read, _rows)

@@ -1,0 +1,302 @@
+"""What a label may speak of: dialogues as labelers are shown them, codes, labelers.
+
+Other tools get masked text. What comes back is found again in the masked text, or in the original if
+that is what the tool had, and becomes offsets in the original with a masked quote. Holds all dialogues
+in memory; a label for anything else is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+from pydantic import ValidationError
+
+from dialint.detector.ingest.outcomes import BadRecord
+from dialint.detector.masking import MaskedText, mask_dialogue
+from dialint.detector.records import Dialogue, Finding
+from dialint.detector.taxonomy import Taxonomy
+from dialint.labeling.annotation import Annotation, Kind, Question, judged_turns, questions
+from dialint.labeling.exchange.values import from_line_feeds, items, text, unknown, with_line_feeds
+
+# MERGED FROM labeling.platforms.shapes:
+# """What every other tool's shape is to us: rows in that become annotations, rows out.
+#
+# One row may hold several people's answers; a bad answer costs no other. No shape knows how its rows are
+# framed in a file.
+# """
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A dialogue and its masked texts, turn by turn."""
+
+    dialogue: Dialogue
+
+    @cached_property
+    def _masked(self) -> tuple[MaskedText, ...]:
+        if self.dialogue.masked:
+            return tuple(MaskedText(turn.text, ()) for turn in self.dialogue.turns)
+        return mask_dialogue(self.dialogue)[1]
+
+    @cached_property
+    def _places(self) -> dict[int, int]:
+        return {turn.index: place for place, turn in enumerate(self.dialogue.turns)}
+
+    @cached_property
+    def judged(self) -> tuple[int, ...]:
+        """Indices of the turns that can hold an error."""
+        return judged_turns(self.dialogue)
+
+    def masked(self, turn: int) -> MaskedText:
+        """The masked text of the turn with this index."""
+        return self._masked[self._places[turn]]
+
+    def text(self, turn: int) -> str:
+        """What labelers see of a turn."""
+        return self.masked(turn).text
+
+    def span(self, finding: Finding) -> tuple[int, int]:
+        """Where a finding stands in the masked text."""
+        return self.masked(finding.turn).from_original(finding.start, finding.end)
+
+    def asked(self, turn: int, path: str) -> int:
+        """`turn`, if it can hold an error.
+
+        Raises:
+            BadRecord: E_LABEL.
+        """
+        if turn not in self.judged:
+            raise BadRecord("E_LABEL", path, f"turn {turn}", "an agent's turn of the dialogue")
+        return turn
+
+    def turn_of(self, shown: str, path: str) -> int:
+        """The one judged turn with this text, masked or not.
+
+        Raises:
+            BadRecord: E_LABEL, none or several.
+        """
+        found = [turn for turn in self.judged if shown in (self.text(turn), self._original(turn))]
+        if len(found) != 1:
+            raise BadRecord("E_LABEL", path, f"{len(found)} turns", "the text of one turn, or its number")
+        return found[0]
+
+    def located(self, turn: int, shown: str, start: int, end: int, path: str) -> tuple[int, int]:
+        """Offsets in the original of ``[start, end)`` of `shown`, the turn's text in another tool.
+
+        Raises:
+            BadRecord: E_LABEL, it is another text, or the span is empty or outside.
+        """
+        masked, original = self.masked(turn), self._original(turn)
+        try:
+            for own in (masked.text, original):
+                if shown == with_line_feeds(own) != own:
+                    start, end = from_line_feeds(own, start), from_line_feeds(own, end)
+                elif shown != own:
+                    continue
+                if not 0 <= start < end <= len(own):
+                    raise ValueError("an empty span, or one outside the text")
+                return masked.to_original(start, end) if own == masked.text else (start, end)
+            raise ValueError("another text than the turn's")
+        except ValueError as error:
+            raise BadRecord(
+                "E_LABEL", path, str(error), "a span of the turn's text", self.dialogue.id
+            ) from None
+
+    def _original(self, turn: int) -> str:
+        return self.dialogue.turns[self._places[turn]].text
+
+    def extent(self, turn: int) -> tuple[int, int]:
+        """The turn's original text without outer blanks: the evidence where nobody said which."""
+        original = self._original(turn)
+        return len(original) - len(original.lstrip()), len(original.rstrip())
+
+    def length(self, turn: int) -> int:
+        """Code points of the turn's original text."""
+        return len(self._original(turn))
+
+    def role(self, turn: int) -> str:
+        """Who speaks in a turn."""
+        return self.dialogue.turns[self._places[turn]].role
+
+    def quote(self, turn: int, start: int, end: int) -> str:
+        """The masked words at offsets of the original."""
+        masked = self.masked(turn)
+        first, last = masked.from_original(start, end)
+        return masked.text[first:last]
+
+
+@dataclass
+class Known:
+    """Dialogues, codes and labelers that labels may name.
+
+    `asked` are the codes that were asked where a record does not say; `names` maps another tool's
+    label to a code; `labelers` are the accounts there are, or none to take any name.
+    """
+
+    taxonomy: Taxonomy
+    dialogues: Mapping[str, Dialogue]
+    asked: tuple[str, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
+    labelers: frozenset[str] | None = None
+    _last: Shown | None = None
+
+    @classmethod
+    def of(cls, taxonomy: Taxonomy, dialogues: Iterable[Dialogue], asked: tuple[str, ...] = ()) -> Known:
+        """Known things without names of another tool."""
+        return cls(taxonomy, {dialogue.id: dialogue for dialogue in dialogues}, asked)
+
+    def shown(self, name: object, path: str) -> Shown:
+        """The dialogue of that id, as labelers see it.
+
+        Raises:
+            BadRecord: E_LABEL for one that is not known, E_TYPE for no name.
+        """
+        dialogue = self.dialogues.get(text(name, path))
+        if dialogue is None:
+            raise unknown(path, str(name), "the id of a known dialogue")
+        if self._last is None or self._last.dialogue is not dialogue:
+            self._last = Shown(dialogue)  # labels of one dialogue stand together, and masking is dear
+        return self._last
+
+    def code(self, label: object, path: str) -> str:
+        """The code that a label stands for.
+
+        Raises:
+            BadRecord: E_LABEL.
+        """
+        name = text(label, path)
+        code = self.names.get(name, name)
+        if code not in self.taxonomy.codes:
+            raise unknown(path, name, "a code of the taxonomy; --name LABEL=CODE says which it is")
+        return code
+
+    def rivals(self, label: object) -> tuple[str, ...]:
+        """The codes of which a label names one and thereby excludes the others; none if it does not."""
+        return self.taxonomy.rivals(self.names.get(label, label)) if isinstance(label, str) else ()
+
+    def codes(self, value: object, path: str, found: Iterable[str] = ()) -> tuple[str, ...]:
+        """The codes asked, each once: those of the record, else `asked`; with those that were found.
+
+        Raises:
+            BadRecord: E_LABEL, an unknown code, or nobody knows what was asked.
+        """
+        own = tuple(self.code(item, path) for item in items(value, path)) or self.asked
+        codes = tuple(dict.fromkeys((*own, *found)))
+        if not codes:
+            raise BadRecord("E_LABEL", path, "nothing found", "the codes that were asked; --codes names them")
+        return codes
+
+    def labeler(self, name: str, path: str) -> str:
+        """`name`, if it is known.
+
+        Raises:
+            BadRecord: E_LABEL.
+        """
+        if self.labelers is not None and name not in self.labelers:
+            raise unknown(path, name, "a known labeler")
+        return name
+
+    @cached_property
+    def of_dialogue(self) -> frozenset[str]:
+        """Codes that are asked once a dialogue."""
+        return frozenset(name for name, code in self.taxonomy.codes.items() if code.scope == "dialogue")
+
+    def finding(self, shown: Shown, turn: int, code: str, span: tuple[int, int], reason: str = "") -> Finding:
+        """A person's finding; `span` in the original text. Severity and fault are the code's usual ones."""
+        known = self.taxonomy.codes[code]
+        return Finding(
+            code=code,
+            turn=turn,
+            severity=known.severity,
+            fault="bot" if shown.role(turn) == "bot" else known.fault,
+            probability=1.0,
+            quote=shown.quote(turn, *span),
+            start=span[0],
+            end=span[1],
+            reason=reason,
+        )
+
+
+Row: TypeAlias = dict[str, Any]
+Framing = Literal["jsonl", "json", "csv", "tsv", "parquet"]
+Answers: TypeAlias = Iterator[Annotation | BadRecord]
+
+
+@dataclass
+class Reading:
+    """What a shape needs to read a row: what is known, whose answers these are if the row does not
+    say (`kind`, and `label`, the file's bare name), and the counts of what was left out."""
+
+    known: Known
+    label: str
+    kind: Kind = "crowd"
+    utf16: bool = False
+    skipped: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True)
+class Item:
+    """One dialogue on its way out, with people's answers and, if labelers may see them, a model's
+    findings."""
+
+    shown: Shown
+    codes: tuple[str, ...]
+    of_dialogue: frozenset[str]
+    annotations: tuple[Annotation, ...] = ()
+    model: tuple[Finding, ...] = ()
+    release: str | None = None
+
+    def answers(self, annotation: Annotation) -> Iterator[Question]:
+        """The questions one annotation answers."""
+        return questions(annotation, self.shown.dialogue, self.of_dialogue)
+
+    def turns(self, annotation: Annotation) -> dict[int, list[Question]]:
+        """The same by turn."""
+        found: dict[int, list[Question]] = {}
+        for question in self.answers(annotation):
+            found.setdefault(question.turn, []).append(question)
+        return found
+
+    def asked(self) -> Iterator[tuple[int, tuple[str, ...]]]:
+        """Turns and codes that are to be asked: a code of dialogue scope once, of the last turn."""
+        for turn in self.shown.judged:
+            last = turn == self.shown.judged[-1]
+            codes = tuple(code for code in self.codes if last or code not in self.of_dialogue)
+            if codes:
+                yield turn, codes
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Another tool's shape: its name, the file it is written as, how a row of it is recognised, read
+    and written. `columns` are those of a table, given whether people's answers are in it."""
+
+    name: str
+    framing: Framing
+    matches: Callable[[Row], bool]
+    read: Callable[[Row, Reading], Answers]
+    rows: Callable[[Iterable[Item]], Iterator[Row]]
+    columns: Callable[[bool], tuple[str, ...]] | None = None
+
+
+def answer(platform: str, shown: Shown, key: str | None = None, **fields: Any) -> Annotation:
+    """An annotation, its id made of `key` or, without one, of its own content: read again, it is the
+    same.
+
+    Raises:
+        BadRecord: E_LABEL, it cannot be one.
+    """
+    findings: tuple[Finding, ...] = tuple(dict.fromkeys(fields.pop("findings", ())))
+    told = [shown.dialogue.id, [finding.model_dump() for finding in findings], sorted(fields.items())]
+    name = key or hashlib.sha256(repr(told).encode()).hexdigest()[:24]
+    try:
+        return Annotation(id=f"{platform}:{name}", dialogue_id=shown.dialogue.id, findings=findings, **fields)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        path = ".".join(str(part) for part in first["loc"])
+        raise BadRecord("E_LABEL", path, first["type"], first["msg"], shown.dialogue.id) from None

@@ -1,0 +1,97 @@
+"""Toloka: TSV, a task is one question; pools out, results in.
+
+Source: Toloka/docs `pool_csv.md`, `result-of-eval.md`; Toloka/toloka-kit `assignment.py`. Columns
+`INPUT:dialogue_id`, `INPUT:turn`, `INPUT:code`, `INPUT:context`, `INPUT:reply` and `OUTPUT:label` (yes or
+no) are ours; other pools may name the code itself in any `OUTPUT:` column. Answers that were not handed
+in or were rejected are left out. `started` and `submitted` are those of a page of tasks: the time is kept
+as `at`, the duration is not, since the page's size is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from dialint.detector.ingest.outcomes import BadRecord
+from dialint.labeling.exchange import turn_records
+from dialint.labeling.exchange.crowd_table import is_yes
+from dialint.labeling.exchange.format import Answers, Item, Known, Reading, Row, Shape, answer
+from dialint.labeling.exchange.values import cell, moment, text
+
+IN, OUT, BY = "INPUT:", "OUTPUT:", "ASSIGNMENT:"
+TASK_COLUMNS = tuple(IN + name for name in ("dialogue_id", "turn", "code", "context", "reply"))
+RESULT_COLUMNS = (
+    OUT + "label",
+    *(BY + name for name in ("assignment_id", "worker_id", "status", "submitted")),
+)
+COUNTED = ("SUBMITTED", "APPROVED", "ACCEPTED")
+NONE_FOUND = ("", "no", "none", "no_error")
+
+
+def _matches(row: Row) -> bool:
+    return any(name.startswith(IN) for name in row)
+
+
+def _read(row: Row, reading: Reading) -> Answers:
+    outputs = {name: value for name, value in row.items() if name.startswith(OUT)}
+    if not outputs:
+        reading.skipped["unanswered"] += 1
+        return
+    status = cell(row.get(f"{BY}status"), f"{BY}status").upper()
+    if status and status not in COUNTED:
+        reading.skipped["not accepted"] += 1
+        return
+    given = {name.removeprefix(IN): value for name, value in row.items() if name.startswith(IN)}
+    shown, turn = turn_records.place(given, given.get("reply") or given.get("text"), reading, IN)
+    code = cell(given.get("code"), f"{IN}code")
+    found = _yes_or_no(code, row, reading.known) if code else _named(outputs, reading.known)
+    worker = text(row.get(f"{BY}worker_id"), f"{BY}worker_id")
+    yield answer(
+        "toloka",
+        shown,
+        labeler=reading.known.labeler(worker, f"{BY}worker_id"),
+        kind=reading.kind,
+        codes=(reading.known.code(code, f"{IN}code"),) if code else reading.known.codes(None, OUT, found),
+        turn=turn,
+        findings=tuple(turn_records.marked(found, shown, turn, reading, OUT)),
+        at=moment(row.get(f"{BY}submitted"), f"{BY}submitted"),
+    )
+
+
+def _yes_or_no(code: str, row: Row, known: Known) -> list[str]:
+    if f"{OUT}label" not in row:
+        raise BadRecord("E_LABEL", OUT, "another column", f"{OUT}label with yes or no")
+    return [known.code(code, f"{IN}code")] if is_yes(row[f"{OUT}label"], f"{OUT}label") else []
+
+
+def _named(outputs: Row, known: Known) -> list[str]:
+    """The codes that the outputs name; a blank one or "no error" names none."""
+    values = [(name, cell(value, name)) for name, value in outputs.items()]
+    return [known.code(value, name) for name, value in values if value.lower() not in NONE_FOUND]
+
+
+def _rows(dialogues: Iterable[Item]) -> Iterator[Row]:
+    for item in dialogues:
+        if not item.annotations:
+            for turn, codes in item.asked():
+                for code in codes:
+                    yield _task(item, turn, code)
+        for annotation in item.annotations:
+            for turn, code, findings in item.answers(annotation):
+                by = {"assignment_id": annotation.id, "worker_id": annotation.labeler, "status": "APPROVED"}
+                at = annotation.at.isoformat() if annotation.at else None
+                result = {f"{BY}{name}": value for name, value in {**by, "submitted": at}.items()}
+                yield {**_task(item, turn, code), f"{OUT}label": "yes" if findings else "no", **result}
+
+
+def _task(item: Item, turn: int, code: str) -> Row:
+    said = [own for own in item.shown.dialogue.turns if own.index < turn]
+    context = "\n".join(f"{own.role}: {item.shown.text(own.index)}" for own in said)
+    values = (item.shown.dialogue.id, turn, code, context, item.shown.text(turn))
+    return dict(zip(TASK_COLUMNS, values, strict=True))
+
+
+def _columns(with_answers: bool) -> tuple[str, ...]:
+    return TASK_COLUMNS + RESULT_COLUMNS if with_answers else TASK_COLUMNS
+
+
+SHAPE = Shape("toloka", "tsv", _matches, _read, _rows, _columns)

@@ -1,0 +1,151 @@
+"""Values of a foreign record, of the type they must have, or a reject that names the field.
+
+No value is coerced but text that holds a whole number, which tables and Label Studio write for one.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from dialint.detector.errors import excerpt
+from dialint.detector.ingest.outcomes import BadRecord
+
+# MERGED FROM labeling.platforms.offsets:
+# """Offsets between tools: UTF-16 units, code points, and texts whose line ends were changed.
+#
+# Knows texts only, nothing of dialogues or masking. Every function raises ValueError for an offset that
+# does not exist or lies within a character.
+# """
+
+
+LATEST_S = 253_402_300_799
+"""The last second of the year 9999."""
+MAX_DIGITS = 18
+
+
+def obj(value: object, path: str) -> dict[str, Any]:
+    """An object; an absent one is empty.
+
+    Raises:
+        BadRecord: E_TYPE, as every function here.
+    """
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise wrong(path, value, "an object")
+    return value
+
+
+def items(value: object, path: str) -> list[Any]:
+    """A list; an absent one is empty."""
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise wrong(path, value, "a list")
+    return value
+
+
+def text(value: object, path: str) -> str:
+    """A text that is not blank."""
+    if not isinstance(value, str) or not value.strip():
+        raise wrong(path, value, "a text")
+    return value
+
+
+def cell(value: object, path: str) -> str:
+    """A text without outer blanks; an absent one is empty."""
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise wrong(path, value, "a text")
+    return value.strip()
+
+
+def whole(value: object, path: str) -> int:
+    """A whole number from 0, or a text that holds one."""
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= MAX_DIGITS:
+        return int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise wrong(path, value, "a whole number from 0")
+    return value
+
+
+def named(value: object, path: str) -> str:
+    """A name: a text, or a whole number as text."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return text(value, path)
+
+
+def seconds(value: object, path: str) -> float | None:
+    """Seconds from 0 as a number or a text, if any."""
+    if value is None or value == "":
+        return None
+    try:
+        number = float(value) if isinstance(value, str) else value
+    except ValueError:
+        raise wrong(path, value, "seconds") from None
+    if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number < LATEST_S:
+        raise wrong(path, value, "seconds")
+    return float(number)
+
+
+def moment(value: object, path: str) -> datetime | None:
+    """A time as ISO 8601 text or epoch seconds, if any; without a zone it is UTC."""
+    if value is None or value == "":
+        return None
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= LATEST_S:
+        return datetime.fromtimestamp(value, UTC)
+    if isinstance(value, datetime):
+        return value if value.tzinfo else value.replace(tzinfo=UTC)
+    try:
+        found = datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        found = None
+    if found is None:
+        raise wrong(path, value, "a time in ISO 8601 or epoch seconds")
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def wrong(path: str, value: object, expected: str) -> BadRecord:
+    """The fault of a value of another type or range."""
+    found = excerpt(value) if isinstance(value, str) else "nothing" if value is None else type(value).__name__
+    return BadRecord("E_TYPE", path, found or "nothing", expected)
+
+
+def unknown(path: str, found: str, expected: str) -> BadRecord:
+    """The fault of a label for something that is not known; `found` is shown masked."""
+    return BadRecord("E_LABEL", path, excerpt(found), expected)
+
+
+def from_utf16(text: str, offset: int) -> int:
+    """The place in code points of an offset in UTF-16 units."""
+    raw = text.encode("utf-16-le")
+    if not 0 <= 2 * offset <= len(raw):
+        raise ValueError("an offset outside the text")
+    return len(raw[: 2 * offset].decode("utf-16-le"))  # half a pair does not decode
+
+
+def to_utf16(text: str, offset: int) -> int:
+    """The place in UTF-16 units of an offset in code points."""
+    if not 0 <= offset <= len(text):
+        raise ValueError("an offset outside the text")
+    return len(text[:offset].encode("utf-16-le")) // 2
+
+
+def from_line_feeds(text: str, offset: int) -> int:
+    """The place in `text` of an offset in the same text with CRLF and CR as LF."""
+    if offset < 0:
+        raise ValueError("an offset outside the text")
+    place = 0
+    for _ in range(offset):
+        if place >= len(text):
+            raise ValueError("an offset outside the text")
+        place += 2 if text.startswith("\r\n", place) else 1
+    return place
+
+
+def with_line_feeds(text: str) -> str:
+    """`text` with CRLF and CR as LF."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")

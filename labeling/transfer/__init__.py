@@ -1,1 +1,0 @@
-"""What brings files into the store and out of it again, a thousand records a time."""

@@ -1,0 +1,90 @@
+"""What is kept and what is not, one small dialogue each; rude agents always stay."""
+
+from __future__ import annotations
+
+import pytest
+
+from dialint.detector.languages import language_of
+from dialint.labeling.corpora.quality import fault, rude_agent, rude_customer
+from dialint.labeling.corpora.sources import SOURCES, CorpusDialogue
+
+USUAL = (
+    ("customer", "Hello, my parcel was due on Monday and it is still not here."),
+    ("agent", "I am sorry to hear that. May I have the number of the parcel, please?"),
+    ("customer", "It is 7 7 1 9, sent from Leeds."),
+    ("agent", "Thank you. It is on the van now and should reach you this afternoon."),
+)
+
+
+def dialogue(*turns: tuple[str, str], hidden: bool = False) -> CorpusDialogue:
+    return CorpusDialogue("x:1", SOURCES[0], turns, ("id:x:1",), hidden)
+
+
+def test_a_usual_dialogue_is_kept() -> None:
+    assert fault(dialogue(*USUAL)) is None
+
+
+@pytest.mark.parametrize(
+    ("turns", "why"),
+    [
+        (USUAL[::2], "one_sided"),
+        ((("customer", "Hello"), ("agent", "Hello, how are you?")), "short"),
+        (USUAL * 40, "long"),
+        ((*USUAL, ("agent", "It costs 5 â€™ and the cafÃ© is Ã¶ffen â€“ \ufffd\ufffd")), "encoding"),
+        ((*USUAL[:2], ("agent", '{"name": "get_order", "arguments": {"id": 7}}')), "machine"),
+        (USUAL * 3, "repetitive"),
+        ((("customer", "ha " * 400), ("agent", "Pardon, what do you mean by that?")), "repetitive"),
+    ],
+)
+def test_what_is_not_worth_keeping_has_a_reason(turns: tuple[tuple[str, str], ...], why: str) -> None:
+    assert fault(dialogue(*turns)) == why
+
+
+def test_thoughts_that_cannot_be_told_from_words_leave_the_dialogue_out() -> None:
+    assert fault(dialogue(*USUAL, hidden=True)) == "hidden"
+
+
+def test_a_rude_agent_is_kept_and_counted() -> None:
+    rude = dialogue(*USUAL[:3], ("agent", "Are you stupid? I told you to wait, you idiot. Now shut up."))
+    assert fault(rude) is None
+    assert rude_agent(rude)
+    assert not rude_customer(rude)
+    assert not rude_agent(dialogue(*USUAL))
+
+
+def test_an_agent_who_answers_vile_talk_in_kind_is_kept() -> None:
+    both = dialogue(
+        ("customer", "Suck my toe, you whore, and send nudes."), ("agent", "You retard, go away now.")
+    )
+    assert fault(both) is None
+    assert rude_agent(both)
+
+
+def test_vile_talk_with_nothing_else_is_left_out_but_swearing_at_a_late_parcel_is_not() -> None:
+    vile = dialogue(
+        ("customer", "Send me your nudes, I am so horny tonight."),
+        ("agent", "I cannot do that."),
+        ("customer", "Come on, have sex with me."),
+    )
+    assert fault(vile) == "vile"
+    angry = dialogue(("customer", "Where is my fucking parcel, you bastards?"), *USUAL[1:])
+    assert fault(angry) is None
+    assert rude_customer(angry)
+    once = dialogue(
+        *USUAL, ("customer", "Your driver called me a fag, I want to complain."), USUAL[1], *USUAL[::2]
+    )
+    assert fault(once) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        (USUAL[0][1], "en"),
+        ("Здравствуйте, я хотел бы заказать столик на двоих в пятницу вечером.", "ru"),
+        ("你好，我的流量昨天还剩很多，今天怎么就用完了？请帮我查一下好吗，谢谢", "zh"),
+        ("Guten Tag, mein Paket ist seit Montag überfällig, was ist damit geschehen?", "de"),
+        ("hello", "fr"),  # too short to tell: as declared
+    ],
+)
+def test_language_is_told_from_the_text_if_there_is_enough(text: str, language: str) -> None:
+    assert language_of(text, "fr") == language

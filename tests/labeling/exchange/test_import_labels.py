@@ -1,0 +1,438 @@
+"""Labels as the tools themselves write them: read by hand-computed answers, refused by name, never a crash."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from own_taxonomy import write_taxonomy
+
+from dialint.detector.artifacts import read_manifest, verify_files
+from dialint.detector.errors import ConfigError, InputRefused, OutputRefused, TooManyBad
+from dialint.detector.ingest.outcomes import Reject
+from dialint.detector.ingest.sources import open_logs
+from dialint.detector.records import Dialogue, Turn
+from dialint.detector.taxonomy import load
+from dialint.labeling.annotation import Annotation
+from dialint.labeling.exchange.format import Known
+from dialint.labeling.exchange.import_labels import ImportConfig, Intake, run
+from dialint.labeling.exchange.registry import SHAPES
+
+TAXONOMY = load()
+D1 = Dialogue(
+    id="d1",
+    turns=(
+        Turn(index=0, role="customer", text="Where is 4471?"),
+        Turn(index=1, role="agent", text="It arrived yesterday."),
+        Turn(index=2, role="customer", text="No."),
+        Turn(index=3, role="agent", text="😀 Sorry\r\nteh parcel"),
+    ),
+)
+LOG = {"dialogue_id": "d1", "turns": [{"role": turn.role, "text": turn.text} for turn in D1.turns]}
+
+
+def known(**over: Any) -> Known:
+    return Known(TAXONOMY, {"d1": D1}, **{"asked": ("I1", "L1"), "names": {"wrong_fact": "I1"}, **over})
+
+
+def taken(
+    path: Path, content: str | bytes, knows: Known | None = None, utf16: bool = False
+) -> tuple[list[Annotation], list[Reject], Intake]:
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    (source,) = open_logs([str(path)])
+    intake = Intake(knows or known(), utf16=utf16)
+    outcomes = list(intake.read(source))
+    return (
+        [o for o in outcomes if isinstance(o, Annotation)],
+        [o for o in outcomes if isinstance(o, Reject)],
+        intake,
+    )
+
+
+def spans(annotation: Annotation) -> list[tuple[str, int, int, int, str]]:
+    return [(f.code, f.turn, f.start, f.end, f.quote) for f in annotation.findings]
+
+
+ARRIVED = [("I1", 1, 3, 20, "arrived yesterday")]
+
+
+def studio(*annotations: dict[str, Any], **over: Any) -> dict[str, Any]:
+    dialogue = [{"author": turn.role, "text": turn.text} for turn in D1.turns]
+    return {
+        "id": 1,
+        "data": {"dialogue_id": "d1", "dialogue": dialogue},
+        "annotations": list(annotations),
+        **over,
+    }
+
+
+def region(start: Any, begins: int, end: Any, ends: int, **value: Any) -> dict[str, Any]:
+    told = {
+        "start": start,
+        "end": end,
+        "startOffset": begins,
+        "endOffset": ends,
+        "paragraphlabels": ["wrong_fact"],
+    }
+    return {"id": "r1", "type": "paragraphlabels", "origin": "manual", "value": {**told, **value}}
+
+
+def by(labeler: Any, *results: dict[str, Any], **over: Any) -> dict[str, Any]:
+    return {
+        "id": 11,
+        "completed_by": labeler,
+        "result": list(results),
+        "lead_time": 12.5,
+        "created_at": "2026-03-02T10:00:00.000000Z",
+        **over,
+    }
+
+
+def test_label_studio_as_it_exports(tmp_path: Path) -> None:
+    why = {"id": "r1", "type": "textarea", "value": {"text": ["tracking says", "in transit"]}}
+    tasks = [
+        studio(
+            by(3, region("1", 3, "1", 20, text="arrived yesterday"), why),
+            by({"id": 4, "email": "x@y.z"}, id=12),
+            by(5, was_cancelled=True, id=13),
+        )
+    ]
+    found, rejects, intake = taken(tmp_path / "export.json", json.dumps(tasks))
+    assert rejects == []
+    assert [spans(a) for a in found] == [ARRIVED, []]
+    assert [(a.id, a.labeler, a.seconds, a.codes, a.seen_verdict) for a in found] == [
+        ("label-studio:1/11", "3", 12.5, ("I1", "L1"), False), ("label-studio:1/12", "4", 12.5, ("I1", "L1"), False)
+    ]  # fmt: skip
+    assert found[0].findings[0].reason == "tracking says\nin transit"
+    assert intake.left_out == {"skipped": 1}
+
+
+@pytest.mark.parametrize(
+    ("results", "expected"),
+    [
+        ([region(3, 9, 3, 12)], [("I1", 3, 8, 11, "\nte")]),  # UTF-16: the emoji is two units
+        ([region("3", 10, "3", 13, text="teh")], [("I1", 3, 9, 12, "teh")]),
+        ([region("3", 9, "3", 12, text="teh")], [("I1", 3, 9, 12, "teh")]),  # only code points fit the quote
+        ([region("1", 11, "3", 2)], [("I1", 1, 11, 21, "yesterday."), ("I1", 3, 0, 1, "😀")]),
+    ],
+)  # fmt: skip
+def test_label_studio_offsets_are_utf16_within_a_paragraph(
+    tmp_path: Path, results: list[Any], expected: Any
+) -> None:
+    found, rejects, _ = taken(tmp_path / "export.json", json.dumps([studio(by(3, *results))]))
+    assert rejects == []
+    assert spans(found[0]) == expected
+
+
+@pytest.mark.parametrize(
+    "result",
+    [region("3", 1, "3", 4), region("1", 3, "1", 99), region("1", 5, "1", 5), region("9", 0, "9", 1), region("0", 0, "0", 3), region("1", -1, "1", 3), region("1", 3, "1", 20, paragraphlabels=["rude"]), region("1", 3, "1", 20, paragraphlabels="I1"), region(None, 0, "1", 2)],
+    ids=["half an emoji", "outside", "empty", "no such turn", "customer", "negative", "unknown label", "no list", "no start"],
+)  # fmt: skip
+def test_a_bad_region_costs_its_own_answer_only(tmp_path: Path, result: dict[str, Any]) -> None:
+    tasks = [studio(by(3, result), by(4, region("1", 3, "1", 20), id=12))]
+    found, rejects, _ = taken(tmp_path / "export.json", json.dumps(tasks))
+    assert [spans(a) for a in found] == [ARRIVED]
+    assert len(rejects) == 1
+    assert rejects[0].code in ("E_LABEL", "E_TYPE")
+    assert rejects[0].path.startswith("annotations[0]")
+
+
+def test_predictions_mean_that_the_labeler_saw_a_verdict(tmp_path: Path) -> None:
+    found, _, _ = taken(tmp_path / "a.json", json.dumps([studio(by(3), predictions=[{"result": []}])]))
+    assert found[0].seen_verdict
+    accepted = {**region("1", 3, "1", 20), "origin": "prediction-changed"}
+    found, _, _ = taken(tmp_path / "b.json", json.dumps([studio(by(3, accepted))]))
+    assert found[0].seen_verdict
+
+
+def test_a_task_of_another_text_is_refused(tmp_path: Path) -> None:
+    task = studio(by(3, region("1", 3, "1", 20)))
+    task["data"]["dialogue"][1]["text"] = "It has arrived yesterday."
+    _, (reject,), _ = taken(tmp_path / "export.json", json.dumps([task]))
+    assert (reject.code, reject.found) == ("E_LABEL", "another text than the turn's")
+
+
+def test_line_ends_that_a_tool_changed_move_offsets_back(tmp_path: Path) -> None:
+    row = {
+        "text": "😀 Sorry\nteh parcel",
+        "label": [[8, 11, "L1"]],
+        "dialogue_id": "d1",
+        "turn": 3,
+        "Comments": [],
+    }
+    (found,), rejects, _ = taken(tmp_path / "leo.jsonl", json.dumps(row))
+    assert rejects == []
+    assert spans(found) == [("L1", 3, 9, 12, "teh")]
+
+
+def test_toloka_as_it_exports(tmp_path: Path) -> None:
+    head = "INPUT:dialogue_id\tINPUT:text\tOUTPUT:error\tGOLDEN:error\tHINT:text\tASSIGNMENT:assignment_id\tASSIGNMENT:worker_id\tASSIGNMENT:status"
+    rows = [
+        "d1\tIt arrived yesterday.\twrong_fact\t\t\ta-77\tw-5\tAPPROVED",
+        "",
+        "d1\tIt arrived yesterday.\t\t\t\ta-78\tw-6\tSUBMITTED",
+        "d1\tIt arrived yesterday.\twrong_fact\t\t\ta-79\tw-7\tREJECTED",
+        'd1\t"He said ""it arrived"""\twrong_fact\t\t\ta-80\tw-8\tAPPROVED',
+    ]
+    found, rejects, intake = taken(tmp_path / "pool.tsv", "\n".join([head, *rows]))
+    assert [(a.labeler, spans(a), a.codes) for a in found] == [
+        ("w-5", [("I1", 1, 0, 21, "It arrived yesterday.")], ("I1", "L1")), ("w-6", [], ("I1", "L1")),
+    ]  # fmt: skip
+    assert [(r.line, r.code, r.path) for r in rejects] == [(6, "E_LABEL", "text")]
+    assert intake.left_out == {"not accepted": 1}
+
+
+def test_prodigy_as_it_exports(tmp_path: Path) -> None:
+    row = {"text": "It arrived yesterday.", "spans": [{"start": 3, "end": 20, "token_start": 1, "token_end": 2, "label": "wrong_fact"}], "meta": {"dialogue_id": "d1", "turn": 1}, "_input_hash": 18866, "_task_hash": -19528, "_view_id": "spans_manual", "answer": "accept", "_timestamp": 1772442845, "_annotator_id": "errs-leo", "_session_id": "errs-leo"}  # fmt: skip
+    binary = {key: value for key, value in row.items() if key != "spans"} | {
+        "label": "wrong_fact",
+        "answer": "reject",
+    }
+    choice = binary | {
+        "options": [{"id": "L1"}, {"id": "C1"}],
+        "accept": ["C1"],
+        "answer": "accept",
+        "_annotator_id": None,
+    }
+    choice.pop("label")
+    others = [
+        row | {"answer": "reject"},
+        row | {"answer": "ignore"},
+        {k: v for k, v in row.items() if k != "answer"},
+    ]
+    found, rejects, intake = taken(
+        tmp_path / "p.jsonl", "\n".join(map(json.dumps, [row, binary, choice, *others]))
+    )
+    assert rejects == []
+    assert [(a.labeler, a.codes, [s[0] for s in spans(a)]) for a in found] == [
+        ("errs-leo", ("I1", "L1"), ["I1"]), ("errs-leo", ("I1",), []), ("errs-leo", ("L1", "C1"), ["C1"])
+    ]  # fmt: skip
+    assert spans(found[0]) == ARRIVED
+    assert found[0].at is not None
+    assert found[0].at.isoformat() == "2026-03-02T09:14:05+00:00"
+    assert intake.left_out == {"rejected": 1, "ignored": 1, "unanswered": 1}
+
+
+def test_doccano_as_it_exports(tmp_path: Path) -> None:
+    base = {"id": 7, "text": "It arrived yesterday.", "dialogue_id": "d1", "Comments": []}
+    rows = [base | {"label": [[3, 20, "wrong_fact"]]}, base | {"labeler": "b", "entities": [{"id": 1, "label": "wrong_fact", "start_offset": 3, "end_offset": 20}], "relations": []}, base | {"labeler": "c", "label": ["L1"]}]  # fmt: skip
+    found, rejects, _ = taken(tmp_path / "leo.jsonl", "\n".join(map(json.dumps, rows)))
+    assert rejects == []
+    assert [(a.labeler, spans(a)) for a in found] == [
+        ("leo", ARRIVED), ("b", ARRIVED), ("c", [("L1", 1, 0, 21, "It arrived yesterday.")])
+    ]  # fmt: skip
+    old = {
+        "text": D1.turns[3].text,
+        "dialogue_id": "d1",
+        "turn": 3,
+        "label": [[10, 13, "L1"]],
+        "Comments": [],
+    }
+    (by_units,), _, _ = taken(tmp_path / "old.jsonl", json.dumps(old), utf16=True)
+    assert spans(by_units) == [("L1", 3, 9, 12, "teh")]
+
+
+def test_argilla_nested_and_flattened(tmp_path: Path) -> None:
+    user, other = "6f1c0d0e-0000-4000-8000-000000000001", "6f1c0d0e-0000-4000-8000-000000000002"
+    span = [{"start": 3, "end": 20, "label": "wrong_fact"}]
+    nested = {"id": "d1#1", "fields": {"reply": "It arrived yesterday."}, "metadata": {"channel": "chat"}, "suggestions": {"err": {"value": span, "score": None, "agent": "v1"}}, "responses": {"err": [{"value": [], "user_id": user}, {"value": span, "user_id": other}]}, "vectors": {}}  # fmt: skip
+    found, rejects, _ = taken(tmp_path / "a.json", json.dumps([nested]))
+    assert rejects == []
+    assert [(a.labeler, spans(a), a.seen_verdict) for a in found] == [
+        (user, [], True),
+        (other, ARRIVED, True),
+    ]
+    flat = {"id": "d1#1", "reply": "It arrived yesterday.", "err.responses": [span, [], span], "err.responses.users": [user, other, "u3"], "err.responses.status": ["submitted", "draft", "discarded"]}  # fmt: skip
+    found, rejects, intake = taken(tmp_path / "b.jsonl", json.dumps(flat))
+    assert [(a.labeler, spans(a), a.seen_verdict) for a in found] == [(user, ARRIVED, False)]
+    assert intake.left_out == {"not submitted": 2}
+
+
+def test_row_43_unknown_dialogue_code_labeler_and_a_second_label(tmp_path: Path) -> None:
+    rows = ["task,worker,label", "d1/1/I1,a,yes", "d9/1/I1,a,yes", "d1/1/Z9,a,yes", "d1/1/L1,zed,no", "d1/1/I1,a,no", "d1/1/I1,a,yes", "d1/0/I1,a,no", "d1/1/L1,a,perhaps", "d1/1/L1,a,no"]  # fmt: skip
+    found, rejects, intake = taken(tmp_path / "c.csv", "\r\n".join(rows), known(labelers=frozenset({"a"})))
+    assert [(a.codes, bool(a.findings)) for a in found] == [(("I1",), True), (("L1",), False)]
+    assert [(r.line, r.path) for r in rejects] == [(3, "task"), (4, "task"), (5, "worker"), (6, "labeler"), (8, "task"), (9, "label")]  # fmt: skip
+    assert {r.code for r in rejects} == {"E_LABEL"}
+    assert intake.counts.duplicates == 1
+
+
+def test_what_was_asked_must_be_known(tmp_path: Path) -> None:
+    row = {"text": "It arrived yesterday.", "label": [], "dialogue_id": "d1", "Comments": []}
+    found, (reject,), _ = taken(tmp_path / "leo.jsonl", json.dumps(row), known(asked=()))
+    assert found == []
+    assert reject.expected == "the codes that were asked; --codes names them"
+
+
+def test_rejects_tell_no_text(tmp_path: Path) -> None:
+    row = {
+        "text": "my secret word",
+        "label": [["Hunter2", "Hunter2", "Hunter2"]],
+        "dialogue_id": "Hunter2",
+        "Comments": [],
+    }
+    _, rejects, _ = taken(
+        tmp_path / "leo.jsonl", json.dumps(row) + "\n" + json.dumps({**row, "dialogue_id": "d1", "turn": 1})
+    )
+    assert len(rejects) == 2
+    assert not any(word in json.dumps([r.as_json() for r in rejects]) for word in ("Hunter2", "secret"))
+
+
+def config(folder: Path, table: str, **over: Any) -> ImportConfig:
+    (folder / "log.jsonl").write_text(json.dumps(LOG) + "\n")
+    (folder / "labels.csv").write_text(table)
+    given: dict[str, Any] = {
+        "labels": (str(folder / "labels.csv"),),
+        "dialogues": (str(folder / "log.jsonl"),),
+        "out": folder / "annotations.jsonl",
+    }
+    return ImportConfig(**{**given, **over})
+
+
+def test_the_stage_writes_annotations_rejects_and_a_manifest(tmp_path: Path) -> None:
+    table = "task,worker,label\n" + "".join(f"d1/1/L1,w{n},no\n" for n in range(30)) + "d1/1/L1,w1,yes\n"
+    made = config(tmp_path, table)
+    assert run(made)["counts"] == {
+        "annotations": 30,
+        "rejected": 1,
+        "duplicates": 0,
+        "left_out": {},
+        "codes": {"E_LABEL": 1},
+    }
+    manifest = read_manifest(tmp_path / "annotations.manifest.json")
+    verify_files(tmp_path, manifest["files"])
+    assert [file["rows"] for file in manifest["files"]] == [30, 1]
+    first = Annotation.model_validate_json((tmp_path / "annotations.jsonl").read_text().partition("\n")[0])
+    assert (first.labeler, first.codes, first.turn, first.findings) == ("w0", ("L1",), 1, ())
+    with pytest.raises(OutputRefused):
+        run(made)
+    again = config(
+        tmp_path, table, labels=(str(tmp_path / "annotations.jsonl"),), out=tmp_path / "again.jsonl"
+    )
+    assert run(again)["counts"]["annotations"] == 30
+    assert (tmp_path / "again.jsonl").read_bytes() == (tmp_path / "annotations.jsonl").read_bytes()
+
+
+def test_too_many_bad_answers_stop_the_job_and_the_rejects_stay(tmp_path: Path) -> None:
+    with pytest.raises(TooManyBad):
+        run(config(tmp_path, "task,worker,label\nd1/1/L1,w,no\nd2/1/L1,w,no\n"))
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "log.jsonl",
+        "labels.csv",
+        "annotations.rejects.jsonl",
+    }
+
+
+def test_options_that_cannot_be(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError):
+        config(tmp_path, "", name=("wrong_fact",))
+    with pytest.raises(ConfigError):
+        config(tmp_path, "", max_bad=2.0)
+    with pytest.raises(ConfigError):
+        run(config(tmp_path, "task,worker,label\n", format="excel"))
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 2**63) | st.floats(allow_nan=False) | st.sampled_from(["d1", "d1#1", "I1", "L1", "1", "yes", "It arrived yesterday.", "", "2026-01-01"]) | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["start", "end", "label", "value", "user_id", "text", "dialogue_id", "turn", "codes", "id", "result", "completed_by", "type"]), inner, max_size=4),
+    max_leaves=8,
+)  # fmt: skip
+FIELDS = st.sampled_from(["data", "annotations", "predictions", "text", "spans", "meta", "answer", "label", "entities", "cats", "fields", "metadata", "responses", "suggestions", "err.responses", "err.responses.users", "task", "worker", "seconds", "at", "id", "dialogue_id", "labeler", "kind", "codes", "turn", "findings", "accept", "options", "_annotator_id", "_timestamp", "INPUT:dialogue_id", "INPUT:turn", "INPUT:code", "OUTPUT:label", "ASSIGNMENT:worker_id", "ASSIGNMENT:status"])  # fmt: skip
+BASES: list[dict[str, Any]] = [
+    studio(by(3, region("1", 3, "1", 20))),
+    {"text": "It arrived yesterday.", "spans": [], "meta": {"dialogue_id": "d1", "turn": 1}, "_task_hash": 1, "answer": "accept", "_annotator_id": "a"},
+    {"text": "It arrived yesterday.", "label": [[3, 20, "L1"]], "dialogue_id": "d1", "Comments": []},
+    {"id": "d1#1", "fields": {"reply": "It arrived yesterday."}, "metadata": {}, "suggestions": {}, "responses": {"err": [{"value": [], "user_id": "u"}]}},
+    {"task": "d1/1/L1", "worker": "a", "label": "no"},
+    {"id": "a", "dialogue_id": "d1", "labeler": "w", "kind": "crowd", "codes": ["L1"]},
+    {"INPUT:dialogue_id": "d1", "INPUT:turn": 1, "INPUT:code": "L1", "OUTPUT:label": "no", "ASSIGNMENT:worker_id": "w"},
+]  # fmt: skip
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    base=st.sampled_from(BASES),
+    changes=st.dictionaries(FIELDS, VALUES, min_size=1, max_size=3),
+    shape=st.sampled_from(SHAPES),
+)
+def test_no_record_is_more_than_refused(base: dict[str, Any], changes: dict[str, Any], shape: Any) -> None:
+    """Records of every shape with fields of any type: an annotation or a reject, whoever reads them."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "labels.jsonl"
+        path.write_text(json.dumps(base | changes))
+        for name in ("auto", shape.name):
+            (source,) = open_logs([str(path)])
+            try:
+                outcomes = list(Intake(known()).read(source, name))
+            except InputRefused:
+                continue
+            assert all(isinstance(outcome, Annotation | Reject) for outcome in outcomes)
+
+
+STARTS = [json.dumps(base).encode() for base in BASES] + [b"task,worker,label\nd1/1/L1,a,no\n", b"INPUT:dialogue_id\tOUTPUT:label\nd1\tyes\n", b"[" + json.dumps(BASES[0]).encode() + b"]", b"PAR1"]  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    start=st.sampled_from(STARTS),
+    at=st.integers(0, 400),
+    cut=st.integers(0, 9),
+    put=st.binary(max_size=9),
+    ending=st.sampled_from(["jsonl", "json", "csv", "tsv", "parquet", "txt"]),
+)
+def test_no_bytes_are_more_than_refused(start: bytes, at: int, cut: int, put: bytes, ending: str) -> None:
+    import tempfile
+
+    content = start[:at] + put + start[at + cut :]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"labels.{ending}"
+        path.write_bytes(content)
+        (source,) = open_logs([str(path)])
+        try:
+            outcomes = list(Intake(known()).read(source))
+        except InputRefused:
+            return
+        assert all(isinstance(outcome, Annotation | Reject) for outcome in outcomes)
+
+
+def test_a_damaged_parquet_file_is_refused(tmp_path: Path) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    path = tmp_path / "c.parquet"
+    parquet.write_table(pa.table({"task": ["d1/1/L1"], "worker": ["a"], "label": ["no"]}), path)
+    whole = path.read_bytes()
+    found, rejects, _ = taken(path, whole)
+    assert (len(found), rejects) == (1, [])
+    for place in range(4, len(whole) - 4, 23):
+        damaged = whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :]
+        try:
+            taken(path, damaged)
+        except InputRefused as error:
+            assert error.code in ("E_PARQUET", "E_FORMAT", "E_NO_RECORDS")
+
+
+def test_a_crowd_table_of_codes_that_exclude_one_another(tmp_path: Path) -> None:
+    """The label is the code: a yes to it, a no to the others; yes and no are still answers to one code."""
+    knows = known(names={"lukewarm": "K2"}, asked=())
+    knows.taxonomy = load(write_taxonomy(tmp_path))
+    content = "task,worker,label\nd1/1,w1,K1\nd1/1,w2,lukewarm\nd1/3/K3,w1,no\nd1/0,w1,K1\nd1/1/K1,w3,K1\nd1/1,w4,K9\n"
+    annotations, rejects, _ = taken(tmp_path / "crowd.csv", content, knows)
+    assert [(a.labeler, a.turn, a.codes, [f.code for f in a.findings]) for a in annotations] == [
+        ("w1", 1, ("K1", "K2", "K3"), ["K1"]),
+        ("w2", 1, ("K1", "K2", "K3"), ["K2"]),
+        ("w1", 3, ("K3",), []),
+    ]
+    assert annotations[0].findings[0].quote == "It arrived yesterday."
+    assert [(r.line, r.code, r.path) for r in rejects] == [
+        (5, "E_LABEL", "task"),  # a customer's turn
+        (6, "E_LABEL", "task"),  # one code asked, and the answer is a code
+        (7, "E_LABEL", "task"),  # no code, and the answer is none that is known
+    ]

@@ -1,0 +1,185 @@
+"""Out to another tool and back: the same people said the same of the same words, whatever the words."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from uuid import uuid5
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dialint.detector.ingest.outcomes import Reject
+from dialint.detector.ingest.sources import open_logs
+from dialint.detector.records import Dialogue, Turn
+from dialint.detector.taxonomy import load
+from dialint.labeling.annotation import Annotation, questions
+from dialint.labeling.exchange.argilla import SPACE
+from dialint.labeling.exchange.export_labels import framing_for
+from dialint.labeling.exchange.format import Item, Known, Shown
+from dialint.labeling.exchange.import_labels import Intake
+from dialint.labeling.exchange.registry import SHAPES, recognise, shape_named
+from dialint.labeling.exchange.rows import write_rows
+
+TAXONOMY = load()
+CODES = ("L1", "C1", "R1")
+OF_DIALOGUE = frozenset({"R1"})
+
+pieces = st.sampled_from(
+    ["Hi", "😀", "👩‍👩‍👧", "𝔘nd", "\r\n", "\n", "\r", "\t", '"', ",", "=1+1", "'", "é", "  ", "你好", "\u2028",
+     "call 555-0100-4471", "<b>", "#3", "/4/L1", "ann@example.org"]
+)  # fmt: skip
+plain = st.text(
+    st.characters(exclude_categories=("Cs", "Cc"), exclude_characters="\ufeff"), min_size=1, max_size=6
+)
+texts = st.lists(pieces | plain, min_size=1, max_size=8).map("".join).filter(str.strip)
+names = st.text(st.sampled_from("abc/#-é 1"), min_size=1, max_size=6).filter(str.strip)
+
+
+@st.composite
+def items(draw: st.DrawFn) -> list[Item]:
+    """Dialogues whose agent speaks last, each with answers of several labelers."""
+    made = []
+    for name in draw(st.lists(names, min_size=1, max_size=3, unique=True)):
+        said = draw(st.lists(texts, min_size=2, max_size=6, unique=True))
+        turns = tuple(
+            Turn(index=i, role="agent" if i % 2 else "customer", text=t) for i, t in enumerate(said)
+        )
+        shown = Shown(Dialogue(id=name, turns=turns, masked=draw(st.booleans())))
+        annotations = tuple(draw(answers(shown, number)) for number in range(draw(st.integers(1, 3))))
+        made.append(Item(shown, CODES, OF_DIALOGUE, annotations))
+    return made
+
+
+@st.composite
+def answers(draw: st.DrawFn, shown: Shown, number: int) -> Annotation:
+    known = Known.of(TAXONOMY, [shown.dialogue])
+    turn = draw(st.none() | st.sampled_from(shown.judged))
+    codes = tuple(draw(st.lists(st.sampled_from(CODES), min_size=1, unique=True)))
+    findings = []
+    for _ in range(draw(st.integers(0, 3))):
+        where = turn if turn is not None else draw(st.sampled_from(shown.judged))
+        masked = shown.masked(where)
+        start = draw(st.integers(0, len(masked.text) - 1))
+        end = draw(st.integers(start + 1, len(masked.text)))
+        span = masked.to_original(start, end)
+        findings.append(known.finding(shown, where, draw(st.sampled_from(codes)), span))
+    return Annotation(
+        id=f"{shown.dialogue.id}~{number}", dialogue_id=shown.dialogue.id, labeler=str(uuid5(SPACE, f"w{number}")), kind="crowd",
+        codes=codes, turn=turn, findings=tuple(dict.fromkeys(findings)),
+    )  # fmt: skip
+
+
+Said = set[tuple[object, ...]]
+
+
+def said(annotations: list[Annotation], made: list[Item], *, spans: bool) -> Said:
+    """Who said what: with its spans, or yes or no with a code of the dialogue moved to its last turn."""
+    by_id = {item.shown.dialogue.id: item for item in made}
+    found: dict[tuple[str, str, int, str], set[tuple[int, int]]] = {}
+    for annotation in annotations:
+        item = by_id[annotation.dialogue_id]
+        for turn, code, findings in questions(annotation, item.shown.dialogue, OF_DIALOGUE):
+            where = turn if spans or code not in OF_DIALOGUE else item.shown.judged[-1]
+            key = (annotation.labeler, annotation.dialogue_id, where, code)
+            found.setdefault(key, set()).update((f.start, f.end) for f in findings)
+    return {(*key, frozenset(where) if spans else bool(where)) for key, where in found.items()}
+
+
+def there_and_back(name: str, made: list[Item], ending: str) -> tuple[list[Annotation], list[Reject]]:
+    shape = shape_named(name)
+    known = Known.of(TAXONOMY, [item.shown.dialogue for item in made])
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"labels{ending}"
+        with open(path, "wb") as file:
+            columns = shape.columns(True) if shape.columns else ()
+            write_rows(file, shape.rows(made), framing_for(shape, path), columns)
+        (source,) = open_logs([str(path)])
+        assert recognise(source)[0] is shape
+        outcomes = list(Intake(known).read(source))
+    return (
+        [item for item in outcomes if isinstance(item, Annotation)],
+        [item for item in outcomes if isinstance(item, Reject)],
+    )
+
+
+WITH_SPANS = [("label-studio", ".json"), ("prodigy", ".jsonl"), ("doccano", ".jsonl"), ("argilla", ".jsonl"),
+              ("dialint", ".jsonl")]  # fmt: skip
+WITHOUT = [("toloka", ".tsv"), ("crowd", ".csv"), ("crowd", ".parquet"), ("crowd", ".jsonl")]
+
+
+def test_no_shape_is_left_out_here() -> None:
+    assert {shape.name for shape in SHAPES} == {name for name, _ in WITH_SPANS + WITHOUT}
+
+
+@pytest.mark.parametrize(("name", "ending"), WITH_SPANS)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(made=items())
+def test_spans_come_back(name: str, ending: str, made: list[Item]) -> None:
+    back, rejects = there_and_back(name, made, ending)
+    assert rejects == []
+    whole = [annotation for item in made for annotation in item.annotations]
+    assert said(back, made, spans=True) == said(whole, made, spans=True)
+
+
+@pytest.mark.parametrize(("name", "ending"), WITHOUT)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(made=items())
+def test_answers_come_back(name: str, ending: str, made: list[Item]) -> None:
+    back, rejects = there_and_back(name, made, ending)
+    assert rejects == []
+    whole = [annotation for item in made for annotation in item.annotations]
+    assert said(back, made, spans=False) == said(whole, made, spans=False)
+    assert all(annotation.codes and annotation.turn is not None for annotation in back)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(made=items())
+def test_ours_loses_nothing(made: list[Item]) -> None:
+    back, _ = there_and_back("dialint", made, ".jsonl")
+    assert back == [annotation for item in made for annotation in item.annotations]
+
+
+def test_no_findings_is_an_answer_in_every_shape() -> None:
+    dialogue = Dialogue(
+        id="d",
+        turns=(Turn(index=0, role="customer", text="Where?"), Turn(index=1, role="agent", text="There. 😀")),
+    )
+    nothing = Annotation(
+        id="a", dialogue_id="d", labeler=str(uuid5(SPACE, "w")), kind="crowd", codes=("L1", "C1")
+    )
+    made = [Item(Shown(dialogue), ("L1", "C1"), OF_DIALOGUE, (nothing,))]
+    for name, ending in WITH_SPANS + WITHOUT:
+        back, rejects = there_and_back(name, made, ending)
+        assert rejects == []
+        assert said(back, made, spans=False) == {
+            (nothing.labeler, "d", 1, "L1", False), (nothing.labeler, "d", 1, "C1", False)
+        }, name  # fmt: skip
+
+
+def test_what_a_tool_writes_is_what_we_wrote_and_read(tmp_path: Path) -> None:
+    """By hand: one emoji before the error moves Label Studio's offsets by one, nobody else's."""
+    dialogue = Dialogue(
+        id="d",
+        turns=(Turn(index=0, role="customer", text="?"), Turn(index=1, role="agent", text="😀 teh parcel")),
+    )
+    shown = Shown(dialogue)
+    finding = Known.of(TAXONOMY, [dialogue]).finding(shown, 1, "L1", (2, 5))
+    assert finding.quote == "teh"
+    annotation = Annotation(
+        id="a", dialogue_id="d", labeler="w", kind="crowd", codes=("L1",), findings=(finding,)
+    )
+    item = Item(shown, ("L1",), OF_DIALOGUE, (annotation,))
+    (studio,) = shape_named("label-studio").rows([item])
+    value = studio["annotations"][0]["result"][0]["value"]
+    assert (value["start"], value["startOffset"], value["endOffset"], value["text"]) == ("1", 3, 6, "teh")
+    (prodigy,) = shape_named("prodigy").rows([item])
+    assert prodigy["spans"] == [{"start": 2, "end": 5, "label": "L1", "token_start": 1, "token_end": 1}]
+    assert [token["text"] for token in prodigy["tokens"]] == ["😀", "teh", "parcel"]
+    (doccano,) = shape_named("doccano").rows([item])
+    assert doccano["label"] == [[2, 5, "L1"]]
+    (crowd,) = shape_named("crowd").rows([item])
+    assert (crowd["task"], crowd["worker"], crowd["label"]) == ("d/1/L1", "w", "yes")
+    assert json.dumps(doccano)
