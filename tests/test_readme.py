@@ -1,4 +1,4 @@
-"""The README's way, as written: every command of its shell blocks in order, from nothing, on the sample log.
+"""Every command of the README and of the how-tos as written, in order, from nothing, on the sample log.
 
 A line whose comment says what it *needs* is not run; what may be needed is listed here. The console is started,
 asked and stopped.
@@ -20,9 +20,19 @@ import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
+PAGES = (
+    "README.md",
+    "docs/howto/score_every_night.md",
+    "docs/howto/run_a_review_project.md",
+    "docs/howto/make_a_release.md",
+    "docs/howto/train_on_your_labels.md",
+    "docs/howto/add_a_log_format.md",
+)
 NEEDS = {"a clone", "a GPU"}
-"""What the sample log alone does not have; the README's word for it stands after *needs*."""
+"""What the sample log alone does not have: the words after *needs* in a comment."""
 LIMIT_S = 1500
 """Of the clock: a machine that is shared by many takes ten times the processor's time."""
 
@@ -47,7 +57,8 @@ class Line:
 
 
 def lines() -> list[Line]:
-    blocks = re.findall(r"^```sh\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    pages = "".join((ROOT / page).read_text() for page in PAGES)
+    blocks = re.findall(r"^```sh\n(.*?)^```", pages, re.MULTILINE | re.DOTALL)
     found = []
     for text in "".join(blocks).splitlines():
         command, _, comment = text.partition(" #")
@@ -81,11 +92,19 @@ def answers_on_its_port(environment: dict[str, str], folder: Path) -> bool:
 
 
 def test_blocks_of_commands_are_marked_as_such() -> None:
-    readme = (ROOT / "README.md").read_text()
+    readme = "".join((ROOT / page).read_text() for page in PAGES)
     plain = re.findall(r"^```\n(.*?)^```", readme, re.MULTILINE | re.DOTALL)
     assert not [text for text in plain if re.match(r"(dialint|make|python|pip) ", text)]
     assert {line.needs for line in lines()} <= {None, *NEEDS}
     assert sum(line.needs is None for line in lines()) >= 30
+
+
+def test_the_example_in_python_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    (example,) = re.findall(
+        r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL
+    )
+    exec(compile(example, "README.md", "exec"), {})
+    assert {line.split()[0] for line in capsys.readouterr().out.splitlines()} == {"M2", "V2"}
 
 
 def test_every_command_runs_in_order_from_nothing(tmp_path: Path) -> None:
@@ -144,7 +163,7 @@ def test_every_command_runs_in_order_from_nothing(tmp_path: Path) -> None:
             shell.stdin.close()
     print(f"{spent:.0f} s of processor time")
     wanted = (
-        "findings.jsonl", "report.sarif", "report.html", "exam.html", "judges.json", "build/release/MODEL_CARD.md",
+        "findings.jsonl", "report.sarif", "report.html", "evaluation.html", "judges.json", "build/release/MODEL_CARD.md",
         "build/dataset/manifest.json", "build/judge-1/model.safetensors",
     )  # fmt: skip
     assert [name for name in wanted if not (tmp_path / name).exists()] == []
