@@ -19,7 +19,7 @@ from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.formats.registry import CANONICAL
 from dialint.detector.ingest.outcomes import Counts
 from dialint.detector.ingest.read import inspect, open_logs, read
-from dialint.detector.ingest.readers.json_files import read_lines
+from dialint.detector.ingest.readers.json_logs import read_lines
 
 WORDS = (
     "order",

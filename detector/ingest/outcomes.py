@@ -65,6 +65,17 @@ class BadRecord(Exception):
         return Reject(file, line, offset, self.path, self.code, self.found, self.expected, self.dialogue_id)
 
 
+def line_too_long(n_bytes: int, max_bytes: int) -> BadRecord:
+    """The fault of a record that is too long to be held."""
+    return BadRecord("E_LINE_SIZE", "", f"{n_bytes} bytes", f"at most {max_bytes} bytes; one record a line")
+
+
+def record_too_large(n_bytes: int, max_bytes: int, dialogue_id: str | None = None) -> BadRecord:
+    """The fault of a dialogue, or a row of it, that has more bytes than a record may have."""
+    found = f"over {n_bytes} bytes" if n_bytes else "too much"
+    return BadRecord("E_RECORD_SIZE", "", found, f"at most {max_bytes} bytes in one dialogue", dialogue_id)
+
+
 @dataclass
 class Counts:
     """Running totals of a job. `read` counts every record: loaded, rejected and skipped. `facts` holds what

@@ -23,13 +23,13 @@ from dialint.detector.ingest.mapping import ANY_ROLE, MEANINGS, parse_route, pat
 from dialint.detector.ingest.outcomes import BadRecord, Counts, Loaded, Reject
 from dialint.detector.ingest.privacy import asks_public, is_internal
 from dialint.detector.ingest.read import inspect, read
-from dialint.detector.ingest.readers.csv_files import DELIMITERS
+from dialint.detector.ingest.readers.csv_logs import DELIMITERS
 from dialint.detector.ingest.readers.encodings import blocks, encoding_of
-from dialint.detector.ingest.readers.format_detection import PARQUET, Recognised, one_a_line, recognise
-from dialint.detector.ingest.readers.json_files import document_records, line_records
+from dialint.detector.ingest.readers.format_detection import Recognised, one_a_line, recognise
+from dialint.detector.ingest.readers.json_logs import json_records
 from dialint.detector.ingest.readers.message_rows import Columns, names, plain, speakers
-from dialint.detector.ingest.readers.parquet_logs import read_table
-from dialint.detector.ingest.readers.streams import BOM, magic
+from dialint.detector.ingest.readers.parquet_rows import read_parquet_rows
+from dialint.detector.ingest.readers.streams import BOM, PARQUET, magic
 from dialint.detector.ingest.sources import Source
 from dialint.detector.ingest.times import TimeFormat
 from dialint.detector.records import Dialogue
@@ -136,7 +136,7 @@ def _known(source: Source, found: Recognised, config: ReadConfig) -> Preview | N
         return _of_columns(source, "Parquet, one message a row", header, rows, config)
     if found.framing == "document" and found.split in ("members", "lists"):
         return Preview(source.name, f"{found.shape.name}, a JSON document", native=True, config=config)
-    if any(found.shape.matches(record) for record in _json_records(source, found, config)):
+    if any(found.shape.matches(record) for record in _json_sample(source, found, config)):
         framing = "one JSON record a line" if found.framing == "lines" else "a JSON document"
         return Preview(source.name, f"{found.shape.name}, {framing}", native=True, config=config)
     return None
@@ -165,21 +165,20 @@ def _unread(source: Source, found: Recognised, config: ReadConfig) -> list[str]:
     elif found.framing == "parquet":
         there = paths_of(_parquet_records(source, config))
     else:
-        there = paths_of(_json_records(source, found, config))
+        there = paths_of(_json_sample(source, found, config))
     return [path for path in there if path not in used]
 
 
 # samples
 
 
-def _json_records(source: Source, found: Recognised, config: ReadConfig) -> list[Any]:
-    is_lines = found.framing == "lines"
-    records = line_records(source, config) if is_lines else document_records(source, found, config)
-    return [record for _, _, record in islice(records, N_SAMPLE) if not isinstance(record, BadRecord)]
+def _json_sample(source: Source, found: Recognised, config: ReadConfig) -> list[Any]:
+    records = islice(json_records(source, found, config), N_SAMPLE)
+    return [record for _, _, record in records if not isinstance(record, BadRecord)]
 
 
 def _parquet_records(source: Source, config: ReadConfig) -> list[Any]:
-    return [row for _, _, row in islice(read_table(source, config), N_SAMPLE)]
+    return [row for _, _, row in islice(read_parquet_rows(source, config), N_SAMPLE)]
 
 
 def _head(source: Source, config: ReadConfig) -> tuple[bytes, bool]:
@@ -227,7 +226,7 @@ def _guessed(source: Source, config: ReadConfig) -> Preview | None:
             lines = one_a_line(head, "")
             split = "elements" if head[:1] == b"[" else "whole"
             found = Recognised("lines") if lines else Recognised("document", split=split)  # type: ignore[arg-type]
-            records = _json_records(source, found, config)
+            records = _json_sample(source, found, config)
             format = "JSON of an unknown shape, " + ("one record a line" if lines else "a document")
         else:
             header, rows = _table(source, config)

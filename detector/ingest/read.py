@@ -19,11 +19,11 @@ from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.duplicates import Seen, content_hash
 from dialint.detector.ingest.mapping import Shape
 from dialint.detector.ingest.outcomes import BadRecord, Counts, Loaded, Reject, refuse, try_preview
-from dialint.detector.ingest.readers.csv_files import check_csv, read_csv
+from dialint.detector.ingest.readers.csv_logs import check_csv, read_csv
 from dialint.detector.ingest.readers.encodings import blocks, encoding_of
 from dialint.detector.ingest.readers.format_detection import Recognised, recognise
-from dialint.detector.ingest.readers.json_files import read_document, read_lines
-from dialint.detector.ingest.readers.mapped_records import check_mapped, mapped_format, read_mapped_rows
+from dialint.detector.ingest.readers.json_logs import read_document, read_lines
+from dialint.detector.ingest.readers.mapped_logs import check_mapped, mapped_format, read_mapped_rows
 from dialint.detector.ingest.readers.parquet_logs import check_parquet, read_parquet
 from dialint.detector.ingest.readers.streams import BOM
 from dialint.detector.ingest.sources import COMPRESSED, Source, open_logs

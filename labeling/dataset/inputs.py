@@ -14,11 +14,11 @@ from pydantic import ValidationError
 
 from dialint.detector.errors import InputRefused
 from dialint.detector.ingest.outcomes import BadRecord
+from dialint.detector.ingest.readers.tables import detect_table_format, read_rows
 from dialint.detector.ingest.sources import open_logs
 from dialint.detector.records import Label, Record
 from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.exchange.rows import framing_of, placed_rows
 
 Kind = TypeVar("Kind", bound=Record)
 ROUNDED = 0.01
@@ -51,7 +51,7 @@ def read_labels(path: Path, taxonomy: Taxonomy) -> Iterator[Label]:
         InputRefused: E_LABEL with the line; whatever makes the file unreadable.
     """
     (source,) = open_logs([str(path)])
-    for line, _, row in placed_rows(source, framing_of(source)):
+    for line, _, row in read_rows(source, detect_table_format(source)):
         where = f"{path}, line {line}"
         if isinstance(row, BadRecord):
             raise InputRefused("E_LABEL", f"{where}: {row.code}, expected {row.expected}")

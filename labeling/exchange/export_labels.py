@@ -26,17 +26,18 @@ from dialint.detector.artifacts import (
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.ingest.outcomes import Reject, refuse
 from dialint.detector.ingest.read import open_logs
+from dialint.detector.ingest.readers.tables import TableFormat
 from dialint.detector.records import Verdict
 from dialint.detector.taxonomy import Taxonomy, load
 from dialint.detector.verdict_files import manifest_path, read_verdicts
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.exchange import label_studio
-from dialint.labeling.exchange.format import Framing, Item, Known, Shape, Shown
+from dialint.labeling.exchange.format import Item, Known, Shape, Shown
 from dialint.labeling.exchange.import_labels import Intake, dialogues_of
 from dialint.labeling.exchange.registry import shape_named
 from dialint.labeling.exchange.rows import write_rows
 
-ENDINGS: dict[str, Framing] = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
+ENDINGS: dict[str, TableFormat] = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
 
 
 @Parameter(name="*")
@@ -115,7 +116,7 @@ def run(config: ExportConfig) -> dict[str, Any]:
     return manifest
 
 
-def framing_for(shape: Shape, out: Path) -> Framing:
+def framing_for(shape: Shape, out: Path) -> TableFormat:
     """How `shape` is framed in a file of this name: a crowd table goes by the ending."""
     if shape.name == "crowd":
         return ENDINGS.get(out.suffix, "jsonl")

@@ -12,11 +12,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 from pydantic import ValidationError
 
 from dialint.detector.ingest.outcomes import BadRecord
+from dialint.detector.ingest.readers.tables import TableFormat
 from dialint.detector.masking import MaskedText, mask_dialogue
 from dialint.detector.records import Dialogue, Finding
 from dialint.detector.taxonomy import Taxonomy
@@ -223,7 +224,6 @@ class Known:
 
 
 Row: TypeAlias = dict[str, Any]
-Framing = Literal["jsonl", "json", "csv", "tsv", "parquet"]
 Answers: TypeAlias = Iterator[Annotation | BadRecord]
 
 
@@ -277,7 +277,7 @@ class Shape:
     and written. `columns` are those of a table, given whether people's answers are in it."""
 
     name: str
-    framing: Framing
+    framing: TableFormat
     matches: Callable[[Row], bool]
     read: Callable[[Row, Reading], Answers]
     rows: Callable[[Iterable[Item]], Iterator[Row]]

@@ -30,6 +30,7 @@ from dialint.detector.errors import ConfigError, OutputRefused, TooManyBad
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.outcomes import BadRecord, Counts, Loaded, Reject, refuse
 from dialint.detector.ingest.read import open_logs, read
+from dialint.detector.ingest.readers.tables import read_rows
 from dialint.detector.ingest.sources import Source
 from dialint.detector.records import Dialogue
 from dialint.detector.taxonomy import Taxonomy, load
@@ -37,7 +38,6 @@ from dialint.detector.verdict_files import manifest_path, rejects_path
 from dialint.labeling.annotation import Annotation, Kind
 from dialint.labeling.exchange.format import Known, Reading
 from dialint.labeling.exchange.registry import recognise
-from dialint.labeling.exchange.rows import placed_rows
 
 
 @Parameter(name="*")
@@ -212,7 +212,7 @@ class Intake:
         label = source.path.name.partition(".")[0] if source.name != "-" else "stdin"
         reading = Reading(self.known, label, self.kind, self.utf16)
         rows, once = 0, shape.name != "dialint"
-        for line, offset, row in placed_rows(source, framing):
+        for line, offset, row in read_rows(source, framing):
             rows += 1
             for found in _answers(row, shape.read, reading):
                 outcome = self._settled(found, once)

@@ -6,10 +6,10 @@ from itertools import islice
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.ingest.outcomes import BadRecord, refuse
+from dialint.detector.ingest.readers.tables import TableFormat, detect_table_format, read_rows
 from dialint.detector.ingest.sources import Source
 from dialint.labeling.exchange import argilla, crowd_table, doccano, label_studio, native, prodigy, toloka
-from dialint.labeling.exchange.format import Framing, Shape
-from dialint.labeling.exchange.rows import framing_of, placed_rows
+from dialint.labeling.exchange.format import Shape
 
 SHAPES: tuple[Shape, ...] = (
     native.SHAPE,
@@ -36,17 +36,17 @@ def shape_named(name: str) -> Shape:
     raise ConfigError("E_OPTION", f"--format {name[:20]!r}: expected {', '.join(s.name for s in SHAPES)}")
 
 
-def recognise(source: Source, name: str = "auto") -> tuple[Shape, Framing]:
+def recognise(source: Source, name: str = "auto") -> tuple[Shape, TableFormat]:
     """The shape of `source`, by its first rows unless it is named, and how its rows are framed.
 
     Raises:
         InputRefused: E_FORMAT where no row has a known shape; whatever makes the file unreadable.
         ConfigError: no shape has that name.
     """
-    framing = framing_of(source)
+    framing = detect_table_format(source)
     if name != "auto":
         return shape_named(name), framing
-    for placed in islice(placed_rows(source, framing), LOOKED_AT):
+    for placed in islice(read_rows(source, framing), LOOKED_AT):
         if isinstance(placed.row, BadRecord):
             continue
         for shape in SHAPES:

@@ -17,15 +17,13 @@ from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.formats.registry import CANONICAL, SHAPES, Shape, unread
 from dialint.detector.ingest.mapping import Shape as MappedShape
 from dialint.detector.ingest.outcomes import refuse, try_preview
-from dialint.detector.ingest.readers.csv_files import cells_of, delimiter_of
+from dialint.detector.ingest.readers.csv_logs import cells_of, delimiter_of
 from dialint.detector.ingest.readers.encodings import blocks
 from dialint.detector.ingest.readers.message_rows import Columns
-from dialint.detector.ingest.readers.streams import BOM, FOREIGN, GZIP, ZSTD, magic
+from dialint.detector.ingest.readers.streams import BOM, JSON_LINES, PARQUET, check_ending, magic
 from dialint.detector.ingest.sources import Source
 
 PREFIX_BYTES = 1 << 20
-PARQUET = b"PAR1"
-JSON_LINES = (".jsonl", ".ndjson")
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{},]', re.DOTALL)
 _CHAT_EXPORT = re.compile(rb"\A\s*+(?:\xe2\x80\x8e)?\[?\d{1,4}[./]\d{1,2}[./]\d{2,4},? ")
 
@@ -71,32 +69,6 @@ def _recognise(prefix: bytes, source: Source, config: ReadConfig, ending: str) -
     if text[:1] in b"{[" and ending not in (".csv", ".tsv", ".parquet"):
         return _json(text, source, config, ending)
     return _text(text, source, config, ending)
-
-
-def check_ending(source: Source) -> str:
-    """The file's ending, without that of compression, in lower case.
-
-    Raises:
-        InputRefused: E_FORMAT, the ending and the first bytes disagree, or the bytes are of a kind
-            that is not read.
-    """
-    start, name = magic(source), source.path.name.lower() if source.name != "-" else ""
-    for sign, kind in FOREIGN.items():
-        if start.startswith(sign):
-            raise refuse("E_FORMAT", source.name, f"is {kind}; export the log as JSON lines, CSV or Parquet")
-    packed = {".gz": GZIP, ".zst": ZSTD}
-    for ending, sign in packed.items():
-        if start and name.endswith(ending) != start.startswith(sign) and name:
-            told = "is" if start.startswith(sign) else "is not"
-            raise refuse("E_FORMAT", source.name, f"{told} {ending[1:]} data, against its ending")
-        name = name.removesuffix(ending)
-    kind = "." + name.rpartition(".")[2] if "." in name else ""
-    if name and start and (kind == ".parquet") != start.startswith(PARQUET):
-        told = "is Parquet" if start.startswith(PARQUET) else "is not Parquet"
-        if kind in (".parquet", ".csv", ".tsv", ".json", *JSON_LINES):
-            code = "E_PARQUET" if kind == ".parquet" and start.startswith(PARQUET) else "E_FORMAT"
-            raise refuse(code, source.name, f"{told}, against its ending")
-    return kind
 
 
 def _prefix(source: Source, config: ReadConfig) -> bytes:

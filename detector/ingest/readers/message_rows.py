@@ -22,7 +22,7 @@ from typing import Any
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.formats import fields
 from dialint.detector.ingest.mapping import Shape, nearest
-from dialint.detector.ingest.outcomes import BadRecord, refuse
+from dialint.detector.ingest.outcomes import BadRecord, record_too_large, refuse
 from dialint.detector.ingest.privacy import BLANK, asks_public, is_internal, is_note_type, shown
 from dialint.detector.ingest.times import DateOrder, TimeFormat
 from dialint.detector.ingest.validation import Draft, DraftTurn, Found, finished
@@ -196,7 +196,7 @@ def _add(group: Group, row: Row, columns: Columns, config: ReadConfig, times: Ti
         group.size += sum(_n_bytes(cell) for cell in row.cells)
         if group.size > config.max_record_bytes:
             group.turns.clear()
-            bad = oversized(group.size, config)
+            bad = record_too_large(group.size, config.max_record_bytes)
             row = Row(group.line, group.offset, row.cells)
     if bad is None:
         if len(group.turns) <= config.max_turns:
@@ -232,12 +232,6 @@ def _add_turn(
         value = fields.name(_cell(cells, columns, meaning))
         if value is not None:
             group.fields.setdefault(meaning, value)
-
-
-def oversized(size: int, config: ReadConfig, name: str | None = None) -> BadRecord:
-    """The fault of a dialogue, or a row of it, that has more bytes than a record may have."""
-    expected = f"at most {config.max_record_bytes} bytes in one dialogue"
-    return BadRecord("E_RECORD_SIZE", "", f"over {size} bytes" if size else "too much", expected, name)
 
 
 def _n_bytes(cell: object) -> int:

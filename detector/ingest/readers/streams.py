@@ -22,6 +22,8 @@ RATIO_FROM_BYTES = 1 << 20
 
 GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"
+PARQUET = b"PAR1"
+JSON_LINES = (".jsonl", ".ndjson")
 FOREIGN = {
     b"PK\x03\x04": "a zip or Excel file",
     b"%PDF": "a PDF",
@@ -38,6 +40,32 @@ def magic(source: Source) -> bytes:
     """The first 16 bytes of the file as it lies on disk."""
     with open(source.path, "rb") as file:
         return file.read(16)
+
+
+def check_ending(source: Source) -> str:
+    """The file's ending, without that of compression, in lower case.
+
+    Raises:
+        InputRefused: E_FORMAT, the ending and the first bytes disagree, or the bytes are of a kind
+            that is not read.
+    """
+    start, name = magic(source), source.path.name.lower() if source.name != "-" else ""
+    for sign, kind in FOREIGN.items():
+        if start.startswith(sign):
+            raise refuse("E_FORMAT", source.name, f"is {kind}; export the log as JSON lines, CSV or Parquet")
+    packed = {".gz": GZIP, ".zst": ZSTD}
+    for ending, sign in packed.items():
+        if start and name.endswith(ending) != start.startswith(sign) and name:
+            told = "is" if start.startswith(sign) else "is not"
+            raise refuse("E_FORMAT", source.name, f"{told} {ending[1:]} data, against its ending")
+        name = name.removesuffix(ending)
+    kind = "." + name.rpartition(".")[2] if "." in name else ""
+    if name and start and (kind == ".parquet") != start.startswith(PARQUET):
+        told = "is Parquet" if start.startswith(PARQUET) else "is not Parquet"
+        if kind in (".parquet", ".csv", ".tsv", ".json", *JSON_LINES):
+            code = "E_PARQUET" if kind == ".parquet" and start.startswith(PARQUET) else "E_FORMAT"
+            raise refuse(code, source.name, f"{told}, against its ending")
+    return kind
 
 
 def decompressed(

@@ -21,9 +21,9 @@ from dialint.detector.errors import InputRefused
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.html_text import read_html
 from dialint.detector.ingest.read import open_logs
+from dialint.detector.ingest.readers.tables import read_rows
 from dialint.detector.offsets import assembled
 from dialint.labeling.aggregation.crowd_tables import read_answers
-from dialint.labeling.exchange.rows import placed_rows
 
 MAX_MEBIBYTES = 512
 TIMEOUT_S = 120  # a backstop: what is measured is memory
@@ -127,7 +127,7 @@ def test_labels_and_answers_in_parquet_are_held_to_the_same(tmp_path: Path) -> N
     path = written(tmp_path / "labels.parquet", table)
     for reading in (
         lambda: read_answers(path),
-        lambda: list(placed_rows(open_logs([str(path)])[0], "parquet")),
+        lambda: list(read_rows(open_logs([str(path)])[0], "parquet")),
     ):
         with pytest.raises(InputRefused) as caught:
             reading()

@@ -29,8 +29,9 @@ from dialint.detector.ingest.readers.fast_lines import (
     with_time_and_author,
 )
 from dialint.detector.ingest.readers.format_detection import preview
-from dialint.detector.ingest.readers.json_files import segments, strict_record
+from dialint.detector.ingest.readers.json_logs import strict_record
 from dialint.detector.ingest.readers.streams import chunks
+from dialint.detector.ingest.readers.tables import segments
 from dialint.detector.ingest.sources import Source
 from dialint.detector.ingest.validation import Draft, DraftTurn, finish
 from dialint.detector.records import Dialogue, Role

@@ -1,7 +1,7 @@
 """CSV logs, one message a row. Quoting is strict, rows must be as wide as the header.
 
 Cells are data: one that starts with ``=`` is a text like any other. Dialogues need not stand together:
-where they do not, rows are brought together on disk (`regroup`).
+where they do not, rows are brought together on disk (`regrouped`).
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from collections.abc import Iterator
 
 from dialint.detector.errors import InputRefused
 from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.outcomes import BadRecord, refuse, try_preview
-from dialint.detector.ingest.readers.encodings import blocks
+from dialint.detector.ingest.outcomes import refuse, try_preview
 from dialint.detector.ingest.readers.message_rows import (
     Columns,
     Row,
@@ -22,7 +21,7 @@ from dialint.detector.ingest.readers.message_rows import (
     gather,
     regrouped,
 )
-from dialint.detector.ingest.readers.streams import chunks
+from dialint.detector.ingest.readers.tables import CsvReader, first_line
 from dialint.detector.ingest.sources import Source
 from dialint.detector.ingest.validation import Found
 
@@ -51,8 +50,8 @@ def read_csv(
         if len(batch) >= GROUP:
             yield batch
             batch = []
-    if table.feed.n_returns:
-        warnings["W_CRLF"] += table.feed.n_returns
+    if table.reader.n_returns:
+        warnings["W_CRLF"] += table.reader.n_returns
     yield batch
 
 
@@ -93,84 +92,18 @@ def cells_of(line: str, delimiter: str) -> list[str]:
         return []
 
 
-class _Feed:
-    """Decoded lines for the csv module; `line` and `offset` are those of the next one, `bad` is what
-    was wrong with a line since the row began."""
-
-    def __init__(self, source: Source, config: ReadConfig) -> None:
-        self.line, self.offset, self.n_returns = 1, 0, 0
-        self.bad: BadRecord | None = None
-        self._lines = self._read(source, config)
-        self._name, self._limit, self._row_line, self._row_offset = source.name, config.max_record_bytes, 1, 0
-
-    def begin_row(self) -> None:
-        """The next line begins a row."""
-        self.bad, self._row_line, self._row_offset = None, self.line, self.offset
-
-    def _read(self, source: Source, config: ReadConfig) -> Iterator[tuple[int, bytes]]:
-        for chunk in chunks(blocks(source, config), config.max_record_bytes):
-            if chunk.overlong:
-                raise refuse(
-                    "E_CSV", source.name, f"line {chunk.first}: over {config.max_record_bytes} bytes"
-                )
-            yield from zip(chunk.offsets(), chunk.lines, strict=True)
-
-    def __iter__(self) -> _Feed:
-        return self
-
-    def __next__(self) -> str:
-        offset, raw = next(self._lines)
-        self.line += 1
-        self.offset = offset + len(raw) + 1
-        self.n_returns += raw.endswith(b"\r")
-        if self.offset - self._row_offset > self._limit:
-            message = f"line {self._row_line}: a row of over {self._limit} bytes"
-            raise refuse("E_CSV", self._name, message)
-        return self._decoded(raw) + "\n"
-
-    def _decoded(self, raw: bytes) -> str:
-        try:
-            text = raw.decode()
-        except UnicodeDecodeError:
-            self.bad = BadRecord("E_UTF8", "", "a byte", "UTF-8 text")
-            return raw.decode(errors="replace")
-        if "\0" in text:
-            self.bad = BadRecord("E_NUL", "", "NUL byte", "text without NUL")
-        elif "\ufeff" in text:
-            self.bad = BadRecord("E_BOM", "", "U+FEFF", "no byte order mark within a file")
-        return text
-
-
 class _Table:
-    """A CSV file opened: its header read, its rows to come."""
+    """A CSV log opened: its header read, its rows to come."""
 
     def __init__(self, source: Source, config: ReadConfig) -> None:
         self._source = source
-        header = next((line for line in _Feed(source, config) if line.strip()), "")
-        self.delimiter = delimiter_of(header, config)
-        self.feed = _Feed(source, config)
-        self._reader = csv.reader(self.feed, delimiter=self.delimiter, strict=True)
-        self.header = self._next() or []
+        self.delimiter = delimiter_of(first_line(source, config), config)
+        self.reader = CsvReader(source, config, self.delimiter)
+        self.header = self.reader.next_row() or []
         columns = Columns.of(self.header, config)
         if isinstance(columns, str):
             raise self._bad_header(columns)
         self.columns = columns
-
-    def _next(self) -> list[str] | None:
-        """The next row that is not blank, or none at the end."""
-        while True:
-            self.line, self.offset = self.feed.line, self.feed.offset
-            self.feed.begin_row()
-            try:
-                row = next(self._reader, None)
-            except csv.Error as error:
-                cause = (
-                    "a quote is not closed" if "end of data" in str(error) else "bad quoting or a huge field"
-                )
-                message = f"line {self.line}, byte {self.offset}: {cause}"
-                raise refuse("E_CSV", self._source.name, message) from None
-            if row or row is None:
-                return row
 
     def _bad_header(self, problem: str) -> InputRefused:
         for sign, name in DELIMITERS.items():
@@ -181,8 +114,5 @@ class _Table:
     def rows(self) -> Iterator[Row]:
         """The rows after the header; one that cannot be used says why."""
         width = len(self.header)
-        while (cells := self._next()) is not None:
-            bad = self.feed.bad
-            if bad is None and len(cells) != width:
-                bad = BadRecord("E_CSV", "", f"{len(cells)} cells", f"{width} cells, as in the header")
-            yield Row(self.line, self.offset, cells, bad)
+        while (cells := self.reader.next_row()) is not None:
+            yield Row(self.reader.line, self.reader.offset, cells, self.reader.fault(cells, width))

@@ -12,7 +12,7 @@ from dialint.detector.ingest.formats.registry import Shape as Format
 from dialint.detector.ingest.mapping import CODE, Shape, nearest, paths_of
 from dialint.detector.ingest.outcomes import BadRecord
 from dialint.detector.ingest.readers.format_detection import Recognised
-from dialint.detector.ingest.readers.json_files import document_records, line_records
+from dialint.detector.ingest.readers.json_logs import json_records
 from dialint.detector.ingest.readers.message_rows import (
     Columns,
     Row,
@@ -45,13 +45,6 @@ def mapped_format(config: ReadConfig, times: TimeFormat, *, streamed: bool) -> F
 
     array: Literal["elements", "whole"] = "whole" if shape.lists[:1] == ("",) else "elements"
     return Format("mapped", lambda _: True, read, array, shape.lists[:1] if streamed else ())
-
-
-def json_records(source: Source, found: Recognised, config: ReadConfig) -> Iterator[tuple[int, int, Any]]:
-    """Line or number, byte offset, and what stands there: a record, or a `BadRecord`."""
-    if found.framing == "lines":
-        return line_records(source, config)
-    return document_records(source, found, config)
 
 
 def check_mapped(source: Source, found: Recognised, config: ReadConfig) -> Survey:

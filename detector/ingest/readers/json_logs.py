@@ -1,0 +1,151 @@
+"""Logs in JSON: one record a line, or records inside one document that may be larger than memory.
+
+Lines take the fast path where it accepts them, else the strict one; blank lines are no records. In a
+document, only the boundaries of records are searched for, and a record has a number instead of a line.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.formats.registry import Shape
+from dialint.detector.ingest.outcomes import BadRecord, line_too_long
+from dialint.detector.ingest.readers.encodings import blocks
+from dialint.detector.ingest.readers.fast_lines import FastLines
+from dialint.detector.ingest.readers.format_detection import Recognised
+from dialint.detector.ingest.readers.streams import Chunk, chunks
+from dialint.detector.ingest.readers.strict_json import decode
+from dialint.detector.ingest.readers.tables import (
+    Segment,
+    decode_or_fault,
+    json_lines,
+    json_parts,
+    segments,
+    without_bom,
+)
+from dialint.detector.ingest.sources import Source
+from dialint.detector.ingest.validation import Found, finished
+from dialint.detector.records import Dialogue
+
+BATCH = 256
+
+
+def read_lines(
+    source: Source, shape: Shape, config: ReadConfig, warnings: Counter[str], *, fast: bool = True
+) -> Iterator[list[Found]]:
+    """Batches of records in order. `fast=False` takes the strict way for every line."""
+    quick = FastLines(config) if fast and shape.name == "canonical" else None
+    for chunk in chunks(blocks(source, config), config.max_record_bytes):
+        if chunk.overlong:
+            yield [Found(chunk.first, chunk.offset, line_too_long(chunk.overlong, config.max_record_bytes))]
+        else:
+            yield _chunk(chunk, source, shape, config, warnings, quick)
+
+
+def _chunk(
+    chunk: Chunk,
+    source: Source,
+    shape: Shape,
+    config: ReadConfig,
+    warnings: Counter[str],
+    quick: FastLines | None,
+) -> list[Found]:
+    lines = whole = chunk.lines
+    if b"\r" in chunk.data and (n_returns := sum(line.endswith(b"\r") for line in lines)):
+        warnings["W_CRLF"] += n_returns
+        lines = [line.removesuffix(b"\r") for line in lines]
+    limit = config.max_record_bytes
+    quickly: list[Dialogue | None] = [None] * len(lines)
+    if quick and max(map(len, lines)) <= limit:
+        quickly = quick.dialogues(lines, warnings)
+    found: list[Found] = []
+    offset = chunk.offset
+    for number, (line, dialogue, raw) in enumerate(zip(lines, quickly, whole, strict=True), chunk.first):
+        if dialogue is not None:
+            found.append(Found(number, offset, dialogue))
+        elif len(line) > limit:
+            found.append(Found(number, offset, line_too_long(len(line), limit)))
+        elif line and not line.isspace():
+            found.extend(strict_record(line, number, offset, source, shape, config, warnings))
+        offset += len(raw) + 1
+    return found
+
+
+def strict_record(
+    raw: bytes,
+    number: int,
+    offset: int,
+    source: Source,
+    shape: Shape,
+    config: ReadConfig,
+    warnings: Counter[str],
+    name: str | None = None,
+) -> Iterator[Found]:
+    """The dialogues of one record's bytes. `name` is its id where the file's structure gives it one;
+    else a record without an id is called by file and number."""
+    try:
+        record = decode(raw)
+    except BadRecord as bad:
+        yield Found(number, offset, bad)
+        return
+    fallback = f"{source.label}:{number}" if name is None else name
+    yield from finished(shape.drafts(record, fallback), number, offset, config, warnings)
+
+
+def read_document(
+    source: Source, found: Recognised, config: ReadConfig, warnings: Counter[str]
+) -> Iterator[list[Found]]:
+    """Batches of the records of one JSON document, numbered from 1."""
+    stream = without_bom(blocks(source, config))
+    if found.split == "whole":
+        raw = b"".join(stream)
+        yield list(strict_record(raw, 1, 0, source, found.shape, config, warnings))
+        return
+    lists = found.shape.members if found.split == "lists" else ()
+    batch: list[Found] = []
+    for number, segment in enumerate(segments(stream, lists, config.max_record_bytes), 1):
+        batch.extend(_record(segment, number, source, found, config, warnings))
+        if len(batch) >= BATCH:
+            yield batch
+            batch = []
+    yield batch
+
+
+def json_records(source: Source, found: Recognised, config: ReadConfig) -> Iterator[tuple[int, int, Any]]:
+    """Line or number, byte offset and value of every record, or its `BadRecord`; not for members."""
+    if found.framing == "lines":
+        yield from json_lines(source, config)
+        return
+    stream = without_bom(blocks(source, config))
+    if found.split == "whole":
+        yield 1, 0, decode_or_fault(b"".join(stream))
+        return
+    lists = found.shape.members if found.split == "lists" else ()
+    yield from json_parts(stream, lists, config.max_record_bytes)
+
+
+def _record(
+    segment: Segment,
+    number: int,
+    source: Source,
+    found: Recognised,
+    config: ReadConfig,
+    warnings: Counter[str],
+) -> Iterator[Found]:
+    if segment.lost:
+        yield Found(number, segment.offset, line_too_long(segment.lost, config.max_record_bytes))
+    elif segment.fault is not None:
+        yield Found(number, segment.offset, segment.fault)
+    elif found.split != "members":
+        yield from strict_record(segment.raw, number, segment.offset, source, found.shape, config, warnings)
+    else:
+        try:
+            members = decode(b"{" + segment.raw + b"}")
+        except BadRecord as bad:
+            yield Found(number, segment.offset, bad)
+            return
+        for key, value in members.items():
+            yield from finished(found.shape.drafts(value, key), number, segment.offset, config, warnings)

@@ -1,0 +1,384 @@
+"""Tables of any rows: CSV, TSV, JSON lines, one JSON array of objects, or Parquet. A row is a dict.
+
+    for line, row in read_table(Path("answers.csv")):
+        ...
+
+`read_table` refuses a file with a bad row; `read_rows` yields the fault in its place. Both hold one record
+(Parquet: one batch) at a time, keep the limits of a `ReadConfig`, decompress gzip and zstd. Values are text
+in CSV and TSV, none where a cell is empty, and JSON values elsewhere; a cell that was escaped so that no
+spreadsheet takes it for a formula is read as its text. What a row means is for the caller.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.outcomes import BadRecord, line_too_long, record_too_large, refuse
+from dialint.detector.ingest.readers.encodings import blocks
+from dialint.detector.ingest.readers.parquet_rows import read_parquet_rows
+from dialint.detector.ingest.readers.streams import BOM, PARQUET, check_ending, chunks, magic
+from dialint.detector.ingest.readers.strict_json import check_characters, decode
+from dialint.detector.ingest.sources import Source, open_logs
+from dialint.detector.verdict_files import MAX_CELL, needs_escape, unescaped
+
+TableFormat = Literal["jsonl", "json", "csv", "tsv", "parquet"]
+DEFAULT_CONFIG = ReadConfig()
+
+
+class TableRow(NamedTuple):
+    """A row, or why there is none, at its line (or record number) from 1 and its byte offset."""
+
+    line: int
+    offset: int
+    row: dict[str, Any] | BadRecord
+
+
+def read_table(path: Path, config: ReadConfig = DEFAULT_CONFIG) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Line (or record number) from 1 and cells of each row of a table, whose format is detected.
+
+    Raises:
+        InputRefused: E_PATH; E_FORMAT, E_ENCODING, E_NO_RECORDS or what decompression refuses; E_CSV or
+            E_PARQUET for a table that cannot be read further; the code of a bad row, with its line.
+    """
+    (source,) = open_logs([str(path)])
+    for line, _, row in read_rows(source, detect_table_format(source, config), config):
+        if isinstance(row, BadRecord):
+            where = f"line {line}, {row.path}" if row.path else f"line {line}"
+            raise refuse(row.code, source.name, f"{where}: {row.found}; expected {row.expected}")
+        yield line, row
+
+
+def detect_table_format(source: Source, config: ReadConfig = DEFAULT_CONFIG) -> TableFormat:
+    """The format of a table, by its first bytes; its ending must not contradict them.
+
+    Raises:
+        InputRefused: E_FORMAT, E_ENCODING, E_NO_RECORDS, or what decompression refuses.
+    """
+    check_ending(source)
+    if magic(source).startswith(PARQUET):
+        return "parquet"
+    start = b"".join(islice(blocks(source, config), 2))
+    text = start.removeprefix(BOM).lstrip()
+    if not text:
+        raise refuse("E_NO_RECORDS", source.name, "no records")
+    if text[:1] in b"{[":
+        return "json" if text[:1] == b"[" else "jsonl"
+    return "tsv" if b"\t" in text.partition(b"\n")[0] else "csv"
+
+
+def read_rows(
+    source: Source, table_format: TableFormat, config: ReadConfig = DEFAULT_CONFIG
+) -> Iterator[TableRow]:
+    """The rows of `source`, in order; blank lines are none.
+
+    Raises:
+        InputRefused: E_CSV or E_PARQUET for a table that cannot be read further.
+    """
+    if table_format == "parquet":
+        return _parquet_rows(source, config)
+    if table_format in ("csv", "tsv"):
+        return _csv_rows(source, config)
+    values = json_lines if table_format == "jsonl" else _json_array
+    return (TableRow(line, offset, _as_row(value)) for line, offset, value in values(source, config))
+
+
+def _as_row(value: Any) -> dict[str, Any] | BadRecord:
+    if isinstance(value, dict | BadRecord):
+        return value
+    return BadRecord("E_TYPE", "", type(value).__name__, "an object")
+
+
+def _parquet_rows(source: Source, config: ReadConfig) -> Iterator[TableRow]:
+    for number, n_bytes, row in read_parquet_rows(source, config):
+        if n_bytes > config.max_record_bytes:
+            yield TableRow(number, 0, record_too_large(n_bytes, config.max_record_bytes))
+            continue
+        try:
+            for name, value in row.items():
+                if isinstance(value, str):
+                    check_characters(name, value)
+            yield TableRow(number, 0, row)
+        except BadRecord as bad:
+            yield TableRow(number, 0, bad)
+
+
+def _csv_rows(source: Source, config: ReadConfig) -> Iterator[TableRow]:
+    first = next(blocks(source, config)).partition(b"\n")[0]
+    reader = CsvReader(source, config, "\t" if b"\t" in first else ",", MAX_CELL)
+    header = [cell.strip() for cell in reader.next_row() or []]
+    if len(set(header)) != len(header):
+        raise refuse("E_CSV", source.name, f"line {reader.line}: a column stands twice")
+    while (cells := reader.next_row()) is not None:
+        if any(cells):
+            bad = reader.fault(cells, len(header))
+            yield TableRow(
+                reader.line, reader.offset, bad or dict(zip(header, map(_text, cells), strict=True))
+            )
+
+
+def _text(cell: str) -> str | None:
+    """The text behind a cell: an escape is undone only where the writer of this package makes one."""
+    escaped = cell.startswith("'") and needs_escape(cell[1:])
+    return unescaped(cell) if escaped else cell or None
+
+
+class CsvReader:
+    """The rows of a CSV file. Quoting is strict. `line` and `offset` are those where the last row begins.
+
+    Cells are data: one that starts with ``=`` is a text like any other. `max_cell` is the most characters of
+    a cell; without it the csv module's own limit holds.
+    """
+
+    def __init__(
+        self, source: Source, config: ReadConfig, delimiter: str, max_cell: int | None = None
+    ) -> None:
+        self._lines = _CsvLines(source, config)
+        self._rows = csv.reader(self._lines, delimiter=delimiter, strict=True)
+        self._file, self._max_cell = source.name, max_cell
+        self.delimiter = delimiter
+        self.line, self.offset = 1, 0
+
+    @property
+    def n_returns(self) -> int:
+        """Lines so far that end with a carriage return."""
+        return self._lines.n_returns
+
+    def next_row(self) -> list[str] | None:
+        """The next row that is not blank, or none at the end.
+
+        Raises:
+            InputRefused: E_CSV, quoting that makes the rest unreadable, or a row that is too long.
+        """
+        limit = None if self._max_cell is None else csv.field_size_limit(self._max_cell)
+        try:
+            while True:
+                self.line, self.offset = self._lines.line, self._lines.offset
+                self._lines.begin_row()
+                row = next(self._rows, None)
+                if row or row is None:
+                    return row
+        except csv.Error as error:
+            cause = "a quote is not closed" if "end of data" in str(error) else "bad quoting or a huge field"
+            message = f"line {self.line}, byte {self.offset}: {cause}"
+            raise refuse("E_CSV", self._file, message) from None
+        finally:
+            if limit is not None:  # the limit is that of the whole process
+                csv.field_size_limit(limit)
+
+    def fault(self, cells: list[str], width: int) -> BadRecord | None:
+        """What is wrong with the last row: a byte or character of it, or its number of cells."""
+        if self._lines.bad is None and len(cells) != width:
+            return BadRecord("E_CSV", "", f"{len(cells)} cells", f"{width} cells, as in the header")
+        return self._lines.bad
+
+
+class _CsvLines:
+    """Decoded lines for the csv module; `line` and `offset` are those of the next one, `bad` is what
+    was wrong with a line since the row began."""
+
+    def __init__(self, source: Source, config: ReadConfig) -> None:
+        self.line, self.offset, self.n_returns = 1, 0, 0
+        self.bad: BadRecord | None = None
+        self._lines = self._read(source, config)
+        self._name, self._limit, self._row_line, self._row_offset = source.name, config.max_record_bytes, 1, 0
+
+    def begin_row(self) -> None:
+        """The next line begins a row."""
+        self.bad, self._row_line, self._row_offset = None, self.line, self.offset
+
+    def _read(self, source: Source, config: ReadConfig) -> Iterator[tuple[int, bytes]]:
+        for chunk in chunks(blocks(source, config), config.max_record_bytes):
+            if chunk.overlong:
+                raise refuse(
+                    "E_CSV", source.name, f"line {chunk.first}: over {config.max_record_bytes} bytes"
+                )
+            yield from zip(chunk.offsets(), chunk.lines, strict=True)
+
+    def __iter__(self) -> _CsvLines:
+        return self
+
+    def __next__(self) -> str:
+        offset, raw = next(self._lines)
+        self.line += 1
+        self.offset = offset + len(raw) + 1
+        self.n_returns += raw.endswith(b"\r")
+        if self.offset - self._row_offset > self._limit:
+            message = f"line {self._row_line}: a row of over {self._limit} bytes"
+            raise refuse("E_CSV", self._name, message)
+        return self._decoded(raw) + "\n"
+
+    def _decoded(self, raw: bytes) -> str:
+        try:
+            text = raw.decode()
+        except UnicodeDecodeError:
+            self.bad = BadRecord("E_UTF8", "", "a byte", "UTF-8 text")
+            return raw.decode(errors="replace")
+        if "\0" in text:
+            self.bad = BadRecord("E_NUL", "", "NUL byte", "text without NUL")
+        elif "\ufeff" in text:
+            self.bad = BadRecord("E_BOM", "", "U+FEFF", "no byte order mark within a file")
+        return text
+
+
+def first_line(source: Source, config: ReadConfig) -> str:
+    """The first line of a text file that is not blank; empty if there is none."""
+    return next((line for line in _CsvLines(source, config) if line.strip()), "")
+
+
+def json_lines(source: Source, config: ReadConfig) -> Iterator[tuple[int, int, Any]]:
+    """Line, byte offset and value of every line that is not blank, a `BadRecord` for one that is not JSON."""
+    for chunk in chunks(blocks(source, config), config.max_record_bytes):
+        if chunk.overlong:
+            yield chunk.first, chunk.offset, line_too_long(chunk.overlong, config.max_record_bytes)
+            continue
+        for number, (offset, line) in enumerate(zip(chunk.offsets(), chunk.lines, strict=True), chunk.first):
+            if line and not line.isspace():
+                yield number, offset, decode_or_fault(line.removesuffix(b"\r"))
+
+
+def _json_array(source: Source, config: ReadConfig) -> Iterator[tuple[int, int, Any]]:
+    yield from json_parts(without_bom(blocks(source, config)), (), config.max_record_bytes)
+
+
+def json_parts(
+    stream: Iterable[bytes], lists: tuple[str, ...], max_bytes: int
+) -> Iterator[tuple[int, int, Any]]:
+    """Number from 1, byte offset and value of every part of a document, split as by `segments`."""
+    for number, segment in enumerate(segments(stream, lists, max_bytes), 1):
+        if segment.lost:
+            yield number, segment.offset, line_too_long(segment.lost, max_bytes)
+        else:
+            yield number, segment.offset, segment.fault or decode_or_fault(segment.raw)
+
+
+def decode_or_fault(raw: bytes) -> Any:
+    """The JSON value, or the `BadRecord` that says why there is none."""
+    try:
+        return decode(raw)
+    except BadRecord as bad:
+        return bad
+
+
+def without_bom(stream: Iterable[bytes]) -> Iterator[bytes]:
+    """The blocks of a stream without the byte order mark at its start."""
+    start = True
+    for block in stream:
+        yield block.removeprefix(BOM) if start else block
+        start = False
+
+
+_STRUCTURE = re.compile(rb'["\[\]{},]')
+_STRING_END = re.compile(rb'["\\]')
+_KEY = re.compile(rb'\A\s*+"([^"\\]*+)"\s*+:\s*+')
+
+
+@dataclass(frozen=True)
+class Segment:
+    """The bytes of one record (with its key, for a member) and their offset; `lost` counts the bytes
+    of one that was too long to hold, `fault` names what ended the document early or late."""
+
+    offset: int
+    raw: bytes
+    lost: int = 0
+    fault: BadRecord | None = None
+
+
+def segments(stream: Iterable[bytes], lists: tuple[str, ...], max_bytes: int) -> Iterator[Segment]:
+    """The records of a document: the parts of its top array or object, or, with `lists`, the elements
+    of those members of the top object."""
+    splitter = _Splitter({name.encode() for name in lists}, max_bytes)
+    for block in stream:
+        yield from splitter.feed(block)
+    yield from splitter.end()
+
+
+class _Splitter:
+    """Follows brackets and strings. `_start` is where the current part begins in `_data`; what lies
+    before it is forgotten."""
+
+    def __init__(self, lists: set[bytes], max_bytes: int) -> None:
+        self._lists = lists
+        self._level = 2 if lists else 1
+        self._max_bytes = max_bytes
+        self._data = b""
+        self._base = self._start = self._at = self._depth = self._lost = 0
+        self._in_string = self._done = False
+        self._wanted = not lists
+
+    def feed(self, block: bytes) -> Iterator[Segment]:
+        self._data = self._data[self._start :] + block
+        self._base += self._start
+        self._at -= self._start
+        self._start = 0
+        while self._next():
+            yield from self._token()
+        if self._at - self._start > self._max_bytes:
+            self._lost += self._at - self._start
+            self._start = self._at
+
+    def _next(self) -> bool:
+        """Move behind the next bracket or comma outside strings; false if the data ran out."""
+        while True:
+            match = (_STRING_END if self._in_string else _STRUCTURE).search(self._data, self._at)
+            if match is None:
+                self._at = len(self._data)
+                return False
+            self._at = match.end()
+            if match[0] == b"\\":
+                if self._at == len(self._data):
+                    self._at -= 1
+                    return False
+                self._at += 1
+            elif match[0] == b'"':
+                self._in_string = not self._in_string
+            else:
+                return True
+
+    def _token(self) -> Iterator[Segment]:
+        token = self._data[self._at - 1 : self._at]
+        if token in b"[{":
+            self._depth += 1
+            if self._depth == 2 and self._lists:
+                key = _KEY.fullmatch(self._data[self._start : self._at - 1])
+                self._wanted = token == b"[" and key is not None and key[1] in self._lists
+            if self._depth == self._level or not self._wanted:
+                self._start = self._at
+            return
+        if self._depth == self._level and self._wanted:
+            yield from self._part(token == b",")
+        if token != b",":
+            self._depth -= 1
+            self._done = self._done or self._depth <= 0
+            if self._lists and self._depth < self._level:
+                self._wanted = False
+        if self._depth < self._level or not self._wanted:
+            self._start = self._at
+
+    def _part(self, more: bool) -> Iterator[Segment]:
+        raw = self._data[self._start : self._at - 1]
+        offset = self._base + self._start + len(raw) - len(raw.lstrip())
+        if self._lost or len(raw) > self._max_bytes:
+            yield Segment(offset - self._lost, b"", self._lost + len(raw))
+        elif raw.strip() or more:
+            yield Segment(offset, raw.strip())
+        self._lost = 0
+        self._start = self._at
+
+    def end(self) -> Iterator[Segment]:
+        """What is wrong with the end of the document, if anything."""
+        rest = self._data[self._start :].strip()
+        offset = self._base + self._start
+        if not self._done or self._in_string or self._depth > 0:
+            fault = BadRecord("E_TRUNCATED", "", "end of file", "a document that does not end early")
+            yield Segment(offset, b"", fault=fault)
+        elif rest or self._depth < 0:
+            yield Segment(
+                offset, b"", fault=BadRecord("E_TRAILING", "", "more text", "nothing after the document")
+            )
