@@ -14,21 +14,21 @@ from dialint.labeling.adjudication.bulk_accept import AcceptConfig
 from dialint.labeling.adjudication.cases import AdjudicateConfig
 from dialint.labeling.aggregation.adaptive_overlap import AskConfig
 from dialint.labeling.aggregation.aggregate import AggregateConfig
-from dialint.labeling.aggregation.store_labels import SettleConfig
+from dialint.labeling.aggregation.store_labels import StoreLabelsConfig
 
 if TYPE_CHECKING:
     from dialint.detector.taxonomy import Taxonomy
     from dialint.labeling.aggregation.overlap import Decision
     from dialint.labeling.store.database.transactions import Store
 
-FILES, STORED = AggregateConfig(), SettleConfig()
+FILES, STORED = AggregateConfig(), StoreLabelsConfig()
 COUNT = AcceptConfig()
 
 
 def aggregate(
     *,
     config: AggregateConfig = FILES,
-    settling: SettleConfig = STORED,
+    settling: StoreLabelsConfig = STORED,
     everything: bool = False,
     taxonomy: TaxonomyOption = None,
     session: Session = DEFAULT_SESSION,
@@ -60,10 +60,10 @@ def aggregate(
             "E_OPTION", "in the store the method is joint, with the model and gold that are there"
         )
     from dialint.detector.taxonomy import load
-    from dialint.labeling.aggregation.store_labels import settle
+    from dialint.labeling.aggregation.store_labels import aggregate_store
 
     with session.open() as (store, actor):
-        told = settle(store, actor, settling, load(taxonomy), share_workers=config.share_workers)
+        told = aggregate_store(store, actor, settling, load(taxonomy), share_workers=config.share_workers)
     print_line(
         f"{told.labels:,} labels of {told.questions:,} questions: {told.sure:,} sure, {told.gold:,} known "
         f"for certain, the model's word on {told.spoken:,}"

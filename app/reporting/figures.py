@@ -18,7 +18,7 @@ from dialint.detector.languages import language_name
 from dialint.detector.records import Finding, Verdict
 from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.queue.routing import lucky
-from dialint.labeling.raters.estimates import Figure, share
+from dialint.labeling.raters.estimates import Figure, proportion
 
 LEAST = 20
 """Judged dialogues from which a rate a turn is given for a group; shares have intervals, which say it
@@ -264,7 +264,7 @@ def _groups(figures: Figures, dimension: str) -> Table:
 
 
 def _per_100(k: int, n: int) -> Figure:
-    figure = share(k, n)
+    figure = proportion(k, n)
     if figure.value is None or figure.low is None or figure.high is None:
         return figure
     return Figure(n, 100 * figure.value, 100 * figure.low, 100 * figure.high)

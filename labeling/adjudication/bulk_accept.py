@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from dialint.detector.errors import ConfigError
 from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.aggregation.question_posteriors import QuestionPosterior
-from dialint.labeling.aggregation.store_labels import as_label, write
+from dialint.labeling.aggregation.store_labels import to_label, write_labels
 from dialint.labeling.aggregation.store_reader import load_posteriors
 from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.permissions import authorised
@@ -62,9 +62,9 @@ def accept_agreed(store: Store, actor: str, config: AcceptConfig, taxonomy: Taxo
     yes = sum(one.n_yes > 0 for one in chosen)
     written = 0
     if config.apply:
-        labels = [as_label(one, METHOD, float(one.n_yes > 0)) for one in chosen]
-        written = write(store, actor, [one for one in labels if one.probability])
-        written += write(store, actor, [one for one in labels if not one.probability], over=True)
+        labels = [to_label(one, METHOD, float(one.n_yes > 0)) for one in chosen]
+        written = write_labels(store, actor, [one for one in labels if one.probability])
+        written += write_labels(store, actor, [one for one in labels if not one.probability], over=True)
     return Accepted(len(found), yes, len(chosen) - yes, written)
 
 

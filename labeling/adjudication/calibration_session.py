@@ -74,7 +74,7 @@ def leanings(found: CollectedAnswers, rounds: int = 1000, seed: int = 0) -> list
 
 def _compared(answers: CodeAnswers) -> Iterator[tuple[str, str, float, float]]:
     """Who, about which dialogue, own answer and the others' share of yes."""
-    for item, votes in answers.said.items():
+    for item, votes in answers.votes.items():
         if len(votes) > 1:
             yes = sum(votes.values())
             for worker, own in votes.items():

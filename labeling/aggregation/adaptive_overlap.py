@@ -63,7 +63,7 @@ class AskConfig:
             raise ConfigError("E_OPTION", "--every-s: expected more than 0 and at most 3600 seconds")
 
 
-class Standing(NamedTuple):
+class TaskStatus(NamedTuple):
     """The least confidence in any question of a task, and what further answers to all of them would bring.
     `independent` says whether each has two independent opinions: of two people, or of one and of a model that
     is calibrated on this log."""
@@ -73,10 +73,10 @@ class Standing(NamedTuple):
     independent: bool = True
 
 
-LEAST_CALIBRATED = 50
+LEAST_CALIBRATION_QUESTIONS = 50
 """Questions of a code, answered by two people or known for sure, on which a model must have been compared
 with them to count as calibrated."""
-UNKNOWN = Standing(0.0, (), False)
+UNKNOWN_STATUS = TaskStatus(0.0, (), False)
 """Of a task for which nobody's answer counts (a ban) nothing is sure, and asking is taken to pay."""
 
 
@@ -89,7 +89,7 @@ def ask(store: Store, actor: str, config: AskConfig, taxonomy: Taxonomy) -> Coun
         ConfigError: nobody has answered anything, or a rule that cannot be.
     """
     rule = overlap_rule(store, actor, config)
-    found = standings(load_posteriors(store, actor, config.project, taxonomy), rule)
+    found = task_statuses(load_posteriors(store, actor, config.project, taxonomy), rule)
     return decide(store, actor, rule, store.read(partial(tasks_with_answers, project=config.project)), found)
 
 
@@ -110,7 +110,7 @@ def decide(
     actor: str,
     rule: OverlapRule,
     found: Iterable[TaskProgress],
-    standing: Mapping[tuple[str, int | None], Standing],
+    standing: Mapping[tuple[str, int | None], TaskStatus],
     step: Callable[[], None] = lambda: None,
 ) -> Counter[Decision]:
     """Make tasks want what they need; how many of each decision. `step` is called before each task and may
@@ -122,7 +122,7 @@ def decide(
     told: Counter[Decision] = Counter()
     for task in found:
         step()
-        known = standing.get((task.dialogue, task.turn), UNKNOWN)
+        known = standing.get((task.dialogue, task.turn), UNKNOWN_STATUS)
         decision = rule.decide(known.confidence, task.answered, known.gains)
         if decision is Decision.STOP and not known.independent:
             decision = Decision.ASK if task.answered < rule.maximum else Decision.GIVE_UP
@@ -141,34 +141,34 @@ def _project(transaction: Transaction, actor: str, name: str) -> Project:
     return project
 
 
-def standings(
+def task_statuses(
     found: Iterable[QuestionPosterior], rule: OverlapRule, calibrated: frozenset[str] | None = None
-) -> dict[tuple[str, int | None], Standing]:
+) -> dict[tuple[str, int | None], TaskStatus]:
     """Where each turn of a dialogue stands and, under turn none, all of it: what is gained by further answers
     is the sum over the questions that are not sure. `calibrated` are the codes of which the model's
     probabilities are; those that `found` shows to be, if none are given."""
     found = tuple(found)
     calibrated = calibrated_codes(found) if calibrated is None else calibrated
-    told: dict[tuple[str, int | None], Standing] = {}
+    told: dict[tuple[str, int | None], TaskStatus] = {}
     for one in found:
         by_model = one.model is not None and one.code in calibrated
         independent = one.gold or one.n_labelers + by_model >= 2
         gains = one.gains if one.confidence < rule.sure else (0.0,) * len(one.gains)
         for turn in (one.turn, None):
-            before = told.get((one.dialogue, turn), Standing(1.0, ()))
+            before = told.get((one.dialogue, turn), TaskStatus(1.0, ()))
             confidence = min(before.confidence, one.confidence)
             both = tuple(a + b for a, b in zip_longest(before.gains, gains, fillvalue=0.0))
-            told[one.dialogue, turn] = Standing(confidence, both, before.independent and independent)
+            told[one.dialogue, turn] = TaskStatus(confidence, both, before.independent and independent)
     return told
 
 
 def calibrated_codes(found: Iterable[QuestionPosterior]) -> frozenset[str]:
     """The codes of which a model has been compared with people on enough questions of this log."""
     n = Counter(one.code for one in found if one.model is not None and (one.gold or one.n_labelers >= 2))
-    return frozenset(code for code, count in n.items() if count >= LEAST_CALIBRATED)
+    return frozenset(code for code, count in n.items() if count >= LEAST_CALIBRATION_QUESTIONS)
 
 
-class Round(NamedTuple):
+class FollowStep(NamedTuple):
     """Whether `all` tasks were decided on or those that news touched, and how many of each decision."""
 
     all: bool
@@ -177,7 +177,7 @@ class Round(NamedTuple):
 
 def follow(
     store: Store, actor: str, config: AskConfig, taxonomy: Taxonomy, rest: Callable[[float], None]
-) -> Iterator[Round]:
+) -> Iterator[FollowStep]:
     """Decide on all tasks, then on those that news touches, until `rest` raises; what was done, if anything.
 
     `rest` is called with 0 between two steps of work and with the seconds to wait where nothing is left.
@@ -210,7 +210,7 @@ class Follower:
         self._rule = overlap_rule(store, actor, config)
         self._calibrated: frozenset[str] = frozenset()
 
-    def begin(self) -> Round:
+    def begin(self) -> FollowStep:
         """Read and fit all answers; decide on all tasks."""
         self._upto = change_feed.now(self._store, self._actor)
         self._gold = load_gold(self._store, self._actor, self._taxonomy)
@@ -221,44 +221,44 @@ class Follower:
         )
         for one in counted(self._store, self._actor, self._project):
             self._step()
-            found.take_in(one, known, of_dialogue)
+            found.add(one, known, of_dialogue)
         self._opinion = RunningPosteriors(found, of_dialogue, self._step, self._gold)
-        return Round(True, self._decide(None))
+        return FollowStep(True, self._decide(None))
 
-    def step(self) -> Round:
+    def step(self) -> FollowStep:
         """Take in what is new; decide on the tasks that it touches, of the same dialogues."""
         new = change_feed.since(self._store, self._actor, self._project, self._upto)
         self.behind = new.more
         if new.people or (new.verdicts and self._model_changed()):
             return self.begin()
         certain = self._made_certain() if new.gold else frozenset()
-        changed = self._opinion.take_in(new.answers, context_loader(self._store))
+        changed = self._opinion.add(new.answers, context_loader(self._store))
         self._upto = new.upto
         touched = None if changed is None else changed | new.gave_back | certain
-        return Round(touched is None, self._decide(touched))
+        return FollowStep(touched is None, self._decide(touched))
 
     def _model_changed(self) -> bool:
         """Whether there is a newer verdict on a dialogue that somebody answered."""
         newest = change_feed.releases(self._store, self._actor, self._project)
-        known = self._opinion.found.known
+        known = self._opinion.answers.contexts
         return any(newest.get(name) != one.release for name, one in known.items())
 
     def _made_certain(self) -> frozenset[str]:
         """Dialogues of which something else is known for sure than before."""
         before, self._gold = self._gold, load_gold(self._store, self._actor, self._taxonomy)
-        self._opinion.certain = self._gold
+        self._opinion.gold = self._gold
         return frozenset(key[0] for key, _ in before.present.items() ^ self._gold.present.items())
 
     def _decide(self, dialogues: Collection[str] | None) -> Counter[Decision]:
         if dialogues is not None:
-            dialogues = dialogues & self._opinion.found.known.keys()
+            dialogues = dialogues & self._opinion.answers.contexts.keys()
             if not dialogues:
                 return Counter()
             if len(dialogues) > MOST_PER_CALL:
                 dialogues = None
-        beliefs = tuple(map(self._gold.instead_of, self._opinion.beliefs(dialogues)))
+        beliefs = tuple(map(self._gold.override, self._opinion.posteriors(dialogues)))
         if dialogues is None:
             self._calibrated = calibrated_codes(beliefs)
-        found = standings(beliefs, self._rule, self._calibrated)
+        found = task_statuses(beliefs, self._rule, self._calibrated)
         tasks = self._store.read(partial(tasks_with_answers, project=self._project, dialogues=dialogues))
         return decide(self._store, self._actor, self._rule, tasks, found, self._step)

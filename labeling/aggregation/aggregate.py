@@ -100,8 +100,13 @@ def run(config: AggregateConfig) -> dict[str, Any]:
         InputRefused: the table or the model's file is bad; the message names file and line.
         OutputRefused: `out` is there already.
     """
-    from dialint.labeling.aggregation.crowd_tables import known_places, read_answers, read_gold, read_model
-    from dialint.labeling.aggregation.methods import posteriors
+    from dialint.labeling.aggregation.crowd_tables import (
+        gold_indices,
+        read_answers,
+        read_gold,
+        read_model_answers,
+    )
+    from dialint.labeling.aggregation.methods import aggregate_codes
 
     table, out = config.annotations, config.out
     if table is None or out is None:
@@ -113,11 +118,11 @@ def run(config: AggregateConfig) -> dict[str, Any]:
     known = read_gold(config.gold, coded=list(tables) != [""]) if config.gold is not None else {}
     tables = {code: one.with_labels(known.get(code, {}).values()) for code, one in tables.items()}
     if config.model is not None:
-        both = {code: read_model(config.model, one, code) for code, one in tables.items()}
+        both = {code: read_model_answers(config.model, one, code) for code, one in tables.items()}
         tables = {code: answers for code, (answers, _) in both.items()}
         models = {code: probabilities for code, (_, probabilities) in both.items()}
-    golds = {code: known_places(one, known.get(code, {})) for code, one in tables.items()} if known else None
-    found = posteriors(tables, config.method, models, config.share_workers, golds)
+    golds = {code: gold_indices(one, known.get(code, {})) for code, one in tables.items()} if known else None
+    found = aggregate_codes(tables, config.method, models, config.share_workers, golds)
     if golds is not None:
         found = {code: one.given(golds[code]) for code, one in found.items()}
     with disk_errors(out):

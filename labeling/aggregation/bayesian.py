@@ -12,8 +12,8 @@ from dataclasses import replace
 import numpy as np
 
 from dialint.labeling.aggregation.answers import Answers, Floats
-from dialint.labeling.aggregation.posterior import Posterior, normalised
-from dialint.labeling.aggregation.sparse import pairs
+from dialint.labeling.aggregation.posterior import Posterior, normalise
+from dialint.labeling.aggregation.sparse import worker_label_pairs
 
 RIGHT, WRONG = 4.0, 1.0
 """Pseudo-answers of each worker to each truth: right ones, and wrong ones for each wrong label."""
@@ -73,8 +73,8 @@ def _variational(
     """The posterior, whose `log_likelihood` is the evidence lower bound."""
     from scipy.special import digamma
 
-    crowd, size = pairs(answers), len(answers.labels)
-    shares = normalised(answers.votes() + 1e-9)
+    crowd, size = worker_label_pairs(answers), len(answers.labels)
+    shares = normalise(answers.votes() + 1e-9)
     dealt = random.dirichlet(np.ones(subtypes), (len(shares), size))
     member = (shares[:, :, None] * dealt).reshape(len(shares), -1)  # (tasks, labels x subtypes)
     counts = crowd.counts(member)
@@ -100,7 +100,7 @@ def _variational(
     truth = member.reshape(-1, size, subtypes).sum(axis=2)
     confusion = np.tile(row, (len(answers.workers), 1, 1))
     confusion[crowd.worker, :, crowd.label] += counts.reshape(-1, size, subtypes).sum(axis=2)
-    confusion = normalised(confusion)
+    confusion = normalise(confusion)
     skills = np.einsum("k,wkk->w", truth.mean(axis=0), confusion)
     return Posterior(truth, truth, skills, confusion, iterations, bound)
 

@@ -54,7 +54,7 @@ def read_columns(path: Path, required: tuple[str, ...]) -> Columns:
     return readers[path.suffix](path, required)
 
 
-def encoded_names(path: Path, columns: Columns, name: str) -> tuple[Any, Any]:
+def encode_names(path: Path, columns: Columns, name: str) -> tuple[Any, Any]:
     """A text column as indices, shape (rows,), and names, names in order of appearance.
 
     Raises:
@@ -69,13 +69,13 @@ def encoded_names(path: Path, columns: Columns, name: str) -> tuple[Any, Any]:
     size = pc.binary_length(column)
     bad = pc.fill_null(pc.or_(pc.equal(size, 0), pc.greater(size, MAX_NAME)), True)
     if (row := pc.index(bad, True).as_py()) >= 0:
-        refuse(path, columns, row, f"{name} is missing, empty or over {MAX_NAME} bytes")
+        refuse_row(path, columns, row, f"{name} is missing, empty or over {MAX_NAME} bytes")
     encoded = column.dictionary_encode()
     names = np.array(encoded.dictionary.to_pylist(), object)
     return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32), names
 
 
-def numbers(path: Path, columns: Columns, name: str) -> Floats:
+def read_numbers(path: Path, columns: Columns, name: str) -> Floats:
     """A column of numbers, shape (rows,), NaN where it is empty.
 
     Raises:
@@ -88,7 +88,7 @@ def numbers(path: Path, columns: Columns, name: str) -> Floats:
         cast = column.cast(pa.float64())
     except pa.ArrowInvalid:
         row = next(row for row, cell in enumerate(column.to_pylist()) if not _is_number(cell))
-        refuse(path, columns, row, f"{name} is not a number")
+        refuse_row(path, columns, row, f"{name} is not a number")
     return np.asarray(cast.to_numpy(zero_copy_only=False) if isinstance(cast, pa.Array) else cast, float)
 
 
@@ -100,7 +100,7 @@ def _is_number(cell: Any) -> bool:
     return cell is None or re.fullmatch(r"[+-]?(\d++(\.\d*+)?|\.\d++)([eE][+-]?\d++)?", str(cell)) is not None
 
 
-def refuse(path: Path, columns: Columns, row: int, message: str) -> NoReturn:
+def refuse_row(path: Path, columns: Columns, row: int, message: str) -> NoReturn:
     """Refuse the file for what stands in data row `row`, from 0.
 
     Raises:
@@ -260,10 +260,10 @@ def read_answers(path: Path, last_wins: bool = False) -> dict[str, Answers]:
     if not len(columns.values["task"]):
         raise InputRefused("E_NO_RECORDS", f"{path}: holds no answers")
     encoded = {
-        name: encoded_names(path, columns, name) for name in (*REQUIRED, "code") if name in columns.values
+        name: encode_names(path, columns, name) for name in (*REQUIRED, "code") if name in columns.values
     }
     timing: dict[str, Floats] = {
-        name: numbers(path, columns, name) for name in ("seconds", "at") if name in columns.values
+        name: read_numbers(path, columns, name) for name in ("seconds", "at") if name in columns.values
     }
     kept = _once(path, columns, encoded, last_wins)
     codes, code_names = encoded.get("code", (np.zeros(len(kept), np.int32), np.array([""])))
@@ -277,7 +277,7 @@ ROUNDED = 0.01
 """How far a task's probabilities may be from a sum of 1, as those rounded for people are."""
 
 
-def read_model(path: Path, answers: Answers, code: str = "") -> tuple[Answers, Floats]:
+def read_model_answers(path: Path, answers: Answers, code: str = "") -> tuple[Answers, Floats]:
     """The answers, with the labels that only the model names as well, and the model's probabilities of one
     code, shape (tasks, labels): a label that nobody has given yet, as a rare error, is one all the same.
 
@@ -314,18 +314,18 @@ def read_gold(path: Path, coded: bool) -> dict[str, dict[str, str]]:
     names_of = ("task", "label", *(("code",) if coded else ()))
     columns, texts = read_columns(path, names_of), []
     for name in names_of:
-        place, names = encoded_names(path, columns, name)
+        place, names = encode_names(path, columns, name)
         texts.append([str(names[one]) for one in place])
     known: dict[str, dict[str, str]] = {}
     for row, (task, label, *code) in enumerate(zip(*texts, strict=True)):
         of = known.setdefault(code[0] if code else "", {})
         if task in of:
-            refuse(path, columns, row, "this task stands here twice")
+            refuse_row(path, columns, row, "this task stands here twice")
         of[task] = label
     return known
 
 
-def known_places(answers: Answers, known: Mapping[str, str]) -> Places:
+def gold_indices(answers: Answers, known: Mapping[str, str]) -> Places:
     """The place of each task's known label among the labels, -1 where none is known, shape (tasks,)."""
     place = {label: number for number, label in enumerate(answers.labels)}
     return np.array([place[known[task]] if task in known else -1 for task in answers.tasks], np.int64)
@@ -341,17 +341,17 @@ def _probabilities(
     names = {name: place for place, name in enumerate(tasks)}
     known = {name: place for place, name in enumerate(labels)}
     found = np.full((len(tasks), len(labels)), np.nan)
-    given = numbers(path, columns, "probability")
+    given = read_numbers(path, columns, "probability")
     texts = [columns.values[name].to_pylist() for name in ("task", "label")]
     codes = columns.values["code"].to_pylist() if code else [""] * len(given)
     for row, (task, label, of, value) in enumerate(zip(*texts, codes, given, strict=True)):
         if of != code:
             continue
         if label not in known or not 0 <= value <= 1:
-            refuse(path, columns, row, "expected a known label and a probability from 0 to 1")
+            refuse_row(path, columns, row, "expected a known label and a probability from 0 to 1")
         if (place := names.get(task)) is not None:
             if not np.isnan(found[place, known[label]]):
-                refuse(path, columns, row, "this task and label stand here twice")
+                refuse_row(path, columns, row, "this task and label stand here twice")
             found[place, known[label]] = value
     return _completed(path, found)
 
@@ -401,6 +401,6 @@ def _once(
     if len(again) and not last_wins:
         row = int(order[again + 1].min())
         message = "this worker answered this task before; --last-wins takes the later answer"
-        refuse(path, columns, row, message)
+        refuse_row(path, columns, row, message)
     kept[order[again]] = False
     return kept

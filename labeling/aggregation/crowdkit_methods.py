@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dialint.labeling.aggregation.answers import Answers, Floats
-from dialint.labeling.aggregation.posterior import Posterior, normalised
+from dialint.labeling.aggregation.posterior import Posterior, normalise
 
 GLAD_ITERATIONS = 20
 
@@ -52,7 +52,7 @@ def glad(answers: Answers) -> Posterior:
     return Posterior(probabilities, probabilities, skills=1.0 / (1.0 + np.exp(-ability)))
 
 
-def frame(answers: Answers) -> Any:
+def to_frame(answers: Answers) -> Any:
     """The answers as crowd-kit wants them: a pandas frame of indices under task, worker and label."""
     import pandas as pd  # type: ignore[import-untyped]
 
@@ -63,9 +63,9 @@ def _probabilities(model: Any, answers: Answers) -> Floats:
     """The model's probabilities, shape (tasks, labels); even where a task has no answer."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of pandas' future, not of ours
-        found = model.fit_predict_proba(frame(answers))
+        found = model.fit_predict_proba(to_frame(answers))
     wide = found.reindex(index=range(len(answers.tasks)), columns=range(len(answers.labels)))
-    return normalised(np.nan_to_num(wide.to_numpy(float), nan=0.0) + 1e-12)
+    return normalise(np.nan_to_num(wide.to_numpy(float), nan=0.0) + 1e-12)
 
 
 def _by_first_use(answers: Answers, values: Floats) -> Floats:

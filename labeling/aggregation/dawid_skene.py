@@ -14,8 +14,8 @@ from collections.abc import Callable
 import numpy as np
 
 from dialint.labeling.aggregation.answers import Answers, Floats
-from dialint.labeling.aggregation.posterior import Posterior, normalised, softmax
-from dialint.labeling.aggregation.sparse import Pairs, pairs
+from dialint.labeling.aggregation.posterior import Posterior, normalise, softmax
+from dialint.labeling.aggregation.sparse import Pairs, worker_label_pairs
 
 FLOOR = 1e-10
 MAX_ITERATIONS = 100
@@ -38,8 +38,8 @@ def one_coin(answers: Answers, max_iterations: int = MAX_ITERATIONS) -> Posterio
 
 
 def _fitted(answers: Answers, tables: Tables, max_iterations: int) -> Posterior:
-    crowd = pairs(answers)
-    truth = normalised(answers.votes())
+    crowd = worker_label_pairs(answers)
+    truth = normalise(answers.votes())
     prior, table = truth.mean(axis=0), tables(crowd, crowd.counts(truth))
     bound, iterations, likelihood = -np.inf, 0, float("nan")
     while iterations < max_iterations:

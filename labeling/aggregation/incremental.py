@@ -13,9 +13,9 @@ import numpy as np
 
 from dialint.detector.errors import InputRefused
 from dialint.labeling.aggregation.answers import Answers, Floats
-from dialint.labeling.aggregation.joint import Fit
-from dialint.labeling.aggregation.joint_items import model_logs
-from dialint.labeling.aggregation.posterior import Components, normalised, softmax
+from dialint.labeling.aggregation.joint import JointFit
+from dialint.labeling.aggregation.joint_items import centred_model_logs
+from dialint.labeling.aggregation.posterior import Components, normalise, softmax
 
 PASSES = 3
 """Times that tasks and workers are weighed against each other after an update."""
@@ -28,7 +28,7 @@ class IncrementalPosterior:
     must be those of `fit`.
     """
 
-    def __init__(self, fit: Fit, answers: Answers) -> None:
+    def __init__(self, fit: JointFit, answers: Answers) -> None:
         self._crowd, self._labels = fit.crowd, {name: n for n, name in enumerate(answers.labels)}
         self._hears = fit.hears
         self._tasks = {name: place for place, name in enumerate(answers.tasks)}
@@ -84,7 +84,9 @@ class IncrementalPosterior:
             return
         silent = [float("nan")] * len(self._labels)
         said = (
-            model_logs(np.array([model.get(name, silent) for name in chosen], float)) if self._hears else None
+            centred_model_logs(np.array([model.get(name, silent) for name in chosen], float))
+            if self._hears
+            else None
         )
         bases = self._crowd.items.component_logs(said, None, len(chosen))
         for name, base, member in zip(chosen, bases, softmax(bases)[0], strict=True):
@@ -123,4 +125,4 @@ class IncrementalPosterior:
         return self._workers[name]
 
     def _truth(self, place: int) -> Floats:
-        return normalised(self._member[place] @ self._crowd.items.verdicts)
+        return normalise(self._member[place] @ self._crowd.items.verdicts)

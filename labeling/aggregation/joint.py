@@ -2,7 +2,7 @@
 
 Items, and how far a model tells where they lean, are fitted with all workers alike (`joint_items`) and then
 held fixed; workers are fitted against them, each one shrunk towards the pool in two steps. First a *kind*:
-how sharply a worker answers, from not at all (`Blind`) over the average person to better than that; the
+how sharply a worker answers, from not at all (`Guessing`) over the average person to better than that; the
 shares of the kinds are estimated from all workers. Then a table (truth x answer) of how much more often this
 worker gives that answer to that truth than the kind would, shrunk towards 1 as if `strength` answers an
 average worker gave to each truth stood behind it. The tables' mean over all answers is 1: the average worker
@@ -34,11 +34,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dialint.labeling.aggregation.answers import Answers, Floats
-from dialint.labeling.aggregation.joint_items import Form, Items, Use, learned_items, model_logs
-from dialint.labeling.aggregation.posterior import Components, Posterior, normalised, softmax
-from dialint.labeling.aggregation.sparse import CELLS, Pairs, pairs
+from dialint.labeling.aggregation.joint_items import Form, ItemModel, ModelUse, centred_model_logs, fit_items
+from dialint.labeling.aggregation.posterior import Components, Posterior, normalise, softmax
+from dialint.labeling.aggregation.sparse import CELLS, Pairs, worker_label_pairs
 
-Blind = Literal["anything", "as the crowd"]
+Guessing = Literal["anything", "as the crowd"]
 """How whoever knows nothing of an item answers: any label alike, or as people do on all items."""
 
 SHARPNESS = np.array([0.0, 0.3, 0.6, 1.0, 1.5, 2.2])
@@ -46,22 +46,22 @@ SHARPNESS = np.array([0.0, 0.3, 0.6, 1.0, 1.5, 2.2])
 
 
 @dataclass(frozen=True)
-class Crowd:
+class WorkerModel:
     """`kinds`, shape (6,), the shares of the kinds; `centre`, shape (truth, answer), the logarithm of the
     tables' mean that is taken out; `strength` in answers, infinite for no tables."""
 
-    items: Items
+    items: ItemModel
     kinds: Floats
     centre: Floats
     strength: float
-    blind: Blind = "as the crowd"
+    blind: Guessing = "as the crowd"
 
     def kind_logs(self) -> Floats:
         """The logarithm of each kind's answer shares, shape (kinds, labels, components)."""
         shares = self.items.shares
         blind = self.items.weights @ shares if self.blind == "as the crowd" else np.ones(shares.shape[1])
         rows = [shares**x * blind ** max(0.0, 1.0 - x) for x in SHARPNESS]
-        return np.ascontiguousarray(np.log(normalised(np.stack(rows))).transpose(0, 2, 1))
+        return np.ascontiguousarray(np.log(normalise(np.stack(rows))).transpose(0, 2, 1))
 
     def memberships(self, counts: Floats) -> Floats:
         """The probability of each kind, shape (workers, kinds), from expected `counts` of answers, shape
@@ -103,18 +103,18 @@ def _log_normalised(logs: Floats) -> Floats:
     return np.asarray(logs - np.log(np.exp(logs).sum(axis=1, keepdims=True)), float)
 
 
-def newcomers(items: Items, strength: float, blind: Blind = "as the crowd") -> Crowd:
+def initial_workers(items: ItemModel, strength: float, blind: Guessing = "as the crowd") -> WorkerModel:
     """A crowd of which nothing is known but the items: most are near the average."""
-    kinds = normalised(np.exp(-((SHARPNESS - 1.0) ** 2)))
-    return Crowd(items, kinds, np.zeros((items.n_labels, items.n_labels)), strength, blind)
+    kinds = normalise(np.exp(-((SHARPNESS - 1.0) ** 2)))
+    return WorkerModel(items, kinds, np.zeros((items.n_labels, items.n_labels)), strength, blind)
 
 
-def refreshed(crowd: Crowd, pairs: Pairs, counts: Floats) -> tuple[Crowd, Floats]:
+def update_workers(crowd: WorkerModel, pairs: Pairs, counts: Floats) -> tuple[WorkerModel, Floats]:
     """The crowd learnt anew from `counts`, shape (pairs, components); and the logarithm of the chance of
     each pair's answer, same shape, under the kinds and the centre from before."""
     table = np.empty_like(counts)
     shares, centre, weight = np.ones(len(crowd.kinds)), np.zeros_like(crowd.centre), 0.0
-    for selected, first, dense in blocks(pairs, counts):
+    for selected, first, dense in worker_blocks(pairs, counts):
         members = crowd.memberships(dense)
         raw = crowd.raw_tables(dense, members)
         at = (pairs.worker[selected] - first, pairs.label[selected])
@@ -123,22 +123,22 @@ def refreshed(crowd: Crowd, pairs: Pairs, counts: Floats) -> tuple[Crowd, Floats
         shares += members[answers > 0].sum(axis=0)
         centre += np.einsum("w,wkl->kl", answers, raw)
         weight += float(answers.sum())
-    return replace(crowd, kinds=normalised(shares), centre=centre / max(weight, 1e-12)), table
+    return replace(crowd, kinds=normalise(shares), centre=centre / max(weight, 1e-12)), table
 
 
-def confusion(crowd: Crowd, pairs: Pairs, counts: Floats) -> Floats:
+def confusion_matrices(crowd: WorkerModel, pairs: Pairs, counts: Floats) -> Floats:
     """Every worker's chance of an answer given the truth, shape (workers, truth, answer)."""
     within = crowd.items.verdicts * crowd.items.weights[:, None]
     within = within / np.maximum(within.sum(axis=0), 1e-300)  # (components, truth)
     rows = []
-    for _, _, dense in blocks(pairs, counts):
+    for _, _, dense in worker_blocks(pairs, counts):
         members = crowd.memberships(dense)
         chance = np.exp(crowd.logs(members, crowd.raw_tables(dense, members)))
         rows.append(np.einsum("wlc,ck->wkl", chance, within))
     return np.concatenate(rows)
 
 
-def blocks(pairs: Pairs, counts: Floats) -> Iterator[tuple[NDArray[np.int64] | slice, int, Floats]]:
+def worker_blocks(pairs: Pairs, counts: Floats) -> Iterator[tuple[NDArray[np.int64] | slice, int, Floats]]:
     """Runs of workers: the slice of their pairs, the first worker, and the counts as a dense table of
     shape (workers, labels, components)."""
     step = max(1, CELLS // (pairs.n_labels * counts.shape[1]))
@@ -151,18 +151,18 @@ def blocks(pairs: Pairs, counts: Floats) -> Iterator[tuple[NDArray[np.int64] | s
         yield selected, first, dense
 
 
-TRIAL_ITERATIONS = 30
+FIT_ITERATIONS = 30
 TOLERANCE = 1e-3
 """Largest change of a task's probability at which iterating ends."""
 
 
 @dataclass(frozen=True)
-class Fit:
+class JointFit:
     """All that the joint method holds after a fit: `base`, shape (tasks, components), the logarithms of the
     tasks' priors, with the model's word if it `hears` one; `member`, same shape, their posteriors; and
     `counts`, shape (pairs, components), with which workers are known."""
 
-    crowd: Crowd
+    crowd: WorkerModel
     pairs: Pairs
     hears: bool
     base: Floats
@@ -174,9 +174,9 @@ class Fit:
     def posterior(self) -> Posterior:
         """The fit as every method tells it."""
         items = self.crowd.items
-        matrices = confusion(self.crowd, self.pairs, self.counts)
+        matrices = confusion_matrices(self.crowd, self.pairs, self.counts)
         skills = np.einsum("k,wkk->w", items.weights @ items.verdicts, matrices)
-        truth, expected = normalised(self.member @ items.verdicts), normalised(self.member @ items.shares)
+        truth, expected = normalise(self.member @ items.verdicts), normalise(self.member @ items.shares)
         may_be = Components(self.member.astype(np.float32), items.shares, items.verdicts)
         return Posterior(truth, expected, skills, matrices, self.iterations, self.log_likelihood, may_be)
 
@@ -189,8 +189,8 @@ class Assumptions:
 
     strength: float
     form: Form = "moot"
-    use: Use = "recalibrated"
-    blind: Blind = "as the crowd"
+    use: ModelUse = "recalibrated"
+    blind: Guessing = "as the crowd"
 
 
 def joint_posterior(
@@ -206,46 +206,49 @@ def joint_posterior(
     """
     if assumptions is None:
         assumptions = choose_assumptions(answers, model, gold=gold)
-    return fitted(answers, model, assumptions, gold=gold).posterior()
+    return fit_joint(answers, model, assumptions, gold=gold).posterior()
 
 
-def fitted(
+def fit_joint(
     answers: Answers,
     model: Floats | None,
     assumptions: Assumptions,
-    max_iterations: int = TRIAL_ITERATIONS,
+    max_iterations: int = FIT_ITERATIONS,
     gold: NDArray[np.int64] | None = None,
-    items: Items | None = None,
-) -> Fit:
+    items: ItemModel | None = None,
+) -> JointFit:
     """The fit under `assumptions`; `items` where they were learnt before."""
     votes, use = answers.votes(), "none" if model is None else assumptions.use
-    said = None if model is None or use == "none" else model_logs(model)
+    said = None if model is None or use == "none" else centred_model_logs(model)
     if items is None:
-        items = learned_items(votes, assumptions.form, use, said, gold)
+        items = fit_items(votes, assumptions.form, use, said, gold)
     base = items.component_logs(said, gold, len(votes))
-    crowd, table = newcomers(items, assumptions.strength, assumptions.blind), pairs(answers)
+    crowd, table = (
+        initial_workers(items, assumptions.strength, assumptions.blind),
+        worker_label_pairs(answers),
+    )
     member = np.zeros(base.shape, np.float32)  # sums over tasks are taken in double
     counts, likelihood, change = table.expectation(np.log(items.shares).T[table.label], base, member)
     iterations = 0
     while iterations < max_iterations and change >= TOLERANCE:
         iterations += 1
-        crowd, logs = refreshed(crowd, table, counts)
+        crowd, logs = update_workers(crowd, table, counts)
         counts, likelihood, change = table.expectation(logs, base, member)
-    return Fit(crowd, table, said is not None, base, normalised(member), counts, iterations, likelihood)
+    return JointFit(crowd, table, said is not None, base, normalise(member), counts, iterations, likelihood)
 
 
 STRENGTHS = (float("inf"), 1000.0, 300.0, 100.0, 30.0, 10.0, 3.0)
 """Tried in this order, the most cautious first, in answers for each truth, until one does clearly worse."""
-SURELY = 2.0
+LEAST_GOLD_GAIN = 2.0
 """Nats by which items that lean must foretell gold better than pluralities do."""
 HIDDEN = 0.5
 """Share of the tasks with two answers or more that lose one."""
-ENOUGH, MOST_DRAWS = 20_000, 4
+ENOUGH_TRIAL_ANSWERS, MOST_DRAWS = 20_000, 4
 """Small tables are tried in several draws of what is hidden, until all draws have so many answers."""
-PLENTY = 100_000
+MOST_TRIAL_ANSWERS = 100_000
 """Of larger tables so many answers are tried, all those to some tasks."""
 TRIAL_ITERATIONS = 10
-USES: tuple[Use, ...] = ("none", "calibrated", "recalibrated")
+MODEL_USES: tuple[ModelUse, ...] = ("none", "calibrated", "recalibrated")
 
 
 def choose_assumptions(
@@ -253,15 +256,15 @@ def choose_assumptions(
 ) -> Assumptions:
     """The form and the use of the model of most evidence, then the rest, where a bolder assumption must
     foretell hidden answers better than the best so far by a standard error of the difference."""
-    form = form_by_gold(answers.votes(), gold)
-    items, use = most_evidence(answers, form, model, gold)
-    if len(answers) > PLENTY:
-        drawn = np.random.default_rng(seed).random(len(answers.tasks)) < PLENTY / len(answers)
+    form = select_form(answers.votes(), gold)
+    items, use = select_items(answers, form, model, gold)
+    if len(answers) > MOST_TRIAL_ANSWERS:
+        drawn = np.random.default_rng(seed).random(len(answers.tasks)) < MOST_TRIAL_ANSWERS / len(answers)
         drawn &= answers.n_labelers > 0
         answers, model = answers.where(drawn[answers.task]), None if model is None else model[drawn]
         gold, answers = None if gold is None else gold[drawn], answers.compact()
-    n_draws = min(MOST_DRAWS, math.ceil(ENOUGH / max(1, len(answers))))
-    draws = [hidden_answers(answers, seed + draw) for draw in range(n_draws)]
+    n_draws = min(MOST_DRAWS, math.ceil(ENOUGH_TRIAL_ANSWERS / max(1, len(answers))))
+    draws = [sample_held_out(answers, seed + draw) for draw in range(n_draws)]
     trials = [(answers.where(~hidden), answers.where(hidden)) for hidden in draws if hidden.any()]
     best = Assumptions(STRENGTHS[0], form, use, "anything")
     if not trials:
@@ -269,7 +272,7 @@ def choose_assumptions(
 
     def logs(tried: Assumptions) -> Floats:
         found = [
-            foretold(fitted(seen, model, tried, TRIAL_ITERATIONS, gold, items), asked)
+            held_out_log_probabilities(fit_joint(seen, model, tried, TRIAL_ITERATIONS, gold, items), asked)
             for seen, asked in trials
         ]
         return np.concatenate(found)
@@ -288,7 +291,7 @@ def choose_assumptions(
     return best
 
 
-def form_by_gold(votes: Floats, gold: NDArray[np.int64] | None) -> Form:
+def select_form(votes: Floats, gold: NDArray[np.int64] | None) -> Form:
     """What is meant by true: what most people would say, unless gold is clearly better foretold by where
     items lean, as where most people overlook what is there."""
     if gold is None or not ((gold >= 0) & (votes.sum(axis=1) > 0)).any():
@@ -296,24 +299,24 @@ def form_by_gold(votes: Floats, gold: NDArray[np.int64] | None) -> Form:
     known = np.flatnonzero((gold >= 0) & (votes.sum(axis=1) > 0))
     score: dict[Form, float] = {}
     for form in ("moot", "alike"):
-        items = learned_items(votes, form)
+        items = fit_items(votes, form)
         logs = votes[known] @ np.log(items.shares).T + items.component_logs(None, None, len(known))
         chance = np.exp(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True)) @ items.verdicts
         score[form] = float(np.log(np.maximum(chance[np.arange(len(known)), gold[known]], 1e-4)).sum())
-    return "alike" if score["alike"] > score["moot"] + SURELY else "moot"
+    return "alike" if score["alike"] > score["moot"] + LEAST_GOLD_GAIN else "moot"
 
 
-def most_evidence(
+def select_items(
     answers: Answers, form: Form, model: Floats | None, gold: NDArray[np.int64] | None = None
-) -> tuple[Items, Use]:
+) -> tuple[ItemModel, ModelUse]:
     """The items of most evidence, and the use of the model with which they were learnt."""
-    votes, said = answers.votes(), None if model is None else model_logs(model)
-    uses = USES if said is not None and said.any() else USES[:1]
-    tried = [(learned_items(votes, form, use, said, gold), use) for use in uses]
+    votes, said = answers.votes(), None if model is None else centred_model_logs(model)
+    uses = MODEL_USES if said is not None and said.any() else MODEL_USES[:1]
+    tried = [(fit_items(votes, form, use, said, gold), use) for use in uses]
     return max(tried, key=lambda one: one[0].evidence)
 
 
-def hidden_answers(answers: Answers, seed: int) -> NDArray[np.bool_]:
+def sample_held_out(answers: Answers, seed: int) -> NDArray[np.bool_]:
     """One answer of each drawn task, shape (answers,)."""
     random = np.random.default_rng(seed)
     order = np.lexsort((random.random(len(answers)), answers.task))
@@ -324,7 +327,7 @@ def hidden_answers(answers: Answers, seed: int) -> NDArray[np.bool_]:
     return hidden
 
 
-def foretold(fit: Fit, hidden: Answers) -> Floats:
+def held_out_log_probabilities(fit: JointFit, hidden: Answers) -> Floats:
     """The logarithm of the probability of each hidden answer, shape (answers,), had a stranger given it.
 
     A stranger, since the task is on trial and not the worker: whoever knows a worker's own leaning

@@ -6,9 +6,10 @@ of an item is what the plurality of a jury would say, so that two labels with ne
 equally true. In the limit of items that are all *alike* this is the model of Dawid and Skene with one
 confusion matrix for all; that form can be asked for, and there the truth is what an item leans to.
 
-How firmly, the centres, and how far a model's probabilities tell where an item leans (`Use`), are those under
-which the votes are likeliest, with all workers alike. With two or three answers an item the votes cannot tell
-moot items from plain ones; then the prior decides, for nearly plain ones. Knows nothing of single workers.
+How firmly, the centres, and how far a model's probabilities tell where an item leans (`ModelUse`), are those
+under which the votes are likeliest, with all workers alike. With two or three answers an item the votes
+cannot tell moot items from plain ones; then the prior decides, for nearly plain ones. Knows nothing of single
+workers.
 
 Source: Dawid and Skene 1979; the Dirichlet-multinomial of Mosimann 1962 as the answers within a class, so
 that items vary as in Han, Adiguzel and Carpenter 2024 (arXiv 2405.19521), who let difficulty vary instead;
@@ -27,10 +28,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dialint.labeling.aggregation.answers import Floats
-from dialint.labeling.aggregation.posterior import normalised, softmax
+from dialint.labeling.aggregation.posterior import normalise, softmax
 
 Form = Literal["alike", "moot"]
-Use = Literal["none", "calibrated", "recalibrated"]
+ModelUse = Literal["none", "calibrated", "recalibrated"]
 """What becomes of a model: it is not heard; its probabilities tell as they stand where items lean; or after a
 temperature and offsets that the votes teach."""
 
@@ -52,7 +53,7 @@ FIRMNESS, FIRMNESS_SD = math.log(100.0), 1.0
 and 100 all did alike on real people; 100 was best on crowds made up of plain items (2026-11-23)."""
 TEMPERATURE, TEMPERATURE_SD = 1.0, 0.5
 """The exponent of a model's probabilities before any vote, and its standard deviation."""
-SURELY = 2.0
+MODEL_COST = 2.0
 """Nats by which a model must foretell the votes better than the items' base rates do, which are free while a
 calibrated model costs nothing to learn: without, one that says nothing was heard in a third of small
 crowds."""
@@ -63,7 +64,7 @@ ENOUGH_TASKS = 20_000
 
 
 @dataclass(frozen=True)
-class Items:
+class ItemModel:
     """`shares`, shape (components, labels), are the answers of a large crowd; `verdicts`, same shape, the
     chance of each label to be the truth; `leaning`, shape (leanings, components), where the items of each
     leaning lie; `weights`, shape (components,), where all items lie.
@@ -95,11 +96,11 @@ class Items:
     @property
     def pooled(self) -> Floats:
         """The answers of a large crowd to items of each truth, shape (truth, answer), rows sum to 1."""
-        return normalised(self.verdicts.T @ (self.weights[:, None] * self.shares) + 1e-12)
+        return normalise(self.verdicts.T @ (self.weights[:, None] * self.shares) + 1e-12)
 
     def component_logs(self, said: Floats | None, gold: NDArray[np.int64] | None, n_tasks: int) -> Floats:
         """The logarithm of each task's prior, shape (tasks, components), up to a constant a row: `said` as
-        `model_logs` has it, `gold`, shape (tasks,), the known truth or -1."""
+        `centred_model_logs` has it, `gold`, shape (tasks,), the known truth or -1."""
         if said is None:
             logs = np.broadcast_to(np.log(self.weights + 1e-300), (n_tasks, len(self.shares)))
         else:
@@ -115,7 +116,7 @@ class Items:
         return np.where(speaks, softmax(self.offsets + self.temperature * said)[0], self.rates)
 
 
-def model_logs(probabilities: Floats) -> Floats:
+def centred_model_logs(probabilities: Floats) -> Floats:
     """The logarithms of a model's probabilities, shape (tasks, labels), about a mean of 0; 0 throughout where
     it is silent (NaN)."""
     silent = np.asarray(np.isnan(probabilities).any(axis=1))
@@ -125,22 +126,26 @@ def model_logs(probabilities: Floats) -> Floats:
     return np.asarray(logs, float)
 
 
-def learned_items(
+def fit_items(
     votes: Floats,
     form: Form,
-    use: Use = "none",
+    use: ModelUse = "none",
     said: Floats | None = None,
     gold: NDArray[np.int64] | None = None,
-) -> Items:
+) -> ItemModel:
     """The items under which `votes`, shape (tasks, labels), are likeliest; `said` and `gold` as
-    `Items.component_logs` takes them, a task of gold leaning to its truth."""
+    `ItemModel.component_logs` takes them, a task of gold leaning to its truth."""
     size = votes.shape[1]
     votes, said, gold, counts = _sample(votes, None if use == "none" else said, gold)
     known = np.where(gold[:, None] >= 0, np.log(np.eye(size)[gold] + 1e-12), 0.0)
     items = _alike(votes, use, said, known, counts)
     if form == "moot" and size > 1:
         items = _moot(votes, use, said, known, counts, items)
-    cost = {"none": 0.0, "calibrated": SURELY, "recalibrated": SURELY + math.log(max(1.0, counts.sum())) / 2}
+    cost = {
+        "none": 0.0,
+        "calibrated": MODEL_COST,
+        "recalibrated": MODEL_COST + math.log(max(1.0, counts.sum())) / 2,
+    }
     return replace(items, evidence=items.evidence - cost[use])
 
 
@@ -150,7 +155,7 @@ def _sample(
     """Tasks to learn from, with how many each stands for: equal ones once or, with a model, a draw."""
     gold = np.full(len(votes), -1) if gold is None else gold
     if said is None:
-        first, place = distinct(np.column_stack([votes, gold]))
+        first, place = distinct_rows(np.column_stack([votes, gold]))
         return votes[first], None, gold[first], np.bincount(place).astype(float)
     chosen = np.arange(len(votes))
     if len(votes) > ENOUGH_TASKS:
@@ -158,7 +163,7 @@ def _sample(
     return votes[chosen], said[chosen], gold[chosen], np.full(len(chosen), len(votes) / len(chosen))
 
 
-def distinct(table: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def distinct_rows(table: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The first row of each kind in a table of whole numbers, kinds in the order of `np.unique`, and the kind
     of each row, shape (rows,): as one number a row, which is sorted twenty times as fast as rows are."""
     least = table.min(axis=0)
@@ -171,11 +176,11 @@ def distinct(table: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return np.asarray(first, np.int64), np.asarray(place, np.int64).reshape(-1)
 
 
-def _alike(votes: Floats, use: Use, said: Floats | None, known: Floats, counts: Floats) -> Items:
+def _alike(votes: Floats, use: ModelUse, said: Floats | None, known: Floats, counts: Floats) -> ItemModel:
     """By expectation maximisation; `known`, shape (tasks, labels), are logarithms for gold."""
     size = votes.shape[1]
-    rates = normalised(counts @ votes + 1.0)
-    items = Items(
+    rates = normalise(counts @ votes + 1.0)
+    items = ItemModel(
         form="alike",
         shares=_one_coin(FIRST_RIGHT, size),
         verdicts=np.eye(size),
@@ -189,7 +194,7 @@ def _alike(votes: Floats, use: Use, said: Floats | None, known: Floats, counts: 
         prior = np.log(items.rates) if said is None else np.log(items.leans(said) + 1e-300)
         member, sums = softmax(votes @ np.log(items.shares).T + prior + known)
         weighted = member * counts[:, None]
-        rates = normalised(weighted.sum(axis=0) + PSEUDO_TASKS)
+        rates = normalise(weighted.sum(axis=0) + PSEUDO_TASKS)
         items = replace(items, shares=_confusion(weighted.T @ votes), rates=rates)
         if use == "none":
             items = replace(items, offsets=np.log(rates) - np.log(rates).mean())
@@ -215,14 +220,14 @@ def _confusion(given: Floats) -> Floats:
     if size == 1:
         return np.ones((1, 1))
     right = (np.trace(given) + FIRST_RIGHT) / (given.sum() + 1.0)
-    shares = normalised(given + PSEUDO_ANSWERS * _one_coin(right, size) + 1e-9)
-    wrong = normalised(shares * (1 - np.eye(size)) + 1e-12 * (1 - np.eye(size)))
+    shares = normalise(given + PSEUDO_ANSWERS * _one_coin(right, size) + 1e-9)
+    wrong = normalise(shares * (1 - np.eye(size)) + 1e-12 * (1 - np.eye(size)))
     tie = wrong.max(axis=1) / (1.0 + wrong.max(axis=1))
     own = np.clip(np.diag(shares), tie + LEAST_CLEAR * (1.0 - tie), 1.0 - FLOOR / 10)
     return np.asarray((1.0 - own)[:, None] * wrong + np.diag(own), float)
 
 
-def _recalibrated(items: Items, said: Floats, member: Floats, counts: Floats) -> Items:
+def _recalibrated(items: ItemModel, said: Floats, member: Floats, counts: Floats) -> ItemModel:
     """After one Newton step of the logistic regression of where items lean on what the model said."""
     size, precision = said.shape[1], TEMPERATURE_SD**-2
     chance = softmax(items.offsets + items.temperature * said)[0]
@@ -240,12 +245,14 @@ def _recalibrated(items: Items, said: Floats, member: Floats, counts: Floats) ->
     return replace(items, offsets=offsets - offsets.mean(), temperature=temperature)
 
 
-def _moot(votes: Floats, use: Use, said: Floats | None, known: Floats, counts: Floats, alike: Items) -> Items:
+def _moot(
+    votes: Floats, use: ModelUse, said: Floats | None, known: Floats, counts: Floats, alike: ItemModel
+) -> ItemModel:
     """By the gradient of the likelihood, from where items that are alike ended."""
     from scipy.optimize import minimize
 
     size = votes.shape[1]
-    first, place = distinct(votes)
+    first, place = distinct_rows(votes)
     rows = votes[first]
     cells, n_offsets = size * size, 0 if use == "calibrated" else size
     speaks = np.zeros((1, 1), bool) if said is None else np.asarray((said != 0).any(axis=1, keepdims=True))
@@ -302,15 +309,15 @@ def _moot(votes: Floats, use: Use, said: Floats | None, known: Floats, counts: F
     loss(np.asarray(best.x, float))
     rates = softmax(offsets[None])[0][0]
     if said is not None and speaks.any():
-        rates = normalised(counts @ (softmax(offsets + temperature * said)[0] * speaks))
-    given = juries(size)
+        rates = normalise(counts @ (softmax(offsets + temperature * said)[0] * speaks))
+    given = jury_votes(size)
     people = int(given[0].sum())
     return replace(
         alike,
         form="moot",
         shares=FLOOR + (1.0 - size * FLOOR) * given / people,
-        verdicts=normalised((given == given.max(axis=1, keepdims=True)).astype(float)),
-        leaning=of_juries(given, concentration, centres),
+        verdicts=normalise((given == given.max(axis=1, keepdims=True)).astype(float)),
+        leaning=jury_probabilities(given, concentration, centres),
         rates=rates,
         offsets=offsets,
         temperature=temperature if use != "none" else 0.0,
@@ -329,20 +336,20 @@ def _dirichlet_multinomial(votes: Floats, alpha: Floats) -> tuple[Floats, Floats
     return np.asarray(chance, float), np.asarray(slope, float)
 
 
-def juries(n_labels: int) -> NDArray[np.int64]:
+def jury_votes(n_labels: int) -> NDArray[np.int64]:
     """All votes that a jury can give, shape (votes, labels); of two labels it never ties."""
     fits: Callable[[int], bool] = lambda n: math.comb(n + n_labels - 1, n_labels - 1) <= JURIES  # noqa: E731
     most = JURY_OF_TWO if n_labels == 2 else JURY
-    return all_votes(max((n for n in range(1, most + 1) if fits(n)), default=1), n_labels)
+    return possible_votes(max((n for n in range(1, most + 1) if fits(n)), default=1), n_labels)
 
 
-def all_votes(people: int, n_labels: int) -> NDArray[np.int64]:
+def possible_votes(people: int, n_labels: int) -> NDArray[np.int64]:
     """All votes of so many people, shape (votes, labels)."""
     rows = combinations_with_replacement(range(n_labels), people)
     return np.array([np.bincount(one, minlength=n_labels) for one in rows], np.int64)
 
 
-def of_juries(given: NDArray[np.int64], concentration: float, centres: Floats) -> Floats:
+def jury_probabilities(given: NDArray[np.int64], concentration: float, centres: Floats) -> Floats:
     """The chance of each jury's vote in each leaning, shape (leanings, votes). A jury's shares vary more than
     what it is drawn from, so the Dirichlet it is drawn from is firmer: both together vary as they should."""
     people = int(given[0].sum())

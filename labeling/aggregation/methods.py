@@ -61,7 +61,7 @@ and `ebcc` take them for the prior of each task, and for the answer of one more 
 names."""
 
 
-def aggregated(
+def aggregate_answers(
     answers: Answers, method: str, model: Floats | None = None, gold: NDArray[np.int64] | None = None
 ) -> Posterior:
     """The posterior of `answers` by the method of that name; `gold` is for the joint method alone.
@@ -74,7 +74,7 @@ def aggregated(
     return METHODS[method](answers) if model is None else WITH_MODEL[method](answers, model)
 
 
-def posteriors(
+def aggregate_codes(
     tables: Mapping[str, Answers],
     method: str,
     models: Mapping[str, Floats] | None = None,
@@ -89,20 +89,20 @@ def posteriors(
     """
     if not shared or len(tables) < 2:
         return {
-            code: aggregated(table, method, (models or {}).get(code), (golds or {}).get(code))
+            code: aggregate_answers(table, method, (models or {}).get(code), (golds or {}).get(code))
             for code, table in tables.items()
         }
     if len({table.labels for table in tables.values()}) > 1:
         raise ConfigError("E_OPTION", "--share-workers needs the same labels for every code")
     stacked = None if models is None else np.concatenate([models[code] for code in tables])
     gold = None if golds is None else np.concatenate([golds[code] for code in tables])
-    whole = aggregated(joined(tables), method, stacked, gold)
+    whole = aggregate_answers(stack_codes(tables), method, stacked, gold)
     ends = np.cumsum([len(table.tasks) for table in tables.values()])
     starts = ends - [len(table.tasks) for table in tables.values()]
     return {code: whole.part(slice(a, b)) for code, a, b in zip(tables, starts, ends, strict=True)}
 
 
-def joined(tables: Mapping[str, Answers]) -> Answers:
+def stack_codes(tables: Mapping[str, Answers]) -> Answers:
     """All codes as one table; a task is (code, task), and workers, who are the same in all, stay."""
     parts = list(tables.values())
     shift = np.cumsum([0, *(len(part.tasks) for part in parts[:-1])]).astype(np.int32)

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from dialint.detector.errors import ConfigError
 from dialint.labeling.aggregation.answers import Floats
-from dialint.labeling.aggregation.joint_items import all_votes
-from dialint.labeling.aggregation.posterior import Components, Posterior, normalised
+from dialint.labeling.aggregation.joint_items import possible_votes
+from dialint.labeling.aggregation.posterior import Components, Posterior, normalise
 from dialint.labeling.aggregation.sparse import CELLS
 
 SURE = 1e-6
@@ -93,7 +93,7 @@ def expected_gains(known: Components) -> Floats:
     now = (known.member @ known.verdicts).max(axis=1)
     gains = np.zeros((len(known.member), most))
     for n in range(1, most + 1):
-        given = all_votes(n, size)
+        given = possible_votes(n, size)
         orders = math.factorial(n) / np.array([math.prod(map(math.factorial, one)) for one in given.tolist()])
         chance = np.exp(np.log(known.shares) @ given.T) * orders  # (components, votes)
         for first in range(0, len(gains), step := max(1, CELLS // len(given))):
@@ -116,7 +116,7 @@ def one_coin_truth(
         wrong = np.full(n_labels, np.log((1.0 - skill) / max(1, n_labels - 1)))
         wrong[label] = np.log(skill)
         logs = logs + wrong
-    return normalised(np.exp(logs - logs.max()))
+    return normalise(np.exp(logs - logs.max()))
 
 
 def asked(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dialint.labeling.aggregation.answers import Floats
 
-NARROW = 32
+MOST_COLUMNS = 32
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Posterior:
         return replace(self, probabilities=np.where(known[:, None] >= 0, sure, self.probabilities))
 
 
-def normalised(values: NDArray[Any]) -> Floats:
+def normalise(values: NDArray[Any]) -> Floats:
     """`values` divided by their sum along the last axis, in double precision."""
     doubles = np.asarray(values, float)
     return np.asarray(doubles / doubles.sum(axis=-1, keepdims=True), float)
@@ -92,6 +92,6 @@ def softmax(logs: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
 
 def _by_column(ufunc: np.ufunc, values: NDArray[Any]) -> NDArray[Any]:
     """`ufunc` reduced along rows; column by column where rows are short, which is ten times as fast."""
-    if values.shape[1] > NARROW:
+    if values.shape[1] > MOST_COLUMNS:
         return np.asarray(ufunc.reduce(values, axis=1))
     return np.asarray(reduce(ufunc, values.T))

@@ -16,25 +16,24 @@ from numpy.typing import NDArray
 from dialint.labeling.aggregation.answers import Floats
 from dialint.labeling.aggregation.dialogue_answers import (
     ANSWERS,
-    ANYWHERE,
+    WHOLE_DIALOGUE,
     CollectedAnswers,
     DialogueContext,
     Item,
 )
 from dialint.labeling.aggregation.incremental import IncrementalPosterior
-from dialint.labeling.aggregation.joint import Assumptions, choose_assumptions, fitted
-from dialint.labeling.aggregation.methods import posteriors
+from dialint.labeling.aggregation.joint import Assumptions, choose_assumptions, fit_joint
+from dialint.labeling.aggregation.methods import aggregate_codes
 from dialint.labeling.aggregation.overlap import expected_gains
 from dialint.labeling.annotation import Annotation
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionPosterior:
-    """What is held of one turn and code: the `probability` of the error after `n_labelers` answered, of
-    whom `n_yes` found it. `model` is its probability before anybody was asked, none where it is silent
-    or was in view; `gold` says that it is known for sure. `start` and `end` are the evidence most agree
-    on, if any is in this turn. `gains` are what further answers would bring, a row of
-    `aggregation.overlap.expected_gains`, none where it is known for sure."""
+    """The `probability` of an error of one code in one turn after `n_labelers` answered, of whom `n_yes`
+    found it. `model` is the model's probability, none where it has none or was in view; `gold` says that the
+    answer is gold. `start` and `end` are the evidence most agree on, if any is in this turn. `gains` are what
+    further answers are expected to bring, a row of `aggregation.overlap.expected_gains`, empty for gold."""
 
     dialogue: str
     turn: int
@@ -55,136 +54,151 @@ class QuestionPosterior:
 
     @property
     def unanimous(self) -> bool:
-        """Whether all who were asked said the same."""
+        """Whether everybody gave the same answer."""
         return self.n_yes in (0, self.n_labelers)
 
 
+@dataclass(frozen=True)
+class GoldAnswers:
+    """Whether the error `code` is in a `turn` (or `WHOLE_DIALOGUE`) of a dialogue, where gold tells."""
+
+    present: Mapping[tuple[str, int, str], bool]
+    dialogue_codes: frozenset[str]
+
+    def labels(self, code: str, items: Iterable[Item]) -> NDArray[np.int64]:
+        """The index in `ANSWERS` of the gold of each item, -1 without gold, shape (items,)."""
+        present = (self.present.get((item.dialogue, item.turn, code)) for item in items)
+        return np.array([-1 if one is None else int(one) for one in present], np.int64)
+
+    def override(self, posterior: QuestionPosterior) -> QuestionPosterior:
+        """The posterior, or the gold of its question in its place."""
+        turn = WHOLE_DIALOGUE if posterior.code in self.dialogue_codes else posterior.turn
+        present = self.present.get((posterior.dialogue, turn, posterior.code))
+        if present is None:
+            return posterior
+        return replace(posterior, probability=float(present), gold=True, gains=())
+
+
 def question_posteriors(
-    found: CollectedAnswers, share_workers: bool = False, known: GoldAnswers | None = None
+    answers: CollectedAnswers, share_workers: bool = False, gold: GoldAnswers | None = None
 ) -> Iterator[QuestionPosterior]:
-    """What the joint method makes of gathered answers, and of what is `known` for sure."""
-    tables = found.tables()
-    models: dict[str, Floats] = {code: found.model(code) for code in tables}
-    golds = None if known is None else {code: known.labels(code, found.codes[code].said) for code in tables}
-    fitted = posteriors(tables, "joint", models, share_workers, golds)
-    for code, posterior in fitted.items():
+    """The posteriors of the joint method, by code and in the order in which the questions were first
+    answered; those of gold questions are not replaced (`GoldAnswers.override`)."""
+    tables = answers.tables()
+    models: dict[str, Floats] = {code: answers.model_probabilities(code) for code in tables}
+    golds = None if gold is None else {code: gold.labels(code, answers.codes[code].votes) for code in tables}
+    for code, posterior in aggregate_codes(tables, "joint", models, share_workers, golds).items():
         assert posterior.components is not None, "the joint method has them"
         yes, gains = posterior.probabilities[:, 1], expected_gains(posterior.components)
-        yield from told(found, code, found.codes[code].said, yes, gains, models[code])
+        yield from _by_question(answers, code, answers.codes[code].votes, yes, gains, models[code])
 
 
-def told(
-    found: CollectedAnswers,
+def _by_question(
+    answers: CollectedAnswers,
     code: str,
     items: Iterable[Item],
     probabilities: Iterable[float],
     gains: Floats,
     model: Floats,
 ) -> Iterator[QuestionPosterior]:
-    """Beliefs of some items of a code; `gains` are rows of `expected_gains`, `model` those of
-    `CollectedAnswers.model`."""
-    answers = found.codes[code]
-    for item, probability, gain, said in zip(items, probabilities, gains, model[:, 1], strict=True):
-        votes = answers.said[item]
-        turn, start, end = answers.place(item, found.known[item.dialogue].judged)
+    """Of some items of a code; `gains` are rows of `expected_gains`, `model` those of
+    `CollectedAnswers.model_probabilities`."""
+    of_code = answers.codes[code]
+    for item, probability, gain, by_model in zip(items, probabilities, gains, model[:, 1], strict=True):
+        votes = of_code.votes[item]
+        turn, start, end = of_code.locate(item, answers.contexts[item.dialogue].judged_turns)
         yield QuestionPosterior(
-            item.dialogue, turn, code, float(probability), len(votes), sum(votes.values()),
-            None if said != said else float(said), False, start, end, tuple(gain.tolist()),
-        )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class GoldAnswers:
-    """What is known for sure: whether the error `code` is in a `turn` (or `ANYWHERE`) of a dialogue."""
-
-    present: Mapping[tuple[str, int, str], bool]
-    of_dialogue: frozenset[str]
-
-    def labels(self, code: str, items: Iterable[Item]) -> NDArray[np.int64]:
-        """For each item the place among `ANSWERS` of what is known of it, or -1, shape (items,)."""
-        found = (self.present.get((item.dialogue, item.turn, code)) for item in items)
-        return np.array([-1 if present is None else int(present) for present in found], np.int64)
-
-    def instead_of(self, one: QuestionPosterior) -> QuestionPosterior:
-        """The belief, or what is known for sure in its place."""
-        turn = ANYWHERE if one.code in self.of_dialogue else one.turn
-        present = self.present.get((one.dialogue, turn, one.code))
-        return one if present is None else replace(one, probability=float(present), gold=True, gains=())
+            item.dialogue,
+            turn,
+            code,
+            float(probability),
+            n_labelers=len(votes),
+            n_yes=sum(votes.values()),
+            model=None if np.isnan(by_model) else float(by_model),
+            start=start,
+            end=end,
+            gains=tuple(gain.tolist()),
+        )
 
 
 GROWTH = 0.05
-"""Share of new answers at which a fit is old. Until then the decisions on touched tasks are those of a refit
+"""Share of new answers at which a fit is old. Until then the decisions on changed tasks are those of a refit
 but for 4 %, of which all but 1 in 12 are within 0.05 of being sure (3 simulated crowds, 2026-11-23; tolerance
 in `tests/labeling/aggregation/test_question_posteriors.py`)."""
 
 
 class RunningPosteriors:
-    """The joint posterior of all that was `found` so far and of what is taken in afterwards; `assumed` has
-    what was chosen for each code, and from how many answers. What is `certain` takes part in every fit.
-    `step` is called before each code is fitted and may raise to end it."""
+    """The joint posterior of all `answers` so far and of those added afterwards; `gold` takes part in every
+    fit. `on_fit` is called before each code is fitted and may raise to end it.
+
+    All codes are refitted whenever answers have grown by `GROWTH`: so a fit is paid for by many answers
+    however large a project is, and a small one is as good as always fresh. The `assumptions` of a fit (with
+    the number of answers they were chosen from) are chosen anew when a code's answers have doubled, and kept
+    in between: which answers are hidden for the choice is random, and where another form of items is chosen,
+    a quarter of all decisions change (36 simulated crowds, 2026-11-22): tasks would be ended and reopened
+    again and again.
+    """
 
     def __init__(
         self,
-        found: CollectedAnswers,
-        of_dialogue: frozenset[str],
-        step: Callable[[], None] = lambda: None,
-        certain: GoldAnswers | None = None,
+        answers: CollectedAnswers,
+        dialogue_codes: frozenset[str],
+        on_fit: Callable[[], None] = lambda: None,
+        gold: GoldAnswers | None = None,
     ) -> None:
-        self.found, self.certain = found, certain
-        self.assumed: dict[str, tuple[Assumptions, int]] = {}
-        self._of_dialogue, self._step = of_dialogue, step
+        self.answers, self.gold = answers, gold
+        self.assumptions: dict[str, tuple[Assumptions, int]] = {}
+        self._dialogue_codes, self._on_fit = dialogue_codes, on_fit
         self._fit()
 
-    def take_in(
-        self, annotations: Sequence[Annotation], known: Callable[[str], DialogueContext]
+    def add(
+        self, annotations: Sequence[Annotation], load_context: Callable[[str], DialogueContext]
     ) -> frozenset[str] | None:
-        """Count answers, oldest first; the dialogues of which something else is held now, none for all: it
-        was fitted anew."""
-        fresh: dict[str, dict[tuple[Item, str], bool]] = {}
-        for one in annotations:
-            for code, item in self.found.take_in(one, known, self._of_dialogue):
-                fresh.setdefault(code, {})[item, one.labeler] = self.found.codes[code].said[item][one.labeler]
-        self._n_new += sum(map(len, fresh.values()))
-        if self._n_new > GROWTH * self._n_fitted or not fresh.keys() <= self._running.keys():
+        """Count answers, oldest first; the dialogues whose posteriors changed, none for all: after a
+        refit."""
+        new: dict[str, dict[tuple[Item, str], bool]] = {}
+        for annotation in annotations:
+            for code, item in self.answers.add(annotation, load_context, self._dialogue_codes):
+                vote = self.answers.codes[code].votes[item][annotation.labeler]
+                new.setdefault(code, {})[item, annotation.labeler] = vote
+        self._n_new += sum(map(len, new.values()))
+        if self._n_new > GROWTH * self._n_fitted or not new.keys() <= self._by_code.keys():
             self._fit()
             return None
-        for code, answers in fresh.items():
-            self._update(code, answers)
-        return frozenset(item.dialogue for answers in fresh.values() for item, _ in answers)
+        for code, votes in new.items():
+            rows = [(item.name, worker, ANSWERS[yes]) for (item, worker), yes in votes.items()]
+            items = list(dict.fromkeys(item for item, _ in votes))
+            model = self.answers.model_probabilities(code, items).tolist()
+            self._by_code[code].update(rows, {i.name: row for i, row in zip(items, model, strict=True)})
+        return frozenset(item.dialogue for votes in new.values() for item, _ in votes)
 
-    def beliefs(self, dialogues: Collection[str] | None = None) -> Iterator[QuestionPosterior]:
-        """What is held of every question somebody answered, in all dialogues or in some."""
-        for code, running in self._running.items():
+    def posteriors(self, dialogues: Collection[str] | None = None) -> Iterator[QuestionPosterior]:
+        """The posterior of every question somebody answered, in all dialogues or in some."""
+        for code, running in self._by_code.items():
             items = list(self._items(code, dialogues))
             probabilities = [float(running.probabilities(item.name)[1]) for item in items]
             gains = expected_gains(running.components([item.name for item in items]))
-            yield from told(self.found, code, items, probabilities, gains, self.found.model(code, items))
+            model = self.answers.model_probabilities(code, items)
+            yield from _by_question(self.answers, code, items, probabilities, gains, model)
 
     def _fit(self) -> None:
-        self._running: dict[str, IncrementalPosterior] = {}
+        self._by_code: dict[str, IncrementalPosterior] = {}
         self._n_fitted = self._n_new = 0
-        for code, table in self.found.tables().items():
-            self._step()
-            model = self.found.model(code)
-            gold = None if self.certain is None else self.certain.labels(code, self.found.codes[code].said)
-            if code not in self.assumed or len(table) >= 2 * self.assumed[code][1]:
-                self.assumed[code] = choose_assumptions(table, model, gold=gold), len(table)
-            self._running[code] = IncrementalPosterior(
-                fitted(table, model, self.assumed[code][0], gold=gold), table
-            )
+        for code, table in self.answers.tables().items():
+            self._on_fit()
+            model, votes = self.answers.model_probabilities(code), self.answers.codes[code].votes
+            gold = None if self.gold is None else self.gold.labels(code, votes)
+            if code not in self.assumptions or len(table) >= 2 * self.assumptions[code][1]:
+                self.assumptions[code] = choose_assumptions(table, model, gold=gold), len(table)
+            fit = fit_joint(table, model, self.assumptions[code][0], gold=gold)
+            self._by_code[code] = IncrementalPosterior(fit, table)
             self._n_fitted += len(table)
 
-    def _update(self, code: str, answers: dict[tuple[Item, str], bool]) -> None:
-        rows = [(item.name, who, ANSWERS[yes]) for (item, who), yes in answers.items()]
-        items = list(dict.fromkeys(item for item, _ in answers))
-        model = zip((item.name for item in items), self.found.model(code, items).tolist(), strict=True)
-        self._running[code].update(rows, dict(model))
-
     def _items(self, code: str, dialogues: Collection[str] | None) -> Iterator[Item]:
-        said = self.found.codes[code].said
+        votes = self.answers.codes[code].votes
         if dialogues is None:
-            yield from said
+            yield from votes
             return
         for name in dialogues:
-            asked = (Item(name, turn) for turn in (ANYWHERE, *self.found.known[name].judged))
-            yield from (item for item in asked if item in said)
+            turns = (WHOLE_DIALOGUE, *self.answers.contexts[name].judged_turns)
+            yield from (item for item in (Item(name, turn) for turn in turns) if item in votes)

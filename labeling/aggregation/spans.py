@@ -50,7 +50,7 @@ class Candidate:
     agreement: float
 
 
-def aggregated_spans(spans: Iterable[Span], looked: Mapping[str, Sequence[str]]) -> list[Candidate]:
+def aggregate_spans(spans: Iterable[Span], looked: Mapping[str, Sequence[str]]) -> list[Candidate]:
     """All candidates, by task in the order of `looked` and then by place.
 
     `looked` names for each task all who were asked, also those who marked nothing.
@@ -63,7 +63,7 @@ def aggregated_spans(spans: Iterable[Span], looked: Mapping[str, Sequence[str]])
         if span.worker not in looked.get(span.task, ()):
             raise ValueError("a span of a worker who was not asked")
         by_task[span.task].append(span)
-    clusters = [found for task in looked for found in clustered(by_task[task])]
+    clusters = [found for task in looked for found in cluster_spans(by_task[task])]
     if not clusters:
         return []
     posterior = _presence(clusters, looked)
@@ -81,13 +81,13 @@ def aggregated_spans(spans: Iterable[Span], looked: Mapping[str, Sequence[str]])
     ]
 
 
-def overlap(a: Span, b: Span) -> float:
+def span_overlap(a: Span, b: Span) -> float:
     """Shared over covered characters, 0 to 1."""
     shared = min(a.end, b.end) - max(a.start, b.start)
     return max(0, shared) / (max(a.end, b.end) - min(a.start, b.start))
 
 
-def clustered(spans: Sequence[Span]) -> list[list[Span]]:
+def cluster_spans(spans: Sequence[Span]) -> list[list[Span]]:
     """The spans of one task that mean the same place, clusters in order of their first character.
 
     Clusters are merged, most alike first, for as long as their members overlap by `LEAST_OVERLAP` on
@@ -108,7 +108,7 @@ def clustered(spans: Sequence[Span]) -> list[list[Span]]:
 def _alike(one: Sequence[Span], other: Sequence[Span]) -> float:
     if {span.worker for span in one} & {span.worker for span in other}:
         return 0.0
-    return float(np.mean([overlap(a, b) for a in one for b in other]))
+    return float(np.mean([span_overlap(a, b) for a in one for b in other]))
 
 
 def _presence(clusters: Sequence[Sequence[Span]], looked: Mapping[str, Sequence[str]]) -> Posterior:
@@ -130,13 +130,13 @@ def _boundaries(clusters: Sequence[Sequence[Span]]) -> list[tuple[int, int, floa
         for cluster, (start, end) in zip(clusters, bounds, strict=True):
             if len(cluster) > 1:
                 for span in cluster:
-                    sums[span.worker].append(overlap(span, Span("", "", start, end)))
+                    sums[span.worker].append(span_overlap(span, Span("", "", start, end)))
         fit = {
             worker: (PRIOR_FIT * PRIOR_SPANS + sum(found)) / (PRIOR_SPANS + len(found))
             for worker, found in sums.items()
         }
     return [
-        (start, end, float(np.mean([overlap(span, Span("", "", start, end)) for span in cluster])))
+        (start, end, float(np.mean([span_overlap(span, Span("", "", start, end)) for span in cluster])))
         for cluster, (start, end) in zip(clusters, bounds, strict=True)
     ]
 

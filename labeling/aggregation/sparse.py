@@ -74,7 +74,7 @@ class Pairs:
         return np.asarray(filled, float)
 
 
-def pairs(answers: Answers) -> Pairs:
+def worker_label_pairs(answers: Answers) -> Pairs:
     """The pairs of a crowd table."""
     from scipy.sparse import csr_array
 

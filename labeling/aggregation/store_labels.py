@@ -22,14 +22,14 @@ from dialint.labeling.aggregation.store_reader import load_posteriors
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.labels import labelled_codes, put
 
-METHODS = ("expert", "agreed", "joint")
+METHODS_BY_TRUST = ("expert", "agreed", "joint")
 """The surest first."""
-PIECE = 500
+BATCH_SIZE = 500
 
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class SettleConfig:
+class StoreLabelsConfig:
     """Which answers in the store become labels: of a project or, without one, all."""
 
     project: str | None = None
@@ -44,7 +44,7 @@ class SettleConfig:
 
 
 @dataclass(frozen=True)
-class Settled:
+class StoreLabelsSummary:
     """What was written: `labels` of `questions`, `sure` of which have a confidence of 0.95 or more,
     `spoken` with the model's word, `gold` known for sure."""
 
@@ -55,12 +55,12 @@ class Settled:
     gold: int
 
 
-SURE = 0.95
+SURE_CONFIDENCE = 0.95
 
 
-def settle(
-    store: Store, actor: str, config: SettleConfig, taxonomy: Taxonomy, *, share_workers: bool = False
-) -> Settled:
+def aggregate_store(
+    store: Store, actor: str, config: StoreLabelsConfig, taxonomy: Taxonomy, *, share_workers: bool = False
+) -> StoreLabelsSummary:
     """Aggregate and write; what was written. With `share_workers` all codes teach what a person is like.
 
     Raises:
@@ -70,22 +70,22 @@ def settle(
     found = load_posteriors(store, actor, config.project, taxonomy, share_workers=share_workers)
     needed = [one for one in found if one.gold or one.n_yes or one.probability >= config.least]
     rest = [one for one in found if not (one.gold or one.n_yes or one.probability >= config.least)]
-    written = write(store, actor, [_label(one) for one in needed])
-    written += write(store, actor, [_label(one) for one in rest], over=True)
-    return Settled(
+    written = write_labels(store, actor, [_label(one) for one in needed])
+    written += write_labels(store, actor, [_label(one) for one in rest], over=True)
+    return StoreLabelsSummary(
         labels=written,
         questions=len(found),
-        sure=sum(one.confidence >= SURE for one in found),
+        sure=sum(one.confidence >= SURE_CONFIDENCE for one in found),
         spoken=sum(one.model is not None for one in found),
         gold=sum(one.gold for one in found),
     )
 
 
 def _label(one: QuestionPosterior) -> Label:
-    return as_label(one, "expert" if one.gold else "joint", one.probability)
+    return to_label(one, "expert" if one.gold else "joint", one.probability)
 
 
-def as_label(one: QuestionPosterior, method: str, probability: float) -> Label:
+def to_label(one: QuestionPosterior, method: str, probability: float) -> Label:
     """A belief as a label of that method."""
     return Label(
         dialogue_id=one.dialogue,
@@ -99,15 +99,15 @@ def as_label(one: QuestionPosterior, method: str, probability: float) -> Label:
     )
 
 
-def write(store: Store, actor: str, wanted: Sequence[Label], *, over: bool = False) -> int:
+def write_labels(store: Store, actor: str, wanted: Sequence[Label], *, over: bool = False) -> int:
     """Put labels in, with `over` only those of turns and codes that have one already; how many.
 
     Raises:
         NotAllowed: the actor does not plan.
     """
     n = 0
-    for start in range(0, len(wanted), PIECE):
-        piece = list(wanted[start : start + PIECE])
+    for start in range(0, len(wanted), BATCH_SIZE):
+        piece = list(wanted[start : start + BATCH_SIZE])
         if over:
             there = store.read(partial(labelled_codes, dialogues={one.dialogue_id for one in piece}))
             piece = [one for one in piece if (one.dialogue_id, one.turn, one.code) in there]
@@ -117,7 +117,7 @@ def write(store: Store, actor: str, wanted: Sequence[Label], *, over: bool = Fal
     return n
 
 
-def surest(found: Iterable[Label]) -> Iterator[Label]:
+def select_surest(found: Iterable[Label]) -> Iterator[Label]:
     """Of the labels of one dialogue the surest of each turn and code, in their order."""
     best: dict[tuple[int, str], Label] = {}
     for one in found:
@@ -128,4 +128,4 @@ def surest(found: Iterable[Label]) -> Iterator[Label]:
 
 
 def _rank(one: Label) -> int:
-    return METHODS.index(one.method) if one.method in METHODS else len(METHODS)
+    return METHODS_BY_TRUST.index(one.method) if one.method in METHODS_BY_TRUST else len(METHODS_BY_TRUST)

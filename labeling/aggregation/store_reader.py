@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dialint.detector.errors import ConfigError
 from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.aggregation.dialogue_answers import (
-    ANYWHERE,
+    WHOLE_DIALOGUE,
     CollectedAnswers,
     DialogueContext,
     collect_answers,
@@ -39,9 +39,9 @@ def load_posteriors(
         NotAllowed: the actor does not decide.
         ConfigError: nobody has answered anything.
     """
-    known = load_gold(store, actor, taxonomy)
-    found = load_answers(store, actor, project, taxonomy)
-    return [known.instead_of(one) for one in question_posteriors(found, share_workers, known)]
+    gold = load_gold(store, actor, taxonomy)
+    answers = load_answers(store, actor, project, taxonomy)
+    return [gold.override(one) for one in question_posteriors(answers, share_workers, gold)]
 
 
 def load_answers(store: Store, actor: str, project: str | None, taxonomy: Taxonomy) -> CollectedAnswers:
@@ -65,7 +65,7 @@ def load_gold(store: Store, actor: str, taxonomy: Taxonomy) -> GoldAnswers:
     """
     of_dialogue, present = dialogue_codes(taxonomy), dict[tuple[str, int, str], bool]()
     for gold in all_gold(store, actor, retired=True):
-        key = (gold.dialogue, ANYWHERE if gold.code in of_dialogue else gold.turn, gold.code)
+        key = (gold.dialogue, WHOLE_DIALOGUE if gold.code in of_dialogue else gold.turn, gold.code)
         present[key] = gold.present or present.get(key, False)
     return GoldAnswers(present, of_dialogue)
 

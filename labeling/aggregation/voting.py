@@ -6,12 +6,12 @@ from __future__ import annotations
 import numpy as np
 
 from dialint.labeling.aggregation.answers import Answers, Floats
-from dialint.labeling.aggregation.posterior import Posterior, normalised
+from dialint.labeling.aggregation.posterior import Posterior, normalise
 
 
 def majority(answers: Answers) -> Posterior:
     """Shares of the votes. `skills` are the shares of a worker's answers that agree with the winner."""
-    shares = normalised(answers.votes())
+    shares = normalise(answers.votes())
     return Posterior(shares, shares, skills=_agreement(answers, shares))
 
 
@@ -21,14 +21,14 @@ def wawa(answers: Answers) -> Posterior:
     Source: Appen's "worker agreement with aggregate". We add half a right answer of one to each worker,
     so that nobody's weight is 0 or rests on a single answer.
     """
-    agreed = _agreement(answers, normalised(answers.votes()), smoothing=1.0)
+    agreed = _agreement(answers, normalise(answers.votes()), smoothing=1.0)
     size = len(answers.labels)
     flat = np.bincount(
         answers.task.astype(np.int64) * size + answers.label,
         weights=agreed[answers.worker],
         minlength=len(answers.tasks) * size,
     )
-    weighted = normalised(np.asarray(flat, float).reshape(-1, size))
+    weighted = normalise(np.asarray(flat, float).reshape(-1, size))
     return Posterior(weighted, weighted, skills=agreed)
 
 
@@ -54,10 +54,10 @@ def shrunk_votes(answers: Answers, model: Floats | None = None) -> Posterior:
     from scipy.optimize import minimize_scalar
 
     votes = answers.votes()
-    prior = np.tile(normalised(votes.sum(axis=0) + 1e-9), (len(votes), 1))
+    prior = np.tile(normalise(votes.sum(axis=0) + 1e-9), (len(votes), 1))
     if model is not None:
         prior = np.where(np.isnan(model).any(axis=1, keepdims=True), prior, model)
-    prior = normalised(np.maximum(prior, 1e-6))
+    prior = normalise(np.maximum(prior, 1e-6))
     task, label = np.nonzero(votes)
     n, given, told = votes.sum(axis=1)[task], votes[task, label], prior[task, label]
 
@@ -67,8 +67,8 @@ def shrunk_votes(answers: Answers, model: Floats | None = None) -> Posterior:
         return -float((given * np.log(np.maximum(left_out, 1e-12))).sum())
 
     found = minimize_scalar(loss, bounds=(np.log(0.05), np.log(100.0)), method="bounded")
-    shares = normalised(votes + np.exp(found.x) * prior)
-    return Posterior(shares, shares, skills=_agreement(answers, normalised(votes)))
+    shares = normalise(votes + np.exp(found.x) * prior)
+    return Posterior(shares, shares, skills=_agreement(answers, normalise(votes)))
 
 
 def crowdlab(answers: Answers, model: Floats) -> Posterior:
@@ -105,5 +105,5 @@ def crowdlab(answers: Answers, model: Floats) -> Posterior:
         minlength=len(votes) * size,
     ).reshape(-1, size)
     table += wrong * np.bincount(answers.task, weights=weights[answers.worker], minlength=len(votes))[:, None]
-    shares = normalised(table + of_model[:, None] * said + 1e-12)
+    shares = normalise(table + of_model[:, None] * said + 1e-12)
     return Posterior(shares, shares, skills=skills)

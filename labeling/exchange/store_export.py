@@ -27,7 +27,7 @@ from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.progress import showing
 from dialint.detector.records import Dialogue, Label, Record, Verdict
 from dialint.detector.verdict_files import manifest_path, verdict_line
-from dialint.labeling.aggregation.store_labels import surest
+from dialint.labeling.aggregation.store_labels import select_surest
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.dataset.examples import DatasetConfig
 from dialint.labeling.dataset.export import run as make_dataset
@@ -168,7 +168,7 @@ def _shown(store: Store, given: Iterable[Annotation]) -> Iterator[Annotation]:
 
 def _labels(store: Store, ids: Iterable[str]) -> Iterator[Label]:
     for name in ids:
-        yield from surest(store.read(partial(labels_on, dialogue=name)))
+        yield from select_surest(store.read(partial(labels_on, dialogue=name)))
 
 
 def _verdicts(store: Store, ids: Iterable[str]) -> Iterator[Verdict]:

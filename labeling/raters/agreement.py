@@ -36,10 +36,10 @@ def krippendorff_alpha(votes: Floats, rounds: int = ROUNDS, seed: int = 0) -> Es
     of answers count 1 / (answers - 1) each.
     """
     paired = _pairable(votes)
-    return bootstrap_estimate(np.column_stack([_agreeing(paired), paired]), _unitised_alpha, rounds, seed)
+    return bootstrap_estimate(np.column_stack([_agreeing(paired), paired]), _krippendorff_alpha, rounds, seed)
 
 
-def _unitised_alpha(sums: Floats) -> Floats:
+def _krippendorff_alpha(sums: Floats) -> Floats:
     agreeing, given = sums[:, 0], sums[:, 1:]
     n = given.sum(axis=1)
     by_chance = (given * (given - 1)).sum(axis=1)
@@ -177,7 +177,7 @@ def _agreement_share(sums: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class Marked:
+class MarkedSpan:
     """Characters `start` to `end` (exclusive) that one person marked as `code`."""
 
     start: int
@@ -186,14 +186,14 @@ class Marked:
 
 
 @dataclass(frozen=True)
-class Read:
+class ReadText:
     """One text of `length` characters, and the spans of each person who read it, nothing included."""
 
     length: int
-    spans: Mapping[str, Sequence[Marked]]
+    spans: Mapping[str, Sequence[MarkedSpan]]
 
 
-def soft_span_f1(texts: Sequence[Read], rounds: int = ROUNDS, seed: int = 0) -> Estimate:
+def soft_span_f1(texts: Sequence[ReadText], rounds: int = ROUNDS, seed: int = 0) -> Estimate:
     """F1 over all pairs of readers, a span counting for the share of it that the other one covers best.
 
     Source: Johansson and Moschitti 2010, intersection-based precision and recall; each reader is once
@@ -204,7 +204,7 @@ def soft_span_f1(texts: Sequence[Read], rounds: int = ROUNDS, seed: int = 0) -> 
     return bootstrap_estimate(rows, lambda sums: ratio(sums[:, 0], sums[:, 1]), rounds, seed)
 
 
-def _covered(text: Read) -> tuple[float, float]:
+def _covered(text: ReadText) -> tuple[float, float]:
     """The sum of covered shares over ordered pairs of readers, and how many spans were looked at."""
     covered, looked = 0.0, 0
     for reader, spans in text.spans.items():
@@ -217,14 +217,14 @@ def _covered(text: Read) -> tuple[float, float]:
     return covered, float(looked)
 
 
-def _covered_share(span: Marked, other: Marked) -> float:
+def _covered_share(span: MarkedSpan, other: MarkedSpan) -> float:
     if span.code != other.code:
         return 0.0
     shared = min(span.end, other.end) - max(span.start, other.start)
     return max(0, shared) / (span.end - span.start)
 
 
-def unitised_alpha(texts: Sequence[Read], rounds: int = ROUNDS, seed: int = 0) -> Estimate:
+def unitised_alpha(texts: Sequence[ReadText], rounds: int = ROUNDS, seed: int = 0) -> Estimate:
     """Alpha over characters: 1 all agree, 0 by chance. Each code is a question of its own, marked here or
     not, so that no code hides another where spans overlap; their disagreements are added, and those by
     chance.
@@ -239,7 +239,7 @@ def unitised_alpha(texts: Sequence[Read], rounds: int = ROUNDS, seed: int = 0) -
     return bootstrap_estimate(rows, _unitised_alpha, rounds, seed)
 
 
-def _lengths(text: Read, codes: Sequence[str]) -> Floats:
+def _lengths(text: ReadText, codes: Sequence[str]) -> Floats:
     """Characters on which pairs of readers differ, weighted 1 / (readers - 1), over all codes; all that were
     read; and those marked with each code."""
     readers = len(text.spans)

@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from dialint.detector.errors import ConfigError
-from dialint.labeling.raters.reports import Report, headed, refuse_existing, write_report
+from dialint.labeling.raters.reports import Report, make_report, refuse_existing, write_report
 
 if TYPE_CHECKING:
     from dialint.detector.statistics import Estimate
     from dialint.labeling.aggregation.answers import Answers, Floats
-    from dialint.labeling.raters.agreement import Read
+    from dialint.labeling.raters.agreement import ReadText
 
-    Stored = tuple[Mapping[str, Answers], Mapping[str, Sequence[Read]]]
+    Stored = tuple[Mapping[str, Answers], Mapping[str, Sequence[ReadText]]]
 
 DAY_S = 86_400
 
@@ -80,7 +80,7 @@ def run(config: AgreementConfig, stored: Callable[[], Stored] | None = None) -> 
         return {"codes": {code: _figures(table, reads.get(code), config) for code, table in tables.items()}}
 
     inputs = [config.annotations]
-    report = headed("agreement", asdict(config), figures, inputs=inputs, libraries=("numpy", "scipy"))
+    report = make_report("agreement", asdict(config), figures, inputs=inputs, libraries=("numpy", "scipy"))
     write_report(report, config.out)
     return report
 
@@ -115,7 +115,7 @@ def _main_figures(figures: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]
         yield "alpha of spans", figures["spans"]["alpha"]
 
 
-def _figures(answers: Answers, reads: Sequence[Read] | None, config: AgreementConfig) -> dict[str, Any]:
+def _figures(answers: Answers, reads: Sequence[ReadText] | None, config: AgreementConfig) -> dict[str, Any]:
     from dialint.labeling.raters.agreement import (
         cohen_kappa,
         fleiss_kappa,
@@ -132,14 +132,14 @@ def _figures(answers: Answers, reads: Sequence[Read] | None, config: AgreementCo
             "workers": [answers.workers[one], answers.workers[other]],
             **_plain(cohen_kappa(answers, one, other, *draw)),
         }
-        for one, other in closest_pairs(answers, config.pairs)
+        for one, other in most_shared_pairs(answers, config.pairs)
     ]
     return {
         "answers": len(answers),
         "tasks": len(answers.tasks),
         "labelers": len(set(answers.worker.tolist())),
         "level": config.level,
-        "alpha": _plain(ranked_alpha(votes, scale(answers.labels, config), config.level, *draw)),
+        "alpha": _plain(ranked_alpha(votes, label_scale(answers.labels, config), config.level, *draw)),
         "fleiss_kappa": _plain(fleiss_kappa(votes, *draw)),
         "human_ceiling": _plain(human_ceiling(answers, *draw)),
         "specific_agreement": {
@@ -153,7 +153,7 @@ def _figures(answers: Answers, reads: Sequence[Read] | None, config: AgreementCo
     }
 
 
-def scale(labels: Sequence[str], config: AgreementConfig) -> Floats:
+def label_scale(labels: Sequence[str], config: AgreementConfig) -> Floats:
     """The place of each label on the scale of `config`, shape (labels,).
 
     Raises:
@@ -175,7 +175,7 @@ def scale(labels: Sequence[str], config: AgreementConfig) -> Floats:
         ) from None
 
 
-def closest_pairs(answers: Answers, n: int) -> list[tuple[int, int]]:
+def most_shared_pairs(answers: Answers, n: int) -> list[tuple[int, int]]:
     """The `n` pairs of workers with most tasks in common, most first."""
     import numpy as np
     from scipy.sparse import csr_array, triu
@@ -200,7 +200,7 @@ def _periods(answers: Answers, config: AgreementConfig) -> Iterator[dict[str, An
     for number in np.unique(period[~np.isnan(period)]):
         chosen = answers.where(period == number)
         begins = float(np.nanmin(answers.at)) + float(number) * config.period_days * DAY_S
-        values = scale(chosen.labels, config)
+        values = label_scale(chosen.labels, config)
         figure = ranked_alpha(chosen.votes(), values, config.level, config.rounds, config.seed)
         yield {"begins_at": begins, "answers": len(chosen), **_plain(figure)}
 

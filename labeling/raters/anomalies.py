@@ -8,45 +8,45 @@ from dataclasses import dataclass
 import numpy as np
 
 from dialint.labeling.aggregation.answers import Answers, Floats
-from dialint.labeling.raters.collusion import Group, groups, pairs, unexplained
-from dialint.labeling.raters.competence import Knowledge, knowledge
-from dialint.labeling.raters.flags import Flag, Rule, discoveries
-from dialint.labeling.raters.leave_one_out import Others, others
-from dialint.labeling.raters.response_time import Pace, pace
+from dialint.labeling.raters.collusion import Group, compare_pairs, find_groups, weaker_evidence
+from dialint.labeling.raters.competence import Competence, estimate_competence
+from dialint.labeling.raters.flags import Flag, FlagRule, benjamini_hochberg
+from dialint.labeling.raters.leave_one_out import LeaveOneOut, leave_one_out
+from dialint.labeling.raters.response_time import ResponseTimes, measure_response_times
 
 
 @dataclass(frozen=True)
-class Watched:
+class CrowdAnomalies:
     """`workers` names them; `others` is what the others make of each code's answers, `pace` of whoever
     is timed; `flags` are in order of the kinds of evidence."""
 
     workers: tuple[str, ...]
-    others: dict[str, Others]
-    knowledge: Knowledge
-    pace: Pace
+    others: dict[str, LeaveOneOut]
+    knowledge: Competence
+    pace: ResponseTimes
     groups: tuple[Group, ...]
     flags: tuple[Flag, ...]
 
 
-def watched(
+def find_anomalies(
     codes: Mapping[str, Answers],
     timed: Answers | None = None,
     sizes: Floats | None = None,
     to_read: Floats | None = None,
-    rule: Rule | None = None,
-) -> Watched:
+    rule: FlagRule | None = None,
+) -> CrowdAnomalies:
     """Everybody looked at. `codes` share their workers, each code is a question of its own. `timed` holds
     the seconds where they are not those of single answers to a code, and `sizes`, shape (its tasks,),
-    how many characters there were to read; `to_read` as `pace` takes it."""
-    rule = rule or Rule()
+    how many characters there were to read; `to_read` as `measure_response_times` takes it."""
+    rule = rule or FlagRule()
     fits = {code: _fits(answers) for code, answers in codes.items() if len(answers)}
     if not fits:
         raise ValueError("nobody answered anything")
     seen = {code: max(two, key=lambda fit: fit.log_likelihood) for code, two in fits.items()}
     parts = list(seen.values())
     workers = parts[0].answers.workers
-    knows = knowledge(parts)
-    speed = pace(
+    knows = estimate_competence(parts)
+    speed = measure_response_times(
         timed if timed is not None else _timed([part.answers for part in parts]),
         sizes,
         to_read,
@@ -56,17 +56,17 @@ def watched(
     pupils = {workers[place] for group in found if group.school for place in group.workers}
     blind = [flag for flag in _blind(workers, knows, rule) if not _of_school(flag, pupils)]
     flags = [*blind, *_fast(workers, speed, rule), *_agreeing(workers, found)]
-    return Watched(workers, seen, knows, speed, found, tuple(flags))
+    return CrowdAnomalies(workers, seen, knows, speed, found, tuple(flags))
 
 
-def _fits(answers: Answers) -> tuple[Others, Others]:
-    return others(answers, "moot"), others(answers, "alike")
+def _fits(answers: Answers) -> tuple[LeaveOneOut, LeaveOneOut]:
+    return leave_one_out(answers, "moot"), leave_one_out(answers, "alike")
 
 
-def _groups(fits: Collection[tuple[Others, Others]], rate: float) -> list[Group]:
+def _groups(fits: Collection[tuple[LeaveOneOut, LeaveOneOut]], rate: float) -> list[Group]:
     """Groups that agree beyond what either fit explains."""
-    moot, alike = (pairs(two[place] for two in fits) for place in (0, 1))
-    return groups(unexplained(moot, alike), [two[0] for two in fits], rate)
+    moot, alike = (compare_pairs(two[place] for two in fits) for place in (0, 1))
+    return find_groups(weaker_evidence(moot, alike), [two[0] for two in fits], rate)
 
 
 def _timed(parts: Sequence[Answers]) -> Answers:
@@ -81,7 +81,7 @@ def _timed(parts: Sequence[Answers]) -> Answers:
     return Answers(task, worker, label, (), kept[0].workers, (), np.concatenate(seconds))
 
 
-def _blind(workers: Sequence[str], knows: Knowledge, rule: Rule) -> Iterator[Flag]:
+def _blind(workers: Sequence[str], knows: Competence, rule: FlagRule) -> Iterator[Flag]:
     from scipy.special import ndtr
 
     for place in np.flatnonzero((knows.blind >= rule.sure) & (knows.n > 0)).tolist():
@@ -97,7 +97,7 @@ def _blind(workers: Sequence[str], knows: Knowledge, rule: Rule) -> Iterator[Fla
     told = ~np.isnan(knows.slope)
     p_values = np.ones(len(workers))
     p_values[told] = ndtr(knows.slope[told] / knows.spread[told])
-    for place in np.flatnonzero(discoveries(p_values, rule.rate) & told).tolist():
+    for place in np.flatnonzero(benjamini_hochberg(p_values, rule.rate) & told).tolist():
         n, slope = int(knows.n[place]), float(knows.slope[place])
         why = f"answers move against the others' (slope {slope:.2f}): the labels may be mistaken"
         yield Flag("contrary", (workers[place],), n, why, p_value=float(p_values[place]))
@@ -108,12 +108,14 @@ def _of_school(flag: Flag, pupils: set[str]) -> bool:
     return flag.kind in ("no knowledge", "contrary") and not pupils.isdisjoint(flag.workers)
 
 
-def _fast(workers: Sequence[str], speed: Pace, rule: Rule) -> Iterator[Flag]:
-    for place in np.flatnonzero(discoveries(speed.p_value, rule.rate) & (speed.fast > 0)).tolist():
+def _fast(workers: Sequence[str], speed: ResponseTimes, rule: FlagRule) -> Iterator[Flag]:
+    for place in np.flatnonzero(benjamini_hochberg(speed.p_value, rule.rate) & (speed.fast > 0)).tolist():
         n, fast, median = int(speed.n[place]), int(speed.fast[place]), float(speed.median[place])
         why = f"{fast} of {n} timed answers are far faster than people are here; the median is {median:.1f} s"
         yield Flag("too fast", (workers[place],), n, why, p_value=float(speed.p_value[place]))
-    for place in np.flatnonzero(discoveries(speed.unread_p_value, rule.rate) & (speed.unread > 0)).tolist():
+    for place in np.flatnonzero(
+        benjamini_hochberg(speed.unread_p_value, rule.rate) & (speed.unread > 0)
+    ).tolist():
         n, unread, median = int(speed.n[place]), int(speed.unread[place]), float(speed.median[place])
         why = (
             f"{unread} of {n} timed answers took less than reading does at {rule.words_per_minute:.0f} words"

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from dialint.detector.errors import ConfigError
-from dialint.labeling.raters.flags import WORDS_PER_MINUTE, Rule
-from dialint.labeling.raters.reports import Report, headed, refuse_existing, write_report
+from dialint.labeling.raters.flags import WORDS_PER_MINUTE, FlagRule
+from dialint.labeling.raters.reports import Report, make_report, refuse_existing, write_report
 
 if TYPE_CHECKING:
     from dialint.labeling.aggregation.answers import Answers, Floats
-    from dialint.labeling.raters.anomalies import Watched
+    from dialint.labeling.raters.anomalies import CrowdAnomalies
 
     Crowd = tuple[Mapping[str, Answers], Answers | None, Floats | None, Floats | None]
 
@@ -47,7 +47,7 @@ class WatchConfig:
     """Of a worker's several answers to a task take the last; without, they are refused."""
 
     def __post_init__(self) -> None:
-        Rule(self.sure, self.rate, self.words_per_minute)
+        FlagRule(self.sure, self.rate, self.words_per_minute)
 
 
 def run(config: WatchConfig, stored: Callable[[], Crowd] | None = None) -> Report:
@@ -58,20 +58,20 @@ def run(config: WatchConfig, stored: Callable[[], Crowd] | None = None) -> Repor
         InputRefused: the table is bad; the message names file and line.
         OutputRefused: `out` is there already.
     """
-    from dialint.labeling.raters.anomalies import watched
+    from dialint.labeling.raters.anomalies import find_anomalies
 
     refuse_existing(config.out)
 
     def figures() -> Mapping[str, Any]:
-        rule = Rule(config.sure, config.rate, config.words_per_minute)
-        found = watched(*(_table(config) if stored is None else stored()), rule)
+        rule = FlagRule(config.sure, config.rate, config.words_per_minute)
+        found = find_anomalies(*(_table(config) if stored is None else stored()), rule)
         return {
             "flags": [asdict(flag) for flag in found.flags],
             "workers": dict(zip(found.workers, _figures(found), strict=True)),
         }
 
     inputs = [config.annotations]
-    report = headed("watch", asdict(config), figures, inputs=inputs, libraries=("numpy", "scipy"))
+    report = make_report("watch", asdict(config), figures, inputs=inputs, libraries=("numpy", "scipy"))
     write_report(report, config.out)
     return report
 
@@ -86,16 +86,16 @@ def _table(config: WatchConfig) -> Crowd:
 
 def rows(report: Report) -> list[list[str]]:
     """The flags as a table for the screen, its headings first."""
-    from dialint.labeling.raters.flags import certainty
+    from dialint.labeling.raters.flags import format_certainty
 
     flags = [
-        [flag["kind"], ", ".join(flag["workers"]), str(flag["n"]), certainty(flag), flag["why"]]
+        [flag["kind"], ", ".join(flag["workers"]), str(flag["n"]), format_certainty(flag), flag["why"]]
         for flag in report["flags"]
     ]
     return [["flag", "workers", "n", "certainty", "why"], *flags]
 
 
-def _figures(found: Watched) -> list[dict[str, float | None]]:
+def _figures(found: CrowdAnomalies) -> list[dict[str, float | None]]:
     """What is known of each worker, none where nothing can be said."""
     knows, speed = found.knowledge, found.pace
     columns = {

@@ -12,7 +12,7 @@ innocent (Hoeffding 1956, theorem 4); a misfit that is common to all pairs is es
 themselves and removed (`_calibrated`). Which fit is right is unknown. If it takes all items to be equally
 clear, those who are misled by the same hard ones look like a conspiracy; if it lets items differ, so do the
 two best among careless people (found on a simulated crowd of seven, 2026-11-22). Only what neither fit
-explains counts (`unexplained`).
+explains counts (`weaker_evidence`).
 
 Two tests make groups out of pairs, and what either finds is joined. Pairs alone, at a controlled false
 discovery rate: enough where two people meet on dozens of items. Whole groups, where they do not: a group of
@@ -35,8 +35,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dialint.labeling.aggregation.answers import Answers, Floats
-from dialint.labeling.raters.flags import discoveries, upper_tail
-from dialint.labeling.raters.leave_one_out import Others
+from dialint.labeling.raters.flags import benjamini_hochberg, binomial_tail
+from dialint.labeling.raters.leave_one_out import LeaveOneOut
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -52,7 +52,7 @@ PLAIN = 0.01
 
 
 @dataclass(frozen=True)
-class Pairs:
+class WorkerPairs:
     """Pairs of workers who met, sorted: `first` and `second` (indices of workers, first the smaller), how
     often they `met`, answered `together`, and would have `by_chance`; the same of wrong answers; and the
     `p_value` of as many together. All of shape (pairs,). Two pieces of evidence count as one over
@@ -69,7 +69,7 @@ class Pairs:
     dispersion: float
 
 
-def pairs(codes: Iterable[Others], seed: int = 0) -> Pairs:
+def compare_pairs(codes: Iterable[LeaveOneOut], seed: int = 0) -> WorkerPairs:
     """All pairs of workers who met on some item of some code; codes share their workers."""
     keys, figures, n_workers = [np.zeros(0, np.int64)], [np.zeros((0, 4))], 1
     for others in codes:
@@ -87,13 +87,13 @@ def pairs(codes: Iterable[Others], seed: int = 0) -> Pairs:
     wrong_chance, _ = _calibrated(wrong, wrong_chance, met)
     p_value = _thinned_tail(together, chance, met, dispersion)
     ends = found // n_workers, found % n_workers
-    return Pairs(*ends, met, together, chance, wrong, wrong_chance, p_value, dispersion)
+    return WorkerPairs(*ends, met, together, chance, wrong, wrong_chance, p_value, dispersion)
 
 
-def unexplained(one: Pairs, other: Pairs) -> Pairs:
+def weaker_evidence(one: WorkerPairs, other: WorkerPairs) -> WorkerPairs:
     """Of two tables of the same meetings, pair by pair, what explains the agreement better."""
     less = one.wrong - one.wrong_by_chance < other.wrong - other.wrong_by_chance
-    return Pairs(
+    return WorkerPairs(
         one.first,
         one.second,
         one.met,
@@ -106,7 +106,7 @@ def unexplained(one: Pairs, other: Pairs) -> Pairs:
     )
 
 
-def _meetings(others: Others, seed: int) -> Iterator[tuple[NDArray[np.int64], Floats]]:
+def _meetings(others: LeaveOneOut, seed: int) -> Iterator[tuple[NDArray[np.int64], Floats]]:
     """Of each meeting the pair as one number, and a row: whether both said the same, the probability of
     it, whether both said the same wrong thing, the probability of that."""
     answers, chances = others.answers, np.exp(others.logs)
@@ -155,17 +155,17 @@ def _calibrated(together: Floats, by_chance: Floats, met: Floats) -> tuple[Float
 
 def _thinned_tail(together: Floats, by_chance: Floats, met: Floats, dispersion: float) -> Floats:
     sums = (values / dispersion for values in (together, by_chance, met))
-    return np.where(together >= LEAST_TOGETHER, np.exp(log_tail(*sums)), 1.0)
+    return np.where(together >= LEAST_TOGETHER, np.exp(log_binomial_tail(*sums)), 1.0)
 
 
-def log_tail(together: Floats, by_chance: Floats, met: Floats) -> Floats:
+def log_binomial_tail(together: Floats, by_chance: Floats, met: Floats) -> Floats:
     """The logarithm of the chance of `together` or more out of `met` equal coins that give `by_chance`
     on average, for numbers that need not be whole; 0 where there is no more than chance."""
     found = np.zeros(np.shape(met))
     tested = (met > 0) & (together > by_chance)
     k, n = together[tested], met[tested]
     share = np.clip(by_chance[tested] / n, 1e-12, 1.0 - 1e-12)
-    chance = upper_tail(k, n, share)
+    chance = binomial_tail(k, n, share)
     missed = np.maximum(n - k, 0.0) * np.log((1.0 - share) / np.maximum(1.0 - k / n, 1e-300))
     bound = k * np.log(share * n / k) + missed  # Chernoff, for what is below the smallest float
     found[tested] = np.where(chance > 1e-290, np.log(np.maximum(chance, 1e-300)), bound)
@@ -202,7 +202,7 @@ class Group:
     school: bool = False
 
 
-def groups(found: Pairs, codes: Sequence[Others], rate: float = 0.01) -> list[Group]:
+def find_groups(found: WorkerPairs, codes: Sequence[LeaveOneOut], rate: float = 0.01) -> list[Group]:
     """Groups that agree beyond chance, on wrong answers as well, most certain first; nobody is in two.
     `rate` bounds the share of false pairs among the pairs found, and the chance of finding any false set.
     """
@@ -213,7 +213,7 @@ def groups(found: Pairs, codes: Sequence[Others], rate: float = 0.01) -> list[Gr
         return []
     n_workers = len(codes[0].answers.workers)
     search = _Search(found, codes, n_workers)
-    edges = discoveries(found.p_value, rate)
+    edges = benjamini_hochberg(found.p_value, rate)
     first, second = [found.first[edges]], [found.second[edges]]
     for workers in search.sets(np.log(rate)):
         first.append(np.full(len(workers) - 1, workers[0]))
@@ -230,7 +230,7 @@ def groups(found: Pairs, codes: Sequence[Others], rate: float = 0.01) -> list[Gr
 class _Search:
     """The pairs as symmetric sparse tables, and what a set of workers amounts to."""
 
-    def __init__(self, found: Pairs, codes: Sequence[Others], n_workers: int) -> None:
+    def __init__(self, found: WorkerPairs, codes: Sequence[LeaveOneOut], n_workers: int) -> None:
         from scipy.sparse import csr_array
 
         self.pairs, self.codes, self.n_workers = found, codes, n_workers
@@ -295,7 +295,7 @@ class _Search:
 
         n = self.n_workers
         ways = gammaln(n + 1) - gammaln(size + 1) - gammaln(n - size + 1)
-        tails = log_tail(*(sums / self.pairs.dispersion))
+        tails = log_binomial_tail(*(sums / self.pairs.dispersion))
         return np.asarray(tails + float(ways) + (size - 1) * np.log(2.0), float)
 
     def _thinning(self, workers: Sequence[int]) -> float:
@@ -313,7 +313,7 @@ class _Search:
         none if the set agrees no more than by chance on wrong answers."""
         _, _, met, wrong, wrong_by_chance = self.sums(workers)
         thinned = np.array([[wrong], [wrong_by_chance], [met]]) * self._thinning(workers)
-        if log_tail(*thinned)[0] > np.log(GATE):
+        if log_binomial_tail(*thinned)[0] > np.log(GATE):
             return None
         inside = np.isin(self.pairs.first, workers) & np.isin(self.pairs.second, workers)
         by_pair = float(self.pairs.p_value[inside].min()) * len(self.pairs.first)

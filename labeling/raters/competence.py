@@ -19,7 +19,7 @@ from dataclasses import astuple, dataclass
 import numpy as np
 
 from dialint.labeling.aggregation.answers import Answers, Floats
-from dialint.labeling.raters.leave_one_out import Others
+from dialint.labeling.raters.leave_one_out import LeaveOneOut
 
 ROUNDS = 100
 FIRST_SPREAD, LEAST_SPREAD = 0.3, 0.1
@@ -29,7 +29,7 @@ PRIOR_SHARE, PRIOR_PEOPLE = 0.1, 4.0
 
 
 @dataclass(frozen=True)
-class Knowledge:
+class Competence:
     """Of each worker, shape (workers,): `slope` with its standard error `spread` under blindness (NaN
     without answers that could tell), `log_odds` of knowing nothing (those of the crowd where nothing
     tells), `n` answers, and `commonest`, the share of the answers that are their code's commonest."""
@@ -61,7 +61,7 @@ class _Moments:
     stubborn: Floats
 
 
-def knowledge(codes: Iterable[Others]) -> Knowledge:
+def estimate_competence(codes: Iterable[LeaveOneOut]) -> Competence:
     """What each worker knows, over all codes; they share their workers."""
     parts = [astuple(_moments(others)) for others in codes]
     sums = _Moments(*(np.sum([part[place] for part in parts], axis=0) for place in range(6)))
@@ -71,10 +71,10 @@ def knowledge(codes: Iterable[Others]) -> Knowledge:
     np.divide(np.sqrt(sums.variance), sums.information, out=spread, where=tells)
     stubborn = np.where(sums.commonest == sums.n, sums.stubborn, 0.0)
     log_odds = _log_odds(slope, spread, np.where(tells, 0.0, stubborn))
-    return Knowledge(slope, spread, log_odds, sums.n, sums.commonest / np.maximum(sums.n, 1))
+    return Competence(slope, spread, log_odds, sums.n, sums.commonest / np.maximum(sums.n, 1))
 
 
-def _moments(others: Others) -> _Moments:
+def _moments(others: LeaveOneOut) -> _Moments:
     """Source of the variance: Hoeffding 1951, theorem 2, for the sum of a(i, dealt(i))."""
     from scipy.special import gammaln
 

@@ -26,14 +26,14 @@ class Figure:
     high: float | None = None
 
 
-def share(successes: float, n: int) -> Figure:
+def proportion(successes: float, n: int) -> Figure:
     """A share with its interval; successes may be expected ones."""
     if n == 0:
         return Figure(0)
     return _told(n, successes / n, *wilson_interval(successes, n))
 
 
-def mean(values: Floats) -> Figure:
+def mean_difference(values: Floats) -> Figure:
     """The mean of values from -1 to 1 with its interval by Student's t."""
     from scipy.special import stdtrit
 
@@ -59,7 +59,7 @@ class Speed:
     third_quartile: float | None = None
 
 
-def speed(seconds: list[float]) -> Speed:
+def quartiles(seconds: list[float]) -> Speed:
     """The quartiles of `seconds`."""
     if len(seconds) < LEAST:
         return Speed(len(seconds))
@@ -67,7 +67,7 @@ def speed(seconds: list[float]) -> Speed:
     return Speed(len(seconds), middle, first, third)
 
 
-def information(prior: Floats, confusion: Floats) -> Floats:
+def mutual_information(prior: Floats, confusion: Floats) -> Floats:
     """Bits that one answer tells of the truth, shape (workers,), 0 to log2 of the labels: the mutual
     information of truth and answer. `prior` has shape (labels,), `confusion` (workers, truth, answer).
     """

@@ -39,14 +39,14 @@ class Flag:
         return self.kind != "second school"
 
 
-def certainty(flag: Mapping[str, Any]) -> str:
+def format_certainty(flag: Mapping[str, Any]) -> str:
     """The probability or the p-value of a flag, given as a JSON object, for a table."""
     if flag["probability"] is not None:
         return f"probability {flag['probability']:.3f}"
     return "p < 1e-15" if flag["p_value"] < 1e-15 else f"p {flag['p_value']:.1g}"
 
 
-def discoveries(p_values: Floats, rate: float, n_tests: int | None = None) -> NDArray[np.bool_]:
+def benjamini_hochberg(p_values: Floats, rate: float, n_tests: int | None = None) -> NDArray[np.bool_]:
     """Which of `p_values`, shape (tests,), are found so that at most a share `rate` of the finds is false
     on average; of `n_tests` tests in all, where those with a p-value of 1 are left out.
 
@@ -62,7 +62,7 @@ def discoveries(p_values: Floats, rate: float, n_tests: int | None = None) -> ND
     return found
 
 
-def upper_tail(k: Floats, n: Floats, share: Floats | float) -> Floats:
+def binomial_tail(k: Floats, n: Floats, share: Floats | float) -> Floats:
     """The chance of `k` or more, at least 1, out of `n` coins that each show with probability `share`; for
     numbers that need not be whole, too."""
     from scipy.special import betainc
@@ -75,7 +75,7 @@ WORDS_PER_MINUTE = 1000.0
 
 
 @dataclass(frozen=True)
-class Rule:
+class FlagRule:
     """At the probability `sure` of knowing nothing; for speed, copying and contrary answers so that at
     most a share `rate` of the flags of a kind is false on average. Nobody reads more than `words_per_minute`;
     0 asks nobody to read."""

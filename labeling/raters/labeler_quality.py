@@ -15,13 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dialint.labeling.aggregation.answers import Floats
-from dialint.labeling.aggregation.dialogue_answers import ANYWHERE, CodeAnswers
-from dialint.labeling.aggregation.joint import confusion
-from dialint.labeling.raters.anomalies import watched
-from dialint.labeling.raters.estimates import Figure, Speed, information, mean, share, speed
-from dialint.labeling.raters.flags import Flag, Rule
+from dialint.labeling.aggregation.dialogue_answers import WHOLE_DIALOGUE, CodeAnswers
+from dialint.labeling.aggregation.joint import confusion_matrices
+from dialint.labeling.raters.anomalies import find_anomalies
+from dialint.labeling.raters.estimates import (
+    Figure,
+    Speed,
+    mean_difference,
+    mutual_information,
+    proportion,
+    quartiles,
+)
+from dialint.labeling.raters.flags import Flag, FlagRule
 from dialint.labeling.raters.gold import Gold
-from dialint.labeling.raters.leave_one_out import Others
+from dialint.labeling.raters.leave_one_out import LeaveOneOut
 from dialint.labeling.raters.workload import Workload
 
 LEAST_FOR_BITS = 20
@@ -64,7 +71,7 @@ class Labeler:
 
 
 @dataclass(frozen=True)
-class Measured:
+class CrowdQuality:
     """Everybody, most work first; every code over all labelers; every flag."""
 
     labelers: tuple[Labeler, ...]
@@ -85,15 +92,15 @@ class _Code:
     bits: Floats
 
 
-def measured(
-    load: Workload, gold: Gold, price_per_hour: float | None = None, rule: Rule | None = None
-) -> Measured:
+def measure_quality(
+    load: Workload, gold: Gold, price_per_hour: float | None = None, rule: FlagRule | None = None
+) -> CrowdQuality:
     """The figures of all; `price_per_hour` in any currency.
 
     Raises:
         ValueError: nobody answered anything.
     """
-    found = watched(*load.crowd(), rule)
+    found = find_anomalies(*load.crowd(), rule)
     parts = {
         code: _code(others, load.answers.codes[code], _of_code(gold, code))
         for code, others in found.others.items()
@@ -111,7 +118,7 @@ def measured(
     everybody = {
         code: _quality([(part, np.ones(len(part.worker), bool))], None) for code, part in parts.items()
     }
-    return Measured(tuple(order), everybody, found.flags)
+    return CrowdQuality(tuple(order), everybody, found.flags)
 
 
 def _labeler(
@@ -134,13 +141,13 @@ def _labeler(
     price = None if per_bit is None or price_per_hour is None else per_bit * price_per_hour / 60
     portion = overall.answers / max(1, total)
     kinds, seen = dict(sorted(work.kinds.items())), work.seen_verdict
-    times = speed(work.seconds)
+    times = quartiles(work.seconds)
     return Labeler(name, kinds, seen, portion, times, minutes, per_bit, price, overall, codes, flags)
 
 
-def _code(others: Others, answers: CodeAnswers, gold: Mapping[tuple[str, int], bool]) -> _Code:
+def _code(others: LeaveOneOut, answers: CodeAnswers, gold: Mapping[tuple[str, int], bool]) -> _Code:
     table = others.answers
-    known = np.array([gold.get((item.dialogue, item.turn), np.nan) for item in answers.said], float)
+    known = np.array([gold.get((item.dialogue, item.turn), np.nan) for item in answers.votes], float)
     row = np.arange(len(table))
     n_others = table.n_labelers[table.task] - 1
     yes = table.label == 1
@@ -149,7 +156,7 @@ def _code(others: Others, answers: CodeAnswers, gold: Mapping[tuple[str, int], b
     np.divide(rest, n_others, out=apart, where=n_others > 0)
     fit = others.fit
     prior = (fit.member @ others.verdicts).mean(axis=0)
-    bits = information(prior, confusion(fit.crowd, fit.pairs, fit.counts))
+    bits = mutual_information(prior, confusion_matrices(fit.crowd, fit.pairs, fit.counts))
     few = np.bincount(table.worker, minlength=len(table.workers)) < LEAST_FOR_BITS
     return _Code(
         table.worker,
@@ -167,7 +174,7 @@ def _of_code(gold: Gold, code: str) -> dict[tuple[str, int], bool]:
     for (dialogue, turn, name), present in gold.items():
         if name == code:
             found[dialogue, turn] = present
-            found[dialogue, ANYWHERE] = found.get((dialogue, ANYWHERE), False) or present
+            found[dialogue, WHOLE_DIALOGUE] = found.get((dialogue, WHOLE_DIALOGUE), False) or present
     return found
 
 
@@ -186,11 +193,11 @@ def _quality(parts: list[tuple[_Code, NDArray[np.bool_]]], worker: int | None) -
         _right(yes, gold, known),
         _right(yes, gold, known & (gold == 1)),
         _right(yes, gold, known & (gold == 0)),
-        share(float(agreed.sum()), len(agreed)),
-        mean(apart[~np.isnan(apart)]),
+        proportion(float(agreed.sum()), len(agreed)),
+        mean_difference(apart[~np.isnan(apart)]),
         None if np.isnan(bits) else bits,
     )
 
 
 def _right(yes: Floats, gold: Floats, chosen: NDArray[np.bool_]) -> Figure:
-    return share(float((yes[chosen] == gold[chosen]).sum()), int(chosen.sum()))
+    return proportion(float((yes[chosen] == gold[chosen]).sum()), int(chosen.sum()))

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dialint.labeling.aggregation.answers import Answers, Floats
-from dialint.labeling.aggregation.joint import Assumptions, Fit, blocks, fitted
+from dialint.labeling.aggregation.joint import Assumptions, JointFit, fit_joint, worker_blocks
 from dialint.labeling.aggregation.joint_items import Form
 from dialint.labeling.aggregation.posterior import softmax
 
@@ -27,13 +27,13 @@ ROWS = 1 << 17
 
 
 @dataclass(frozen=True)
-class Others:
+class LeaveOneOut:
     """`answers` and the joint `fit` to them. `totals`, shape (tasks, components), are the logarithms that
     all answers of a task give its components; `logs`, shape (workers, labels, components), of the chance
     of each worker's each answer."""
 
     answers: Answers
-    fit: Fit
+    fit: JointFit
     totals: Floats
     logs: Floats
 
@@ -74,13 +74,13 @@ class Others:
         return found
 
 
-def others(answers: Answers, form: Form) -> Others:
+def leave_one_out(answers: Answers, form: Form) -> LeaveOneOut:
     """What the others make of each item, if items differ by that form."""
-    fit = fitted(answers, None, Assumptions(STRENGTH, form))
+    fit = fit_joint(answers, None, Assumptions(STRENGTH, form))
     pairs, parts = fit.pairs, []
-    for _, _, dense in blocks(pairs, fit.counts):
+    for _, _, dense in worker_blocks(pairs, fit.counts):
         members = fit.crowd.memberships(dense)
         parts.append(fit.crowd.logs(members, fit.crowd.raw_tables(dense, members)))
     logs = np.concatenate(parts)
     totals = pairs.by_task @ logs[pairs.worker, pairs.label] + fit.base
-    return Others(answers, fit, np.asarray(totals, float), logs)
+    return LeaveOneOut(answers, fit, np.asarray(totals, float), logs)

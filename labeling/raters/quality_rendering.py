@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from dialint.labeling.raters.flags import certainty
+from dialint.labeling.raters.flags import format_certainty
 
 NOT_ENOUGH = "not enough"
 PAGE_ONLY = ("share", "sensitivity", "specificity", "flags")
@@ -32,7 +32,9 @@ def show(report: Mapping[str, Any]) -> None:
         screen.print(table)
         screen.print(f"{len(rows) - 1} {title}s, {report['answers']} answers\n")
     for flag in report["flags"]:
-        screen.print(f"{flag['kind']}: {', '.join(flag['workers'])} ({certainty(flag)}): {flag['why']}")
+        screen.print(
+            f"{flag['kind']}: {', '.join(flag['workers'])} ({format_certainty(flag)}): {flag['why']}"
+        )
 
 
 def narrow(cell: str) -> str:
@@ -131,7 +133,7 @@ def page(report: Mapping[str, Any]) -> str:
 
 def _flag(flag: Mapping[str, Any]) -> str:
     names = ", ".join(flag["workers"])
-    return escape(f"{flag['kind']}: {names} ({certainty(flag)}): {flag['why']}")
+    return escape(f"{flag['kind']}: {names} ({format_certainty(flag)}): {flag['why']}")
 
 
 def _details(labeler: Mapping[str, Any]) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from dialint.detector.errors import ConfigError, InputRefused
-from dialint.labeling.raters.reports import Report, headed, refuse_existing, write_report
+from dialint.labeling.raters.reports import Report, make_report, refuse_existing, write_report
 
 if TYPE_CHECKING:
     from dialint.detector.records import Dialogue
@@ -65,11 +65,11 @@ def run(config: QualityConfig, stored: Callable[[], Said] | None = None) -> Repo
 
     def figures() -> Mapping[str, Any]:
         said = _files(config) if stored is None else stored()
-        return reported(*said, config.price_per_hour, config.taxonomy)
+        return quality_figures(*said, config.price_per_hour, config.taxonomy)
 
     inputs, libraries = (config.annotations, config.gold), ("numpy", "scipy")
     told = {name: value for name, value in asdict(config).items() if name != "dialogues"}
-    report = headed("labeler-quality", told, figures, inputs=inputs, libraries=libraries)
+    report = make_report("labeler-quality", told, figures, inputs=inputs, libraries=libraries)
     if config.html is not None:
         write_report(report, config.html, page(report))
     write_report(report, config.json)
@@ -87,7 +87,7 @@ def _files(config: QualityConfig) -> Said:
     return read_annotations(config.annotations), dialogues_of(config.dialogues), gold
 
 
-def reported(
+def quality_figures(
     annotations: Iterable[Annotation],
     dialogues: Mapping[str, Dialogue],
     gold: Gold,
@@ -100,18 +100,18 @@ def reported(
         InputRefused: nobody answered anything, or about a dialogue that is not there.
     """
     from dialint.detector.taxonomy import load
-    from dialint.labeling.raters.labeler_quality import measured
-    from dialint.labeling.raters.workload import workload
+    from dialint.labeling.raters.labeler_quality import measure_quality
+    from dialint.labeling.raters.workload import measure_workload
 
     scopes = load(taxonomy).codes
     of_dialogue = frozenset(code for code, entry in scopes.items() if entry.scope == "dialogue")
     try:
-        load_of_work = workload(annotations, dialogues, of_dialogue)
+        load_of_work = measure_workload(annotations, dialogues, of_dialogue)
     except KeyError as error:
         raise InputRefused("E_LABEL", f"an annotation of dialogue {error}, which is not there") from None
     if not load_of_work.answers.codes:
         raise InputRefused("E_NO_RECORDS", "no answers of people")
-    found = asdict(measured(load_of_work, gold, price_per_hour))
+    found = asdict(measure_quality(load_of_work, gold, price_per_hour))
     return {
         "annotations": sum(work.annotations for work in load_of_work.work.values()),
         "answers": sum(each["answers"] for each in found["codes"].values()),

@@ -34,7 +34,7 @@ def refuse_existing(*paths: Path | None) -> None:
             raise OutputRefused("E_EXISTS", f"{path}: is there already; name another file")
 
 
-def headed(
+def make_report(
     kind: str,
     config: Mapping[str, Any],
     figures: Callable[[], Mapping[str, Any]],

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dialint.labeling.aggregation.answers import Answers, Floats
-from dialint.labeling.raters.flags import WORDS_PER_MINUTE, upper_tail
+from dialint.labeling.raters.flags import WORDS_PER_MINUTE, binomial_tail
 
 FENCE = 3.09
 """One in a thousand of a normal curve, in standard deviations."""
@@ -37,7 +37,7 @@ small crowd of equals the quickest reader would be a cheat."""
 
 
 @dataclass(frozen=True)
-class Pace:
+class ResponseTimes:
     """Of each worker, shape (workers,): `n` timed answers, how many were `fast`, `median` seconds (NaN
     without any) and the `p_value` of as many fast ones; `slope` is the power of the length that seconds
     grow with. All p-values are 1 where too few people are timed to say what is normal. `unread` counts the
@@ -53,12 +53,12 @@ class Pace:
     unread_p_value: Floats
 
 
-def pace(
+def measure_response_times(
     answers: Answers,
     sizes: Floats | None = None,
     to_read: Floats | None = None,
     words_per_minute: float = WORDS_PER_MINUTE,
-) -> Pace:
+) -> ResponseTimes:
     """How fast each worker is; `sizes`, shape (tasks,), is what there is to read, in characters, and
     `to_read`, shape (answers,), what of it its worker had not read before; all of it, if none is given.
 
@@ -85,17 +85,17 @@ def pace(
         unread = np.bincount(worker[seconds[timed] < floor], minlength=n_workers).astype(float)
     unread_p_value = np.ones(n_workers)
     some = unread > 0
-    unread_p_value[some] = upper_tail(unread[some], n[some], MAY_SKIP)
+    unread_p_value[some] = binomial_tail(unread[some], n[some], MAY_SKIP)
     p_value = np.ones(n_workers)
     told = fast > 0
-    p_value[told] = upper_tail(fast[told], n[told], BY_CHANCE)
-    return Pace(n, fast, median, p_value, slope, unread, unread_p_value)
+    p_value[told] = binomial_tail(fast[told], n[told], BY_CHANCE)
+    return ResponseTimes(n, fast, median, p_value, slope, unread, unread_p_value)
 
 
 def needed(n: int, p_value: float) -> int | None:
     """How many of `n` answers must be fast for a p-value of at most `p_value`; none if all of them
     would not do."""
-    tails = upper_tail(np.arange(1.0, n + 1), np.full(n, float(n)), BY_CHANCE)
+    tails = binomial_tail(np.arange(1.0, n + 1), np.full(n, float(n)), BY_CHANCE)
     enough = np.flatnonzero(tails <= p_value)
     return int(enough[0]) + 1 if len(enough) else None
 

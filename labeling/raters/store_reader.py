@@ -12,9 +12,9 @@ from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.aggregation.answers import Answers
 from dialint.labeling.aggregation.dialogue_answers import dialogue_codes
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.raters.agreement import Read
+from dialint.labeling.raters.agreement import ReadText
 from dialint.labeling.raters.gold import Gold
-from dialint.labeling.raters.workload import Workload, dated, workload
+from dialint.labeling.raters.workload import Workload, dated_tables, measure_workload
 from dialint.labeling.store.counted_annotations import counted
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.dialogues import StoredDialogues
@@ -46,7 +46,7 @@ def load_workload(store: Store, actor: str, project: str | None, taxonomy: Taxon
         ConfigError: nobody has answered anything.
     """
     found = counted(store, actor, project, controls=True)
-    work = workload(found, StoredDialogues(store), dialogue_codes(taxonomy))
+    work = measure_workload(found, StoredDialogues(store), dialogue_codes(taxonomy))
     if not work.answers.codes:
         raise ConfigError("E_NO_RECORDS", f"no answers in {project or 'the store'} yet")
     return work
@@ -54,7 +54,7 @@ def load_workload(store: Store, actor: str, project: str | None, taxonomy: Taxon
 
 def load_tables(
     store: Store, actor: str, project: str | None, taxonomy: Taxonomy
-) -> tuple[dict[str, Answers], dict[str, list[Read]]]:
+) -> tuple[dict[str, Answers], dict[str, list[ReadText]]]:
     """The answers of a project or of the whole store by code, with their times, and the spans that were
     marked; no control tasks, whose items are chosen to be clear.
 
@@ -62,7 +62,9 @@ def load_tables(
         NotAllowed: the actor does not review.
         ConfigError: nobody has answered anything.
     """
-    tables, reads = dated(counted(store, actor, project), StoredDialogues(store), dialogue_codes(taxonomy))
+    tables, reads = dated_tables(
+        counted(store, actor, project), StoredDialogues(store), dialogue_codes(taxonomy)
+    )
     if not tables:
         raise ConfigError("E_NO_RECORDS", f"no answers in {project or 'the store'} yet")
     return tables, reads

@@ -15,21 +15,20 @@ import numpy as np
 from dialint.detector.records import Dialogue
 from dialint.labeling.aggregation.answers import Answers, Floats
 from dialint.labeling.aggregation.dialogue_answers import (
-    ANYWHERE,
-    CodeAnswers,
+    WHOLE_DIALOGUE,
     CollectedAnswers,
     DialogueContext,
     Item,
-    collect_answers,
 )
 from dialint.labeling.annotation import Annotation, questions_in
-from dialint.labeling.raters.agreement import Marked, Read
+from dialint.labeling.raters.agreement import MarkedSpan, ReadText
 
 
 @dataclass
 class Work:
-    """One labeler's: annotations by kind, those given with the verdict in view, seconds of those that
-    tell, and to how many questions of each code these last ones answered."""
+    """One labeler's work: annotations by kind, those given with the verdict in view; of the timed annotations
+    the seconds, the dialogue and turn that was read (-1 for all of it), and how many questions of each code
+    they answer."""
 
     kinds: Counter[str] = field(default_factory=Counter)
     seen_verdict: int = 0
@@ -42,25 +41,36 @@ class Work:
         """How many there are."""
         return self.kinds.total()
 
+    def add(self, annotation: Annotation, judged_turns: tuple[int, ...], codes: frozenset[str]) -> None:
+        """Count an annotation; `codes` are those of dialogue scope."""
+        self.kinds[annotation.kind] += 1
+        self.seen_verdict += annotation.seen_verdict
+        if annotation.seconds:
+            self.seconds.append(annotation.seconds)
+            self.read.append(_read_item(annotation))
+            asked = questions_in(annotation, judged_turns, codes)
+            self.timed.update(code for turn, code, _ in asked if turn in judged_turns)
+
 
 @dataclass
 class Workload:
-    """The answers of all, and each one's work by name, in the order of their first annotation."""
+    """The answers of everybody, each one's work by name, in the order of their first annotation, and the
+    characters to be read for each dialogue and turn."""
 
     answers: CollectedAnswers
     work: dict[str, Work]
     sizes: dict[tuple[str, int], int]
 
     def crowd(self) -> tuple[dict[str, Answers], Answers, Floats, Floats]:
-        """The answers of each code, and all that say how long they took with what there was to read."""
-        return self.answers.tables(), *self.timed()
+        """The answers to each code, and `timed_answers`: the arguments of `anomalies.find_anomalies`."""
+        return self.answers.tables(), *self.timed_answers()
 
-    def timed(self) -> tuple[Answers, Floats, Floats]:
-        """All annotations that say how long they took, as a table of one label, how many characters there
-        were to read for each of its tasks, and how many of them its worker had not read before."""
-        places = {item: place for place, item in enumerate(self.sizes)}
+    def timed_answers(self) -> tuple[Answers, Floats, Floats]:
+        """All timed annotations as a table of one label; how many characters there are to read for each of
+        its tasks, shape (tasks,); and how many of them the worker had not read before, shape (answers,)."""
+        task_of = {item: task for task, item in enumerate(self.sizes)}
         rows = [
-            (places[item], self.answers.workers[name], seconds)
+            (task_of[item], self.answers.workers[name], seconds)
             for name, work in self.work.items()
             for item, seconds in zip(work.read, work.seconds, strict=True)
         ]
@@ -70,11 +80,11 @@ class Workload:
         label = np.zeros(len(table), np.int32)
         names = tuple(self.answers.workers)
         answers = Answers(task, worker, label, tasks, names, ("any",), table[:, 2])
-        to_read = [size for work in self.work.values() for size in self._new_to(work)]
+        to_read = [size for work in self.work.values() for size in self._unread(work)]
         return answers, np.array(list(self.sizes.values()), float), np.array(to_read, float)
 
-    def _new_to(self, work: Work) -> Iterator[int]:
-        """Characters that each answer in turn made its giver read, of whom no dialogue is asked twice."""
+    def _unread(self, work: Work) -> Iterator[int]:
+        """Characters of each item that the worker had not read with earlier items of the same dialogue."""
         read: Counter[str] = Counter()
         for dialogue, turn in work.read:
             size = self.sizes[dialogue, turn]
@@ -82,94 +92,73 @@ class Workload:
             read[dialogue] = max(read[dialogue], size)
 
 
-def workload(
-    annotations: Iterable[Annotation], dialogues: Mapping[str, Dialogue], of_dialogue: frozenset[str]
+def measure_workload(
+    annotations: Iterable[Annotation], dialogues: Mapping[str, Dialogue], dialogue_codes: frozenset[str]
 ) -> Workload:
-    """The work of all people in `annotations`; `of_dialogue` are the codes of dialogue scope. What a model
-    said is passed over.
+    """The work of all people in `annotations`; those of a model are skipped.
 
     Raises:
         KeyError: a dialogue that is not among `dialogues`.
     """
+    answers = CollectedAnswers()
     work: dict[str, Work] = {}
     sizes: dict[tuple[str, int], int] = {}
-    known: dict[str, DialogueContext] = {}
-
-    def knowing(name: str) -> DialogueContext:
-        known[name] = DialogueContext.of(dialogues[name], None)
-        return known[name]
-
-    def noted() -> Iterator[Annotation]:
-        for one in annotations:
-            if one.kind != "model":
-                judged = (known.get(one.dialogue_id) or knowing(one.dialogue_id)).judged
-                _note(work.setdefault(one.labeler, Work()), one, judged, of_dialogue)
-                place = (one.dialogue_id, -1 if one.turn is None else one.turn)
-                if place not in sizes:
-                    sizes[place] = _size(dialogues[one.dialogue_id], one.turn)
-            yield one
-
-    return Workload(collect_answers(noted(), lambda name: known[name], of_dialogue), work, sizes)
+    for annotation in annotations:
+        if annotation.kind == "model":
+            continue
+        name = annotation.dialogue_id
+        answers.add(annotation, lambda name: DialogueContext.of(dialogues[name], None), dialogue_codes)
+        turns = answers.contexts[name].judged_turns
+        work.setdefault(annotation.labeler, Work()).add(annotation, turns, dialogue_codes)
+        if (item := _read_item(annotation)) not in sizes:
+            upto = annotation.turn
+            read = (turn for turn in dialogues[name].turns if upto is None or turn.index <= upto)
+            sizes[item] = sum(len(turn.text) for turn in read)
+    return Workload(answers, work, sizes)
 
 
-def _note(work: Work, one: Annotation, judged: tuple[int, ...], of_dialogue: frozenset[str]) -> None:
-    work.kinds[one.kind] += 1
-    work.seen_verdict += one.seen_verdict
-    if one.seconds:
-        work.seconds.append(one.seconds)
-        work.read.append((one.dialogue_id, -1 if one.turn is None else one.turn))
-        work.timed.update(code for turn, code, _ in questions_in(one, judged, of_dialogue) if turn in judged)
+def _read_item(annotation: Annotation) -> tuple[str, int]:
+    return annotation.dialogue_id, -1 if annotation.turn is None else annotation.turn
 
 
-def _size(dialogue: Dialogue, turn: int | None) -> int:
-    """Characters to be read for an answer: those up to the turn that is asked about, else all."""
-    return sum(len(each.text) for each in dialogue.turns if turn is None or each.index <= turn)
-
-
-def dated(
-    annotations: Iterable[Annotation], dialogues: Mapping[str, Dialogue], of_dialogue: frozenset[str]
-) -> tuple[dict[str, Answers], dict[str, list[Read]]]:
-    """The crowd table of each code, and what each of its readers marked in each turn; of a person's several
-    answers to a question the last counts, and its time. Takes a stream, oldest first; `of_dialogue` are the
-    codes of dialogue scope.
+def dated_tables(
+    annotations: Iterable[Annotation], dialogues: Mapping[str, Dialogue], dialogue_codes: frozenset[str]
+) -> tuple[dict[str, Answers], dict[str, list[ReadText]]]:
+    """The crowd table of each code with the time of each answer, and the spans that each reader of a turn
+    marked in it; of a person's several answers to a question the last counts. Takes a stream, oldest first.
 
     Raises:
         KeyError: a dialogue that is not among `dialogues`.
     """
+    answers = CollectedAnswers()
     times: dict[tuple[str, Item, str], float] = {}
-    known: dict[str, DialogueContext] = {}
     lengths: dict[str, list[int]] = {}
 
-    def timed() -> Iterator[Annotation]:
-        for one in annotations:
-            if one.dialogue_id not in known:
-                dialogue = dialogues[one.dialogue_id]
-                known[one.dialogue_id] = DialogueContext.of(dialogue, None)
-                lengths[one.dialogue_id] = [len(turn.text) for turn in dialogue.turns]
-            if one.kind != "model":
-                at = float("nan") if one.at is None else one.at.timestamp()
-                for turn, code, _ in questions_in(one, known[one.dialogue_id].judged, of_dialogue):
-                    item = Item(one.dialogue_id, ANYWHERE if code in of_dialogue else turn)
-                    times[code, item, one.labeler] = at
-            yield one
+    def load_context(name: str) -> DialogueContext:
+        dialogue = dialogues[name]
+        lengths[name] = [len(turn.text) for turn in dialogue.turns]
+        return DialogueContext.of(dialogue, None)
 
-    found = collect_answers(timed(), known.__getitem__, of_dialogue)
-    tables = found.tables()
+    for annotation in annotations:
+        at = float("nan") if annotation.at is None else annotation.at.timestamp()
+        for code, item in answers.add(annotation, load_context, dialogue_codes):
+            times[code, item, annotation.labeler] = at
+    tables = answers.tables()
     for code, table in tables.items():
-        said = found.codes[code].said.items()
-        at = [times[code, item, who] for item, votes in said for who in votes]  # as rows stand in the table
-        tables[code] = replace(table, at=np.array(at))
-    return tables, {code: list(_read(answers, known, lengths)) for code, answers in found.codes.items()}
+        votes = answers.codes[code].votes.items()
+        at_row = [times[code, item, worker] for item, workers in votes for worker in workers]
+        tables[code] = replace(table, at=np.array(at_row))
+    return tables, {code: list(_read_texts(answers, code, lengths)) for code in answers.codes}
 
 
-def _read(
-    answers: CodeAnswers, known: Mapping[str, DialogueContext], lengths: Mapping[str, list[int]]
-) -> Iterator[Read]:
-    for item, votes in answers.said.items():
-        spans = answers.spans.get(item, {})
-        for turn in known[item.dialogue].judged if item.turn == ANYWHERE else (item.turn,):
+def _read_texts(answers: CollectedAnswers, code: str, lengths: Mapping[str, list[int]]) -> Iterator[ReadText]:
+    of_code = answers.codes[code]
+    for item, votes in of_code.votes.items():
+        spans = of_code.spans.get(item, {})
+        is_whole = item.turn == WHOLE_DIALOGUE
+        for turn in answers.contexts[item.dialogue].judged_turns if is_whole else (item.turn,):
             marked = {
-                who: [Marked(start, end) for at, start, end in spans.get(who, ()) if at == turn]
-                for who in votes
+                worker: [MarkedSpan(start, end) for at, start, end in spans.get(worker, ()) if at == turn]
+                for worker in votes
             }
-            yield Read(lengths[item.dialogue][turn], marked)
+            yield ReadText(lengths[item.dialogue][turn], marked)

@@ -30,8 +30,8 @@ from dialint.detector.artifacts import (
 )
 from dialint.detector.records import Example, Label
 from dialint.labeling.aggregation.answers import from_rows
-from dialint.labeling.aggregation.methods import aggregated
-from dialint.labeling.aggregation.spans import Span, clustered, weighted_median
+from dialint.labeling.aggregation.methods import aggregate_answers
+from dialint.labeling.aggregation.spans import Span, cluster_spans, weighted_median
 from dialint.labeling.annotation import judged_turns
 from dialint.labeling.simulation.people import SHAPE, Beta, Group, Person, Shapes, shapes_of
 
@@ -176,14 +176,14 @@ def _labels(config: SimulatedConfig, asked: Sequence[_Question]) -> dict[str, li
         for one in asked
         for name, marked in one.answers.items()
     ]
-    posterior = aggregated(from_rows(rows, labels=("no", "yes")), "dawid-skene")
+    posterior = aggregate_answers(from_rows(rows, labels=("no", "yes")), "dawid-skene")
     probability = dict(zip(dict.fromkeys(row[0] for row in rows), posterior.probabilities[:, 1], strict=True))
     labels: dict[str, list[Label]] = {}
     for one in asked:
         spans = [Span(one.task, name, *marked) for name, marked in one.answers.items() if marked is not None]
         if not spans:
             continue
-        meant = max(clustered(spans), key=len)
+        meant = max(cluster_spans(spans), key=len)
         ones = [1.0] * len(meant)
         start, end = (weighted_median([getattr(s, side) for s in meant], ones) for side in ("start", "end"))
         if start >= end:

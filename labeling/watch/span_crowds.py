@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dialint.labeling.aggregation.spans import Span, aggregated_spans
+from dialint.labeling.aggregation.spans import Span, aggregate_spans
 
 Spans = list[tuple[int, int]]
 SURE = 0.5
@@ -86,7 +86,7 @@ def span_figures(plan: SpanPlan) -> dict[str, float]:
     """F1 of characters and of boundaries (both ends within 5 characters): all people together against
     one person at a time."""
     crowd = made_spans(plan)
-    candidates = [c for c in aggregated_spans(crowd.marked, crowd.looked) if c.probability > SURE]
+    candidates = [c for c in aggregate_spans(crowd.marked, crowd.looked) if c.probability > SURE]
     together: dict[str, Spans] = {task: [] for task in crowd.truth}
     for candidate in candidates:
         together[candidate.task].append((candidate.start, candidate.end))

@@ -25,7 +25,7 @@ from dialint.labeling.aggregation.crowd_tables import read_answers
 from dialint.labeling.aggregation.crowdkit_methods import crowdkit_dawid_skene
 from dialint.labeling.aggregation.dawid_skene import dawid_skene, one_coin
 from dialint.labeling.aggregation.incremental import IncrementalPosterior
-from dialint.labeling.aggregation.joint import Assumptions, choose_assumptions, fitted
+from dialint.labeling.aggregation.joint import Assumptions, choose_assumptions, fit_joint
 from dialint.labeling.aggregation.voting import majority
 from dialint.labeling.truth.simulated import CrowdPlan, simulated
 
@@ -77,7 +77,7 @@ def measured(answers: Answers, crowdkit: bool) -> dict[str, dict[str, float]]:
     found["majority"], _ = _timed(lambda: majority(answers))
     found["dawid-skene"], ours = _timed(lambda: dawid_skene(answers))
     found["one-coin"], _ = _timed(lambda: one_coin(answers))
-    found["joint, given assumptions"], fit = _timed(lambda: fitted(answers, None, Assumptions(300.0)))
+    found["joint, given assumptions"], fit = _timed(lambda: fit_joint(answers, None, Assumptions(300.0)))
     found["joint, choosing them"], _ = _timed(lambda: choose_assumptions(answers))
     found["running, from a fit"], running = _timed(lambda: IncrementalPosterior(fit, answers))
     rows = [(answers.tasks[n], f"new{n}", answers.labels[0]) for n in range(2 * UPDATES)]

@@ -25,7 +25,7 @@ from dialint.labeling.aggregation.answers import Answers, Floats, from_rows
 from dialint.labeling.aggregation.crowd_tables import read_probabilities
 from dialint.labeling.aggregation.crowdkit_methods import crowdkit_dawid_skene, mace
 from dialint.labeling.aggregation.joint import joint_posterior
-from dialint.labeling.aggregation.posterior import Posterior, normalised
+from dialint.labeling.aggregation.posterior import Posterior, normalise
 from dialint.labeling.aggregation.voting import majority, wawa
 
 FIGURES = ("accuracy", "divergence", "knows_wrong")
@@ -179,7 +179,7 @@ def smoothed_majority(answers: Answers, pseudo_answers: float = 3.0) -> Posterio
     """Shares of the votes with `pseudo_answers` of the crowd's overall shares added: what a simple
     baseline for soft labels already gains."""
     votes = answers.votes()
-    shares = normalised(votes + pseudo_answers * normalised(votes.sum(axis=0)))
+    shares = normalise(votes + pseudo_answers * normalise(votes.sum(axis=0)))
     return Posterior(shares, shares)
 
 
@@ -192,7 +192,7 @@ def judged(posterior: Posterior, others: Floats, seed: int) -> list[float]:
     single = leads.sum(axis=1) == 1
     wrong = ~leads[np.arange(len(winners)), winners]
     doubt = -posterior.probabilities[np.arange(len(winners)), winners]
-    distance = divergence(posterior.expected, normalised(others))
+    distance = divergence(posterior.expected, normalise(others))
     return [1 - wrong[single].mean(), distance.mean(), auroc(doubt[single], wrong[single])]
 
 

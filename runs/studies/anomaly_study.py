@@ -25,7 +25,7 @@ from dialint.detector.errors import ConfigError
 from dialint.labeling.aggregation.joint import joint_posterior
 from dialint.labeling.aggregation.posterior import Posterior
 from dialint.labeling.aggregation.voting import majority
-from dialint.labeling.raters.anomalies import Watched, watched
+from dialint.labeling.raters.anomalies import CrowdAnomalies, find_anomalies
 from dialint.labeling.watch.crowds import Spam, WatchedCrowd, WatchedPlan, made
 from dialint.labeling.watch.span_crowds import SpanPlan, span_figures
 
@@ -133,7 +133,7 @@ def spam_draw(plan: WatchedPlan) -> Draw:
     honest = answers.where(~crowd.spammer[answers.worker])
     asked = honest.n_labelers > 0
     clean = made(replace(plan, spammers=0.0))
-    found = watched({"": answers}, sizes=crowd.sizes)
+    found = find_anomalies({"": answers}, sizes=crowd.sizes)
     flagged = _flagged(found, ("no knowledge", "one answer"))
     by = {"joint": joint_posterior, "majority": majority}
     right = {name: accuracy(method(answers), crowd, asked) for name, method in by.items()}
@@ -157,7 +157,7 @@ def spam_draw(plan: WatchedPlan) -> Draw:
 def collusion_draw(plan: WatchedPlan) -> Draw:
     """Who is flagged for copying: colluders, spammers and honest people."""
     crowd = made(plan)
-    found = watched({"": crowd.answers}, sizes=crowd.sizes)
+    found = find_anomalies({"": crowd.answers}, sizes=crowd.sizes)
     flagged = _flagged(found, ("copying",))
     kinds = {"colluders": crowd.group >= 0, "spammers": crowd.spammer, "honest": crowd.honest}
     draw = {f"{name} flagged": float(flagged[who].mean()) for name, who in kinds.items() if who.any()}
@@ -175,7 +175,7 @@ def accuracy(
     return float((winners == crowd.truth[asked]).mean())
 
 
-def _flagged(found: Watched, kinds: tuple[str, ...]) -> NDArray[np.bool_]:
+def _flagged(found: CrowdAnomalies, kinds: tuple[str, ...]) -> NDArray[np.bool_]:
     names = {name for flag in found.flags if flag.kind in kinds for name in flag.workers}
     return np.array([worker in names for worker in found.workers])
 
@@ -187,7 +187,7 @@ def speed(n_answers: int) -> Draw:
     plan = WatchedPlan(n_answers // 5, 2000, spammers=0.1, colluders=0.05, groups=5)
     crowd = made(plan)
     started, worked = time.perf_counter(), time.process_time()
-    found = watched({"": crowd.answers}, sizes=crowd.sizes)
+    found = find_anomalies({"": crowd.answers}, sizes=crowd.sizes)
     seconds, of_one_core = time.perf_counter() - started, time.process_time() - worked
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     flagged = _flagged(found, ("copying",))

@@ -20,7 +20,7 @@ from dialint.finetune.judge import grpo, reward, sft
 from dialint.finetune.judge.exam import reward_model_of
 from dialint.finetune.judge.model_folder import load_prompt
 from dialint.finetune.train.options import AdapterOptions, RunOptions, ScheduleOptions
-from dialint.labeling.aggregation.store_labels import SettleConfig, settle
+from dialint.labeling.aggregation.store_labels import StoreLabelsConfig, aggregate_store
 from dialint.labeling.dataset.examples import DatasetConfig
 from dialint.labeling.exchange.store_export import export_dataset
 from dialint.labeling.simulation.store_work import Plan, fill
@@ -61,7 +61,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with Store.open(place) as store:
         accounts.create_first(store, "ada", "correct horse battery")
         fill(store, "ada", made, Suspicious(), Plan(labelers=4, overlap=3, reviewed=1.0))
-        settle(store, "ada", SettleConfig(), load())
+        aggregate_store(store, "ada", StoreLabelsConfig(), load())
         config = DatasetConfig(out=folder / "dataset", key="k", shares=(0.5, 0.25, 0.0, 0.25), near=0.0)
         manifest = export_dataset(store, "ada", config, None)
     assert manifest["outcomes"]["overturned"] > 5

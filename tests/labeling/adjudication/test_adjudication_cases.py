@@ -8,7 +8,7 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.taxonomy import load
 from dialint.labeling.adjudication.bulk_accept import AcceptConfig, accept_agreed
 from dialint.labeling.adjudication.cases import AdjudicateConfig, adjudicate
-from dialint.labeling.aggregation.store_labels import SettleConfig, settle, surest
+from dialint.labeling.aggregation.store_labels import StoreLabelsConfig, aggregate_store, select_surest
 from dialint.labeling.store import annotations, dialogues, gold, labels, leases, projects, tasks
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import NotAllowed, StaleLease, StoreRefused
@@ -18,7 +18,7 @@ from dialint.labeling.store.records import NewTask, Project
 TAXONOMY = load()
 PEOPLE = ("ann", "ben", "cem")
 VOTES = {"d1": "yyy", "d2": "nnn", "d3": "ynn", "d4": "nnn", "d5": "yyn"}
-SETTLE = SettleConfig("p")
+SETTLE = StoreLabelsConfig("p")
 
 
 @pytest.fixture
@@ -37,34 +37,34 @@ def answered(store: Store, made: Any) -> Store:
 
 
 def test_answers_become_labels(answered: Store) -> None:
-    told = settle(answered, "lea", SETTLE, TAXONOMY)
+    told = aggregate_store(answered, "lea", SETTLE, TAXONOMY)
     assert (told.questions, told.gold, told.spoken) == (10, 0, 5)
     found = {name: labels.of_dialogue(answered, "rob", name) for name in VOTES}
     (first,) = [one for one in found["d1"] if one.code == "C1"]
     assert (first.turn, first.method, first.n_labelers, first.start, first.end) == (1, "joint", 3, 0, 8)
     probabilities = {name: found[name][0].probability for name in VOTES}
     assert probabilities["d1"] > probabilities["d5"] > 0.5 > probabilities["d3"] > probabilities["d2"]
-    assert settle(answered, "lea", SETTLE, TAXONOMY) == told
+    assert aggregate_store(answered, "lea", SETTLE, TAXONOMY) == told
     assert labels.of_dialogue(answered, "rob", "d1") == found["d1"]
     with pytest.raises(NotAllowed):
-        settle(answered, "rob", SETTLE, TAXONOMY)
+        aggregate_store(answered, "rob", SETTLE, TAXONOMY)
 
 
 def test_a_label_that_nobody_found_is_written_only_over_an_old_one(answered: Store, made: Any) -> None:
-    told = settle(answered, "lea", SettleConfig("p", least=0.5), TAXONOMY)
+    told = aggregate_store(answered, "lea", StoreLabelsConfig("p", least=0.5), TAXONOMY)
     assert told.labels == 3
     assert labels.of_dialogue(answered, "rob", "d2") == ()
     assert labels.of_dialogue(answered, "rob", "d3")[0].probability < 0.5, "somebody found it"
     for first in annotations.of_dialogue(answered, "rob", "d1"):
         annotations.correct(answered, first.labeler, int(first.id), f"{first.labeler} no")
-    assert settle(answered, "lea", SettleConfig("p", least=0.5), TAXONOMY).labels == 3
+    assert aggregate_store(answered, "lea", StoreLabelsConfig("p", least=0.5), TAXONOMY).labels == 3
     (now,) = labels.of_dialogue(answered, "rob", "d1")
     assert now.probability < 0.5
 
 
 def test_a_label_needs_an_answer(answered: Store) -> None:
     with pytest.raises(ConfigError, match="no answers in e"):
-        settle(answered, "lea", SettleConfig("e"), TAXONOMY)
+        aggregate_store(answered, "lea", StoreLabelsConfig("e"), TAXONOMY)
 
 
 def test_what_is_open_goes_to_experts_once(answered: Store) -> None:
@@ -101,15 +101,15 @@ def decided(store: Store, made: Any, wanted: str, *, present: bool) -> int:
 
 
 def test_a_decision_is_gold_and_stands_above_the_crowd(answered: Store, made: Any) -> None:
-    settle(answered, "lea", SETTLE, TAXONOMY)
+    aggregate_store(answered, "lea", SETTLE, TAXONOMY)
     decided(answered, made, "d5", present=False)
     known = {one.code: one for one in gold.all_gold(answered, "eve") if one.dialogue == "d5"}
     assert {code: (one.turn, one.present, one.source) for code, one in known.items()} == {
         "C1": (1, False, "expert"), "T1": (1, False, "expert"),
     }  # fmt: skip
     assert known["C1"].reason == "the customer had asked twice"
-    assert settle(answered, "lea", SETTLE, TAXONOMY).gold == 2
-    best = {one.code: one for one in surest(labels.of_dialogue(answered, "rob", "d5"))}
+    assert aggregate_store(answered, "lea", SETTLE, TAXONOMY).gold == 2
+    best = {one.code: one for one in select_surest(labels.of_dialogue(answered, "rob", "d5"))}
     assert (best["C1"].method, best["C1"].probability) == ("expert", 0.0)
     again = adjudicate(answered, "lea", AdjudicateConfig("e", "p", sure=1.0), TAXONOMY)
     assert again.questions == 8
@@ -146,10 +146,12 @@ def test_bulk_acceptance_counts_first_and_makes_no_gold(answered: Store) -> None
     assert (dry.questions, dry.yes, dry.labels) == (10, 1, 0)
     assert dry.no == 7
     assert labels.of_dialogue(answered, "rob", "d1") == ()
-    settle(answered, "lea", SETTLE, TAXONOMY)
+    aggregate_store(answered, "lea", SETTLE, TAXONOMY)
     done = accept_agreed(answered, "lea", AcceptConfig("p", minimum=3, sure=0.7, apply=True), TAXONOMY)
     assert (done.yes, done.no) == (dry.yes, dry.no)
-    best = {name: next(surest(labels.of_dialogue(answered, "rob", name))) for name in ("d1", "d2", "d3")}
+    best = {
+        name: next(select_surest(labels.of_dialogue(answered, "rob", name))) for name in ("d1", "d2", "d3")
+    }
     assert {name: (one.method, one.probability) for name, one in best.items() if name != "d3"} == {
         "d1": ("agreed", 1.0), "d2": ("agreed", 0.0),
     }  # fmt: skip

@@ -14,8 +14,8 @@ from pyarrow import parquet
 
 from dialint.detector.errors import InputRefused
 from dialint.labeling.aggregation.answers import Answers, from_rows
-from dialint.labeling.aggregation.crowd_tables import read_answers, read_model, read_probabilities
-from dialint.labeling.aggregation.sparse import pairs
+from dialint.labeling.aggregation.crowd_tables import read_answers, read_model_answers, read_probabilities
+from dialint.labeling.aggregation.sparse import worker_label_pairs
 
 ROWS = [("t2", "a", "yes"), ("t1", "b", "no"), ("t1", "a", "yes"), ("t3", "c", "maybe")]
 
@@ -156,14 +156,14 @@ def test_a_model_may_name_a_label_that_nobody_has_given(tmp_path: Path) -> None:
     answers = from_rows([("t1", "a", "no"), ("t2", "a", "no")])
     path = tmp_path / "m.csv"
     path.write_text("task,label,probability\nt1,yes,0.2\nt2,yes,0.9\nt2,maybe,0.1\n")
-    wider, found = read_model(path, answers)
+    wider, found = read_model_answers(path, answers)
     assert wider.labels == ("maybe", "no", "yes")
     assert [wider.labels[x] for x in wider.label] == ["no", "no"]
     assert found[0] == pytest.approx([0.4, 0.4, 0.2])
     assert found[1] == pytest.approx([0.1, 0.0, 0.9])
     assert answers.with_labels(["no"]) is answers
     path.write_text("task,label,probability,code\nt1,yes,0.2,C1\nt1,oh,0.2,C2\n")
-    assert read_model(path, answers, "C1")[0].labels == ("no", "yes")
+    assert read_model_answers(path, answers, "C1")[0].labels == ("no", "yes")
 
 
 def test_rounded_probabilities_are_taken(tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def test_sparse_views_sum_as_loops_do() -> None:
     for t, w, x in zip(answers.task, answers.worker, answers.label, strict=True):
         dense[t, w * 3 + x] += 1
     assert (answers.one_hot().toarray() == dense).all()
-    table = pairs(answers)
+    table = worker_label_pairs(answers)
     assert (table.by_task.toarray() == dense[:, table.worker * 3 + table.label]).all()
     assert (
         table.per_worker(table.answers[:, None])[:, 0].tolist()

@@ -8,7 +8,7 @@ import pytest
 
 from dialint.detector.records import Dialogue, Finding, Turn, Verdict
 from dialint.labeling.aggregation.dialogue_answers import (
-    ANYWHERE,
+    WHOLE_DIALOGUE,
     CollectedAnswers,
     DialogueContext,
     Item,
@@ -51,10 +51,10 @@ def collect(*annotations: Annotation, told: Verdict | None = None) -> CollectedA
 
 def test_every_judged_turn_is_a_question_and_a_dialogue_code_is_one() -> None:
     found = collect(said("ann", finding("C1", 3)), said("ben", finding("P1", 1), finding("P1", 3)))
-    assert found.codes["C1"].said == {
+    assert found.codes["C1"].votes == {
         Item("d", 1): {"ann": False, "ben": False}, Item("d", 3): {"ann": True, "ben": False},
     }  # fmt: skip
-    assert found.codes["P1"].said == {Item("d", ANYWHERE): {"ann": False, "ben": True}}
+    assert found.codes["P1"].votes == {Item("d", WHOLE_DIALOGUE): {"ann": False, "ben": True}}
     table = found.tables()["C1"]
     assert (table.workers, table.labels) == (("ann", "ben"), ("no", "yes"))
     assert sorted(zip(table.task, table.worker, table.label, strict=True)) == [
@@ -64,7 +64,7 @@ def test_every_judged_turn_is_a_question_and_a_dialogue_code_is_one() -> None:
 
 def test_the_last_answer_of_a_person_counts() -> None:
     found = collect(said("ann", finding("C1", 1)), said("ann", codes=("C1",)))
-    assert found.codes["C1"].said[Item("d", 1)] == {"ann": False}
+    assert found.codes["C1"].votes[Item("d", 1)] == {"ann": False}
     assert found.codes["C1"].spans[Item("d", 1)] == {}
 
 
@@ -78,18 +78,20 @@ def test_a_dialogue_code_stands_where_most_found_it() -> None:
         said("cem", finding("P1", 1)), said("dot"),
     )  # fmt: skip
     answers = found.codes["P1"]
-    assert answers.place(Item("d", ANYWHERE), (1, 3))[:1] == (3,)
-    assert collect(said("dot")).codes["P1"].place(Item("d", ANYWHERE), (1, 3)) == (3, None, None)
+    assert answers.locate(Item("d", WHOLE_DIALOGUE), (1, 3))[:1] == (3,)
+    assert collect(said("dot")).codes["P1"].locate(Item("d", WHOLE_DIALOGUE), (1, 3)) == (3, None, None)
 
 
 def test_the_model_speaks_where_it_told_and_nobody_had_seen_it() -> None:
     blind = collect(said("ann"), told=verdict(C1=0.6, P1=0.2))
-    assert blind.model("C1").tolist() == [[0.4, 0.6], [0.7, 0.3]]
-    assert blind.model("P1").tolist() == [[0.8, 0.2]]
-    assert all(math.isnan(p) for p in collect(said("ann"), told=verdict(L1=0.6)).model("C1")[:, 1])
+    assert blind.model_probabilities("C1").tolist() == [[0.4, 0.6], [0.7, 0.3]]
+    assert blind.model_probabilities("P1").tolist() == [[0.8, 0.2]]
+    assert all(
+        math.isnan(p) for p in collect(said("ann"), told=verdict(L1=0.6)).model_probabilities("C1")[:, 1]
+    )
     shown = collect(said("ann"), said("rob", seen_verdict=True, turn=1), told=verdict(C1=0.6, P1=0.2))
-    assert math.isnan(shown.model("C1")[0, 1])
-    assert shown.model("C1")[1, 1] == 0.3
+    assert math.isnan(shown.model_probabilities("C1")[0, 1])
+    assert shown.model_probabilities("C1")[1, 1] == 0.3
 
 
 def test_beliefs_count_people_and_keep_evidence() -> None:
@@ -156,9 +158,9 @@ def test_gold_takes_part_in_the_fit() -> None:
     ]
     found = collect_answers(answers, lambda _: DialogueContext((1,), None), frozenset())
     known = GoldAnswers({(f"d{n}", 1, "C1"): bool(truth[n]) for n in range(100)}, frozenset())
-    without, with_gold = list(question_posteriors(found)), list(question_posteriors(found, known=known))
+    without, with_gold = list(question_posteriors(found)), list(question_posteriors(found, gold=known))
     one_yes = [place for place, one in enumerate(without) if place >= 100 and one.n_yes == 1]
     assert len(one_yes) > 10
     assert max(without[place].probability for place in one_yes) < 0.5
     assert min(with_gold[place].probability for place in one_yes) > 0.6
-    assert known.labels("C1", found.codes["C1"].said)[:101].tolist() == [*truth[:100].tolist(), -1]
+    assert known.labels("C1", found.codes["C1"].votes)[:101].tolist() == [*truth[:100].tolist(), -1]

@@ -12,7 +12,7 @@ import pytest
 from dialint.detector.errors import InputRefused
 from dialint.labeling.aggregation.answers import Answers, from_rows
 from dialint.labeling.aggregation.incremental import IncrementalPosterior
-from dialint.labeling.aggregation.joint import Assumptions, fitted
+from dialint.labeling.aggregation.joint import Assumptions, fit_joint
 from dialint.labeling.truth.simulated import CrowdPlan, simulated
 
 PLAN = CrowdPlan(n_tasks=1500, n_workers=40, n_labels=3, per_task=5, skill=0.7, spread=6, seed=3)
@@ -30,12 +30,12 @@ def test_close_to_the_full_refit(assumptions: Assumptions) -> None:
     crowd = simulated(PLAN)
     late = np.random.default_rng(1).random(len(crowd.answers)) < 0.05
     early = crowd.answers.where(~late)
-    running = IncrementalPosterior(fitted(early, None, assumptions), early)
+    running = IncrementalPosterior(fit_joint(early, None, assumptions), early)
     rows = names(crowd.answers.where(late))
     found: dict[str, np.ndarray] = {}
     for start in range(0, len(rows), 20):
         found |= running.update(rows[start : start + 20])
-    full = fitted(crowd.answers, None, assumptions).posterior()
+    full = fit_joint(crowd.answers, None, assumptions).posterior()
     place = {task: n for n, task in enumerate(crowd.answers.tasks)}
     distance = np.array([np.abs(p - full.probabilities[place[task]]).max() for task, p in found.items()])
     assert len(found) > 200
@@ -47,7 +47,7 @@ def test_close_to_the_full_refit(assumptions: Assumptions) -> None:
 
 def test_an_update_moves_its_tasks_and_workers_only() -> None:
     crowd = simulated(PLAN)
-    running = IncrementalPosterior(fitted(crowd.answers, None, Assumptions(100.0, "alike")), crowd.answers)
+    running = IncrementalPosterior(fit_joint(crowd.answers, None, Assumptions(100.0, "alike")), crowd.answers)
     before = {task: running.probabilities(task) for task in crowd.answers.tasks}
     found = running.update([("t0", "new", "l1"), ("t1", "new", "l1")])
     assert set(found) == {"t0", "t1"}
@@ -60,7 +60,7 @@ def test_new_tasks_begin_with_what_the_model_says() -> None:
     shares = np.full((1500, 3), 0.1)
     shares[np.arange(1500), crowd.truth] = 0.8
     running = IncrementalPosterior(
-        fitted(crowd.answers, shares, Assumptions(float("inf"), "alike")), crowd.answers
+        fit_joint(crowd.answers, shares, Assumptions(float("inf"), "alike")), crowd.answers
     )
     found = running.update([("x", "w1", "l0"), ("y", "w1", "l0")], {"x": (0.9, 0.05, 0.05)})
     assert found["x"][0] > found["y"][0] + 0.05
@@ -71,7 +71,7 @@ def test_a_second_answer_takes_the_place_of_the_first() -> None:
     crowd = simulated(PLAN)
     late = np.arange(len(crowd.answers)) >= 7490
     early, rows = crowd.answers.where(~late), names(crowd.answers.where(late))
-    fit = fitted(early, None, Assumptions(100.0, "alike"))
+    fit = fit_joint(early, None, Assumptions(100.0, "alike"))
     once, twice = IncrementalPosterior(fit, early), IncrementalPosterior(fit, early)
     wrong = [(task, worker, "l0" if label != "l0" else "l1") for task, worker, label in rows]
     twice.update(wrong)
@@ -85,7 +85,7 @@ def test_a_second_answer_takes_the_place_of_the_first() -> None:
 
 def test_the_same_answer_again_changes_nothing() -> None:
     crowd = simulated(PLAN)
-    running = IncrementalPosterior(fitted(crowd.answers, None, Assumptions(100.0, "alike")), crowd.answers)
+    running = IncrementalPosterior(fit_joint(crowd.answers, None, Assumptions(100.0, "alike")), crowd.answers)
     for _ in range(3):
         found = running.update(names(crowd.answers)[:50])
     again = running.update(names(crowd.answers)[:50])
@@ -97,7 +97,7 @@ def test_the_model_may_take_back_what_it_said() -> None:
     shares = np.full((1500, 3), 0.1)
     shares[np.arange(1500), crowd.truth] = 0.8
     running = IncrementalPosterior(
-        fitted(crowd.answers, shares, Assumptions(float("inf"), "alike")), crowd.answers
+        fit_joint(crowd.answers, shares, Assumptions(float("inf"), "alike")), crowd.answers
     )
     silent, row = [float("nan")] * 3, [("x", "w1", "l0")]
     never = running.update([("y", "w1", "l0")], {"y": silent})["y"]
@@ -109,7 +109,7 @@ def test_the_model_may_take_back_what_it_said() -> None:
 
 def test_what_is_refused_leaves_no_trace() -> None:
     answers = from_rows([("t1", "a", "x"), ("t1", "b", "y"), ("t2", "a", "y")])
-    running = IncrementalPosterior(fitted(answers, None, Assumptions(float("inf"), "alike")), answers)
+    running = IncrementalPosterior(fit_joint(answers, None, Assumptions(float("inf"), "alike")), answers)
     before = running.probabilities("t1")
     with pytest.raises(InputRefused, match="E_LABEL"):
         running.update([("t1", "c", "x"), ("new", "c", "z")])

@@ -15,17 +15,24 @@ from scipy.special import digamma
 
 from dialint.labeling.aggregation.answers import Answers, from_rows
 from dialint.labeling.aggregation.bayesian import ebcc, ibcc, model_as_worker
-from dialint.labeling.aggregation.crowdkit_methods import frame, glad, mace
+from dialint.labeling.aggregation.crowdkit_methods import glad, mace, to_frame
 from dialint.labeling.aggregation.dawid_skene import dawid_skene, one_coin
 from dialint.labeling.aggregation.joint import (
     Assumptions,
     choose_assumptions,
-    fitted,
-    hidden_answers,
+    fit_joint,
     joint_posterior,
+    sample_held_out,
 )
-from dialint.labeling.aggregation.joint_items import Form, Use, juries, learned_items, model_logs, of_juries
-from dialint.labeling.aggregation.methods import METHODS, WITH_MODEL, joined, posteriors
+from dialint.labeling.aggregation.joint_items import (
+    Form,
+    ModelUse,
+    centred_model_logs,
+    fit_items,
+    jury_probabilities,
+    jury_votes,
+)
+from dialint.labeling.aggregation.methods import METHODS, WITH_MODEL, aggregate_codes, stack_codes
 from dialint.labeling.aggregation.posterior import Posterior
 from dialint.labeling.aggregation.voting import crowdlab, majority, shrunk_votes, wawa
 from dialint.labeling.truth.simulated import CrowdPlan, Simulated, simulated
@@ -64,7 +71,7 @@ def test_the_same_posterior_as_crowd_kit(ours: object, n_labels: int) -> None:
 
         crowd = simulated(CrowdPlan(n_tasks=400, n_workers=25, n_labels=n_labels, skill=0.65, spread=6))
         theirs = {dawid_skene: aggregation.DawidSkene, one_coin: aggregation.OneCoinDawidSkene}[ours]().fit(
-            frame(crowd.answers)
+            to_frame(crowd.answers)
         )
     found = ours(crowd.answers)  # type: ignore[operator]
     expected = theirs.probas_.loc[range(400), range(n_labels)].to_numpy()
@@ -165,7 +172,7 @@ def test_a_models_opinion_helps_and_is_trusted_as_it_deserves() -> None:
     surer = told**3 / (told**3).sum(axis=1, keepdims=True)
     assumed = choose_assumptions(crowd.answers, surer)
     assert assumed.use == "recalibrated"
-    fit = fitted(crowd.answers, surer, assumed)
+    fit = fit_joint(crowd.answers, surer, assumed)
     assert fit.crowd.items.temperature < 0.7
     assert accuracy(fit.posterior(), crowd) > accuracy(both, crowd) - 0.02
 
@@ -184,7 +191,10 @@ def test_a_silent_model_leaves_its_tasks_as_they_are() -> None:
     assert choose_assumptions(crowd.answers, silent).use == "none"
     without = joint_posterior(crowd.answers).probabilities
     assert joint_posterior(crowd.answers, silent).probabilities == pytest.approx(without, abs=1e-9)
-    assert (model_logs(np.array([[0.9, 0.1], [np.nan, np.nan]])) != 0).any(axis=1).tolist() == [True, False]
+    assert (centred_model_logs(np.array([[0.9, 0.1], [np.nan, np.nan]])) != 0).any(axis=1).tolist() == [
+        True,
+        False,
+    ]
 
 
 @pytest.mark.parametrize("form", get_args(Form))
@@ -193,23 +203,23 @@ def test_components_are_distributions_and_the_truth_is_the_label_that_leads(
     form: Form, n_labels: int
 ) -> None:
     votes = np.random.default_rng(0).multinomial(3, np.full(n_labels, 1 / n_labels), 200).astype(float)
-    items = learned_items(votes, form)
+    items = fit_items(votes, form)
     leads = items.shares >= items.shares.max(axis=1, keepdims=True) - 1e-9
     assert (leads == (items.verdicts > 0)).all()
     for rows in (items.shares, items.verdicts, items.leaning, items.pooled, items.rates[None]):
         assert rows.sum(axis=1) == pytest.approx(np.ones(len(rows)))
-    told = model_logs(np.random.default_rng(1).dirichlet(np.ones(n_labels), 200))
-    for use in get_args(Use):
-        items = learned_items(votes, form, use, told)
+    told = centred_model_logs(np.random.default_rng(1).dirichlet(np.ones(n_labels), 200))
+    for use in get_args(ModelUse):
+        items = fit_items(votes, form, use, told)
         assert np.exp(items.component_logs(told, None, 200)).sum(axis=1) == pytest.approx(np.ones(200))
 
 
 def test_juries_by_hand() -> None:
     """Two labels: 51 people never tie. Twelve labels: two people, 12 x 13 / 2 votes."""
-    assert len(juries(2)) == 52
-    assert (juries(2).sum(axis=1) == 51).all()
-    assert len(juries(12)) == 78
-    assert len(np.unique(juries(4), axis=0)) == len(juries(4)) <= 130
+    assert len(jury_votes(2)) == 52
+    assert (jury_votes(2).sum(axis=1) == 51).all()
+    assert len(jury_votes(12)) == 78
+    assert len(np.unique(jury_votes(4), axis=0)) == len(jury_votes(4)) <= 130
 
 
 def test_items_lie_as_the_dirichlet_says() -> None:
@@ -217,8 +227,8 @@ def test_items_lie_as_the_dirichlet_says() -> None:
     for n_labels, concentration in ((2, 3.0), (2, 20.0), (3, 4.0)):
         centre = np.array([0.7, 0.3, 0.2])[:n_labels]
         centre = centre / centre.sum()
-        given = juries(n_labels)
-        chance = of_juries(given, concentration, centre[None])[0]
+        given = jury_votes(n_labels)
+        chance = jury_probabilities(given, concentration, centre[None])[0]
         share = given[:, 0] / given[0].sum()
         mean = chance @ share
         assert mean == pytest.approx(centre[0])
@@ -229,10 +239,10 @@ def test_items_lie_as_the_dirichlet_says() -> None:
 def test_how_firm_items_are_is_learnt_where_answers_can_tell() -> None:
     """Plain items by five answers, moot ones by eight; by three, both are taken for as plain as before."""
     plain = simulated(CrowdPlan(n_tasks=4000, per_task=5, skill=0.8)).answers
-    assert learned_items(plain.votes(), "moot").concentration > 60
-    assert learned_items(moot(600, 8).votes(), "moot").concentration < 30
+    assert fit_items(plain.votes(), "moot").concentration > 60
+    assert fit_items(moot(600, 8).votes(), "moot").concentration < 30
     few = simulated(CrowdPlan(n_tasks=4000, per_task=3, skill=0.8)).answers
-    assert 60 < learned_items(few.votes(), "moot").concentration < 170
+    assert 60 < fit_items(few.votes(), "moot").concentration < 170
 
 
 def test_base_rates_are_those_of_the_truth() -> None:
@@ -241,7 +251,7 @@ def test_base_rates_are_those_of_the_truth() -> None:
         crowd = simulated(
             CrowdPlan(n_tasks=5000, n_workers=100, per_task=3, skill=0.9, first_label=1 - share)
         )
-        assert learned_items(crowd.answers.votes(), "moot").rates[1] == pytest.approx(share, abs=0.012)
+        assert fit_items(crowd.answers.votes(), "moot").rates[1] == pytest.approx(share, abs=0.012)
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -296,7 +306,7 @@ def test_a_part_of_a_large_table_is_enough_to_choose(monkeypatch: pytest.MonkeyP
     model[::3] = np.nan
     gold = np.where(np.arange(2000) % 10 == 0, crowd.truth, -1)
     whole = choose_assumptions(answers, model, gold=gold)
-    monkeypatch.setattr("dialint.labeling.aggregation.joint.PLENTY", 2000)
+    monkeypatch.setattr("dialint.labeling.aggregation.joint.MOST_TRIAL_ANSWERS", 2000)
     part = choose_assumptions(answers, model, gold=gold)
     assert part.form == whole.form == "moot"
     assert "none" not in (part.use, whole.use)
@@ -427,7 +437,7 @@ def test_crowdlab_by_hand() -> None:
 def test_expected_answers_are_those_of_the_crowd_and_not_of_the_truth() -> None:
     """The share of right answers is 0.75 everywhere: sure of the truth is not sure of the next answer."""
     crowd = simulated(CrowdPlan(per_task=9, skill=0.75, spread=1000, n_tasks=1500))
-    found = fitted(crowd.answers, None, CAUTIOUS).posterior()
+    found = fit_joint(crowd.answers, None, CAUTIOUS).posterior()
     sure = found.confidence > 0.99
     assert sure.mean() > 0.3
     assert found.expected[sure].max(axis=1).mean() == pytest.approx(0.75, abs=0.03)
@@ -435,11 +445,11 @@ def test_expected_answers_are_those_of_the_crowd_and_not_of_the_truth() -> None:
 
 def test_hidden_answers_leave_every_task_one() -> None:
     crowd = simulated(CrowdPlan(per_task=2, n_tasks=200))
-    hidden = hidden_answers(crowd.answers, seed=1)
+    hidden = sample_held_out(crowd.answers, seed=1)
     left = crowd.answers.where(~hidden).n_labelers
     assert 60 < hidden.sum() < 140
     assert set(left.tolist()) == {1, 2}
-    assert not hidden_answers(simulated(CrowdPlan(per_task=1)).answers, seed=1).any()
+    assert not sample_held_out(simulated(CrowdPlan(per_task=1)).answers, seed=1).any()
 
 
 def moot(n_tasks: int, per_task: int) -> Answers:
@@ -467,7 +477,7 @@ def test_no_name_and_no_order_matters(seed: int) -> None:
         answers.workers,
         answers.labels,
     )
-    for method in (majority, wawa, dawid_skene, one_coin, lambda a: fitted(a, None, CAUTIOUS).posterior()):
+    for method in (majority, wawa, dawid_skene, one_coin, lambda a: fit_joint(a, None, CAUTIOUS).posterior()):
         first, second = method(answers).probabilities, method(moved).probabilities
         assert second[np.ix_(tasks, labels)] == pytest.approx(first, abs=1e-6)
 
@@ -507,7 +517,10 @@ def test_shared_workers_teach_each_other_codes() -> None:
     label = np.where(right, truth[task], 1 - truth[task]).astype(np.int32)
     few = Answers(task, worker, label, tuple(map(str, range(120))), many.answers.workers, many.answers.labels)
     tables = {"A": many.answers, "B": few}
-    assert len(joined(tables)) == len(many.answers) + 360
-    apart, together = posteriors(tables, "dawid-skene"), posteriors(tables, "dawid-skene", shared=True)
+    assert len(stack_codes(tables)) == len(many.answers) + 360
+    apart, together = (
+        aggregate_codes(tables, "dawid-skene"),
+        aggregate_codes(tables, "dawid-skene", shared=True),
+    )
     assert (together["B"].winners == truth).mean() > (apart["B"].winners == truth).mean() + 0.03
     assert together["A"].probabilities.shape == (1000, 2)

@@ -8,7 +8,7 @@ import pytest
 from dialint.detector.errors import ConfigError
 from dialint.labeling.aggregation.answers import from_rows
 from dialint.labeling.aggregation.joint import Assumptions, joint_posterior
-from dialint.labeling.aggregation.joint_items import all_votes
+from dialint.labeling.aggregation.joint_items import possible_votes
 from dialint.labeling.aggregation.overlap import (
     LOOKAHEAD,
     Decision,
@@ -97,7 +97,7 @@ def test_gains_are_those_of_every_order_of_answers() -> None:
                 right += (chance @ verdicts).max()
             best = max(best, (right - (member[task] @ verdicts).max()) / n)
             assert expected_gains(known)[task, n - 1] == pytest.approx(best, abs=1e-6)
-    assert all_votes(2, 3).tolist() == [[2, 0, 0], [1, 1, 0], [1, 0, 1], [0, 2, 0], [0, 1, 1], [0, 0, 2]]
+    assert possible_votes(2, 3).tolist() == [[2, 0, 0], [1, 1, 0], [1, 0, 1], [0, 2, 0], [0, 1, 1], [0, 0, 2]]
 
 
 def test_a_moot_item_stops_early_and_one_merely_uncertain_goes_on() -> None:

@@ -16,9 +16,9 @@ import pytest
 
 from dialint.detector.records import Finding
 from dialint.labeling.aggregation import question_posteriors as module
-from dialint.labeling.aggregation.adaptive_overlap import standings
+from dialint.labeling.aggregation.adaptive_overlap import task_statuses
 from dialint.labeling.aggregation.dialogue_answers import DialogueContext, collect_answers
-from dialint.labeling.aggregation.joint import fitted
+from dialint.labeling.aggregation.joint import fit_joint
 from dialint.labeling.aggregation.overlap import OverlapRule
 from dialint.labeling.aggregation.question_posteriors import RunningPosteriors, question_posteriors
 from dialint.labeling.annotation import Annotation
@@ -52,11 +52,11 @@ def stream(crowd: Simulated, seed: int) -> list[Annotation]:
     return [rows[place] for place in np.random.default_rng(seed).permutation(len(rows))]
 
 
-def as_fresh(opinion: RunningPosteriors) -> dict[str, float]:
-    """The probability of each dialogue's question, were all fitted anew now as `opinion` assumes."""
-    table = opinion.found.tables()["C1"]
-    fit = fitted(table, opinion.found.model("C1"), opinion.assumed["C1"][0])
-    names = (item.dialogue for item in opinion.found.codes["C1"].said)
+def as_fresh(running: RunningPosteriors) -> dict[str, float]:
+    """The probability of each dialogue's question, were all fitted anew now as `running` assumes."""
+    table = running.answers.tables()["C1"]
+    fit = fit_joint(table, running.answers.model_probabilities("C1"), running.assumptions["C1"][0])
+    names = (item.dialogue for item in running.answers.codes["C1"].votes)
     return dict(zip(names, fit.posterior().probabilities[:, 1].tolist(), strict=True))
 
 
@@ -71,14 +71,14 @@ def test_as_a_fresh_fit_would_say(with_model: bool) -> None:
         }
         of = {name: DialogueContext((1,), model[name] if with_model else None) for name in model}
         rows, touched = stream(crowd, seed), set[str]()
-        opinion = RunningPosteriors(collect_answers(rows[:1200], of.__getitem__, NOBODY), NOBODY)
+        running = RunningPosteriors(collect_answers(rows[:1200], of.__getitem__, NOBODY), NOBODY)
         for place, one in enumerate(rows[1200:1700]):
-            changed = opinion.take_in([one], of.__getitem__)
+            changed = running.add([one], of.__getitem__)
             touched = set() if changed is None else touched | changed
             if place % 50 != 40:
                 continue
-            fresh = as_fresh(opinion)
-            for held in opinion.beliefs(touched):
+            fresh = as_fresh(running)
+            for held in running.posteriors(touched):
                 confidence = max(fresh[held.dialogue], 1 - fresh[held.dialogue])
                 same = rule.decide(held.confidence, held.n_labelers) is rule.decide(
                     confidence, held.n_labelers
@@ -99,12 +99,12 @@ def test_it_is_fitted_anew_when_answers_grew_and_chosen_anew_when_they_doubled(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     rows = stream(simulated(CrowdPlan(60, 12)), 0)
-    opinion = RunningPosteriors(collect_answers(rows[:100], known, NOBODY), NOBODY)
-    assert [opinion.take_in([one], known) is None for one in rows[100:106]] == [False] * 5 + [True]
-    assert opinion.assumed["C1"][1] == 100
-    assert opinion.take_in(rows[106:200], known) is None
-    assert opinion.assumed["C1"][1] == 200
-    held = {one.dialogue: one.probability for one in opinion.beliefs()}
+    running = RunningPosteriors(collect_answers(rows[:100], known, NOBODY), NOBODY)
+    assert [running.add([one], known) is None for one in rows[100:106]] == [False] * 5 + [True]
+    assert running.assumptions["C1"][1] == 100
+    assert running.add(rows[106:200], known) is None
+    assert running.assumptions["C1"][1] == 200
+    held = {one.dialogue: one.probability for one in running.posteriors()}
     assert held == pytest.approx(
         {
             one.dialogue: one.probability
@@ -114,12 +114,12 @@ def test_it_is_fitted_anew_when_answers_grew_and_chosen_anew_when_they_doubled(
 
 
 def test_it_may_begin_with_nothing_and_meets_new_codes() -> None:
-    opinion = RunningPosteriors(collect_answers([], known, NOBODY), NOBODY)
-    assert list(opinion.beliefs()) == []
-    assert opinion.take_in([], known) == NOBODY
-    assert opinion.take_in([said("ann", "d1", ("C1", 1))], known) is None
-    assert opinion.take_in([said("ben", "d1", codes=("T1",))], known) is None
-    assert {one.code: (one.n_yes, one.n_labelers) for one in opinion.beliefs()} == {
+    running = RunningPosteriors(collect_answers([], known, NOBODY), NOBODY)
+    assert list(running.posteriors()) == []
+    assert running.add([], known) == NOBODY
+    assert running.add([said("ann", "d1", ("C1", 1))], known) is None
+    assert running.add([said("ben", "d1", codes=("T1",))], known) is None
+    assert {one.code: (one.n_yes, one.n_labelers) for one in running.posteriors()} == {
         "C1": (1, 1),
         "T1": (0, 1),
     }
@@ -132,10 +132,10 @@ def test_a_correction_takes_the_place_of_what_was_said(monkeypatch: pytest.Monke
     kept = next(place for place in range(950, 1000) if not rows[place].findings)
     ends = []
     for first in (rows[kept], said(rows[kept].labeler, rows[kept].dialogue_id, ("C1", 1))):
-        opinion = RunningPosteriors(collect_answers(rows[:900], known, NOBODY), NOBODY)
-        opinion.take_in([*rows[900:kept], *rows[kept + 1 :], first], known)
-        assert opinion.take_in([rows[kept]], known) == {rows[kept].dialogue_id}
-        ends.append(next(opinion.beliefs([rows[kept].dialogue_id])))
+        running = RunningPosteriors(collect_answers(rows[:900], known, NOBODY), NOBODY)
+        running.add([*rows[900:kept], *rows[kept + 1 :], first], known)
+        assert running.add([rows[kept]], known) == {rows[kept].dialogue_id}
+        ends.append(next(running.posteriors([rows[kept].dialogue_id])))
     assert ends[0].n_labelers == ends[1].n_labelers == 5
     assert ends[0].n_yes == ends[1].n_yes
     assert ends[0].probability == pytest.approx(ends[1].probability, abs=0.005)
@@ -147,8 +147,8 @@ def test_a_task_is_as_sure_as_its_least_sure_question(monkeypatch: pytest.Monkey
     of = lambda _: DialogueContext((1, 3), None)  # noqa: E731
     asked = {"codes": ("C1", "P1")}
     rows = [said(who, f"d{n}", **asked) for n in range(40) for who in ("ann", "ben")]
-    opinion = RunningPosteriors(collect_answers(rows, of, frozenset({"P1"})), frozenset({"P1"}))
-    opinion.take_in(
+    running = RunningPosteriors(collect_answers(rows, of, frozenset({"P1"})), frozenset({"P1"}))
+    running.add(
         [
             said("ann", "x", ("C1", 3), **asked), said("ben", "x", **asked),
             said("ann", "y", ("P1", 1), **asked), said("ben", "y", **asked),
@@ -156,7 +156,7 @@ def test_a_task_is_as_sure_as_its_least_sure_question(monkeypatch: pytest.Monkey
         ],
         of,
     )  # fmt: skip
-    found = standings(opinion.beliefs(["x", "y", "z"]), OverlapRule())
+    found = task_statuses(running.posteriors(["x", "y", "z"]), OverlapRule())
     sure = {key: one.confidence for key, one in found.items()}
     assert sure["x", None] == sure["x", 3] < 0.95 < sure["x", 1]
     assert sure["y", None] == sure["y", 1] < 0.95 < sure["y", 3]
@@ -168,10 +168,10 @@ def test_once_the_verdict_was_seen_the_model_is_heard_no_more(monkeypatch: pytes
     told = {f"d{n}": DialogueContext((1,), {1: {"C1": 0.9 if n % 2 else 0.1}}) for n in range(60)}
     found = [("C1", 1)]
     rows = [said(who, f"d{n}", *(found if n % 2 else [])) for n in range(50) for who in ("ann", "ben")]
-    opinion = RunningPosteriors(collect_answers(rows, told.__getitem__, NOBODY), NOBODY)
-    opinion.take_in([said("ann", "d51"), said("ann", "d53")], told.__getitem__)
-    opinion.take_in([said("cem", "d51"), said("cem", "d53", seen_verdict=True)], told.__getitem__)
-    heard, not_heard = opinion.beliefs(["d51", "d53"])
+    running = RunningPosteriors(collect_answers(rows, told.__getitem__, NOBODY), NOBODY)
+    running.add([said("ann", "d51"), said("ann", "d53")], told.__getitem__)
+    running.add([said("cem", "d51"), said("cem", "d53", seen_verdict=True)], told.__getitem__)
+    heard, not_heard = running.posteriors(["d51", "d53"])
     assert (heard.model, not_heard.model) == (0.9, None)
     assert heard.probability > 10 * not_heard.probability
 

@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialint.labeling.aggregation.spans import Span, aggregated_spans, clustered, overlap, weighted_median
+from dialint.labeling.aggregation.spans import (
+    Span,
+    aggregate_spans,
+    cluster_spans,
+    span_overlap,
+    weighted_median,
+)
 
 
 def span(worker: str, start: int, end: int, task: str = "t") -> Span:
@@ -15,13 +21,13 @@ def span(worker: str, start: int, end: int, task: str = "t") -> Span:
 
 
 def test_overlap_by_hand() -> None:
-    assert overlap(span("a", 0, 10), span("b", 5, 15)) == pytest.approx(5 / 15)
-    assert overlap(span("a", 0, 5), span("b", 5, 9)) == 0
+    assert span_overlap(span("a", 0, 10), span("b", 5, 15)) == pytest.approx(5 / 15)
+    assert span_overlap(span("a", 0, 5), span("b", 5, 9)) == 0
 
 
 def test_places_are_told_apart_and_people_may_mark_two() -> None:
     spans = [span("a", 0, 10), span("b", 1, 11), span("c", 40, 50), span("a", 41, 50), span("b", 70, 72)]
-    found = clustered(spans)
+    found = cluster_spans(spans)
     assert [{(s.worker, s.start) for s in cluster} for cluster in found] == [
         {("a", 0), ("b", 1)},
         {("a", 41), ("c", 40)},
@@ -30,7 +36,7 @@ def test_places_are_told_apart_and_people_may_mark_two() -> None:
 
 
 def test_two_spans_of_one_person_never_mean_the_same_place() -> None:
-    found = clustered([span("a", 0, 10), span("a", 0, 9), span("b", 0, 10)])
+    found = cluster_spans([span("a", 0, 10), span("a", 0, 9), span("b", 0, 10)])
     assert sorted(len(cluster) for cluster in found) == [1, 2]
     assert all(len({s.worker for s in cluster}) == len(cluster) for cluster in found)
 
@@ -44,7 +50,7 @@ def test_weighted_median_by_hand() -> None:
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 10), st.sampled_from("abcd")), max_size=8))
 def test_no_span_is_lost_and_none_counted_twice(drawn: list[tuple[int, int, str]]) -> None:
     spans = list({span(worker, start, start + size) for start, size, worker in drawn})
-    found = [each for cluster in clustered(spans) for each in cluster]
+    found = [each for cluster in cluster_spans(spans) for each in cluster]
     assert sorted(found, key=repr) == sorted(spans, key=repr)
 
 
@@ -62,7 +68,7 @@ def test_planted_spans_are_found_again() -> None:
                 spans.append(span(worker, int(start), int(end), task))
         if random.random() < 0.33:
             spans.append(span("f", 60, 70, task))
-    found = aggregated_spans(spans, looked)
+    found = aggregate_spans(spans, looked)
     real = [each for each in found if each.start < 50]
     stray = [each for each in found if each.start >= 50]
     assert len(real) == 60
@@ -85,12 +91,12 @@ def test_who_marks_badly_moves_no_boundary() -> None:
             if text == 0
             else [span("wide", 9, 29, task)]
         )
-    first = aggregated_spans(spans, looked)[0]
+    first = aggregate_spans(spans, looked)[0]
     assert (first.start, first.end) == (10, 20)
     assert first.n_marked == 4
 
 
 def test_nothing_marked_is_nothing_found_and_strangers_are_refused() -> None:
-    assert aggregated_spans([], {"t": ["a"]}) == []
+    assert aggregate_spans([], {"t": ["a"]}) == []
     with pytest.raises(ValueError, match="not asked"):
-        aggregated_spans([span("x", 0, 2)], {"t": ["a"]})
+        aggregate_spans([span("x", 0, 2)], {"t": ["a"]})

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dialint.labeling.aggregation.joint_items import distinct
+from dialint.labeling.aggregation.joint_items import distinct_rows
 from dialint.labeling.aggregation.posterior import softmax
-from dialint.labeling.aggregation.sparse import pairs
+from dialint.labeling.aggregation.sparse import worker_label_pairs
 from dialint.labeling.truth.simulated import CrowdPlan, simulated
 
 
@@ -23,7 +23,7 @@ def test_the_e_step_in_blocks_is_the_plain_one(
     monkeypatch.setattr("dialint.labeling.aggregation.sparse.CELLS", block)
     crowd = simulated(CrowdPlan(n_tasks=60, n_workers=9, n_labels=3, per_task=3, seed=1)).answers
     crowd = crowd.where(crowd.task != 7)
-    table, random = pairs(crowd), np.random.default_rng(0)
+    table, random = worker_label_pairs(crowd), np.random.default_rng(0)
     logs = np.log(random.uniform(0.01, 1, (len(table.worker), 5)))
     base, start = random.normal(0, 2, (60, 5)), random.dirichlet(np.ones(5), 60)
     member: NDArray[Any] = start.astype(precision)
@@ -52,7 +52,7 @@ def test_rows_that_are_alike(columns: int) -> None:
     """Forty columns are too many for one number a row."""
     table = np.random.default_rng(0).integers(-1, 3, (200, columns)).astype(float)
     table[100:] = table[:100]
-    first, place = distinct(table)
+    first, place = distinct_rows(table)
     rows, begin, kind = np.unique(table, axis=0, return_index=True, return_inverse=True)
     assert first.tolist() == begin.tolist()
     assert place.tolist() == kind.reshape(-1).tolist()

@@ -25,7 +25,7 @@ from dialint.labeling.raters.agreement import (
     specific_agreement,
     worker_agreement,
 )
-from dialint.labeling.raters.agreement_report import AgreementConfig, closest_pairs, run
+from dialint.labeling.raters.agreement_report import AgreementConfig, most_shared_pairs, run
 from dialint.labeling.truth.simulated import CrowdPlan, simulated
 
 
@@ -141,7 +141,7 @@ def test_pairs_with_most_in_common_come_first() -> None:
     answers = from_rows(
         [(t, w, "x") for t, people in (("1", "abc"), ("2", "bc"), ("3", "bc"), ("4", "ab")) for w in people]
     )
-    names = [{answers.workers[i] for i in pair} for pair in closest_pairs(answers, 2)]
+    names = [{answers.workers[i] for i in pair} for pair in most_shared_pairs(answers, 2)]
     assert names == [{"b", "c"}, {"a", "b"}]
 
 

@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 from dialint.detector.errors import ConfigError
 from dialint.labeling.aggregation.answers import Answers, from_rows
 from dialint.labeling.aggregation.posterior import softmax
-from dialint.labeling.raters.anomalies import Watched, watched
-from dialint.labeling.raters.competence import knowledge
-from dialint.labeling.raters.flags import Rule, certainty, discoveries, upper_tail
-from dialint.labeling.raters.leave_one_out import others
-from dialint.labeling.raters.response_time import needed, pace
+from dialint.labeling.raters.anomalies import CrowdAnomalies, find_anomalies
+from dialint.labeling.raters.competence import estimate_competence
+from dialint.labeling.raters.flags import FlagRule, benjamini_hochberg, binomial_tail, format_certainty
+from dialint.labeling.raters.leave_one_out import leave_one_out
+from dialint.labeling.raters.response_time import measure_response_times, needed
 from dialint.labeling.watch.crowds import WatchedPlan, made
 
 
-def flagged(found: Watched, *kinds: str) -> set[str]:
+def flagged(found: CrowdAnomalies, *kinds: str) -> set[str]:
     return {name for flag in found.flags if flag.kind in kinds for name in flag.workers}
 
 
@@ -31,9 +31,9 @@ def test_discoveries_by_hand() -> None:
     """At 0.05 of five: limits 0.01, 0.02, 0.03, 0.04, 0.05; 0.029 passes the third though 0.021 misses
     the second."""
     p_values = np.array([0.029, 0.9, 0.001, 0.021, 0.06])
-    assert discoveries(p_values, 0.05).tolist() == [True, False, True, True, False]
-    assert discoveries(p_values, 0.05, n_tests=100).tolist() == [False] * 5
-    assert discoveries(np.array([]), 0.05).tolist() == []
+    assert benjamini_hochberg(p_values, 0.05).tolist() == [True, False, True, True, False]
+    assert benjamini_hochberg(p_values, 0.05, n_tests=100).tolist() == [False] * 5
+    assert benjamini_hochberg(np.array([]), 0.05).tolist() == []
 
 
 @settings(deadline=None)  # the first call imports scipy
@@ -41,18 +41,18 @@ def test_discoveries_by_hand() -> None:
 def test_upper_tail_is_the_binomial_sum(k: int, n: int, share: float) -> None:
     summed = sum(comb(n, i) * share**i * (1 - share) ** (n - i) for i in range(k, n + 1))
     if k <= n:
-        assert upper_tail(np.array([k]), np.array([n]), share)[0] == pytest.approx(summed, abs=1e-9)
+        assert binomial_tail(np.array([k]), np.array([n]), share)[0] == pytest.approx(summed, abs=1e-9)
 
 
 def test_certainty_names_its_kind() -> None:
-    assert certainty({"probability": 0.9714, "p_value": None}) == "probability 0.971"
-    assert certainty({"probability": None, "p_value": 0.0}) == "p < 1e-15"
-    assert certainty({"probability": None, "p_value": 2.3e-7}) == "p 2e-07"
+    assert format_certainty({"probability": 0.9714, "p_value": None}) == "probability 0.971"
+    assert format_certainty({"probability": None, "p_value": 0.0}) == "p < 1e-15"
+    assert format_certainty({"probability": None, "p_value": 2.3e-7}) == "p 2e-07"
 
 
 def test_an_answer_taken_out_leaves_what_the_rest_say() -> None:
     crowd = made(WatchedPlan(n_tasks=40, n_workers=12, per_task=4, seed=1))
-    found, answers = others(crowd.answers, "moot"), crowd.answers
+    found, answers = leave_one_out(crowd.answers, "moot"), crowd.answers
     row = 17
     rest = np.flatnonzero((answers.task == answers.task[row]) & (np.arange(len(answers)) != row))
     logs = found.logs[answers.worker[rest], answers.label[rest]].sum(axis=0)
@@ -65,7 +65,7 @@ def test_an_answer_taken_out_leaves_what_the_rest_say() -> None:
 def test_the_spread_under_blindness_is_that_of_all_ways_to_deal() -> None:
     """One worker with seven answers of three labels: every deal of the answers, tried."""
     crowd = made(WatchedPlan(n_tasks=30, n_workers=12, per_task=3, seed=4))
-    found, worker = others(crowd.answers, "alike"), 3
+    found, worker = leave_one_out(crowd.answers, "alike"), 3
     rows = np.flatnonzero(crowd.answers.worker == worker)[:7]
     labels, expected = crowd.answers.label[rows].tolist(), found.expected[rows]
     assert len(set(labels)) == 3
@@ -75,7 +75,7 @@ def test_the_spread_under_blindness_is_that_of_all_ways_to_deal() -> None:
     centred = expected - expected.mean(axis=0)
     variation = float((centred**2).sum())
     dealt = [sum(centred[i, x] for i, x in enumerate(deal)) for deal in permutations(labels)]
-    knows = knowledge([alone])
+    knows = estimate_competence([alone])
     assert knows.slope[worker] == pytest.approx(dealt[0] / variation)
     assert knows.spread[worker] == pytest.approx(np.std(dealt) / variation)
     assert np.isnan(knows.slope[worker - 1])
@@ -84,7 +84,7 @@ def test_the_spread_under_blindness_is_that_of_all_ways_to_deal() -> None:
 @pytest.mark.parametrize("spam", ["random", "one answer", "like the crowd"])
 def test_spammers_are_told_from_honest_people(spam: str) -> None:
     crowd = made(WatchedPlan(n_tasks=1500, spammers=0.2, spam=spam, seed=11))  # type: ignore[arg-type]
-    found = watched({"": crowd.answers})
+    found = find_anomalies({"": crowd.answers})
     assert auroc(found.knowledge.log_odds, crowd.spammer) >= 0.98
     names = flagged(found, "no knowledge", "one answer")
     spammers = {name for name, is_one in zip(found.workers, crowd.spammer, strict=True) if is_one}
@@ -94,26 +94,26 @@ def test_spammers_are_told_from_honest_people(spam: str) -> None:
 
 def test_an_honest_crowd_is_left_alone() -> None:
     crowd = made(WatchedPlan(n_tasks=1500, n_labels=2, first_label=0.9, skill=0.9, seed=12))
-    assert flagged(watched({"": crowd.answers}), "no knowledge", "one answer", "contrary") == set()
+    assert flagged(find_anomalies({"": crowd.answers}), "no knowledge", "one answer", "contrary") == set()
 
 
 def test_saying_no_where_errors_are_rare_is_no_offence_until_it_is_unlikely() -> None:
     """Errors in 3 of 100 items: 30 times no is what anybody would say; 3,000 times is not."""
     few = made(WatchedPlan(n_tasks=300, n_labels=2, first_label=0.97, skill=0.97, difficulty=0, seed=1))
     quiet = [w for w in range(50) if (few.answers.label[few.answers.worker == w] == 0).all()]
-    found = watched({"": few.answers})
+    found = find_anomalies({"": few.answers})
     assert quiet
     assert (found.knowledge.blind[quiet] < 0.5).all()
     many = made(WatchedPlan(30_000, n_labels=2, first_label=0.97, skill=0.97, difficulty=0)).answers
     mute = replace(many, label=np.where(many.worker == 0, 0, many.label).astype(np.int32))
-    assert flagged(watched({"": mute}), "one answer") == {"w0"}
+    assert flagged(find_anomalies({"": mute}), "one answer") == {"w0"}
 
 
 def test_who_has_the_labels_the_wrong_way_round_is_contrary_and_not_blind() -> None:
     crowd = made(WatchedPlan(n_tasks=1500, n_labels=2, skill=0.9, seed=5))
     answers = crowd.answers
     swapped = np.where(answers.worker == 7, 1 - answers.label, answers.label).astype(np.int32)
-    found = watched({"": replace(answers, label=swapped)})
+    found = find_anomalies({"": replace(answers, label=swapped)})
     assert flagged(found, "contrary") == {"w7"}
     assert found.knowledge.slope[7] < -0.5
 
@@ -126,8 +126,8 @@ def test_codes_add_up() -> None:
     two = made(
         WatchedPlan(n_tasks=400, n_labels=2, first_label=0.2, spammers=0.2, spam="like the crowd", seed=2)
     )
-    parts = [others(crowd.answers, "moot") for crowd in (one, two)]
-    apart, both = knowledge(parts[:1]), knowledge(parts)
+    parts = [leave_one_out(crowd.answers, "moot") for crowd in (one, two)]
+    apart, both = estimate_competence(parts[:1]), estimate_competence(parts)
     assert both.n.sum() == 2 * apart.n.sum() == 4000
     assert np.nanmean(both.spread) < np.nanmean(apart.spread)
     assert auroc(both.log_odds, one.spammer) > 0.99
@@ -141,7 +141,7 @@ def test_medians_are_those_of_numpy(rows: list[tuple[int, float]]) -> None:
         np.arange(len(rows), dtype=np.int32), worker.astype(np.int32), np.zeros(len(rows), np.int32),
         tuple(map(str, range(len(rows)))), tuple("abcdef"), ("x",), seconds,
     )  # fmt: skip
-    found = pace(answers)
+    found = measure_response_times(answers)
     for place in range(6):
         mine = seconds[worker == place]
         if len(mine):
@@ -160,11 +160,11 @@ def test_how_many_fast_answers_it_takes() -> None:
 
 def test_clicking_is_told_from_reading_and_short_items_are_no_offence() -> None:
     crowd = made(WatchedPlan(n_tasks=1000, spammers=0.2, seed=8))
-    found = watched({"": crowd.answers}, sizes=crowd.sizes)
+    found = find_anomalies({"": crowd.answers}, sizes=crowd.sizes)
     assert flagged(found, "too fast") == {f"w{n}" for n in range(10)}
     assert 0.3 < found.pace.slope < 0.7
     honest = made(WatchedPlan(n_tasks=1000, seed=9))
-    assert len(flagged(watched({"": honest.answers}, sizes=honest.sizes), "too fast")) <= 1
+    assert len(flagged(find_anomalies({"": honest.answers}, sizes=honest.sizes), "too fast")) <= 1
 
 
 def test_the_quickest_of_a_crowd_of_equals_is_no_cheat() -> None:
@@ -173,16 +173,16 @@ def test_the_quickest_of_a_crowd_of_equals_is_no_cheat() -> None:
     typical = {f"w{n}": 20.0 for n in range(9)} | {"quick": 9.0, "racer": 1.0}
     rows = [(f"t{n}", who, "x") for n in range(30) for who in typical]
     seconds = np.array([typical[who] for _, who, _ in rows]) * np.exp(random.normal(0, 0.1, len(rows)))
-    found = pace(from_rows(rows, seconds=seconds))
+    found = measure_response_times(from_rows(rows, seconds=seconds))
     assert found.p_value[list(typical).index("racer")] < 1e-9
     assert found.p_value[list(typical).index("quick")] > 0.05
 
 
 def test_too_few_people_or_no_seconds_say_nothing_of_pace() -> None:
     answers = from_rows([(f"t{n}", w, "x") for n in range(20) for w in ("a", "b")], seconds=np.full(40, 0.01))
-    assert pace(answers).p_value.tolist() == [1, 1]
+    assert measure_response_times(answers).p_value.tolist() == [1, 1]
     silent = from_rows([("t", "a", "x")])
-    assert pace(silent).n.tolist() == [0]
+    assert measure_response_times(silent).n.tolist() == [0]
 
 
 @settings(max_examples=20, deadline=None)
@@ -196,7 +196,7 @@ def test_too_few_people_or_no_seconds_say_nothing_of_pace() -> None:
 )
 def test_any_table_can_be_watched(rows: list[tuple[int, int, int]]) -> None:
     answers = from_rows([(f"t{t}", f"w{w}", f"l{x}") for t, w, x in rows])
-    found = watched({"": answers})
+    found = find_anomalies({"": answers})
     assert ((found.knowledge.blind >= 0) & (found.knowledge.blind <= 1)).all()
     assert found.knowledge.n.sum() == len(answers)
 
@@ -204,6 +204,6 @@ def test_any_table_can_be_watched(rows: list[tuple[int, int, int]]) -> None:
 def test_rules_that_cannot_be_are_refused() -> None:
     for values in ({"sure": 0.4}, {"sure": 1.0}, {"rate": 0.0}):
         with pytest.raises(ConfigError):
-            Rule(**values)
+            FlagRule(**values)
     with pytest.raises(ValueError, match="nobody"):
-        watched({})
+        find_anomalies({})

@@ -9,14 +9,25 @@ import pytest
 
 from dialint.labeling.aggregation.answers import Answers, from_rows
 from dialint.labeling.raters import collusion
-from dialint.labeling.raters.anomalies import watched
-from dialint.labeling.raters.collusion import Pairs, groups, log_tail, pairs, unexplained
-from dialint.labeling.raters.leave_one_out import others
+from dialint.labeling.raters.anomalies import find_anomalies
+from dialint.labeling.raters.collusion import (
+    WorkerPairs,
+    compare_pairs,
+    find_groups,
+    log_binomial_tail,
+    weaker_evidence,
+)
+from dialint.labeling.raters.leave_one_out import leave_one_out
 from dialint.labeling.watch.crowds import WatchedCrowd, WatchedPlan, made
 
 
 def accused(answers: Answers) -> set[str]:
-    return {name for flag in watched({"": answers}).flags if flag.kind == "copying" for name in flag.workers}
+    return {
+        name
+        for flag in find_anomalies({"": answers}).flags
+        if flag.kind == "copying"
+        for name in flag.workers
+    }
 
 
 def colluders(crowd: WatchedCrowd) -> set[str]:
@@ -34,7 +45,7 @@ def test_meetings_are_counted_by_hand() -> None:
             ("t3", "c", "x"),
         ]
     )
-    found = pairs([others(answers, "moot")])
+    found = compare_pairs([leave_one_out(answers, "moot")])
     assert list(zip(found.first, found.second, strict=True)) == [(0, 1), (0, 2), (1, 2)]
     assert found.met.tolist() == [2, 1, 1]
     assert found.together.tolist() == [1, 0, 0]
@@ -45,7 +56,7 @@ def test_meetings_and_agreements_of_a_crowd_are_those_of_a_plain_count() -> None
     answers = crowd.answers
     table = np.full((120, 12), -1)
     table[answers.task, answers.worker] = answers.label
-    found = pairs([others(answers, "alike"), others(answers, "alike")])
+    found = compare_pairs([leave_one_out(answers, "alike"), leave_one_out(answers, "alike")])
     for u, v, met, same in zip(found.first, found.second, found.met, found.together, strict=True):
         both = (table[:, u] >= 0) & (table[:, v] >= 0)
         assert met == 2 * both.sum()
@@ -55,9 +66,9 @@ def test_meetings_and_agreements_of_a_crowd_are_those_of_a_plain_count() -> None
 
 def test_of_too_many_meetings_a_part_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     crowd = made(WatchedPlan(n_tasks=400, n_workers=20, per_task=6, seed=2))
-    whole = pairs([others(crowd.answers, "alike")])
+    whole = compare_pairs([leave_one_out(crowd.answers, "alike")])
     monkeypatch.setattr(collusion, "MEETINGS", 1500)
-    part = pairs([others(crowd.answers, "alike")])
+    part = compare_pairs([leave_one_out(crowd.answers, "alike")])
     assert whole.met.sum() == 400 * 15
     assert part.met.sum() == pytest.approx(1500, rel=0.1)
     assert part.by_chance.sum() / part.met.sum() == pytest.approx(
@@ -67,7 +78,7 @@ def test_of_too_many_meetings_a_part_is_looked_at(monkeypatch: pytest.MonkeyPatc
 
 def test_log_tail_by_hand_and_far_out() -> None:
     """2 of 3 with coins of one half: 1/2. 1,000 of 1,000: 1,000 log 1/2, though no float holds the half of it."""
-    found = log_tail(
+    found = log_binomial_tail(
         np.array([2.0, 1000.0, 3000.0, 1.0]),
         np.array([1.5, 500.0, 1500.0, 1.0]),
         np.array([3.0, 1000.0, 3000.0, 3.0]),
@@ -80,10 +91,10 @@ def test_pairs_of_honest_people_are_calibrated() -> None:
     for seed, difficulty in ((1, 0.0), (2, 1.5), (3, 2.5)):
         crowd = made(WatchedPlan(n_tasks=2000, n_workers=40, difficulty=difficulty, seed=seed))
         levels, level = (
-            pairs([others(crowd.answers, "moot")]),
-            pairs([others(crowd.answers, "alike")]),
+            compare_pairs([leave_one_out(crowd.answers, "moot")]),
+            compare_pairs([leave_one_out(crowd.answers, "alike")]),
         )
-        found = unexplained(levels, level)
+        found = weaker_evidence(levels, level)
         assert found.together.sum() == pytest.approx(found.by_chance.sum(), rel=0.04)
         assert (found.p_value < 0.01).mean() <= 0.01
         assert (found.p_value < 0.2).mean() > 0.05
@@ -106,14 +117,14 @@ def test_groups_are_found_and_nobody_else_is(plan: WatchedPlan) -> None:
 
 def test_the_groups_are_told_apart() -> None:
     crowd = made(WatchedPlan(n_tasks=3000, n_workers=60, colluders=0.2, groups=2, seed=22))
-    groups = [set(group.workers) for group in watched({"": crowd.answers}).groups]
+    groups = [set(group.workers) for group in find_anomalies({"": crowd.answers}).groups]
     assert sorted(map(len, groups)) == [6, 6]
     assert all(len(set(crowd.group[list(group)].tolist())) == 1 for group in groups)
 
 
 def test_two_who_always_say_the_same_are_no_conspiracy() -> None:
     crowd = made(WatchedPlan(n_labels=2, skill=0.85, spread=5, spammers=0.2, spam="one answer", seed=3))
-    found = watched({"": crowd.answers})
+    found = find_anomalies({"": crowd.answers})
     assert not [flag for flag in found.flags if flag.kind == "copying"]
     assert len([flag for flag in found.flags if flag.kind == "one answer"]) == 10
 
@@ -165,13 +176,13 @@ def test_one_copies_the_other() -> None:
 def test_the_innocent_explanation_counts() -> None:
     one = np.ones(1)
     table = {"first": np.array([0]), "second": np.array([1]), "met": 9 * one, "together": 8 * one}
-    bold = Pairs(
+    bold = WorkerPairs(
         **table, by_chance=2 * one, wrong=5 * one, wrong_by_chance=one, p_value=0.001 * one, dispersion=1.0
     )
-    mild = Pairs(
+    mild = WorkerPairs(
         **table, by_chance=6 * one, wrong=2 * one, wrong_by_chance=one, p_value=0.2 * one, dispersion=1.5
     )
-    for found in (unexplained(bold, mild), unexplained(mild, bold)):
+    for found in (weaker_evidence(bold, mild), weaker_evidence(mild, bold)):
         assert (found.by_chance[0], found.wrong[0], found.p_value[0], found.dispersion) == (6, 2, 0.2, 1.5)
 
 
@@ -181,9 +192,9 @@ def test_who_agrees_on_right_answers_alone_is_not_accused() -> None:
     one = np.ones(1)
     table = {"first": np.array([0]), "second": np.array([1]), "met": 100 * one, "together": 90 * one}
     rest = {"by_chance": 50 * one, "wrong_by_chance": 5 * one, "p_value": 1e-17 * one, "dispersion": 1.0}
-    codes = [others(answers, "alike")]
-    assert groups(Pairs(**table, **rest, wrong=5 * one), codes) == []
-    (group,) = groups(Pairs(**table, **rest, wrong=30 * one), codes)
+    codes = [leave_one_out(answers, "alike")]
+    assert find_groups(WorkerPairs(**table, **rest, wrong=5 * one), codes) == []
+    (group,) = find_groups(WorkerPairs(**table, **rest, wrong=30 * one), codes)
     assert (group.workers, group.met, group.together, group.wrong) == ((0, 1), 100, 90, 30)
     assert group.p_value == pytest.approx(1e-17)
 
@@ -194,7 +205,7 @@ def test_a_second_school_is_no_conspiracy_and_hides_none(n_labels: int, disputed
     a few disputed tasks the school is named in six, the sheet in all."""
     plan = WatchedPlan(colluders=0.1, second_school=0.4, disputed=disputed, n_labels=n_labels, seed=25)
     crowd = made(plan)
-    found = watched({"": crowd.answers})
+    found = find_anomalies({"": crowd.answers})
     pupils = {f"w{n}" for n in np.flatnonzero(crowd.school)}
     assert accused(crowd.answers) == colluders(crowd)
     (school,) = (flag for flag in found.flags if flag.kind == "second school")
@@ -217,8 +228,10 @@ def test_a_school_is_more_than_a_third_with_all_of_its_mind() -> None:
         together = np.where(inside, 90.0, np.where((second == 3) & (first < 3), 50 + of_d, 50.0))
         chance, met, few = np.full(36, 50.0), np.full(36, 100.0), np.full(36, 5.0)
         p_value = np.where(inside, 1e-17, 1.0)
-        table = Pairs(first, second, met, together, chance, np.where(inside, 30.0, 5.0), few, p_value, 1.0)
-        (group,) = groups(table, [others(answers, "alike")])
+        table = WorkerPairs(
+            first, second, met, together, chance, np.where(inside, 30.0, 5.0), few, p_value, 1.0
+        )
+        (group,) = find_groups(table, [leave_one_out(answers, "alike")])
         return group.workers, group.school
 
     assert found(40 / 3 + 1e-9) == ((0, 1, 2, 3), True)

@@ -9,13 +9,20 @@ import numpy as np
 import pytest
 
 from dialint.detector.errors import InputRefused
-from dialint.labeling.raters.estimates import Figure, Speed, information, mean, share, speed
+from dialint.labeling.raters.estimates import (
+    Figure,
+    Speed,
+    mean_difference,
+    mutual_information,
+    proportion,
+    quartiles,
+)
 from dialint.labeling.raters.gold import read_gold
 
 
 def test_wilson_by_hand() -> None:
     """8 of 10, z 1.96: (0.8 + 0.19208) / 1.38416 = 0.7167, half 1.96 sqrt(0.016 + 0.009604) / 1.38416."""
-    found = share(8, 10)
+    found = proportion(8, 10)
     assert (found.n, found.value) == (10, 0.8)
     assert found.low == pytest.approx(0.4902, abs=1e-4)
     assert found.high == pytest.approx(0.9433, abs=1e-4)
@@ -23,23 +30,23 @@ def test_wilson_by_hand() -> None:
 
 def test_too_few_answers_give_no_figure() -> None:
     """3 of 3 leave 0.44 to 1; 4 of 4 leave 0.51 to 1."""
-    assert share(3, 3) == Figure(3)
-    assert share(4, 4).low == pytest.approx(0.5101, abs=1e-4)
-    assert share(0, 0) == Figure(0)
-    assert mean(np.array([0.1, 0.2, 0.1, 0.2])) == Figure(4)
-    assert mean(np.array([-1.0, 1, -1, 1, -1, 1])) == Figure(6)
-    assert speed([1.0] * 4) == Speed(4)
+    assert proportion(3, 3) == Figure(3)
+    assert proportion(4, 4).low == pytest.approx(0.5101, abs=1e-4)
+    assert proportion(0, 0) == Figure(0)
+    assert mean_difference(np.array([0.1, 0.2, 0.1, 0.2])) == Figure(4)
+    assert mean_difference(np.array([-1.0, 1, -1, 1, -1, 1])) == Figure(6)
+    assert quartiles([1.0] * 4) == Speed(4)
 
 
 def test_a_mean_has_students_interval() -> None:
     """0.1 to 0.5: mean 0.3, deviation sqrt(0.025), t of 4 degrees 2.776."""
-    found = mean(np.array([0.1, 0.2, 0.3, 0.4, 0.5]))
+    found = mean_difference(np.array([0.1, 0.2, 0.3, 0.4, 0.5]))
     half = 2.776445 * math.sqrt(0.025) / math.sqrt(5)
     assert (found.value, found.low, found.high) == pytest.approx((0.3, 0.3 - half, 0.3 + half))
 
 
 def test_quartiles() -> None:
-    assert speed([5.0, 1.0, 2.0, 3.0, 4.0]) == Speed(5, 3.0, 2.0, 4.0)
+    assert quartiles([5.0, 1.0, 2.0, 3.0, 4.0]) == Speed(5, 3.0, 2.0, 4.0)
 
 
 def test_information_by_hand() -> None:
@@ -48,9 +55,9 @@ def test_information_by_hand() -> None:
     right, coin = np.eye(2), np.full((2, 2), 0.5)
     tenth = np.array([[0.9, 0.1], [0.1, 0.9]])
     mute = np.array([[1.0, 0.0], [1.0, 0.0]])
-    even = information(np.array([0.5, 0.5]), np.stack([right, tenth, coin, mute, 1 - right]))
+    even = mutual_information(np.array([0.5, 0.5]), np.stack([right, tenth, coin, mute, 1 - right]))
     assert even == pytest.approx([1, 1 + 0.1 * math.log2(0.1) + 0.9 * math.log2(0.9), 0, 0, 1])
-    rare = information(np.array([0.9, 0.1]), right[None])
+    rare = mutual_information(np.array([0.9, 0.1]), right[None])
     assert rare == pytest.approx([-0.9 * math.log2(0.9) - 0.1 * math.log2(0.1)])
 
 

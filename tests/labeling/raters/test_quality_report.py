@@ -19,7 +19,7 @@ from dialint.detector.records import Dialogue, Finding, Turn
 from dialint.detector.taxonomy import load
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.raters.quality_rendering import show
-from dialint.labeling.raters.quality_report import QualityConfig, reported, run
+from dialint.labeling.raters.quality_report import QualityConfig, quality_figures, run
 
 WHOLE = next(code for code, entry in load().codes.items() if entry.scope == "dialogue")
 SINGLE = next(code for code, entry in load().codes.items() if entry.scope == "turn")
@@ -71,7 +71,7 @@ DIALOGUES = {f"d{n}": dialogue(f"d{n}") for n in range(300)}
 
 def test_figures_of_a_crowd_are_those_that_were_made() -> None:
     answers, gold = crowd()
-    report = reported(answers, DIALOGUES, gold, price_per_hour=30.0)
+    report = quality_figures(answers, DIALOGUES, gold, price_per_hour=30.0)
     people = by_name(report)
     right = {
         who: np.mean(
@@ -100,7 +100,7 @@ def test_figures_of_a_crowd_are_those_that_were_made() -> None:
 
 def test_minutes_per_bit_is_time_over_information() -> None:
     answers, gold = crowd()
-    each = by_name(reported(answers, DIALOGUES, gold))["c"]
+    each = by_name(quality_figures(answers, DIALOGUES, gold))["c"]
     seconds = sum(a.seconds or 0 for a in answers if a.labeler == "c")
     assert each["minutes"] == pytest.approx(seconds / 60)
     assert each["minutes_per_bit"] == pytest.approx(seconds / 60 / (200 * each["codes"][SINGLE]["bits"]))
@@ -111,20 +111,24 @@ def test_bias_is_against_the_others_on_the_same_questions() -> None:
     """By hand: a says yes to all of eight, b and c to the first four: 0 there, 1 in the rest."""
     answers = [said(f"d{n}", who, who == "a" or n < 4) for n in range(8) for who in "abc"]
     answers += [said(f"d{n}", "b", True) for n in range(100, 120)]  # alone there: no others, no bias
-    people = by_name(reported(answers, DIALOGUES, {}))
+    people = by_name(quality_figures(answers, DIALOGUES, {}))
     assert people["a"]["codes"][SINGLE]["bias"]["n"] == 8
     assert people["b"]["overall"]["bias"]["n"] == 8
     half = 2.364624 * (8 / 28) ** 0.5 / 8**0.5  # wider than a half of the scale: not told
     assert 2 * half > 0.5
     assert people["a"]["codes"][SINGLE]["bias"]["value"] is None
     more = [said(f"d{n}", who, who == "a" or n < 40) for n in range(80) for who in "abc"]
-    assert by_name(reported(more, DIALOGUES, {}))["a"]["overall"]["bias"]["value"] == pytest.approx(0.5)
-    assert by_name(reported(more, DIALOGUES, {}))["b"]["overall"]["bias"]["value"] == pytest.approx(-0.25)
+    assert by_name(quality_figures(more, DIALOGUES, {}))["a"]["overall"]["bias"]["value"] == pytest.approx(
+        0.5
+    )
+    assert by_name(quality_figures(more, DIALOGUES, {}))["b"]["overall"]["bias"]["value"] == pytest.approx(
+        -0.25
+    )
 
 
 def test_few_answers_give_no_figures() -> None:
     answers = [said("d1", who, True, seconds=3.0) for who in "ab"]
-    each = by_name(reported(answers, DIALOGUES, {("d1", 1, SINGLE): True}))["a"]
+    each = by_name(quality_figures(answers, DIALOGUES, {("d1", 1, SINGLE): True}))["a"]
     assert each["overall"]["accuracy"] == {"n": 1, "value": None, "low": None, "high": None}
     assert each["overall"]["sensitivity"]["n"] == 1
     assert each["overall"]["specificity"]["n"] == 0
@@ -137,7 +141,7 @@ def test_the_last_answer_counts_and_models_do_not() -> None:
     answers = [said(f"d{n}", "a", True) for n in range(10)]
     answers += [said(f"d{n}", "a", False, seconds=9.0) for n in range(10)]
     answers += [said(f"d{n}", "m", True, kind="model") for n in range(10)]
-    report = reported(answers, DIALOGUES, {(f"d{n}", 1, SINGLE): False for n in range(10)})
+    report = quality_figures(answers, DIALOGUES, {(f"d{n}", 1, SINGLE): False for n in range(10)})
     (each,) = report["labelers"]
     assert each["overall"]["yes"] == 0
     assert each["overall"]["accuracy"]["value"] == 1
@@ -151,7 +155,7 @@ def test_a_code_of_the_dialogue_is_one_question_wherever_it_was_found() -> None:
         answers.append(said(f"d{n}", "a", True, turn=1, code=WHOLE).model_copy(update={"turn": None}))
         answers.append(said(f"d{n}", "b", True, turn=2, code=WHOLE).model_copy(update={"turn": None}))
         gold[f"d{n}", 2, WHOLE] = True
-    people = by_name(reported(answers, DIALOGUES, gold))
+    people = by_name(quality_figures(answers, DIALOGUES, gold))
     assert people["a"]["overall"]["answers"] == 12
     assert people["a"]["overall"]["sensitivity"]["value"] == 1
     assert people["a"]["codes"][WHOLE]["bias"]["value"] == 0
@@ -163,7 +167,7 @@ def test_a_stream_is_enough_and_flags_come_with_it() -> None:
         yield from answers
         yield from (said(f"d{n}", "mute", False, seconds=0.2) for n in range(300))
 
-    report = reported(stream(), DIALOGUES, {})
+    report = quality_figures(stream(), DIALOGUES, {})
     mute = by_name(report)["mute"]
     assert {flag["kind"] for flag in mute["flags"]} == {"one answer", "too fast", "unread"}
     assert not by_name(report)["b"]["flags"]

@@ -11,11 +11,11 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.records import Dialogue, Turn
 from dialint.labeling.aggregation.answers import Answers
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.raters.anomalies import watched
-from dialint.labeling.raters.flags import Rule
-from dialint.labeling.raters.quality_report import reported
-from dialint.labeling.raters.response_time import pace
-from dialint.labeling.raters.workload import workload
+from dialint.labeling.raters.anomalies import find_anomalies
+from dialint.labeling.raters.flags import FlagRule
+from dialint.labeling.raters.quality_report import quality_figures
+from dialint.labeling.raters.response_time import measure_response_times
+from dialint.labeling.raters.workload import measure_workload
 
 WORDS = "word " * 60
 DIALOGUES = {
@@ -40,8 +40,8 @@ def said(number: int, who: str, seconds: float, turn: int = 1) -> Annotation:
     )  # fmt: skip
 
 
-def flags(annotations: list[Annotation], rule: Rule | None = None) -> set[tuple[str, str]]:
-    found = watched(*workload(annotations, DIALOGUES, frozenset()).crowd(), rule)
+def flags(annotations: list[Annotation], rule: FlagRule | None = None) -> set[tuple[str, str]]:
+    found = find_anomalies(*measure_workload(annotations, DIALOGUES, frozenset()).crowd(), rule)
     return {
         (flag.kind, name)
         for flag in found.flags
@@ -60,7 +60,7 @@ def reader(who: str, seed: int, words_per_minute: float = 238.0) -> list[Annotat
 def test_two_cheats_at_two_seconds_are_flagged_where_there_is_nobody_to_compare_with() -> None:
     cheats = [said(n, who, 2.0) for who in ("ann", "ben") for n in range(30)]
     assert flags(cheats) == {("unread", "ann"), ("unread", "ben")}
-    report = reported(cheats, DIALOGUES, {})
+    report = quality_figures(cheats, DIALOGUES, {})
     assert {"unread"} <= {flag["kind"] for flag in report["flags"]}
 
 
@@ -87,13 +87,13 @@ def test_what_was_read_before_need_not_be_read_again() -> None:
 
 def test_the_floor_is_an_option_and_needs_texts() -> None:
     cheats = [said(n, who, 2.0) for who in ("ann", "ben") for n in range(30)]
-    assert flags(cheats, Rule(words_per_minute=0.0)) == set()
-    assert flags(cheats, Rule(words_per_minute=6000.0)) == set()
+    assert flags(cheats, FlagRule(words_per_minute=0.0)) == set()
+    assert flags(cheats, FlagRule(words_per_minute=6000.0)) == set()
     with pytest.raises(ConfigError, match="words-per-minute"):
-        Rule(words_per_minute=-1.0)
+        FlagRule(words_per_minute=-1.0)
     zeros = np.zeros(4, np.int32)
     answers = Answers(
         np.arange(4, dtype=np.int32), zeros, zeros, tuple("abcd"), ("w",), ("x",), np.full(4, 0.1)
     )
-    assert pace(answers).unread.tolist() == [0.0]
-    assert pace(answers, np.full(4, 600.0)).unread.tolist() == [4.0]
+    assert measure_response_times(answers).unread.tolist() == [0.0]
+    assert measure_response_times(answers, np.full(4, 600.0)).unread.tolist() == [4.0]

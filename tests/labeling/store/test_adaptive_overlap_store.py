@@ -7,7 +7,7 @@ import pytest
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.taxonomy import load
-from dialint.labeling.aggregation.adaptive_overlap import AskConfig, Standing, ask, standings
+from dialint.labeling.aggregation.adaptive_overlap import AskConfig, TaskStatus, ask, task_statuses
 from dialint.labeling.aggregation.overlap import Decision, OverlapRule
 from dialint.labeling.aggregation.question_posteriors import QuestionPosterior
 from dialint.labeling.store import annotations, dialogues, leases, projects, tasks
@@ -60,11 +60,11 @@ def test_no_task_is_sure_on_the_word_of_one() -> None:
     few = [belief(f"d{n}", 2) for n in range(49)]
     enough = [*few, belief("d49", 1, gold=True)]
     for others, model, independent in ((few, 0.01, False), (enough, 0.01, True), (enough, None, False)):
-        found = standings([*others, belief("one", 1, model)], rule)
+        found = task_statuses([*others, belief("one", 1, model)], rule)
         assert found["one", 1].independent is independent
         assert found["d0", 1].independent
-    assert standings([belief("known", 0, None, gold=True)], rule)["known", 1].independent
-    assert standings([belief("one", 1)], rule, frozenset({"C1"}))["one", 1].independent
+    assert task_statuses([belief("known", 0, None, gold=True)], rule)["known", 1].independent
+    assert task_statuses([belief("one", 1)], rule, frozenset({"C1"}))["one", 1].independent
 
 
 def test_with_a_minimum_of_one_a_second_answer_is_asked_for(store: Store, made: Any) -> None:
@@ -94,10 +94,10 @@ def test_one_more_answer_is_worth_what_it_gains_on_all_open_questions() -> None:
 
     found = [held(1, 0.6, (0.02, 0.03)), held(1, 0.3, (0.01, 0.01)), held(2, 0.99, (0.5, 0.5))]
     rule = OverlapRule(2, 5, 0.95)
-    assert {key: one._replace(independent=True) for key, one in standings(found, rule).items()} == {
-        ("d", 1): Standing(0.6, (0.03, 0.04)),
-        ("d", 2): Standing(0.99, (0.0, 0.0)),
-        ("d", None): Standing(0.6, (0.03, 0.04)),
+    assert {key: one._replace(independent=True) for key, one in task_statuses(found, rule).items()} == {
+        ("d", 1): TaskStatus(0.6, (0.03, 0.04)),
+        ("d", 2): TaskStatus(0.99, (0.0, 0.0)),
+        ("d", None): TaskStatus(0.6, (0.03, 0.04)),
     }
 
 

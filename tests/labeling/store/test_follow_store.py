@@ -15,8 +15,8 @@ from dialint.labeling.aggregation import adaptive_overlap
 from dialint.labeling.aggregation.adaptive_overlap import (
     AskConfig,
     Follower,
-    Round,
-    Standing,
+    FollowStep,
+    TaskStatus,
     ask,
     decide,
     follow,
@@ -40,7 +40,7 @@ from dialint.labeling.store.records import Gold, NewTask, Project
 TAXONOMY = load()
 NAMES = tuple(f"d{i}" for i in range(12))
 CONFIG = AskConfig("p", sure=0.9, follow=True)
-NOTHING = Round(False, Counter())
+NOTHING = FollowStep(False, Counter())
 
 
 class Ended(Exception):
@@ -82,10 +82,10 @@ def wants(store: Store) -> dict[str, int]:
 
 def test_each_answer_is_decided_on(filled: Store, made: Any) -> None:
     following = follower(filled)
-    assert following.begin() == Round(True, Counter())
+    assert following.begin() == FollowStep(True, Counter())
     yes = {"d0", "d1", "d2", "d3"}
     answer(filled, made, "ann", yes)
-    assert following.step() == Round(True, Counter({Decision.ASK: 12}))
+    assert following.step() == FollowStep(True, Counter({Decision.ASK: 12}))
     assert following.step() == NOTHING
     answer(filled, made, "ben", yes - {"d0"})
     assert following.step().told == {Decision.STOP: 11, Decision.ASK: 1}
@@ -118,7 +118,7 @@ def test_a_correction_reopens_what_was_sure(filled: Store, made: Any) -> None:
     mine = annotations.of_dialogue(filled, "rob", "d5")[0]
     assert mine.labeler == "ann"
     annotations.correct(filled, "ann", int(mine.id), "changed", [made.finding()])
-    assert following.step() == Round(False, Counter({Decision.ASK: 1}))
+    assert following.step() == FollowStep(False, Counter({Decision.ASK: 1}))
     assert wants(filled)["d5"] == 3
     newest = annotations.of_dialogue(filled, "rob", "d5")[-1]
     annotations.correct(filled, "ann", int(newest.id), "changed back")
@@ -134,7 +134,7 @@ def test_gold_is_certain_from_when_it_is_known(filled: Store, made: Any) -> None
     assert wants(filled)["d0"] == 3
     for name in ("d0", "d1"):
         gold.set_gold(filled, "eve", Gold(dialogue=name, turn=1, code="C1", present=True, source="expert"))
-    assert following.step() == Round(False, Counter({Decision.STOP: 2}))
+    assert following.step() == FollowStep(False, Counter({Decision.STOP: 2}))
     assert wants(filled)["d0"] == 2
     gold.set_gold(filled, "eve", Gold(dialogue="d0", turn=1, code="C1", present=True, source="expert"))
     assert following.step() == NOTHING
@@ -146,7 +146,7 @@ def test_gold_that_comes_with_many_answers_is_heard(filled: Store, made: Any) ->
     following.begin()
     gold.set_gold(filled, "eve", Gold(dialogue="d0", turn=1, code="C1", present=False, source="expert"))
     answer(filled, made, "ben")
-    assert following.step() == Round(True, Counter({Decision.STOP: 12}))
+    assert following.step() == FollowStep(True, Counter({Decision.STOP: 12}))
     assert wants(filled)["d0"] == 2
 
 
@@ -156,7 +156,7 @@ def test_a_ban_takes_answers_back(filled: Store, made: Any) -> None:
     following = follower(filled)
     following.begin()
     accounts.ban(filled, "lea", "ben", "answers at random")
-    assert following.step() == Round(True, Counter({Decision.ASK: 12}))
+    assert following.step() == FollowStep(True, Counter({Decision.ASK: 12}))
     assert len(answer(filled, made, "cem", {"d1", "d2", "d3"})) == 12
     following.step()
     assert following.step() == NOTHING
@@ -189,7 +189,7 @@ def test_who_gives_a_task_back_has_it_decided_on(filled: Store, made: Any) -> No
     following.begin()
     assert wants(filled)["d0"] == 1
     leases.skip(filled, "cem", cem.task, cem.token, "is in Finnish")
-    assert following.step() == Round(False, Counter({Decision.ASK: 1}))
+    assert following.step() == FollowStep(False, Counter({Decision.ASK: 1}))
     assert wants(filled)["d0"] == 3
 
 
@@ -242,12 +242,12 @@ def test_who_decided_from_fewer_answers_does_not_overwrite(filled: Store, made: 
     old = filled.read(lambda transaction: tasks_with_answers(transaction, "p", ["d0"]))
     assert answer(filled, made, "ben", {"d0"}, n=1) == ["d0"]
     tasks.want(filled, "lea", 1, 3)
-    assert decide(filled, "lea", OverlapRule(1, 3, 0.9), old, {("d0", None): Standing(1.0, ())}) == {
+    assert decide(filled, "lea", OverlapRule(1, 3, 0.9), old, {("d0", None): TaskStatus(1.0, ())}) == {
         Decision.STOP: 1
     }
     assert wants(filled)["d0"] == 3
     new = filled.read(lambda transaction: tasks_with_answers(transaction, "p", ["d0"]))
-    decide(filled, "lea", OverlapRule(1, 3, 0.9), new, {("d0", None): Standing(1.0, ())})
+    decide(filled, "lea", OverlapRule(1, 3, 0.9), new, {("d0", None): TaskStatus(1.0, ())})
     assert wants(filled)["d0"] == 2
 
 
@@ -273,7 +273,7 @@ def test_it_waits_only_where_there_is_nothing_more(
 ) -> None:
     monkeypatch.setattr("dialint.labeling.store.change_feed.PAGE", 5)
     waited: list[float] = []
-    done: list[Round] = []
+    done: list[FollowStep] = []
 
     def rest(seconds: float) -> None:
         if not waited:

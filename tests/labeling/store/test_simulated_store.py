@@ -13,7 +13,7 @@ import pytest
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
 from dialint.detector.records import Dialogue, Example, Label, Turn, Verdict
 from dialint.detector.taxonomy import load
-from dialint.labeling.aggregation.store_labels import SettleConfig, settle
+from dialint.labeling.aggregation.store_labels import StoreLabelsConfig, aggregate_store
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.dataset.examples import DatasetConfig
 from dialint.labeling.exchange.store_export import export_dataset
@@ -91,7 +91,7 @@ def test_everybody_answers_through_the_store(store: Store, made: Any) -> None:
 
 def test_answers_become_labels_and_preferences(store: Store, made: Any, tmp_path: Path) -> None:
     fill(store, "ada", examples(60), Suspicious(made), PLAN)
-    settle(store, "ada", SettleConfig(), load())
+    aggregate_store(store, "ada", StoreLabelsConfig(), load())
     out = tmp_path / "dataset"
     config = DatasetConfig(out=out, key="k", shares=(1.0, 0.0, 0.0, 0.0))
     manifest = export_dataset(store, "ada", config, None)

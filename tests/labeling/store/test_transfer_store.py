@@ -17,7 +17,7 @@ from dialint.detector.ingest.read import open_logs, read
 from dialint.detector.records import Dialogue, Turn
 from dialint.detector.taxonomy import load
 from dialint.detector.verdict_files import manifest_path, verdict_line
-from dialint.labeling.aggregation.store_labels import SettleConfig, settle
+from dialint.labeling.aggregation.store_labels import StoreLabelsConfig, aggregate_store
 from dialint.labeling.aggregation.store_reader import load_posteriors
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.dataset.examples import DatasetConfig
@@ -401,7 +401,7 @@ def test_a_dataset_straight_from_the_store(answered: Store, made: Any, tmp_path:
     with pytest.raises(ConfigError, match="no answers in q"):
         export_dataset(answered, "lea", DatasetConfig(out=tmp_path / "x", key="k"), "q")
     gold.set_gold(answered, "eve", Gold(dialogue="d0", turn=1, code="C1", present=False, source="expert"))
-    settle(answered, "lea", SettleConfig("p"), load())
+    aggregate_store(answered, "lea", StoreLabelsConfig("p"), load())
     export_dataset(answered, "lea", replace(config, out=tmp_path / "known"), "p")
     known = [json.loads(line) for line in (tmp_path / "known/train.jsonl").read_text().splitlines()]
     assert {
