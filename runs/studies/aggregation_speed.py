@@ -27,7 +27,7 @@ from dialint.labeling.aggregation.dawid_skene import dawid_skene, one_coin
 from dialint.labeling.aggregation.incremental import IncrementalPosterior
 from dialint.labeling.aggregation.joint import Assumptions, choose_assumptions, fit_joint
 from dialint.labeling.aggregation.voting import majority
-from dialint.labeling.truth.simulated import CrowdPlan, simulated
+from dialint.labeling.simulation.answer_tables import CrowdPlan, simulate_crowd
 
 T = TypeVar("T")
 UPDATES = 200
@@ -58,7 +58,7 @@ def speed(config: SpeedConfig | None = None) -> None:
         skill=0.7,
         spread=8,
     )
-    crowd = simulated(plan)
+    crowd = simulate_crowd(plan)
     figures = {"answers": len(crowd.answers), "workers": plan.n_workers, "labels": config.labels}
     report = {**figures, **measured(crowd.answers, config.crowdkit), "versions": versions("numpy")}
     sys.stdout.write(rendered(report).decode())

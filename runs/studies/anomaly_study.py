@@ -19,6 +19,7 @@ import numpy as np
 from aggregation_study import auroc
 from cyclopts import App, Parameter
 from numpy.typing import NDArray
+from span_figures import span_figures
 
 from dialint.detector.artifacts import versions, write_json
 from dialint.detector.errors import ConfigError
@@ -26,8 +27,13 @@ from dialint.labeling.aggregation.joint import joint_posterior
 from dialint.labeling.aggregation.posterior import Posterior
 from dialint.labeling.aggregation.voting import majority
 from dialint.labeling.raters.anomalies import CrowdAnomalies, find_anomalies
-from dialint.labeling.watch.crowds import Spam, WatchedCrowd, WatchedPlan, made
-from dialint.labeling.watch.span_crowds import SpanPlan, span_figures
+from dialint.labeling.simulation.answer_tables import (
+    AnomalousCrowd,
+    AnomalousCrowdPlan,
+    Spam,
+    simulate_anomalous_crowd,
+)
+from dialint.labeling.simulation.marked_spans import SpanPlan
 
 Draw = dict[str, float]
 
@@ -86,7 +92,7 @@ def _lines(report: dict[str, Any]) -> Iterator[str]:
 
 def _plans(config: StudyConfig) -> Iterator[tuple[str, Callable[[int], Draw]]]:
     """Every plan by name, with what one draw of it gives."""
-    plan = WatchedPlan(n_tasks=config.tasks, n_workers=config.workers)
+    plan = AnomalousCrowdPlan(n_tasks=config.tasks, n_workers=config.workers)
     two, rare = replace(plan, n_labels=2), replace(plan, n_labels=2, first_label=0.9, skill=0.9)
     if "spam" in config.parts:
         for name, base in (("three labels", plan), ("two labels", two), ("rare", rare)):
@@ -111,7 +117,7 @@ def _plans(config: StudyConfig) -> Iterator[tuple[str, Callable[[int], Draw]]]:
         yield "spans, 20 % careless", lambda seed: span_figures(replace(span_plan, careless=0.2, seed=seed))
 
 
-def _of(plan: WatchedPlan, draw: Callable[[WatchedPlan], Draw]) -> Callable[[int], Draw]:
+def _of(plan: AnomalousCrowdPlan, draw: Callable[[AnomalousCrowdPlan], Draw]) -> Callable[[int], Draw]:
     return lambda seed: draw(replace(plan, seed=seed))
 
 
@@ -125,14 +131,14 @@ def _over(config: StudyConfig, draw: Callable[[int], Draw]) -> dict[str, list[fl
     }
 
 
-def spam_draw(plan: WatchedPlan) -> Draw:
+def spam_draw(plan: AnomalousCrowdPlan) -> Draw:
     """Points of accuracy that spammers cost, by both comparisons, and how well they are found. A task
     that only spammers answered counts in neither."""
-    crowd = made(plan)
+    crowd = simulate_anomalous_crowd(plan)
     answers = crowd.answers
     honest = answers.where(~crowd.spammer[answers.worker])
     asked = honest.n_labelers > 0
-    clean = made(replace(plan, spammers=0.0))
+    clean = simulate_anomalous_crowd(replace(plan, spammers=0.0))
     found = find_anomalies({"": answers}, sizes=crowd.sizes)
     flagged = _flagged(found, ("no knowledge", "one answer"))
     by = {"joint": joint_posterior, "majority": majority}
@@ -154,9 +160,9 @@ def spam_draw(plan: WatchedPlan) -> Draw:
     }
 
 
-def collusion_draw(plan: WatchedPlan) -> Draw:
+def collusion_draw(plan: AnomalousCrowdPlan) -> Draw:
     """Who is flagged for copying: colluders, spammers and honest people."""
-    crowd = made(plan)
+    crowd = simulate_anomalous_crowd(plan)
     found = find_anomalies({"": crowd.answers}, sizes=crowd.sizes)
     flagged = _flagged(found, ("copying",))
     kinds = {"colluders": crowd.group >= 0, "spammers": crowd.spammer, "honest": crowd.honest}
@@ -167,7 +173,7 @@ def collusion_draw(plan: WatchedPlan) -> Draw:
 
 
 def accuracy(
-    posterior: Posterior, crowd: WatchedCrowd, asked: NDArray[np.bool_], by_task: bool = True
+    posterior: Posterior, crowd: AnomalousCrowd, asked: NDArray[np.bool_], by_task: bool = True
 ) -> float:
     """The share of the tasks `asked`, shape (tasks,), whose winner is the truth; the posterior has a row
     for each task, or without `by_task` for these alone."""
@@ -184,8 +190,8 @@ def speed(n_answers: int) -> Draw:
     """Seconds of the whole watch, and the greatest memory of this process in MB."""
     import resource
 
-    plan = WatchedPlan(n_answers // 5, 2000, spammers=0.1, colluders=0.05, groups=5)
-    crowd = made(plan)
+    plan = AnomalousCrowdPlan(n_answers // 5, 2000, spammers=0.1, colluders=0.05, groups=5)
+    crowd = simulate_anomalous_crowd(plan)
     started, worked = time.perf_counter(), time.process_time()
     found = find_anomalies({"": crowd.answers}, sizes=crowd.sizes)
     seconds, of_one_core = time.perf_counter() - started, time.process_time() - worked

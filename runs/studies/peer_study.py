@@ -34,7 +34,7 @@ from dialint.labeling.aggregation.answers import Answers, Floats
 from dialint.labeling.aggregation.crowdkit_methods import mace
 from dialint.labeling.aggregation.methods import METHODS, WITH_MODEL
 from dialint.labeling.aggregation.posterior import Posterior
-from dialint.labeling.truth.simulated import CrowdPlan, simulated
+from dialint.labeling.simulation.answer_tables import CrowdPlan, simulate_crowd
 
 PREVALENCES = (0.02, 0.1, 0.3, 0.5)
 PEOPLE: dict[str, dict[str, float]] = {
@@ -91,7 +91,7 @@ def simulated_crowds(config: PeerStudyConfig) -> None:
 
 def _simulated(tasks: int, prevalence: float, people: str, seed: int) -> dict[str, dict[str, list[float]]]:
     plan = CrowdPlan(n_tasks=tasks, n_workers=SIZES[tasks], per_task=3, seed=seed, first_label=1 - prevalence)
-    crowd = simulated(replace(plan, **PEOPLE[people]))  # type: ignore[arg-type]
+    crowd = simulate_crowd(replace(plan, **PEOPLE[people]))  # type: ignore[arg-type]
     random = np.random.default_rng((seed, tasks))
     score = random.normal(0, 1, tasks) + APART * crowd.truth
     odds = np.log(prevalence / (1 - prevalence)) + APART * score - APART**2 / 2

@@ -13,7 +13,7 @@ from dialint.detector.errors import InputRefused
 from dialint.labeling.aggregation.answers import Answers, from_rows
 from dialint.labeling.aggregation.incremental import IncrementalPosterior
 from dialint.labeling.aggregation.joint import Assumptions, fit_joint
-from dialint.labeling.truth.simulated import CrowdPlan, simulated
+from dialint.labeling.simulation.answer_tables import CrowdPlan, simulate_crowd
 
 PLAN = CrowdPlan(n_tasks=1500, n_workers=40, n_labels=3, per_task=5, skill=0.7, spread=6, seed=3)
 
@@ -27,7 +27,7 @@ def names(answers: Answers) -> list[tuple[str, str, str]]:
 
 @pytest.mark.parametrize("assumptions", [Assumptions(float("inf"), "alike"), Assumptions(100.0, "moot")])
 def test_close_to_the_full_refit(assumptions: Assumptions) -> None:
-    crowd = simulated(PLAN)
+    crowd = simulate_crowd(PLAN)
     late = np.random.default_rng(1).random(len(crowd.answers)) < 0.05
     early = crowd.answers.where(~late)
     running = IncrementalPosterior(fit_joint(early, None, assumptions), early)
@@ -46,7 +46,7 @@ def test_close_to_the_full_refit(assumptions: Assumptions) -> None:
 
 
 def test_an_update_moves_its_tasks_and_workers_only() -> None:
-    crowd = simulated(PLAN)
+    crowd = simulate_crowd(PLAN)
     running = IncrementalPosterior(fit_joint(crowd.answers, None, Assumptions(100.0, "alike")), crowd.answers)
     before = {task: running.probabilities(task) for task in crowd.answers.tasks}
     found = running.update([("t0", "new", "l1"), ("t1", "new", "l1")])
@@ -56,7 +56,7 @@ def test_an_update_moves_its_tasks_and_workers_only() -> None:
 
 
 def test_new_tasks_begin_with_what_the_model_says() -> None:
-    crowd = simulated(PLAN)
+    crowd = simulate_crowd(PLAN)
     shares = np.full((1500, 3), 0.1)
     shares[np.arange(1500), crowd.truth] = 0.8
     running = IncrementalPosterior(
@@ -68,7 +68,7 @@ def test_new_tasks_begin_with_what_the_model_says() -> None:
 
 def test_a_second_answer_takes_the_place_of_the_first() -> None:
     """To the same end as if it had never been given; while it stands it does count."""
-    crowd = simulated(PLAN)
+    crowd = simulate_crowd(PLAN)
     late = np.arange(len(crowd.answers)) >= 7490
     early, rows = crowd.answers.where(~late), names(crowd.answers.where(late))
     fit = fit_joint(early, None, Assumptions(100.0, "alike"))
@@ -84,7 +84,7 @@ def test_a_second_answer_takes_the_place_of_the_first() -> None:
 
 
 def test_the_same_answer_again_changes_nothing() -> None:
-    crowd = simulated(PLAN)
+    crowd = simulate_crowd(PLAN)
     running = IncrementalPosterior(fit_joint(crowd.answers, None, Assumptions(100.0, "alike")), crowd.answers)
     for _ in range(3):
         found = running.update(names(crowd.answers)[:50])
@@ -93,7 +93,7 @@ def test_the_same_answer_again_changes_nothing() -> None:
 
 
 def test_the_model_may_take_back_what_it_said() -> None:
-    crowd = simulated(PLAN)
+    crowd = simulate_crowd(PLAN)
     shares = np.full((1500, 3), 0.1)
     shares[np.arange(1500), crowd.truth] = 0.8
     running = IncrementalPosterior(

@@ -35,12 +35,12 @@ from dialint.labeling.aggregation.joint_items import (
 from dialint.labeling.aggregation.methods import METHODS, WITH_MODEL, aggregate_codes, stack_codes
 from dialint.labeling.aggregation.posterior import Posterior
 from dialint.labeling.aggregation.voting import crowdlab, majority, shrunk_votes, wawa
-from dialint.labeling.truth.simulated import CrowdPlan, Simulated, simulated
+from dialint.labeling.simulation.answer_tables import CrowdPlan, SimulatedCrowd, simulate_crowd
 
 CAUTIOUS = Assumptions(float("inf"))
 
 
-def accuracy(posterior: Posterior, crowd: Simulated) -> float:
+def accuracy(posterior: Posterior, crowd: SimulatedCrowd) -> float:
     noise = np.random.default_rng(0).random(posterior.probabilities.shape) * 1e-9
     return float(((posterior.probabilities + noise).argmax(axis=1) == crowd.truth).mean())
 
@@ -69,7 +69,7 @@ def test_the_same_posterior_as_crowd_kit(ours: object, n_labels: int) -> None:
         warnings.simplefilter("ignore")
         from crowdkit import aggregation
 
-        crowd = simulated(CrowdPlan(n_tasks=400, n_workers=25, n_labels=n_labels, skill=0.65, spread=6))
+        crowd = simulate_crowd(CrowdPlan(n_tasks=400, n_workers=25, n_labels=n_labels, skill=0.65, spread=6))
         theirs = {dawid_skene: aggregation.DawidSkene, one_coin: aggregation.OneCoinDawidSkene}[ours]().fit(
             to_frame(crowd.answers)
         )
@@ -80,7 +80,7 @@ def test_the_same_posterior_as_crowd_kit(ours: object, n_labels: int) -> None:
 
 
 def test_one_coin_finds_skills() -> None:
-    crowd = simulated(CrowdPlan(n_tasks=3000, n_workers=20, n_labels=3, per_task=6, skill=0.7, spread=8))
+    crowd = simulate_crowd(CrowdPlan(n_tasks=3000, n_workers=20, n_labels=3, per_task=6, skill=0.7, spread=8))
     found = one_coin(crowd.answers)
     assert found.skills is not None
     assert np.abs(found.skills - crowd.skills).max() < 0.06
@@ -119,14 +119,14 @@ PLANS = {
 def test_joint_is_never_clearly_worse_than_majority(name: str) -> None:
     gains, losses = [], []
     for seed in range(2):
-        crowd = simulated(CrowdPlan(**{**PLANS[name].__dict__, "seed": 20 + seed}))
+        crowd = simulate_crowd(CrowdPlan(**{**PLANS[name].__dict__, "seed": 20 + seed}))
         gains.append(accuracy(joint_posterior(crowd.answers), crowd))
         losses.append(accuracy(majority(crowd.answers), crowd))
     assert np.mean(gains) >= np.mean(losses) - 0.005
 
 
 def test_joint_reaches_dawid_skene_where_answers_are_many() -> None:
-    crowd = simulated(CrowdPlan(n_tasks=2000, n_workers=30, per_task=7, skill=0.65, spread=4, seed=4))
+    crowd = simulate_crowd(CrowdPlan(n_tasks=2000, n_workers=30, per_task=7, skill=0.65, spread=4, seed=4))
     found, plain = accuracy(joint_posterior(crowd.answers), crowd), accuracy(majority(crowd.answers), crowd)
     assert found >= accuracy(dawid_skene(crowd.answers), crowd) - 0.01
     assert found > plain + 0.05
@@ -134,7 +134,7 @@ def test_joint_reaches_dawid_skene_where_answers_are_many() -> None:
 
 def test_joint_finds_spammers_and_pays_little_for_them() -> None:
     """Little against the bound of one who knows every skill."""
-    crowd = simulated(CrowdPlan(per_task=5, n_labels=3, spammers=0.2, n_tasks=1500, seed=5))
+    crowd = simulate_crowd(CrowdPlan(per_task=5, n_labels=3, spammers=0.2, n_tasks=1500, seed=5))
     found = joint_posterior(crowd.answers)
     assert found.skills is not None
     spam = np.array([kind == "spammer" for kind in crowd.kinds])
@@ -142,7 +142,7 @@ def test_joint_finds_spammers_and_pays_little_for_them() -> None:
     assert accuracy(found, crowd) >= known_skills(crowd) - 0.01
 
 
-def known_skills(crowd: Simulated) -> float:
+def known_skills(crowd: SimulatedCrowd) -> float:
     answers = crowd.answers
     odds = np.log(crowd.skills / (1 - crowd.skills) * (len(answers.labels) - 1))
     votes = np.zeros((len(answers.tasks), len(answers.labels)))
@@ -161,7 +161,7 @@ def model_of(truth: NDArray[np.int64], n_labels: int, sharpness: float, seed: in
 
 def test_a_models_opinion_helps_and_is_trusted_as_it_deserves() -> None:
     """A calibrated one is taken as it stands, one that is thrice as sure as it may be is cooled."""
-    crowd = simulated(CrowdPlan(per_task=3, n_labels=3, skill=0.7, n_tasks=1500, seed=6))
+    crowd = simulate_crowd(CrowdPlan(per_task=3, n_labels=3, skill=0.7, n_tasks=1500, seed=6))
     told = model_of(crowd.truth, 3, 1.5, 7)
     alone = Posterior(told, told)
     people = joint_posterior(crowd.answers, None, CAUTIOUS)
@@ -180,13 +180,13 @@ def test_a_models_opinion_helps_and_is_trusted_as_it_deserves() -> None:
 @pytest.mark.parametrize("n_tasks", [200, 1500])
 def test_a_model_that_knows_nothing_is_not_heard(n_tasks: int) -> None:
     for seed in range(3):
-        crowd = simulated(CrowdPlan(per_task=3, skill=0.8, n_tasks=n_tasks, first_label=0.9, seed=seed))
+        crowd = simulate_crowd(CrowdPlan(per_task=3, skill=0.8, n_tasks=n_tasks, first_label=0.9, seed=seed))
         junk = model_of(np.random.default_rng(1).integers(0, 2, n_tasks), 2, 1.5, 8)
         assert choose_assumptions(crowd.answers, junk).use == "none"
 
 
 def test_a_silent_model_leaves_its_tasks_as_they_are() -> None:
-    crowd = simulated(CrowdPlan(per_task=3, n_tasks=300))
+    crowd = simulate_crowd(CrowdPlan(per_task=3, n_tasks=300))
     silent = np.full((300, 2), np.nan)
     assert choose_assumptions(crowd.answers, silent).use == "none"
     without = joint_posterior(crowd.answers).probabilities
@@ -238,17 +238,17 @@ def test_items_lie_as_the_dirichlet_says() -> None:
 
 def test_how_firm_items_are_is_learnt_where_answers_can_tell() -> None:
     """Plain items by five answers, moot ones by eight; by three, both are taken for as plain as before."""
-    plain = simulated(CrowdPlan(n_tasks=4000, per_task=5, skill=0.8)).answers
+    plain = simulate_crowd(CrowdPlan(n_tasks=4000, per_task=5, skill=0.8)).answers
     assert fit_items(plain.votes(), "moot").concentration > 60
     assert fit_items(moot(600, 8).votes(), "moot").concentration < 30
-    few = simulated(CrowdPlan(n_tasks=4000, per_task=3, skill=0.8)).answers
+    few = simulate_crowd(CrowdPlan(n_tasks=4000, per_task=3, skill=0.8)).answers
     assert 60 < fit_items(few.votes(), "moot").concentration < 170
 
 
 def test_base_rates_are_those_of_the_truth() -> None:
     """Errors in one task of three, of ten and of fifty, three answers a task: none is swallowed."""
     for share in (0.32, 0.1, 0.02):
-        crowd = simulated(
+        crowd = simulate_crowd(
             CrowdPlan(n_tasks=5000, n_workers=100, per_task=3, skill=0.9, first_label=1 - share)
         )
         assert fit_items(crowd.answers.votes(), "moot").rates[1] == pytest.approx(share, abs=0.012)
@@ -259,7 +259,7 @@ def test_rare_errors_of_a_clean_crowd_are_found(seed: int) -> None:
     """The case of the issue: one error in ten tasks, 5,000 tasks, three answers of people who are right in nine
     of ten, so that two of three who find one are as often wrong as right. Majority has F1 .86 to .88; the method
     of before had .59."""
-    crowd = simulated(
+    crowd = simulate_crowd(
         CrowdPlan(n_tasks=5000, n_workers=100, per_task=3, skill=0.9, spread=1000, first_label=0.9, seed=seed)
     )
     found, plain = joint_posterior(crowd.answers), majority(crowd.answers)
@@ -268,7 +268,7 @@ def test_rare_errors_of_a_clean_crowd_are_found(seed: int) -> None:
     assert f1(found, crowd) > 0.8
 
 
-def f1(posterior: Posterior, crowd: Simulated) -> float:
+def f1(posterior: Posterior, crowd: SimulatedCrowd) -> float:
     yes, true = posterior.winners == 1, crowd.truth == 1
     return float(2 * (yes & true).sum() / (yes.sum() + true.sum()))
 
@@ -292,7 +292,7 @@ def test_gold_tells_what_is_meant_by_true() -> None:
     assert (found.winners[60:] == truth[60:]).mean() > (
         joint_posterior(answers).winners[60:] == truth[60:]
     ).mean() + 0.05
-    plain = simulated(CrowdPlan(n_tasks=600, per_task=3))
+    plain = simulate_crowd(CrowdPlan(n_tasks=600, per_task=3))
     assert (
         choose_assumptions(plain.answers, gold=np.where(np.arange(600) < 60, plain.truth, -1)).form == "moot"
     )
@@ -300,7 +300,7 @@ def test_gold_tells_what_is_meant_by_true() -> None:
 
 def test_a_part_of_a_large_table_is_enough_to_choose(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tasks that nobody answered, a model that is silent on some, and gold, stay in their rows."""
-    crowd = simulated(CrowdPlan(n_tasks=2000, per_task=3, skill=0.85, first_label=0.8, seed=3))
+    crowd = simulate_crowd(CrowdPlan(n_tasks=2000, per_task=3, skill=0.85, first_label=0.8, seed=3))
     answers = crowd.answers.where(crowd.answers.task > 50)
     model = model_of(crowd.truth, 2, 1.5, 1)
     model[::3] = np.nan
@@ -356,7 +356,9 @@ def by_loops(rows: list[tuple[str, str, int]], size: int, dealt: np.ndarray, ste
 
 @pytest.mark.parametrize("subtypes", [1, 10])
 def test_ibcc_and_ebcc_are_the_loops_of_their_equations(subtypes: int) -> None:
-    crowd = simulated(CrowdPlan(n_tasks=12, n_workers=5, n_labels=3, per_task=3, skill=0.7, seed=2)).answers
+    crowd = simulate_crowd(
+        CrowdPlan(n_tasks=12, n_workers=5, n_labels=3, per_task=3, skill=0.7, seed=2)
+    ).answers
     rows = [(f"t{t}", f"w{w}", int(x)) for t, w, x in zip(crowd.task, crowd.worker, crowd.label, strict=True)]
     dealt = np.random.default_rng(0).dirichlet(np.ones(subtypes), (12, 3)).reshape(36, subtypes)
     found = ibcc(crowd) if subtypes == 1 else ebcc(crowd, starts=1)
@@ -372,7 +374,7 @@ def test_the_bound_of_ibcc_is_below_the_evidence_and_near_it() -> None:
 
 def test_ebcc_keeps_the_start_of_the_highest_bound() -> None:
     plan = CrowdPlan(n_tasks=400, n_workers=20, per_task=3, skill=0.88, spread=1000, first_label=0.9, seed=1)
-    crowd = simulated(plan).answers
+    crowd = simulate_crowd(plan).answers
     by_starts = [ebcc(crowd, seed=0, starts=n).log_likelihood for n in range(1, 6)]
     assert by_starts == sorted(by_starts)
     assert by_starts[0] < by_starts[-1]
@@ -391,7 +393,7 @@ def test_class_shares_are_learnt_where_the_model_is_silent() -> None:
 
 def test_a_model_is_a_worker_or_a_prior() -> None:
     """It is right in nine of ten, the people in six of ten; as a prior it decides tasks that nobody answered."""
-    crowd = simulated(CrowdPlan(n_tasks=600, n_workers=20, per_task=3, skill=0.62, spread=200, seed=1))
+    crowd = simulate_crowd(CrowdPlan(n_tasks=600, n_workers=20, per_task=3, skill=0.62, spread=200, seed=1))
     random = np.random.default_rng(0)
     yes = np.where((random.random(600) < 0.9) == (crowd.truth == 1), 0.9, 0.1)
     model = np.column_stack([1 - yes, yes])
@@ -413,7 +415,7 @@ def test_shrunk_votes_by_hand() -> None:
                          *[("t2", w, x) for w, x in zip("abc", "nyy", strict=True)]])  # fmt: skip
     found = shrunk_votes(answers).probabilities
     assert found[:, answers.labels.index("y")] == pytest.approx([2 / 3, 2 / 3])
-    moot_crowd, sure = moot(300, 8), simulated(CrowdPlan(n_tasks=300, per_task=3, skill=0.97)).answers
+    moot_crowd, sure = moot(300, 8), simulate_crowd(CrowdPlan(n_tasks=300, per_task=3, skill=0.97)).answers
     vague, firm = shrunk_votes(moot_crowd).confidence, shrunk_votes(sure).confidence
     assert firm.mean() > 0.9 > vague.mean()
     model = np.tile([0.99, 0.01], (300, 1))
@@ -436,7 +438,7 @@ def test_crowdlab_by_hand() -> None:
 
 def test_expected_answers_are_those_of_the_crowd_and_not_of_the_truth() -> None:
     """The share of right answers is 0.75 everywhere: sure of the truth is not sure of the next answer."""
-    crowd = simulated(CrowdPlan(per_task=9, skill=0.75, spread=1000, n_tasks=1500))
+    crowd = simulate_crowd(CrowdPlan(per_task=9, skill=0.75, spread=1000, n_tasks=1500))
     found = fit_joint(crowd.answers, None, CAUTIOUS).posterior()
     sure = found.confidence > 0.99
     assert sure.mean() > 0.3
@@ -444,12 +446,12 @@ def test_expected_answers_are_those_of_the_crowd_and_not_of_the_truth() -> None:
 
 
 def test_hidden_answers_leave_every_task_one() -> None:
-    crowd = simulated(CrowdPlan(per_task=2, n_tasks=200))
+    crowd = simulate_crowd(CrowdPlan(per_task=2, n_tasks=200))
     hidden = sample_held_out(crowd.answers, seed=1)
     left = crowd.answers.where(~hidden).n_labelers
     assert 60 < hidden.sum() < 140
     assert set(left.tolist()) == {1, 2}
-    assert not sample_held_out(simulated(CrowdPlan(per_task=1)).answers, seed=1).any()
+    assert not sample_held_out(simulate_crowd(CrowdPlan(per_task=1)).answers, seed=1).any()
 
 
 def moot(n_tasks: int, per_task: int) -> Answers:
@@ -466,7 +468,7 @@ def moot(n_tasks: int, per_task: int) -> Answers:
 @given(st.integers(0, 10_000))
 @settings(max_examples=10, deadline=None)
 def test_no_name_and_no_order_matters(seed: int) -> None:
-    crowd = simulated(CrowdPlan(n_tasks=60, n_workers=12, n_labels=3, per_task=3, seed=seed))
+    crowd = simulate_crowd(CrowdPlan(n_tasks=60, n_workers=12, n_labels=3, per_task=3, seed=seed))
     answers, random = crowd.answers, np.random.default_rng(seed)
     tasks, labels, rows = random.permutation(60), random.permutation(3), random.permutation(len(answers))
     moved = Answers(
@@ -484,12 +486,14 @@ def test_no_name_and_no_order_matters(seed: int) -> None:
 
 @pytest.mark.parametrize("method", [name for name in METHODS if name != "glad"])
 def test_every_method_gives_distributions(method: str) -> None:
-    crowd = simulated(CrowdPlan(n_tasks=80, n_workers=10, n_labels=3, per_task=2))
+    crowd = simulate_crowd(CrowdPlan(n_tasks=80, n_workers=10, n_labels=3, per_task=2))
     found = METHODS[method](crowd.answers)
     assert found.probabilities.shape == (80, 3)
     assert found.probabilities.sum(axis=1) == pytest.approx(np.ones(80))
     assert found.expected.sum(axis=1) == pytest.approx(np.ones(80))
-    sure = METHODS[method](simulated(CrowdPlan(n_tasks=80, n_workers=10, per_task=9, skill=0.97)).answers)
+    sure = METHODS[method](
+        simulate_crowd(CrowdPlan(n_tasks=80, n_workers=10, per_task=9, skill=0.97)).answers
+    )
     for told in (found, sure):  # a label of 1.00000001 is refused wherever it is written
         assert ((told.probabilities >= 0) & (told.probabilities <= 1)).all()
     assert found.skills is not None
@@ -500,7 +504,7 @@ def test_every_method_gives_distributions(method: str) -> None:
 @pytest.mark.parametrize("method", [mace, glad])
 def test_borrowed_methods_keep_our_numbers(method: object) -> None:
     """Workers and tasks appear in an order of their own in the file; the bad worker must stay the bad one."""
-    crowd = simulated(CrowdPlan(n_tasks=60, n_workers=8, per_task=4, skill=0.9, spammers=0.125, seed=1))
+    crowd = simulate_crowd(CrowdPlan(n_tasks=60, n_workers=8, per_task=4, skill=0.9, spammers=0.125, seed=1))
     found = method(crowd.answers)  # type: ignore[operator]
     assert found.skills.argmin() == 0
     assert accuracy(found, crowd) > 0.85
@@ -508,7 +512,7 @@ def test_borrowed_methods_keep_our_numbers(method: object) -> None:
 
 def test_shared_workers_teach_each_other_codes() -> None:
     """Code A tells who is good; code B has too few answers to learn it, and wins by sharing."""
-    many = simulated(CrowdPlan(n_tasks=1000, n_workers=20, per_task=5, skill=0.65, spread=2, seed=1))
+    many = simulate_crowd(CrowdPlan(n_tasks=1000, n_workers=20, per_task=5, skill=0.65, spread=2, seed=1))
     random = np.random.default_rng(5)
     truth = random.integers(0, 2, 120)
     task = np.repeat(np.arange(120), 3).astype(np.int32)

@@ -22,7 +22,7 @@ from dialint.labeling.aggregation.joint import fit_joint
 from dialint.labeling.aggregation.overlap import OverlapRule
 from dialint.labeling.aggregation.question_posteriors import RunningPosteriors, question_posteriors
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.truth.simulated import CrowdPlan, Simulated, simulated
+from dialint.labeling.simulation.answer_tables import CrowdPlan, SimulatedCrowd, simulate_crowd
 
 NOBODY: frozenset[str] = frozenset()
 
@@ -42,7 +42,7 @@ def known(_: str) -> DialogueContext:
     return DialogueContext((1,), None)
 
 
-def stream(crowd: Simulated, seed: int) -> list[Annotation]:
+def stream(crowd: SimulatedCrowd, seed: int) -> list[Annotation]:
     """One answer after the other, in a random order; label 1 is a finding."""
     table = crowd.answers
     rows = [
@@ -64,7 +64,9 @@ def as_fresh(running: RunningPosteriors) -> dict[str, float]:
 def test_as_a_fresh_fit_would_say(with_model: bool) -> None:
     rule, apart, differ, far = OverlapRule(2, 5, 0.9), [], 0, 0
     for seed in range(3):
-        crowd = simulated(CrowdPlan(500, 25, skill=0.8, spread=10, spammers=0.1, first_label=0.7, seed=seed))
+        crowd = simulate_crowd(
+            CrowdPlan(500, 25, skill=0.8, spread=10, spammers=0.1, first_label=0.7, seed=seed)
+        )
         right = np.random.default_rng(seed).beta(4, 1.5, len(crowd.truth))
         model = {
             f"t{n}": {1: {"C1": float(p)}} for n, p in enumerate(np.where(crowd.truth, right, 1 - right))
@@ -98,7 +100,7 @@ def test_as_a_fresh_fit_would_say(with_model: bool) -> None:
 def test_it_is_fitted_anew_when_answers_grew_and_chosen_anew_when_they_doubled(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    rows = stream(simulated(CrowdPlan(60, 12)), 0)
+    rows = stream(simulate_crowd(CrowdPlan(60, 12)), 0)
     running = RunningPosteriors(collect_answers(rows[:100], known, NOBODY), NOBODY)
     assert [running.add([one], known) is None for one in rows[100:106]] == [False] * 5 + [True]
     assert running.assumptions["C1"][1] == 100
@@ -128,7 +130,7 @@ def test_it_may_begin_with_nothing_and_meets_new_codes() -> None:
 def test_a_correction_takes_the_place_of_what_was_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """To the same end as if it had been said at once, and twice the same changes no vote."""
     monkeypatch.setattr(module, "GROWTH", 10.0)
-    rows = stream(simulated(CrowdPlan(200, 15, skill=0.85)), 0)
+    rows = stream(simulate_crowd(CrowdPlan(200, 15, skill=0.85)), 0)
     kept = next(place for place in range(950, 1000) if not rows[place].findings)
     ends = []
     for first in (rows[kept], said(rows[kept].labeler, rows[kept].dialogue_id, ("C1", 1))):

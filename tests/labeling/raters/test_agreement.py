@@ -26,7 +26,7 @@ from dialint.labeling.raters.agreement import (
     worker_agreement,
 )
 from dialint.labeling.raters.agreement_report import AgreementConfig, most_shared_pairs, run
-from dialint.labeling.truth.simulated import CrowdPlan, simulated
+from dialint.labeling.simulation.answer_tables import CrowdPlan, simulate_crowd
 
 
 def krippendorff_example() -> Answers:
@@ -167,7 +167,7 @@ def test_a_scale_is_numbers_or_is_named(tmp_path: Path) -> None:
 
 def test_the_report_by_code_pair_and_period(tmp_path: Path) -> None:
     path, out = tmp_path / "crowd.jsonl", tmp_path / "agreement.json"
-    crowd = simulated(CrowdPlan(n_tasks=60, n_workers=4, per_task=3)).answers
+    crowd = simulate_crowd(CrowdPlan(n_tasks=60, n_workers=4, per_task=3)).answers
     week = 7 * 86_400
     lines = [
         {"task": f"t{t}", "worker": f"w{w}", "label": f"l{x}", "code": "C1", "at": 1000 + week * (t // 30)}

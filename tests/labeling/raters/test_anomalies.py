@@ -20,7 +20,7 @@ from dialint.labeling.raters.competence import estimate_competence
 from dialint.labeling.raters.flags import FlagRule, benjamini_hochberg, binomial_tail, format_certainty
 from dialint.labeling.raters.leave_one_out import leave_one_out
 from dialint.labeling.raters.response_time import measure_response_times, needed
-from dialint.labeling.watch.crowds import WatchedPlan, made
+from dialint.labeling.simulation.answer_tables import AnomalousCrowdPlan, simulate_anomalous_crowd
 
 
 def flagged(found: CrowdAnomalies, *kinds: str) -> set[str]:
@@ -51,7 +51,7 @@ def test_certainty_names_its_kind() -> None:
 
 
 def test_an_answer_taken_out_leaves_what_the_rest_say() -> None:
-    crowd = made(WatchedPlan(n_tasks=40, n_workers=12, per_task=4, seed=1))
+    crowd = simulate_anomalous_crowd(AnomalousCrowdPlan(n_tasks=40, n_workers=12, per_task=4, seed=1))
     found, answers = leave_one_out(crowd.answers, "moot"), crowd.answers
     row = 17
     rest = np.flatnonzero((answers.task == answers.task[row]) & (np.arange(len(answers)) != row))
@@ -64,7 +64,7 @@ def test_an_answer_taken_out_leaves_what_the_rest_say() -> None:
 
 def test_the_spread_under_blindness_is_that_of_all_ways_to_deal() -> None:
     """One worker with seven answers of three labels: every deal of the answers, tried."""
-    crowd = made(WatchedPlan(n_tasks=30, n_workers=12, per_task=3, seed=4))
+    crowd = simulate_anomalous_crowd(AnomalousCrowdPlan(n_tasks=30, n_workers=12, per_task=3, seed=4))
     found, worker = leave_one_out(crowd.answers, "alike"), 3
     rows = np.flatnonzero(crowd.answers.worker == worker)[:7]
     labels, expected = crowd.answers.label[rows].tolist(), found.expected[rows]
@@ -83,7 +83,7 @@ def test_the_spread_under_blindness_is_that_of_all_ways_to_deal() -> None:
 
 @pytest.mark.parametrize("spam", ["random", "one answer", "like the crowd"])
 def test_spammers_are_told_from_honest_people(spam: str) -> None:
-    crowd = made(WatchedPlan(n_tasks=1500, spammers=0.2, spam=spam, seed=11))  # type: ignore[arg-type]
+    crowd = simulate_anomalous_crowd(AnomalousCrowdPlan(n_tasks=1500, spammers=0.2, spam=spam, seed=11))  # type: ignore[arg-type]
     found = find_anomalies({"": crowd.answers})
     assert auroc(found.knowledge.log_odds, crowd.spammer) >= 0.98
     names = flagged(found, "no knowledge", "one answer")
@@ -93,24 +93,30 @@ def test_spammers_are_told_from_honest_people(spam: str) -> None:
 
 
 def test_an_honest_crowd_is_left_alone() -> None:
-    crowd = made(WatchedPlan(n_tasks=1500, n_labels=2, first_label=0.9, skill=0.9, seed=12))
+    crowd = simulate_anomalous_crowd(
+        AnomalousCrowdPlan(n_tasks=1500, n_labels=2, first_label=0.9, skill=0.9, seed=12)
+    )
     assert flagged(find_anomalies({"": crowd.answers}), "no knowledge", "one answer", "contrary") == set()
 
 
 def test_saying_no_where_errors_are_rare_is_no_offence_until_it_is_unlikely() -> None:
     """Errors in 3 of 100 items: 30 times no is what anybody would say; 3,000 times is not."""
-    few = made(WatchedPlan(n_tasks=300, n_labels=2, first_label=0.97, skill=0.97, difficulty=0, seed=1))
+    few = simulate_anomalous_crowd(
+        AnomalousCrowdPlan(n_tasks=300, n_labels=2, first_label=0.97, skill=0.97, difficulty=0, seed=1)
+    )
     quiet = [w for w in range(50) if (few.answers.label[few.answers.worker == w] == 0).all()]
     found = find_anomalies({"": few.answers})
     assert quiet
     assert (found.knowledge.blind[quiet] < 0.5).all()
-    many = made(WatchedPlan(30_000, n_labels=2, first_label=0.97, skill=0.97, difficulty=0)).answers
+    many = simulate_anomalous_crowd(
+        AnomalousCrowdPlan(30_000, n_labels=2, first_label=0.97, skill=0.97, difficulty=0)
+    ).answers
     mute = replace(many, label=np.where(many.worker == 0, 0, many.label).astype(np.int32))
     assert flagged(find_anomalies({"": mute}), "one answer") == {"w0"}
 
 
 def test_who_has_the_labels_the_wrong_way_round_is_contrary_and_not_blind() -> None:
-    crowd = made(WatchedPlan(n_tasks=1500, n_labels=2, skill=0.9, seed=5))
+    crowd = simulate_anomalous_crowd(AnomalousCrowdPlan(n_tasks=1500, n_labels=2, skill=0.9, seed=5))
     answers = crowd.answers
     swapped = np.where(answers.worker == 7, 1 - answers.label, answers.label).astype(np.int32)
     found = find_anomalies({"": replace(answers, label=swapped)})
@@ -120,11 +126,15 @@ def test_who_has_the_labels_the_wrong_way_round_is_contrary_and_not_blind() -> N
 
 def test_codes_add_up() -> None:
     """Two codes tell more of a person than one, and shares that differ between codes are no knowledge."""
-    one = made(
-        WatchedPlan(n_tasks=400, n_labels=2, first_label=0.9, spammers=0.2, spam="like the crowd", seed=1)
+    one = simulate_anomalous_crowd(
+        AnomalousCrowdPlan(
+            n_tasks=400, n_labels=2, first_label=0.9, spammers=0.2, spam="like the crowd", seed=1
+        )
     )
-    two = made(
-        WatchedPlan(n_tasks=400, n_labels=2, first_label=0.2, spammers=0.2, spam="like the crowd", seed=2)
+    two = simulate_anomalous_crowd(
+        AnomalousCrowdPlan(
+            n_tasks=400, n_labels=2, first_label=0.2, spammers=0.2, spam="like the crowd", seed=2
+        )
     )
     parts = [leave_one_out(crowd.answers, "moot") for crowd in (one, two)]
     apart, both = estimate_competence(parts[:1]), estimate_competence(parts)
@@ -159,11 +169,11 @@ def test_how_many_fast_answers_it_takes() -> None:
 
 
 def test_clicking_is_told_from_reading_and_short_items_are_no_offence() -> None:
-    crowd = made(WatchedPlan(n_tasks=1000, spammers=0.2, seed=8))
+    crowd = simulate_anomalous_crowd(AnomalousCrowdPlan(n_tasks=1000, spammers=0.2, seed=8))
     found = find_anomalies({"": crowd.answers}, sizes=crowd.sizes)
     assert flagged(found, "too fast") == {f"w{n}" for n in range(10)}
     assert 0.3 < found.pace.slope < 0.7
-    honest = made(WatchedPlan(n_tasks=1000, seed=9))
+    honest = simulate_anomalous_crowd(AnomalousCrowdPlan(n_tasks=1000, seed=9))
     assert len(flagged(find_anomalies({"": honest.answers}, sizes=honest.sizes), "too fast")) <= 1
 
 

@@ -18,7 +18,11 @@ from dialint.labeling.raters.collusion import (
     weaker_evidence,
 )
 from dialint.labeling.raters.leave_one_out import leave_one_out
-from dialint.labeling.watch.crowds import WatchedCrowd, WatchedPlan, made
+from dialint.labeling.simulation.answer_tables import (
+    AnomalousCrowd,
+    AnomalousCrowdPlan,
+    simulate_anomalous_crowd,
+)
 
 
 def accused(answers: Answers) -> set[str]:
@@ -30,7 +34,7 @@ def accused(answers: Answers) -> set[str]:
     }
 
 
-def colluders(crowd: WatchedCrowd) -> set[str]:
+def colluders(crowd: AnomalousCrowd) -> set[str]:
     return {f"w{n}" for n in np.flatnonzero(crowd.group >= 0)}
 
 
@@ -52,7 +56,7 @@ def test_meetings_are_counted_by_hand() -> None:
 
 
 def test_meetings_and_agreements_of_a_crowd_are_those_of_a_plain_count() -> None:
-    crowd = made(WatchedPlan(n_tasks=120, n_workers=12, per_task=4, seed=2))
+    crowd = simulate_anomalous_crowd(AnomalousCrowdPlan(n_tasks=120, n_workers=12, per_task=4, seed=2))
     answers = crowd.answers
     table = np.full((120, 12), -1)
     table[answers.task, answers.worker] = answers.label
@@ -65,7 +69,7 @@ def test_meetings_and_agreements_of_a_crowd_are_those_of_a_plain_count() -> None
 
 
 def test_of_too_many_meetings_a_part_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    crowd = made(WatchedPlan(n_tasks=400, n_workers=20, per_task=6, seed=2))
+    crowd = simulate_anomalous_crowd(AnomalousCrowdPlan(n_tasks=400, n_workers=20, per_task=6, seed=2))
     whole = compare_pairs([leave_one_out(crowd.answers, "alike")])
     monkeypatch.setattr(collusion, "MEETINGS", 1500)
     part = compare_pairs([leave_one_out(crowd.answers, "alike")])
@@ -89,7 +93,9 @@ def test_log_tail_by_hand_and_far_out() -> None:
 def test_pairs_of_honest_people_are_calibrated() -> None:
     """Hard items and a decoy on each: agreement is as foretold, and small p-values are as rare as they say."""
     for seed, difficulty in ((1, 0.0), (2, 1.5), (3, 2.5)):
-        crowd = made(WatchedPlan(n_tasks=2000, n_workers=40, difficulty=difficulty, seed=seed))
+        crowd = simulate_anomalous_crowd(
+            AnomalousCrowdPlan(n_tasks=2000, n_workers=40, difficulty=difficulty, seed=seed)
+        )
         levels, level = (
             compare_pairs([leave_one_out(crowd.answers, "moot")]),
             compare_pairs([leave_one_out(crowd.answers, "alike")]),
@@ -101,29 +107,33 @@ def test_pairs_of_honest_people_are_calibrated() -> None:
 
 
 @pytest.mark.parametrize("plan", [
-    WatchedPlan(colluders=0.1),
-    WatchedPlan(colluders=0.1, n_labels=2),
-    WatchedPlan(colluders=0.1, sheet_skill=0.8),
-    WatchedPlan(colluders=0.1, spammers=0.2, difficulty=2.0),
-    WatchedPlan(colluders=0.1, groups=2, n_workers=60, n_tasks=3000),
-    WatchedPlan(colluders=0.1, n_workers=100, n_tasks=4000),
+    AnomalousCrowdPlan(colluders=0.1),
+    AnomalousCrowdPlan(colluders=0.1, n_labels=2),
+    AnomalousCrowdPlan(colluders=0.1, sheet_skill=0.8),
+    AnomalousCrowdPlan(colluders=0.1, spammers=0.2, difficulty=2.0),
+    AnomalousCrowdPlan(colluders=0.1, groups=2, n_workers=60, n_tasks=3000),
+    AnomalousCrowdPlan(colluders=0.1, n_workers=100, n_tasks=4000),
 ])  # fmt: skip
-def test_groups_are_found_and_nobody_else_is(plan: WatchedPlan) -> None:
-    crowd = made(WatchedPlan(**{**plan.__dict__, "seed": 21}))
+def test_groups_are_found_and_nobody_else_is(plan: AnomalousCrowdPlan) -> None:
+    crowd = simulate_anomalous_crowd(AnomalousCrowdPlan(**{**plan.__dict__, "seed": 21}))
     names, guilty = accused(crowd.answers), colluders(crowd)
     assert len(names & guilty) >= 0.8 * len(guilty)
     assert len(names - guilty) <= 0.02 * plan.n_workers
 
 
 def test_the_groups_are_told_apart() -> None:
-    crowd = made(WatchedPlan(n_tasks=3000, n_workers=60, colluders=0.2, groups=2, seed=22))
+    crowd = simulate_anomalous_crowd(
+        AnomalousCrowdPlan(n_tasks=3000, n_workers=60, colluders=0.2, groups=2, seed=22)
+    )
     groups = [set(group.workers) for group in find_anomalies({"": crowd.answers}).groups]
     assert sorted(map(len, groups)) == [6, 6]
     assert all(len(set(crowd.group[list(group)].tolist())) == 1 for group in groups)
 
 
 def test_two_who_always_say_the_same_are_no_conspiracy() -> None:
-    crowd = made(WatchedPlan(n_labels=2, skill=0.85, spread=5, spammers=0.2, spam="one answer", seed=3))
+    crowd = simulate_anomalous_crowd(
+        AnomalousCrowdPlan(n_labels=2, skill=0.85, spread=5, spammers=0.2, spam="one answer", seed=3)
+    )
     found = find_anomalies({"": crowd.answers})
     assert not [flag for flag in found.flags if flag.kind == "copying"]
     assert len([flag for flag in found.flags if flag.kind == "one answer"]) == 10
@@ -145,7 +155,7 @@ def test_the_best_two_among_careless_people_are_no_conspiracy() -> None:
 def test_who_knows_the_same_things_is_not_accused() -> None:
     """Two trades: each half of the crowd is right in its own half of the items and guesses in the other."""
     random = np.random.default_rng(4)
-    crowd = made(WatchedPlan(n_tasks=2000, n_workers=40, n_labels=2, seed=6))
+    crowd = simulate_anomalous_crowd(AnomalousCrowdPlan(n_tasks=2000, n_workers=40, n_labels=2, seed=6))
     answers = crowd.answers
     own = (answers.task % 2) == (answers.worker % 2)
     right = random.random(len(answers)) < np.where(own, 0.97, 0.7)
@@ -155,7 +165,9 @@ def test_who_knows_the_same_things_is_not_accused() -> None:
 
 def test_one_copies_the_other() -> None:
     """A pair in a small fixed crowd, everybody at every item."""
-    crowd = made(WatchedPlan(n_tasks=300, n_workers=10, per_task=10, n_labels=3, seed=7))
+    crowd = simulate_anomalous_crowd(
+        AnomalousCrowdPlan(n_tasks=300, n_workers=10, per_task=10, n_labels=3, seed=7)
+    )
     answers = crowd.answers
     order = np.lexsort((answers.worker, answers.task))
     table = answers.label[order].reshape(300, 10).copy()
@@ -203,8 +215,8 @@ def test_who_agrees_on_right_answers_alone_is_not_accused() -> None:
 def test_a_second_school_is_no_conspiracy_and_hides_none(n_labels: int, disputed: float) -> None:
     """0.4 of the crowd read a part of the tasks otherwise than 0.5; a tenth share a sheet. Of seeds 20 to 29 with
     a few disputed tasks the school is named in six, the sheet in all."""
-    plan = WatchedPlan(colluders=0.1, second_school=0.4, disputed=disputed, n_labels=n_labels, seed=25)
-    crowd = made(plan)
+    plan = AnomalousCrowdPlan(colluders=0.1, second_school=0.4, disputed=disputed, n_labels=n_labels, seed=25)
+    crowd = simulate_anomalous_crowd(plan)
     found = find_anomalies({"": crowd.answers})
     pupils = {f"w{n}" for n in np.flatnonzero(crowd.school)}
     assert accused(crowd.answers) == colluders(crowd)

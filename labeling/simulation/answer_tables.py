@@ -1,8 +1,10 @@
-"""Crowds made up to be watched: items of unequal difficulty, spammers of three kinds, groups with one sheet.
+"""Simulated crowd tables of known truth; no figure from here is a claim about people.
 
-Unlike `truth.simulated`, items differ: hard ones mislead honest people, and often to the same wrong label.
-Agreement on wrong answers is therefore no proof of anything by itself, and a detector that thinks so is
-found out here. No figure from here is a claim about people.
+`simulate_crowd` is simple: honest people whose errors fall on all other labels alike, spammers who do not
+look, colluders who agree first. `simulate_anomalous_crowd` is for the anomaly flags: there items differ, and
+hard ones mislead honest people, often to the same wrong label, so that agreement on wrong answers alone
+proves nothing, and a detector that takes it for proof is found out; it has spammers of three kinds, groups
+with one answer sheet each, and seconds.
 """
 
 from __future__ import annotations
@@ -15,13 +17,97 @@ from numpy.typing import NDArray
 
 from dialint.labeling.aggregation.answers import Answers, Floats, Indices
 
+SMALL = 4_000_000
+Kind = Literal["honest", "spammer", "colluder"]
+
+
+@dataclass(frozen=True)
+class CrowdPlan:
+    """What crowd is made: skills of the honest are Beta distributed around `skill`; `spammers` and
+    `colluders` are shares of the workers; errors fall on all other labels alike."""
+
+    n_tasks: int = 1000
+    n_workers: int = 50
+    n_labels: int = 2
+    per_task: int = 5
+    skill: float = 0.8
+    spread: float = 15.0
+    spammers: float = 0.0
+    colluders: float = 0.0
+    first_label: float | None = None
+    """Share of tasks whose truth is the first label; even shares if none is given."""
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class SimulatedCrowd:
+    """The answers, the truth, shape (tasks,), each worker's skill and kind, shape (workers,)."""
+
+    answers: Answers
+    truth: NDArray[np.int64]
+    skills: Floats
+    kinds: tuple[Kind, ...]
+
+
+def simulate_crowd(plan: CrowdPlan) -> SimulatedCrowd:
+    """A crowd as planned, the same for the same seed."""
+    random = np.random.default_rng(plan.seed)
+    truth = _truth(plan, random)
+    n_spammers, n_colluders = (round(share * plan.n_workers) for share in (plan.spammers, plan.colluders))
+    spam: list[Kind] = ["spammer"] * n_spammers
+    collusion: list[Kind] = ["colluder"] * n_colluders
+    honest: list[Kind] = ["honest"] * (plan.n_workers - n_spammers - n_colluders)
+    kinds = spam + collusion + honest
+    skills = random.beta(plan.skill * plan.spread, (1 - plan.skill) * plan.spread, plan.n_workers)
+    skills[:n_spammers] = 1.0 / plan.n_labels
+    skills[n_spammers : n_spammers + n_colluders] = 1.0 / plan.n_labels
+    task, worker = (
+        np.repeat(np.arange(plan.n_tasks), plan.per_task),
+        _sample_workers(plan, random).reshape(-1),
+    )
+    right = random.random(len(task)) < skills[worker]
+    other = (truth[task] + random.integers(1, max(2, plan.n_labels), len(task))) % plan.n_labels
+    label = np.where(right, truth[task], other)
+    agreed = random.integers(0, plan.n_labels, plan.n_tasks)
+    colluding = np.array([kind == "colluder" for kind in kinds])[worker]
+    label = np.where(colluding, agreed[task], label)
+    answers = Answers(
+        task.astype(np.int32),
+        worker.astype(np.int32),
+        label.astype(np.int32),
+        tuple(f"t{n}" for n in range(plan.n_tasks)),
+        tuple(f"w{n}" for n in range(plan.n_workers)),
+        tuple(f"l{n}" for n in range(plan.n_labels)),
+    )
+    return SimulatedCrowd(answers, truth, skills, tuple(kinds))
+
+
+def _sample_workers(plan: CrowdPlan, random: np.random.Generator) -> NDArray[np.int64]:
+    """Workers of each task, none twice, shape (tasks, per_task); in large crowds by random steps around
+    the circle of workers, which costs no table of tasks and workers."""
+    if plan.n_tasks * plan.n_workers <= SMALL:
+        order = np.argsort(random.random((plan.n_tasks, plan.n_workers)), axis=1)
+        return order[:, : plan.per_task]
+    step = plan.n_workers // plan.per_task
+    steps = random.integers(1, step + 1, (plan.n_tasks, plan.per_task))
+    steps[:, 0] = random.integers(0, plan.n_workers, plan.n_tasks)
+    return np.asarray(np.cumsum(steps, axis=1) % plan.n_workers, np.int64)
+
+
+def _truth(plan: CrowdPlan, random: np.random.Generator) -> NDArray[np.int64]:
+    if plan.first_label is None:
+        return random.integers(0, plan.n_labels, plan.n_tasks)
+    rest = (1.0 - plan.first_label) / max(1, plan.n_labels - 1)
+    return random.choice(plan.n_labels, plan.n_tasks, p=[plan.first_label] + [rest] * (plan.n_labels - 1))
+
+
 Spam = Literal["random", "one answer", "like the crowd"]
 DECOY = 0.8
 """Share of an item's wrong answers that fall on its one tempting label."""
 
 
 @dataclass(frozen=True)
-class WatchedPlan:
+class AnomalousCrowdPlan:
     """What crowd is made. `spammers` and `colluders` are shares of the workers; colluders form `groups`
     groups of one sheet each, which is right with `sheet_skill` (chance if none is given) and followed in
     `follows` of the answers. `difficulty` is the spread of items on the log-odds of a right answer."""
@@ -48,7 +134,7 @@ class WatchedPlan:
 
 
 @dataclass(frozen=True)
-class WatchedCrowd:
+class AnomalousCrowd:
     """The answers with seconds; the truth and `sizes` (characters to read), shape (tasks,); and what the
     workers are, shape (workers,): `group` is -1 for all but colluders; who is of the second `school` is
     honest."""
@@ -66,8 +152,8 @@ class WatchedCrowd:
         return ~self.spammer & (self.group < 0)
 
 
-def made(plan: WatchedPlan) -> WatchedCrowd:
-    """A crowd after `plan`, the same for the same seed."""
+def simulate_anomalous_crowd(plan: AnomalousCrowdPlan) -> AnomalousCrowd:
+    """A crowd as planned, the same for the same seed."""
     random = np.random.default_rng(plan.seed)
     truth = _truths(plan, random)
     sizes = np.exp(random.normal(6.0, 0.7, plan.n_tasks))
@@ -76,7 +162,7 @@ def made(plan: WatchedPlan) -> WatchedCrowd:
     spammer = place < n_spammers
     colluder = ~spammer & (place < n_spammers + n_colluders)
     group = np.where(colluder, place % max(1, plan.groups), -1)
-    task, worker = np.repeat(np.arange(plan.n_tasks), plan.per_task), _people(plan, random)
+    task, worker = np.repeat(np.arange(plan.n_tasks), plan.per_task), _sample_workers_by_run(plan, random)
     label = _honest(plan, random, truth, task, worker)
     school = ~spammer & ~colluder & (place >= plan.n_workers - round(plan.second_school * plan.n_workers))
     if plan.second_school:
@@ -95,21 +181,21 @@ def made(plan: WatchedPlan) -> WatchedCrowd:
         tuple(f"l{n}" for n in range(plan.n_labels)),
         seconds=_seconds(plan, random, sizes[task], worker, spammer),
     )
-    return WatchedCrowd(answers, truth, sizes, spammer, group, school)
+    return AnomalousCrowd(answers, truth, sizes, spammer, group, school)
 
 
 def _narrow(values: NDArray[np.int64]) -> Indices:
     return values.astype(np.int32)
 
 
-def _truths(plan: WatchedPlan, random: np.random.Generator) -> NDArray[np.int64]:
+def _truths(plan: AnomalousCrowdPlan, random: np.random.Generator) -> NDArray[np.int64]:
     if plan.first_label is None:
         return random.integers(0, plan.n_labels, plan.n_tasks)
     rest = (1.0 - plan.first_label) / max(1, plan.n_labels - 1)
     return random.choice(plan.n_labels, plan.n_tasks, p=[plan.first_label] + [rest] * (plan.n_labels - 1))
 
 
-def _people(plan: WatchedPlan, random: np.random.Generator) -> NDArray[np.int64]:
+def _sample_workers_by_run(plan: AnomalousCrowdPlan, random: np.random.Generator) -> NDArray[np.int64]:
     """Workers of each task, none twice, task by task: random steps around the circle of workers, each
     circle shuffled anew for a run of tasks so that everybody meets everybody."""
     steps = random.integers(1, plan.n_workers // plan.per_task + 1, (plan.n_tasks, plan.per_task))
@@ -121,7 +207,7 @@ def _people(plan: WatchedPlan, random: np.random.Generator) -> NDArray[np.int64]
 
 
 def _honest(
-    plan: WatchedPlan,
+    plan: AnomalousCrowdPlan,
     random: np.random.Generator,
     truth: NDArray[np.int64],
     task: NDArray[np.int64],
@@ -138,7 +224,7 @@ def _honest(
 
 
 def _spam(
-    plan: WatchedPlan,
+    plan: AnomalousCrowdPlan,
     random: np.random.Generator,
     truth: NDArray[np.int64],
     worker: NDArray[np.int64],
@@ -150,7 +236,9 @@ def _spam(
     return random.integers(0, plan.n_labels, len(worker))
 
 
-def _sheets(plan: WatchedPlan, random: np.random.Generator, truth: NDArray[np.int64]) -> NDArray[np.int64]:
+def _sheets(
+    plan: AnomalousCrowdPlan, random: np.random.Generator, truth: NDArray[np.int64]
+) -> NDArray[np.int64]:
     """What each group's sheet says, shape (groups, tasks)."""
     shape = (max(1, plan.groups), plan.n_tasks)
     skill = 1.0 / plan.n_labels if plan.sheet_skill is None else plan.sheet_skill
@@ -159,7 +247,7 @@ def _sheets(plan: WatchedPlan, random: np.random.Generator, truth: NDArray[np.in
 
 
 def _seconds(
-    plan: WatchedPlan,
+    plan: AnomalousCrowdPlan,
     random: np.random.Generator,
     sizes: Floats,
     worker: NDArray[np.int64],

@@ -8,17 +8,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 from anomaly_study import StudyConfig, collusion_draw, spam_draw, study
+from span_figures import f1, near, shared, span_figures
 
 from dialint.detector.artifacts import read_manifest
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.labeling.raters.anomaly_report import WatchConfig, rows, run
-from dialint.labeling.watch.crowds import WatchedPlan, made
-from dialint.labeling.watch.span_crowds import SpanPlan, f1, made_spans, near, shared, span_figures
+from dialint.labeling.simulation.answer_tables import AnomalousCrowdPlan, simulate_anomalous_crowd
+from dialint.labeling.simulation.marked_spans import SpanPlan, simulate_spans
 
 
 def test_crowds_are_what_the_plan_says() -> None:
-    plan = WatchedPlan(n_tasks=4000, spammers=0.2, colluders=0.1, groups=2, difficulty=0.0, seed=3)
-    crowd = made(plan)
+    plan = AnomalousCrowdPlan(n_tasks=4000, spammers=0.2, colluders=0.1, groups=2, difficulty=0.0, seed=3)
+    crowd = simulate_anomalous_crowd(plan)
     answers = crowd.answers
     right = answers.label == crowd.truth[answers.task]
     assert (answers.n_labelers == 5).all()
@@ -28,12 +29,12 @@ def test_crowds_are_what_the_plan_says() -> None:
     assert crowd.honest.sum() == 35
     assert right[crowd.honest[answers.worker]].mean() == pytest.approx(0.8, abs=0.04)
     assert right[crowd.spammer[answers.worker]].mean() == pytest.approx(1 / 3, abs=0.03)
-    assert (made(plan).answers.label == answers.label).all()
+    assert (simulate_anomalous_crowd(plan).answers.label == answers.label).all()
 
 
 def test_hard_items_mislead_to_the_same_label() -> None:
     """Two honest people who are both wrong agree more often than by the toss between two labels."""
-    crowd = made(WatchedPlan(n_tasks=4000, difficulty=2.0, seed=4))
+    crowd = simulate_anomalous_crowd(AnomalousCrowdPlan(n_tasks=4000, difficulty=2.0, seed=4))
     votes = crowd.answers.votes()
     votes[np.arange(4000), crowd.truth] = 0
     wrong = votes.sum(axis=1)
@@ -54,7 +55,7 @@ def test_spans_are_scored_by_hand() -> None:
 
 
 def test_marked_spans_lie_in_their_texts_and_people_differ() -> None:
-    crowd = made_spans(SpanPlan(n_tasks=60, careless=0.3))
+    crowd = simulate_spans(SpanPlan(n_tasks=60, careless=0.3))
     assert all(0 <= span.start < span.end <= 240 for span in crowd.marked)
     assert {len(looked) for looked in crowd.looked.values()} == {5}
     assert {len(spans) for spans in crowd.truth.values()} == {0, 1, 2}
@@ -70,7 +71,7 @@ def test_many_people_mark_better_than_one() -> None:
 def test_spammers_cost_little_and_are_found() -> None:
     """The line of the issue, in small: at most 1 point beside the same honest answers, AUROC 0.95. The cost
     spreads by .6 points from draw to draw, so that two draws would tell nothing."""
-    draws = [spam_draw(WatchedPlan(n_tasks=2000, spammers=0.2, seed=seed)) for seed in range(31, 37)]
+    draws = [spam_draw(AnomalousCrowdPlan(n_tasks=2000, spammers=0.2, seed=seed)) for seed in range(31, 37)]
     mean = {name: np.mean([draw[name] for draw in draws]) for name in draws[0]}
     assert mean["cost to the same honest answers, points"] <= 1.0
     assert mean["majority's cost to the same honest answers, points"] > 1.0
@@ -79,10 +80,10 @@ def test_spammers_cost_little_and_are_found() -> None:
 
 
 def test_colluders_are_found_and_honest_people_are_not() -> None:
-    draw = collusion_draw(WatchedPlan(colluders=0.1, spammers=0.2, seed=34))
+    draw = collusion_draw(AnomalousCrowdPlan(colluders=0.1, spammers=0.2, seed=34))
     assert draw["colluders flagged"] >= 0.8
     assert draw["honest flagged"] <= 0.02
-    assert set(collusion_draw(WatchedPlan(n_tasks=300, seed=1))) == {"honest flagged"}
+    assert set(collusion_draw(AnomalousCrowdPlan(n_tasks=300, seed=1))) == {"honest flagged"}
 
 
 def test_the_study_prints_and_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -99,8 +100,8 @@ def test_the_study_prints_and_writes(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def written(path: Path, spam: bool = True) -> Path:
-    crowd = made(
-        WatchedPlan(
+    crowd = simulate_anomalous_crowd(
+        AnomalousCrowdPlan(
             n_tasks=600, n_workers=30, spammers=0.2 if spam else 0, colluders=0.1 if spam else 0, seed=9
         )
     )

@@ -8,11 +8,11 @@ import numpy as np
 from overlap_study import FIGURES, OverlapStudyConfig, dynamic, one_draw, parted
 
 from dialint.labeling.aggregation.overlap import OverlapRule
-from dialint.labeling.truth.simulated import CrowdPlan, simulated
+from dialint.labeling.simulation.answer_tables import CrowdPlan, simulate_crowd
 
 
 def test_no_answer_is_asked_for_once_it_is_sure_enough() -> None:
-    answers = simulated(CrowdPlan(n_tasks=300, n_workers=12, per_task=12, skill=0.8)).answers
+    answers = simulate_crowd(CrowdPlan(n_tasks=300, n_workers=12, per_task=12, skill=0.8)).answers
     place = np.arange(len(answers)) - np.repeat(np.cumsum(answers.n_labelers) - answers.n_labelers, 12)
     assert (np.diff(answers.task) >= 0).all()
     _, few = dynamic(answers, place, OverlapRule(2, 12, 0.7, gain=0))
@@ -25,19 +25,19 @@ def test_no_answer_is_asked_for_once_it_is_sure_enough() -> None:
 def test_the_jury_is_seen_by_nobody() -> None:
     """Of ten people who answered everything four; of six out of twenty on each item those after the third."""
     config, random = OverlapStudyConfig(data=Path(), jury=4, maximum=3), np.random.default_rng(0)
-    every = simulated(CrowdPlan(n_tasks=30, n_workers=10, per_task=10)).answers
+    every = simulate_crowd(CrowdPlan(n_tasks=30, n_workers=10, per_task=10)).answers
     votes, pool, place = parted(every, config, random)
     assert set(votes.sum(axis=1)) == {4.0}
     assert len(np.unique(pool.worker)) == 6
     assert place.max() == 5
-    some = simulated(CrowdPlan(n_tasks=30, n_workers=20, per_task=6)).answers
+    some = simulate_crowd(CrowdPlan(n_tasks=30, n_workers=20, per_task=6)).answers
     votes, pool, place = parted(some, config, random)
     assert set(votes.sum(axis=1)) == {3.0} == set(map(float, pool.n_labelers))
     assert (votes + pool.votes() == some.votes()).all()
 
 
 def test_every_way_is_measured_on_the_same_jury() -> None:
-    answers = simulated(CrowdPlan(n_tasks=120, n_workers=10, per_task=10, skill=0.8)).answers
+    answers = simulate_crowd(CrowdPlan(n_tasks=120, n_workers=10, per_task=10, skill=0.8)).answers
     found = one_draw(answers, OverlapStudyConfig(data=Path(), jury=4), seed=1)
     by_name = {name: dict(zip(FIGURES, figures, strict=True)) for name, figures in found}
     assert by_name["majority, 6 each"]["answers"] == 6

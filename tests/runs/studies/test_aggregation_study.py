@@ -11,11 +11,11 @@ import pytest
 from aggregation_study import auroc, divergence, drawn, judged, measured
 
 from dialint.labeling.aggregation.posterior import Posterior
-from dialint.labeling.truth.simulated import CrowdPlan, simulated
+from dialint.labeling.simulation.answer_tables import CrowdPlan, simulate_crowd
 
 
 def test_large_crowds_ask_nobody_twice() -> None:
-    crowd = simulated(CrowdPlan(n_tasks=50_000, n_workers=100, per_task=7))
+    crowd = simulate_crowd(CrowdPlan(n_tasks=50_000, n_workers=100, per_task=7))
     answers = crowd.answers
     assert (answers.n_labelers == 7).all()
     assert len(np.unique(answers.task.astype(np.int64) * 100 + answers.worker)) == len(answers)
@@ -40,7 +40,7 @@ def test_auroc_by_hand() -> None:
 
 
 def test_as_many_answers_are_drawn_of_each_task() -> None:
-    answers = simulated(CrowdPlan(n_tasks=50, n_workers=20, per_task=10)).answers
+    answers = simulate_crowd(CrowdPlan(n_tasks=50, n_workers=20, per_task=10)).answers
     seen = drawn(answers, 3, seed=1)
     assert (answers.where(seen).n_labelers == 3).all()
     assert (seen != drawn(answers, 3, seed=2)).any()
@@ -57,7 +57,7 @@ def test_judged_against_the_others() -> None:
 
 
 def test_the_study_tells_a_good_method_from_a_bad_one() -> None:
-    answers = simulated(
+    answers = simulate_crowd(
         CrowdPlan(n_tasks=200, n_workers=30, n_labels=3, per_task=15, skill=0.6, spread=4)
     ).answers
     report = measured(answers, 3, draws=2, first_seed=5)

@@ -1,1 +1,0 @@
-"""What is true, from the answers of many people and of a model."""

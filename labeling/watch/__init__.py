@@ -1,1 +1,0 @@
-"""Who among the labelers answers without looking, too fast, or from one another's sheet."""
