@@ -1,8 +1,10 @@
-"""Words of abuse, as patterns, in the languages of the corpora. Written by hand, short on purpose.
+"""Quality filter for corpora: the one reason why a dialogue is not worth training on, or none.
 
-`RUDE` is swearing and insults: from an agent a signal worth keeping. `VILE` is slurs and sexual talk:
-from a customer, with nothing else of use beside it, a reason to leave a dialogue out. Both want text in
-lower case. Neither is a detector of rudeness; it only decides what text a model may be fed.
+Checks length, encoding, both sides present, repetition, machine output taken for speech, and abuse. `RUDE` is
+swearing and insults: from an agent it is what dialint looks for, so it is never a reason. `VILE` is slurs and
+sexual talk: from a customer, with nothing else of use beside it, a reason to leave a dialogue out. Both
+patterns expect lower case, cover the languages of the corpora and are no detector of rudeness. Labels and
+correctness are not judged.
 """
 
 from __future__ import annotations
@@ -13,14 +15,6 @@ from collections import Counter
 
 from dialint.detector.likeness.shingles import words
 from dialint.labeling.corpora.sources import CorpusDialogue
-
-# MERGED FROM labeling.corpus.quality:
-# """Which dialogues are worth keeping: one reason why not, or none.
-#
-# Length, encoding, both sides heard, repetition, machine output taken for speech, and vile talk. Rude
-# agents are never a reason: they are what the product looks for. Labels and correctness are not judged.
-# """
-
 
 RUDE = re.compile(
     r"\b(?:idiots?|idiotic|morons?|stupid|dumb(?:ass)?|imbeciles?|shut up|shut the|screw you|go to hell|"

@@ -1,7 +1,9 @@
-"""Where records wait for their split, and the files they end in.
+"""The files of a dataset: JSON lines that wait for their split, and Parquet tables.
 
-A dialogue's split depends on all others, so records wait as lines in a nameless temporary file and are
-given their split, the last field of each, when all have been seen.
+A record's split depends on all others, so records wait as lines in an unnamed temporary file and get their
+split, the last field of each, when all have been read. Parquet (zstd, one row each) is readable with
+`datasets` and by `dialint.detector.example_files`; turns and labels are nested columns, open-ended fields
+are JSON text.
 """
 
 from __future__ import annotations
@@ -16,14 +18,6 @@ from typing import Any, BinaryIO, Literal, NamedTuple
 from dialint.detector.artifacts import TEMPORARY, atomic_file, disk_errors
 from dialint.detector.example_files import TEXTS
 from dialint.detector.records import Dialogue, Example, Judgement, Label, Preference, Record, Turn
-
-# MERGED FROM labeling.dataset.parquet:
-# """Examples and preference pairs as Parquet, zstd, one row each; readable with `datasets`, and by
-# `dialint.detector.example_files`.
-#
-# Turns and labels are nested columns, open-ended fields (metadata) are JSON text. Says nothing of splits.
-# """
-
 
 NO_SPLIT = b'"split":""}\n'
 

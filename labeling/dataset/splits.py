@@ -1,9 +1,13 @@
-"""The secret of the splits: where it comes from, and what may be told of it.
+"""Splits without leaks: which dialogues belong together, and the key that assigns groups to splits.
 
-It is read from a file or the environment, never from a command line. Whoever has a dataset can try a guess
-at the key on its splits, at the cost of a hash: a key that a dictionary holds is no secret, whatever the
-manifest says. So a key of fewer than `SHORT` characters is warned of, and a file that is not there yet is
-made with a random one.
+Dialogues of one customer or agent, if asked for, and near-copies of one another are one group, transitively.
+The split of a group is a keyed hash of its name: nobody without the key can tell or choose it, and the same
+key gives the same split. A group's name is the smallest id of its members, so new dialogues may join two
+groups and move one of them.
+
+The key is read from a file or the environment, never from a command line. Whoever has a dataset can test a
+guess of the key on its splits at the cost of one hash, so a key of fewer than `SHORT` characters is warned
+about, and a missing key file is made with a random key.
 """
 
 from __future__ import annotations
@@ -22,16 +26,6 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.likeness.neighbours import KIN, links, united
 from dialint.detector.likeness.shingles import BATCH, Shingles, shingled
 from dialint.detector.records import Dialogue
-
-# MERGED FROM labeling.dataset.groups:
-# """Which dialogues must lie on one side of a split, and on which side a group lies.
-#
-# Dialogues of one customer or agent, as asked, and near-copies of one another are one group, also through
-# others. The side is a keyed hash of the group's name: nobody without the key can tell or choose it, and
-# the same key gives the same side. A group's name is the smallest of its members', so that new dialogues
-# may join two groups and move one of them.
-# """
-
 
 ENVIRONMENT = "DIALINT_SPLIT_KEY"
 SHORT = 20

@@ -16,8 +16,17 @@ from uuid import UUID, uuid5
 from dialint.detector.ingest.outcomes import BadRecord
 from dialint.detector.records import Finding
 from dialint.labeling.exchange import turn_records
-from dialint.labeling.exchange.format import Answers, Item, Known, Reading, Row, Shape, Shown, answer
-from dialint.labeling.exchange.values import items, obj, text
+from dialint.labeling.exchange.format import (
+    Answers,
+    DialogueView,
+    ExportItem,
+    LabelContext,
+    LabelFormat,
+    ReadState,
+    Row,
+    make_annotation,
+)
+from dialint.labeling.exchange.values import items, mapping, text
 
 QUESTION, FIELD, CHAT = "err", "reply", "chat"
 SPACE = UUID("6c9d3b52-6f0e-4f7e-9a52-2a7a1d0c5c11")
@@ -31,22 +40,22 @@ def _matches(row: Row) -> bool:
     return nested or any(name.endswith((_FLAT, ".suggestion")) for name in row)
 
 
-def _read(row: Row, reading: Reading) -> Answers:
+def _read(row: Row, state: ReadState) -> Answers:
     nested = isinstance(row.get("fields"), dict)
-    fields, data = (row["fields"], obj(row.get("metadata"), "metadata")) if nested else (row, row)
+    fields, data = (row["fields"], mapping(row.get("metadata"), "metadata")) if nested else (row, row)
     words = fields.get(FIELD, fields.get("text"))
-    shown, turn = turn_records.place(_named(row, data), words, reading, "metadata." if nested else "")
+    view, turn = turn_records.locate_turn(_named(row, data), words, state, "metadata." if nested else "")
     seen = data.get("seen_verdict") is True or data.get("seen_verdict") == "true"
-    responses = _nested(row) if nested else _flattened(row, reading)
+    responses = _nested(row) if nested else _flattened(row, state)
     for user, values in _by_user(responses).items():
         try:
-            findings = [f for value in values for f in _findings(value, words, shown, turn, reading)]
-            yield answer(
+            findings = [f for value in values for f in _findings(value, words, view, turn, state)]
+            yield make_annotation(
                 "argilla",
-                shown,
-                labeler=_labeler(user, reading.known),
-                kind=reading.kind,
-                codes=reading.known.codes(data.get("codes"), "codes", (found.code for found in findings)),
+                view,
+                labeler=_labeler(user, state.context),
+                kind=state.kind,
+                codes=state.context.codes(data.get("codes"), "codes", (found.code for found in findings)),
                 turn=turn,
                 findings=findings,
                 seen_verdict=seen or bool(row.get("suggestions")),
@@ -64,13 +73,13 @@ def _named(row: Row, data: Row) -> Row:
 
 
 def _nested(row: Row) -> Iterator[tuple[str, Any]]:
-    for responses in obj(row.get("responses"), "responses").values():
+    for responses in mapping(row.get("responses"), "responses").values():
         for response in items(responses, "responses"):
-            told = obj(response, "responses")
+            told = mapping(response, "responses")
             yield text(told.get("user_id"), "responses.user_id"), told.get("value")
 
 
-def _flattened(row: Row, reading: Reading) -> Iterator[tuple[str, Any]]:
+def _flattened(row: Row, state: ReadState) -> Iterator[tuple[str, Any]]:
     for name in [name for name in row if name.endswith(_FLAT)]:
         values = items(row[name], _FLAT)
         users = items(row.get(f"{name}.users"), f"{_FLAT}.users")
@@ -81,7 +90,7 @@ def _flattened(row: Row, reading: Reading) -> Iterator[tuple[str, Any]]:
             if status == "submitted":
                 yield text(user, f"{_FLAT}.users"), value
             else:
-                reading.skipped["not submitted"] += 1
+                state.skipped["not submitted"] += 1
 
 
 def _by_user(responses: Iterator[tuple[str, Any]]) -> dict[str, list[Any]]:
@@ -91,18 +100,20 @@ def _by_user(responses: Iterator[tuple[str, Any]]) -> dict[str, list[Any]]:
     return found
 
 
-def _findings(value: object, words: object, shown: Shown, turn: int, reading: Reading) -> Iterator[Finding]:
+def _findings(
+    value: object, words: object, view: DialogueView, turn: int, state: ReadState
+) -> Iterator[Finding]:
     """A list of spans, a list of labels, or one label."""
     told = [value] if isinstance(value, str) else items(value, "responses.value")
     labels = [item for item in told if isinstance(item, str)]
-    yield from turn_records.marked(labels, shown, turn, reading, "responses.value")
+    yield from turn_records.read_turn_labels(labels, view, turn, state, "responses.value")
     marked = [item for item in told if not isinstance(item, str)]
-    yield from turn_records.spans(marked, words, shown, turn, reading, "responses.value")
+    yield from turn_records.read_spans(marked, words, view, turn, state, "responses.value")
 
 
-def _labeler(user: str, known: Known) -> str:
-    names = _names(known.labelers) if known.labelers is not None else {}
-    return known.labeler(names.get(user, user), "responses.user_id")
+def _labeler(user: str, context: LabelContext) -> str:
+    names = _names(context.labelers) if context.labelers is not None else {}
+    return context.labeler(names.get(user, user), "responses.user_id")
 
 
 @lru_cache(maxsize=8)
@@ -118,31 +129,31 @@ def user_id(labeler: str) -> str:
         return str(uuid5(SPACE, labeler))
 
 
-def _rows(dialogues: Iterable[Item]) -> Iterator[Row]:
+def _rows(dialogues: Iterable[ExportItem]) -> Iterator[Row]:
     for item in dialogues:
         if not item.annotations:
-            for turn, codes, _ in turn_records.to_ask(item):
+            for turn, codes, _ in turn_records.iter_questions(item):
                 yield _row(item, turn, codes, [], seen=item.release is not None)
-        for annotation, turn, asked in turn_records.answered(item):
-            codes = tuple(question.code for question in asked)
-            value = turn_records.span_rows(turn_records.found(asked), item)
+        for annotation, turn, requested in turn_records.iter_answers(item):
+            codes = tuple(question.code for question in requested)
+            value = turn_records.span_rows(turn_records.findings_of(requested), item)
             response = {"value": value, "user_id": user_id(annotation.labeler)}
             yield _row(item, turn, codes, [response], seen=annotation.seen_verdict)
 
 
-def _row(item: Item, turn: int, codes: tuple[str, ...], responses: list[Row], *, seen: bool) -> Row:
-    said = [own for own in item.shown.dialogue.turns if own.index <= turn]
-    chat = [{"role": _ROLES.get(own.role, "system"), "content": item.shown.text(own.index)} for own in said]
+def _row(item: ExportItem, turn: int, codes: tuple[str, ...], responses: list[Row], *, seen: bool) -> Row:
+    said = [own for own in item.view.dialogue.turns if own.index <= turn]
+    chat = [{"role": _ROLES.get(own.role, "system"), "content": item.view.text(own.index)} for own in said]
     suggested = turn_records.span_rows((f for f in item.model if f.turn == turn and f.code in codes), item)
     suggestion = {"value": suggested, "score": None, "agent": item.release}
     return {
-        "id": f"{item.shown.dialogue.id}#{turn}",
-        "fields": {CHAT: chat, FIELD: item.shown.text(turn)},
-        "metadata": {**turn_records.told(item, turn, codes, seen), "seen_verdict": str(seen).lower()},
+        "id": f"{item.view.dialogue.id}#{turn}",
+        "fields": {CHAT: chat, FIELD: item.view.text(turn)},
+        "metadata": {**turn_records.row_data(item, turn, codes, seen), "seen_verdict": str(seen).lower()},
         "suggestions": {QUESTION: suggestion} if item.release is not None else {},
         "responses": {QUESTION: responses} if responses else {},
         "vectors": {},
     }
 
 
-SHAPE = Shape("argilla", "jsonl", _matches, _read, _rows)
+SHAPE = LabelFormat("argilla", "jsonl", _matches, _read, _rows)

@@ -13,8 +13,16 @@ from collections.abc import Iterable, Iterator
 
 from dialint.detector.ingest.outcomes import BadRecord
 from dialint.labeling.exchange import turn_records
-from dialint.labeling.exchange.format import Answers, Item, Reading, Row, Shape, Shown, answer
-from dialint.labeling.exchange.values import moment, seconds, text, unknown, whole
+from dialint.labeling.exchange.format import (
+    Answers,
+    DialogueView,
+    ExportItem,
+    LabelFormat,
+    ReadState,
+    Row,
+    make_annotation,
+)
+from dialint.labeling.exchange.values import integer, label_error, seconds, text, timestamp
 
 COLUMNS = ("task", "worker", "label", "code", "seconds", "at")
 YES, NO = ("yes", "true", "1"), ("no", "false", "0")
@@ -29,17 +37,17 @@ def _matches(row: Row) -> bool:
     return {"task", "worker", "label"} <= row.keys()
 
 
-def task_of(name: object, path: str, reading: Reading) -> tuple[Shown, int, str]:
+def task_of(name: object, path: str, state: ReadState) -> tuple[DialogueView, int, str]:
     """Dialogue, turn and code that a task's name says; the dialogue's id may hold slashes.
 
     Raises:
         BadRecord: E_LABEL or E_TYPE.
     """
     turn, _, code = text(name, path).rpartition("/")
-    return *turn_of(turn, path, reading, "a task called dialogue/turn/code"), reading.known.code(code, path)
+    return *find_turn(turn, path, state, "a task called dialogue/turn/code"), state.context.code(code, path)
 
 
-def turn_of(name: str, path: str, reading: Reading, expected: str) -> tuple[Shown, int]:
+def find_turn(name: str, path: str, state: ReadState, expected: str) -> tuple[DialogueView, int]:
     """Dialogue and turn that ``dialogue/turn`` says.
 
     Raises:
@@ -47,9 +55,9 @@ def turn_of(name: str, path: str, reading: Reading, expected: str) -> tuple[Show
     """
     dialogue, _, turn = name.rpartition("/")
     if not dialogue:
-        raise unknown(path, name, expected)
-    shown = reading.known.shown(dialogue, path)
-    return shown, shown.asked(whole(turn, path), path)
+        raise label_error(path, name, expected)
+    view = state.context.view(dialogue, path)
+    return view, view.requested(integer(turn, path), path)
 
 
 def is_yes(value: object, path: str) -> bool:
@@ -64,39 +72,39 @@ def is_yes(value: object, path: str) -> bool:
     return word in YES
 
 
-def _read(row: Row, reading: Reading) -> Answers:
-    codes = reading.known.rivals(row.get("label"))
+def _read(row: Row, state: ReadState) -> Answers:
+    codes = state.context.rivals(row.get("label"))
     if codes:
-        shown, turn = turn_of(text(row.get("task"), "task"), "task", reading, "a task called dialogue/turn")
+        view, turn = find_turn(text(row.get("task"), "task"), "task", state, "a task called dialogue/turn")
         found = [row.get("label")]
     else:
-        shown, turn, code = task_of(row.get("task"), "task", reading)
+        view, turn, code = task_of(row.get("task"), "task", state)
         codes, found = (code,), [code] if is_yes(row.get("label"), "label") else []
-    yield answer(
+    yield make_annotation(
         "crowd",
-        shown,
-        labeler=reading.known.labeler(text(row.get("worker"), "worker"), "worker"),
-        kind=reading.kind,
+        view,
+        labeler=state.context.labeler(text(row.get("worker"), "worker"), "worker"),
+        kind=state.kind,
         codes=codes,
         turn=turn,
-        findings=tuple(turn_records.marked(found, shown, turn, reading, "label")),
+        findings=tuple(turn_records.read_turn_labels(found, view, turn, state, "label")),
         seconds=seconds(row.get("seconds"), "seconds"),
-        at=moment(row.get("at"), "at"),
+        at=timestamp(row.get("at"), "at"),
     )
 
 
-def _rows(dialogues: Iterable[Item]) -> Iterator[Row]:
+def _rows(dialogues: Iterable[ExportItem]) -> Iterator[Row]:
     for item in dialogues:
-        asked = [(turn, code) for turn, codes in item.asked() for code in codes]
+        requested = [(turn, code) for turn, codes in item.requested() for code in codes]
         if not item.annotations:
-            for turn, code in asked:
-                yield {"task": task_name(item.shown.dialogue.id, turn, code), "code": code}
+            for turn, code in requested:
+                yield {"task": task_name(item.view.dialogue.id, turn, code), "code": code}
         for annotation in item.annotations:
             answers: dict[str, bool] = {}
             for question in item.answers(annotation):
-                whole_dialogue = question.code in item.of_dialogue
-                turn = item.shown.judged[-1] if whole_dialogue else question.turn
-                name = task_name(item.shown.dialogue.id, turn, question.code)
+                whole_dialogue = question.code in item.dialogue_codes
+                turn = item.view.judged[-1] if whole_dialogue else question.turn
+                name = task_name(item.view.dialogue.id, turn, question.code)
                 answers[name] = answers.get(name, False) or bool(question.findings)
             spent = annotation.seconds and annotation.seconds / max(1, len(answers))
             at = annotation.at.isoformat() if annotation.at else None
@@ -109,4 +117,4 @@ def _columns(with_answers: bool) -> tuple[str, ...]:
     return COLUMNS if with_answers else ("task", "code")
 
 
-SHAPE = Shape("crowd", "csv", _matches, _read, _rows, _columns)
+SHAPE = LabelFormat("crowd", "csv", _matches, _read, _rows, _columns)

@@ -11,46 +11,54 @@ from collections.abc import Iterable, Iterator
 
 from dialint.detector.records import Finding
 from dialint.labeling.exchange import turn_records
-from dialint.labeling.exchange.format import Answers, Item, Reading, Row, Shape, Shown, answer
-from dialint.labeling.exchange.values import items, obj, text
+from dialint.labeling.exchange.format import (
+    Answers,
+    DialogueView,
+    ExportItem,
+    LabelFormat,
+    ReadState,
+    Row,
+    make_annotation,
+)
+from dialint.labeling.exchange.values import items, mapping, text
 
 
 def _matches(row: Row) -> bool:
     return "text" in row and ("Comments" in row or "entities" in row or isinstance(row.get("label"), list))
 
 
-def _read(row: Row, reading: Reading) -> Answers:
-    shown, turn = turn_records.place(row, row.get("text"), reading, "")
-    findings = list(_findings(row, shown, turn, reading))
-    labeler = text(row.get("labeler") or reading.label, "labeler")
-    yield answer(
+def _read(row: Row, state: ReadState) -> Answers:
+    view, turn = turn_records.locate_turn(row, row.get("text"), state, "")
+    findings = list(_findings(row, view, turn, state))
+    labeler = text(row.get("labeler") or state.label, "labeler")
+    yield make_annotation(
         "doccano",
-        shown,
-        labeler=reading.known.labeler(labeler, "labeler"),
-        kind=reading.kind,
-        codes=reading.known.codes(row.get("codes"), "codes", (finding.code for finding in findings)),
+        view,
+        labeler=state.context.labeler(labeler, "labeler"),
+        kind=state.kind,
+        codes=state.context.codes(row.get("codes"), "codes", (finding.code for finding in findings)),
         turn=turn,
         findings=findings,
         seen_verdict=row.get("seen_verdict") is True,
     )
 
 
-def _findings(row: Row, shown: Shown, turn: int, reading: Reading) -> Iterator[Finding]:
+def _findings(row: Row, view: DialogueView, turn: int, state: ReadState) -> Iterator[Finding]:
     labels = items(row.get("label"), "label")
     whole_turn = [label for label in labels if isinstance(label, str)]
     marked = [label for label in labels if not isinstance(label, str)]
-    yield from turn_records.marked(
-        [*whole_turn, *items(row.get("cats"), "cats")], shown, turn, reading, "label"
+    yield from turn_records.read_turn_labels(
+        [*whole_turn, *items(row.get("cats"), "cats")], view, turn, state, "label"
     )
-    yield from turn_records.spans(marked, row.get("text"), shown, turn, reading, "label")
+    yield from turn_records.read_spans(marked, row.get("text"), view, turn, state, "label")
     entities = [_span(entity) for entity in items(row.get("entities"), "entities")]
-    yield from turn_records.spans(entities, row.get("text"), shown, turn, reading, "entities")
+    yield from turn_records.read_spans(entities, row.get("text"), view, turn, state, "entities")
 
 
 def _span(entity: object) -> object:
     if isinstance(entity, list):
         return entity
-    fields = obj(entity, "entities")
+    fields = mapping(entity, "entities")
     return {
         "start": fields.get("start_offset"),
         "end": fields.get("end_offset"),
@@ -58,26 +66,28 @@ def _span(entity: object) -> object:
     }
 
 
-def _rows(dialogues: Iterable[Item]) -> Iterator[Row]:
+def _rows(dialogues: Iterable[ExportItem]) -> Iterator[Row]:
     number = 0
     for item in dialogues:
         if not item.annotations:
-            for turn, codes, shown in turn_records.to_ask(item):
+            for turn, codes, view in turn_records.iter_questions(item):
                 number += 1
-                yield _row(number, item, turn, codes, shown, seen=item.release is not None)
-        for annotation, turn, asked in turn_records.answered(item):
+                yield _row(number, item, turn, codes, view, seen=item.release is not None)
+        for annotation, turn, requested in turn_records.iter_answers(item):
             number += 1
-            codes = tuple(question.code for question in asked)
-            row = _row(number, item, turn, codes, turn_records.found(asked), seen=annotation.seen_verdict)
+            codes = tuple(question.code for question in requested)
+            row = _row(
+                number, item, turn, codes, turn_records.findings_of(requested), seen=annotation.seen_verdict
+            )
             yield {**row, "labeler": annotation.labeler}
 
 
 def _row(
-    number: int, item: Item, turn: int, codes: tuple[str, ...], findings: list[Finding], *, seen: bool
+    number: int, item: ExportItem, turn: int, codes: tuple[str, ...], findings: list[Finding], *, seen: bool
 ) -> Row:
     labels = [[span["start"], span["end"], span["label"]] for span in turn_records.span_rows(findings, item)]
-    about = turn_records.told(item, turn, codes, seen)
-    return {"id": number, "text": item.shown.text(turn), "label": labels, **about, "Comments": []}
+    about = turn_records.row_data(item, turn, codes, seen)
+    return {"id": number, "text": item.view.text(turn), "label": labels, **about, "Comments": []}
 
 
-SHAPE = Shape("doccano", "jsonl", _matches, _read, _rows)
+SHAPE = LabelFormat("doccano", "jsonl", _matches, _read, _rows)

@@ -32,9 +32,9 @@ from dialint.detector.taxonomy import Taxonomy, load
 from dialint.detector.verdict_files import manifest_path, read_verdicts
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.exchange import label_studio
-from dialint.labeling.exchange.format import Item, Known, Shape, Shown
-from dialint.labeling.exchange.import_labels import Intake, dialogues_of
-from dialint.labeling.exchange.registry import shape_named
+from dialint.labeling.exchange.format import DialogueView, ExportItem, LabelContext, LabelFormat
+from dialint.labeling.exchange.import_labels import LabelImport, load_dialogues
+from dialint.labeling.exchange.registry import format_by_name
 from dialint.labeling.exchange.rows import write_rows
 
 ENDINGS: dict[str, TableFormat] = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
@@ -61,7 +61,7 @@ class ExportConfig:
     """A taxonomy of your own."""
 
     def __post_init__(self) -> None:
-        shape = shape_named(self.format)
+        shape = format_by_name(self.format)
         if not self.codes:
             raise ConfigError("E_OPTION", "--codes: name at least one")
         if shape.name == "dialint" and not self.annotations:
@@ -86,7 +86,7 @@ def run(config: ExportConfig) -> dict[str, Any]:
     if config.out.exists():
         raise OutputRefused("E_EXISTS", f"{config.out}: exists already; name another file")
     started = time.monotonic()
-    taxonomy, shape = load(config.taxonomy), shape_named(config.format)
+    taxonomy, shape = load(config.taxonomy), format_by_name(config.format)
     codes = tuple(dict.fromkeys(code.code for name in config.codes for code in taxonomy.select(name)))
     with disk_errors(config.out):
         make_folder(config.out.parent)
@@ -116,22 +116,24 @@ def run(config: ExportConfig) -> dict[str, Any]:
     return manifest
 
 
-def framing_for(shape: Shape, out: Path) -> TableFormat:
+def framing_for(shape: LabelFormat, out: Path) -> TableFormat:
     """How `shape` is framed in a file of this name: a crowd table goes by the ending."""
     if shape.name == "crowd":
         return ENDINGS.get(out.suffix, "jsonl")
     return shape.framing
 
 
-def _items(config: ExportConfig, taxonomy: Taxonomy, codes: tuple[str, ...]) -> Iterator[Item]:
+def _items(config: ExportConfig, taxonomy: Taxonomy, codes: tuple[str, ...]) -> Iterator[ExportItem]:
     """Every dialogue, or those with annotations if these are written."""
-    known = Known(taxonomy, dialogues_of(config.dialogues))
-    answers = checked_annotations(config.annotations, known)
+    context = LabelContext(taxonomy, load_dialogues(config.dialogues))
+    answers = checked_annotations(config.annotations, context)
     verdicts = verdicts_of(config.verdicts)
-    for dialogue in known.dialogues.values():
+    for dialogue in context.dialogues.values():
         if config.annotations and dialogue.id not in answers:
             continue
-        item = Item(Shown(dialogue), codes, known.of_dialogue, tuple(answers.get(dialogue.id, ())))
+        item = ExportItem(
+            DialogueView(dialogue), codes, context.dialogue_codes, tuple(answers.get(dialogue.id, ()))
+        )
         verdict = verdicts.get(dialogue.id)
         if verdict is not None:
             placed = verdict.placed_in(dialogue)
@@ -140,14 +142,14 @@ def _items(config: ExportConfig, taxonomy: Taxonomy, codes: tuple[str, ...]) -> 
         yield item
 
 
-def checked_annotations(files: tuple[str, ...], known: Known) -> dict[str, list[Annotation]]:
+def checked_annotations(files: tuple[str, ...], context: LabelContext) -> dict[str, list[Annotation]]:
     """Our annotations by dialogue, in the order of the files.
 
     Raises:
         InputRefused: a file is no file of ours, or holds a bad record.
     """
     found: dict[str, list[Annotation]] = {}
-    intake = Intake(known)
+    intake = LabelImport(context)
     for source in open_logs(list(files)) if files else ():
         for item in intake.read(source, "dialint"):
             if isinstance(item, Reject):

@@ -1,8 +1,11 @@
-"""What a label may speak of: dialogues as labelers are shown them, codes, labelers.
+"""The interface of another tool's label format, and what its labels may refer to.
 
-Other tools get masked text. What comes back is found again in the masked text, or in the original if
-that is what the tool had, and becomes offsets in the original with a masked quote. Holds all dialogues
-in memory; a label for anything else is refused.
+A `LabelFormat` turns rows into annotations and back. One row may hold several people's answers; a bad answer
+affects no other. How rows are stored in a file is the business of `dialint.detector.ingest.readers.tables`.
+
+Other tools get masked text. What comes back is located in the masked text, or in the original if that is what
+the tool had, and becomes offsets in the original with a masked quote. All dialogues are held in memory; a
+label for any other is rejected.
 """
 
 from __future__ import annotations
@@ -22,18 +25,11 @@ from dialint.detector.masking import MaskedText, mask_dialogue
 from dialint.detector.records import Dialogue, Finding
 from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.annotation import Annotation, Kind, Question, judged_turns, questions
-from dialint.labeling.exchange.values import from_line_feeds, items, text, unknown, with_line_feeds
-
-# MERGED FROM labeling.platforms.shapes:
-# """What every other tool's shape is to us: rows in that become annotations, rows out.
-#
-# One row may hold several people's answers; a bad answer costs no other. No shape knows how its rows are
-# framed in a file.
-# """
+from dialint.labeling.exchange.values import from_line_feeds, items, label_error, text, with_line_feeds
 
 
 @dataclass(frozen=True)
-class Shown:
+class DialogueView:
     """A dialogue and its masked texts, turn by turn."""
 
     dialogue: Dialogue
@@ -65,7 +61,7 @@ class Shown:
         """Where a finding stands in the masked text."""
         return self.masked(finding.turn).from_original(finding.start, finding.end)
 
-    def asked(self, turn: int, path: str) -> int:
+    def requested(self, turn: int, path: str) -> int:
         """`turn`, if it can hold an error.
 
         Raises:
@@ -75,19 +71,19 @@ class Shown:
             raise BadRecord("E_LABEL", path, f"turn {turn}", "an agent's turn of the dialogue")
         return turn
 
-    def turn_of(self, shown: str, path: str) -> int:
+    def find_turn(self, view: str, path: str) -> int:
         """The one judged turn with this text, masked or not.
 
         Raises:
             BadRecord: E_LABEL, none or several.
         """
-        found = [turn for turn in self.judged if shown in (self.text(turn), self._original(turn))]
+        found = [turn for turn in self.judged if view in (self.text(turn), self._original(turn))]
         if len(found) != 1:
             raise BadRecord("E_LABEL", path, f"{len(found)} turns", "the text of one turn, or its number")
         return found[0]
 
-    def located(self, turn: int, shown: str, start: int, end: int, path: str) -> tuple[int, int]:
-        """Offsets in the original of ``[start, end)`` of `shown`, the turn's text in another tool.
+    def to_original(self, turn: int, view: str, start: int, end: int, path: str) -> tuple[int, int]:
+        """Offsets in the original of ``[start, end)`` of `view`, the turn's text in another tool.
 
         Raises:
             BadRecord: E_LABEL, it is another text, or the span is empty or outside.
@@ -95,9 +91,9 @@ class Shown:
         masked, original = self.masked(turn), self._original(turn)
         try:
             for own in (masked.text, original):
-                if shown == with_line_feeds(own) != own:
+                if view == with_line_feeds(own) != own:
                     start, end = from_line_feeds(own, start), from_line_feeds(own, end)
-                elif shown != own:
+                elif view != own:
                     continue
                 if not 0 <= start < end <= len(own):
                     raise ValueError("an empty span, or one outside the text")
@@ -111,7 +107,7 @@ class Shown:
     def _original(self, turn: int) -> str:
         return self.dialogue.turns[self._places[turn]].text
 
-    def extent(self, turn: int) -> tuple[int, int]:
+    def trimmed_span(self, turn: int) -> tuple[int, int]:
         """The turn's original text without outer blanks: the evidence where nobody said which."""
         original = self._original(turn)
         return len(original) - len(original.lstrip()), len(original.rstrip())
@@ -132,26 +128,28 @@ class Shown:
 
 
 @dataclass
-class Known:
+class LabelContext:
     """Dialogues, codes and labelers that labels may name.
 
-    `asked` are the codes that were asked where a record does not say; `names` maps another tool's
+    `requested` are the codes that were asked where a record does not say; `names` maps another tool's
     label to a code; `labelers` are the accounts there are, or none to take any name.
     """
 
     taxonomy: Taxonomy
     dialogues: Mapping[str, Dialogue]
-    asked: tuple[str, ...] = ()
+    requested: tuple[str, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)
     labelers: frozenset[str] | None = None
-    _last: Shown | None = None
+    _last: DialogueView | None = None
 
     @classmethod
-    def of(cls, taxonomy: Taxonomy, dialogues: Iterable[Dialogue], asked: tuple[str, ...] = ()) -> Known:
+    def of(
+        cls, taxonomy: Taxonomy, dialogues: Iterable[Dialogue], requested: tuple[str, ...] = ()
+    ) -> LabelContext:
         """Known things without names of another tool."""
-        return cls(taxonomy, {dialogue.id: dialogue for dialogue in dialogues}, asked)
+        return cls(taxonomy, {dialogue.id: dialogue for dialogue in dialogues}, requested)
 
-    def shown(self, name: object, path: str) -> Shown:
+    def view(self, name: object, path: str) -> DialogueView:
         """The dialogue of that id, as labelers see it.
 
         Raises:
@@ -159,9 +157,9 @@ class Known:
         """
         dialogue = self.dialogues.get(text(name, path))
         if dialogue is None:
-            raise unknown(path, str(name), "the id of a known dialogue")
+            raise label_error(path, str(name), "the id of a known dialogue")
         if self._last is None or self._last.dialogue is not dialogue:
-            self._last = Shown(dialogue)  # labels of one dialogue stand together, and masking is dear
+            self._last = DialogueView(dialogue)  # labels of one dialogue stand together, and masking is dear
         return self._last
 
     def code(self, label: object, path: str) -> str:
@@ -173,7 +171,7 @@ class Known:
         name = text(label, path)
         code = self.names.get(name, name)
         if code not in self.taxonomy.codes:
-            raise unknown(path, name, "a code of the taxonomy; --name LABEL=CODE says which it is")
+            raise label_error(path, name, "a code of the taxonomy; --name LABEL=CODE says which it is")
         return code
 
     def rivals(self, label: object) -> tuple[str, ...]:
@@ -181,12 +179,12 @@ class Known:
         return self.taxonomy.rivals(self.names.get(label, label)) if isinstance(label, str) else ()
 
     def codes(self, value: object, path: str, found: Iterable[str] = ()) -> tuple[str, ...]:
-        """The codes asked, each once: those of the record, else `asked`; with those that were found.
+        """The codes asked, each once: those of the record, else `requested`; with those that were found.
 
         Raises:
             BadRecord: E_LABEL, an unknown code, or nobody knows what was asked.
         """
-        own = tuple(self.code(item, path) for item in items(value, path)) or self.asked
+        own = tuple(self.code(item, path) for item in items(value, path)) or self.requested
         codes = tuple(dict.fromkeys((*own, *found)))
         if not codes:
             raise BadRecord("E_LABEL", path, "nothing found", "the codes that were asked; --codes names them")
@@ -199,24 +197,26 @@ class Known:
             BadRecord: E_LABEL.
         """
         if self.labelers is not None and name not in self.labelers:
-            raise unknown(path, name, "a known labeler")
+            raise label_error(path, name, "a known labeler")
         return name
 
     @cached_property
-    def of_dialogue(self) -> frozenset[str]:
+    def dialogue_codes(self) -> frozenset[str]:
         """Codes that are asked once a dialogue."""
         return frozenset(name for name, code in self.taxonomy.codes.items() if code.scope == "dialogue")
 
-    def finding(self, shown: Shown, turn: int, code: str, span: tuple[int, int], reason: str = "") -> Finding:
+    def finding(
+        self, view: DialogueView, turn: int, code: str, span: tuple[int, int], reason: str = ""
+    ) -> Finding:
         """A person's finding; `span` in the original text. Severity and fault are the code's usual ones."""
-        known = self.taxonomy.codes[code]
+        context = self.taxonomy.codes[code]
         return Finding(
             code=code,
             turn=turn,
-            severity=known.severity,
-            fault="bot" if shown.role(turn) == "bot" else known.fault,
+            severity=context.severity,
+            fault="bot" if view.role(turn) == "bot" else context.fault,
             probability=1.0,
-            quote=shown.quote(turn, *span),
+            quote=view.quote(turn, *span),
             start=span[0],
             end=span[1],
             reason=reason,
@@ -228,11 +228,11 @@ Answers: TypeAlias = Iterator[Annotation | BadRecord]
 
 
 @dataclass
-class Reading:
+class ReadState:
     """What a shape needs to read a row: what is known, whose answers these are if the row does not
     say (`kind`, and `label`, the file's bare name), and the counts of what was left out."""
 
-    known: Known
+    context: LabelContext
     label: str
     kind: Kind = "crowd"
     utf16: bool = False
@@ -240,20 +240,20 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Item:
+class ExportItem:
     """One dialogue on its way out, with people's answers and, if labelers may see them, a model's
     findings."""
 
-    shown: Shown
+    view: DialogueView
     codes: tuple[str, ...]
-    of_dialogue: frozenset[str]
+    dialogue_codes: frozenset[str]
     annotations: tuple[Annotation, ...] = ()
     model: tuple[Finding, ...] = ()
     release: str | None = None
 
     def answers(self, annotation: Annotation) -> Iterator[Question]:
         """The questions one annotation answers."""
-        return questions(annotation, self.shown.dialogue, self.of_dialogue)
+        return questions(annotation, self.view.dialogue, self.dialogue_codes)
 
     def turns(self, annotation: Annotation) -> dict[int, list[Question]]:
         """The same by turn."""
@@ -262,29 +262,29 @@ class Item:
             found.setdefault(question.turn, []).append(question)
         return found
 
-    def asked(self) -> Iterator[tuple[int, tuple[str, ...]]]:
+    def requested(self) -> Iterator[tuple[int, tuple[str, ...]]]:
         """Turns and codes that are to be asked: a code of dialogue scope once, of the last turn."""
-        for turn in self.shown.judged:
-            last = turn == self.shown.judged[-1]
-            codes = tuple(code for code in self.codes if last or code not in self.of_dialogue)
+        for turn in self.view.judged:
+            last = turn == self.view.judged[-1]
+            codes = tuple(code for code in self.codes if last or code not in self.dialogue_codes)
             if codes:
                 yield turn, codes
 
 
 @dataclass(frozen=True)
-class Shape:
+class LabelFormat:
     """Another tool's shape: its name, the file it is written as, how a row of it is recognised, read
     and written. `columns` are those of a table, given whether people's answers are in it."""
 
     name: str
     framing: TableFormat
     matches: Callable[[Row], bool]
-    read: Callable[[Row, Reading], Answers]
-    rows: Callable[[Iterable[Item]], Iterator[Row]]
+    read: Callable[[Row, ReadState], Answers]
+    rows: Callable[[Iterable[ExportItem]], Iterator[Row]]
     columns: Callable[[bool], tuple[str, ...]] | None = None
 
 
-def answer(platform: str, shown: Shown, key: str | None = None, **fields: Any) -> Annotation:
+def make_annotation(platform: str, view: DialogueView, key: str | None = None, **fields: Any) -> Annotation:
     """An annotation, its id made of `key` or, without one, of its own content: read again, it is the
     same.
 
@@ -292,11 +292,11 @@ def answer(platform: str, shown: Shown, key: str | None = None, **fields: Any) -
         BadRecord: E_LABEL, it cannot be one.
     """
     findings: tuple[Finding, ...] = tuple(dict.fromkeys(fields.pop("findings", ())))
-    told = [shown.dialogue.id, [finding.model_dump() for finding in findings], sorted(fields.items())]
+    told = [view.dialogue.id, [finding.model_dump() for finding in findings], sorted(fields.items())]
     name = key or hashlib.sha256(repr(told).encode()).hexdigest()[:24]
     try:
-        return Annotation(id=f"{platform}:{name}", dialogue_id=shown.dialogue.id, findings=findings, **fields)
+        return Annotation(id=f"{platform}:{name}", dialogue_id=view.dialogue.id, findings=findings, **fields)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         path = ".".join(str(part) for part in first["loc"])
-        raise BadRecord("E_LABEL", path, first["type"], first["msg"], shown.dialogue.id) from None
+        raise BadRecord("E_LABEL", path, first["type"], first["msg"], view.dialogue.id) from None

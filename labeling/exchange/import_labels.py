@@ -36,8 +36,8 @@ from dialint.detector.records import Dialogue
 from dialint.detector.taxonomy import Taxonomy, load
 from dialint.detector.verdict_files import manifest_path, rejects_path
 from dialint.labeling.annotation import Annotation, Kind
-from dialint.labeling.exchange.format import Known, Reading
-from dialint.labeling.exchange.registry import recognise
+from dialint.labeling.exchange.format import LabelContext, ReadState
+from dialint.labeling.exchange.registry import detect_format
 
 
 @Parameter(name="*")
@@ -83,12 +83,14 @@ class ImportConfig:
 
     def intake(
         self, taxonomy: Taxonomy, dialogues: Mapping[str, Dialogue], labelers: frozenset[str]
-    ) -> Intake:
+    ) -> LabelImport:
         """A reader of the labels, for which these `dialogues` and `labelers` are known; all labelers are,
         if there is none."""
         codes = tuple(code.code for name in self.codes for code in taxonomy.select(name))
-        known = Known(taxonomy, dialogues, codes, self.names(), None if "*" in labelers else labelers or None)
-        return Intake(known, self.kind, self.utf16)
+        context = LabelContext(
+            taxonomy, dialogues, codes, self.names(), None if "*" in labelers else labelers or None
+        )
+        return LabelImport(context, self.kind, self.utf16)
 
 
 def import_labels(config: ImportConfig) -> None:
@@ -118,7 +120,7 @@ def run(config: ImportConfig) -> dict[str, Any]:
         raise OutputRefused("E_EXISTS", f"{out}: exists already; name another file")
     started = time.monotonic()
     taxonomy = load(config.taxonomy)
-    intake = config.intake(taxonomy, dialogues_of(config.dialogues), frozenset(config.labelers))
+    intake = config.intake(taxonomy, load_dialogues(config.dialogues), frozenset(config.labelers))
     with disk_errors(out):
         make_folder(out.parent)
     stopped = _write(config, out, intake, open_logs(config.labels))
@@ -146,13 +148,13 @@ def run(config: ImportConfig) -> dict[str, Any]:
     return manifest
 
 
-def dialogues_of(logs: Iterable[str]) -> dict[str, Dialogue]:
+def load_dialogues(logs: Iterable[str]) -> dict[str, Dialogue]:
     """Every good dialogue of some logs by its id."""
     loaded = read(open_logs(list(logs)), ReadConfig(), Counts())
     return {item.dialogue.id: item.dialogue for item in loaded if isinstance(item, Loaded)}
 
 
-def _write(config: ImportConfig, out: Path, intake: Intake, sources: list[Source]) -> TooManyBad | None:
+def _write(config: ImportConfig, out: Path, intake: LabelImport, sources: list[Source]) -> TooManyBad | None:
     """Write annotations and rejects; if the job was stopped, the rejects alone, and why."""
     with atomic_file(rejects_path(out)) as rejects:
         try:
@@ -169,7 +171,7 @@ def _write(config: ImportConfig, out: Path, intake: Intake, sources: list[Source
     return None
 
 
-class Taken(NamedTuple):
+class LocatedAnnotation(NamedTuple):
     """An answer and where it stands; `once` says that its labeler answers a question once only."""
 
     annotation: Annotation
@@ -184,10 +186,10 @@ class Taken(NamedTuple):
 
 
 @dataclass
-class Intake:
+class LabelImport:
     """Reads files of labels, one after the other, and remembers whose answers it has seen."""
 
-    known: Known
+    context: LabelContext
     kind: Kind = "crowd"
     utf16: bool = False
     counts: Counts = field(default_factory=Counts)
@@ -206,15 +208,15 @@ class Intake:
         for item in self.placed(source, name):
             yield item if isinstance(item, Reject) else item.annotation
 
-    def placed(self, source: Source, name: str = "auto") -> Iterator[Taken | Reject]:
+    def placed(self, source: Source, name: str = "auto") -> Iterator[LocatedAnnotation | Reject]:
         """As `read`, and where each annotation stands."""
-        shape, framing = recognise(source, name)
+        shape, framing = detect_format(source, name)
         label = source.path.name.partition(".")[0] if source.name != "-" else "stdin"
-        reading = Reading(self.known, label, self.kind, self.utf16)
+        state = ReadState(self.context, label, self.kind, self.utf16)
         rows, once = 0, shape.name != "dialint"
         for line, offset, row in read_rows(source, framing):
             rows += 1
-            for found in _answers(row, shape.read, reading):
+            for found in _answers(row, shape.read, state):
                 outcome = self._settled(found, once)
                 if isinstance(outcome, BadRecord):
                     self.counts.rejected += 1
@@ -222,11 +224,11 @@ class Intake:
                     yield outcome.reject(source.name, line, offset)
                 elif outcome is not None:
                     self.taken += 1
-                    yield Taken(outcome, source.name, line, offset, once)
+                    yield LocatedAnnotation(outcome, source.name, line, offset, once)
         source.check_unchanged()
         if not rows:
             raise refuse("E_NO_RECORDS", source.name, "no records")
-        for reason, count in reading.skipped.items():
+        for reason, count in state.skipped.items():
             self.left_out[reason] = self.left_out.get(reason, 0) + count
         told = {"name": Path(source.name).name, "format": shape.name, "rows": rows}
         self.sources.append({**told, "sha256": sha256_file(source.path)})
@@ -243,21 +245,21 @@ class Intake:
                 self.counts.duplicates += 1
                 return None
             return BadRecord("E_LABEL", "id", "an id again", "each id once", found.dialogue_id)
-        asked = hash((found.labeler, found.dialogue_id, found.turn, found.codes))
-        if once and asked in self._answered:
+        requested = hash((found.labeler, found.dialogue_id, found.turn, found.codes))
+        if once and requested in self._answered:
             expected = "one answer by a labeler to a question"
             return BadRecord("E_LABEL", "labeler", "a second answer", expected, found.dialogue_id)
         self._contents[found.id] = content
-        self._answered.add(asked)
+        self._answered.add(requested)
         return found
 
 
-def _answers(row: Any, reader: Any, reading: Reading) -> Iterator[Annotation | BadRecord]:
+def _answers(row: Any, reader: Any, state: ReadState) -> Iterator[Annotation | BadRecord]:
     """The answers of a row; a fault of the row itself ends it."""
     if isinstance(row, BadRecord):
         yield row
         return
     try:
-        yield from reader(row, reading)
+        yield from reader(row, state)
     except BadRecord as bad:
         yield bad

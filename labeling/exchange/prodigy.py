@@ -16,8 +16,16 @@ from typing import Any
 from dialint.detector.ingest.outcomes import BadRecord
 from dialint.detector.records import Finding
 from dialint.labeling.exchange import turn_records
-from dialint.labeling.exchange.format import Answers, Item, Reading, Row, Shape, Shown, answer
-from dialint.labeling.exchange.values import items, moment, obj, text
+from dialint.labeling.exchange.format import (
+    Answers,
+    DialogueView,
+    ExportItem,
+    LabelFormat,
+    ReadState,
+    Row,
+    make_annotation,
+)
+from dialint.labeling.exchange.values import items, mapping, text, timestamp
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 
@@ -26,73 +34,75 @@ def _matches(row: Row) -> bool:
     return "text" in row and bool({"_input_hash", "_task_hash", "_view_id"} & row.keys())
 
 
-def _read(row: Row, reading: Reading) -> Answers:
+def _read(row: Row, state: ReadState) -> Answers:
     verdict = row.get("answer")
     if verdict == "ignore" or verdict is None:
-        reading.skipped["ignored" if verdict else "unanswered"] += 1
+        state.skipped["ignored" if verdict else "unanswered"] += 1
         return
     if verdict not in ("accept", "reject"):
         raise BadRecord("E_LABEL", "answer", "another word", "accept, reject or ignore")
     binary = "label" in row and "spans" not in row
     if verdict == "reject" and not binary:
-        reading.skipped["rejected"] += 1
+        state.skipped["rejected"] += 1
         return
-    meta = obj(row.get("meta"), "meta")
-    shown, turn = turn_records.place(meta, row.get("text"), reading, "meta.")
-    findings = list(_findings(row, shown, turn, reading, binary=binary))
+    meta = mapping(row.get("meta"), "meta")
+    view, turn = turn_records.locate_turn(meta, row.get("text"), state, "meta.")
+    findings = list(_findings(row, view, turn, state, binary=binary))
     labeler = text(row.get("_annotator_id") or row.get("_session_id"), "_annotator_id")
-    yield answer(
+    yield make_annotation(
         "prodigy",
-        shown,
-        labeler=reading.known.labeler(labeler, "_annotator_id"),
-        kind=reading.kind,
-        codes=_codes(row, meta, findings, reading, binary=binary),
+        view,
+        labeler=state.context.labeler(labeler, "_annotator_id"),
+        kind=state.kind,
+        codes=_codes(row, meta, findings, state, binary=binary),
         turn=turn,
         findings=findings,
         seen_verdict=meta.get("seen_verdict") is True,
-        at=moment(row.get("_timestamp"), "_timestamp"),
+        at=timestamp(row.get("_timestamp"), "_timestamp"),
     )
 
 
-def _findings(row: Row, shown: Shown, turn: int, reading: Reading, *, binary: bool) -> Iterator[Finding]:
+def _findings(
+    row: Row, view: DialogueView, turn: int, state: ReadState, *, binary: bool
+) -> Iterator[Finding]:
     if binary:
-        yield from turn_records.marked(
-            [row["label"]] if row["answer"] == "accept" else [], shown, turn, reading, "label"
+        yield from turn_records.read_turn_labels(
+            [row["label"]] if row["answer"] == "accept" else [], view, turn, state, "label"
         )
     elif "options" in row:
-        yield from turn_records.marked(row.get("accept"), shown, turn, reading, "accept")
+        yield from turn_records.read_turn_labels(row.get("accept"), view, turn, state, "accept")
     else:
-        yield from turn_records.spans(row.get("spans"), row.get("text"), shown, turn, reading, "spans")
+        yield from turn_records.read_spans(row.get("spans"), row.get("text"), view, turn, state, "spans")
 
 
 def _codes(
-    row: Row, meta: Row, findings: list[Finding], reading: Reading, *, binary: bool
+    row: Row, meta: Row, findings: list[Finding], state: ReadState, *, binary: bool
 ) -> tuple[str, ...]:
     """A binary row asks for its label, a choice for its options, any other for what `meta` says."""
     found = [finding.code for finding in findings]
     if binary:
-        return (reading.known.code(row["label"], "label"),)
+        return (state.context.code(row["label"], "label"),)
     if "options" in row:
-        named = [obj(option, "options").get("id") for option in items(row["options"], "options")]
-        return reading.known.codes(named, "options", found)
-    return reading.known.codes(meta.get("codes"), "meta.codes", found)
+        named = [mapping(option, "options").get("id") for option in items(row["options"], "options")]
+        return state.context.codes(named, "options", found)
+    return state.context.codes(meta.get("codes"), "meta.codes", found)
 
 
-def _rows(dialogues: Iterable[Item]) -> Iterator[Row]:
+def _rows(dialogues: Iterable[ExportItem]) -> Iterator[Row]:
     for item in dialogues:
         if not item.annotations:
-            for turn, codes, shown in turn_records.to_ask(item):
-                yield _row(item, turn, codes, shown, seen=item.release is not None)
-        for annotation, turn, asked in turn_records.answered(item):
-            codes = tuple(question.code for question in asked)
-            row = _row(item, turn, codes, turn_records.found(asked), seen=annotation.seen_verdict)
+            for turn, codes, view in turn_records.iter_questions(item):
+                yield _row(item, turn, codes, view, seen=item.release is not None)
+        for annotation, turn, requested in turn_records.iter_answers(item):
+            codes = tuple(question.code for question in requested)
+            row = _row(item, turn, codes, turn_records.findings_of(requested), seen=annotation.seen_verdict)
             who = {"_annotator_id": annotation.labeler, "_session_id": annotation.labeler}
             row.update({"_view_id": "spans_manual", "answer": "accept", **who})
             yield {**row, "_timestamp": int(annotation.at.timestamp())} if annotation.at else row
 
 
-def _row(item: Item, turn: int, codes: tuple[str, ...], findings: list[Finding], *, seen: bool) -> Row:
-    words = item.shown.text(turn)
+def _row(item: ExportItem, turn: int, codes: tuple[str, ...], findings: list[Finding], *, seen: bool) -> Row:
+    words = item.view.text(turn)
     spans = turn_records.span_rows(findings, item)
     tokens = _tokens(words, {place for span in spans for place in (span["start"], span["end"])})
     for span in spans:
@@ -104,7 +114,7 @@ def _row(item: Item, turn: int, codes: tuple[str, ...], findings: list[Finding],
         "text": words,
         "tokens": tokens,
         "spans": spans,
-        "meta": turn_records.told(item, turn, codes, seen),
+        "meta": turn_records.row_data(item, turn, codes, seen),
     }
 
 
@@ -127,4 +137,4 @@ def _tokens(words: str, edges: set[int]) -> list[dict[str, Any]]:
     ]
 
 
-SHAPE = Shape("prodigy", "jsonl", _matches, _read, _rows)
+SHAPE = LabelFormat("prodigy", "jsonl", _matches, _read, _rows)

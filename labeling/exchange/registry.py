@@ -9,9 +9,9 @@ from dialint.detector.ingest.outcomes import BadRecord, refuse
 from dialint.detector.ingest.readers.tables import TableFormat, detect_table_format, read_rows
 from dialint.detector.ingest.sources import Source
 from dialint.labeling.exchange import argilla, crowd_table, doccano, label_studio, native, prodigy, toloka
-from dialint.labeling.exchange.format import Shape
+from dialint.labeling.exchange.format import LabelFormat
 
-SHAPES: tuple[Shape, ...] = (
+SHAPES: tuple[LabelFormat, ...] = (
     native.SHAPE,
     label_studio.SHAPE,
     toloka.SHAPE,
@@ -24,7 +24,7 @@ SHAPES: tuple[Shape, ...] = (
 LOOKED_AT = 50
 
 
-def shape_named(name: str) -> Shape:
+def format_by_name(name: str) -> LabelFormat:
     """The shape called `name`.
 
     Raises:
@@ -36,7 +36,7 @@ def shape_named(name: str) -> Shape:
     raise ConfigError("E_OPTION", f"--format {name[:20]!r}: expected {', '.join(s.name for s in SHAPES)}")
 
 
-def recognise(source: Source, name: str = "auto") -> tuple[Shape, TableFormat]:
+def detect_format(source: Source, name: str = "auto") -> tuple[LabelFormat, TableFormat]:
     """The shape of `source`, by its first rows unless it is named, and how its rows are framed.
 
     Raises:
@@ -45,7 +45,7 @@ def recognise(source: Source, name: str = "auto") -> tuple[Shape, TableFormat]:
     """
     framing = detect_table_format(source)
     if name != "auto":
-        return shape_named(name), framing
+        return format_by_name(name), framing
     for placed in islice(read_rows(source, framing), LOOKED_AT):
         if isinstance(placed.row, BadRecord):
             continue

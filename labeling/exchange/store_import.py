@@ -1,4 +1,11 @@
-"""What is rejected on the way into the store: counted, the first told, all in a file if one is named."""
+"""Imports logs, verdicts and other tools' labels into the label store; the same files again add nothing.
+nothing.
+
+Streams: memory does not grow with the file. Each thousand records is a transaction, so a killed import is
+simply run again. Bad records of a log are rejected, up to the share that `read` allows. A label for an
+unknown dialogue, code or worker, and a second one by the same worker, is rejected and counted, also where
+the first came from another file, at the same moment, or was given in the console.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +28,7 @@ from dialint.detector.progress import Progress
 from dialint.detector.taxonomy import load
 from dialint.detector.verdict_files import read_verdicts
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.exchange.import_labels import ImportConfig, Intake, Taken
+from dialint.labeling.exchange.import_labels import ImportConfig, LabelImport, LocatedAnnotation
 from dialint.labeling.raters.reports import refuse_existing
 from dialint.labeling.store import accounts, dialogues
 from dialint.labeling.store.database.transactions import Store, Transaction, writing
@@ -32,22 +39,6 @@ from dialint.labeling.store.masked_view import LONG_CHARS, prepare, renew_long
 from dialint.labeling.store.permissions import account_of, authorised, may
 from dialint.labeling.store.projects import existing, still_open
 from dialint.labeling.store.stored_annotations import answered, lock_dialogues, save, says, with_key
-
-# MERGED FROM labeling.transfer.incoming:
-# Annotations made elsewhere as rows of the store: each once, and no second answer by the same person.
-# MERGED FROM labeling.transfer.logs:
-# """Dialogues and verdicts from files into the store; the same files again add nothing.
-#
-# Streams: memory does not grow with the file. Each thousand is a transaction of its own, so a killed import
-# is simply run again. Bad records of a log are rejected, up to the share that `read` allows.
-# """
-# MERGED FROM labeling.transfer.labels:
-# """Labels of other tools into the store, checked against what is in it: its dialogues, accounts, answers.
-#
-# A label for an unknown dialogue, code or worker, and a second one by the same worker, is rejected and
-# counted, also where the first came in by another file, at the same moment, or was given here.
-# """
-
 
 SHOWN = 10
 
@@ -314,17 +305,19 @@ def bring_labels(
 
 
 def _fates(
-    piece: Sequence[Taken | Reject], bring: Callable[..., Sequence[Fate]]
-) -> Iterator[tuple[Taken | Reject, Fate | None]]:
+    piece: Sequence[LocatedAnnotation | Reject], bring: Callable[..., Sequence[Fate]]
+) -> Iterator[tuple[LocatedAnnotation | Reject, Fate | None]]:
     """What became of each in the store; none of what was rejected before."""
-    some = [item for item in piece if isinstance(item, Taken)]
+    some = [item for item in piece if isinstance(item, LocatedAnnotation)]
     fates = iter(bring([item.annotation for item in some], once=any(item.once for item in some)))
     for item in piece:
-        yield item, next(fates) if isinstance(item, Taken) else None
+        yield item, next(fates) if isinstance(item, LocatedAnnotation) else None
 
 
-def _count_answer(brought: LabelsIn, intake: Intake, item: Taken | Reject, fate: Fate | None) -> None:
-    if isinstance(item, Taken) and fate in REFUSED:
+def _count_answer(
+    brought: LabelsIn, intake: LabelImport, item: LocatedAnnotation | Reject, fate: Fate | None
+) -> None:
+    if isinstance(item, LocatedAnnotation) and fate in REFUSED:
         path, expected = REFUSED[fate]
         item = item.refused(BadRecord("E_LABEL", path, fate, expected, item.annotation.dialogue_id))
         intake.counts.rejected += 1

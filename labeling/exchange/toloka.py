@@ -14,8 +14,16 @@ from collections.abc import Iterable, Iterator
 from dialint.detector.ingest.outcomes import BadRecord
 from dialint.labeling.exchange import turn_records
 from dialint.labeling.exchange.crowd_table import is_yes
-from dialint.labeling.exchange.format import Answers, Item, Known, Reading, Row, Shape, answer
-from dialint.labeling.exchange.values import cell, moment, text
+from dialint.labeling.exchange.format import (
+    Answers,
+    ExportItem,
+    LabelContext,
+    LabelFormat,
+    ReadState,
+    Row,
+    make_annotation,
+)
+from dialint.labeling.exchange.values import cell, text, timestamp
 
 IN, OUT, BY = "INPUT:", "OUTPUT:", "ASSIGNMENT:"
 TASK_COLUMNS = tuple(IN + name for name in ("dialogue_id", "turn", "code", "context", "reply"))
@@ -31,48 +39,48 @@ def _matches(row: Row) -> bool:
     return any(name.startswith(IN) for name in row)
 
 
-def _read(row: Row, reading: Reading) -> Answers:
+def _read(row: Row, state: ReadState) -> Answers:
     outputs = {name: value for name, value in row.items() if name.startswith(OUT)}
     if not outputs:
-        reading.skipped["unanswered"] += 1
+        state.skipped["unanswered"] += 1
         return
     status = cell(row.get(f"{BY}status"), f"{BY}status").upper()
     if status and status not in COUNTED:
-        reading.skipped["not accepted"] += 1
+        state.skipped["not accepted"] += 1
         return
     given = {name.removeprefix(IN): value for name, value in row.items() if name.startswith(IN)}
-    shown, turn = turn_records.place(given, given.get("reply") or given.get("text"), reading, IN)
+    view, turn = turn_records.locate_turn(given, given.get("reply") or given.get("text"), state, IN)
     code = cell(given.get("code"), f"{IN}code")
-    found = _yes_or_no(code, row, reading.known) if code else _named(outputs, reading.known)
+    found = _yes_or_no(code, row, state.context) if code else _named(outputs, state.context)
     worker = text(row.get(f"{BY}worker_id"), f"{BY}worker_id")
-    yield answer(
+    yield make_annotation(
         "toloka",
-        shown,
-        labeler=reading.known.labeler(worker, f"{BY}worker_id"),
-        kind=reading.kind,
-        codes=(reading.known.code(code, f"{IN}code"),) if code else reading.known.codes(None, OUT, found),
+        view,
+        labeler=state.context.labeler(worker, f"{BY}worker_id"),
+        kind=state.kind,
+        codes=(state.context.code(code, f"{IN}code"),) if code else state.context.codes(None, OUT, found),
         turn=turn,
-        findings=tuple(turn_records.marked(found, shown, turn, reading, OUT)),
-        at=moment(row.get(f"{BY}submitted"), f"{BY}submitted"),
+        findings=tuple(turn_records.read_turn_labels(found, view, turn, state, OUT)),
+        at=timestamp(row.get(f"{BY}submitted"), f"{BY}submitted"),
     )
 
 
-def _yes_or_no(code: str, row: Row, known: Known) -> list[str]:
+def _yes_or_no(code: str, row: Row, context: LabelContext) -> list[str]:
     if f"{OUT}label" not in row:
         raise BadRecord("E_LABEL", OUT, "another column", f"{OUT}label with yes or no")
-    return [known.code(code, f"{IN}code")] if is_yes(row[f"{OUT}label"], f"{OUT}label") else []
+    return [context.code(code, f"{IN}code")] if is_yes(row[f"{OUT}label"], f"{OUT}label") else []
 
 
-def _named(outputs: Row, known: Known) -> list[str]:
+def _named(outputs: Row, context: LabelContext) -> list[str]:
     """The codes that the outputs name; a blank one or "no error" names none."""
     values = [(name, cell(value, name)) for name, value in outputs.items()]
-    return [known.code(value, name) for name, value in values if value.lower() not in NONE_FOUND]
+    return [context.code(value, name) for name, value in values if value.lower() not in NONE_FOUND]
 
 
-def _rows(dialogues: Iterable[Item]) -> Iterator[Row]:
+def _rows(dialogues: Iterable[ExportItem]) -> Iterator[Row]:
     for item in dialogues:
         if not item.annotations:
-            for turn, codes in item.asked():
+            for turn, codes in item.requested():
                 for code in codes:
                     yield _task(item, turn, code)
         for annotation in item.annotations:
@@ -83,10 +91,10 @@ def _rows(dialogues: Iterable[Item]) -> Iterator[Row]:
                 yield {**_task(item, turn, code), f"{OUT}label": "yes" if findings else "no", **result}
 
 
-def _task(item: Item, turn: int, code: str) -> Row:
-    said = [own for own in item.shown.dialogue.turns if own.index < turn]
-    context = "\n".join(f"{own.role}: {item.shown.text(own.index)}" for own in said)
-    values = (item.shown.dialogue.id, turn, code, context, item.shown.text(turn))
+def _task(item: ExportItem, turn: int, code: str) -> Row:
+    said = [own for own in item.view.dialogue.turns if own.index < turn]
+    context = "\n".join(f"{own.role}: {item.view.text(own.index)}" for own in said)
+    values = (item.view.dialogue.id, turn, code, context, item.view.text(turn))
     return dict(zip(TASK_COLUMNS, values, strict=True))
 
 
@@ -94,4 +102,4 @@ def _columns(with_answers: bool) -> tuple[str, ...]:
     return TASK_COLUMNS + RESULT_COLUMNS if with_answers else TASK_COLUMNS
 
 
-SHAPE = Shape("toloka", "tsv", _matches, _read, _rows, _columns)
+SHAPE = LabelFormat("toloka", "tsv", _matches, _read, _rows, _columns)

@@ -1,6 +1,8 @@
-"""Values of a foreign record, of the type they must have, or a reject that names the field.
+"""Values of a foreign record: typed, or a reject that names the field; offsets between encodings.
 
-No value is coerced but text that holds a whole number, which tables and Label Studio write for one.
+No value is coerced, except text that holds a whole number: tables and Label Studio write numbers as text.
+Offsets are converted between UTF-16 units, code points, and texts whose line ends were changed; each of these
+functions raises ValueError for an offset that does not exist or lies within a character.
 """
 
 from __future__ import annotations
@@ -11,20 +13,12 @@ from typing import Any
 from dialint.detector.errors import excerpt
 from dialint.detector.ingest.outcomes import BadRecord
 
-# MERGED FROM labeling.platforms.offsets:
-# """Offsets between tools: UTF-16 units, code points, and texts whose line ends were changed.
-#
-# Knows texts only, nothing of dialogues or masking. Every function raises ValueError for an offset that
-# does not exist or lies within a character.
-# """
-
-
 LATEST_S = 253_402_300_799
 """The last second of the year 9999."""
 MAX_DIGITS = 18
 
 
-def obj(value: object, path: str) -> dict[str, Any]:
+def mapping(value: object, path: str) -> dict[str, Any]:
     """An object; an absent one is empty.
 
     Raises:
@@ -33,7 +27,7 @@ def obj(value: object, path: str) -> dict[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise wrong(path, value, "an object")
+        raise type_error(path, value, "an object")
     return value
 
 
@@ -42,14 +36,14 @@ def items(value: object, path: str) -> list[Any]:
     if value is None:
         return []
     if not isinstance(value, list):
-        raise wrong(path, value, "a list")
+        raise type_error(path, value, "a list")
     return value
 
 
 def text(value: object, path: str) -> str:
     """A text that is not blank."""
     if not isinstance(value, str) or not value.strip():
-        raise wrong(path, value, "a text")
+        raise type_error(path, value, "a text")
     return value
 
 
@@ -58,20 +52,20 @@ def cell(value: object, path: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise wrong(path, value, "a text")
+        raise type_error(path, value, "a text")
     return value.strip()
 
 
-def whole(value: object, path: str) -> int:
+def integer(value: object, path: str) -> int:
     """A whole number from 0, or a text that holds one."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= MAX_DIGITS:
         return int(value)
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise wrong(path, value, "a whole number from 0")
+        raise type_error(path, value, "a whole number from 0")
     return value
 
 
-def named(value: object, path: str) -> str:
+def name_or_number(value: object, path: str) -> str:
     """A name: a text, or a whole number as text."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
@@ -85,13 +79,13 @@ def seconds(value: object, path: str) -> float | None:
     try:
         number = float(value) if isinstance(value, str) else value
     except ValueError:
-        raise wrong(path, value, "seconds") from None
+        raise type_error(path, value, "seconds") from None
     if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number < LATEST_S:
-        raise wrong(path, value, "seconds")
+        raise type_error(path, value, "seconds")
     return float(number)
 
 
-def moment(value: object, path: str) -> datetime | None:
+def timestamp(value: object, path: str) -> datetime | None:
     """A time as ISO 8601 text or epoch seconds, if any; without a zone it is UTC."""
     if value is None or value == "":
         return None
@@ -104,17 +98,17 @@ def moment(value: object, path: str) -> datetime | None:
     except ValueError:
         found = None
     if found is None:
-        raise wrong(path, value, "a time in ISO 8601 or epoch seconds")
+        raise type_error(path, value, "a time in ISO 8601 or epoch seconds")
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
-def wrong(path: str, value: object, expected: str) -> BadRecord:
+def type_error(path: str, value: object, expected: str) -> BadRecord:
     """The fault of a value of another type or range."""
     found = excerpt(value) if isinstance(value, str) else "nothing" if value is None else type(value).__name__
     return BadRecord("E_TYPE", path, found or "nothing", expected)
 
 
-def unknown(path: str, found: str, expected: str) -> BadRecord:
+def label_error(path: str, found: str, expected: str) -> BadRecord:
     """The fault of a label for something that is not known; `found` is shown masked."""
     return BadRecord("E_LABEL", path, excerpt(found), expected)
 

@@ -78,13 +78,13 @@ def run(config: QualityConfig, stored: Callable[[], Said] | None = None) -> Repo
 
 def _files(config: QualityConfig) -> Said:
     from dialint.labeling.dataset.inputs import read_annotations
-    from dialint.labeling.exchange.import_labels import dialogues_of
+    from dialint.labeling.exchange.import_labels import load_dialogues
     from dialint.labeling.raters.gold import read_gold
 
     if config.annotations is None or not config.dialogues:
         raise ConfigError("E_OPTION", "from files, --annotations and --dialogues must name some")
     gold = {} if config.gold is None else read_gold(config.gold)
-    return read_annotations(config.annotations), dialogues_of(config.dialogues), gold
+    return read_annotations(config.annotations), load_dialogues(config.dialogues), gold
 
 
 def quality_figures(

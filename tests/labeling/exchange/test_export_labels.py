@@ -73,9 +73,9 @@ def test_label_studio_gets_predictions_and_their_interface(tmp_path: Path) -> No
     (prediction,) = task["predictions"]
     assert (prediction["model_version"], prediction["score"]) == ("r1", 0.8)
     value = prediction["result"][0]["value"]
-    shown = task["data"]["dialogue"][1]["text"]
-    assert shown[value["startOffset"] : value["endOffset"]] == "teh"
-    assert EMAIL not in shown
+    view = task["data"]["dialogue"][1]["text"]
+    assert view[value["startOffset"] : value["endOffset"]] == "teh"
+    assert EMAIL not in view
     root = ElementTree.parse(tmp_path / "tasks.xml").getroot()
     assert [label.get("value") for label in root.iter("Label")] == ["L1", "R1"]
     (tags,) = {(r["from_name"], r["to_name"]) for r in prediction["result"] if r["type"] == "paragraphlabels"}
@@ -105,8 +105,8 @@ def test_answers_go_out_and_come_in_by_the_stages(tmp_path: Path, name: str, end
     assert [(f.code, f.turn) for f in findings] == [("L1", 1)]
     if name not in ("toloka", "crowd"):
         assert [(f.start, f.end, f.quote) for f in findings] == [(START, START + 3, "teh")]
-    asked = {(annotation.turn, code) for annotation in found for code in annotation.codes}
-    assert asked == (
+    requested = {(annotation.turn, code) for annotation in found for code in annotation.codes}
+    assert requested == (
         {(None, "L1"), (None, "R1")} if name == "label-studio" else {(1, "L1"), (3, "L1"), (3, "R1")}
     )
 

@@ -18,8 +18,8 @@ from dialint.detector.ingest.sources import open_logs
 from dialint.detector.records import Dialogue, Turn
 from dialint.detector.taxonomy import load
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.exchange.format import Known
-from dialint.labeling.exchange.import_labels import ImportConfig, Intake, run
+from dialint.labeling.exchange.format import LabelContext
+from dialint.labeling.exchange.import_labels import ImportConfig, LabelImport, run
 from dialint.labeling.exchange.registry import SHAPES
 
 TAXONOMY = load()
@@ -35,16 +35,18 @@ D1 = Dialogue(
 LOG = {"dialogue_id": "d1", "turns": [{"role": turn.role, "text": turn.text} for turn in D1.turns]}
 
 
-def known(**over: Any) -> Known:
-    return Known(TAXONOMY, {"d1": D1}, **{"asked": ("I1", "L1"), "names": {"wrong_fact": "I1"}, **over})
+def context(**over: Any) -> LabelContext:
+    return LabelContext(
+        TAXONOMY, {"d1": D1}, **{"asked": ("I1", "L1"), "names": {"wrong_fact": "I1"}, **over}
+    )
 
 
 def taken(
-    path: Path, content: str | bytes, knows: Known | None = None, utf16: bool = False
-) -> tuple[list[Annotation], list[Reject], Intake]:
+    path: Path, content: str | bytes, knows: LabelContext | None = None, utf16: bool = False
+) -> tuple[list[Annotation], list[Reject], LabelImport]:
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     (source,) = open_logs([str(path)])
-    intake = Intake(knows or known(), utf16=utf16)
+    intake = LabelImport(knows or context(), utf16=utf16)
     outcomes = list(intake.read(source))
     return (
         [o for o in outcomes if isinstance(o, Annotation)],
@@ -255,7 +257,7 @@ def test_argilla_nested_and_flattened(tmp_path: Path) -> None:
 
 def test_row_43_unknown_dialogue_code_labeler_and_a_second_label(tmp_path: Path) -> None:
     rows = ["task,worker,label", "d1/1/I1,a,yes", "d9/1/I1,a,yes", "d1/1/Z9,a,yes", "d1/1/L1,zed,no", "d1/1/I1,a,no", "d1/1/I1,a,yes", "d1/0/I1,a,no", "d1/1/L1,a,perhaps", "d1/1/L1,a,no"]  # fmt: skip
-    found, rejects, intake = taken(tmp_path / "c.csv", "\r\n".join(rows), known(labelers=frozenset({"a"})))
+    found, rejects, intake = taken(tmp_path / "c.csv", "\r\n".join(rows), context(labelers=frozenset({"a"})))
     assert [(a.codes, bool(a.findings)) for a in found] == [(("I1",), True), (("L1",), False)]
     assert [(r.line, r.path) for r in rejects] == [(3, "task"), (4, "task"), (5, "worker"), (6, "labeler"), (8, "task"), (9, "label")]  # fmt: skip
     assert {r.code for r in rejects} == {"E_LABEL"}
@@ -264,7 +266,7 @@ def test_row_43_unknown_dialogue_code_labeler_and_a_second_label(tmp_path: Path)
 
 def test_what_was_asked_must_be_known(tmp_path: Path) -> None:
     row = {"text": "It arrived yesterday.", "label": [], "dialogue_id": "d1", "Comments": []}
-    found, (reject,), _ = taken(tmp_path / "leo.jsonl", json.dumps(row), known(asked=()))
+    found, (reject,), _ = taken(tmp_path / "leo.jsonl", json.dumps(row), context(requested=()))
     assert found == []
     assert reject.expected == "the codes that were asked; --codes names them"
 
@@ -370,7 +372,7 @@ def test_no_record_is_more_than_refused(base: dict[str, Any], changes: dict[str,
         for name in ("auto", shape.name):
             (source,) = open_logs([str(path)])
             try:
-                outcomes = list(Intake(known()).read(source, name))
+                outcomes = list(LabelImport(context()).read(source, name))
             except InputRefused:
                 continue
             assert all(isinstance(outcome, Annotation | Reject) for outcome in outcomes)
@@ -396,7 +398,7 @@ def test_no_bytes_are_more_than_refused(start: bytes, at: int, cut: int, put: by
         path.write_bytes(content)
         (source,) = open_logs([str(path)])
         try:
-            outcomes = list(Intake(known()).read(source))
+            outcomes = list(LabelImport(context()).read(source))
         except InputRefused:
             return
         assert all(isinstance(outcome, Annotation | Reject) for outcome in outcomes)
@@ -421,7 +423,7 @@ def test_a_damaged_parquet_file_is_refused(tmp_path: Path) -> None:
 
 def test_a_crowd_table_of_codes_that_exclude_one_another(tmp_path: Path) -> None:
     """The label is the code: a yes to it, a no to the others; yes and no are still answers to one code."""
-    knows = known(names={"lukewarm": "K2"}, asked=())
+    knows = context(names={"lukewarm": "K2"}, requested=())
     knows.taxonomy = load(write_taxonomy(tmp_path))
     content = "task,worker,label\nd1/1,w1,K1\nd1/1,w2,lukewarm\nd1/3/K3,w1,no\nd1/0,w1,K1\nd1/1/K1,w3,K1\nd1/1,w4,K9\n"
     annotations, rejects, _ = taken(tmp_path / "crowd.csv", content, knows)

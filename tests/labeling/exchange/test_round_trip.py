@@ -18,9 +18,9 @@ from dialint.detector.taxonomy import load
 from dialint.labeling.annotation import Annotation, questions
 from dialint.labeling.exchange.argilla import SPACE
 from dialint.labeling.exchange.export_labels import framing_for
-from dialint.labeling.exchange.format import Item, Known, Shown
-from dialint.labeling.exchange.import_labels import Intake
-from dialint.labeling.exchange.registry import SHAPES, recognise, shape_named
+from dialint.labeling.exchange.format import DialogueView, ExportItem, LabelContext
+from dialint.labeling.exchange.import_labels import LabelImport
+from dialint.labeling.exchange.registry import SHAPES, detect_format, format_by_name
 from dialint.labeling.exchange.rows import write_rows
 
 TAXONOMY = load()
@@ -39,7 +39,7 @@ names = st.text(st.sampled_from("abc/#-é 1"), min_size=1, max_size=6).filter(st
 
 
 @st.composite
-def items(draw: st.DrawFn) -> list[Item]:
+def items(draw: st.DrawFn) -> list[ExportItem]:
     """Dialogues whose agent speaks last, each with answers of several labelers."""
     made = []
     for name in draw(st.lists(names, min_size=1, max_size=3, unique=True)):
@@ -47,27 +47,27 @@ def items(draw: st.DrawFn) -> list[Item]:
         turns = tuple(
             Turn(index=i, role="agent" if i % 2 else "customer", text=t) for i, t in enumerate(said)
         )
-        shown = Shown(Dialogue(id=name, turns=turns, masked=draw(st.booleans())))
-        annotations = tuple(draw(answers(shown, number)) for number in range(draw(st.integers(1, 3))))
-        made.append(Item(shown, CODES, OF_DIALOGUE, annotations))
+        view = DialogueView(Dialogue(id=name, turns=turns, masked=draw(st.booleans())))
+        annotations = tuple(draw(answers(view, number)) for number in range(draw(st.integers(1, 3))))
+        made.append(ExportItem(view, CODES, OF_DIALOGUE, annotations))
     return made
 
 
 @st.composite
-def answers(draw: st.DrawFn, shown: Shown, number: int) -> Annotation:
-    known = Known.of(TAXONOMY, [shown.dialogue])
-    turn = draw(st.none() | st.sampled_from(shown.judged))
+def answers(draw: st.DrawFn, view: DialogueView, number: int) -> Annotation:
+    context = LabelContext.of(TAXONOMY, [view.dialogue])
+    turn = draw(st.none() | st.sampled_from(view.judged))
     codes = tuple(draw(st.lists(st.sampled_from(CODES), min_size=1, unique=True)))
     findings = []
     for _ in range(draw(st.integers(0, 3))):
-        where = turn if turn is not None else draw(st.sampled_from(shown.judged))
-        masked = shown.masked(where)
+        where = turn if turn is not None else draw(st.sampled_from(view.judged))
+        masked = view.masked(where)
         start = draw(st.integers(0, len(masked.text) - 1))
         end = draw(st.integers(start + 1, len(masked.text)))
         span = masked.to_original(start, end)
-        findings.append(known.finding(shown, where, draw(st.sampled_from(codes)), span))
+        findings.append(context.finding(view, where, draw(st.sampled_from(codes)), span))
     return Annotation(
-        id=f"{shown.dialogue.id}~{number}", dialogue_id=shown.dialogue.id, labeler=str(uuid5(SPACE, f"w{number}")), kind="crowd",
+        id=f"{view.dialogue.id}~{number}", dialogue_id=view.dialogue.id, labeler=str(uuid5(SPACE, f"w{number}")), kind="crowd",
         codes=codes, turn=turn, findings=tuple(dict.fromkeys(findings)),
     )  # fmt: skip
 
@@ -75,30 +75,30 @@ def answers(draw: st.DrawFn, shown: Shown, number: int) -> Annotation:
 Said = set[tuple[object, ...]]
 
 
-def said(annotations: list[Annotation], made: list[Item], *, spans: bool) -> Said:
+def said(annotations: list[Annotation], made: list[ExportItem], *, spans: bool) -> Said:
     """Who said what: with its spans, or yes or no with a code of the dialogue moved to its last turn."""
-    by_id = {item.shown.dialogue.id: item for item in made}
+    by_id = {item.view.dialogue.id: item for item in made}
     found: dict[tuple[str, str, int, str], set[tuple[int, int]]] = {}
     for annotation in annotations:
         item = by_id[annotation.dialogue_id]
-        for turn, code, findings in questions(annotation, item.shown.dialogue, OF_DIALOGUE):
-            where = turn if spans or code not in OF_DIALOGUE else item.shown.judged[-1]
+        for turn, code, findings in questions(annotation, item.view.dialogue, OF_DIALOGUE):
+            where = turn if spans or code not in OF_DIALOGUE else item.view.judged[-1]
             key = (annotation.labeler, annotation.dialogue_id, where, code)
             found.setdefault(key, set()).update((f.start, f.end) for f in findings)
     return {(*key, frozenset(where) if spans else bool(where)) for key, where in found.items()}
 
 
-def there_and_back(name: str, made: list[Item], ending: str) -> tuple[list[Annotation], list[Reject]]:
-    shape = shape_named(name)
-    known = Known.of(TAXONOMY, [item.shown.dialogue for item in made])
+def there_and_back(name: str, made: list[ExportItem], ending: str) -> tuple[list[Annotation], list[Reject]]:
+    shape = format_by_name(name)
+    context = LabelContext.of(TAXONOMY, [item.view.dialogue for item in made])
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"labels{ending}"
         with open(path, "wb") as file:
             columns = shape.columns(True) if shape.columns else ()
             write_rows(file, shape.rows(made), framing_for(shape, path), columns)
         (source,) = open_logs([str(path)])
-        assert recognise(source)[0] is shape
-        outcomes = list(Intake(known).read(source))
+        assert detect_format(source)[0] is shape
+        outcomes = list(LabelImport(context).read(source))
     return (
         [item for item in outcomes if isinstance(item, Annotation)],
         [item for item in outcomes if isinstance(item, Reject)],
@@ -117,7 +117,7 @@ def test_no_shape_is_left_out_here() -> None:
 @pytest.mark.parametrize(("name", "ending"), WITH_SPANS)
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(made=items())
-def test_spans_come_back(name: str, ending: str, made: list[Item]) -> None:
+def test_spans_come_back(name: str, ending: str, made: list[ExportItem]) -> None:
     back, rejects = there_and_back(name, made, ending)
     assert rejects == []
     whole = [annotation for item in made for annotation in item.annotations]
@@ -127,7 +127,7 @@ def test_spans_come_back(name: str, ending: str, made: list[Item]) -> None:
 @pytest.mark.parametrize(("name", "ending"), WITHOUT)
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(made=items())
-def test_answers_come_back(name: str, ending: str, made: list[Item]) -> None:
+def test_answers_come_back(name: str, ending: str, made: list[ExportItem]) -> None:
     back, rejects = there_and_back(name, made, ending)
     assert rejects == []
     whole = [annotation for item in made for annotation in item.annotations]
@@ -137,7 +137,7 @@ def test_answers_come_back(name: str, ending: str, made: list[Item]) -> None:
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(made=items())
-def test_ours_loses_nothing(made: list[Item]) -> None:
+def test_ours_loses_nothing(made: list[ExportItem]) -> None:
     back, _ = there_and_back("dialint", made, ".jsonl")
     assert back == [annotation for item in made for annotation in item.annotations]
 
@@ -150,7 +150,7 @@ def test_no_findings_is_an_answer_in_every_shape() -> None:
     nothing = Annotation(
         id="a", dialogue_id="d", labeler=str(uuid5(SPACE, "w")), kind="crowd", codes=("L1", "C1")
     )
-    made = [Item(Shown(dialogue), ("L1", "C1"), OF_DIALOGUE, (nothing,))]
+    made = [ExportItem(DialogueView(dialogue), ("L1", "C1"), OF_DIALOGUE, (nothing,))]
     for name, ending in WITH_SPANS + WITHOUT:
         back, rejects = there_and_back(name, made, ending)
         assert rejects == []
@@ -165,21 +165,21 @@ def test_what_a_tool_writes_is_what_we_wrote_and_read(tmp_path: Path) -> None:
         id="d",
         turns=(Turn(index=0, role="customer", text="?"), Turn(index=1, role="agent", text="😀 teh parcel")),
     )
-    shown = Shown(dialogue)
-    finding = Known.of(TAXONOMY, [dialogue]).finding(shown, 1, "L1", (2, 5))
+    view = DialogueView(dialogue)
+    finding = LabelContext.of(TAXONOMY, [dialogue]).finding(view, 1, "L1", (2, 5))
     assert finding.quote == "teh"
     annotation = Annotation(
         id="a", dialogue_id="d", labeler="w", kind="crowd", codes=("L1",), findings=(finding,)
     )
-    item = Item(shown, ("L1",), OF_DIALOGUE, (annotation,))
-    (studio,) = shape_named("label-studio").rows([item])
+    item = ExportItem(view, ("L1",), OF_DIALOGUE, (annotation,))
+    (studio,) = format_by_name("label-studio").rows([item])
     value = studio["annotations"][0]["result"][0]["value"]
     assert (value["start"], value["startOffset"], value["endOffset"], value["text"]) == ("1", 3, 6, "teh")
-    (prodigy,) = shape_named("prodigy").rows([item])
+    (prodigy,) = format_by_name("prodigy").rows([item])
     assert prodigy["spans"] == [{"start": 2, "end": 5, "label": "L1", "token_start": 1, "token_end": 1}]
     assert [token["text"] for token in prodigy["tokens"]] == ["😀", "teh", "parcel"]
-    (doccano,) = shape_named("doccano").rows([item])
+    (doccano,) = format_by_name("doccano").rows([item])
     assert doccano["label"] == [[2, 5, "L1"]]
-    (crowd,) = shape_named("crowd").rows([item])
+    (crowd,) = format_by_name("crowd").rows([item])
     assert (crowd["task"], crowd["worker"], crowd["label"]) == ("d/1/L1", "w", "yes")
     assert json.dumps(doccano)
