@@ -83,7 +83,7 @@ def console(*, config: Annotated[ConsoleConfig, Parameter(name="*")] = ConsoleCo
         ConfigError: the store cannot be used.
         WorldError: the store cannot be reached, or the disk is full.
     """
-    from dialint.app.console.launch import FIRST, prepare, serve
+    from dialint.app.console.launch import FIRST_ACCOUNT, prepare_store, run_server
 
     _refuse_busy(config.address, config.port)
     with ExitStack() as at_end:
@@ -91,16 +91,18 @@ def console(*, config: Annotated[ConsoleConfig, Parameter(name="*")] = ConsoleCo
         if config.demo:
             place = _demo(at_end)
         else:
-            password = prepare(place)
+            password = prepare_store(place)
             if password is not None:
-                print_line(f"first start: sign in as {FIRST} with the one-time password {password}")
+                print_line(f"first start: sign in as {FIRST_ACCOUNT} with the one-time password {password}")
         if config.address not in LOCAL:
             print_line(
                 f"{config.address} can be reached from other machines, without TLS: put a proxy before it"
             )
         shown = config.address if ":" not in config.address else f"[{config.address}]"
         print_line(f"http://{shown}:{config.port}  (Ctrl-C ends it)")
-        return serve(config.port, config.address, place, config.idle_minutes * 60, config.hosts, config.proxy)
+        return run_server(
+            config.port, config.address, place, config.idle_minutes * 60, config.hosts, config.proxy
+        )
 
 
 def _refuse_busy(address: str, port: int) -> None:

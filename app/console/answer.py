@@ -1,7 +1,7 @@
-"""What a person has said so far of the item before them: the draft, and the answer that comes of it.
+"""The draft of an answer, and the answer that comes of it.
 
-Pure: every step gives a new `Answer`. Nothing here knows the store or the screen. The key is made once
-for each item and travels with the draft, so that a click repeated after a lost connection counts once.
+Pure: every step gives a new `Answer`. Nothing here knows the store or the screen. The key is made once for
+each item and travels with the draft, so that a click repeated after a lost connection counts once.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ State = Literal["open", "kept", "rejected"]
 
 
 class Choice(Record):
-    """One finding and what the person makes of it. `proposed` is the model's; none: the person's own."""
+    """One finding and its decision. `proposed` is the model's finding; None if it is the person's own."""
 
     finding: Finding
     proposed: Finding | None = None
@@ -29,19 +29,19 @@ class Choice(Record):
 
     @property
     def changed(self) -> bool:
-        """Whether the person has given another code or severity to what the model found."""
-        return self.proposed is not None and self.finding != _held(self.proposed)
+        """Whether the person has given another code or severity than the model."""
+        return self.proposed is not None and self.finding != _as_certain(self.proposed)
 
 
 class Sent(Record):
-    """What was last sent under the key: the same again must be the same in all parts."""
+    """What was last submitted under the key: a retry must be equal in all parts."""
 
     findings: tuple[Finding, ...]
     seconds: float
 
 
 class Answer(Record):
-    """A draft: choices on findings, codes said to be there or not, and the time spent, in seconds."""
+    """A draft: choices on findings, codes marked as present or absent (`said`), and the seconds worked."""
 
     key: Annotated[str, Field(min_length=1)]
     choices: tuple[Choice, ...] = ()
@@ -51,90 +51,84 @@ class Answer(Record):
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What the person holds to be errors."""
+        """The findings that the person confirmed or added."""
         return tuple(choice.finding for choice in self.choices if choice.state == "kept")
 
     @property
-    def touched(self) -> bool:
-        """Whether the person has said anything yet."""
-        said = any(choice.state != "open" or choice.proposed is None for choice in self.choices)
-        return said or bool(self.said) or self.sent is not None
+    def has_input(self) -> bool:
+        """Whether the person has entered anything yet."""
+        decided = any(choice.state != "open" or choice.proposed is None for choice in self.choices)
+        return decided or bool(self.said) or self.sent is not None
 
     @property
     def undecided(self) -> tuple[int, ...]:
-        """Places of the choices still open."""
-        return tuple(place for place, choice in enumerate(self.choices) if choice.state == "open")
+        """Indices of the open choices."""
+        return tuple(index for index, choice in enumerate(self.choices) if choice.state == "open")
 
 
-def begun(verdict: Verdict | None, codes: Sequence[str], turn: int | None) -> Answer:
-    """Nothing said yet. The model's findings lie within what was asked: `codes`, and `turn` if not none."""
-    return Answer(key=uuid4().hex, choices=_proposals(verdict, codes, turn))
+def start_answer(verdict: Verdict | None, codes: Sequence[str], turn: int | None) -> Answer:
+    """An empty answer with the model's findings as open choices: those of the item's `codes`, and of its
+    `turn` if it has one."""
+    return Answer(key=uuid4().hex, choices=_propose(verdict, codes, turn))
 
 
-def resumed(given: Annotation, verdict: Verdict | None) -> Answer:
-    """An answer that was given, to be changed: model findings missing in it were rejected. The time it took
-    goes on."""
-    rest = list(given.findings)
+def reopen_answer(annotation: Annotation, verdict: Verdict | None) -> Answer:
+    """An earlier answer, to be changed: model findings that are missing in it were rejected. Its seconds
+    count on."""
+    own = list(annotation.findings)
     choices = []
-    for choice in _proposals(verdict, given.codes, given.turn):
-        theirs = _same(choice.finding, rest)
-        if theirs is None:
+    for choice in _propose(verdict, annotation.codes, annotation.turn):
+        # what the person made of a finding: at the same offsets, else of the same code in the same turn
+        model = choice.finding
+        at_place = [f for f in own if (f.turn, f.start, f.end) == (model.turn, model.start, model.end)]
+        of_code = [f for f in own if (f.turn, f.code) == (model.turn, model.code)]
+        both = [finding for finding in at_place if finding in of_code]
+        match = next(iter(both or at_place or of_code), None)
+        if match is None:
             choices.append(choice.model_copy(update={"state": "rejected"}))
         else:
-            rest.remove(theirs)
-            choices.append(choice.model_copy(update={"state": "kept", "finding": theirs}))
-    own = (Choice(finding=finding, state="kept") for finding in rest)
-    found = {finding.code for finding in given.findings}
-    said = {code: code in found for code in given.codes}
-    return Answer(key=uuid4().hex, choices=(*choices, *own), said=said, seconds=given.seconds or 0.0)
+            own.remove(match)
+            choices.append(choice.model_copy(update={"state": "kept", "finding": match}))
+    choices += [Choice(finding=finding, state="kept") for finding in own]
+    present = {finding.code for finding in annotation.findings}
+    said = {code: code in present for code in annotation.codes}
+    return Answer(key=uuid4().hex, choices=tuple(choices), said=said, seconds=annotation.seconds or 0.0)
 
 
-def _proposals(verdict: Verdict | None, codes: Sequence[str], turn: int | None) -> tuple[Choice, ...]:
+def _propose(verdict: Verdict | None, codes: Sequence[str], turn: int | None) -> tuple[Choice, ...]:
     return tuple(
-        Choice(finding=_held(finding), proposed=finding)
+        Choice(finding=_as_certain(finding), proposed=finding)
         for finding in (verdict.findings if verdict else ())
         if finding.code in codes and turn in (None, finding.turn)
     )
 
 
-def _held(finding: Finding) -> Finding:
-    """The model's finding as a person's: they are sure of it, or would not keep it."""
+def _as_certain(finding: Finding) -> Finding:
+    """The model's finding as a person's: they are sure of it, or would reject it."""
     return finding.model_copy(update={"probability": 1.0})
 
 
-def _same(finding: Finding, among: Sequence[Finding]) -> Finding | None:
-    """What a person made of a finding: the same place, else the same code in the same turn."""
-    place = [each for each in among if (each.turn, each.start, each.end) == _place(finding)]
-    code = [each for each in among if (each.turn, each.code) == (finding.turn, finding.code)]
-    both = [each for each in place if each in code]
-    return next(iter(both or place or code), None)
+def decide(answer: Answer, index: int, state: State) -> Answer:
+    """Confirm or reject the finding of choice `index`."""
+    return _replace(answer, index, answer.choices[index].model_copy(update={"state": state}))
 
 
-def _place(finding: Finding) -> tuple[int, int, int]:
-    return finding.turn, finding.start, finding.end
-
-
-def decide(answer: Answer, place: int, state: State) -> Answer:
-    """Confirm or reject the finding at `place`."""
-    return _with(answer, place, answer.choices[place].model_copy(update={"state": state}))
-
-
-def change(answer: Answer, place: int, code: Code, severity: Severity) -> Answer:
-    """Keep the finding at `place` under another code or severity. A reason goes with its code."""
-    choice = answer.choices[place]
-    kept = choice.proposed if choice.proposed is not None and choice.proposed.code == code.code else None
-    reason = kept.reason if kept else choice.finding.reason if choice.finding.code == code.code else ""
+def change(answer: Answer, index: int, code: Code, severity: Severity) -> Answer:
+    """Confirm the finding of choice `index` under another code or severity. A reason belongs to its code."""
+    choice = answer.choices[index]
+    sources = (choice.proposed, choice.finding)
+    reason = next((each.reason for each in sources if each is not None and each.code == code.code), "")
     finding = choice.finding.model_copy(update={"code": code.code, "severity": severity, "reason": reason})
-    return _with(answer, place, choice.model_copy(update={"state": "kept", "finding": finding}))
+    return _replace(answer, index, choice.model_copy(update={"state": "kept", "finding": finding}))
 
 
-def _with(answer: Answer, place: int, choice: Choice) -> Answer:
-    choices = (*answer.choices[:place], choice, *answer.choices[place + 1 :])
+def _replace(answer: Answer, index: int, choice: Choice) -> Answer:
+    choices = (*answer.choices[:index], choice, *answer.choices[index + 1 :])
     return answer.model_copy(update={"choices": choices})
 
 
-def add(answer: Answer, finding: Finding) -> Answer:
-    """Put a finding of the person's own in; the same one again changes nothing."""
+def add_finding(answer: Answer, finding: Finding) -> Answer:
+    """Add a finding of the person's own; the same one again changes nothing."""
     if finding in answer.findings:
         return answer
     said = {**answer.said, finding.code: True}
@@ -142,15 +136,15 @@ def add(answer: Answer, finding: Finding) -> Answer:
     return answer.model_copy(update={"choices": choices, "said": said})
 
 
-def remove(answer: Answer, place: int) -> Answer:
-    """Take a finding of the person's own away."""
-    choices = (*answer.choices[:place], *answer.choices[place + 1 :])
+def remove_finding(answer: Answer, index: int) -> Answer:
+    """Remove a finding of the person's own."""
+    choices = (*answer.choices[:index], *answer.choices[index + 1 :])
     return answer.model_copy(update={"choices": choices})
 
 
-def say(answer: Answer, code: str, present: bool) -> Answer:
-    """Say whether a code is there. Yes holds for the places that the model marked for it, where it did; no
-    takes all of its places away."""
+def set_present(answer: Answer, code: str, present: bool) -> Answer:
+    """Mark a code as present or absent. Present confirms the model's findings of it; absent removes all of
+    its findings."""
     choices = []
     for choice in answer.choices:
         if choice.finding.code != code:
@@ -160,59 +154,62 @@ def say(answer: Answer, code: str, present: bool) -> Answer:
     return answer.model_copy(update={"choices": tuple(choices), "said": {**answer.said, code: present}})
 
 
-def sealed(answer: Answer) -> Answer:
-    """The answer as it is to be sent: whoever sends it again under its key sends the same seconds."""
-    found = answer.findings
-    if answer.sent is not None and answer.sent.findings == found:
+def seal(answer: Answer) -> Answer:
+    """The answer as it is to be submitted: a retry under its key submits the same seconds."""
+    findings = answer.findings
+    if answer.sent is not None and answer.sent.findings == findings:
         return answer
-    return answer.model_copy(update={"sent": Sent(findings=found, seconds=round(answer.seconds, 1))})
+    return answer.model_copy(update={"sent": Sent(findings=findings, seconds=round(answer.seconds, 1))})
 
 
-def unanswered(answer: Answer, codes: Sequence[str]) -> tuple[str, ...]:
-    """Codes not answered yet: nothing said, or said to be there with no words marked."""
+def unanswered_codes(answer: Answer, codes: Sequence[str]) -> tuple[str, ...]:
+    """Codes without an answer: neither absent nor with a finding."""
     marked = {finding.code for finding in answer.findings}
     return tuple(code for code in codes if code not in marked and (answer.said.get(code) is not False))
 
 
-class Place(Record):
-    """A stretch of one turn: code points of the text that is shown, `end` exclusive."""
+class Selection(Record):
+    """A selected part of one turn: code points of the displayed text, `end` exclusive."""
 
     turn: Annotated[int, Field(ge=0)]
     start: Annotated[int, Field(ge=0)]
     end: Annotated[int, Field(ge=1)]
 
 
-def place_in(dialogue: Dialogue, asked: int | None, said: Any) -> Place | None:
-    """What the browser says was selected, less outer blanks; none if it is no stretch of a turn that may
+def parse_selection(dialogue: Dialogue, only_turn: int | None, raw: Any) -> Selection | None:
+    """What the browser reports as selected, without outer blanks; None if it is no part of a turn that may
     hold an error. The browser is not trusted."""
-    if not isinstance(said, Mapping) or any(
-        type(said.get(name)) is not int for name in ("turn", "start", "end")
-    ):
+    names = ("turn", "start", "end")
+    if not isinstance(raw, Mapping) or any(type(raw.get(name)) is not int for name in names):
         return None
-    index, start, end = said["turn"], said["start"], said["end"]
+    index, start, end = raw["turn"], raw["start"], raw["end"]
     texts = {turn.index: turn.text for turn in dialogue.turns if turn.role in JUDGED_ROLES}
-    if index not in texts or asked not in (None, index) or not 0 <= start < end <= len(texts[index]):
+    if index not in texts or only_turn not in (None, index) or not 0 <= start < end <= len(texts[index]):
         return None
-    chosen = texts[index][start:end]
-    start += len(chosen) - len(chosen.lstrip())
-    end = start + len(chosen.strip())
-    return Place(turn=index, start=start, end=end) if end > start else None
+    selected = texts[index][start:end]
+    start += len(selected) - len(selected.lstrip())
+    end = start + len(selected.strip())
+    return Selection(turn=index, start=start, end=end) if end > start else None
 
 
-def marked(
-    dialogue: Dialogue, place: Place, code: Code, severity: Severity, masked: MaskedText | None = None
+def make_finding(
+    dialogue: Dialogue,
+    selection: Selection,
+    code: Code,
+    severity: Severity,
+    masked: MaskedText | None = None,
 ) -> Finding:
-    """A person's finding; in its quote personal data are placeholders, and where it touches such it holds
-    all of it. `masked` is the turn's text, masked; without it the dialogue is masked here."""
-    at = next(at for at, turn in enumerate(dialogue.turns) if turn.index == place.turn)
-    text = masked or mask_dialogue(dialogue)[1][at]
-    first, last = text.from_original(place.start, place.end)
+    """A person's finding. Personal data in its quote are placeholders; where the selection touches some, the
+    finding covers all of it. `masked` is the turn's masked text; without it the dialogue is masked here."""
+    position = next(i for i, turn in enumerate(dialogue.turns) if turn.index == selection.turn)
+    text = masked or mask_dialogue(dialogue)[1][position]
+    first, last = text.from_original(selection.start, selection.end)
     start, end = text.to_original(first, last)
     return Finding(
         code=code.code,
-        turn=place.turn,
+        turn=selection.turn,
         severity=severity,
-        fault="bot" if dialogue.turns[at].role == "bot" else code.fault,
+        fault="bot" if dialogue.turns[position].role == "bot" else code.fault,
         probability=1.0,
         quote=text.text[first:last],
         start=start,

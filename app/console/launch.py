@@ -1,6 +1,6 @@
-"""Starting the console: a store that is ready, a first account, and Streamlit with safe settings.
+"""Starts the console: prepares the store and the first account, and runs Streamlit with safe settings.
 
-What no setting of Streamlit closes is closed by `dialint.app.console.guard`.
+What no setting of Streamlit closes is closed by `dialint.app.console.middleware`.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
-from dialint.app.console.guard import IDENTITY, LOCAL_HOSTS
-from dialint.app.console.session import IDLE_VARIABLE
+from dialint.app.console.auth import IDLE_VARIABLE
+from dialint.app.console.middleware import IDENTITY, LOCAL_HOSTS
 from dialint.labeling.store import accounts
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.upgrade import upgrade
 
-SERVER = Path(__file__).with_name("server.py")
+SERVER = Path(__file__).with_name("asgi.py")
 HOSTS_VARIABLE = "DIALINT_CONSOLE_HOSTS"
-FIRST = "admin"
+FIRST_ACCOUNT = "admin"
 STOP_S = 10.0
 
 SETTINGS = {
@@ -50,29 +50,30 @@ SETTINGS = {
     "logger.level": "error",
     "logger.hideWelcomeMessage": "true",
 }
-"""Of Streamlit; flags come before every configuration file it may find."""
+"""Settings of Streamlit; flags override every configuration file that it may find."""
 
 
-def command(port: int, address: str, hosts: Sequence[str] = ()) -> list[str]:
-    """The command line of the server, which browsers reach by `hosts` beside this machine's own names."""
+def server_command(port: int, address: str, hosts: Sequence[str] = ()) -> list[str]:
+    """The command line of the server, which browsers reach by `hosts` and by this machine's own names."""
     flags = {**SETTINGS, "server.port": str(port), "server.address": address}
     options = [f"--{name}={value}" for name, value in flags.items()]
     options += [f"--server.allowedHosts={host}" for host in (*LOCAL_HOSTS, *hosts)]
     return [sys.executable, "-m", "streamlit", "run", str(SERVER), *options]
 
 
-def environment(
-    place: str | None, idle_s: float, hosts: Sequence[str] = (), proxies: Sequence[str] = ()
+def server_environment(
+    store: str | None, idle_s: float, hosts: Sequence[str] = (), proxies: Sequence[str] = ()
 ) -> dict[str, str]:
-    """The server's environment; the store's URL may hold a password, so it is on no command line. Addresses
-    of clients are believed from `proxies` alone."""
-    kept = {**os.environ, IDLE_VARIABLE: str(idle_s), HOSTS_VARIABLE: " ".join(hosts)}
-    kept["FORWARDED_ALLOW_IPS"] = ",".join(proxies)  # uvicorn's
-    return kept if place is None else {**kept, "DIALINT_STORE": place}
+    """The server's environment. The store's URL may hold a password, so it is on no command line. Only
+    `proxies` are trusted to forward the addresses of clients."""
+    environment = {**os.environ, IDLE_VARIABLE: str(idle_s), HOSTS_VARIABLE: " ".join(hosts)}
+    environment["FORWARDED_ALLOW_IPS"] = ",".join(proxies)  # uvicorn's
+    return environment if store is None else {**environment, "DIALINT_STORE": store}
 
 
-def prepare(place: str | None) -> str | None:
-    """Make the store if there is none; the one-time password of its first account, if it has no account.
+def prepare_store(location: str | None) -> str | None:
+    """Create the store if there is none, and its first account if it has none. Returns the one-time password
+    of that account.
 
     Raises:
         ConfigError: the store is of another version than this code.
@@ -81,32 +82,33 @@ def prepare(place: str | None) -> str | None:
     from dialint.app.store_session import one_time_password
     from dialint.labeling.store.database.engine import on_sqlite, store_url
 
-    url = store_url(place)
+    url = store_url(location)
     if on_sqlite(url) and not Path(str(url.database)).exists():
-        upgrade(place)
-    with Store.open(place, way="command line") as store:
+        upgrade(location)
+    with Store.open(location, way="command line") as store:
         if accounts.has_accounts(store):
             return None
         password = one_time_password()
-        accounts.create_first(store, FIRST, password)
+        accounts.create_first(store, FIRST_ACCOUNT, password)
     return password
 
 
-def serve(
+def run_server(
     port: int,
     address: str,
-    place: str | None,
+    store: str | None,
     idle_s: float,
     hosts: Sequence[str] = (),
     proxies: Sequence[str] = (),
 ) -> int:
-    """Run the server until it ends or is told to; its exit code, 0 if it was told to."""
-    server = subprocess.Popen(command(port, address, hosts), env=environment(place, idle_s, hosts, proxies))
-    told = False
+    """Run the server until it ends or a signal stops it. Returns its exit code, 0 if a signal stopped it."""
+    environment = server_environment(store, idle_s, hosts, proxies)
+    server = subprocess.Popen(server_command(port, address, hosts), env=environment)
+    stopped = False
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
-        nonlocal told
-        told = True
+        nonlocal stopped
+        stopped = True
         server.terminate()
 
     before = {each: signal.signal(each, stop) for each in (signal.SIGTERM, signal.SIGINT)}
@@ -118,4 +120,4 @@ def serve(
         if server.poll() is None:
             server.terminate()
             server.wait(STOP_S)
-    return 0 if told else code
+    return 0 if stopped else code

@@ -1,6 +1,6 @@
-"""The script that ``python -m streamlit run`` runs for each click: who is signed in, and which page.
+"""The script that Streamlit runs for each click: signs in, and shows the page.
 
-Which pages are in the navigation goes by role; what may be done on them is the store's to say.
+The role decides which pages are in the navigation; the store decides what may be done on them.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from pathlib import Path
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
+from dialint.app.console.accounts import accounts_page
 from dialint.app.console.label import label_page
-from dialint.app.console.people import accounts_page
-from dialint.app.console.plain import inert
 from dialint.app.console.review import review_page
-from dialint.app.console.sign_in import password_page, sign_in_page, sign_out, signed_in
+from dialint.app.console.sign_in import current_account, password_page, sign_in_page, sign_out
+from dialint.app.console.text import safe_markdown
 from dialint.detector.errors import DialintError
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.permissions import Right, may
 from dialint.labeling.store.records import Account
 
 STYLE = Path(__file__).with_name("page.css")
-# by title: who has it in their navigation, and what shows it; the first that one has is where one begins
-# (no docstrings here: Streamlit's magic would print them)
+# Title: the right that shows it in the navigation, and the page's function; the first one is the start page.
+# (A comment, as Streamlit's magic would print a docstring.)
 PAGES: dict[str, tuple[Right, Callable[[Store, Account], None]]] = {
     "Review": ("review", review_page),
     "Label": ("label", label_page),
@@ -35,9 +35,9 @@ PAGES: dict[str, tuple[Right, Callable[[Store, Account], None]]] = {
 
 
 @st.cache_resource(show_spinner=False)
-def open_store(place: str) -> Store:
-    """The store of this server, opened once."""
-    return Store.open(place or None, way="console")
+def open_store(location: str) -> Store:
+    """Open the store, once for this server."""
+    return Store.open(location or None, way="console")
 
 
 def main() -> None:
@@ -45,28 +45,25 @@ def main() -> None:
     st.set_page_config(page_title="dialint", layout="wide")
     try:
         store = open_store(os.environ.get("DIALINT_STORE", ""))
-        account = signed_in(store)
+        account = current_account(store)
         if account is None:
-            _show_sign_in(store)
+            # at the address of every page, so that a reload returns to it
+            titles = ("Sign in", *PAGES)
+            pages = [_page(partial(sign_in_page, store), title) for title in titles]
+            st.navigation(pages, position="hidden").run()
             return
-        own = [(title, show) for title, (right, show) in PAGES.items() if may(account, right)]
-        pages = [_page(partial(show, store, account), title) for title, show in own]
-        chosen = st.navigation(pages, position="top")
+        visible = [(title, show) for title, (right, show) in PAGES.items() if may(account, right)]
+        pages = [_page(partial(show, store, account), title) for title, show in visible]
+        page = st.navigation(pages, position="top")
         st.html(STYLE)
         with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"):
-            st.caption(inert(f"Signed in as {account.id} ({account.role})"), width="content")
+            st.caption(safe_markdown(f"Signed in as {account.id} ({account.role})"), width="content")
             st.button("Sign out", key="sign out", type="tertiary", on_click=sign_out)
         if st.session_state.pop("password changed", False):
             st.success("Your password was changed.")
-        chosen.run()
+        page.run()
     except DialintError as failed:  # the store is away, or refuses the page
-        st.error(inert(f"{failed.message} ({failed.code})"))
-
-
-def _show_sign_in(store: Store) -> None:
-    """At the address of any page, so that a reload comes back to it."""
-    show = partial(sign_in_page, store)
-    st.navigation([_page(show, title) for title in ("Sign in", *PAGES)], position="hidden").run()
+        st.error(safe_markdown(f"{failed.message} ({failed.code})"))
 
 
 def _page(show: Callable[[], None], title: str) -> StreamlitPage:

@@ -1,7 +1,7 @@
-"""Sign in, choose a password of one's own, sign out.
+"""The sign-in page, the password page, and signing out.
 
-A password that an administrator or the first start made opens nothing; the store says so, and the person
-chooses another one here.
+A one-time password, made by an administrator or at the first start, opens nothing: the store refuses it, and
+the person chooses a new one here.
 """
 
 from __future__ import annotations
@@ -10,10 +10,9 @@ import math
 
 import streamlit as st
 
-from dialint.app.console.guard import browser_of
-from dialint.app.console.plain import inert, visible
-from dialint.app.console.session import SESSIONS, THROTTLE
-from dialint.app.console.throttle import Client
+from dialint.app.console.auth import RATE_LIMITER, SESSIONS, Client
+from dialint.app.console.middleware import browser_id
+from dialint.app.console.text import safe_markdown, safe_text
 from dialint.detector.errors import DialintError
 from dialint.labeling.store import passwords
 from dialint.labeling.store.database.transactions import Store
@@ -21,18 +20,18 @@ from dialint.labeling.store.errors import MustChoose, NotAllowed
 from dialint.labeling.store.records import Account
 
 TOKEN, CHOOSING = "token", "choosing"
-"""Names in session state: of the session, and of who is to choose a password before there is one."""
+"""Keys in session state: the session's token, and the account that has to choose a password first."""
 
 
-def client() -> Client:
-    """Who is at the other end of this page's connection, as it is now."""
-    return Client(st.context.ip_address or "local", browser_of(st.context.cookies))
+def current_client() -> Client:
+    """The client at the other end of this page's connection."""
+    return Client(st.context.ip_address or "local", browser_id(st.context.cookies))
 
 
-def signed_in(store: Store) -> Account | None:
-    """The account of this page's session, as the store has it now; none if it ran out or was closed, or
-    belongs to another browser."""
-    name = SESSIONS.account(st.session_state.get(TOKEN), client().browser)
+def current_account(store: Store) -> Account | None:
+    """The account of this page's session, as it is in the store; None if the session expired or belongs to
+    another browser, or the account was closed."""
+    name = SESSIONS.account(st.session_state.get(TOKEN), current_client().browser)
     account = None if name is None else passwords.signed_in(store, name)
     if account is None and TOKEN in st.session_state:
         sign_out()
@@ -41,20 +40,20 @@ def signed_in(store: Store) -> Account | None:
 
 
 def sign_out() -> None:
-    """End the session, and forget all that this page held."""
+    """End the session and clear the session state of this page."""
     SESSIONS.end(st.session_state.get(TOKEN))
     for name in list(st.session_state.keys()):
         del st.session_state[name]
 
 
 def sign_in_page(store: Store) -> None:
-    """Name and password; after a password for one time, another one."""
+    """Name and password; after a one-time password, the choice of a new one."""
     _, middle, _ = st.columns([1, 2, 1])
     with middle:
         st.title("dialint", anchor=False)
         if (name := st.session_state.get(CHOOSING)) is not None:
             st.info("Your password was for one time. Choose your own to go on.")
-            _choose_form(store, name)
+            _password_form(store, name)
             st.button("Back", type="tertiary", on_click=sign_out)
             return
         if st.session_state.pop("ended", False):
@@ -64,63 +63,63 @@ def sign_in_page(store: Store) -> None:
             password = st.text_input(
                 "Password", type="password", max_chars=1000, autocomplete="current-password"
             )
-            pressed = st.form_submit_button("Sign in", type="primary")
-        if pressed:
-            _try(store, name, password)
+            submitted = st.form_submit_button("Sign in", type="primary")
+        if submitted:
+            _sign_in(store, name, password)
 
 
-def _try(store: Store, name: str, password: str) -> None:
-    who = client()
-    if _waits(name, who):
+def _sign_in(store: Store, name: str, password: str) -> None:
+    client = current_client()
+    if not _admit(name, client):
         return
     try:
         account = passwords.sign_in(store, name, password)
-        THROTTLE.succeeded(name, who)
-        st.session_state[TOKEN] = SESSIONS.begin(account.id, who.browser)
+        RATE_LIMITER.record_success(name, client)
+        st.session_state[TOKEN] = SESSIONS.create(account.id, client.browser)
     except MustChoose:
-        THROTTLE.succeeded(name, who)
+        RATE_LIMITER.record_success(name, client)
         st.session_state[CHOOSING] = name
     except NotAllowed:
         st.error("The name or the password is wrong, or the account is closed.")
         return
     except DialintError as failed:
-        THROTTLE.undo(name, who)
-        st.error(inert(failed.message))
+        RATE_LIMITER.cancel(name, client)
+        st.error(safe_markdown(failed.message))
         return
     st.rerun()
 
 
-def _waits(name: str, who: Client) -> bool:
-    """Count a try; whether it must not be made now, which is said."""
-    wait_s = THROTTLE.admit(name, who)
+def _admit(name: str, client: Client) -> bool:
+    """Count an attempt. False if it must not be made now; the page then says how long to wait."""
+    wait_s = RATE_LIMITER.admit(name, client)
     if wait_s > 0:
-        st.error(inert(f"Too many wrong passwords. Try again in {math.ceil(wait_s)} seconds."))
-    return wait_s > 0
+        st.error(safe_markdown(f"Too many wrong passwords. Try again in {math.ceil(wait_s)} seconds."))
+    return wait_s <= 0
 
 
 def password_page(store: Store, account: Account) -> None:
     """Change one's own password."""
     st.subheader("Your account", anchor=False)
-    st.text(visible(f"{account.id}, {account.role}"))
-    _choose_form(store, account.id)
+    st.text(safe_text(f"{account.id}, {account.role}"))
+    _password_form(store, account.id)
 
 
-def _choose_form(store: Store, name: str) -> None:
+def _password_form(store: Store, name: str) -> None:
     with st.form("password", clear_on_submit=True):
         old = st.text_input("Password now", type="password", autocomplete="current-password")
         new = st.text_input("New password", type="password", autocomplete="new-password")
         again = st.text_input("New password again", type="password", autocomplete="new-password")
-        st.caption(inert(f"At least {passwords.MIN_PASSWORD} characters."))
-        pressed = st.form_submit_button("Change password", type="primary")
-    if pressed and new != again:
+        st.caption(safe_markdown(f"At least {passwords.MIN_PASSWORD} characters."))
+        submitted = st.form_submit_button("Change password", type="primary")
+    if submitted and new != again:
         st.error("The two new passwords differ.")
-    elif pressed:
-        _choose(store, name, old, new)
+    elif submitted:
+        _change_password(store, name, old, new)
 
 
-def _choose(store: Store, name: str, old: str, new: str) -> None:
-    who = client()
-    if _waits(name, who):
+def _change_password(store: Store, name: str, old: str, new: str) -> None:
+    client = current_client()
+    if not _admit(name, client):
         return
     try:
         passwords.choose_password(store, name, old, new)
@@ -128,12 +127,12 @@ def _choose(store: Store, name: str, old: str, new: str) -> None:
         st.error("The password now is wrong.")
         return
     except DialintError as refused:
-        THROTTLE.undo(name, who)
-        st.error(inert(f"{refused.message[:1].upper()}{refused.message[1:]}."))
+        RATE_LIMITER.cancel(name, client)
+        st.error(safe_markdown(f"{refused.message[:1].upper()}{refused.message[1:]}."))
         return
-    THROTTLE.succeeded(name, who)
+    RATE_LIMITER.record_success(name, client)
     SESSIONS.end_all(name)
     st.session_state.pop(CHOOSING, None)
-    st.session_state[TOKEN] = SESSIONS.begin(name, who.browser)
+    st.session_state[TOKEN] = SESSIONS.create(name, client.browser)
     st.session_state["password changed"] = True
     st.rerun()

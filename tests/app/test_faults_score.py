@@ -169,7 +169,7 @@ def test_f20_asked_to_stop_under_load(
     outcome = forked(log, folder / "v.jsonl", about)
     done = 12 if grace == "chunk is finished" else 8
     assert outcome["status"] == code
-    assert f"stopped, {done} dialogues are safe; the same command goes on" in outcome["err"]
+    assert f"stopped, {done} dialogues are safe; the same command resumes there" in outcome["err"]
     assert not (folder / "v.jsonl").exists()
     resumed = forked(log, folder / "v.jsonl")
     assert f"resuming after {done} dialogues" in resumed["err"]

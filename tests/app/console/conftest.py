@@ -18,8 +18,8 @@ from streamlit.testing.v1 import AppTest
 
 import dialint.app.console.main
 import dialint.app.console.sign_in
-from dialint.app.console.launch import command, environment
-from dialint.app.console.throttle import Client, Throttle
+from dialint.app.console.auth import Client, LoginRateLimiter
+from dialint.app.console.launch import server_command, server_environment
 from dialint.detector.records import Dialogue, Finding, Turn, Verdict
 from dialint.labeling.store import accounts, dialogues, passwords, projects, tasks
 from dialint.labeling.store.database.schema import annotation_rows
@@ -166,8 +166,8 @@ class Page:
         )  # fmt: skip
         return "\n".join(str(each.value) for kind in kinds for each in self.test.get(kind))
 
-    def desk(self, name: str) -> Any:
-        return self.test.session_state[f"desk:{name}"]
+    def session(self, name: str) -> Any:
+        return self.test.session_state[f"page_session:{name}"]
 
 
 @pytest.fixture
@@ -220,7 +220,7 @@ class Server:
 
     def start(self) -> None:
         self.process = subprocess.Popen(
-            command(self.port, "127.0.0.1"), env=environment(self.place, 1800.0),
+            server_command(self.port, "127.0.0.1"), env=server_environment(self.place, 1800.0),
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         give_up_s = time.monotonic() + 60
@@ -270,10 +270,10 @@ def signed_in() -> Callable[[Any, int, str], None]:
 
 
 @pytest.fixture(autouse=True)
-def throttle(monkeypatch: pytest.MonkeyPatch) -> Throttle:
+def throttle(monkeypatch: pytest.MonkeyPatch) -> LoginRateLimiter:
     """Tries at passwords in one test do not count in the next."""
-    new = Throttle()
-    monkeypatch.setattr(dialint.app.console.sign_in, "THROTTLE", new)
+    new = LoginRateLimiter()
+    monkeypatch.setattr(dialint.app.console.sign_in, "RATE_LIMITER", new)
     # AppTest has no connection that says who is there
-    monkeypatch.setattr(dialint.app.console.sign_in, "client", lambda: Client("local", "browser"))
+    monkeypatch.setattr(dialint.app.console.sign_in, "current_client", lambda: Client("local", "browser"))
     return new

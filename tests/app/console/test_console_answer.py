@@ -8,24 +8,40 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialint.app.console import dialogue as shown
+from dialint.app.console import dialogue_view as shown
 from dialint.app.console.answer import (
     Answer,
-    Place,
-    add,
-    begun,
+    Selection,
+    add_finding,
     change,
     decide,
-    marked,
-    place_in,
-    resumed,
-    say,
-    sealed,
-    unanswered,
+    make_finding,
+    parse_selection,
+    reopen_answer,
+    seal,
+    set_present,
+    start_answer,
+    unanswered_codes,
 )
-from dialint.app.console.dialogue import UNSEEN, Mark, Stretch, drawn, marks_of, page_of, paged
-from dialint.app.console.plain import HIDDEN_AT, coverage, inert, judged_codes, percent, verdict_line, visible
-from dialint.app.console.work import AWAY_S, Watch
+from dialint.app.console.dialogue_view import (
+    UNSEEN,
+    Mark,
+    TurnSlice,
+    find_page,
+    make_marks,
+    paginate,
+    view_data,
+)
+from dialint.app.console.items import AWAY_S, Stopwatch
+from dialint.app.console.text import (
+    HIDDEN_PATTERN,
+    coverage_text,
+    judged_codes,
+    percent,
+    safe_markdown,
+    safe_text,
+    verdict_text,
+)
 from dialint.detector.records import Dialogue, Finding, NotJudged, Turn, Verdict
 from dialint.detector.taxonomy import load
 from dialint.labeling.annotation import Annotation
@@ -67,7 +83,7 @@ def verdict(*findings: Finding, **more: Any) -> Verdict:
 
 
 def test_a_confirmed_finding_is_a_persons_own_word() -> None:
-    answer = begun(verdict(finding(), finding("T1"), finding("L1")), ["C1", "T1"], None)
+    answer = start_answer(verdict(finding(), finding("T1"), finding("L1")), ["C1", "T1"], None)
     assert [choice.finding.code for choice in answer.choices] == ["C1", "T1"]  # L1 was not asked
     assert answer.undecided == (0, 1)
     answer = decide(decide(answer, 0, "kept"), 1, "rejected")
@@ -76,7 +92,7 @@ def test_a_confirmed_finding_is_a_persons_own_word() -> None:
 
 
 def test_a_changed_code_loses_the_reason_of_the_other() -> None:
-    answer = change(begun(verdict(finding()), ["C1", "T1"], None), 0, CODES["T1"], "S1")
+    answer = change(start_answer(verdict(finding()), ["C1", "T1"], None), 0, CODES["T1"], "S1")
     (kept,) = answer.findings
     assert (kept.code, kept.severity, kept.reason, kept.start, kept.end) == ("T1", "S1", "", 0, 5)
     back = change(answer, 0, CODES["C1"], "S2")
@@ -87,14 +103,14 @@ def test_a_changed_code_loses_the_reason_of_the_other() -> None:
 def test_an_answer_is_taken_up_as_it_was_given() -> None:
     said = verdict(finding(), finding("T1", 6, 9), finding("U2", 10, 12))
     codes = ("C1", "T1", "U2", "C2")
-    first = begun(said, codes, None)
+    first = start_answer(said, codes, None)
     first = decide(change(decide(first, 0, "kept"), 1, CODES["C2"], "S3"), 2, "rejected")
-    own = marked(dialogue(), Place(turn=4, start=2, end=10), CODES["T1"], "S2")
-    first = add(first, own)
+    own = make_finding(dialogue(), Selection(turn=4, start=2, end=10), CODES["T1"], "S2")
+    first = add_finding(first, own)
     given = Annotation(
         id="7", dialogue_id="d", labeler="ann", kind="reviewer", codes=codes, findings=first.findings, seconds=61
     )  # fmt: skip
-    again = resumed(given, said)
+    again = reopen_answer(given, said)
     assert again.findings == first.findings
     assert again.said == {"C1": True, "T1": True, "U2": False, "C2": True}
     assert again.seconds == 61.0
@@ -104,33 +120,33 @@ def test_an_answer_is_taken_up_as_it_was_given() -> None:
 
 def test_yes_needs_a_place_and_no_takes_it_away() -> None:
     answer = Answer(key="k")
-    assert unanswered(answer, ["C1", "T1"]) == ("C1", "T1")
-    answer = say(say(answer, "T1", False), "C1", True)
-    assert unanswered(answer, ["C1", "T1"]) == ("C1",)
-    answer = add(answer, finding())
-    assert unanswered(answer, ["C1", "T1"]) == ()
-    assert say(answer, "C1", False).findings == ()
+    assert unanswered_codes(answer, ["C1", "T1"]) == ("C1", "T1")
+    answer = set_present(set_present(answer, "T1", False), "C1", True)
+    assert unanswered_codes(answer, ["C1", "T1"]) == ("C1",)
+    answer = add_finding(answer, finding())
+    assert unanswered_codes(answer, ["C1", "T1"]) == ()
+    assert set_present(answer, "C1", False).findings == ()
 
 
 def test_yes_confirms_what_the_model_marked_and_no_takes_it_away() -> None:
-    answer = begun(verdict(finding(), finding("T1")), ["C1", "T1"], None)
-    assert unanswered(answer, ["C1", "T1"]) == ("C1", "T1")
-    answer = say(say(answer, "C1", True), "T1", False)
-    assert unanswered(answer, ["C1", "T1"]) == ()
+    answer = start_answer(verdict(finding(), finding("T1")), ["C1", "T1"], None)
+    assert unanswered_codes(answer, ["C1", "T1"]) == ("C1", "T1")
+    answer = set_present(set_present(answer, "C1", True), "T1", False)
+    assert unanswered_codes(answer, ["C1", "T1"]) == ()
     assert [each.code for each in answer.findings] == ["C1"]
 
 
 def test_what_is_sent_again_is_equal() -> None:
-    once = sealed(Answer(key="k", seconds=3.0))
-    later = sealed(once.model_copy(update={"seconds": 9.0}))
+    once = seal(Answer(key="k", seconds=3.0))
+    later = seal(once.model_copy(update={"seconds": 9.0}))
     assert later.sent == once.sent
-    changed = sealed(add(later, finding()))
+    changed = seal(add_finding(later, finding()))
     assert changed.sent is not None
     assert changed.sent.seconds == 9.0
 
 
 def test_a_draft_survives_as_json() -> None:
-    answer = sealed(say(decide(begun(verdict(finding()), ["C1"], None), 0, "kept"), "T1", False))
+    answer = seal(set_present(decide(start_answer(verdict(finding()), ["C1"], None), 0, "kept"), "T1", False))
     assert Answer.model_validate_json(answer.model_dump_json()) == answer
 
 
@@ -151,17 +167,17 @@ def test_a_draft_survives_as_json() -> None:
 )
 def test_the_browser_is_not_trusted(said: Any, kept: tuple[int, int, int] | None) -> None:
     assert len(dialogue().turns[1].text) == 16
-    place = place_in(dialogue("😀 Anything else"), None, said)
-    assert place == (None if kept is None else Place(turn=kept[0], start=kept[1], end=kept[2]))
+    place = parse_selection(dialogue("😀 Anything else"), None, said)
+    assert place == (None if kept is None else Selection(turn=kept[0], start=kept[1], end=kept[2]))
 
 
 def test_only_the_turn_asked_may_be_marked() -> None:
-    assert place_in(dialogue(), 0, {"turn": 4, "start": 0, "end": 3}) is None
+    assert parse_selection(dialogue(), 0, {"turn": 4, "start": 0, "end": 3}) is None
 
 
 def test_personal_data_in_a_quote_is_masked() -> None:
     text = "Write to anna.meyer@example.com please"
-    found = marked(dialogue(text), Place(turn=4, start=0, end=len(text)), CODES["V3"], "S1")
+    found = make_finding(dialogue(text), Selection(turn=4, start=0, end=len(text)), CODES["V3"], "S1")
     assert "anna" not in found.quote
     assert found.quote.startswith("Write to ")
     assert (found.start, found.end) == (0, len(text))
@@ -177,7 +193,7 @@ def test_personal_data_in_a_quote_is_masked() -> None:
 def test_part_of_what_is_masked_marks_all_of_it(
     text: str, start: int, end: int, whole: tuple[int, int]
 ) -> None:
-    found = marked(dialogue(text), Place(turn=4, start=start, end=end), CODES["V3"], "S1")
+    found = make_finding(dialogue(text), Selection(turn=4, start=start, end=end), CODES["V3"], "S1")
     assert (found.start, found.end, found.quote) == (*whole, "to [EMAIL_1]")
 
 
@@ -187,14 +203,14 @@ def test_part_of_what_is_masked_marks_all_of_it(
 )
 def test_marks_keep_the_text_and_their_places(text: str, cuts: list[tuple[int, int]]) -> None:
     places = [(min(a, b), max(a, b)) for a, b in cuts if min(a, b) < max(a, b) <= len(text)]
-    marks = [Mark(Place(turn=4, start=a, end=b), str(n), "kept") for n, (a, b) in enumerate(places)]
-    turn = drawn(dialogue(text), None, marks, None, 1)["turns"][1]
+    marks = [Mark(Selection(turn=4, start=a, end=b), str(n), "kept") for n, (a, b) in enumerate(places)]
+    turn = view_data(dialogue(text), None, marks, None, 1)["turns"][1]
     shown = "".join(piece["text"] for piece in turn["pieces"])
     assert len(shown) == len(text)  # one code point for one
     assert all(
         a == b or ord(a) < 32 or ord(a) == 127 or b == UNSEEN for a, b in zip(text, shown, strict=True)
     )
-    assert not HIDDEN_AT.search(shown)
+    assert not HIDDEN_PATTERN.search(shown)
     assert not any(ord(char) < 32 and char not in "\n\t\r" for char in shown)
     at = 0
     ends: dict[str, int] = {}
@@ -207,8 +223,8 @@ def test_marks_keep_the_text_and_their_places(text: str, cuts: list[tuple[int, i
 
 
 def test_marks_say_their_state_in_signs() -> None:
-    answer = decide(begun(verdict(finding(), finding("T1", 6, 9)), ["C1", "T1"], None), 0, "rejected")
-    labels = [mark.label for mark in marks_of(answer, Place(turn=4, start=0, end=1))]
+    answer = decide(start_answer(verdict(finding(), finding("T1", 6, 9)), ["C1", "T1"], None), 0, "rejected")
+    labels = [mark.label for mark in make_marks(answer, Selection(turn=4, start=0, end=1))]
     assert labels == ["1 C1 ✗", "2 T1 ?", "selected"]
 
 
@@ -220,10 +236,10 @@ def test_probabilities_are_never_certain() -> None:
 
 def test_what_is_known_of_the_model_is_said_and_no_more() -> None:
     told = verdict(probabilities={4: {"C1": 0.3}})
-    assert coverage(told, "C1", 4) == "r1 gives this code 30 % in turn 4."
-    assert coverage(told, "T1", 4) == "r1 did not judge this code."
-    assert coverage(verdict(), "T1", 4) == "It is not known whether r1 judges this code."
-    assert coverage(None, "T1", 4) == "No model has judged this dialogue."
+    assert coverage_text(told, "C1", 4) == "r1 gives this code 30 % in turn 4."
+    assert coverage_text(told, "T1", 4) == "r1 did not judge this code."
+    assert coverage_text(verdict(), "T1", 4) == "It is not known whether r1 judges this code."
+    assert coverage_text(None, "T1", 4) == "No model has judged this dialogue."
     embedded = verdict().model_copy(update={"release": "embedded-3"})
     assert "C1" in (judged_codes(embedded) or ())
 
@@ -232,37 +248,39 @@ def test_the_screen_says_what_was_not_judged_for_its_language() -> None:
     gap = NotJudged(language="de", turns=(1, 4), codes=("C1",), check_only=("M2",))
     about = {"dialogue_id": "d", "release": "r1", "taxonomy": "1.0.0", "not_judged": (gap,)}
     whole = Verdict(**about, status="not_judged")
-    assert coverage(whole, "C1", 4) == "r1 did not judge this code in German."
-    assert coverage(whole, "M2", None) == "r1 looked for this code in German by an exact check only."
+    assert coverage_text(whole, "C1", 4) == "r1 did not judge this code in German."
+    assert coverage_text(whole, "M2", None) == "r1 looked for this code in German by an exact check only."
     assert (
-        verdict_line(whole, 0)
+        verdict_text(whole, 0)
         == "r1 did not judge this dialogue (not judged: German). That is not a clean dialogue."
     )
     part = Verdict(**about, status="scored", quality=100.0, judged_share=0.5)
-    assert coverage(part, "C1", 3) == "It is not known whether r1 judges this code."
-    assert verdict_line(part, 0) == "r1: no findings (50% judged, the rest is German)."
+    assert coverage_text(part, "C1", 3) == "It is not known whether r1 judges this code."
+    assert verdict_text(part, 0) == "r1: no findings (50% judged, the rest is German)."
 
 
 def test_markdown_is_inert() -> None:
-    assert inert("**a** [b](c) <i> $x$ :red[d] `e`\n# f") == (
+    assert safe_markdown("**a** [b](c) <i> $x$ :red[d] `e`\n# f") == (
         "\\*\\*a\\*\\* \\[b\\]\\(c\\) \\<i\\> \\$x\\$ \\:\u2060red\\[d\\] \\`e\\` \\# f"
     )
     for link in ("https://evil.test", "www.evil.test", "me@evil.test", ":material/home:", "a->b"):
-        assert link not in inert(link).replace("\\", ""), "Streamlit looks for it once the escapes are gone"
-        assert inert(link).replace("\\", "").replace("\u2060", "") == link
+        assert link not in safe_markdown(link).replace("\\", ""), (
+            "Streamlit looks for it once the escapes are gone"
+        )
+        assert safe_markdown(link).replace("\\", "").replace("\u2060", "") == link
 
 
 def test_what_turns_or_hides_text_is_named() -> None:
-    assert visible("a\u202eb\u2066c\u2069\u200b\u061c\x1b") == "a⟦RLO⟧b⟦LRI⟧c⟦PDI⟧⟦ZWSP⟧⟦ALM⟧\u241b"
-    assert inert("a\u202eb\u2060") == "a⟦RLO⟧b⟦WJ⟧"
-    assert visible("pass\u200dword \U000e0041") == "pass⟦ZWJ⟧word ⟦U+E0041⟧"
+    assert safe_text("a\u202eb\u2066c\u2069\u200b\u061c\x1b") == "a⟦RLO⟧b⟦LRI⟧c⟦PDI⟧⟦ZWSP⟧⟦ALM⟧\u241b"
+    assert safe_markdown("a\u202eb\u2060") == "a⟦RLO⟧b⟦WJ⟧"
+    assert safe_text("pass\u200dword \U000e0041") == "pass⟦ZWJ⟧word ⟦U+E0041⟧"
     for honest in ("👨‍👩‍👧 🤷🏽‍♀️ ❤️‍🔥", "می‌خواهم", "क्‍ष", "שלום", "line\nline\ttab"):
-        assert visible(honest) == honest
-    pieces = drawn(dialogue("a\u202eb\u200b"), None, [], None, 1)["turns"][1]["pieces"]
+        assert safe_text(honest) == honest
+    pieces = view_data(dialogue("a\u202eb\u200b"), None, [], None, 1)["turns"][1]["pieces"]
     assert [(piece["text"], piece["name"]) for piece in pieces] == [
         ("a", None), (UNSEEN, "RLO"), ("b", None), (UNSEEN, "ZWSP"),
     ]  # fmt: skip
-    many = drawn(dialogue("\u200b" * 100_000), None, [], None, 1)["turns"][1]["pieces"]
+    many = view_data(dialogue("\u200b" * 100_000), None, [], None, 1)["turns"][1]["pieces"]
     assert len(many) < 1000
 
 
@@ -271,14 +289,14 @@ def test_every_bidirectional_control_has_a_name() -> None:
     for code in range(sys.maxunicode + 1):
         char = chr(code)
         if unicodedata.bidirectional(char) in controls or code in (0x061C, 0x200E, 0x200F):
-            assert char not in visible(char)
+            assert char not in safe_text(char)
         elif unicodedata.category(char) in ("Cc", "Cf", "Zl", "Zp") and char not in "\n\t\r":
-            assert char not in visible(char) or code in SCRIPT_SIGNS, hex(code)
+            assert char not in safe_text(char) or code in SCRIPT_SIGNS, hex(code)
 
 
 def test_a_long_pause_is_no_work() -> None:
     now = [0.0]
-    watch = Watch(now_s=lambda: now[0])
+    watch = Stopwatch(now_s=lambda: now[0])
     now[0] = 7.0
     assert watch.lap_s() == 7.0
     now[0] = 7.0 + 10 * AWAY_S
@@ -295,13 +313,13 @@ def test_pages_hold_all_of_a_dialogue_once_and_no_more_than_their_size(sizes: li
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(shown, "PAGE_TURNS", 4)
         patch.setattr(shown, "PAGE_CHARS", 10)
-        pages = paged(long(*sizes))
+        pages = paginate(long(*sizes))
         stretches = [each for page in pages for each in page]
         for turn in long(*sizes).turns:
             own = [each for each in stretches if each.turn == turn.index]
             assert "".join(turn.text[each.start : each.end] for each in own) == turn.text
             assert own
-            assert page_of(pages, turn.index) == next(n for n, page in enumerate(pages) if own[0] in page)
+            assert find_page(pages, turn.index) == next(n for n, page in enumerate(pages) if own[0] in page)
         assert [each.turn for each in stretches] == sorted(each.turn for each in stretches)
         for page in pages:
             assert len(page) <= 4
@@ -309,17 +327,17 @@ def test_pages_hold_all_of_a_dialogue_once_and_no_more_than_their_size(sizes: li
 
 
 def test_a_short_dialogue_is_one_page() -> None:
-    assert paged(long(10, 20)) == ((Stretch(0, 0, 10), Stretch(2, 0, 20)),)
-    assert paged(long()) == ((),)
+    assert paginate(long(10, 20)) == ((TurnSlice(0, 0, 10), TurnSlice(2, 0, 20)),)
+    assert paginate(long()) == ((),)
 
 
 def test_marks_on_a_page_keep_their_places() -> None:
-    part = Stretch(turn=4, start=5, end=9)
+    part = TurnSlice(turn=4, start=5, end=9)
     marks = [
-        Mark(Place(turn=4, start=a, end=b), str(n), "kept")
+        Mark(Selection(turn=4, start=a, end=b), str(n), "kept")
         for n, (a, b) in enumerate([(0, 6), (8, 20), (10, 12)])
     ]
-    (turn,) = drawn(dialogue("0123456789abcdefghijkl"), None, marks, None, 1, (2, [part]))["turns"]
+    (turn,) = view_data(dialogue("0123456789abcdefghijkl"), None, marks, None, 1, (2, [part]))["turns"]
     assert (turn["from"], turn["part"]) == (5, True)
     assert [(piece["text"], piece["states"], [end["label"] for end in piece["ends"]]) for piece in turn["pieces"]] == [
         ("5", ["kept"], ["0"]), ("67", [], []), ("8", ["kept"], []),

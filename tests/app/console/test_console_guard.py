@@ -14,18 +14,18 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from dialint.app.console.guard import COOKIE, HEADERS, IDENTITY, Guard, browser_of
-from dialint.app.console.session import Sessions
-from dialint.app.console.throttle import (
+from dialint.app.console.auth import (
     FORGET_S,
     FREE_TRIES,
-    MOST_WAIT_S,
+    MAX_WAIT_S,
     SOURCE_REFILL_S,
     SOURCE_TRIES,
     WAIT_S,
     Client,
-    Throttle,
+    LoginRateLimiter,
+    Sessions,
 )
+from dialint.app.console.middleware import COOKIE, HEADERS, IDENTITY, SecurityMiddleware, browser_id
 from dialint.labeling.store import accounts, passwords
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import NotAllowed
@@ -40,11 +40,11 @@ def now() -> list[float]:
 
 
 @pytest.fixture
-def tries(now: list[float]) -> Throttle:
-    return Throttle(now_s=lambda: now[0])
+def tries(now: list[float]) -> LoginRateLimiter:
+    return LoginRateLimiter(now_s=lambda: now[0])
 
 
-def test_waits_grow_and_end_with_the_right_password(tries: Throttle, now: list[float]) -> None:
+def test_waits_grow_and_end_with_the_right_password(tries: LoginRateLimiter, now: list[float]) -> None:
     for _ in range(FREE_TRIES):
         assert tries.admit("ann", OWNER) == 0
     for doubled in (1, 2, 4):
@@ -52,21 +52,21 @@ def test_waits_grow_and_end_with_the_right_password(tries: Throttle, now: list[f
         now[0] += WAIT_S * doubled
         assert tries.admit("ann", OWNER) == 0
     for _ in range(20):
-        now[0] += MOST_WAIT_S
+        now[0] += MAX_WAIT_S
         assert tries.admit("ann", OWNER) == 0, "no wait is longer"
-    tries.succeeded("ann", OWNER)
+    tries.record_success("ann", OWNER)
     assert [tries.admit("ann", OWNER) for _ in range(FREE_TRIES)] == [0] * FREE_TRIES
     now[0] += FORGET_S + 1
     assert [tries.admit("ann", OWNER) for _ in range(FREE_TRIES)] == [0] * FREE_TRIES
 
 
-def test_strangers_lock_nobody_out(tries: Throttle, now: list[float]) -> None:
+def test_strangers_lock_nobody_out(tries: LoginRateLimiter, now: list[float]) -> None:
     for _ in range(FREE_TRIES):
         tries.admit("ann", STRANGER)
     assert tries.admit("ann", STRANGER) > 0
     assert tries.admit("ann", Client(STRANGER.address, "another cookie")) > 0, "a new cookie is no way out"
     assert tries.admit("ann", OWNER) == 0
-    tries.succeeded("ann", OWNER)
+    tries.record_success("ann", OWNER)
     beside = Client(STRANGER.address, OWNER.browser)
     assert tries.admit("ann", beside) == 0, "a browser that has signed in before, at the stranger's address"
     for _ in range(FREE_TRIES - 1):
@@ -75,7 +75,9 @@ def test_strangers_lock_nobody_out(tries: Throttle, now: list[float]) -> None:
     assert tries.admit("ben", Client(STRANGER.address, OWNER.browser)) == 0, "it is known for its account"
 
 
-def test_a_source_has_only_so_many_tries_whatever_the_names(tries: Throttle, now: list[float]) -> None:
+def test_a_source_has_only_so_many_tries_whatever_the_names(
+    tries: LoginRateLimiter, now: list[float]
+) -> None:
     assert all(tries.admit(f"name{n}", STRANGER) == 0 for n in range(SOURCE_TRIES))
     assert tries.admit("one more", STRANGER) == SOURCE_REFILL_S
     assert tries.admit("one more", OWNER) == 0
@@ -85,13 +87,13 @@ def test_a_source_has_only_so_many_tries_whatever_the_names(tries: Throttle, now
     office = Client("203.0.113.1", "")
     for n in range(3 * SOURCE_TRIES):  # a morning behind one address: whoever gets in uses up nothing
         assert tries.admit(f"person{n}", office) == 0
-        tries.succeeded(f"person{n}", office)
+        tries.record_success(f"person{n}", office)
 
 
-def test_a_try_that_was_not_made_does_not_count(tries: Throttle) -> None:
+def test_a_try_that_was_not_made_does_not_count(tries: LoginRateLimiter) -> None:
     for _ in range(3 * SOURCE_TRIES):
         assert tries.admit("ann", OWNER) == 0
-        tries.undo("ann", OWNER)
+        tries.cancel("ann", OWNER)
 
 
 @pytest.mark.parametrize(
@@ -107,13 +109,13 @@ def test_one_persons_addresses_are_one_source(address: str, source: str) -> None
     assert Client(address, "").source == source
 
 
-def test_memory_is_bounded(tries: Throttle, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dialint.app.console.throttle.MOST_KEPT", 50)
+def test_memory_is_bounded(tries: LoginRateLimiter, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dialint.app.console.auth.MAX_ENTRIES", 50)
     for n in range(500):
         client = Client(f"10.0.{n // 250}.{n % 250}", f"browser{n}")
         tries.admit(f"name{n}", client)
-        tries.succeeded(f"other{n}", client)
-    assert [len(each) for each in (tries._tries, tries._sources, tries._known)] == [50, 50, 50]
+        tries.record_success(f"other{n}", client)
+    assert [len(each) for each in (tries._tries, tries._sources, tries._trusted)] == [50, 50, 50]
 
 
 class _Counted(argon2.PasswordHasher):
@@ -145,7 +147,7 @@ def test_a_flood_of_wrong_passwords(
     monkeypatch.setattr(argon2, "PasswordHasher", _Counted)
     monkeypatch.setattr(passwords, "HASH_WAIT_S", 600.0)
     _Counted.total = _Counted.most = 0
-    tries, together = Throttle(), threading.Barrier(24)
+    tries, together = LoginRateLimiter(), threading.Barrier(24)
 
     def one(n: int) -> None:
         who = name.format(n)
@@ -194,7 +196,7 @@ def test_a_server_that_hashes_enough_says_so(store: Store, monkeypatch: pytest.M
 def test_sessions_end_by_themselves_and_by_hand() -> None:
     now = [0.0]
     sessions = Sessions(idle_s=100.0, now_s=lambda: now[0])
-    one, two = sessions.begin("ann", "b"), sessions.begin("ann", "b")
+    one, two = sessions.create("ann", "b"), sessions.create("ann", "b")
     assert one != two
     now[0] = 90.0
     assert sessions.account(one, "another") is None, "a token counts with its browser only, and is not used"
@@ -204,7 +206,7 @@ def test_sessions_end_by_themselves_and_by_hand() -> None:
     assert sessions.account(None, "b") is None
     sessions.end(one)
     assert sessions.account(one, "b") is None
-    first, other = sessions.begin("ann", "b"), sessions.begin("ben", "b")
+    first, other = sessions.create("ann", "b"), sessions.create("ben", "b")
     sessions.end_all("ann")
     assert (sessions.account(first, "b"), sessions.account(other, "b")) == (None, "ben")
 
@@ -233,7 +235,7 @@ def ask(
     given = {"host": "127.0.0.1:8501", **{name.replace("_", "-"): of for name, of in headers.items()}}
     raw = [(name.encode(), of.encode()) for name, of in given.items() if of]
     scope = {"type": kind, "path": path, "method": method, "scheme": "http", "headers": raw}
-    asyncio.run(Guard(behind, hosts)(scope, receive, send))
+    asyncio.run(SecurityMiddleware(behind, hosts)(scope, receive, send))
     first = sent[0]
     status = first.get("status", 101 if first["type"] == "websocket.accept" else 403)
     return status, _by_name(first.get("headers", [])), reached[0] if reached else None
@@ -301,7 +303,7 @@ def test_only_the_own_page_in_a_browser_connects(origin: str, cookie: str, statu
     )  # fmt: skip
     assert answered == status
     if reached is not None:
-        assert reached[IDENTITY] == [browser_of({COOKIE: VALUE})]
+        assert reached[IDENTITY] == [browser_id({COOKIE: VALUE})]
 
 
 def test_no_other_path_takes_connections() -> None:

@@ -7,11 +7,10 @@ import pytest
 from sqlalchemy import update
 from streamlit.testing.v1 import AppTest
 
-from dialint.app.console import answer, work
-from dialint.app.console import dialogue as dialogue_view
-from dialint.app.console.answer import place_in, sealed
-from dialint.app.console.desk import save
-from dialint.app.console.throttle import FREE_TRIES
+from dialint.app.console import answer, dialogue_view, items
+from dialint.app.console.answer import parse_selection, seal
+from dialint.app.console.auth import FREE_TRIES
+from dialint.app.console.page_session import save
 from dialint.detector.records import Dialogue, Finding, Turn, Verdict
 from dialint.labeling.store import (
     accounts,
@@ -191,14 +190,14 @@ def test_undo_is_a_correction(open_page: Open, saved: Saved) -> None:
 
 def test_a_second_click_counts_once(open_page: Open, store: Store, saved: Saved) -> None:
     page = open_page("rob").press("Confirm").press("Confirm", 1)
-    at = page.desk("review")
-    item, answer = at.item, sealed(at.answer)
-    work.send(store, "rob", item, answer)
-    again = work.send(store, "rob", item, answer)  # the click that was sent again
+    at = page.session("review")
+    item, answer = at.item, seal(at.answer)
+    items.submit(store, "rob", item, answer)
+    again = items.submit(store, "rob", item, answer)  # the click that was sent again
     at.answer = at.answer.model_copy(update={"seconds": 50.0})
     page.press("Save and next")  # the click on a page that does not know: a little later, and told so
     assert "stored already" in page.words
-    assert page.desk("review").item.task != item.task
+    assert page.session("review").item.task != item.task
     save(at, item)  # the click that came late: another item is on the desk
     assert [str(row["id"]) for row in saved()] == [again.id]  # type: ignore[union-attr]
 
@@ -232,8 +231,8 @@ def test_a_label_is_blind_and_says_yes_and_no(open_page: Open, saved: Saved) -> 
     assert "Is the customer's open question" in words
     assert "model-7" not in words
     assert "91 %" not in words
-    assert page.desk("label").item.verdict is None
-    assert page.desk("label").answer.choices == ()
+    assert page.session("label").item.verdict is None
+    assert page.session("label").answer.choices == ()
     page.press("No", 1)
     assert not page.enabled("Save and next")
     page.press("Yes", 0)
@@ -254,15 +253,17 @@ def test_a_labeler_reads_and_marks_masked_text(open_page: Open, store: Store, sa
     dialogues.add(store, "lea", [Dialogue(id="private", turns=turns)])
     tasks.add(store, "lea", "to label", [NewTask(dialogue="private", priority=9.0)])
     page = open_page("ann")
-    at = page.desk("label")
+    at = page.session("label")
     assert at.item.dialogue.turns[1].text == "[NAME_1], is [EMAIL_1] right? Anything else?"
-    at.selected = place_in(at.item.dialogue, None, {"turn": 1, "start": 15, "end": 29})  # half of the address
+    at.selected = parse_selection(
+        at.item.dialogue, None, {"turn": 1, "start": 15, "end": 29}
+    )  # half of the address
     page.test.run()
     page.choose("Error", "C1").press("Add finding")
     assert "“[EMAIL_1] right?”" in page.words
     assert "anna" not in page.words.lower().replace("signed in as ann ", "")
     again = open_page("ann")  # the draft is found again and is the same
-    assert again.desk("label").answer.choices == page.desk("label").answer.choices
+    assert again.session("label").answer.choices == page.session("label").answer.choices
     again.press("No", 1).press("Save and next")
     (row,) = saved()
     assert row["said"] == [(1, "C1", "S2", 9, 34)]
@@ -286,7 +287,7 @@ def test_nothing_wrong_here_is_one_click(open_page: Open, saved: Saved) -> None:
     page = open_page("ann").press("Nothing wrong here")
     (row,) = saved()
     assert row["said"] == []
-    assert page.desk("label").item.task != row["task"]
+    assert page.session("label").item.task != row["task"]
 
 
 def test_a_label_is_taken_back_blind(open_page: Open, store: Store, saved: Saved) -> None:
@@ -297,7 +298,7 @@ def test_a_label_is_taken_back_blind(open_page: Open, store: Store, saved: Saved
     other = leases.claim(store, "ben", "to label")
     assert other is not None
     annotations.submit(store, "ben", other.task, other.token, "his", [])
-    in_hand = page.desk("label").item.task
+    in_hand = page.session("label").item.task
     page.press("Undo my last answer")
     words = page.words.replace("\\", "").replace("**", "")
     assert "You are changing your last answer." in words
@@ -306,7 +307,7 @@ def test_a_label_is_taken_back_blind(open_page: Open, store: Store, saved: Saved
     assert "Read it all first." in words
     for trace in ("model-7", "91 %", "ben", "d3"):
         assert trace not in words
-    again = page.desk("label").item
+    again = page.session("label").item
     assert (again.verdict, again.blind, again.dialogue.agent) == (None, True, None)
     assert page.enabled("Save and next")
     page.press("Remove").press("No", 0).press("Save and next")
@@ -314,7 +315,7 @@ def test_a_label_is_taken_back_blind(open_page: Open, store: Store, saved: Saved
     assert (second["supersedes"], second["task"], second["labeler"]) == (first["id"], first["task"], "ann")
     assert [len(first["said"]), len(second["said"])] == [1, 0]
     assert (second["kind"], second["seen_verdict"]) == ("crowd", False)
-    assert page.desk("label").item.task == in_hand  # the task that was in hand is in hand again
+    assert page.session("label").item.task == in_hand  # the task that was in hand is in hand again
     page.press("Undo my last answer").press("Leave my answer as it was")
     assert len(saved()) == 3
 
@@ -322,14 +323,14 @@ def test_a_label_is_taken_back_blind(open_page: Open, store: Store, saved: Saved
 def test_a_half_made_correction_is_found_again_after_a_reload(open_page: Open, saved: Saved) -> None:
     open_page("ann").press("Nothing wrong here").press("Undo my last answer").press("Yes", 0)
     again = open_page("ann").press("Undo my last answer")
-    assert "Your draft was found again." in again.words.replace("\\", "")
+    assert "Your draft was restored." in again.words.replace("\\", "")
     assert "yes, but mark where" in again.words
     assert len(saved()) == 1
 
 
 def test_an_old_label_is_not_taken_back(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     page = open_page("ann").press("Nothing wrong here")
-    monkeypatch.setattr(work, "SITTING_S", -1.0)
+    monkeypatch.setattr(items, "SITTING_S", -1.0)
     assert "You have no answer here" in page.press("Undo my last answer").words.replace("\\", "")
 
 
@@ -354,10 +355,10 @@ def test_the_last_answer_on_the_last_item_can_be_taken_back(open_page: Open, sav
 def test_a_draft_is_found_again_after_a_reload(open_page: Open, saved: Saved) -> None:
     page = open_page("ann").press("No", 1)
     page.choose("Select words, or a whole turn", 3).choose("Error", "C1").press("Add finding")
-    before = page.desk("label")
+    before = page.session("label")
     again = open_page("ann")
-    after = again.desk("label")
-    assert "Your draft was found again." in again.words.replace("\\", "")
+    after = again.session("label")
+    assert "Your draft was restored." in again.words.replace("\\", "")
     assert after.item == before.item
     assert (after.answer.key, after.answer.choices, after.answer.said) == (
         before.answer.key, before.answer.choices, before.answer.said,
@@ -370,7 +371,7 @@ def test_roles_decide_the_pages_and_the_store_refuses_the_rest(open_page: Open, 
     assert titles(open_page("ann")) == ["Label", "Your account"]
     assert titles(open_page("rob")) == ["Review", "Label", "Your account"]
     for act in (
-        lambda: work.take(store, "ann", "to review", blind=False),
+        lambda: items.claim_next(store, "ann", "to review", blind=False),
         lambda: dialogues.read(store, "ann", "d1"),
     ):
         with pytest.raises(NotAllowed):
@@ -393,7 +394,7 @@ def test_the_store_refuses_a_page_that_was_reached_all_the_same(store: Store, sa
 def test_signing_out_forgets_everything(open_page: Open) -> None:
     page = open_page("rob").press("Sign out")
     assert page.labels == ["Sign in"]
-    assert "desk:review" not in page.test.session_state
+    assert "page_session:review" not in page.test.session_state
 
 
 def test_a_closed_account_is_signed_out_by_its_next_click(

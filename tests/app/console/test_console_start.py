@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from dialint.app.commands.console import ConsoleConfig
-from dialint.app.console.demo import CONTROL_SHARE, LABEL, REVIEW, make_demo, sample
-from dialint.app.console.launch import FIRST, command, environment, prepare
+from dialint.app.console.demo import CONTROL_SHARE, LABEL, REVIEW, load_sample, make_demo
+from dialint.app.console.launch import FIRST_ACCOUNT, prepare_store, server_command, server_environment
 from dialint.detector.errors import ConfigError
 from dialint.detector.records import Finding, Verdict
 from dialint.labeling.store import leases, passwords, projects, tasks
@@ -15,7 +15,7 @@ from dialint.labeling.store.errors import NotAllowed
 
 
 def test_the_server_is_safe_by_its_flags() -> None:
-    words = command(8501, "127.0.0.1", ["console.test"])
+    words = server_command(8501, "127.0.0.1", ["console.test"])
     for flag in (
         "--server.address=127.0.0.1", "--server.headless=true", "--server.enableCORS=true",
         "--server.enableXsrfProtection=true", "--browser.gatherUsageStats=false",
@@ -25,10 +25,10 @@ def test_the_server_is_safe_by_its_flags() -> None:
         assert flag in words
     assert words[1:4] == ["-m", "streamlit", "run"]
     place = "postgresql://u:secret@h/d"
-    assert environment(place, 60.0)["DIALINT_STORE"] == place
+    assert server_environment(place, 60.0)["DIALINT_STORE"] == place
     assert not any("secret" in word for word in words)
-    assert environment(None, 60.0)["FORWARDED_ALLOW_IPS"] == "", "no client says where it comes from"
-    assert environment(None, 60.0, proxies=["10.0.0.1"])["FORWARDED_ALLOW_IPS"] == "10.0.0.1"
+    assert server_environment(None, 60.0)["FORWARDED_ALLOW_IPS"] == "", "no client says where it comes from"
+    assert server_environment(None, 60.0, proxies=["10.0.0.1"])["FORWARDED_ALLOW_IPS"] == "10.0.0.1"
 
 
 def test_every_flag_is_an_option_that_streamlit_has() -> None:
@@ -42,11 +42,11 @@ def test_every_flag_is_an_option_that_streamlit_has() -> None:
 
 def test_the_first_start_makes_an_admin_once(tmp_path: Path) -> None:
     place = str(tmp_path / "new" / "store.sqlite")
-    password = prepare(place)
+    password = prepare_store(place)
     assert password is not None
-    assert prepare(place) is None
+    assert prepare_store(place) is None
     with Store.open(place) as store:
-        assert passwords.choose_password(store, FIRST, password, "one of my own").role == "admin"
+        assert passwords.choose_password(store, FIRST_ACCOUNT, password, "one of my own").role == "admin"
 
 
 def test_options_that_cannot_be() -> None:
@@ -65,7 +65,7 @@ def test_the_names_that_browsers_may_ask_for() -> None:
 
 
 def test_the_demo_has_work_for_every_role(tmp_path: Path) -> None:
-    found = sample()
+    found = load_sample()
     assert len(found) == 78
     where = next(turn for turn in found[0].turns if turn.role == "agent")
     quote = where.text[:5]

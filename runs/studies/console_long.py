@@ -1,4 +1,4 @@
-"""How long do a first view and clicks take on a long dialogue? ``python runs/console_long.py [--turns N]``
+"""How long do a first view and clicks on a long dialogue take? ``python runs/studies/console_long.py``
 
 A made-up dialogue (1,500 characters a turn) in a throw-away store, and a labeler who reads it masked in real
 Chromium. Seconds run from a click until what it asked for stands on the page, browser and server on this
@@ -16,7 +16,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from dialint.app.console.speed import _server
+from console_speed import _server
+
 from dialint.detector.records import Dialogue, Finding, Turn, Verdict
 from dialint.labeling.store import accounts, dialogues, passwords, projects, tasks
 from dialint.labeling.store.database.transactions import Store

@@ -1,4 +1,4 @@
-"""Words on the screen about findings and codes: true, plain and inert."""
+"""Text for the screen: escaping of text from outside, and sentences about findings and codes."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:&@=^\"'])")
 _JOINED = re.compile(
     r"(?<=:)(?=[\w/+-])|(?<=www)(?=\.)|(?=@)|(?<=<)(?=-)|(?<=-)(?=[->])|(?<=[<>~])(?==)", re.IGNORECASE
 )
-"""Where a text is cut that escapes do not protect: addresses that Streamlit makes links of, icons, emoji and
-arrows, all of which it looks for once the escapes are gone."""
+"""Positions at which an invisible character is inserted, as escapes do not protect the text there: addresses
+that Streamlit makes links of, icons, emoji and arrows, which it replaces after the escapes are resolved."""
 _CUT = "\u2060"
 
 _C0 = {code: chr(0x2400 + code) for code in range(32) if chr(code) not in "\n\t\r"} | {0x7F: "\u2421"}
@@ -32,30 +32,30 @@ _UNSEEN = {
 }  # fmt: skip
 _RANGES = ((0x80, 0x9F), (0x2061, 0x2065), (0x206A, 0x206F), (0xFFF0, 0xFFFB), (0xE0000, 0xE0FFF))
 HIDDEN = _BIDI | _UNSEEN | {code: f"U+{code:04X}" for low, high in _RANGES for code in range(low, high + 1)}
-"""Names of characters that turn the text around them or are not seen, beside the C0 controls."""
+"""Names of characters that reverse the text around them or are invisible, except the C0 controls."""
 _NOT_LATIN = r"[\u0590-\u1fff\u2190-\ufdff\ufe0f\U00010000-\U000dffff]"
 _JOINER = r"[\u200c\u200d]"
 _ALONE = "".join(chr(code) for code in (_BIDI | _UNSEEN))
 _HIDDEN = f"[{_ALONE}{''.join(f'{chr(low)}-{chr(high)}' for low, high in _RANGES)}]"
-HIDDEN_AT = re.compile(f"{_HIDDEN}(?:(?<!{_JOINER})|(?!{_NOT_LATIN})|(?<!{_NOT_LATIN}{_JOINER}))")
-"""Where such a character stands. Joiners inside of emoji and of scripts that need them are left alone."""
+HIDDEN_PATTERN = re.compile(f"{_HIDDEN}(?:(?<!{_JOINER})|(?!{_NOT_LATIN})|(?<!{_NOT_LATIN}{_JOINER}))")
+"""Matches such a character. Joiners inside of emoji and of scripts that need them are not matched."""
 
 
-def pictured(text: str) -> str:
+def replace_controls(text: str) -> str:
     """`text` with a picture for each C0 control, one code point for one."""
     return text.translate(_C0)
 
 
-def visible(text: str) -> str:
-    """`text` from outside, for a place that reads no markup: nothing in it turns or hides what is beside
-    it. ``a\u202eb`` is shown as ``a⟦RLO⟧b``."""
-    return HIDDEN_AT.sub(lambda found: f"⟦{HIDDEN[ord(found[0])]}⟧", pictured(text))
+def safe_text(text: str) -> str:
+    """`text` from outside, for a place that reads no markup: nothing in it reverses or hides what is beside
+    it. ``a\u202eb`` becomes ``a⟦RLO⟧b``."""
+    return HIDDEN_PATTERN.sub(lambda match: f"⟦{HIDDEN[ord(match[0])]}⟧", replace_controls(text))
 
 
-def inert(text: str) -> str:
-    """`text` from outside, for a place where Streamlit reads Markdown: `visible`, in one line, and nothing in
-    it becomes markup, a link, a picture or an icon."""
-    return _SPECIAL.sub(r"\\\1", _JOINED.sub(_CUT, visible(" ".join(text.split()))))
+def safe_markdown(text: str) -> str:
+    """`text` from outside, for a place where Streamlit reads Markdown: `safe_text` on one line, and nothing
+    in it becomes markup, a link, a picture or an icon."""
+    return _SPECIAL.sub(r"\\\1", _JOINED.sub(_CUT, safe_text(" ".join(text.split()))))
 
 
 def percent(probability: float) -> str:
@@ -65,14 +65,14 @@ def percent(probability: float) -> str:
     return "over 99 %" if probability > 0.99 else f"{probability:.0%}".replace("%", " %")
 
 
-def named(code: str, taxonomy: Taxonomy) -> str:
-    """``C1 Question ignored``; a code of another taxonomy stands alone."""
-    known = taxonomy.codes.get(code)
-    return code if known is None else f"{code} {known.name.en}"
+def code_title(code: str, taxonomy: Taxonomy) -> str:
+    """``C1 Question ignored``; the bare code if it is of another taxonomy."""
+    entry = taxonomy.codes.get(code)
+    return code if entry is None else f"{code} {entry.name.en}"
 
 
-def code_of(code: str, taxonomy: Taxonomy) -> Code:
-    """What is known of a code; of one of another taxonomy that it may have any severity, and no more."""
+def lookup_code(code: str, taxonomy: Taxonomy) -> Code:
+    """The taxonomy's entry of a code; for a code of another taxonomy a placeholder with any severity."""
     words = "A code of another taxonomy. Your lead knows what it means."
     return taxonomy.codes.get(code) or Code.model_construct(
         code=code, name=Names.model_construct(en=code, es=code, ru=code), definition=words, test=words,
@@ -81,23 +81,23 @@ def code_of(code: str, taxonomy: Taxonomy) -> Code:
     )  # fmt: skip
 
 
-def severity_name(severity: str, taxonomy: Taxonomy) -> str:
+def severity_title(severity: str, taxonomy: Taxonomy) -> str:
     """``S2 Major``."""
     return next(
         (f"{each.code} {each.name.en}" for each in taxonomy.severities if each.code == severity), severity
     )
 
 
-def source_of(proposed: Finding | None, verdict: Verdict | None) -> str:
-    """Who says so, and how surely."""
+def source_text(proposed: Finding | None, verdict: Verdict | None) -> str:
+    """Who reported a finding, and with which probability."""
     if proposed is None or verdict is None:
         return "added by you"
     return f"{percent(proposed.probability)} ({verdict.release})"
 
 
 def judged_codes(verdict: Verdict) -> frozenset[str] | None:
-    """The codes that the verdict's release looks for; none if the verdict does not tell and the release is
-    not here to ask."""
+    """The codes that the verdict's release covers; None if neither the verdict nor the embedded release
+    tells."""
     if verdict.probabilities is not None:
         return frozenset(code for codes in verdict.probabilities.values() for code in codes)
     return _embedded_codes().get(verdict.release)
@@ -105,7 +105,7 @@ def judged_codes(verdict: Verdict) -> frozenset[str] | None:
 
 @cache
 def _embedded_codes() -> dict[str, frozenset[str]]:
-    """The codes of the release that ships, by its name."""
+    """The codes of the embedded release, by its name."""
     try:
         described = json.loads((EMBEDDED / "release.json").read_bytes())
     except FileNotFoundError:
@@ -113,8 +113,8 @@ def _embedded_codes() -> dict[str, frozenset[str]]:
     return {str(described["id"]): frozenset(described["codes"])}
 
 
-def coverage(verdict: Verdict | None, code: str, turn: int | None) -> str:
-    """What the model made of a code, in a sentence; of one turn, where it is given."""
+def coverage_text(verdict: Verdict | None, code: str, turn: int | None) -> str:
+    """What the model says of a code, in a sentence; of one `turn`, if it is not None."""
     if verdict is None:
         return "No model has judged this dialogue."
     if verdict.status == "failed":
@@ -139,8 +139,8 @@ def coverage(verdict: Verdict | None, code: str, turn: int | None) -> str:
     return f"{verdict.release} gives this code {percent(probability)} in turn {turn}."
 
 
-def verdict_line(verdict: Verdict | None, n_asked: int) -> str:
-    """What the model says of the whole dialogue; `n_asked` of its findings are among those asked about."""
+def verdict_text(verdict: Verdict | None, n_proposed: int) -> str:
+    """What the model says of the whole dialogue; `n_proposed` of its findings are part of the task."""
     if verdict is None:
         return "No model has judged this dialogue."
     if verdict.status == "failed":
@@ -148,15 +148,15 @@ def verdict_line(verdict: Verdict | None, n_asked: int) -> str:
     gap = gap_text(verdict)
     if verdict.status == "not_judged":
         return f"{verdict.release} did not judge this dialogue ({gap}). That is not a clean dialogue."
-    found = {0: "no findings", 1: "1 finding"}.get(n_asked, f"{n_asked} findings")
-    hidden = len(verdict.findings) - n_asked
+    findings = {0: "no findings", 1: "1 finding"}.get(n_proposed, f"{n_proposed} findings")
+    hidden = len(verdict.findings) - n_proposed
     more = f", and {hidden} more that this task does not ask about" if hidden else ""
-    return f"{verdict.release}: {found}{more}{f' ({gap})' if gap else ''}."
+    return f"{verdict.release}: {findings}{more}{f' ({gap})' if gap else ''}."
 
 
-def explained(code: Code) -> str:
+def explain_code(code: Code) -> str:
     """Definition and test of a code, for a place where Markdown is read."""
     return (
-        f"**{inert(code.definition)}**\n\n{inert(code.test)}\n\n"
-        f"Error: {inert(code.example)}\n\nNo error: {inert(code.counter_example)}"
+        f"**{safe_markdown(code.definition)}**\n\n{safe_markdown(code.test)}\n\n"
+        f"Error: {safe_markdown(code.example)}\n\nNo error: {safe_markdown(code.counter_example)}"
     )

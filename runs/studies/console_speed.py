@@ -1,4 +1,4 @@
-"""How long is a click? ``python -m dialint.app.console.speed [--sessions 20] [--clicks 200]``, in real
+"""How long is a click? ``python runs/studies/console_speed.py [--sessions 20] [--clicks 200]``, in real
 Chromium.
 
 On a throw-away store with the demo's content several times over, people with a browser page each review
@@ -29,8 +29,8 @@ from typing import Any
 
 import numpy as np
 
-from dialint.app.console.demo import LABEL, REVIEW, make_demo, sample, sample_verdicts
-from dialint.app.console.launch import command, environment
+from dialint.app.console.demo import LABEL, REVIEW, load_sample, make_demo, score_sample
+from dialint.app.console.launch import server_command, server_environment
 from dialint.labeling.store import accounts, dialogues, passwords, tasks
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import Account, NewTask
@@ -96,7 +96,7 @@ def run(config: SpeedConfig) -> dict[str, Any]:
 def _fill(place: str, config: SpeedConfig) -> None:
     """The demo, an account for each person, and copies of the sample so that nobody runs out of tasks."""
     make_demo(place)
-    found, said = sample(), {verdict.dialogue_id: verdict for verdict in sample_verdicts()}
+    found, said = load_sample(), {verdict.dialogue_id: verdict for verdict in score_sample()}
     flagged = [each for each in found if said[each.id].findings]
     needed = config.clicks + 2 * config.sessions
     with Store.open(place) as store:
@@ -122,7 +122,7 @@ def _server(place: str) -> Iterator[int]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = int(free.getsockname()[1])
-    process = subprocess.Popen(command(port, "127.0.0.1"), env=environment(place, 3600.0))
+    process = subprocess.Popen(server_command(port, "127.0.0.1"), env=server_environment(place, 3600.0))
     try:
         give_up_s = time.monotonic() + START_S
         while True:

@@ -1,0 +1,18 @@
+"""The ASGI application that ``python -m streamlit run`` serves: the console's script behind the
+middleware."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from starlette.middleware import Middleware
+from streamlit.starlette import App
+
+from dialint.app.console.launch import HOSTS_VARIABLE
+from dialint.app.console.middleware import SecurityMiddleware
+
+app = App(
+    Path(__file__).with_name("main.py"),
+    middleware=[Middleware(SecurityMiddleware, hosts=os.environ.get(HOSTS_VARIABLE, "").split())],
+)

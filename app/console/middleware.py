@@ -1,0 +1,160 @@
+"""An ASGI middleware between the network and Streamlit that passes only what the console needs.
+
+It allows GET and HEAD requests for the page, its assets and the health check, and none of Streamlit's routes
+for uploads, metrics, media or sign-in. Requests for other host names are rejected, which prevents DNS
+rebinding. Every response forbids framing and requests to other hosts. Only the page itself may open its
+websocket, and Streamlit resumes a session only for the browser that began it: each browser gets a cookie,
+whose hash is passed on as the user's identity. TLS is left to a proxy (`docs/console.md`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from http.cookies import CookieError, SimpleCookie
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+COOKIE = "dialint_browser"
+COOKIE_S = 180 * 86_400
+"""For this long a browser is recognised: its owner gets in while strangers use up the attempts of their
+address."""
+IDENTITY = "x-dialint-browser"
+"""The header that tells Streamlit the browser's identity; a client's header of this name is dropped."""
+HEALTH = "/_stcore/health"
+STREAM = "/_stcore/stream"
+CORE = frozenset({HEALTH, "/_stcore/host-config"})
+CLOSED = frozenset({"_stcore", "media", "component", "auth", "oauth2callback", "app"})
+"""First parts of paths that are closed except for `CORE` and `STREAM`."""
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
+_VALUE = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
+
+HEADERS = {
+    "content-security-policy": (
+        "default-src 'self'; script-src 'self' blob:; "
+        "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; "
+        "worker-src 'self' blob:; connect-src 'self'; object-src 'none'; base-uri 'self'; "
+        "form-action 'self'; frame-src 'none'; frame-ancestors 'none'"
+    ),
+    "x-frame-options": "DENY",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), microphone=(), geolocation=(), payment=(), usb=()",
+}
+
+
+def browser_id(cookies: Mapping[str, str]) -> str:
+    """The hash of our cookie, which identifies the browser; empty if there is none."""
+    value = cookies.get(COOKIE, "")
+    return hashlib.sha256(value.encode()).hexdigest() if _VALUE.fullmatch(value) else ""
+
+
+@dataclass
+class SecurityMiddleware:
+    """The middleware. `hosts` are the host names of the console beside this machine's local ones. A page of
+    one of them may open a websocket even if a proxy requests it under another name."""
+
+    app: ASGIApp
+    hosts: Sequence[str] = ()
+    _hosts: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._hosts = frozenset(name.lower().strip("[]") for name in self.hosts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request or connection."""
+        if scope["type"] == "websocket":
+            await self._connect(scope, receive, send)
+        elif scope["type"] == "http":
+            await self._answer(scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = _headers(scope)
+        cookies = _cookies(request)
+        cookie = cookies[COOKIE] if browser_id(cookies) else secrets.token_urlsafe(32)
+
+        async def send_secured(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = [pair for pair in message["headers"] if pair[0].decode().lower() not in HEADERS]
+                headers += [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+                if any(name.lower() == b"content-type" and b"text/html" in value for name, value in headers):
+                    attributes = "Path=/; HttpOnly; SameSite=Strict"
+                    secure = "; Secure" if scope["scheme"] == "https" else ""
+                    value = f"{COOKIE}={cookie}; {attributes}; Max-Age={COOKIE_S}{secure}"
+                    headers.append((b"set-cookie", value.encode()))
+                message = {**message, "headers": headers}
+            await send(message)
+
+        status = self._rejection(scope, request)
+        if status is None:
+            await self.app(scope, receive, send_secured)
+        else:
+            empty = [(b"content-length", b"0")]
+            await send_secured({"type": "http.response.start", "status": status, "headers": empty})
+            await send_secured({"type": "http.response.body", "body": b""})
+
+    def _rejection(self, scope: Scope, request: Mapping[str, str]) -> int | None:
+        """The status with which a request is rejected; None if it is allowed."""
+        path = scope["path"]
+        if path != HEALTH and not self._is_own_host(request.get("host", "")):
+            return 421
+        if path not in CORE and path.lstrip("/").split("/", 1)[0] in CLOSED:
+            return 404
+        return None if scope["method"] in ("GET", "HEAD") else 405
+
+    async def _connect(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = _headers(scope)
+        browser = browser_id(_cookies(request))
+        if scope["path"] != STREAM or not browser or not self._is_same_origin(request):
+            await receive()  # the handshake, which needs an answer
+            await send({"type": "websocket.close", "code": 1008, "reason": ""})
+            return
+        headers = [pair for pair in scope["headers"] if pair[0].decode("latin-1").lower() != IDENTITY]
+        await self.app({**scope, "headers": [*headers, (IDENTITY.encode(), browser.encode())]}, receive, send)
+
+    def _is_same_origin(self, request: Mapping[str, str]) -> bool:
+        """Whether the console's own page opens the connection: a browser always sends the origin."""
+        host = request.get("host", "").lower()
+        scheme, _, origin = request.get("origin", "").lower().partition("://")
+        if not self._is_own_host(host) or scheme not in ("http", "https"):
+            return False
+        return origin == host or _host_name(origin) in self._hosts
+
+    def _is_own_host(self, host: str) -> bool:
+        name = _host_name(host)
+        return name in self._hosts or name in LOCAL_HOSTS
+
+
+def _host_name(host: str) -> str | None:
+    """The name in ``name:port``, in lower case; None if `host` is not of this form."""
+    try:
+        parts = urlsplit(f"//{host}")
+        _ = parts.port  # raises if it is no number
+    except ValueError:
+        return None
+    return parts.hostname if "@" not in host and parts.netloc == host and parts.hostname else None
+
+
+def _headers(scope: Scope) -> dict[str, str]:
+    """The request's headers without those sent twice, of which the application might read the other one."""
+    pairs = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in scope["headers"]]
+    times = Counter(name for name, _ in pairs)
+    return {name: value for name, value in pairs if times[name] == 1}
+
+
+def _cookies(request: Mapping[str, str]) -> dict[str, str]:
+    try:
+        return {name: each.value for name, each in SimpleCookie(request.get("cookie", "")).items()}
+    except CookieError:
+        return {}
