@@ -144,9 +144,9 @@ LATE = {
     "dialint.detector.checks": "pattern",
     "dialint.detector.engines.spelling": """f"(?={'|'.join(sorted(begins))})\"""",  # escaped words
     "dialint.detector.masking.name_cues": r"""f'(?:{cues})(?!\\w)(?=[^\\w\\n]{{0,3}}\\s?\\w)'""",  # kept in a table
-    "dialint.labeling.inject.exam.staging": "pattern",
+    "dialint.labeling.synthetic.scenes": "pattern",
     "dialint.labeling.synthetic.repetition": "pattern",
-    "dialint.labeling.synthetic.rewriting": "rule.pattern",
+    "dialint.labeling.synthetic.grammar": "rule.pattern",
 }
 """Modules in which a function compiles what it is handed, and what: the texts of `late_texts`."""
 
@@ -154,17 +154,17 @@ LATE = {
 def late_texts() -> Iterator[tuple[str, str]]:
     """The patterns among the wordings, which are compiled when they are used."""
     from dialint.detector.checks import _phrases
-    from dialint.labeling.inject.exam import empathy, jumps
-    from dialint.labeling.inject.exam.wordings.volunteered import DETAILS
-    from dialint.labeling.inject.wordings.templates import SYNONYMS
+    from dialint.labeling.synthetic import empathy, topic
     from dialint.labeling.synthetic.grammar_rules import Rule
+    from dialint.labeling.synthetic.repetition import SYNONYMS
+    from dialint.labeling.synthetic.state import DETAILS
 
     for phrases in (*_phrases("insult"), *_phrases("secret")):
         yield from (("phrases", one.pattern) for one in (phrases.found, phrases.blocked))
     yield "empathy", empathy._FEELING
-    for topics in (jumps.OTHER_CASE, jumps.BULLETIN):
-        yield from (("jumps", rf"\b({topic[2]})") for topic in topics)
-    yield from (("details", detail.talk) for detail in DETAILS.values())
+    for _, _, pattern in (*topic.OTHER_CASE, *topic.BULLETINS):
+        yield "topic", rf"\b({pattern})"
+    yield from (("details", detail.topic) for detail in DETAILS.values())
     yield from (("synonyms", pattern) for pattern, _ in SYNONYMS)
     for module in modules():
         for name, value in vars(module).items():
@@ -423,7 +423,7 @@ def test_patterns_are_found_wherever_they_stand() -> None:
     for place in (
         "dialint.detector.masking.street_addresses._FRENCH",
         "dialint.detector.checks:",
-        "dialint.labeling.inject.exam.language._WORD_RULES",
+        "dialint.labeling.synthetic.spelling._WORD_RULES",
     ):
         assert any(name.startswith(place) or place.split(":")[0] in name for name in names), place
     assert len(names) > 600

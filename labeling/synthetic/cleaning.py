@@ -1,10 +1,10 @@
 """Corpus dialogues made fit to serve as clean text: natural slips corrected, unlawful repeats found.
 
 About 1 agent turn in 130 of the corpora holds a natural misspelling (2026-11-20), and 1 in 40 a slip that
-the patterns below know (2,462 of 97,871 turns, 2026-11-21), several times what the tests inject for L2; each
-would be counted as a false alarm. Well-known slips are corrected; a dialogue with another likely one is left
-out. A slip that no pattern knows stays. Errs towards leaving out: a dialogue too few in the clean data costs
-less than an error that is called clean. No error is made from the tables here.
+the patterns below know (2,462 of 97,871 turns, 2026-11-21), several times what the tests inject for L2;
+each would be counted as a false alarm. Well-known slips are corrected; a dialogue with another likely one
+is left out. A slip that no pattern knows stays. Errs towards leaving out: a dialogue too few in the clean
+data costs less than an error that is called clean. No error is made from the tables here.
 """
 
 from __future__ import annotations
@@ -17,31 +17,51 @@ from functools import lru_cache
 
 from dialint.detector.checks import same_text_again
 from dialint.detector.records import Dialogue, Turn
-from dialint.labeling.inject.wordings.misspellings import MISSPELLINGS, REAL_WORDS
+from dialint.labeling.synthetic.dialogue_acts import is_closing
 from dialint.labeling.synthetic.draft import Draft, DraftTurn
-from dialint.labeling.synthetic.places import is_closing
+from dialint.labeling.synthetic.wordings import Wordings
+
+_MISSPELLINGS = Wordings("train/misspellings")
+MISSPELLINGS = _MISSPELLINGS.grammar("misspellings")
+REAL_WORDS = frozenset(_MISSPELLINGS.texts("real_words"))
+"""Words that a slip may make by chance; a slip that makes one is not used."""
 
 _PARTICIPLES = {
     "book": "booked", "find": "found", "locate": "located", "reserve": "reserved", "schedule": "scheduled",
     "confirm": "confirmed", "cancel": "cancelled", "choose": "chosen", "send": "sent", "add": "added",
     "update": "updated", "make": "made", "went": "gone", "took": "taken", "wrote": "written", "chose": "chosen",
 }  # fmt: skip
+
+
 _GERUNDS = {
     "contact": "contacting", "call": "calling", "use": "using", "choose": "choosing", "book": "booking",
     "wait": "waiting", "visit": "visiting", "shop": "shopping", "see": "seeing", "hear": "hearing",
     "serve": "serving", "meet": "meeting", "help": "helping",
 }  # fmt: skip
+
+
 _NOUNS = (
     "hotel|restaurant|train|option|place|guesthouse|guest house|attraction|college|museum|night|ticket|guest"
     "|star|minute|hour|room|result|church|day|cinema|theatre|nightclub|pound|credit|degree|table|stop|seat"
 )
+
+
 _NUMBERS = "two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|several|many|multiple|both"
+
+
 _SIDES = "north|south|east|west|centre|center"
+
+
 _STOPS = (
     r"(?=\s*[.,?!]|\s+(?:at|in|on|for|from|to|and|that|which|with|available|leaving|is|are|matching)\b|\s*$)"
 )
+
+
 _BASE = "need|want|like|know|prefer|require|sound|work|look|help|suit|mean|offer|serve|seem|match"
+
+
 _IN_MIND = r"(?:book|make|know|hear|try|find|see|reserve|get|search|change|look|check|go|leave|stay|order)"
+
 
 CONTRACTIONS = {
     "dont": "don't", "cant": "can't", "didnt": "didn't", "doesnt": "doesn't", "isnt": "isn't", "arent": "aren't",
@@ -50,6 +70,7 @@ CONTRACTIONS = {
     "thats": "that's", "whats": "what's", "theres": "there's", "heres": "here's", "theyre": "they're",
     "weve": "we've", "wont": "won't",
 }  # fmt: skip
+
 
 MENDS: tuple[tuple[str, str], ...] = (
     (r"\b(a|an|the|is|are|to|of|at|for|and|you|i|it|with|be|have|will|can|your|we|any|from|by|this|my)\s+\1\b", r"\1"),
@@ -107,6 +128,7 @@ MENDS: tuple[tuple[str, str], ...] = (
 )  # fmt: skip
 """Patterns, case ignored, and what they become; each leaves a sentence that an editor would let pass."""
 
+
 REFUSED: tuple[str, ...] = (
     r"\bi (?:is|are|has|does|doesn't|not|able|unable|sorry|afraid|looking for|calling)\b",
     r"(?:^|[.?!] )(?:and |also |so )?(?:where|how many \w+|how long|what (?:time|day|area|city|type|kind|name|food)"
@@ -140,13 +162,26 @@ REFUSED: tuple[str, ...] = (
 
 COMMON = 60
 """Times that a word must occur to count as known."""
+
+
 RARE = 3
+
+
 MIN_LENGTH = 5
 
+
 _WORD = re.compile(r"(?<![\w@#./'-])[a-z]{4,}(?![\w@#/-]|\.\w|'(?!s\b))")
+
+
 _RIGHT = {slip: right for right, slips in MISSPELLINGS.items() for slip in slips if slip not in REAL_WORDS}
+
+
 _CONTRACTION = re.compile(rf"(?<![\w@./'-])({'|'.join(CONTRACTIONS)})'?(?![\w@/-])", re.IGNORECASE)
+
+
 _MENDS = tuple((re.compile(pattern, re.IGNORECASE), new) for pattern, new in MENDS)
+
+
 _REFUSED = tuple(re.compile(pattern, re.IGNORECASE) for pattern in REFUSED)
 
 
@@ -235,6 +270,7 @@ def _one_slip(word: str, known: str) -> bool:
 
 MIN_WORDS = 6
 """Words of the shortest agent turn that counts as said twice."""
+
 
 _CHANGE = re.compile(
     r"\b(?:instead|how about|what about|another|different|change|try|for my|second one|next one)\b", re.I

@@ -1,7 +1,8 @@
 """C1: a question that the agent passes over.
 
-The customer asks; the reply is neither an answer, nor a deferral with a reason, nor a question about
-it. Twins hold the same words where they are in order: after what they do answer, or beside the answer.
+The customer asks; the reply is neither an answer, nor a deferral with a reason, nor a question about it.
+Twins hold the same words where they are in order: after what they do answer, or beside the answer.
+Replies to something else are in `mismatched_replies`.
 """
 
 from __future__ import annotations
@@ -9,62 +10,84 @@ from __future__ import annotations
 import re
 from random import Random
 
-from dialint.labeling.inject.wordings.evasions import (
-    ADVERT,
-    ASSENT,
-    DEFER,
-    ECHO,
-    GO_AHEAD,
-    MORE,
-    NOTED,
-    STALL,
+from dialint.labeling.synthetic.dialogue_acts import asks_nothing, points_of, sentences, surely_unanswered
+from dialint.labeling.synthetic.draft import (
+    Draft,
+    Family,
+    HardNegative,
+    Made,
+    Pool,
+    Use,
+    agent_texts,
+    customer_texts,
+    joined,
+    plain,
+    wrong,
 )
-from dialint.labeling.inject.wordings.off_point import (
-    CLARIFY,
-    FITTING,
-    MORE_ASKED,
-    NEXT_ASKED,
-    NO_ANSWER,
-    NOD_FITS,
-    SETTLED,
-    SHORT,
-    STALL_ASKED,
-    STALLS,
-    STATEMENTS,
-)
-from dialint.labeling.synthetic import mismatched_replies
-from dialint.labeling.synthetic.dialogue_acts import asks_nothing, points_of, surely_unanswered
-from dialint.labeling.synthetic.draft import Draft, Family, HardNegative, Made, Pool, Use
-from dialint.labeling.synthetic.mismatched_replies import POINTED, customer_texts, for_ask, pointed
+from dialint.labeling.synthetic.mismatched_replies import FITTING, POINTED, for_ask, pointed
 from dialint.labeling.synthetic.phrases import Grammar, capital, like, say
-from dialint.labeling.synthetic.places import agent_texts, joined, plain, sentences, wrong
+from dialint.labeling.synthetic.wordings import Wordings
+
+_TRAIN = Wordings("train/completeness")
+STALL = _TRAIN.grammar("stall")
+STALLS = _TRAIN.texts("stalls")
+DEFER = {**STALL, **_TRAIN.grammar("defer")}
+GO_AHEAD = _TRAIN.grammar("go_ahead")
+MORE = _TRAIN.grammar("offer_more")
+ASSENT = _TRAIN.grammar("assent")
+NOTED = _TRAIN.grammar("noted")
+STATEMENTS = _TRAIN.texts("statements")
+SETTLED = _TRAIN.texts("settled")
+NEXT_ASKED = _TRAIN.texts("next_asked")
+MORE_ASKED = _TRAIN.texts("more_asked")
+STALL_ASKED = _TRAIN.records("stall_asked", "customer", "agent")
+NOD_FITS = _TRAIN.texts("nod_fits")
+CLARIFY = _TRAIN.texts("clarify")
+NO_ANSWER = _TRAIN.texts("no_answer")
+SHORT = _TRAIN.grammar("short")
+
+_DEV = Wordings("dev/completeness")
+ECHO = _DEV.grammar("echo")
+ADVERT = _DEV.grammar("advert")
 
 _OFFER = re.compile(
     r"^\s*(and |so )?(would you like|do you want|shall i|should i|can i|may i|could i|is there anything"
     r"|anything else|does that|is that|how does that|do you need)\b",
     re.IGNORECASE,
 )
+
+
 _FACT = re.compile(
     r"\b(what(?! about)|which|how(?! about| come)|when|where|who)\b[^?]{5,500}\?", re.IGNORECASE
 )
 """A question that a mere yes cannot answer."""
+
+
 _ENQUIRY = re.compile(
     r"\b(?:what(?! about)|which|how(?! about| come)|when|where|who|does it|do they|are|is|do you)\b"
     r"[^?]{5,500}\?",
     re.IGNORECASE,
 )
 """A question for something to be told, and not a wish that pleasant words might grant."""
+
+
 _YES_OR_NO = re.compile(
     r"^(?![^?]*\b(?:what|which|how|when|where|why|who|or|could|would|can|you)\b)"
     r"(?=[^?]*+\?[^?]*+$)(?:[^?]*[.!,] )?(?:is|are|does|did|will|was|were|has)\b",
     re.IGNORECASE,
 )
 """A single question that yes or no answers."""
+
+
 _VERB = re.compile(
     r"\b(?:is (?:it|that|this)|are (?:they|these|those)|does (?:it|that|this)|do they|(?:is|are) there)\b",
     re.IGNORECASE,
 )
+
+
 _OFFERS_MORE = re.compile(r"\b(?:anything|something|what) else\b|\bfurther\b|\bmore\b", re.IGNORECASE)
+
+
 _HINTS = re.compile(r"\b(?:another|other|different|instead|somewhere|elsewhere|such|any)\b", re.IGNORECASE)
 """An offer that tells something of the answer: that there is none, or which."""
 
@@ -176,7 +199,6 @@ _STALLED: Fit = (STATEMENTS, {**STALL, "say": (*STALLS, *STALLS, *STALL["say"])}
 """Pleasant words; the longer ones are put together from the rules of `STALL`."""
 
 FAMILIES: tuple[Family, ...] = (
-    *mismatched_replies.FAMILIES,
     _for_words("stall", (_STALLED,), _ENQUIRY),
     _for_words("stall-asked", tuple((asks, {"say": replies}) for asks, replies in STALL_ASKED), _ENQUIRY),
     _for_words("nodded", ((NOD_FITS, ASSENT), (STATEMENTS, NOTED)), _FACT),
@@ -190,7 +212,6 @@ FAMILIES: tuple[Family, ...] = (
     _instead("echo", ECHO, "before", use="dev"),
     _instead("advert", ADVERT, "after", use="dev"),
 )
-
 NEGATIVES: tuple[HardNegative, ...] = (
     _honest("deferred", DEFER, POINTED),
     _honest("clarifying", {"say": CLARIFY}, POINTED),

@@ -1,8 +1,8 @@
 """U3 on facts of our own making: the agent states one thing, and later the same or another thing.
 
-The later turn is the same in error and twin; what he had said before decides. Values are drawn alike for
-both, so that none is likelier to be wrong. Complements `dialint.labeling.synthetic.contradiction`,
-which changes what the corpora's agents really said.
+The later turn is the same in error and twin; what was stated before decides. Values are sampled alike for
+both, so that none is likelier to be wrong. What the corpora's agents really stated is changed in
+`contradiction`.
 """
 
 from __future__ import annotations
@@ -13,33 +13,50 @@ from functools import cache
 from itertools import permutations
 from random import Random
 
-from dialint.labeling.inject.wordings.facts import (
-    ALIKE,
-    ASKED_AGAIN,
-    ATTRIBUTES,
-    CHANGEABLE,
-    CHANGES,
-    CORRECTED,
-    FIRST,
-    LATER,
-    MATTER_FIRST,
-    MATTER_LATER,
-    MATTERS,
-    MEASURED,
-    NEAR,
-    NEW,
-    ONE_WAY,
-    OTHER_ITEM,
-    VALUES,
-    WISHED,
+from dialint.labeling.synthetic.dialogue_acts import is_closing
+from dialint.labeling.synthetic.draft import (
+    Draft,
+    DraftTurn,
+    Family,
+    HardNegative,
+    Made,
+    Pool,
+    agent_texts,
+    joined,
+    plain,
+    spliced,
+    wrong,
 )
-from dialint.labeling.inject.wordings.slots import PARTS
-from dialint.labeling.synthetic.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
 from dialint.labeling.synthetic.phrases import capital, like, say
-from dialint.labeling.synthetic.places import agent_texts, is_closing, joined, plain, spliced, wrong
+from dialint.labeling.synthetic.slots import PARTS
 from dialint.labeling.synthetic.statements import same_value
+from dialint.labeling.synthetic.wordings import Wordings
+
+_TRAIN = Wordings("train/contradiction_planted")
+ATTRIBUTES = _TRAIN.grammar("attributes")
+VALUES = _TRAIN.grammar("values")
+FIRST = _TRAIN.texts("first")
+LATER = _TRAIN.texts("later")
+MATTERS = _TRAIN.records("matters", "one", "other")
+MATTER_FIRST = _TRAIN.texts("matter_first")
+MATTER_LATER = _TRAIN.texts("matter_later")
+CHANGES = _TRAIN.texts("change_requests")
+WISHED = _TRAIN.texts("changed")
+CHANGEABLE = _TRAIN.texts("changeable")
+ASKED_AGAIN = _TRAIN.texts("asked_again")
+CORRECTED = _TRAIN.texts("corrected")
+OTHER_ITEM = _TRAIN.texts("other_item")
+MEASURED = _TRAIN.texts("measured")
+ALIKE = _TRAIN.texts("same_form_only")
+_REFERS_BACK = _TRAIN.texts("later_refers_back")
+NEW = tuple(wording for wording in LATER if not any(word in wording for word in _REFERS_BACK))
+"""Later statements that do not speak as of something stated before."""
+ONE_WAY = frozenset(_TRAIN.texts("one_way"))
+NEAR = tuple(frozenset(group) for group in _TRAIN.groups("near"))
 
 _DRAWN = re.compile(r"[#&]")
+
+
 _ARTICLE = re.compile(r"\b([Aa])(?= (?:[aeioAEIO]|un(?!i)))")
 
 
@@ -302,6 +319,7 @@ FAMILIES: tuple[Family, ...] = (
     Family("U3", "U3.wished", _wished),
     Family("U3", "U3.asked-for", _asked_for),
 )
+
 
 NEGATIVES: tuple[HardNegative, ...] = (
     _negative("corrected", CORRECTED),

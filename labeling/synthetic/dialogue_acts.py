@@ -8,7 +8,92 @@ from __future__ import annotations
 
 import re
 
-from dialint.labeling.synthetic.places import asks_question, content_words, is_thanks, sentences
+_REQUEST = re.compile(
+    r"\b(can|could|would|will) you\b|\b(please|tell me|let me know|i('d| would)? (also )?(need|like|want)"
+    r"|do you|is there|are there|what|which|how (much|many|long|far|do|can|about)|when|where)\b",
+    re.IGNORECASE,
+)
+
+
+_QUESTION = re.compile(
+    r"\b(what|which|how|when|where|why|who|can|could|does|do|is|are|will|would)\b[^.?!]{6,500}\?",
+    re.IGNORECASE,
+)
+
+
+_THANKS = re.compile(
+    r"\b(thanks?|thank you|thx|cheers|that('s| is| will be) all|bye|great|perfect)\b", re.IGNORECASE
+)
+
+
+_CLOSING = re.compile(
+    r"\b(good ?bye|bye|have a (great|good|nice|wonderful|lovely)|take care|enjoy your"
+    r"|thank(s| you) for (using|contacting|calling|choosing))\b",
+    re.IGNORECASE,
+)
+
+_NOD = re.compile(
+    r"(ok(ay)?|i see|cool|nice|wow|got it|good to know|alright|all right|interesting|thanks|thank you)"
+    r"[\w ,.!']{0,16}",
+    re.IGNORECASE,
+)
+
+_SENTENCE = re.compile(r"[^.!?]+(?:[.!?]+(?=\s|$)|[.](?=\d)[^.!?]*|$)\s*")
+
+FUNCTION_WORDS = frozenset(
+    {
+    "about", "also", "anything", "back", "been", "book", "booked", "can't", "could", "does", "don't",
+    "else", "find", "fine", "first", "from", "give", "good", "great", "have", "help", "here", "i'll",
+    "into", "it's", "just", "know", "last", "like", "looking", "make", "many", "more", "much", "need",
+    "next", "okay", "only", "other", "over", "please", "right", "should", "some", "something", "sure",
+    "take", "tell", "than", "thank", "thanks", "that", "their", "them", "then", "there", "they", "this",
+    "very", "want", "well", "were", "what", "when", "where", "which", "will", "with", "would", "you're",
+    "your", "yours",
+    }
+)  # fmt: skip
+"""Words that may be shared by texts on any two topics."""
+
+
+def asks_question(text: str) -> bool:
+    """Whether the text holds a real question, longer than "ok?"."""
+    return bool(_QUESTION.search(text))
+
+
+def asks_anything(text: str) -> bool:
+    """Whether the text asks for anything, as a question or as a wish."""
+    return "?" in text or bool(_REQUEST.search(text))
+
+
+def is_thanks(text: str) -> bool:
+    """Whether the text thanks, praises or takes leave."""
+    return bool(_THANKS.search(text))
+
+
+def is_closing(text: str) -> bool:
+    """Whether an agent takes leave in the text."""
+    return bool(_CLOSING.search(text))
+
+
+def is_nod(text: str) -> bool:
+    """Whether the customer just nods: nothing is left to be answered or done."""
+    return "?" not in text and bool(_NOD.fullmatch(text.strip()))
+
+
+def sentences(text: str) -> list[str]:
+    """The text cut after sentence ends; joined again they are the text."""
+    found = _SENTENCE.findall(text)
+    return found if "".join(found) == text else [text]
+
+
+def words_of(text: str) -> set[str]:
+    """The words of four letters or more, in lower case."""
+    return set(re.findall(r"[a-z]{4,}", text.lower()))
+
+
+def content_words(text: str) -> set[str]:
+    """The words that carry meaning, cut to six letters so that forms of one word agree."""
+    return {word[:6] for word in words_of(text) if word not in FUNCTION_WORDS}
+
 
 NO_MORE = (
     r"\ball (?:the (?:information|info) (?:that )?)?(?:that )?i(?:'ll| will)? (?:need|want)(?:ed)?\b"
@@ -16,8 +101,10 @@ NO_MORE = (
 )
 """A wish in words only."""
 
+
 REFUSES = r"^(?:no|nope|nah|not|nothing)\b|\b(?:no need|never ?mind|i'm (?:good|fine)|that(?:'s| is| will be| was) (?:all|it))\b"
 """A customer who wants nothing more."""
+
 
 WISH = (
     r"\b(?:can|could|would|will) you (?!be\b|have been\b)|\bplease (?!wait|hold|go on)|^please\b"
@@ -30,12 +117,14 @@ WISH = (
 )
 """A customer who wants something, question mark or not."""
 
+
 MAYBE = (
     r"\?|\b(?:need|want|like|looking|please|can|could|would|should|wonder\w*|what|which|how|when|where|who"
     r"|problem|issue|help|broken|wrong|doesn'?t|won'?t|isn'?t|not working|trouble|book|find|check|order|reserve"
     r"|let'?s|try|yes|yeah|sure|\d\S*|one|two|three|four|five|six|seven|eight|\w+day)\b"
 )
 """Words with which a turn may ask for something or hand something over."""
+
 
 WIDE = (
     r"\b(?:is|are) there\b|\bdo (?:you|they) have\b|\bhave you got\b|\bany(?:thing|where|one)?\b|\boptions?\b|recommend"
@@ -45,11 +134,13 @@ WIDE = (
 )
 """A question that many a reply could pass for an answer to."""
 
+
 OPENER = (
     r"^(?:yes|yeah|yep|no|nope|sure|of course|certainly|absolutely|definitely|unfortunately|sorry|none|great|correct"
     r"|that's right|i'?m afraid|there (?:is|are)n'?t?|there (?:is|are),)\b"
 )
 """How answers begin that might belong to any question."""
+
 
 ASKED: dict[str, str] = {
     "where": r"\bwhere\b|address|\barea|locat|part of town|post ?code|\bzip\b|direction|how (?:far|do i get)|street",
@@ -62,6 +153,7 @@ ASKED: dict[str, str] = {
     "name": r"\bname\b|called\b",
 }
 """The points that definite questions ask for."""
+
 
 TOLD: dict[str, str] = {
     "where": r"address|street|\broad\b|avenue|\blane\b|locat|cent(?:re|er)\b|north|south|east\b|west|post ?code"
@@ -77,6 +169,7 @@ TOLD: dict[str, str] = {
     "name": r"[a-z ][A-Z][a-z]|called|named?\b",
 }
 """For each point, what an answer to it may hold."""
+
 
 MATTERS: dict[str, str] = {
     "taxi": r"\btaxi|\bcab\b|\bdriver",
@@ -99,11 +192,17 @@ MATTERS: dict[str, str] = {
 _NO_MORE, _REFUSES, _WISH, _MAYBE, _WIDE, _OPENER = (
     re.compile(pattern, re.IGNORECASE) for pattern in (NO_MORE, REFUSES, WISH, MAYBE, WIDE, OPENER)
 )
+
+
 _ASKED_OF = {point: re.compile(pattern, re.IGNORECASE) for point, pattern in ASKED.items()}
+
+
 _TOLD_OF = {
     point: re.compile(pattern, 0 if point in ("who", "name") else re.IGNORECASE)
     for point, pattern in TOLD.items()
 }
+
+
 _MATTER_OF = {matter: re.compile(pattern, re.IGNORECASE) for matter, pattern in MATTERS.items()}
 
 

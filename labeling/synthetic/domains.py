@@ -1,7 +1,8 @@
 """Whether synthetic text fits a dialogue: of its domain or of none, and asking for nothing already given.
 
 A sentence about bins in a talk about coffee would be a topic jump, an error of another code, in the error
-and in its twin alike. Decided by word lists alone; what the sentence says is not checked against the facts.
+and in its twin alike. Decided by word lists alone; what the sentence says is not checked against the
+facts.
 """
 
 from __future__ import annotations
@@ -63,6 +64,7 @@ TRADES: dict[str, str] = {
 }
 """By trade, what speaks of it; a pattern, to be met at the start of a word."""
 
+
 GIVEN: dict[str, tuple[str, str]] = {
     "name": (r"\b(?:name|surname)\b", r"\b(?:name|surname|this is|i'?m [A-Z]\w+|mr|ms|mrs)\b|\[NAME"),
     "number": (
@@ -92,21 +94,30 @@ GIVEN: dict[str, tuple[str, str]] = {
 
 Words = TypeVar("Words")
 
+
 _ASKING = re.compile(
     r"\?|\b(?:please|pls|need|tell|give|send|may i|provide|confirm|let me have|state|spell|type|what)\b",
     re.IGNORECASE,
 )
+
+
 _NAMED = re.compile(
     r"\b(?:my|your|the) (?:first |full |last )?name\b|\bname is\b|\bthis is [A-Z]\w+|\bI(?:'?m| am) [A-Z]\w+"
     r"|\b(?:Mr|Mrs|Ms|Dr)\b|\[NAME|(?:^|[.!] )(?:Hi|Hello|Dear) [A-Z]\w+"
 )
+
+
 _BARE_ASK = 6
 """Words of a text that may be an ask without any verb."""
+
 
 TRIES = 60
 """Draws before a dialogue is given up, if not said otherwise."""
 
+
 _TRADE = tuple((name, re.compile(rf"\b(?:{words})", re.IGNORECASE)) for name, words in TRADES.items())
+
+
 _GIVEN = tuple(
     (re.compile(asked, re.IGNORECASE), re.compile(told, re.IGNORECASE)) for asked, told in GIVEN.values()
 )

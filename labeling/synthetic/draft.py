@@ -1,12 +1,13 @@
-"""A dialogue that errors are being made in, and what a family of errors is.
+"""A dialogue that errors are being made in, what a generator of errors is, and the edits that generators
+make.
 
-Marks hang on turns, so a family may insert, drop or rewrite turns and no index goes wrong: indices
-and labels are derived when the draft is done. A family never touches a turn that another has marked.
+Marks hang on turns, so a generator may insert, drop or rewrite turns and no index goes wrong: indices and
+labels are derived when the draft is done. A generator never touches a turn that another has marked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Literal
@@ -14,6 +15,7 @@ from typing import Literal
 from pydantic import JsonValue
 
 from dialint.detector.records import Dialogue, Example, Label, Role, Turn
+from dialint.labeling.synthetic.phrases import like
 
 
 @dataclass(frozen=True)
@@ -106,12 +108,14 @@ class Pool:
     """A customer turn and the agent turn that followed it."""
 
 
-Use = Literal["train", "dev", "exam"]
+Use = Literal["train", "dev", "heldout"]
 """What a family is for: to train on; to choose recipes, codes and thresholds with, never trained on;
 or for the exam alone, which decides nothing. Apart by the author's idea, not by a draw of wordings."""
 
+
 Make = Callable[[Draft, Random, Pool], Made | None]
 """Makes one error, or returns None where this dialogue offers no honest place for it."""
+
 
 MakeNegative = Callable[[Draft, Random, Pool], Draft | None]
 """Makes a clean dialogue that looks like an error, or returns None where it cannot."""
@@ -136,3 +140,82 @@ class HardNegative:
     name: str
     make: MakeNegative
     use: Use = "train"
+
+
+def free_agent_turns(draft: Draft) -> list[int]:
+    """Places of agent turns that no family has touched."""
+    return [i for i, turn in enumerate(draft.turns) if turn.role == "agent" and not turn.touched]
+
+
+def agent_texts(draft: Draft) -> list[str]:
+    """What the agent says in turns that no family has touched."""
+    return [turn.text for turn in draft.turns if turn.role == "agent" and not turn.touched]
+
+
+def customer_texts(draft: Draft) -> list[str]:
+    """What the customer says in the draft."""
+    return [turn.text for turn in draft.turns if turn.role == "customer"]
+
+
+def as_agent(text: str, draft: Draft) -> str:
+    """The words in the manner of the agent's own turns."""
+    return like(text, agent_texts(draft))
+
+
+def as_customer(text: str, draft: Draft) -> str:
+    """The words in the manner of the customer's own turns."""
+    return like(text, customer_texts(draft))
+
+
+def plain(role: Role, text: str, probe: str = "") -> DraftTurn:
+    """A clean turn that a family has made."""
+    return DraftTurn(role, text, (), touched=True, probe=probe)
+
+
+def wrong(text: str, family: str, *codes: str, start: int = 0, end: int | None = None) -> DraftTurn:
+    """An agent turn with an error from `start` to `end` (the end of the text), for each code."""
+    stop = len(text) if end is None else end
+    return DraftTurn("agent", text, tuple(Mark(code, family, start, stop) for code in codes), touched=True)
+
+
+def customer(text: str, draft: Draft) -> DraftTurn:
+    """A turn of the customer that a scene brings in."""
+    return DraftTurn("customer", as_customer(text, draft), touched=True)
+
+
+def agent(text: str, draft: Draft) -> DraftTurn:
+    """A clean turn of the agent that a scene brings in."""
+    return DraftTurn("agent", as_agent(text, draft), touched=True)
+
+
+def spliced(draft: Draft, start: int, end: int, made: Iterable[DraftTurn]) -> Draft:
+    """The draft with the turns from `start` to `end` (exclusive) replaced by `made`."""
+    return replace(draft, turns=(*draft.turns[:start], *made, *draft.turns[end:]))
+
+
+def joined(first: str, second: str) -> tuple[str, int, int]:
+    """Two texts as one, with the offsets of the second."""
+    gap = " " if first.rstrip()[-1:] in (".", "!", "?", ",", ":", "") else ". "
+    text = first.rstrip() + gap + second
+    return text, len(text) - len(second), len(text)
+
+
+def added(turn: DraftTurn, words: str, first: bool = False) -> DraftTurn:
+    """The turn with words after its own, or before them; marks move along."""
+    if first:
+        text, start, _ = joined(words, turn.text)
+        marks = tuple(replace(mark, start=mark.start + start, end=mark.end + start) for mark in turn.marks)
+        return replace(turn, text=text, marks=marks, touched=True)
+    return replace(turn, text=joined(turn.text, words)[0], touched=True)
+
+
+def told(draft: Draft, place: int, words: str) -> Draft:
+    """The draft in which the customer's turn at `place` also says `words`."""
+    return draft.with_turn(place, added(draft.turns[place], as_customer(words, draft)))
+
+
+def shuffled(places: Iterable[int], rng: Random) -> list[int]:
+    """The places in random order."""
+    order = list(places)
+    rng.shuffle(order)
+    return order

@@ -1,27 +1,104 @@
-"""Where distress may be told and how a reply answers it, for the errors of T2 and what looks like them."""
+"""T2: no word of sympathy at stated distress, and what looks like it and is not.
+
+The twin acknowledges the distress, or has the same reply to a customer who states none. The hard
+negatives: mild annoyance, distress that is over, short sympathy, sympathy shown a turn ago.
+"""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, replace
+from random import Random
 
-from dialint.labeling.synthetic.draft import Draft, DraftTurn, Mark
-from dialint.labeling.synthetic.insertion import Manner, marked, open_places, placed
-
-_CHEER = re.compile(
-    r"^(?:great|perfect|awesome|wonderful|excellent|fantastic|sounds good|sure|no problem|absolutely|lovely)"
-    r"(?:,? thanks?(?: you)?)?[.,!]+\s+",
-    re.IGNORECASE,
+from dialint.labeling.synthetic.draft import (
+    Draft,
+    DraftTurn,
+    Family,
+    HardNegative,
+    Made,
+    Make,
+    Mark,
+    Pool,
+    Use,
+    added,
+    as_agent,
+    plain,
+    told,
+    wrong,
 )
+from dialint.labeling.synthetic.insertion import (
+    Manner,
+    answered,
+    led_in,
+    manner,
+    marked,
+    open_places,
+    spoken,
+    telling,
+)
+from dialint.labeling.synthetic.scenes import replies, silent_on
+from dialint.labeling.synthetic.wordings import Wordings
+
+_TRAIN = Wordings("train/empathy")
+SLOTS = _TRAIN.grammar("slots")
+COLD = _TRAIN.texts("cold")
+NEUTRAL = _TRAIN.texts("neutral")
+MILD = _TRAIN.texts("mild")
+RESOLVED = _TRAIN.texts("resolved")
+SHORT_HEARD = _TRAIN.texts("short_heard")
+
+_DEV = Wordings("dev/empathy")
+
+_HELDOUT = Wordings("heldout/empathy")
+DISTRESS_HELDOUT = _HELDOUT.pairs_by_name("distress", "sad", "calm")
+DEAF = _HELDOUT.texts("deaf")
+HEARD_HELDOUT = _HELDOUT.texts("heard")
+MILD_HELDOUT = _HELDOUT.texts("mild")
+
+
+@dataclass(frozen=True)
+class Distress:
+    """One kind of distress. `said` are templates of the customer's, `heard` acknowledgements that fit it,
+    besides those of its `voice`."""
+
+    name: str
+    said: tuple[str, ...]
+    heard: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Voice:
+    """How agents of one author answer: `heard` fits every distress, `unheard` passes it over."""
+
+    heard: tuple[str, ...]
+    unheard: tuple[str, ...]
+    use: Use = "train"
+
+
+def _kinds(file: Wordings) -> tuple[Distress, ...]:
+    kinds = file.records_by_name("distress", "said", "heard")
+    return tuple(Distress(name, said, heard) for name, (said, heard) in kinds.items())
+
+
+KINDS = _kinds(_TRAIN)
+VOICE = Voice(_TRAIN.texts("heard"), _TRAIN.texts("unheard"))
+DEV_KINDS = _kinds(_DEV)
+DEV_VOICE = Voice(_DEV.texts("heard"), _DEV.texts("unheard"), "dev")
+
 _HEARD = re.compile(
     r"sorry|apolog|condolence|understand|sympath|regret|hope|unfortunate|oh no|oh dear|terrible|awful"
     r"|frustrat|concern|inconvenience|stress|worr",
     re.IGNORECASE,
 )
+
+
 _PARTING = re.compile(
     r"\b(?:thanks?|thank you|bye|goodbye|cheers|have a (?:good|great|nice)|that(?:'s| is|s) (?:all|it)"
     r"|that will be all|nothing else|you'?re welcome|welcome)\b",
     re.IGNORECASE,
 )
+
+
 _UPSET = re.compile(
     r"\b(?:died|death|funeral|sick|hospital|scared|afraid|upset|angry|furious|frustrat\w*|lost|stolen|stuck"
     r"|crying|disappointed|ridiculous|unacceptable|attack|emergency)\b",
@@ -47,14 +124,133 @@ def open_hearts(draft: Draft) -> list[int]:
     return places
 
 
-def telling(turn: DraftTurn, words: str, how: Manner) -> DraftTurn:
-    """The customer's turn with the words in it."""
-    return marked(turn, placed(turn.text, words, how)[0], None)
+def _unmoved(draft: Draft, place: int, words: str, how: Manner, family: str | None) -> Draft:
+    """The agent's turn led in by the words, if any; all of it is marked as an error of `family`, if one."""
+    text = led_in(draft.turns[place].text, words, how)
+    mark = Mark("T2", family, 0, len(text)) if family else None
+    return draft.with_turn(place, marked(draft.turns[place], text, mark))
 
 
-def answering(turn: DraftTurn, words: str, how: Manner, family: str | None) -> DraftTurn:
-    """The agent's turn, led in by the words if there are any; all of it is marked if it is an error."""
-    core = turn.text if not words else _CHEER.sub("", turn.text)
-    core = core[:1].upper() + core[1:] if not how.lower else core
-    text = placed(core, words, how)[0] if words else turn.text
-    return marked(turn, text, Mark("T2", family, 0, len(text)) if family else None)
+def deaf_to(kind: Distress, voice: Voice) -> Make:
+    """Makes replies that pass over one kind of distress. The twin acknowledges it, or, one time in
+    three, has the same reply to a customer who said nothing distressing."""
+    name = f"T2.{kind.name}"
+
+    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+        places = open_hearts(draft)
+        if not places:
+            return None
+        place = rng.choice(places)
+        asked, turn = draft.turns[place - 1], draft.turns[place]
+        told = spoken(rng.choice(kind.said), SLOTS, rng)
+        neutral = spoken(rng.choice(NEUTRAL), SLOTS, rng)
+        heard = spoken(rng.choice((*kind.heard, *kind.heard, *voice.heard)), SLOTS, rng)
+        cold = voice.use == "train" and rng.random() < 0.1
+        dry = rng.choice(COLD if cold else voice.unheard)
+        unheard = spoken(dry, SLOTS, rng) if rng.random() < 0.75 else ""
+        told_how = manner(asked.text, rng, rng.choice(("before", "after")))
+        leading = manner(turn.text, rng, "before")
+        trailing = replace(leading, where="after") if rng.random() < 0.15 else leading
+
+        def version(said: str, words: str, how: Manner, family: str | None) -> Draft:
+            told_so = draft.with_turn(place - 1, telling(asked, said, told_how))
+            return _unmoved(told_so, place, words, how, family)
+
+        error = version(told, unheard, leading, name)
+        if rng.random() < 0.35 and not (cold and unheard):
+            return Made(error=error, twin=version(neutral, unheard, leading, None))
+        return Made(error=error, twin=version(told, heard, trailing, None))
+
+    return make
+
+
+def _no_distress(name: str, said: tuple[str, ...]) -> HardNegative:
+    """The customer says one of the things in `said`; the agent goes on, half the time with a dry lead-in."""
+
+    def make(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+        places = open_hearts(draft)
+        if not places:
+            return None
+        dry = spoken(rng.choice(VOICE.unheard), SLOTS, rng) if rng.random() < 0.5 else ""
+        words = spoken(rng.choice(said), SLOTS, rng)
+        return answered(draft, rng.choice(places), words, dry, "T2", rng)
+
+    return HardNegative("T2", f"T2.not-{name}", make)
+
+
+def _briefly_heard(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+    """Distress, and two words of sympathy before business."""
+    places = open_hearts(draft)
+    if not places:
+        return None
+    said = spoken(rng.choice(rng.choice(KINDS).said), SLOTS, rng)
+    words = spoken(rng.choice(SHORT_HEARD), {}, rng)
+    return answered(draft, rng.choice(places), said, words, "T2", rng)
+
+
+def _heard_before(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+    """Distress that got its sympathy a turn ago; the agent's next turn may be plain business."""
+    hearts = set(open_hearts(draft))
+    places = [place for place in sorted(hearts) if place + 2 in hearts]
+    if not places:
+        return None
+    place = rng.choice(places)
+    kind = rng.choice(KINDS)
+    said = spoken(rng.choice(kind.said), SLOTS, rng)
+    words = spoken(rng.choice((*kind.heard, *VOICE.heard)), SLOTS, rng)
+    made = answered(draft, place, said, words, "", rng)
+    later = made.turns[place + 2]
+    return made.with_turn(place + 2, replace(later, touched=True, probe="T2"))
+
+
+_FEELING = r"\b(sorry|sad|unfortunate|apolog|hope you|take care|oh no|hear that)"
+
+
+def _deaf(name: str, pairs: tuple[tuple[str, str], ...]) -> Family:
+    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+        for place in replies(draft, rng)[:3]:
+            own = draft.turns[place].text
+            if not silent_on(_FEELING, [own]):
+                continue
+            sad, calm = (spoken(words, {}, rng) for words in rng.choice(pairs))
+            lead = as_agent(rng.choice(DEAF), draft) if rng.random() < 0.4 else ""
+            said = _led(own, lead)
+            history = told(draft, place - 1, sad)
+            error = history.with_turn(place, wrong(said, f"T2.{name}", "T2"))
+            if rng.random() < 0.5:
+                felt = _led(own, as_agent(rng.choice(HEARD_HELDOUT), draft))
+                return Made(error, history.with_turn(place, plain("agent", felt, "T2")))
+            same = told(draft, place - 1, calm).with_turn(place, plain("agent", said, "T2"))
+            return Made(error, same)
+        return None
+
+    return Family("T2", f"T2.{name}", make, "heldout")
+
+
+def _led(text: str, lead: str) -> str:
+    words = lead.lower().split()
+    if not words or re.match(re.escape(words[0].strip(".,!")) + r"\b", text, re.IGNORECASE):
+        return text
+    return added(DraftTurn("agent", text), lead, first=True).text
+
+
+def _mild(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+    """Something said in passing, which asks for no feeling."""
+    for place in replies(draft, rng):
+        said = told(draft, place - 1, rng.choice(MILD_HELDOUT))
+        return said.with_turn(place, plain("agent", draft.turns[place].text, "T2"))
+    return None
+
+
+FAMILIES: tuple[Family, ...] = (
+    *(Family("T2", f"T2.{kind.name}", deaf_to(kind, VOICE)) for kind in KINDS),
+    *(Family("T2", f"T2.{kind.name}", deaf_to(kind, DEV_VOICE), "dev") for kind in DEV_KINDS),
+    *(_deaf(name, pairs) for name, pairs in DISTRESS_HELDOUT.items()),
+)
+NEGATIVES: tuple[HardNegative, ...] = (
+    _no_distress("mild", MILD),
+    _no_distress("resolved", RESOLVED),
+    HardNegative("T2", "T2.not-brief", _briefly_heard),
+    HardNegative("T2", "T2.not-heard-before", _heard_before),
+    HardNegative("T2", "T2.not-mild-remark", _mild, "heldout"),
+)

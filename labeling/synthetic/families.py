@@ -1,27 +1,21 @@
-"""Every family of errors and of hard negatives there is, gathered from the modules that make them."""
+"""Every family of errors and of hard negatives there is, gathered from the modules of the categories."""
 
 from __future__ import annotations
 
-from dialint.labeling.inject.exam import completeness as exam_completeness
-from dialint.labeling.inject.exam import contradiction as exam_contradiction
-from dialint.labeling.inject.exam import empathy as exam_empathy
-from dialint.labeling.inject.exam import jumps as exam_jumps
-from dialint.labeling.inject.exam import language as exam_language
-from dialint.labeling.inject.exam import repetition as exam_repetition
-from dialint.labeling.inject.exam import resolution as exam_resolution
-from dialint.labeling.inject.exam import security as exam_security
-from dialint.labeling.inject.exam import state as exam_state
-from dialint.labeling.inject.exam import template as exam_template
-from dialint.labeling.inject.exam import tone as exam_tone
 from dialint.labeling.synthetic import (
     completeness,
     contradiction,
+    contradiction_planted,
+    empathy,
+    grammar,
+    mismatched_replies,
     process,
     repetition,
     resolution,
     security,
     spelling,
     state,
+    state_planted,
     template,
     tone,
     topic,
@@ -30,27 +24,21 @@ from dialint.labeling.synthetic.draft import Family, HardNegative
 
 _MODULES = (
     spelling,
+    grammar,
     tone,
+    empathy,
     template,
     repetition,
     completeness,
+    mismatched_replies,
     state,
+    state_planted,
     contradiction,
+    contradiction_planted,
     topic,
     security,
     resolution,
     process,
-    exam_language,
-    exam_tone,
-    exam_empathy,
-    exam_template,
-    exam_repetition,
-    exam_completeness,
-    exam_state,
-    exam_contradiction,
-    exam_jumps,
-    exam_security,
-    exam_resolution,
 )
 
 
@@ -75,7 +63,7 @@ def all_negatives() -> tuple[HardNegative, ...]:
     Raises:
         ValueError: two have one name, or one is not named "<code>.not-<idea>".
     """
-    found = [negative for module in _MODULES for negative in getattr(module, "NEGATIVES", ())]
+    found = [negative for module in _MODULES for negative in module.NEGATIVES]
     names = [negative.name for negative in found]
     if len(names) != len(set(names)):
         raise ValueError("two hard negatives share a name")

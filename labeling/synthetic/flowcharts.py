@@ -12,17 +12,26 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dialint.labeling.inject.wordings.process import THINGS
+from dialint.labeling.synthetic.dialogue_acts import content_words
 from dialint.labeling.synthetic.draft import Draft
-from dialint.labeling.synthetic.places import content_words
+from dialint.labeling.synthetic.wordings import Wordings
+
+THINGS = Wordings("train/process").mapping("things")
+"""What a step asks for, by a part of the step's name; the first that fits counts."""
 
 START = "hello"
 
+
 _QUERY = re.compile(r"query(?:_check|_book)?")
+
+
 _FAILED = re.compile(r"fail|unavailable|not_available|nothing_found|no_venue|cannot|missing")
+
+
 _OPTIONAL = re.compile(
     r"\bspecial requests|\blike to (?:add|note|order)\b|\balso filter\b|\bspecific kinds\b", re.IGNORECASE
 )
+
 
 Graph = dict[str, set[str]]
 
@@ -93,11 +102,18 @@ def _reached(graph: Graph, without: str = "") -> set[str]:
 MAX_ANSWER = 12
 """Words of the longest answer to a step; a longer one says more than the step asks for."""
 
+
 _CONFIRMS = re.compile(r"\b(book (it|that|this|the)|confirm your)\b", re.IGNORECASE)
+
+
 _YES = re.compile(
     r"^\W*(yes|yeah|yep|yea|sure|ok|okay|please|absolutely|of course|great|perfect|sounds)\b", re.I
 )
+
+
 _BOOK_IT = re.compile(r"\b(book|schedule|reserve|go ahead|proceed|do it|do that)\b", re.IGNORECASE)
+
+
 _REFUSES = re.compile(r"\b(sorry|unfortunately|not authori[sz]ed|cannot|unable|failed)\b", re.IGNORECASE)
 
 

@@ -1,7 +1,8 @@
-"""L2 in whole sentences: an agent's sentence comes in broken, and right in the clean twin.
+"""L2: grammar broken in the agent's own words by rules, or in whole sentences that come in broken.
 
-Beside the rules of `dialint.labeling.synthetic.rewriting`, which break the dialogue's own text. One
-mark for each place where the two part; where a word is missing, the mark is on its neighbours.
+The clean twin is the same turn unbroken, the sentence in its right form, or the same slip in the
+customer's mouth, which is nobody's fault. One mark for each place where error and twin part; where a word
+is missing, the mark is on its neighbours.
 """
 
 from __future__ import annotations
@@ -10,30 +11,147 @@ import re
 from dataclasses import dataclass
 from random import Random
 
-from dialint.labeling.inject.wordings import customer_slips
-from dialint.labeling.inject.wordings.broken_sentences import BROKEN, CHATTY, QUOTES
-from dialint.labeling.inject.wordings.closings import NODS
 from dialint.labeling.synthetic.domains import fitting
-from dialint.labeling.synthetic.draft import Draft, DraftTurn, Family, HardNegative, Made, Mark, Pool
+from dialint.labeling.synthetic.draft import (
+    Draft,
+    DraftTurn,
+    Family,
+    HardNegative,
+    Made,
+    Mark,
+    Pool,
+    Use,
+    added,
+    as_agent,
+    free_agent_turns,
+    plain,
+    shuffled,
+    spliced,
+)
+from dialint.labeling.synthetic.grammar_rules import DEV_RULES, RULES, Rule
 from dialint.labeling.synthetic.insertion import (
     dressed,
+    heldout_where,
     manner,
+    marked,
     nothing_due,
     open_places,
     placed,
     reply_places,
     spoken,
+    stopped,
     where_in,
 )
-from dialint.labeling.synthetic.places import plain, shuffled, spliced
+from dialint.labeling.synthetic.phrases import resolve_choices, say
+from dialint.labeling.synthetic.resolution import NODS
+from dialint.labeling.synthetic.scenes import replies
+from dialint.labeling.synthetic.wordings import Wordings
+
+_TRAIN = Wordings("train/grammar")
+BROKEN = _TRAIN.grammar("broken")
+CHATTY = _TRAIN.texts("chatty")
+QUOTES = _TRAIN.texts("quotes")
+
+_HELDOUT = Wordings("heldout/grammar")
+FOREIGN = _HELDOUT.texts("foreign")
+HURRIED = _HELDOUT.texts("hurried")
+UNUSUAL = _HELDOUT.texts("unusual")
+
+OWN_WORDS: tuple[tuple[str, str], ...] = (
+    (r"\b(the|to|is|for|you|have|in) (?=[a-z]+)", r"\1 \1 "),
+    (r"\b(would like|want|need|going|able|happy|glad) to (?=[a-z]+\b)", r"\1 "),
+    (r"\b(will|would|should) be (?=[a-z]+\b)(?!able)", r"\1 "),
+    (r"\b(lots|kind|type|number|plenty) of (?=[a-z]+)", r"\1 "),
+    (r"\b(can|could|must) (?=(?:help|book|find|see|confirm|offer|get|check|recommend|provide|give)\b)", r"\1 to "),
+    (r"\b(D|d)o you (?=(?:want|need|prefer|know|wish)\b)", r"@re you "),
+    (r"\b([Ww])ould you like me to (?=\w)", r"\1ould you like that I "),
+    (r"\b([Ii])s there (?=(?:anything|something|any)\b)", r"\1s "),
+    (r"\b([Hh])ow many (?=(?:people|nights|days|tickets|guests|stars|bags|rooms)\b)", r"\1ow much "),
+    (r"\binformation\b", "informations"), (r"\bluggage\b", "luggages"), (r"\bpeople\b", "peoples"),
+    (r"\bassistance\b", "assistances"), (r"\bentertainment\b", "an entertainments"),
+    (r"\bcheaper\b", "more cheaper"), (r"\b(the|The) cheapest\b", r"\1 most cheapest"), (r"\bbetter\b", "more better"),
+    (r"\b([Ll])et me (?=(?:know|check|see|look|find)\b)", r"\1et me to "),
+    (r"\b([Pp])lease (?=(?:provide|give|wait|let|enter|check|tell|call|confirm)\b)", r"\1lease to "),
+    (r"\bI(?: will|'ll) (?=(?:book|check|send|look|find|be|have|need)\b)", "I will to "),
+    (r"(?<![^.!?\n] )\bIt is (?=[a-z]+\b)", "Is "),
+    (r"\bforward to (see|hear|meet|serv)(?:ing)\b", r"forward to \1"),
+    (r"\b([Tt])hank you for (?=\w+ing\b)", r"\1hank you to "),
+    (r"\b([Yy])ou(?: are|'re) welcome\b", r"\1ou welcome"),
+)  # fmt: skip
+"""What a hurried or foreign writer makes of words that are there; ``@`` is for the first letter of "Are"."""
+
+CUSTOMER_SHARE = 0.3
+"""Share of twins in which the customer makes the slip, where his words allow it."""
+
+
+def by_rules(code: str, name: str, rules: tuple[Rule, ...], use: Use = "train") -> Family:
+    """The family of errors that `rules` make; "<code>.<name>"."""
+
+    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+        for place in shuffled(free_agent_turns(draft), rng):
+            text = draft.turns[place].text
+            order = list(rules)
+            rng.shuffle(order)
+            for rule in order:
+                if done := applied(text, rule, rng):
+                    mark = Mark(code, f"{code}.{name}", done[1], done[2])
+                    error = draft.with_turn(place, DraftTurn("agent", done[0], (mark,), touched=True))
+                    return Made(error, _twin(draft, place, order, code, rng))
+        return None
+
+    return Family(code, f"{code}.{name}", make, use)
+
+
+def _twin(draft: Draft, place: int, rules: list[Rule], code: str, rng: Random) -> Draft:
+    """The draft with the turn at `place` as it was, at times with a customer who slips instead."""
+    clean = draft.with_turn(place, plain("agent", draft.turns[place].text, code))
+    if rng.random() >= CUSTOMER_SHARE:
+        return clean
+    customers = [i for i, turn in enumerate(draft.turns) if turn.role == "customer" and not turn.touched]
+    for other in shuffled(customers, rng):
+        for rule in rules[:12]:
+            if done := applied(draft.turns[other].text, rule, rng):
+                return clean.with_turn(other, plain("customer", done[0]))
+    return clean
+
+
+def applied(text: str, rule: Rule, rng: Random) -> tuple[str, int, int] | None:
+    """One match of the rule rewritten, and where the new words stand; None if there is no match."""
+    matches = list(re.finditer(rule.pattern, text, re.IGNORECASE))
+    if not matches:
+        return None
+    match = rng.choice(matches)
+    new = match.expand(rng.choice(rule.becomes))
+    if match[0][0].isupper():
+        new = _recased(new, match[0].split()[0])
+    if new.lower() == match[0].lower() or not new.strip():
+        return None
+    start = match.start()
+    return text[:start] + new + text[match.end() :], start, start + len(new.rstrip())
+
+
+def _recased(new: str, first: str) -> str:
+    """`new` with a capital at its start, and none on the word `first` if that has moved inwards."""
+    if first != "I" and not first.startswith("I'"):
+        new = re.sub(rf"(?<=\s){re.escape(first)}\b", first.lower(), new)
+    return new[:1].upper() + new[1:]
+
 
 _BRACKET = re.compile(r"\[([^\[\]|]*)\|([^\[\]|]*)\]")
+
+
 _NEXT = re.compile(r"\s*[^\s.,?!]*")
-_CHOICE = re.compile(r"\(([^()|]*+\|[^()]*+)\)")
 
 
 APART = 0.25
 """Share of sentences that make a turn of their own, where no answer of the agent's is due."""
+
+
+_SLIPS = {
+    "L1": Wordings("train/spelling").texts("customer"),
+    "L2": _TRAIN.texts("customer"),
+}
+"""Sentences of customers with a slip, by code."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +164,7 @@ class Said:
 
 def both(template: str, rng: Random) -> tuple[Said, Said]:
     """The broken and the right form of a template, the same choices taken in both."""
-    while found := _CHOICE.search(template):
-        template = template[: found.start()] + rng.choice(found[1].split("|")) + template[found.end() :]
+    template = resolve_choices(template, rng)
     return _form(template, 1), _form(template, 2)
 
 
@@ -124,9 +241,6 @@ def _apart(draft: Draft, place: int, said: tuple[Said, Said], family: str, rng: 
     return Made(spliced(draft, place, place, (error, nod)), spliced(draft, place, place, (twin, nod)))
 
 
-_SLIPS = {"L1": customer_slips.MISSPELT, "L2": customer_slips.BROKEN}
-
-
 def _blamed(twin: Draft, code: str, rng: Random) -> Draft:
     """The twin; one time in five the customer says a broken sentence in it, which is no agent's error."""
     customers = [i for i, turn in enumerate(twin.turns) if turn.role == "customer" and not turn.touched]
@@ -173,8 +287,93 @@ def of_quoted(code: str) -> HardNegative:
     return HardNegative(code, f"{code}.not-quoted", make)
 
 
-FAMILIES: tuple[Family, ...] = tuple(of_sentences("L2", name, lines) for name, lines in BROKEN.items())
+Slipped = tuple[str, int, int]
+"""The changed text, and where in it the new words begin and end."""
+_BRACES = re.compile(r"\{([^{}=]*)=>([^{}]*)\}")
+
+
+_OWN_RULES = tuple((re.compile(pattern), new) for pattern, new in OWN_WORDS)
+
+
+def replace_span(text: str, start: int, end: int, new: str) -> Slipped:
+    return text[:start] + new + text[end:], start, start + len(new)
+
+
+def _own_words(text: str, rng: Random) -> Slipped | None:
+    """Words of the turn itself, as a hurried or foreign writer leaves them."""
+    found = [(rule, new) for rule, new in _OWN_RULES if rule.search(text)]
+    if not found:
+        return None
+    rest = [each for each in found if each[0] is not _OWN_RULES[0][0]]  # a word typed twice fits anywhere
+    rule, new = rng.choice(rest if rest and rng.random() < 0.75 else found)
+    match = rng.choice(list(rule.finditer(text)))
+    made = match.expand(new).replace("@", "A" if match[0][0].isupper() else "a")
+    tail = re.match(r"\A\w+", text[match.end() :]) if made.endswith(" ") else None
+    changed, start, end = replace_span(text, match.start(), match.end(), made)
+    return changed, start, end + (tail.end() if tail else 0)
+
+
+def _hasty(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+    for place in shuffled(open_places(draft), rng):
+        turn = draft.turns[place]
+        if slipped := _own_words(turn.text, rng):
+            text, start, end = slipped
+            error = draft.with_turn(place, marked(turn, text, Mark("L2", "L2.hurried-own-words", start, end)))
+            return Made(error, draft.with_turn(place, plain("agent", turn.text, "L2")))
+    return None
+
+
+def _heldout_forms(template: str, rng: Random) -> tuple[str, str, int, int]:
+    """The wrong sentence, the right one, and heldout_where the slip is in the wrong one."""
+    text = say({"say": (template,)}, rng)
+    slip = _BRACES.search(text)
+    if slip is None:
+        raise ValueError(f"no slip in {template!r}")
+    head, tail = text[: slip.start()], text[slip.end() :]
+    return head + slip[1] + tail, head + slip[2] + tail, len(head), len(head) + len(slip[1])
+
+
+def _sentence(name: str, templates: tuple[str, ...]) -> Family:
+    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+        places = open_places(draft)
+        if not places:
+            return None
+        place = rng.choice(places)
+        turn = draft.turns[place]
+        bad, good, begin, end = _heldout_forms(rng.choice(templates), rng)
+        how = manner(turn.text, rng, heldout_where(draft, place, rng))
+        text, start, _ = placed(turn.text, stopped(bad, how), how)
+        mark = Mark("L2", f"L2.{name}", start + begin, start + end)
+        right = placed(turn.text, stopped(good, how), how)[0]
+        return Made(
+            draft.with_turn(place, marked(turn, text, mark)),
+            draft.with_turn(place, plain("agent", right, "L2")),
+        )
+
+    return Family("L2", f"L2.{name}", make, "heldout")
+
+
+def in_passing(code: str, name: str, words: tuple[str, ...]) -> HardNegative:
+    def make(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+        for place in replies(draft, rng):
+            own = DraftTurn("agent", draft.turns[place].text)
+            turn = added(own, as_agent(rng.choice(words), draft), first=rng.random() < 0.5)
+            return draft.with_turn(place, plain("agent", turn.text, code))
+        return None
+
+    return HardNegative(code, f"{code}.not-{name}", make, "heldout")
+
+
+FAMILIES: tuple[Family, ...] = (
+    *(by_rules("L2", name, rules) for name, rules in RULES.items()),
+    *(by_rules("L2", name, rules, use="dev") for name, rules in DEV_RULES.items()),
+    *(of_sentences("L2", name, lines) for name, lines in BROKEN.items()),
+    _sentence("calque", FOREIGN),
+    _sentence("hurried-rewrite", HURRIED),
+    Family("L2", "L2.hurried-own-words", _hasty, "heldout"),
+)
 NEGATIVES: tuple[HardNegative, ...] = (
     of_right("L2", "chatty", CHATTY),
     of_quoted("L2"),
+    in_passing("L2", "elliptic-or-bookish", UNUSUAL),
 )

@@ -1,4 +1,5 @@
-"""Rules that break the grammar of a correct sentence, by mechanism: those of training, and those held out for dev.
+"""Rules that rewrite a few words of a correct sentence into an error, by mechanism: those of training and
+of dev.
 
 Each leaves something that no native editor would let stand. Where a rule could by chance leave a correct
 sentence (a name that needs no article, a plural that needs none), its pattern is narrower than its idea.
@@ -18,34 +19,55 @@ class Rule:
 
 
 _VERBS = "book|find|help|check|see|need|want|offer|recommend|suggest|confirm|look|assist|send|know|get"
+
+
 _VERBS_IN_E = "make|like|provide|arrange|change|arrive|leave|take|have|reserve|give"
+
+
 _PARTICIPLE = {
     "booked": "book", "found": "find", "made": "make", "cancelled": "cancel", "sent": "send",
     "reserved": "reserve", "updated": "update", "processed": "process", "located": "locate",
     "changed": "change", "confirmed": "confirm", "scheduled": "schedule", "ordered": "order",
     "added": "add", "given": "give", "taken": "take", "completed": "complete", "returned": "return",
 }  # fmt: skip
+
+
 _IRREGULAR = {
     "gone": "went", "taken": "took", "written": "wrote", "chosen": "chose", "given": "gave", "seen": "saw",
     "done": "did", "spoken": "spoke", "forgotten": "forgot", "begun": "began", "found": "finded", "sent": "sended",
     "made": "maked", "left": "leaved", "got": "getted", "been": "be", "had": "haved",
 }  # fmt: skip
+
+
 _THINGS = (
     "area|centre|center|north|south|east|west|restaurant|hotel|train|station|phone|counter|screen|price range"
     "|address|menu|system|coffee bar|bar|day|morning|afternoon|evening|booking|order|account|reservation"
     "|guesthouse|museum|college|cost|same|first|name|airport|driver|right|left|refund|flight|appointment|venue"
 )
+
+
 _COUNTED = (
     "hotel|restaurant|train|option|place|guesthouse|attraction|college|museum|night|ticket|guest|star|minute|hour"
     "|room|result|church|day|pound|dollar|credit|person|item|order|flight|bag|passenger|bedroom|venue|step|block"
 )
+
+
 _PLACES = "cambridge|london|norwich|stevenage|birmingham|leicester|peterborough|ely|chicago|pittsburgh|town"
+
+
 _BE = "(?:'m| am|'re| are|'s| is)"
+
+
 _LIKE = "like me to|like to|want to|need to|prefer to"
+
+
 _BASE = (
     "book|find|make|get|help|see|know|check|change|stay|leave|go|order|look|cancel|visit|try|hear|add|return"
 )
+
+
 _ASKS = "what|which|how|when|where|why"
+
 
 RULES: dict[str, tuple[Rule, ...]] = {
     "agreement": (
@@ -238,7 +260,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
 """Rules by the mechanism that breaks the sentence; each group is a family of its own."""
 
 
-HELD_OUT_RULES: dict[str, tuple[Rule, ...]] = {
+DEV_RULES: dict[str, tuple[Rule, ...]] = {
     "preposition": (
         Rule(r"\bon(?= (monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b)", ("at", "in")),
         Rule(r"\bat(?= \d)", ("in", "on")),
@@ -282,3 +304,44 @@ HELD_OUT_RULES: dict[str, tuple[Rule, ...]] = {
         Rule(r"\btheir (phone|address|postcode|number)\b", (r"them \1", r"they \1")),
     ),
 }  # fmt: skip
+
+HOMOPHONES: tuple[Rule, ...] = (
+    Rule(r"\bthere(?= (is|are|will|was|were)\b)", ("their", "they're")),
+    Rule(r"\btheir\b", ("there", "they're")),
+    Rule(r"\bthey're\b", ("their", "there")),
+    Rule(r"\bit's(?= (a|an|the|in|on|not|located|also|open|free|going)\b)", ("its",)),
+    Rule(r"\bits(?= (phone|address|postcode|price|location|number|own|name)\b)", ("it's",)),
+    Rule(r"\byou're\b", ("your",)),
+    Rule(r"\byour\b(?= (welcome)\b)", ("you're",)),
+    Rule(r"\byour\b(?= [a-z])", ("you're",)),
+    Rule(r"\byou are\b", ("your",)),
+    Rule(r"(?<=more |less )than\b|(?<=rather )than\b", ("then",)),
+    Rule(r"\bthen\b", ("than",)),
+    Rule(r"\btoo(?= (much|many|expensive|late|long|far|early)\b)", ("to",)),
+    Rule(r"\bto(?= (book|find|make|help|see|check|get|know|be|go|leave|arrive)\b)", ("too",)),
+    Rule(r"\b(could|would|should|must) have\b", (r"\1 of",)),
+    Rule(r"\bwhere\b", ("were", "wear")),
+    Rule(r"\bwere\b(?= (able|not|booked|found|charged))", ("where",)),
+    Rule(r"\bwhether\b|\bweather\b(?= or not)", ("weather",)),
+    Rule(r"\bhear(?= (from|that|about)\b)", ("here",)),
+    Rule(r"\bhere\b(?= (is|are)\b)", ("hear",)),
+    Rule(r"\bright\b", ("write", "rite")),
+    Rule(r"\blose\b", ("loose",)),
+    Rule(r"\baccept\b", ("except",)),
+    Rule(r"\bexcept\b", ("accept",)),
+    Rule(r"\badvice\b", ("advise",)),
+    Rule(r"\bfare\b", ("fair",)),
+    Rule(r"\bfour\b(?= (people|nights|hotels|options))", ("for",)),
+    Rule(r"\bby\b(?= (the|train|car|taxi|\d))", ("buy",)),
+    Rule(r"\bno\b(?= (problem|longer|restaurants|hotels|trains))", ("know",)),
+    Rule(r"\bknow\b", ("no", "now")),
+    Rule(r"\bmeet\b", ("meat",)),
+    Rule(r"\bwait\b", ("weight",)),
+    Rule(r"\bpiece\b", ("peace",)),
+    Rule(r"\bone\b(?= (moment|second|minute|of)\b)", ("won",)),
+    Rule(r"\bwhole\b", ("hole",)),
+    Rule(r"\bpassed\b", ("past",)),
+    Rule(r"\bwho's\b", ("whose",)),
+    Rule(r"\blet's\b", ("lets",)),
+)
+"""Rules that put a word in the place of another that sounds alike."""

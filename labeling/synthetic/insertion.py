@@ -1,8 +1,7 @@
-"""Words put into an agent's turn: how a wording is spoken, dressed like its neighbours and placed.
+"""Words put into an agent's turn: how a template is rendered, styled like its neighbours and placed.
 
-An idea is a list of pairs, a wrong wording and a right one of the same form, so that being inserted
-gives nothing away. The wordings themselves are in `dialint.labeling.inject.wordings`; which turn deserves
-them is for the family to say.
+An idea is a list of pairs, a wrong wording and a right one of the same form, so that being inserted gives
+nothing away. Which turn deserves them is for the category to say.
 """
 
 from __future__ import annotations
@@ -13,30 +12,42 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Literal
 
+from dialint.labeling.synthetic.dialogue_acts import asks_anything, is_nod
 from dialint.labeling.synthetic.domains import asks_given, fitting
 from dialint.labeling.synthetic.draft import Draft, DraftTurn, HardNegative, Made, Make, Mark, Pool, Use
 from dialint.labeling.synthetic.phrases import Grammar, say
-from dialint.labeling.synthetic.places import asks_anything
+from dialint.labeling.synthetic.wordings import Wordings
 
 Where = Literal["before", "between", "after", "instead"]
 
+
 MAX_TURN = 900
 """Characters of the longest agent turn that gets an insertion."""
+
 
 DRAWS = 12
 """Draws of a pair before a dialogue is given up: few, so that an idea of one trade is not worn down to the
 few wordings that fit all others."""
 
+
 _ARTICLE = re.compile(r"\b([Aa])(?= (?:[aeio]|un(?!i))(?!ne\b))")
+
+
 _SEAM = re.compile(r"(?<=[.!?])\s+(?=\w)")
+
+
 _COURTESY = re.compile(
     r"(?:you'?re|you are)? ?(?:very )?"
     r"(?:welcome|thank|glad|happy|great|lovely|ok\b|okay|sure|perfect|no problem|of course|alright)",
     re.IGNORECASE,
 )
 """How an agent's turn begins that says nothing more than a kind word."""
+
+
 MAX_COURTESY = 60
 """Characters of the longest such turn, which may be replaced."""
+
+
 _BID = re.compile(
     r"\b(?:yes|yeah|yep|yup|sure|book|reserve|find|get|order|send|change|cancel|add|fix|help|go ahead|tell"
     r"|show|give|look(?:ing)? for|trying|wish|search|pull up|let's|make|check|take me|wan(?:t|na))\b",
@@ -53,6 +64,13 @@ ANYWHERE: Mapping[str, frozenset[str]] = {
 is the error itself."""
 
 
+_CHEER = re.compile(
+    r"^(?:great|perfect|awesome|wonderful|excellent|fantastic|sounds good|sure|no problem|absolutely|lovely)"
+    r"(?:,? thanks?(?: you)?)?[.,!]+\s+",
+    re.IGNORECASE,
+)
+
+
 @dataclass(frozen=True)
 class Idea:
     """One author's idea of an error. `pairs` are (wrong, right) templates; `slots` the rules that
@@ -62,6 +80,13 @@ class Idea:
     pairs: tuple[tuple[str, str], ...]
     slots: Grammar
     use: Use = "train"
+
+
+def read_ideas(use: Use, file: str) -> tuple[Idea, ...]:
+    """The ideas of the file `data/<use>/<file>.yaml`, which all share the file's slots."""
+    wordings = Wordings(f"{use}/{file}")
+    slots = wordings.grammar("slots")
+    return tuple(Idea(name, pairs, slots, use) for name, pairs in wordings.pairs_by_name("ideas").items())
 
 
 @dataclass(frozen=True)
@@ -286,3 +311,59 @@ def harmless(
         return made.with_turn(place, replace(made.turns[place], probe=code))
 
     return HardNegative(code, f"{code}.not-{idea}", make)
+
+
+def heldout_where(draft: Draft, place: int, rng: Random) -> Where:
+    """As `where_in`, but the agent's own words go only after a nod."""
+    chosen = where_in(draft, place, rng)
+    if chosen == "instead" and not is_nod(draft.turns[place - 1].text):
+        return "before" if rng.random() < 0.5 else "after"
+    return chosen
+
+
+def stopped(words: str, how: Manner) -> str:
+    """The words with a full stop if others follow them in the turn."""
+    ended = words.endswith((".", "!", "?", ":"))
+    return words if ended or how.where in ("after", "instead") else words + "."
+
+
+def heldout_inserter(code: str, idea: Idea) -> Make:
+    """Makes errors of one idea: the wrong wording in an agent turn, the right one in the twin."""
+
+    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+        places = open_places(draft)
+        if not places:
+            return None
+        place = rng.choice(places)
+        how = manner(draft.turns[place].text, rng, heldout_where(draft, place, rng))
+        wrong, right = (
+            stopped(spoken(template, idea.slots, rng), how) for template in rng.choice(idea.pairs)
+        )
+        return Made(
+            error=inserted(draft, place, wrong, how, code, f"{code}.{idea.name}"),
+            twin=inserted(draft, place, right, how, code, None),
+        )
+
+    return make
+
+
+def led_in(text: str, words: str, how: Manner) -> str:
+    """The agent's text led in by the words, if there are any; its own cheerful opening gives way to them."""
+    if not words:
+        return text
+    core = _CHEER.sub("", text)
+    core = core[:1].upper() + core[1:] if not how.lower else core
+    return placed(core, words, how)[0]
+
+
+def telling(turn: DraftTurn, words: str, how: Manner) -> DraftTurn:
+    """The customer's turn with the words in it."""
+    return marked(turn, placed(turn.text, words, how)[0], None)
+
+
+def answered(draft: Draft, place: int, said: str, words: str, code: str, rng: Random) -> Draft:
+    """`said` in the customer's turn before `place`, and the agent's turn there led in by `words`, if any."""
+    asked, turn = draft.turns[place - 1], draft.turns[place]
+    told = telling(asked, said, manner(asked.text, rng, rng.choice(["before", "after"])))
+    heard = marked(turn, led_in(turn.text, words, manner(turn.text, rng, "before")), None)
+    return draft.with_turn(place - 1, told).with_turn(place, replace(heard, probe=code))

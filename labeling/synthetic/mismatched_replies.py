@@ -1,7 +1,7 @@
 """C1 by replies to something else: only question and reply together show that they do not belong together.
 
 Error and twin have the same reply, and both customers ask. Where the reply brings in another matter than
-the talk was about it is U5 as well. What has no clear answer to either is left out.
+the dialogue was about it is U5 as well. What has no clear answer to either is left out.
 """
 
 from __future__ import annotations
@@ -9,23 +9,48 @@ from __future__ import annotations
 import re
 from random import Random
 
-from dialint.labeling.inject.wordings.off_point import COUNTERS, COUNTERS_ASKED, FITTING
-from dialint.labeling.synthetic.dialogue_acts import another_matter, opens_like_an_answer, surely_unanswered
-from dialint.labeling.synthetic.draft import Draft, Family, Made, Pool
-from dialint.labeling.synthetic.phrases import like
-from dialint.labeling.synthetic.places import (
-    agent_texts,
-    answered_asks,
+from dialint.labeling.synthetic.dialogue_acts import (
+    another_matter,
+    asks_question,
     content_words,
     is_closing,
-    plain,
+    opens_like_an_answer,
     sentences,
+    surely_unanswered,
+)
+from dialint.labeling.synthetic.draft import (
+    Draft,
+    DraftTurn,
+    Family,
+    HardNegative,
+    Made,
+    Pool,
+    agent_texts,
+    as_agent,
+    customer,
+    customer_texts,
+    free_agent_turns,
+    plain,
     shuffled,
     spliced,
     wrong,
 )
+from dialint.labeling.synthetic.insertion import spoken
+from dialint.labeling.synthetic.phrases import like
+from dialint.labeling.synthetic.scenes import ASPECTS, SIDE_QUESTIONS, pauses, side_question
+from dialint.labeling.synthetic.wordings import Wordings
+
+_TRAIN = Wordings("train/mismatched_replies")
+FITTING = _TRAIN.pairs("fitting", "customer", "agent")
+COUNTERS = _TRAIN.pairs("counters", "customer", "agent")
+COUNTERS_ASKED = _TRAIN.pairs("counters_asked", "customer", "agent")
+
+NEAR = tuple(frozenset(group) for group in SIDE_QUESTIONS.groups("near"))
+"""Aspects so close that an answer about one may pass for an answer about the other."""
+DEFERRALS = SIDE_QUESTIONS.texts("deferrals")
 
 MAX_TRIES = 60
+
 
 POINTED = re.compile(
     r"\b(what|which|how|when|where|why|who|is there|are there|is it|is that|are they|do they|does|do you"
@@ -33,6 +58,8 @@ POINTED = re.compile(
     re.IGNORECASE,
 )
 """A customer's question with a point to it."""
+
+
 _DEFERS = re.compile(
     r"\b(check|moment|look|minute|sorry|hold|wait|unable|cannot|can't|i will|i'll|let me|not know|don't know"
     r"|apolog\w*|afraid|unfortunately|don't have)\b",
@@ -44,11 +71,6 @@ def pointed(draft: Draft, rng: Random, asking: re.Pattern[str] = POINTED) -> lis
     """Agent turns that answer a question of the kind `asking`, in random order."""
     places = (i for i in answered_asks(draft) if asking.search(draft.turns[i - 1].text))
     return shuffled(places, rng)
-
-
-def customer_texts(draft: Draft) -> list[str]:
-    """What the customer says in the draft."""
-    return [turn.text for turn in draft.turns if turn.role == "customer"]
 
 
 def for_ask(draft: Draft, place: int, ask: str, fitting: str, reply: str, name: str, *more: str) -> Made:
@@ -172,10 +194,122 @@ def _written(name: str, *ideas: tuple[tuple[str, str], ...]) -> Family:
     return Family("C1", f"C1.{name}", make)
 
 
+def answered_asks(draft: Draft) -> list[int]:
+    """Places of untouched agent turns that directly follow an untouched customer question and are
+    the agent's only turn before the customer speaks again."""
+    turns = draft.turns
+    return [
+        i
+        for i in free_agent_turns(draft)
+        if i
+        and turns[i - 1].role == "customer"
+        and not turns[i - 1].touched
+        and asks_question(turns[i - 1].text)
+        and (i + 1 == len(turns) or turns[i + 1].role == "customer")
+    ]
+
+
+_POINTS = {
+    name: re.compile(pattern, re.IGNORECASE)
+    for name, pattern in {
+        "phone": r"phone|number|call|\d{7}",
+        "place": r"address|where|located|area|street|road|postcode|centre|center|north|south|east|west",
+        "money": r"price|cost|how much|fee|fare|pounds?|gbp|[$£€]|expensive|cheap|free|dollar",
+        "time": r"when|what time|how long|hours?|open|close|leave|arriv|minutes|\d:\d\d|\b[ap]m\b|day|date",
+        "kind": r"what (kind|type|sort)|rating|stars?|food|cuisine|colou?r|look like|wifi|parking|internet",
+        "count": r"how many|available|availab|are there|is there|do you have|do they have",
+        "ref": r"reference|confirmation|booking|order|status",
+    }.items()
+}
+
+
+_ASKED = re.compile(r"\b(what|which|when|where|who|how (much|many|long|far))\b[^?.!]{6,500}\?", re.IGNORECASE)
+
+
+_PUTS_OFF = re.compile(
+    r"\b(let me|i will|i'll|moment|check|look|sorry|unfortunately|cannot|can't|don't|not|"
+    r"unable|sure|certainly|yes|no|would you|could you|welcome|help)\b|\?",
+    re.IGNORECASE,
+)
+
+
+def _points(text: str) -> set[str]:
+    """What the text may be about: phone, place, money and so on."""
+    return {name for name, pattern in _POINTS.items() if pattern.search(text)}
+
+
+def _neighbour(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+    """A side question, and the answer to another one, which is a jump too; the twin asks that other one."""
+    for place in pauses(draft, rng):
+        one, other = rng.sample(list(ASPECTS), 2)
+        while frozenset({one, other}) in NEAR:
+            one, other = rng.sample(list(ASPECTS), 2)
+        question, answer = side_question(other, rng)
+        asked = customer(side_question(one, rng)[0], draft)
+        fitting, words = customer(question, draft), as_agent(answer, draft)
+        return Made(
+            spliced(draft, place, place, (asked, wrong(words, "C1.neighbour-question", "C1", "U5"))),
+            spliced(draft, place, place, (fitting, plain("agent", words, "C1"))),
+        )
+    return None
+
+
+def _elsewhere(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+    """The reply comes from another talk of this trade; the twin's customer had asked for that."""
+    known = pool.exchanges.get(draft.domain, [])
+    for place in shuffled(answered_asks(draft), rng) if known else ():
+        ask = draft.turns[place - 1].text
+        if place < 2 or not _ASKED.search(ask) or ask.count("?") > 1 or is_closing(draft.turns[place].text):
+            continue
+        for question, reply in rng.sample(known, min(len(known), 60)):
+            if _unfit(ask, draft.turns[place].text, question, reply):
+                continue
+            fitting = DraftTurn("customer", question, touched=True)
+            return Made(
+                draft.with_turn(place, wrong(reply, "C1.reply-from-elsewhere", "C1")),
+                spliced(draft, place - 1, place + 1, (fitting, plain("agent", reply, "C1"))),
+            )
+    return None
+
+
+def _unfit(ask: str, own: str, question: str, reply: str) -> bool:
+    """Whether the borrowed exchange is of no use here: it may answer the ask, or is no real answer."""
+    words = content_words(reply)
+    return (
+        len(words) < 3
+        or len(reply) > 200
+        or is_closing(reply)
+        or bool(_PUTS_OFF.search(reply))
+        or not asks_question(question)
+        or bool(words & content_words(ask))
+        or bool(_points(ask) & (_points(reply) | _points(question)))
+        or not _points(ask)
+        or not words & content_words(question) | _answering_words(question, reply)
+        or reply == own
+    )
+
+
+def _answering_words(question: str, reply: str) -> set[str]:
+    """The words of the reply if it speaks of what the question asks for."""
+    return content_words(reply) if _points(question) & _points(reply) else set()
+
+
+def _deferred(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+    """A question put off with a reason and a time, or asked about."""
+    for place in pauses(draft, rng):
+        asked = customer(spoken(rng.choice(rng.choice(list(ASPECTS.values()))[0]), {}, rng), draft)
+        words = as_agent(spoken(rng.choice(DEFERRALS), {}, rng), draft)
+        return spliced(draft, place, place, (asked, plain("agent", words, "C1")))
+    return None
+
+
 FAMILIES: tuple[Family, ...] = (
     Family("C1", "C1.borrowed", _borrowed),
     Family("C1", "C1.lent", _lent),
     Family("C1", "C1.misfit", _misfit),
     _written("policy", FITTING),
     _written("counter", COUNTERS, COUNTERS_ASKED),
+    Family("C1", "C1.neighbour-question", _neighbour, "heldout"),
+    Family("C1", "C1.reply-from-elsewhere", _elsewhere, "heldout"),
 )
+NEGATIVES: tuple[HardNegative, ...] = (HardNegative("C1", "C1.not-put-off", _deferred, "heldout"),)

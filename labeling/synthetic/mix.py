@@ -1,4 +1,5 @@
-"""From one clean draft to examples: which error goes in, its clean twin, a hard negative, or nothing at all.
+"""From one clean draft to examples: which error goes in, its clean twin, a hard negative, or nothing at
+all.
 
 Knows nothing of files. The choice of codes and families leans towards those made least so far.
 """

@@ -1,4 +1,4 @@
-"""Wordings from small grammars, so that one idea comes out in hundreds of surface forms.
+"""Texts from small grammars, so that one idea comes out in hundreds of surface forms.
 
 ``@rule`` is another rule or a value given by the caller, ``(a|b|)`` a choice. No knowledge of errors.
 """
@@ -13,7 +13,11 @@ from typing import Any
 
 Grammar = Mapping[str, Sequence[str]]
 
+
 _CHOICE = re.compile(r"\(([^()|]*(?:\|[^()|]*)+)\)")
+
+
+_INNER_CHOICE = re.compile(r"\(([^()|]*+\|[^()]*+)\)")
 _RULE = re.compile(r"@([a-z_]+[0-9]*)")
 
 
@@ -63,6 +67,13 @@ def say(grammar: Grammar, rng: Random, start: str = "say", **values: str) -> str
             break
         text = wider
     return tidy(_RULE.sub(lambda match: values[match[1]], tidy(text)))
+
+
+def resolve_choices(template: str, rng: Random) -> str:
+    """The template with its choices made, innermost and leftmost first; its rules are left open."""
+    while found := _INNER_CHOICE.search(template):
+        template = template[: found.start()] + rng.choice(found[1].split("|")) + template[found.end() :]
+    return template
 
 
 def forms(grammar: Grammar, start: str = "say") -> int:

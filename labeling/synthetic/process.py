@@ -1,7 +1,7 @@
 """P1 and P4: a required step of the procedure is left out, or comes after the outcome that needed it.
 
 Only where the corpus has a flow chart and every path of it to the outcome passes through the step, only
-in dialogues whose agent did take that step, and only where the customer says the thing nowhere else. P1
+in dialogues whose agent did take that step, and only where the customer states the thing nowhere else. P1
 is marked on the turn with the outcome, P4 on the late step; the twin has the step in its place.
 """
 
@@ -12,14 +12,49 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from random import Random
 
-from dialint.labeling.inject.wordings import process as say_so
-from dialint.labeling.synthetic.draft import Draft, DraftTurn, Family, HardNegative, Made, Mark, Pool, Use
+from dialint.labeling.synthetic.dialogue_acts import is_closing
+from dialint.labeling.synthetic.draft import (
+    Draft,
+    DraftTurn,
+    Family,
+    HardNegative,
+    Made,
+    Mark,
+    Pool,
+    Use,
+    agent_texts,
+    joined,
+    plain,
+    spliced,
+)
 from dialint.labeling.synthetic.flowcharts import Step, steps
 from dialint.labeling.synthetic.insertion import spoken
 from dialint.labeling.synthetic.phrases import capital, like
-from dialint.labeling.synthetic.places import agent_texts, is_closing, joined, plain, spliced
+from dialint.labeling.synthetic.wordings import Wordings
+
+_TRAIN = Wordings("train/process")
+CHAT = _TRAIN.pairs("chat", "agent", "customer")
+WAIVED = _TRAIN.pairs("waived", "agent", "customer")
+INSISTED = _TRAIN.texts("insisted")
+REWORDED = _TRAIN.texts("reworded")
+VOLUNTEERED = _TRAIN.grammar("volunteered")
+LATE = _TRAIN.texts("late")
+EARLY = _TRAIN.texts("early")
+VERIFIED = _TRAIN.pairs("verified", "agent", "customer")
+CONSENT = _TRAIN.pairs("consent", "agent", "customer")
+SAME_AGAIN = _TRAIN.pairs("same_again", "customer", "agent")
+SECOND_TASK = _TRAIN.records("second_task", "customer", "agent", "answer")
+FOLLOW_UP = _TRAIN.pairs("follow_up", "agent", "customer")
+THANKS = _TRAIN.text("same_again_thanks")
+REFUSED = Wordings("dev/process").texts("refused")
+
+_HELDOUT = Wordings("heldout/process")
+UNMATCHED = _HELDOUT.records("unmatched", "mismatch", "customer", "match")
+MATCHED_THANKS = _HELDOUT.text("matched_thanks")
 
 _IN_WORDS = re.compile(r"\b(name|i'?m|i am|is|this|for|from|to|my)\b", re.IGNORECASE)
+
+
 _NAME = re.compile(r"\b[A-Z][a-z]+(?: [A-Z][a-z]+)?\b(?=\W*$)")
 
 
@@ -84,7 +119,7 @@ def _chatted(draft: Draft, rng: Random, pool: Pool) -> Made | None:
     """Small talk where the step should be; the twin has both."""
     if (step := _chosen(draft, rng, rng.random() < 0.3)) is None:
         return None
-    asks, answers = rng.choice(say_so.CHAT)
+    asks, answers = rng.choice(CHAT)
     chat = (_agent(draft, asks, rng), _customer(draft, answers, rng))
     kept = draft.turns[step.ask : step.ask + 2]
     twin = _cleared(draft, step.outcome, "P1")
@@ -96,9 +131,9 @@ def _waived(draft: Draft, rng: Random, pool: Pool) -> Made | None:
     """The agent says that the step is not needed, which is an error of its own; the twin insists on it."""
     if (step := _chosen(draft, rng, consent=False)) is None:
         return None
-    waiver, answer = rng.choice(say_so.WAIVED)
+    waiver, answer = rng.choice(WAIVED)
     waived = _accused(_agent(draft, waiver, rng, step.thing), "P1.waived")
-    insists = _agent(draft, rng.choice(say_so.NEEDED), rng, step.thing)
+    insists = _agent(draft, rng.choice(INSISTED), rng, step.thing)
     twin = _instead(
         _cleared(draft, step.outcome, "P1"),
         step,
@@ -111,7 +146,7 @@ def _refused(draft: Draft, rng: Random, pool: Pool) -> Made | None:
     """The customer does not give what the step asks for, and the agent goes on."""
     if (step := _chosen(draft, rng, consent=False)) is None:
         return None
-    refusal = _customer(draft, rng.choice(say_so.REFUSED), rng)
+    refusal = _customer(draft, rng.choice(REFUSED), rng)
     made = (draft.turns[step.ask], refusal)
     return Made(_outcome_accused(draft, step, made, "P1.refused"), _cleared(draft, step.outcome, "P1"))
 
@@ -120,10 +155,10 @@ def _unmatched(draft: Draft, rng: Random, pool: Pool) -> Made | None:
     """The value is given and found not to hold, and the agent goes on."""
     if (step := _chosen(draft, rng, consent=False)) is None:
         return None
-    fails, reply, holds = rng.choice(say_so.UNMATCHED)
+    fails, reply, holds = rng.choice(UNMATCHED)
     kept = draft.turns[step.ask : step.ask + 2]
     error = (*kept, _agent(draft, fails, rng), _customer(draft, reply, rng))
-    fine = (*kept, _agent(draft, holds, rng), _customer(draft, "(Good|Great|Fine|Okay).", rng))
+    fine = (*kept, _agent(draft, holds, rng), _customer(draft, MATCHED_THANKS, rng))
     twin = _instead(_cleared(draft, step.outcome, "P1"), step, fine)
     return Made(_outcome_accused(draft, step, error, "P1.unmatched"), twin)
 
@@ -176,10 +211,10 @@ def _as_it_was(
 def _owned_up(
     draft: Draft, step: Step, rng: Random
 ) -> tuple[tuple[DraftTurn, ...], tuple[DraftTurn, ...]] | None:
-    n = rng.randrange(len(say_so.LATE))
+    n = rng.randrange(len(LATE))
     ask, answer = draft.turns[step.ask : step.ask + 2]
-    asked = ask.text if rng.random() < 0.5 else _agent(draft, rng.choice(say_so.ASKED), rng, step.thing).text
-    late, early = (_agent(draft, leads[n], rng).text for leads in (say_so.LATE, say_so.EARLY))
+    asked = ask.text if rng.random() < 0.5 else _agent(draft, rng.choice(REWORDED), rng, step.thing).text
+    late, early = (_agent(draft, leads[n], rng).text for leads in (LATE, EARLY))
     reply = plain("customer", answer.text)
     return (plain("agent", f"{late} {asked}"), reply), (plain("agent", f"{early} {asked}"), reply)
 
@@ -190,7 +225,7 @@ def _verified(
     found = _NAME.search(draft.turns[step.ask + 1].text)
     if step.thing != "name" or not found:
         return None
-    asks, answers = rng.choice(say_so.VERIFIED)
+    asks, answers = rng.choice(VERIFIED)
     pair = (_agent(draft, asks, rng), _customer(draft, answers, rng, answer=found.group()))
     return pair, pair
 
@@ -233,10 +268,10 @@ def _reworded(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
     if (step := _chosen(draft, rng, rng.random() < 0.3)) is None:
         return None
     if step.thing:
-        ask = _agent(draft, rng.choice(say_so.ASKED), rng, step.thing)
+        ask = _agent(draft, rng.choice(REWORDED), rng, step.thing)
         answer = plain("customer", draft.turns[step.ask + 1].text)
     else:
-        asks, answers = rng.choice(say_so.GO_AHEAD)
+        asks, answers = rng.choice(CONSENT)
         ask, answer = _agent(draft, asks, rng), _customer(draft, answers, rng)
     return _instead(_cleared(draft, step.outcome, "P1"), step, (ask, answer))
 
@@ -252,7 +287,7 @@ def _volunteered(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
         return None
     place = rng.choice(places)
     if len(answer.split()) <= 4 and not _IN_WORDS.search(answer):
-        frames = say_so.FRAMES["name" if step.thing == "name" else "other"]
+        frames = VOLUNTEERED["name" if step.thing == "name" else "other"]
         values = {"answer": answer.rstrip(".!"), "thing": step.thing, "cap_thing": capital(step.thing)}
         answer = _customer(draft, rng.choice(frames), rng, **values).text
     told = plain("customer", joined(draft.turns[place].text, answer)[0])
@@ -281,14 +316,14 @@ def _behind(
 
 def _same_again(draft: Draft, step: Step, rng: Random) -> tuple[DraftTurn, ...]:
     """A second task of the kind: the steps of the first hold."""
-    wish, done = rng.choice(say_so.AGAIN)
-    thanks = _customer(draft, "(Thanks|Great|Thank you|Lovely|Good)(, that was quick| indeed|).", rng)
+    wish, done = rng.choice(SAME_AGAIN)
+    thanks = _customer(draft, THANKS, rng)
     return _customer(draft, wish, rng), _agent(draft, done, rng), thanks
 
 
 def _another(draft: Draft, step: Step, rng: Random) -> tuple[DraftTurn, ...]:
     """A second task: the step is due again, behind the first one's outcome."""
-    wish, ask, answer = rng.choice(say_so.SECOND)
+    wish, ask, answer = rng.choice(SECOND_TASK)
     values = {"thing": step.thing}
     return (
         _customer(draft, wish, rng, **values),
@@ -299,7 +334,7 @@ def _another(draft: Draft, step: Step, rng: Random) -> tuple[DraftTurn, ...]:
 
 def _follow_up(draft: Draft, step: Step, rng: Random) -> tuple[DraftTurn, ...]:
     """A question that the outcome did not need."""
-    ask, answer = rng.choice(say_so.FOLLOW_UP)
+    ask, answer = rng.choice(FOLLOW_UP)
     return plain("customer", ""), _agent(draft, ask, rng), _customer(draft, answer, rng)
 
 
@@ -310,15 +345,17 @@ FAMILIES: tuple[Family, ...] = (
     Family("P1", "P1.chatted", _chatted),
     Family("P1", "P1.waived", _waived),
     Family("P1", "P1.refused", _refused, "dev"),
-    Family("P1", "P1.unmatched", _unmatched, "exam"),
+    Family("P1", "P1.unmatched", _unmatched, "heldout"),
     _moved("after", _after),
     _moved("at-once", _at_once),
     _moved("late", _late),
     _moved("owned-up", _after, _owned_up),
     _moved("verified", _after, _verified),
     Family("P4", "P4.one-breath", _one_breath, "dev"),
-    _moved("confirmed-late", _after, consent=True, use="exam"),
+    _moved("confirmed-late", _after, consent=True, use="heldout"),
 )
+
+
 NEGATIVES: tuple[HardNegative, ...] = (
     HardNegative("P1", "P1.not-reworded", _reworded),
     HardNegative("P1", "P1.not-volunteered", _volunteered),

@@ -1,8 +1,8 @@
 """M3: the same text again, where the customer has said something that calls for another, or nothing new.
 
-The twin has the agent's real answer in that place. A repetition in the place of an answer leaves the
-ask open and is C1 as well; a question that comes again after it was answered is U2 as well. What comes
-twice by nature, closings and offers of more help, does not count.
+The twin has the agent's real answer in that place, or a customer who asks to read it again. A repetition
+in the place of an answer leaves the ask open and is C1 as well; a question that comes again after it was
+answered is U2 as well. What comes twice by nature, closings and offers of more help, does not count.
 """
 
 from __future__ import annotations
@@ -12,33 +12,77 @@ from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 
-from dialint.labeling.inject.wordings import repeats
-from dialint.labeling.inject.wordings.templates import SYNONYMS
 from dialint.labeling.synthetic.cleaning import repeated
-from dialint.labeling.synthetic.dialogue_acts import asks_clearly, asks_nothing
-from dialint.labeling.synthetic.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool, Use
-from dialint.labeling.synthetic.insertion import spoken
-from dialint.labeling.synthetic.phrases import capital, like
-from dialint.labeling.synthetic.places import (
-    agent_texts,
+from dialint.labeling.synthetic.dialogue_acts import (
     asks_anything,
-    free_agent_turns,
+    asks_clearly,
+    asks_nothing,
     is_closing,
-    plain,
     sentences,
+)
+from dialint.labeling.synthetic.draft import (
+    Draft,
+    DraftTurn,
+    Family,
+    HardNegative,
+    Made,
+    Pool,
+    Use,
+    agent,
+    agent_texts,
+    as_agent,
+    customer,
+    free_agent_turns,
+    plain,
     shuffled,
     spliced,
     wrong,
 )
+from dialint.labeling.synthetic.insertion import spoken
+from dialint.labeling.synthetic.phrases import capital, like
+from dialint.labeling.synthetic.scenes import pauses
+from dialint.labeling.synthetic.wordings import Wordings
+
+_TRAIN = Wordings("train/repetition")
+NOTHING_NEW = _TRAIN.texts("nothing_new")
+SAY_AGAIN = _TRAIN.texts("say_again")
+CHANGED = _TRAIN.texts("changed")
+GREETED = _TRAIN.texts("greeted")
+PADDED = _TRAIN.texts("padded")
+BYES = _TRAIN.texts("customer_byes")
+OPENERS = _TRAIN.texts("openers")
+CLOSERS = _TRAIN.texts("closers")
+
+REMINDERS = Wordings("dev/repetition").texts("reminders")
+
+_HELDOUT = Wordings("heldout/repetition")
+PROTESTS = _HELDOUT.texts("protests")
+PARDONS = _HELDOUT.texts("pardons")
+CHASES = _HELDOUT.texts("chases")
+PRESSES = _HELDOUT.texts("presses")
+CANNED = _HELDOUT.texts("canned")
+
+SYNONYMS = (
+    (r"\bI'm\b", "I am"), (r"\bI am\b", "I'm"), (r"\bcannot\b", "can't"), (r"\bcan't\b", "cannot"),
+    (r"\bdo not\b", "don't"), (r"\bdon't\b", "do not"), (r"\bwould you like\b", "do you want"),
+    (r"\bI have\b", "I've"), (r"\bI've\b", "I have"), (r"\bprovide\b", "give"), (r"\bneed\b", "require"),
+    (r"\bplease\b", "kindly"), (r"\bfound\b", "located"), (r"\bhelp\b", "assist"), (r"\bthere are\b", "we have"),
+    (r"\bthere is\b", "there's"), (r"\bit is\b", "it's"), (r"\bis located\b", "is"), (r"\bcan I\b", "may I"),
+    (r"\bmay I\b", "could I"), (r"\bshould I\b", "shall I"), (r"\bgreat\b", "wonderful"), (r"\bthat\b", "this"),
+)  # fmt: skip
+"""Words of one meaning: pattern and replacement."""
 
 MIN_REPEATED = 20
 """Characters; a shorter reply may well come twice."""
+
 
 _PREPARED = re.compile(
     r"\b(?:not? [\w' ]{0,200}available|accomm?odate|booked|confirmed|scheduled|successful(?:ly)?|completed)\b"
     r"|\bno \w+ that match\b",
     re.IGNORECASE,
 )
+
+
 _VALUED = re.compile(r"\d|\b(?:mon|tues|wednes|thurs|fri|satur|sun|to)day\b|\?", re.I)
 
 
@@ -51,9 +95,9 @@ def _repointed(text: str, rng: Random) -> str:
     changes: tuple[Callable[[str], str], ...] = (
         lambda t: t.rstrip(".!") + rng.choice(("!", "...", "", ".")),
         lambda t: t.replace(", ", " ") if ", " in t else t + "!",
-        lambda t: rng.choice(("Okay, ", "So, ", "Sure. ", "Right, ", "Well, ", "Hello, ", "Alright. ")) + t,
+        lambda t: rng.choice(OPENERS) + t,
         lambda t: t.lower() if t != t.lower() else t.capitalize(),
-        lambda t: t + rng.choice((" Thanks.", " Thank you.", " :)", " OK?")),
+        lambda t: t + rng.choice(CLOSERS),
         lambda t: t.replace(". ", " - ", 1) if ". " in t else "  ".join(t.split(" ", 1)),
     )
     return rng.choice(changes)(text)
@@ -68,13 +112,7 @@ def _reworded(text: str, rng: Random) -> str:
 
 def _reminder(text: str, rng: Random) -> str:
     """The text again with an unhelpful frame around it."""
-    frame = rng.choice(
-        (
-            "As I said: {}", "Again: {}", "{} That is all I can say.", "Like I mentioned, {}", "I repeat: {}",
-            "Once more: {}", "{} As stated before.", "As per my last message: {}", "See above. {}",
-        )
-    )  # fmt: skip
-    return frame.replace("{}", text)
+    return rng.choice(REMINDERS).replace("{}", text)
 
 
 def _reordered(text: str, rng: Random) -> str:
@@ -104,12 +142,12 @@ def _shortened(text: str, rng: Random) -> str:
 
 def _greeted(text: str, rng: Random) -> str:
     """The same behind a greeting or another word of politeness."""
-    return f"{spoken(rng.choice(repeats.GREETED), {}, rng)} {text}"
+    return f"{spoken(rng.choice(GREETED), {}, rng)} {text}"
 
 
 def _padded(text: str, rng: Random) -> str:
     """The same with a sentence behind it that says nothing."""
-    return f"{_stopped(text.strip())} {spoken(rng.choice(repeats.PADDED), {}, rng)}"
+    return f"{_stopped(text.strip())} {spoken(rng.choice(PADDED), {}, rng)}"
 
 
 def _again(name: str, change: Callable[[str, Random], str], far: bool, use: Use = "train") -> Family:
@@ -146,16 +184,22 @@ _OPEN = re.compile(
     re.IGNORECASE,
 )
 """A question or request to be told something, which an answer settles."""
+
+
 _HALF_OPEN = re.compile(
     r"\?|\bneed (?:a|the|your|to know|you)\b|(?:^|[.!] )(?:what|which|when|where|how many)\b|\belse\b",
     re.IGNORECASE,
 )
 """What else may ask for something; whether it has been told is hard to say."""
+
+
 _UNTOLD = re.compile(
     r"\?|\b(?:not sure|don'?t know|no idea|unsure|dunno|can'?t remember|wait|hold on|moment|second|mistake"
     r"|actually|also|instead|forg[eo]t|first|another|change[ds]?|meant)\b",
     re.IGNORECASE,
 )
+
+
 MAX_ANSWER = 25
 """Words of the longest turn that is taken for an answer to the question before it."""
 
@@ -220,9 +264,7 @@ def _unmoved(name: str, change: Callable[[str, Random], str]) -> Family:
             text = change(source, rng)
             if "?" in source or (text == source and change is not _verbatim):
                 continue
-            nothing, asked = (
-                _said(draft, rng.choice(wording), rng) for wording in (repeats.NOTHING_NEW, repeats.SAY_AGAIN)
-            )
+            nothing, asked = (_said(draft, rng.choice(wording), rng) for wording in (NOTHING_NEW, SAY_AGAIN))
             return Made(
                 _exchange(draft, place, nothing, wrong(text, f"M3.{name}", "M3")),
                 _exchange(draft, place, asked, plain("agent", text, "M3")),
@@ -232,7 +274,7 @@ def _unmoved(name: str, change: Callable[[str, Random], str]) -> Family:
     return Family("M3", f"M3.{name}", make)
 
 
-def _repeated(name: str, wording: tuple[str, ...], fits: Callable[[str], bool]) -> HardNegative:
+def _lawful_repeat(name: str, wording: tuple[str, ...], fits: Callable[[str], bool]) -> HardNegative:
     """The same words again, as the customer's turn between calls for."""
 
     def make(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
@@ -270,7 +312,60 @@ def _closed_twice(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
     if last.role != "agent" or last.touched or not is_closing(last.text) or "?" in last.text:
         return None
     again = plain("agent", like(last.text, agent_texts(draft)), "M3")
-    return _exchange(draft, len(draft.turns) - 1, _said(draft, rng.choice(repeats.BYES), rng), again)
+    return _exchange(draft, len(draft.turns) - 1, _said(draft, rng.choice(BYES), rng), again)
+
+
+MIN_REPEATED_WORDS = 6
+
+
+def _repeatable_pauses(draft: Draft, rng: Random) -> list[int]:
+    """Pauses after a statement of the agent that is long enough to be told again."""
+    return [
+        place
+        for place in pauses(draft, rng)
+        if len(draft.turns[place - 1].text.split()) >= MIN_REPEATED_WORDS
+    ]
+
+
+def _protested(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+    """The customer has understood and asks for something else; the twin's customer asks to hear it again."""
+    for place in _repeatable_pauses(draft, rng):
+        text = draft.turns[place - 1].text
+        protest, pardon = (
+            customer(spoken(rng.choice(words), {}, rng), draft) for words in (PROTESTS, PARDONS)
+        )
+        return Made(
+            spliced(draft, place, place, (protest, _repeated(text, "M3.after-protest", protest))),
+            spliced(draft, place, place, (pardon, plain("agent", text, "M3"))),
+        )
+    return None
+
+
+def _canned(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+    """A side matter gets one canned answer twice; the twin's customer asks once and gets it once."""
+    for place in pauses(draft, rng):
+        words = as_agent(spoken(rng.choice(CANNED), {}, rng), draft)
+        chase, press = (customer(spoken(rng.choice(each), {}, rng), draft) for each in (CHASES, PRESSES))
+        again = _repeated(words, "M3.canned-twice", press)
+        return Made(
+            spliced(draft, place, place, (chase, agent(words, draft), press, again)),
+            spliced(draft, place, place, (chase, plain("agent", words, "M3"))),
+        )
+    return None
+
+
+def _repeated(text: str, family: str, before: DraftTurn) -> DraftTurn:
+    """The text again; what was asked before it is passed over too."""
+    return wrong(text, family, *(("M3", "C1") if "?" in before.text else ("M3",)))
+
+
+def _asked(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+    """Told again because the customer asked for it."""
+    for place in _repeatable_pauses(draft, rng):
+        pardon = customer(spoken(rng.choice(PARDONS), {}, rng), draft)
+        again = plain("agent", draft.turns[place - 1].text, "M3")
+        return spliced(draft, place, place, (pardon, again))
+    return None
 
 
 FAMILIES: tuple[Family, ...] = (
@@ -287,10 +382,13 @@ FAMILIES: tuple[Family, ...] = (
     _unmoved("unmoved-shortened", _shortened),
     _again("reworded", _reworded, far=False, use="dev"),
     _again("reminder", _reminder, far=True, use="dev"),
+    Family("M3", "M3.after-protest", _protested, "heldout"),
+    Family("M3", "M3.canned-twice", _canned, "heldout"),
 )
 NEGATIVES: tuple[HardNegative, ...] = (
-    _repeated("asked-again", repeats.SAY_AGAIN, lambda text: "?" not in text),
-    _repeated("changed", repeats.CHANGED, _is_prepared),
+    _lawful_repeat("asked-again", SAY_AGAIN, lambda text: "?" not in text),
+    _lawful_repeat("changed", CHANGED, _is_prepared),
     HardNegative("M3", "M3.not-natural", _natural),
     HardNegative("M3", "M3.not-closed-twice", _closed_twice),
+    HardNegative("M3", "M3.not-on-request", _asked, "heldout"),
 )

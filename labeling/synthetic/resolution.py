@@ -11,33 +11,75 @@ import re
 from collections.abc import Callable
 from random import Random
 
-from dialint.labeling.inject.wordings import farewells
-from dialint.labeling.inject.wordings.closings import CLOSE, DONE_THANKS, MOMENT, NODS, NOTICE, SURVEY
-from dialint.labeling.synthetic.dialogue_acts import asks_clearly
-from dialint.labeling.synthetic.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool, Use
-from dialint.labeling.synthetic.phrases import Grammar, capital, like, say
-from dialint.labeling.synthetic.places import (
+from dialint.labeling.synthetic.dialogue_acts import asks_clearly, is_closing, is_thanks, sentences
+from dialint.labeling.synthetic.draft import (
+    Draft,
+    DraftTurn,
+    Family,
+    HardNegative,
+    Made,
+    Pool,
+    Use,
+    agent,
     agent_texts,
+    as_agent,
+    customer,
     free_agent_turns,
-    is_closing,
-    is_thanks,
     joined,
     plain,
-    sentences,
     shuffled,
     spliced,
     wrong,
 )
+from dialint.labeling.synthetic.insertion import spoken
+from dialint.labeling.synthetic.phrases import Grammar, capital, like, say
+from dialint.labeling.synthetic.scenes import pauses
+from dialint.labeling.synthetic.wordings import Wordings
+
+_TRAIN = Wordings("train/resolution")
+CLOSE = _TRAIN.grammar("close")
+PLAIN = _TRAIN.texts("plain")
+SETTLED_CLOSINGS = _TRAIN.texts("settled")
+FILED_CLOSINGS = _TRAIN.texts("filed")
+UNSOLVED = _TRAIN.texts("unsolved")
+SOLVED = _TRAIN.texts("solved")
+NOT_DONE = _TRAIN.texts("not_done")
+ALL_DONE = _TRAIN.texts("all_done")
+LEAVING = _TRAIN.texts("leaving")
+PROMISE = _TRAIN.texts("promise")
+AGREED = _TRAIN.texts("agreed")
+BYES = _TRAIN.texts("customer_byes")
+DONE_THANKS = _TRAIN.texts("done_thanks")
+MOMENT = _TRAIN.texts("moment")
+NODS = _TRAIN.texts("nods")
+SECOND_THOUGHTS = _TRAIN.texts("second_thoughts")
+
+_DEV = Wordings("dev/resolution")
+NOTICE = _DEV.grammar("notice")
+SURVEY = _DEV.grammar("survey")
+
+_HELDOUT = Wordings("heldout/resolution")
+OPEN_CASES = _HELDOUT.pairs("open_cases", "open", "settled")
+REPORTS = _HELDOUT.records_by_name("reports", "broken", "solved")
+TROUBLES = _HELDOUT.records("troubles", "customer", "agent", "reports")
+LEADS = _HELDOUT.texts("leads")
+FAREWELLS = _HELDOUT.texts("farewells")
+FOLLOW_UPS = _HELDOUT.records("follow_ups", "ask", "plan", "consent")
 
 MIN_TURNS_BEFORE = 2
 
-SETTLED = {"say": farewells.SETTLED}
-FILED = {"say": farewells.FILED}
 ANY = {
     **CLOSE,
-    "say": (*farewells.PLAIN, *farewells.PLAIN, *farewells.SETTLED, *farewells.FILED, *CLOSE["say"]),
+    "say": (*PLAIN, *PLAIN, *SETTLED_CLOSINGS, *FILED_CLOSINGS, *CLOSE["say"]),
 }
 """Every closing that is trained on."""
+
+
+SETTLED = {"say": SETTLED_CLOSINGS}
+
+
+FILED = {"say": FILED_CLOSINGS}
+
 
 _CONFIRMS = re.compile(
     r"^\W*(?:yes|yeah|yep|yup|ya|correct|right|exactly|that|it (?:is|does)|sounds|looks|perfect|ok|okay|sure"
@@ -46,9 +88,13 @@ _CONFIRMS = re.compile(
     re.IGNORECASE,
 )
 """A customer who only confirms or declines: whether anything is left to be done, nobody can see."""
+
+
 _OFFERS_MORE = re.compile(
     r"\b(?:anything|something|what) else\b|\bfurther\b|\bhelp you with\b", re.IGNORECASE
 )
+
+
 _ASKS_BACK = re.compile(
     r"(?:^|[.!,:] ?)(?:please|kindly|could you|can you|may i|would you)\b"
     r"(?! (?:let me know|feel free|contact|enjoy|note|be aware|don't hesitate))"
@@ -154,7 +200,7 @@ def _second_thought(draft: Draft, rng: Random, pool: Pool) -> Made | None:
         thanks = say({"say": DONE_THANKS[:2]}, rng)
         ask = plain(
             "customer",
-            f"{thanks} {rng.choice(('Oh,', 'One more thing:', 'Just one question:', 'But'))} {asked}",
+            f"{thanks} {rng.choice(SECOND_THOUGHTS)} {asked}",
         )
         answer, done = plain("agent", _answer(turns[place].text)), _said(DONE_THANKS, draft, rng)
         return Made(
@@ -227,27 +273,87 @@ def _left(draft: Draft, place: int, rng: Random) -> tuple[DraftTurn, ...]:
     """The customer drops his question himself."""
     wait = plain("agent", like(capital(say({"say": MOMENT}, rng)), agent_texts(draft)))
     text = like(capital(say(CLOSE, rng)), agent_texts(draft))
-    return wait, _said(farewells.LEAVING, draft, rng), plain("agent", text, "R1")
+    return wait, _said(LEAVING, draft, rng), plain("agent", text, "R1")
 
 
 def _agreed(draft: Draft, place: int, rng: Random) -> tuple[DraftTurn, ...]:
     """A follow-up with a deadline, to which the customer agrees."""
-    promise = plain("agent", like(capital(say({"say": farewells.PROMISE}, rng)), agent_texts(draft)))
-    return promise, _said(farewells.AGREED, draft, rng), _bye(draft, rng)
+    promise = plain("agent", like(capital(say({"say": PROMISE}, rng)), agent_texts(draft)))
+    return promise, _said(AGREED, draft, rng), _bye(draft, rng)
 
 
 def _parted(draft: Draft, place: int, rng: Random) -> tuple[DraftTurn, ...]:
     """The ask is met, both take leave, and the customer has the last word."""
     answer, done = plain("agent", _answer(draft.turns[place].text)), _said(DONE_THANKS, draft, rng)
-    return answer, done, _bye(draft, rng), _said(farewells.BYES, draft, rng)
+    return answer, done, _bye(draft, rng), _said(BYES, draft, rng)
 
 
 def _answered_goodbye(draft: Draft, place: int, rng: Random) -> tuple[DraftTurn, ...]:
     """The answer and the goodbye are one turn, and the customer is content."""
-    text, _, _ = joined(
-        _answer(draft.turns[place].text), _closing({**CLOSE, "say": (*farewells.PLAIN,)}, draft, rng)
-    )
+    text, _, _ = joined(_answer(draft.turns[place].text), _closing({**CLOSE, "say": (*PLAIN,)}, draft, rng))
     return plain("agent", text, "R1"), _said(DONE_THANKS, draft, rng)
+
+
+MIN_BEFORE = 4
+"""Turns before the scene that ends the talk, at least."""
+
+
+def _ends(draft: Draft, rng: Random) -> int | None:
+    """Where the talk may end: the last place where the agent has spoken and asked nothing, so that the
+    customer's own matters are behind him."""
+    return max((place for place in pauses(draft, rng) if place >= MIN_BEFORE), default=None)
+
+
+def _pair(one: str, other: str, rng: Random) -> tuple[str, str]:
+    """Both texts with the same lead."""
+    lead = rng.choice(LEADS)
+    first, second = (spoken(text, {}, rng) for text in (one, other))
+    return lead + first, lead + second
+
+
+def _open_case(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+    place = _ends(draft, rng)
+    if place is None:
+        return None
+    still, settled = (customer(text, draft) for text in _pair(*rng.choice(OPEN_CASES), rng))
+    bye = _farewell(draft, rng)
+    return Made(
+        spliced(draft, place, len(draft.turns), (still, wrong(bye, "R1.open-case", "R1", "C1"))),
+        spliced(draft, place, len(draft.turns), (settled, plain("agent", bye, "R1"))),
+    )
+
+
+def _not_solved(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+    place = _ends(draft, rng)
+    if place is None:
+        return None
+    trouble, remedy, reports = rng.choice(TROUBLES)
+    lead = (customer(trouble, draft), agent(remedy, draft))
+    broken, whole = (customer(text, draft) for text in REPORTS[rng.choice(reports)])
+    bye = _farewell(draft, rng)
+    return Made(
+        spliced(draft, place, len(draft.turns), (*lead, broken, wrong(bye, "R1.not-solved", "R1", "C1"))),
+        spliced(draft, place, len(draft.turns), (*lead, whole, plain("agent", bye, "R1"))),
+    )
+
+
+def _farewell(draft: Draft, rng: Random) -> str:
+    return as_agent(say({"say": FAREWELLS}, rng), draft)
+
+
+def _agreed_plan(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+    """Open, but with an owner, a time and the customer's consent."""
+    place = _ends(draft, rng)
+    if place is None:
+        return None
+    ask, plan, consent = rng.choice(FOLLOW_UPS)
+    scene: tuple[DraftTurn, ...] = (
+        customer(spoken(ask, {}, rng), draft),
+        agent(spoken(plan, {}, rng), draft),
+        customer(consent, draft),
+        plain("agent", _farewell(draft, rng), "R1"),
+    )
+    return spliced(draft, place, len(draft.turns), scene)
 
 
 FAMILIES: tuple[Family, ...] = (
@@ -257,15 +363,17 @@ FAMILIES: tuple[Family, ...] = (
     _after_moment("after-moment", ANY),
     Family("R1", "R1.second-thought", _second_thought),
     Family("R1", "R1.cut-off", _cut_off),
-    _regardless("unsolved", farewells.UNSOLVED, farewells.SOLVED, ("R1", "C1")),
-    _regardless("undone", farewells.NOT_DONE, farewells.ALL_DONE, ("R1",)),
+    _regardless("unsolved", UNSOLVED, SOLVED, ("R1", "C1")),
+    _regardless("undone", NOT_DONE, ALL_DONE, ("R1",)),
     _unanswered("notice", NOTICE, use="dev"),
     _after_moment("survey", SURVEY, use="dev"),
+    Family("R1", "R1.open-case", _open_case, "heldout"),
+    Family("R1", "R1.not-solved", _not_solved, "heldout"),
 )
-
 NEGATIVES: tuple[HardNegative, ...] = (
     _ends_well("left", _left),
     _ends_well("agreed", _agreed),
     _ends_well("parted", _parted),
     _ends_well("answered-goodbye", _answered_goodbye),
+    HardNegative("R1", "R1.not-agreed-plan", _agreed_plan, "heldout"),
 )

@@ -142,7 +142,7 @@ def _source(config: InjectConfig, corpus: Corpus, rows: int) -> dict[str, Any]:
 
 
 def _named(made: Family | HardNegative) -> dict[str, str]:
-    return {"name": made.name, "code": made.code, "use": made.use}
+    return {"name": made.name, "code": made.code, "use": "exam" if made.use == "heldout" else made.use}
 
 
 def _write_all(config: InjectConfig, cleans: dict[str, list[Clean]]) -> list[dict[str, Any]]:
@@ -180,7 +180,7 @@ def _plans(config: InjectConfig) -> tuple[_Plan, ...]:
         _Plan("calibration", "calibration", ("train", "dev"), share, rounds),
         _Plan("dev_unseen", "dev", ("dev",), share, rounds),
         _Plan("test_seen", "test", ("train",), share, rounds),
-        _Plan("test_unseen", "test", ("exam",), share, rounds),
+        _Plan("test_unseen", "test", ("heldout",), share, rounds),
     )
 
 
@@ -269,7 +269,7 @@ def _mixer(config: InjectConfig, plan: _Plan, use: Use, pool: Pool) -> Mixer:
 
 def _write_domain(config: InjectConfig, drafts: list[Draft], taught: set[tuple[str, str]]) -> dict[str, Any]:
     chosen = Random(f"{config.seed}/domain").sample(drafts, min(config.domain_limit, len(drafts)))
-    plan = _Plan("test_domain", "test", ("exam",), config.eval_share, config.eval_rounds)
+    plan = _Plan("test_domain", "test", ("heldout",), config.eval_share, config.eval_rounds)
     return _write_mixed(config, plan, chosen, taught)
 
 

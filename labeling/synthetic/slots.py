@@ -1,7 +1,8 @@
-"""Made-up things that a customer may tell, and which of them a dialogue leaves open.
+"""Things that a customer may state about the matter, all made up, and which of them a dialogue leaves
+open.
 
-Values and words come from `dialint.labeling.inject.wordings.slots`. `silent` is careful the other way round
-than `dialint.labeling.synthetic.statements`: it would rather believe that a thing was told than miss it.
+`silent` is careful the other way round than `statements.given_in`: it would rather believe that a thing
+was stated than miss it.
 """
 
 from __future__ import annotations
@@ -9,32 +10,46 @@ from __future__ import annotations
 import re
 from random import Random
 
-from dialint.labeling.inject.wordings.asking_again import ASK, STATE
-from dialint.labeling.inject.wordings.slots import (
-    CLASHING,
-    FIXED,
-    NOUNS,
-    PARTS,
-    QUESTIONS,
-    SAID,
-    SHAPES,
-    VALUES,
-)
 from dialint.labeling.synthetic.phrases import Grammar, capital, say
+from dialint.labeling.synthetic.wordings import Wordings
+
+_TEXTS = Wordings("train/slots")
+PARTS = _TEXTS.grammar("parts")
+VALUES = _TEXTS.grammar("values")
+SHAPES = _TEXTS.groups("shapes")
+CLASHING = _TEXTS.groups("clashing")
+NOUNS = _TEXTS.grammar("nouns")
+QUESTIONS = _TEXTS.grammar("questions")
+SAID = _TEXTS.grammar("statements")
+FIXED = frozenset(_TEXTS.texts("fixed"))
+IDENTIFYING = frozenset(_TEXTS.texts("identifying"))
+_ASKING = Wordings("train/state_planted")
+ASK = _ASKING.grammar("ask")
+STATE = _ASKING.texts("statements")
 
 _NUMBERED = r"\d{4}|\d[\d -]{4}\d"
+
+
 _WHEN = (
     r"\b(?:\w+day|january|march|april|june|july|august|september|october|november|december|tomorrow|today"
     r"|noon|o'?clock|week|month|year|tonight|morning|evening|afternoon|now|soon|asap|later)\b"
     r"|\d ?(?:am|pm)\b|\d:\d|\d(?:st|nd|rd|th)\b"
 )
+
+
 _COUNTED = (
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|a|an|couple|people|alone|myself|us|we)\b"
 )
+
+
 _NAMED = (
     r"\bname|\bthis is|\bi'?m [A-Z]|\bi am [A-Z]|\bit'?s [A-Z]|\b[A-Z][a-z]+ [A-Z][a-z]+\b|^[A-Z][a-z]+\.?$"
 )
+
+
 _WHERE = r"\b(?:in|to|from|at|near|around|by) (?:the )?[A-Za-z]"
+
+
 _LOOSE = {
     "name": _NAMED,
     "email": r"@|mail",
@@ -78,14 +93,22 @@ _LOOSE = {
     "phone": _NUMBERED + r"|phone number",
     "order": _NUMBERED + r"|#\w*\d",
 }
+
+
 _CASED = frozenset({"name", "other_name"})
+
+
 _TOLD = {
     kind: re.compile(
         _LOOSE.get(kind, r"\d{4}|\d[\d -]{3}\d|(?<!\w)(?=[^\W\d]*+\d)\w{5,}"), 0 if kind in _CASED else re.I
     )
     for kind in VALUES
 }
+
+
 _ARTICLE = re.compile(r"\b([Aa])(?= (?:[aeio]|un(?!i)))")
+
+
 _DRAWN = re.compile(r"[#&]")
 
 

@@ -1,6 +1,6 @@
-"""L1 and L2: spelling and grammar broken in the agent's own words, at the exact place.
+"""L1: spelling broken in the agent's own words, at the exact place.
 
-Trained families and held-out ones break words by different mechanisms. The twin of a misspelling is
+The families of training, dev and test break words by different mechanisms. The twin of a misspelling is
 the same slip in the customer's mouth. Nothing here touches names, codes or capitalised words.
 """
 
@@ -10,19 +10,97 @@ import re
 from collections.abc import Callable
 from random import Random
 
-from dialint.labeling.inject.wordings.misspellings import HOMOPHONES, MISSPELLINGS, PHONETIC, REAL_WORDS
-from dialint.labeling.inject.wordings.misspelt_sentences import MISSPELT, RUN_TOGETHER, UNUSUAL
 from dialint.labeling.synthetic import grammar
-from dialint.labeling.synthetic.cleaning import CONTRACTIONS
-from dialint.labeling.synthetic.draft import Draft, DraftTurn, Family, HardNegative, Made, Mark, Pool, Use
-from dialint.labeling.synthetic.grammar_rules import HELD_OUT_RULES, RULES, Rule
-from dialint.labeling.synthetic.places import free_agent_turns, shuffled
-from dialint.labeling.synthetic.rewriting import by_rules
+from dialint.labeling.synthetic.cleaning import CONTRACTIONS, MISSPELLINGS, REAL_WORDS
+from dialint.labeling.synthetic.draft import (
+    Draft,
+    DraftTurn,
+    Family,
+    HardNegative,
+    Made,
+    Mark,
+    Pool,
+    Use,
+    added,
+    as_agent,
+    free_agent_turns,
+    plain,
+    shuffled,
+    told,
+)
+from dialint.labeling.synthetic.grammar import Slipped, replace_span
+from dialint.labeling.synthetic.grammar_rules import HOMOPHONES, Rule
+from dialint.labeling.synthetic.insertion import marked, open_places
+from dialint.labeling.synthetic.phrases import capital, say
+from dialint.labeling.synthetic.scenes import replies
+from dialint.labeling.synthetic.wordings import Wordings
+
+_TRAIN = Wordings("train/spelling")
+MISSPELT = _TRAIN.texts("misspelt")
+UNUSUAL = _TRAIN.texts("unusual")
+RUN_TOGETHER = _TRAIN.texts("run_together")
+
+_HELDOUT = Wordings("heldout/spelling")
+JOINED = _HELDOUT.texts("joined")
+TORN = _HELDOUT.texts("torn")
+TYPOS = _HELDOUT.pairs("typos")
+QUOTED = _HELDOUT.texts("quoted")
+UNUSUAL_HELDOUT = _HELDOUT.texts("unusual")
+SEARCHED = _HELDOUT.text("searched")
+
+PHONETIC = (
+    ("tion", "shun"), ("tion", "sion"), ("ph", "f"), ("ck", "k"), ("ould", "ud"), ("igh", "ite"), ("ea", "ee"),
+    ("qu", "kw"), ("ss", "s"), ("ough", "uff"), ("ei", "ay"), ("ble", "bel"), ("ice", "ise"), ("ce", "se"),
+    ("ary", "ery"), ("ence", "ance"), ("ance", "ence"), ("ai", "ay"), ("ee", "ea"), ("oo", "u"), ("wh", "w"),
+    ("er", "ur"), ("ly", "lee"), ("able", "ible"), ("gh", ""), ("kn", "n"), ("wr", "r"), ("ou", "ow"),
+)  # fmt: skip
+"""Spellings and what a writer by ear makes of them."""
+
+ENDINGS: tuple[tuple[str, str], ...] = (
+    (r"(\w{2,})ically", r"\1icly"), (r"(\w{3,})ully", r"\1uly"), (r"(\w{3,})ful", r"\1full"), (r"(\w{3,}t)ely", r"\1ly"),
+    (r"(\w{2,}a)lly", r"\1ly"), (r"(\w{2,})tion", r"\1sion"), (r"(\w{2,})tions", r"\1sions"), (r"(\w{3,})ssion", r"\1tion"),
+    (r"(avail|comfort|afford|reason|suit)able", r"\1ible"), (r"(poss|respons|access|flex|elig|incred)ible", r"\1able"),
+    (r"(entr|assist|insur|guid|clear|bal)ance", r"\1ence"), (r"(refer|differ|conveni|resid|prefer|experi|confid)ence", r"\1ance"),
+    (r"(restaur|assist|import|inst|pleas|relev)ant", r"\1ent"), (r"(differ|conveni|pati|frequ|curr)ent", r"\1ant"),
+    (r"(pay|appoint|apart|depart|require|docu|settle)ment", r"\1mant"), (r"(compan|part|cit|facilit|inquir|categor|galler|librar|countr|famil|deliver|quer)ies", r"\1ys"),
+    (r"(hav|leav|mak|us|arriv|tak|provid|driv|giv|mov|stor|charg)ing", r"\1eing"), (r"(com|writ|din|tim)ing", r"\1@ing"),
+    (r"(open|offer|enter|order|visit|happen|limit|answer|develop)(ing|ed)", r"\1@\2"), (r"(begin)ning", r"\1ing"),
+    (r"(occur|refer|prefer|transfer)r(ed|ing)", r"\1\2"), (r"(ship|shop|stop)p(ed|ing)", r"\1\2"), (r"(get|put|set|sit|cut|let)ting", r"\1ing"),
+    (r"(unfortunat|immediat|complet|definit|separat|approximat)ely", r"\1ly"),
+    (r"(\w*)ceiv(e|ed|ing|es)", r"\1ciev\2"), (r"(\w*)liev(e|ed|ing)", r"\1leiv\2"), (r"(th)eir", r"\1ier"), (r"(fr)iend(s|ly)?", r"\1eind\2"),
+    (r"rev(iew)(s|ed)?", r"reveiw\2"), (r"(un)til", r"\1till"), (r"(wel)(come)", r"\1l\2"), (r"ad(dress)(es|ed)?", r"a\1\2"),
+    (r"ac(ross)", r"acc\1"), (r"rec(o)m(mend)(ed|ation|ations|s)?", r"recc\1\2\3"), (r"acco(m)modat(e|ion|ions|ed)", r"accomodat\2"),
+    (r"dis(ap)(point)(ed|ing|ment)?", r"dissa\2\3"), (r"ap(point)(ment|ments|ed)", r"a\1\2"), (r"nec(ess)(ary)", r"necc\1\2"),
+    (r"suc(cess)(ful|fully)?", r"su\1\2"), (r"com(mit)(ted|ment)", r"co\1\2"), (r"im(mediat)(e|ely)", r"i\1\2"), (r"paid", r"payed"),
+    (r"(a)lready", r"\1llready"), (r"(alt)hough", r"\1ought"), (r"(dif)fer(ent|ence|ences)", r"\1er\2"), (r"(of)fer(s|ed|ing)?", r"\1er\2"),
+    (r"at(tract)(ion|ions|ive)", r"a\1\2"), (r"ar(riv)(al|e|es|ed)", r"a\1\2"), (r"cor(rect)(ly)?", r"co\1\2"), (r"cur(rent)(ly)?", r"cu\1\2"),
+    (r"pos(s)ib(le|ly)", r"posib\2"), (r"ne(ed)ed", r"neaded"), (r"(re)(quest)(ed|s)?", r"\1qeust\3"), (r"(ch)eap(er|est)?", r"\1eep\2"), (r"ex(pensive)", r"exs\1"),
+    (r"excellent(ly)?", r"excelent\1"), (r"(bea)u(tiful)", r"\1\2"), (r"(mus)e(um|ums)", r"\1i\2"), (r"(s)ched(ul)(e|ed|ing)", r"\1hed\2\3"),
+)  # fmt: skip
+"""A word (all of it) and what people make of its ending, doubling or vowels; ``@`` doubles the letter before."""
+
+
+ELISIONS: tuple[tuple[str, str], ...] = (
+    (r"(\w{0,24}[aeiou]\w{0,24}[bdfgklnpstv])[aeo]([rl][aeiou]\w+)", r"\1\2"),
+    (r"(\w{2,24}[aeo])r([bcdfgklmnpstv]\w{4,})", r"\1\2"),
+    (r"(\w{3,24}[aeiou])n(t[ai]\w{2,})", r"\1\2"),
+    (r"(W)edn(esday)", r"\1en\2"), (r"(w)h(ich|ether)", r"\1\2"), (r"(exac|direc|perfec|correc|stric)t(ly)", r"\1\2"),
+    (r"(p)robably", r"\1robly"), (r"(s)ur(prise\w*)", r"\1u\2"), (r"(quan)t(ity)", r"\1\2"), (r"(bus)i(ness\w*)", r"\1\2"),
+    (r"(rest)au(rants?)", r"\1\2"), (r"(g)u(est\w*)", r"\1\2"), (r"(mus)eu(ms?)", r"\1e\2"), (r"(s)ch(edul\w+)", r"\1c\2"),
+    (r"(archite)c(tur\w+)", r"\1\2"), (r"(ent)er(tainment)", r"\1r\2"), (r"(veg)e(t\w+)", r"\1\2"), (r"(favo)u?ri(te\w*)", r"\1r\2"),
+    (r"(prob)lem(s?)", r"\1em\2"), (r"(un)fort(unately)", r"\1for\2"), (r"(s)ec(ond\w*)", r"\1c\2"), (r"(comf)or(tabl[ey])", r"\1\2"),
+    (r"(hos)pi(tal)", r"\1p\2"), (r"(diff)er(\w+)", r"\1r\2"), (r"(av)ail(able)", r"\1al\2"), (r"(ass)is(tance)", r"\1\2"),
+    (r"(app)oint(ments?)", r"\1oi\2"), (r"(rec)om(mend\w*)", r"\1\2"), (r"(tomo)r(row)", r"\1\2"), (r"(imm)edi(ately)", r"\1id\2"),
+)  # fmt: skip
+"""A word (all of it) and what is left when a sound that is hardly spoken goes unwritten."""
 
 Slip = Callable[[str, Random], str | None]
 """Misspells one lower-case word, or returns None if it cannot."""
 
+
 _WORD = re.compile(r"(?<![\w@#./'-])[A-Za-z][a-z]{3,}(?![\w@#/-]|\.\w)")
+
+
 _NEIGHBOURS = {
     "a": "sq", "b": "vn", "c": "xv", "d": "sf", "e": "wr", "f": "dg", "g": "fh", "h": "gj", "i": "uo",
     "j": "hk", "k": "jl", "l": "k", "m": "n", "n": "bm", "o": "ip", "p": "o", "q": "w", "r": "et",
@@ -155,27 +233,127 @@ def _customer_slip(draft: Draft, place: int, slip: Slip, spared: set[str], rng: 
 _APOSTROPHES = tuple(
     Rule(rf"(?<![\w'])({right})(?![\w'])", (slip,)) for slip, right in CONTRACTIONS.items() if slip != "wont"
 )
-_JOINED = tuple(Rule(rf"\b{words}\b", (words.replace(" ", ""),)) for words in RUN_TOGETHER)
+
+
+_RUN_TOGETHER = tuple(Rule(rf"\b{words}\b", (words.replace(" ", ""),)) for words in RUN_TOGETHER)
+
+
+HeldoutSlip = Callable[[str, Random], Slipped | None]
+
+_HELDOUT_WORD = re.compile(r"(?<![\w@#./'&-])[A-Za-z][a-z]{3,}(?![\w@#/'-]|\.\w)")
+
+
+_PROPER = {
+    "angeles", "avalon", "berkeley", "brasserie", "magdalene", "mandarin", "peterborough", "ristorante",
+    "starbucks", "stortford", "strangelove", "victoria",
+}  # fmt: skip
+"""Names that the corpora also write small."""
+
+
+_WORD_RULES = {
+    name: tuple((re.compile(rf"\A(?:{pattern})"), new) for pattern, new in rules)
+    for name, rules in (("endings", ENDINGS), ("elisions", ELISIONS))
+}
+
+
+_JOINED = re.compile(r"\b(" + "|".join(JOINED) + r")\b", re.IGNORECASE)
+
+
+_TORN = {each.replace("|", ""): each.replace("|", " ") for each in TORN}
+
+
+_TEARABLE = re.compile(r"\b(" + "|".join(_TORN) + r")\b", re.IGNORECASE)
+
+
+def _names(text: str) -> set[str]:
+    """Words with a capital inside a sentence, in lower case: names, most likely."""
+    return {found.lower() for found in re.findall(r"(?<=[a-z,;] )[A-Z][a-z]+", text)}
+
+
+def _by_words(name: str) -> HeldoutSlip:
+    def slip(text: str, rng: Random) -> Slipped | None:
+        names = _names(text)
+        for found in rng.sample(words := list(_HELDOUT_WORD.finditer(text)), len(words)):
+            word = found[0].lower()
+            if word in names | _PROPER or (
+                found[0] != word and found.start() and text[found.start() - 2] not in ".!?"
+            ):
+                continue
+            rules = list(_WORD_RULES[name])
+            rng.shuffle(rules)
+            for rule, new in rules:
+                match = rule.fullmatch(word)
+                made = re.sub(r"(.)@", r"\1\1", match.expand(new)) if match else word
+                if made != word:
+                    made = capital(made) if found[0][0].isupper() else made
+                    return replace_span(text, found.start(), found.end(), made)
+        return None
+
+    return slip
+
+
+def _boundary(text: str, rng: Random) -> Slipped | None:
+    """Two words run together or one torn apart."""
+    found = list(_JOINED.finditer(text)) + list(_TEARABLE.finditer(text)) * 2
+    if not found:
+        return None
+    match = rng.choice(found)
+    new = match[0].replace(" ", "") if " " in match[0] else _TORN[match[0].lower()]
+    new = capital(new) if match[0][0].isupper() else new
+    return replace_span(text, match.start(), match.end(), new)
+
+
+def _heldout_spelling(name: str, slip: HeldoutSlip) -> Family:
+    """A slip in the agent's words; in the twin the customer makes one, if his words allow it."""
+
+    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+        for place in shuffled(open_places(draft), rng):
+            turn = draft.turns[place]
+            if not (slipped := slip(turn.text, rng)):
+                continue
+            text, start, end = slipped
+            error = draft.with_turn(place, marked(turn, text, Mark("L1", f"L1.{name}", start, end)))
+            twin = draft.with_turn(place, plain("agent", turn.text, "L1"))
+            before = draft.turns[place - 1] if place else turn
+            if before.role == "customer" and not before.touched and (own := slip(before.text, rng)):
+                twin = twin.with_turn(place - 1, DraftTurn("customer", own[0], touched=True))
+            return Made(error, twin)
+        return None
+
+    return Family("L1", f"L1.{name}", make, "heldout")
+
+
+def _quoted(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+    """The customer's own slip, quoted by the agent."""
+    for place in replies(draft, rng):
+        bad, good = rng.choice(TYPOS)
+        words = as_agent(say({"say": QUOTED}, rng, w=bad, r=good), draft)
+        said = told(draft, place - 1, SEARCHED.replace("@w", bad))
+        turn = added(DraftTurn("agent", draft.turns[place].text), words)
+        return said.with_turn(place, plain("agent", turn.text, "L1"))
+    return None
+
 
 FAMILIES: tuple[Family, ...] = (
     _spelling("keys", _keys),
     _spelling("swap", _swap),
     _spelling("double", _double),
     _spelling("known", _known),
-    by_rules("L1", "homophone", HOMOPHONES),
+    grammar.by_rules("L1", "homophone", HOMOPHONES),
     _spelling("extra", _extra),
     _spelling("ending", _ending),
     _spelling("scrambled", _scrambled),
-    by_rules("L1", "joined", _APOSTROPHES + _JOINED),
+    grammar.by_rules("L1", "joined", _APOSTROPHES + _RUN_TOGETHER),
     grammar.of_sentences("L1", "sentence", MISSPELT),
     _spelling("vowel", _vowel, use="dev"),
     _spelling("phonetic", _phonetic, use="dev"),
-    *(by_rules("L2", name, rules) for name, rules in RULES.items()),
-    *(by_rules("L2", name, rules, use="dev") for name, rules in HELD_OUT_RULES.items()),
-    *grammar.FAMILIES,
+    _heldout_spelling("word-endings", _by_words("endings")),
+    _heldout_spelling("unspoken-sounds", _by_words("elisions")),
+    _heldout_spelling("word-boundary", _boundary),
 )
 NEGATIVES: tuple[HardNegative, ...] = (
     grammar.of_right("L1", "unusual", UNUSUAL),
     grammar.of_quoted("L1"),
-    *grammar.NEGATIVES,
+    HardNegative("L1", "L1.not-customers-typo", _quoted, "heldout"),
+    grammar.in_passing("L1", "british-or-chatty", UNUSUAL_HELDOUT),
 )

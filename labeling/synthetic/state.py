@@ -1,38 +1,84 @@
-"""U2: the agent asks for what the customer has said already.
+"""U2: the agent asks for what the customer has stated already, or to do what was tried already.
 
-The question is the same in the error and in its twin; only what came before it differs: in the twin
-the customer had not said it yet. Hard negatives read back to confirm.
+The question is the same in the error and in its twin; only what came before it differs: in the twin the
+customer had not stated it yet, or had stated something else. Hard negatives read back to confirm. Things
+of our own making are in `state_planted`.
 """
 
 from __future__ import annotations
 
 from random import Random
+from typing import NamedTuple
 
-from dialint.labeling.inject.wordings.asking_again import PUT_OFF
-from dialint.labeling.inject.wordings.asks import (
-    ASK,
-    LISTED,
-    MISSING,
-    NOUNS,
-    QUESTIONS,
-    REPLIES,
-    UNSAID,
-)
-from dialint.labeling.synthetic import state_planted
-from dialint.labeling.synthetic.draft import Draft, Family, HardNegative, Made, Pool, Use
-from dialint.labeling.synthetic.phrases import Grammar, capital, like, say
-from dialint.labeling.synthetic.places import (
+from dialint.labeling.synthetic.dialogue_acts import asks_anything, asks_question, is_thanks
+from dialint.labeling.synthetic.draft import (
+    Draft,
+    DraftTurn,
+    Family,
+    HardNegative,
+    Made,
+    Pool,
+    Use,
+    added,
+    agent,
     agent_texts,
-    asks_anything,
-    asks_question,
-    is_thanks,
+    as_agent,
+    as_customer,
+    customer,
     joined,
     plain,
+    shuffled,
     spliced,
+    told,
     wrong,
 )
+from dialint.labeling.synthetic.insertion import spoken
+from dialint.labeling.synthetic.phrases import Grammar, capital, like, say
+from dialint.labeling.synthetic.scenes import MIN_TURNS, pauses, replies, silent_on
 from dialint.labeling.synthetic.slots import asking, stating, third_kind, value_of
 from dialint.labeling.synthetic.statements import LASTING, Given, given_in, mentions
+from dialint.labeling.synthetic.wordings import Texts, Wordings
+
+_TRAIN = Wordings("train/state")
+NOUNS = _TRAIN.grammar("nouns")
+QUESTIONS = _TRAIN.grammar("questions")
+ASK = _TRAIN.grammar("ask")
+REPLIES = _TRAIN.texts("answers")
+UNSAID = _TRAIN.texts("unsaid")
+
+PUT_OFF = Wordings("train/state_planted").texts("put_off")
+
+_DEV = Wordings("dev/state")
+MISSING = _DEV.grammar("missing")
+LISTED = _DEV.grammar("listed")
+
+
+class Detail(NamedTuple):
+    """A thing that customers volunteer: how they state it, how agents ask for it, its values, and a pattern
+    of talk about it. `@v` is the value."""
+
+    statements: Texts
+    questions: Texts
+    values: Texts
+    topic: str
+
+
+_HELDOUT = Wordings("heldout/state")
+DETAILS = {
+    kind: Detail(*record)
+    for kind, record in _HELDOUT.records_by_name(
+        "details", "statements", "questions", "values", "topic"
+    ).items()
+}
+TROUBLES = _HELDOUT.records("troubles", "customer", "steps")
+STEPS = _HELDOUT.records_by_name("steps", "tried", "suggested")
+DONE_THAT = _HELDOUT.texts("done_that")
+GO_ON = _HELDOUT.texts("go_on")
+ECHOES = _HELDOUT.texts("read_back")
+DETAIL_ANSWERS = _HELDOUT.texts("answers")
+CONFIRMATIONS = _HELDOUT.texts("confirmations")
+CLOSE_STEPS = frozenset(frozenset(group) for group in _HELDOUT.groups("close_steps"))
+"""Steps so close that whoever has taken one may well have taken the other."""
 
 SLOTS = {
     "day": "date", "people": "people", "nights": "duration", "price": "budget", "departure": "origin",
@@ -207,13 +253,135 @@ def _appended(draft: Draft, rng: Random, pool: Pool) -> Made | None:
     return None
 
 
+_READ_BACK = ("phone", "mail", "account", "birthday", "address")
+
+
+def _detail_words(kind: str, value: str, draft: Draft, rng: Random) -> str:
+    return as_customer(capital(say({"say": DETAILS[kind].statements}, rng, v=value)), draft)
+
+
+def _kinds(draft: Draft, rng: Random) -> tuple[str, str] | None:
+    """Two kinds of detail that the talk is silent on; to tell one is not to tell the other."""
+    texts = [turn.text for turn in draft.turns]
+    free = [kind for kind in shuffled_names(rng) if silent_on(DETAILS[kind].topic, texts)]
+    for kind in free:
+        for other in free:
+            if other != kind and silent_on(DETAILS[kind].topic, DETAILS[other].statements):
+                return kind, other
+    return None
+
+
+def shuffled_names(rng: Random) -> list[str]:
+    """The kinds of detail in random order."""
+    return rng.sample(list(DETAILS), len(DETAILS))
+
+
+def _volunteered(name: str, far: bool) -> Family:
+    """The customer has just told it, or told it a while ago, and is asked for it."""
+
+    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+        kinds = _kinds(draft, rng) if len(draft.turns) >= MIN_TURNS else None
+        for place in replies(draft, rng, first=3 if far else 1) if kinds else ():
+            told_at = _earlier(draft, place, rng) if far else place - 1
+            if kinds is None or told_at is None:
+                continue
+            kind, other = kinds
+            value = rng.choice(DETAILS[kind].values)
+            given = told(draft, told_at, _detail_words(kind, value, draft, rng))
+            apart = told(draft, told_at, _detail_words(other, rng.choice(DETAILS[other].values), draft, rng))
+            ask = as_agent(spoken(rng.choice(DETAILS[kind].questions), {}, rng), draft)
+            reply = as_customer(say({"say": DETAIL_ANSWERS}, rng, v=value), draft)
+            pending = "?" in draft.turns[place - 1].text  # an answer must not wait for a side question
+            if pending and not _can_append(draft, place):
+                continue
+            put = (
+                _question_after
+                if _can_append(draft, place) and (pending or rng.random() < 0.5)
+                else _exchange_before
+            )
+            return Made(put(given, place, ask, reply, f"U2.{name}"), put(apart, place, ask, reply, ""))
+        return None
+
+    return Family("U2", f"U2.{name}", make, "heldout")
+
+
+def _earlier(draft: Draft, place: int, rng: Random) -> int | None:
+    """A customer turn well before `place`."""
+    found = [
+        at for at in range(place - 2) if draft.turns[at].role == "customer" and not draft.turns[at].touched
+    ]
+    return rng.choice(found) if found else None
+
+
+def _exchange_before(draft: Draft, place: int, ask: str, reply: str, family: str) -> Draft:
+    """Question and reply put in before the agent's own turn."""
+    asking = wrong(ask, family, "U2") if family else plain("agent", ask, "U2")
+    return spliced(draft, place, place, (asking, DraftTurn("customer", reply, touched=True)))
+
+
+def _can_append(draft: Draft, place: int) -> bool:
+    after = draft.turns[place + 1] if place + 1 < len(draft.turns) else None
+    return (
+        after is not None
+        and after.role == "customer"
+        and not after.touched
+        and not asks_anything(draft.turns[place].text)
+        and not is_thanks(after.text)
+    )
+
+
+def _question_after(draft: Draft, place: int, ask: str, reply: str, family: str) -> Draft:
+    """The agent's own turn ends in the question; the customer's next one begins with the reply."""
+    text, start, end = joined(draft.turns[place].text, ask)
+    turn = wrong(text, family, "U2", start=start, end=end) if family else plain("agent", text, "U2")
+    after = added(draft.turns[place + 1], reply, first=True)
+    return draft.with_turn(place, turn).with_turn(place + 1, after)
+
+
+def _tried(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+    """A side problem: the agent asks for a step that the customer has taken, in the twin for another."""
+    for place in pauses(draft, rng):
+        troubles, steps = TROUBLES[rng.randrange(len(TROUBLES))]
+        step, other = rng.sample(steps, 2)
+        while frozenset({step, other}) in CLOSE_STEPS:
+            step, other = rng.sample(steps, 2)
+        trouble = spoken(rng.choice(troubles), {}, rng)
+        given, apart = (
+            customer(joined(trouble, rng.choice(STEPS[each][0]))[0], draft) for each in (step, other)
+        )
+        ask = as_agent(spoken(rng.choice(STEPS[step][1]), {}, rng), draft)
+        rest = (customer(rng.choice(DONE_THAT), draft), agent(rng.choice(GO_ON), draft))
+        return Made(
+            spliced(draft, place, place, (given, wrong(ask, "U2.tried-already", "U2"), *rest)),
+            spliced(draft, place, place, (apart, plain("agent", ask, "U2"), *rest)),
+        )
+    return None
+
+
+def _read_back(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+    """What the customer volunteered is read back to him, so that he can put it right."""
+    texts = [turn.text for turn in draft.turns]
+    kinds = [kind for kind in _READ_BACK if silent_on(DETAILS[kind].topic, texts)]
+    for place in shuffled(replies(draft, rng), rng) if kinds and len(draft.turns) >= MIN_TURNS else ():
+        if "?" in draft.turns[place - 1].text:
+            continue
+        kind = rng.choice(kinds)
+        value = rng.choice(DETAILS[kind].values)
+        given = told(draft, place - 1, _detail_words(kind, value, draft, rng))
+        echo = as_agent(capital(say({"say": ECHOES}, rng, v=value)), draft)
+        back = (plain("agent", echo, "U2"), customer(rng.choice(CONFIRMATIONS), draft))
+        return spliced(given, place, place, back)
+    return None
+
+
 FAMILIES: tuple[Family, ...] = (
     _inserted("next", ASK),
     _later("later", ASK),
     Family("U2", "U2.appended", _appended),
-    *state_planted.FAMILIES,
     _inserted("missing", MISSING, use="dev"),
     _later("listed", LISTED, use="dev"),
+    _volunteered("volunteered-just-now", far=False),
+    _volunteered("volunteered-before", far=True),
+    Family("U2", "U2.tried-already", _tried, "heldout"),
 )
-
-NEGATIVES: tuple[HardNegative, ...] = state_planted.NEGATIVES
+NEGATIVES: tuple[HardNegative, ...] = (HardNegative("U2", "U2.not-confirming", _read_back, "heldout"),)

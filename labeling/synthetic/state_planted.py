@@ -1,8 +1,8 @@
-"""U2 on things of our own making: the customer tells one thing, the agent asks for it or for another.
+"""U2 on things of our own making: the customer states one thing, the agent asks for it or for another.
 
-Error and twin have the same question, the same answer and the same number of things told; only which
-thing the customer told before differs. Complements `dialint.labeling.synthetic.state`, which asks for
-what the corpora's customers really said.
+Error and twin have the same question, the same answer and the same number of things stated; only which
+thing the customer stated before differs. What the corpora's customers really stated is asked for in
+`state`.
 """
 
 from __future__ import annotations
@@ -11,32 +11,44 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
-from dialint.labeling.inject.wordings.asking_again import (
-    ACKNOWLEDGE,
-    BOTH,
-    CHANGE,
-    PUT_OFF,
-    READ_BACK,
-    REPLY,
-    SECOND,
-    SECURITY,
-    TAKEN_UP,
-    UNREADABLE,
-)
-from dialint.labeling.inject.wordings.slots import IDENTIFYING
-from dialint.labeling.synthetic.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
-from dialint.labeling.synthetic.phrases import capital, like, say
-from dialint.labeling.synthetic.places import (
+from dialint.labeling.synthetic.dialogue_acts import asks_question, is_closing, is_thanks
+from dialint.labeling.synthetic.draft import (
+    Draft,
+    DraftTurn,
+    Family,
+    HardNegative,
+    Made,
+    Pool,
     agent_texts,
-    asks_question,
-    is_closing,
-    is_thanks,
     joined,
     plain,
     spliced,
     wrong,
 )
-from dialint.labeling.synthetic.slots import asking, noun_of, stating, third_kind, two_kinds, value_of
+from dialint.labeling.synthetic.phrases import capital, like, say
+from dialint.labeling.synthetic.slots import (
+    IDENTIFYING,
+    asking,
+    noun_of,
+    stating,
+    third_kind,
+    two_kinds,
+    value_of,
+)
+from dialint.labeling.synthetic.wordings import Wordings
+
+_TRAIN = Wordings("train/state_planted")
+ACKNOWLEDGE = _TRAIN.texts("acknowledgements")
+BOTH = _TRAIN.texts("which_of_both")
+CHANGE = _TRAIN.texts("change_requests")
+PUT_OFF = _TRAIN.texts("put_off")
+READ_BACK = _TRAIN.texts("read_back")
+REPLY = _TRAIN.texts("answers")
+SECOND = _TRAIN.pairs("second_person", "customer", "agent")
+SECURITY = _TRAIN.texts("security_checks")
+TAKEN_UP = _TRAIN.texts("change_accepted")
+UNREADABLE = _TRAIN.texts("unreadable")
+CONFIRMATIONS = _TRAIN.texts("confirmations")
 
 MIN_TURNS = 4
 """A talk that is shorter is no talk."""
@@ -271,7 +283,7 @@ def _spoken(wordings: tuple[str, ...], scene: _Scene, rng: Random) -> str:
 
 
 def _confirmed(scene: _Scene, rng: Random) -> tuple[str, str]:
-    return _spoken(READ_BACK, scene, rng), rng.choice(("Yes.", "Correct.", "That's right.", "Yes, exactly."))
+    return _spoken(READ_BACK, scene, rng), rng.choice(CONFIRMATIONS)
 
 
 def _verified(scene: _Scene, rng: Random) -> tuple[str, str]:
@@ -323,6 +335,7 @@ FAMILIES: tuple[Family, ...] = (
     Family("U2", "U2.both-told", _both_told),
     Family("U2", "U2.changed", _changed),
 )
+
 
 NEGATIVES: tuple[HardNegative, ...] = (
     _negative("read-back", _confirmed),

@@ -1,9 +1,10 @@
-"""What customers and agents have stated, by patterns of plain English: names, days, times, prices, numbers.
+"""What customers and agents have stated, by patterns of plain English: names, days, times, prices,
+numbers.
 
-A customer's statement knows how the sentence reads without it, so that a clean twin can be made in which it
-was never made. `otherwise` makes another value of the same form: the only thing that differs between a
-contradiction and a faithful repetition. Not an extractor for anybody else: it prefers missing a statement to
-guessing.
+A customer's statement knows how the sentence reads without it, so that a clean twin can be made in which
+it was never made. `otherwise` makes another value of the same form: the only thing that differs between a
+contradiction and a faithful repetition. Not an extractor for anybody else: it prefers missing a statement
+to guessing.
 """
 
 from __future__ import annotations
@@ -13,16 +14,23 @@ from dataclasses import dataclass
 from random import Random
 
 _NUMBER = r"\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten"
+
+
 _DAY = "monday|tuesday|wednesday|thursday|friday|saturday|sunday|tomorrow"
+
+
 _TOWN = (
     "cambridge|london|london kings cross|stevenage|ely|norwich|leicester|peterborough|bishops stortford|stansted"
     "(?: airport)?|birmingham(?: new street)?|broxbourne|kings lynn|new york|chicago|boston|san francisco|seattle"
     "|los angeles|houston|austin|dallas|denver|miami|orlando|philadelphia|phoenix"
 )
+
+
 _FOOD = (
     "chinese|indian|italian|british|european|modern european|asian|asian oriental|korean|japanese|thai|turkish"
     "|french|spanish|portuguese|mediterranean|lebanese|gastropub|vietnamese|african|mexican|seafood|vegetarian"
 )
+
 
 GIVEN: dict[str, str] = {
     "day": rf"(?P<cut>\b(?:on |for |this |next |by ){{0,4}}\b(?P<value>{_DAY})\b(?: (?:morning|evening|night))?)",
@@ -49,9 +57,11 @@ GIVEN: dict[str, str] = {
 LASTING = frozenset({"name", "email", "zip", "order", "user", "people"})
 """Kinds that stay true for the whole talk, whatever it turns to."""
 
+
 _JOURNEY = re.compile(
     r"\b(train|taxi|flight|fly|bus|ride|travel|trip|go|going|leav|depart|get)", re.IGNORECASE
 )
+
 
 _GIVEN = {
     kind: re.compile(pattern, 0 if kind == "name" else re.IGNORECASE) for kind, pattern in GIVEN.items()
@@ -97,8 +107,13 @@ def _mended(whole: str, text: str) -> str:
 
 
 _CLOCK = r"\d{1,2}:\d{2}(?: ?[ap]m)?|\d{1,2} ?[ap]m"
+
+
 _COUNT = r"\d{1,3}|two|three|four|five|six|seven|eight|nine|ten"
+
+
 _WEEKDAY = "Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday"
+
 
 STATED: dict[str, str] = {
     "leave": rf"\b(?:leav\w+|depart\w*)\b[^.?!\d]{{0,40}}?\b(?P<value>{_CLOCK})\b",
@@ -121,6 +136,8 @@ _WORDS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"
 
 
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+
 _STATED = {
     kind: re.compile(pattern, 0 if kind == "reference" else re.IGNORECASE) for kind, pattern in STATED.items()
 }
@@ -205,9 +222,13 @@ def _other_number(number: str, rng: Random) -> str:
 
 
 _UNITS = {"hour": 60, "hours": 60, "week": 7, "weeks": 7, "month": 30, "months": 30}
+
+
 _NUMBERS = {word: number for number, word in enumerate(_WORDS, 2)} | {
     "a": 1, "an": 1, "one": 1, "eleven": 11, "twelve": 12,
 }  # fmt: skip
+
+
 _SMALL = frozenset(
     {"a", "an", "of", "the", "one", "on", "in", "at", "next", "business", "working", "mr", "ms", "dr"}
 )
@@ -237,17 +258,3 @@ def _meaning(value: str) -> set[str]:
         if number in _NUMBERS and (unit in _UNITS or number not in ("a", "an")):
             return {f"{_NUMBERS[number] * _UNITS.get(unit, 1):g}"}
     return {word for word in re.findall(r"[a-z0-9]+", text) if word not in _SMALL} or {text}
-
-
-FUNCTION_WORDS = frozenset(
-    {
-    "about", "also", "anything", "back", "been", "book", "booked", "can't", "could", "does", "don't",
-    "else", "find", "fine", "first", "from", "give", "good", "great", "have", "help", "here", "i'll",
-    "into", "it's", "just", "know", "last", "like", "looking", "make", "many", "more", "much", "need",
-    "next", "okay", "only", "other", "over", "please", "right", "should", "some", "something", "sure",
-    "take", "tell", "than", "thank", "thanks", "that", "their", "them", "then", "there", "they", "this",
-    "very", "want", "well", "were", "what", "when", "where", "which", "will", "with", "would", "you're",
-    "your", "yours",
-    }
-)  # fmt: skip
-"""Words that may be shared by texts on any two topics."""

@@ -1,35 +1,102 @@
-"""M2: a macro whose slots nobody filled.
+"""M2: a template whose slots nobody filled, filled with nothing, or filled with what belongs elsewhere.
 
-A twin has the same sentence with its slot filled. Placeholders that masking makes, ``[NAME_1]``,
-count as values and never as errors.
+The twin is the same sentence with its slot filled. What masking or redaction leaves, ``[NAME_1]`` or
+``[link]``, fills a slot and is never an error.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from random import Random
+from typing import NamedTuple
 
-from dialint.labeling.inject.surface import macros
-from dialint.labeling.inject.wordings.templates import (
-    BLANKS,
-    CLEAN_LINES,
-    GREETINGS,
-    LEFTOVER_RULES,
-    LEFTOVERS,
-    OTHER_GREETINGS,
-    OTHER_SENTENCES,
-    OTHER_SYNTAXES,
-    SENTENCES,
-    SIGNOFFS,
-    SLOTS,
-    SYNTAXES,
-)
 from dialint.labeling.synthetic.domains import fitting, names_known
-from dialint.labeling.synthetic.draft import Draft, Family, HardNegative, Made, Pool, Use
-from dialint.labeling.synthetic.phrases import like, say, tidy
-from dialint.labeling.synthetic.places import free_agent_turns, plain, shuffled, wrong
+from dialint.labeling.synthetic.draft import (
+    Draft,
+    DraftTurn,
+    Family,
+    HardNegative,
+    Made,
+    Mark,
+    Pool,
+    Use,
+    as_agent,
+    free_agent_turns,
+    joined,
+    plain,
+    shuffled,
+    wrong,
+)
+from dialint.labeling.synthetic.grammar import of_right
+from dialint.labeling.synthetic.insertion import (
+    Manner,
+    heldout_where,
+    manner,
+    marked,
+    open_places,
+    placed,
+    stopped,
+    where_in,
+)
+from dialint.labeling.synthetic.phrases import capital, like, resolve_choices, say, tidy
+from dialint.labeling.synthetic.scenes import replies
+from dialint.labeling.synthetic.statements import given_in
+from dialint.labeling.synthetic.wordings import Texts, Wordings
+
+
+class SlotKind(NamedTuple):
+    """What templates call a slot of the kind, and values that fill it."""
+
+    labels: Texts
+    values: Texts
+
+
+def _slot_kinds(file: Wordings, table: str) -> dict[str, SlotKind]:
+    return {
+        kind: SlotKind(*record) for kind, record in file.records_by_name(table, *SlotKind._fields).items()
+    }
+
+
+_TEMPLATES = Wordings("train/template")
+SLOTS = _slot_kinds(_TEMPLATES, "slots")
+GREETINGS = _TEMPLATES.texts("greetings")
+SENTENCES = _TEMPLATES.texts("sentences")
+SIGNOFFS = _TEMPLATES.texts("signoffs")
+SYNTAXES = _TEMPLATES.texts("syntaxes")
+BLANKS = _TEMPLATES.grammar("blanks")
+
+_MACROS = Wordings("train/macros")
+KINDS = _slot_kinds(_MACROS, "kinds")
+SHAPES = _MACROS.texts("shapes")
+VOIDS = _MACROS.grammar("voids")
+MACROS = _MACROS.texts("macros")
+NOTES = _MACROS.pairs("notes")
+BRACKETS = _MACROS.texts("brackets")
+NOT_MISFILLED = _MACROS.texts("not_misfilled")
+
+_DEV = Wordings("dev/template")
+DEV_GREETINGS = _DEV.texts("greetings")
+DEV_SENTENCES = _DEV.texts("sentences")
+DEV_SYNTAXES = _DEV.texts("syntaxes")
+LEFTOVERS = _DEV.texts("leftovers")
+LEFTOVER_RULES = _DEV.grammar("leftover_rules")
+CLEAN_LINES = _DEV.texts("clean_lines")
+
+_HELDOUT = Wordings("heldout/template")
+LINES = _HELDOUT.grammar("lines")
+NAME_LINES = _HELDOUT.texts("name_lines")
+RENDERED = _HELDOUT.grammar("rendered")
+SAMPLE = _HELDOUT.grammar("sample")
+NOTED = _HELDOUT.grammar("noted")
+VALUES = _HELDOUT.grammar("values")
+FIRST_NAMES = _HELDOUT.texts("first_names")
+FILLED = _HELDOUT.texts("filled")
 
 _SLOT = re.compile("@(" + "|".join(SLOTS) + r")\b")
+
+
 _VALUE = re.compile(
     r"(?<![\w.])(?P<amount>[£$]\s?\d[\d,.]*\d|\d+(?:\.\d\d)? (?:pounds|GBP|dollars|credits|gbp))|"
     r"(?<![\w.])(?P<date>\d{1,2}(?::\d\d)?\s?(?:am|pm)\b|\d{1,2}:\d\d|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b|"
@@ -41,7 +108,7 @@ _VALUE = re.compile(
 def _hole(kind: str, rng: Random, syntaxes: tuple[str, ...], blanks: bool) -> str:
     if blanks and rng.random() < 0.3:
         return rng.choice(BLANKS[kind])
-    label = rng.choice(SLOTS[kind]["labels"])
+    label = rng.choice(SLOTS[kind].labels)
     return (
         rng.choice(syntaxes)
         .replace("@label", label if rng.random() < 0.5 else label.replace("_", " "))
@@ -70,7 +137,9 @@ def _sentence_family(
         if not places:
             return None
         place, text = places[0], draft.turns[places[0]].text
-        chosen = _chosen(draft, lines, rng) if use == "train" else _widened(rng.choice(lines), rng)
+        chosen = (
+            _chosen(draft, lines, rng) if use == "train" else tidy(resolve_choices(rng.choice(lines), rng))
+        )
         if chosen is None:
             return None
         line = like(chosen, [text])
@@ -78,7 +147,7 @@ def _sentence_family(
         if slot is None:
             return None
         hole = _hole(slot[1], rng, syntaxes, blanks=use == "train")
-        value = rng.choice(SLOTS[slot[1]]["values"])
+        value = rng.choice(SLOTS[slot[1]].values)
         side = rng.choice(after)
         bad, at = _put(text, line[: slot.start()] + hole + line[slot.end() :], side)
         good, _ = _put(text, line[: slot.start()] + value + line[slot.end() :], side)
@@ -99,15 +168,12 @@ def _chosen(draft: Draft, lines: tuple[str, ...], rng: Random) -> str | None:
         return not (known and re.search("@name|@agent", line))
 
     return fitting(
-        draft, rng, lambda: _widened(rng.choice(lines), rng), lambda line: (_SLOT.sub("", line),), allowed
+        draft,
+        rng,
+        lambda: tidy(resolve_choices(rng.choice(lines), rng)),
+        lambda line: (_SLOT.sub("", line),),
+        allowed,
     )
-
-
-def _widened(line: str, rng: Random) -> str:
-    """The choices of a line made, its slot left open."""
-    while found := re.search(r"\(([^()|]*+\|[^()]*+)\)", line):
-        line = line[: found.start()] + rng.choice(found[1].split("|")) + line[found.end() :]
-    return tidy(line)
 
 
 def _value(draft: Draft, rng: Random, pool: Pool) -> Made | None:
@@ -146,15 +212,237 @@ def _leftover_line(rng: Random) -> str:
     return say({"say": (template,), **LEFTOVER_RULES}, rng)
 
 
+Hole = Callable[[str, Random], str]
+"""What stands in a slot of a kind that was not filled."""
+
+
+_NEVER_FITS = {
+    "name": ("amount", "date", "link", "order"),
+    "agent": ("amount", "date", "link"),
+    "order": ("amount", "time"),
+    "date": ("name", "amount", "company"),
+    "time": ("name", "amount", "product"),
+    "amount": ("name", "date", "time"),
+    "link": ("amount", "days"),
+    "days": ("name", "company", "link"),
+    "product": ("amount", "date", "time"),
+    "place": ("amount", "order"),
+    "company": ("amount", "time", "date"),
+}
+"""Kinds whose values can never stand in a slot of the kind."""
+
+
+_NAMES = re.compile(
+    "|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in (*KINDS["name"].values, *KINDS["agent"].values))
+)
+
+
+_MACRO_SLOT = re.compile(r"@(\w+)")
+
+
+_REDACTED = re.compile(r"\[\s*(?:[A-Z]+_\d+|name|email|phone|number|address|date|url|link)\s*\]")
+
+
+def shaped(kind: str, shape: str, rng: Random) -> str:
+    """The slot's label in the syntax `shape`; never what redaction would leave."""
+    label = rng.choice(KINDS[kind].labels)
+    snake = re.sub(r"[ .]", "_", label)
+    shown = shape.replace("@snakeup", snake.upper()).replace("@upper", label.upper())
+    shown = shown.replace("@snake", snake).replace("@label", label)
+    return shown.upper() if _REDACTED.fullmatch(shown) else shown
+
+
+def _misfilled(kind: str, rng: Random) -> str:
+    """A value of a kind that can never stand there."""
+    return rng.choice([value for value in KINDS[rng.choice(_NEVER_FITS[kind])].values if "[" not in value])
+
+
+def _macros(name: str, chosen: Callable[[Random], Hole], lines: tuple[str, ...] = MACROS) -> Family:
+    family = f"M2.{name}"
+
+    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+        places = open_places(draft)
+        if not places:
+            return None
+        filled = _fitting_macro(draft, rng, lambda: _filled(rng.choice(lines), chosen(rng), rng))
+        if filled is None:
+            return None
+        bad, good, spans = filled
+        place = rng.choice(places)
+        turn = draft.turns[place]
+        how = _closing(good, manner(turn.text, rng, where_in(draft, place, rng)))
+        text, at, end = placed(turn.text, bad, how)
+        marks = tuple(Mark("M2", family, at + a, min(at + b, end)) for a, b in spans)
+        twin = plain("agent", placed(turn.text, good, how)[0], "M2")
+        return Made(
+            draft.with_turn(place, DraftTurn("agent", text, marks, touched=True)),
+            draft.with_turn(place, twin),
+        )
+
+    return Family("M2", family, make)
+
+
+def _closing(words: str, how: Manner) -> Manner:
+    """The manner, but a signature, which ends without a stop, closes its turn."""
+    return how if words[-1] in ".!?,:" or how.where == "instead" else replace(how, where="after")
+
+
+Filled = tuple[str, str, list[tuple[int, int]]]
+"""A macro with its holes, the same with its values, and where the holes are."""
+
+
+def _fitting_macro(draft: Draft, rng: Random, draw: Callable[[], Filled]) -> Filled | None:
+    """A macro that fits the dialogue, filled; it names nobody where names are known."""
+    known = names_known(draft)
+    return fitting(
+        draft, rng, draw, lambda made: (made[1],), lambda made: not (known and _NAMES.search(made[1]))
+    )
+
+
+def _filled(template: str, hole: Hole, rng: Random) -> Filled:
+    """The macro with holes, with values, and where the holes are: all its slots, or one of them."""
+    template = resolve_choices(template, rng)
+    slots = list(_MACRO_SLOT.finditer(template))
+    left_open = set(range(len(slots))) if rng.random() < 0.5 else {rng.randrange(len(slots))}
+    bad, good, at = "", "", 0
+    spans = []
+    for number, slot in enumerate(slots):
+        value = rng.choice(KINDS[slot[1]].values)
+        shown = hole(slot[1], rng) if number in left_open else value
+        lead = template[at : slot.start()]
+        bad, good = bad + lead, good + lead + value
+        if number in left_open:
+            spans.append((len(bad), len(bad) + len(shown)))
+        bad, at = bad + shown, slot.end()
+    return bad + template[at:], good + template[at:], spans
+
+
+def _shape(rng: Random) -> Hole:
+    """One syntax for all the slots of a turn, as one tool wrote it."""
+    shape = rng.choice(SHAPES)
+    return lambda kind, rng: shaped(kind, shape, rng)
+
+
+def _note(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+    """What a template says to its user, or the frame it came in, reaches the customer."""
+    places = open_places(draft)
+    if not places:
+        return None
+    pair = fitting(draft, rng, lambda: rng.choice(NOTES), lambda two: (two[1],))
+    if pair is None:
+        return None
+    bad, good = pair
+    place = rng.choice(places)
+    old = draft.turns[place].text
+    how = manner(old, rng, where_in(draft, place, rng))
+    text, start, end = placed(old, bad, how)
+    error = DraftTurn("agent", text, (Mark("M2", "M2.note", start, end),), touched=True)
+    twin = plain("agent", placed(old, good, how)[0], "M2")
+    return Made(draft.with_turn(place, error), draft.with_turn(place, twin))
+
+
+_MARK = "\x00"
+
+
+def _line(template: str, rng: Random) -> tuple[str, str]:
+    """One form of the template, cut heldout_where its slot is."""
+    head, _, tail = say({"say": (template,)}, rng, slot=_MARK).partition(_MARK)
+    return capital(head), tail
+
+
+def _with_value(
+    draft: Draft, place: int, line: tuple[str, str], value: str, how: Manner, family: str
+) -> Draft:
+    """The line with `value` in the turn at `place`; the value is marked unless `family` is empty."""
+    turn = draft.turns[place]
+    text, start, _ = placed(turn.text, stopped(line[0] + value + line[1], how), how)
+    begin = start + len(line[0])
+    mark = Mark("M2", family, begin, min(begin + len(value), len(text))) if family else None
+    if mark is None:
+        return draft.with_turn(place, plain("agent", text, "M2"))
+    return draft.with_turn(place, marked(turn, text, mark))
+
+
+def _put_line(
+    draft: Draft, rng: Random, line: tuple[str, str], bad: str, good: str, family: str
+) -> Made | None:
+    places = open_places(draft)
+    if not places:
+        return None
+    place = rng.choice(places)
+    how = manner(draft.turns[place].text, rng, heldout_where(draft, place, rng))
+    return Made(
+        _with_value(draft, place, line, bad, how, family), _with_value(draft, place, line, good, how, "")
+    )
+
+
+def _gone_wrong(name: str, holes: Mapping[str, tuple[str, ...]]) -> Family:
+    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+        names = _names(draft)
+        kind = rng.choice([each for each in LINES if each != "name" or len({n for _, n in names}) < 2])
+        line = _line(rng.choice(LINES[kind]), rng)
+        good = names[0][1] if kind == "name" and names else rng.choice(VALUES[kind])
+        return _put_line(draft, rng, line, rng.choice(holes[kind]), good, f"M2.{name}")
+
+    return Family("M2", f"M2.{name}", make, "heldout")
+
+
+def _names(draft: Draft) -> list[tuple[int, str]]:
+    """Where the customer tells his first name, and the name."""
+    return [
+        (place, given.value.split()[0])
+        for place, turn in enumerate(draft.turns)
+        if turn.role == "customer" and not turn.touched
+        for given in given_in(turn.text)
+        if given.kind == "name"
+    ]
+
+
+def _other_name(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+    """The customer has told his name and is called by another one."""
+    names = _names(draft)
+    after = [place for place in open_places(draft) if names and place > names[0][0]]
+    if not after or len({name for _, name in names}) > 1:
+        return None
+    own = names[0][1]
+    whole = " ".join(turn.text for turn in draft.turns).lower()
+    others = [name for name in FIRST_NAMES if name.lower() not in whole]
+    place = rng.choice(after)
+    how = manner(draft.turns[place].text, rng, heldout_where(draft, place, rng))
+    line, bad = _line(rng.choice(NAME_LINES), rng), rng.choice(others)
+    return Made(
+        _with_value(draft, place, line, bad, how, "M2.other-name"),
+        _with_value(draft, place, line, own, how, ""),
+    )
+
+
+def _lawful(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+    """Brackets, masks and forms that are meant to be read as they stand."""
+    for place in replies(draft, rng):
+        text = joined(draft.turns[place].text, as_agent(rng.choice(FILLED), draft))[0]
+        return draft.with_turn(place, plain("agent", text, "M2"))
+    return None
+
+
+_TIGHT = tuple(line for line in MACROS if not line.startswith(NOT_MISFILLED))
+
 FAMILIES: tuple[Family, ...] = (
-    *macros.FAMILIES,
+    _macros("macro", _shape),
+    _macros("void", lambda rng: lambda kind, rng: rng.choice(VOIDS[kind])),
+    _macros("misfilled", lambda rng: _misfilled, _TIGHT),
+    Family("M2", "M2.note", _note),
     _sentence_family("greeting", GREETINGS, (False,)),
     _sentence_family("sentence", SENTENCES, (False, True)),
     _sentence_family("signoff", SIGNOFFS, (True,)),
     Family("M2", "M2.value", _value),
-    _sentence_family(
-        "other-syntax", OTHER_GREETINGS + OTHER_SENTENCES, (False, True), OTHER_SYNTAXES, use="dev"
-    ),
+    _sentence_family("other-syntax", DEV_GREETINGS + DEV_SENTENCES, (False, True), DEV_SYNTAXES, use="dev"),
     Family("M2", "M2.leftover", _leftover, use="dev"),
+    _gone_wrong("broken-merge", RENDERED),
+    _gone_wrong("sample-data", SAMPLE),
+    _gone_wrong("note-to-author", NOTED),
+    Family("M2", "M2.other-name", _other_name, "heldout"),
 )
-NEGATIVES: tuple[HardNegative, ...] = macros.NEGATIVES
+NEGATIVES: tuple[HardNegative, ...] = (
+    of_right("M2", "brackets", BRACKETS),
+    HardNegative("M2", "M2.not-meant-as-read", _lawful, "heldout"),
+)

@@ -1,6 +1,7 @@
-"""Tone made wrong: rude or blaming words (T1), and no word of sympathy at stated distress (T2).
+"""T1: rude or blaming words of the agent, and what looks rude and is not.
 
-The wordings are in `dialint.labeling.inject.wordings`. Grammar, register and greetings are not made here.
+The hard negatives: short answers, firm rules, corrections, own fault, quoted rudeness, rude customers who
+get a calm reply.
 """
 
 from __future__ import annotations
@@ -9,12 +10,59 @@ import re
 from dataclasses import replace
 from random import Random
 
-from dialint.labeling.inject.surface.courtesy import NEGATIVES
-from dialint.labeling.inject.wordings import barked, curt, distress, hardship, rude, rude_exam
-from dialint.labeling.inject.wordings.distress import Distress, Voice
-from dialint.labeling.synthetic.draft import Draft, Family, Made, Make, Mark, Pool
-from dialint.labeling.synthetic.empathy import answering, open_hearts, telling
-from dialint.labeling.synthetic.insertion import Manner, dressed, manner, marked, open_places, speaker, spoken
+from dialint.labeling.synthetic.draft import (
+    Draft,
+    Family,
+    HardNegative,
+    Made,
+    Mark,
+    Pool,
+    as_agent,
+    joined,
+    plain,
+)
+from dialint.labeling.synthetic.insertion import (
+    Idea,
+    answered,
+    dressed,
+    harmless,
+    heldout_inserter,
+    manner,
+    marked,
+    open_places,
+    read_ideas,
+    reply_places,
+    speaker,
+    spoken,
+)
+from dialint.labeling.synthetic.scenes import replies
+from dialint.labeling.synthetic.wordings import Wordings
+
+_TRAIN = Wordings("train/tone")
+CURT = _TRAIN.texts("curt")
+FIRM = _TRAIN.texts("firm")
+CORRECTING = _TRAIN.texts("correcting")
+OWN_FAULT = _TRAIN.texts("own_fault")
+INSULTS = _TRAIN.texts("insults")
+REPORTED = _TRAIN.texts("reported")
+QUOTES = _TRAIN.texts("quotes")
+RUDE_CUSTOMER = _TRAIN.texts("rude_customer")
+CALM = _TRAIN.texts("calm")
+COMEBACKS = _TRAIN.texts("comebacks")
+BARKED = _TRAIN.pairs("barked")
+BARKED_SLOTS = _TRAIN.grammar("barked_slots")
+
+_HELDOUT = Wordings("heldout/tone")
+FIRM_HELDOUT = _HELDOUT.texts("firm")
+
+IDEAS: tuple[Idea, ...] = (
+    *read_ideas("train", "rude"),
+    *read_ideas("train", "rude_blame"),
+    *read_ideas("train", "rude_brief"),
+    *read_ideas("train", "rude_rants"),
+    *read_ideas("dev", "tone"),
+    *read_ideas("heldout", "tone"),
+)
 
 _ASK = re.compile(
     r"(?:(?:may|can|could|might) i (?:please )?(?:have|get|know)|what(?:'s| is| are)) "
@@ -29,8 +77,8 @@ def _bark(draft: Draft, rng: Random, pool: Pool) -> Made | None:
     if not asks:
         return None
     place, ask = rng.choice(asks)
-    slots = {**barked.SLOTS, "thing": (ask["thing"].lower(),)}
-    wrong, right = (spoken(template, slots, rng) for template in rng.choice(barked.PAIRS))
+    slots = {**BARKED_SLOTS, "thing": (ask["thing"].lower(),)}
+    wrong, right = (spoken(template, slots, rng) for template in rng.choice(BARKED))
     turn = draft.turns[place]
     how = replace(manner(turn.text, rng, "after"), bare=False)
     head, tail = turn.text[: ask.start()], turn.text[ask.end() :]
@@ -45,50 +93,58 @@ def _bark(draft: Draft, rng: Random, pool: Pool) -> Made | None:
     return Made(error=version(wrong, "T1.bark"), twin=version(right, None))
 
 
-def deaf_to(kind: Distress, voice: Voice) -> Make:
-    """Makes replies that pass over one kind of distress. The twin acknowledges it, or, one time in
-    three, has the same reply to a customer who said nothing distressing."""
-    name = f"T2.{kind.name}"
-
-    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
-        places = open_hearts(draft)
-        if not places:
-            return None
-        place = rng.choice(places)
-        asked, turn = draft.turns[place - 1], draft.turns[place]
-        told = spoken(rng.choice(kind.said), distress.SLOTS, rng)
-        neutral = spoken(rng.choice(distress.NEUTRAL), distress.SLOTS, rng)
-        heard = spoken(rng.choice((*kind.heard, *kind.heard, *voice.heard)), distress.SLOTS, rng)
-        cold = voice.use == "train" and rng.random() < 0.1
-        dry = rng.choice(hardship.COLD if cold else voice.unheard)
-        unheard = spoken(dry, distress.SLOTS, rng) if rng.random() < 0.75 else ""
-        told_how = manner(asked.text, rng, rng.choice(("before", "after")))
-        leading = manner(turn.text, rng, "before")
-        trailing = replace(leading, where="after") if rng.random() < 0.15 else leading
-
-        def version(said: str, words: str, how: Manner, family: str | None) -> Draft:
-            told_so = draft.with_turn(place - 1, telling(asked, said, told_how))
-            return told_so.with_turn(place, answering(turn, words, how, family))
-
-        error = version(told, unheard, leading, name)
-        if rng.random() < 0.35 and not (cold and unheard):
-            return Made(error=error, twin=version(neutral, unheard, leading, None))
-        return Made(error=error, twin=version(told, heard, trailing, None))
-
-    return make
+def _rude_customer(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+    """The customer is rude, the agent stays calm."""
+    places = [
+        place
+        for place in open_places(draft)
+        if place and draft.turns[place - 1].role == "customer" and not draft.turns[place - 1].touched
+    ]
+    if not places:
+        return None
+    place = rng.choice(places)
+    rude, calm = (spoken(rng.choice(texts), {}, rng) for texts in (RUDE_CUSTOMER, CALM))
+    return answered(draft, place, rude, calm, "T1", rng)
 
 
-RUDE = tuple(
-    Family("T1", f"T1.{idea.name}", speaker("T1", idea, curt.COMEBACKS), idea.use)
-    for idea in (*rude.IDEAS, *rude_exam.IDEAS)
+def _quoting(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+    """The customer reports what somebody rude said, and the agent quotes and disowns it."""
+    places = [place for place in reply_places(draft) if not draft.turns[place - 1].touched]
+    if not places:
+        return None
+    slots = {"insult": (rng.choice(INSULTS),)}
+    said, words = (spoken(rng.choice(texts), slots, rng) for texts in (REPORTED, QUOTES))
+    return answered(draft, rng.choice(places), said, words, "T1", rng)
+
+
+def _firm(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+    """The agent is short or firm, and not rude."""
+    for place in replies(draft, rng):
+        words = as_agent(spoken(rng.choice(FIRM_HELDOUT), {}, rng), draft)
+        own, first = draft.turns[place].text, rng.random() < 0.5
+        text = joined(words, own)[0] if first else joined(own, words)[0]
+        return draft.with_turn(place, plain("agent", text, "T1"))
+    return None
+
+
+FAMILIES: tuple[Family, ...] = (
+    *(
+        Family(
+            "T1",
+            f"T1.{idea.name}",
+            heldout_inserter("T1", idea) if idea.use == "heldout" else speaker("T1", idea, COMEBACKS),
+            idea.use,
+        )
+        for idea in IDEAS
+    ),
+    Family("T1", "T1.bark", _bark),
 )
-DEAF = tuple(
-    Family("T2", f"T2.{kind.name}", deaf_to(kind, voice), voice.use)
-    for kinds, voice in (
-        ((*distress.TRAINED, *hardship.KINDS), hardship.VOICE),
-        (distress.EXAM, distress.EXAM_VOICE),
-    )
-    for kind in kinds
+NEGATIVES: tuple[HardNegative, ...] = (
+    harmless("T1", "curt", CURT, {}, COMEBACKS),
+    harmless("T1", "firm", FIRM, {}, COMEBACKS),
+    harmless("T1", "correcting", CORRECTING, {}, COMEBACKS),
+    harmless("T1", "own-fault", OWN_FAULT, {}, COMEBACKS),
+    HardNegative("T1", "T1.not-quoting", _quoting),
+    HardNegative("T1", "T1.not-the-customer", _rude_customer),
+    HardNegative("T1", "T1.not-firm-answer", _firm, "heldout"),
 )
-FAMILIES: tuple[Family, ...] = (*RUDE, Family("T1", "T1.bark", _bark), *DEAF)
-__all__ = ["FAMILIES", "NEGATIVES"]

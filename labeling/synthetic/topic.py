@@ -1,34 +1,60 @@
 """U5: the agent leaves the topic for one that the customer never raised.
 
-Borrowed turns come from other trades. In the twin the customer has raised that topic first, so the
-same agent turn is in order there.
+Turns are borrowed from other domains, or are of somebody else's case. In the twin the customer has raised
+that topic first, so the same agent turn is in order there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
 from random import Random
 
-from dialint.labeling.inject.wordings.errands import AT_THE_END, ERRANDS, HEARD, LINK
-from dialint.labeling.inject.wordings.offtopic import CHAT, CHAT_ASKED, MISDIRECTED, MISDIRECTED_ASKED, PERSON
-from dialint.labeling.synthetic.dialogue_acts import left_open
-from dialint.labeling.synthetic.draft import Draft, Family, HardNegative, Made, Pool
-from dialint.labeling.synthetic.phrases import Grammar, capital, like, say
-from dialint.labeling.synthetic.places import (
+from dialint.labeling.synthetic.dialogue_acts import content_words, is_closing, is_nod, is_thanks, left_open
+from dialint.labeling.synthetic.draft import (
+    Draft,
+    Family,
+    HardNegative,
+    Made,
+    Pool,
     agent_texts,
-    content_words,
+    as_agent,
+    customer,
     free_agent_turns,
-    is_closing,
-    is_thanks,
     joined,
     plain,
     shuffled,
     spliced,
+    told,
     wrong,
 )
+from dialint.labeling.synthetic.insertion import spoken
+from dialint.labeling.synthetic.phrases import Grammar, capital, like, say
+from dialint.labeling.synthetic.scenes import ASPECTS, MIN_TURNS, pauses, replies, side_question, silent_on
+from dialint.labeling.synthetic.wordings import Wordings
+
+_TRAIN = Wordings("train/topic")
+ERRANDS = _TRAIN.records("errands", "customer", "agent")
+LINKS = _TRAIN.texts("links")
+HEARD = _TRAIN.texts("heard")
+AT_THE_END = _TRAIN.texts("at_the_end")
+
+_DEV = Wordings("dev/topic")
+PERSONS = _DEV.texts("persons")
+CHAT = _DEV.grammar("chat")
+CHAT_ASKED = _DEV.grammar("chat_asked")
+MISDIRECTED = _DEV.grammar("misdirected")
+MISDIRECTED_ASKED = _DEV.grammar("misdirected_asked")
+
+_HELDOUT = Wordings("heldout/topic")
+OTHER_CASE = _HELDOUT.records("other_case", "agent", "customer", "topic")
+BULLETINS = _HELDOUT.records("bulletins", "agent", "customer", "topic")
+LEADS = _HELDOUT.texts("leads")
 
 MAX_TRIES = 30
+
+
 MIN_FOREIGN_WORDS = 4
+
 
 _TRAVEL = frozenset({"travel", "hotel", "restaurant", "ride", "trip", "plane", "airline"})
 
@@ -156,7 +182,7 @@ def _errand(name: str, alone: bool) -> Family:
         tellers = [
             i for i in range(place) if draft.turns[i].role == "customer" and not draft.turns[i].touched
         ]
-        link, line = rng.choice(LINK), rng.choice(mine[1])
+        link, line = rng.choice(LINKS), rng.choice(mine[1])
         words = like(link + (line[:1].lower() + line[1:] if link else line), agent_texts(draft))
         if not tellers or content_words(words) & content_words(" ".join(t.text for t in draft.turns)):
             return None
@@ -215,7 +241,7 @@ def _written(name: str, words: Grammar, asked: Grammar) -> Family:
         if not places:
             return None
         at = places[0] + 1
-        person = rng.choice(PERSON)
+        person = rng.choice(PERSONS)
         topic = rng.choice([rule for rule in words if rule.startswith("topic")])
         reply = like(capital(say(words, rng, topic, person=person)), agent_texts(draft))
         said = capital(say(asked, rng, topic, person=person))
@@ -227,19 +253,59 @@ def _written(name: str, words: Grammar, asked: Grammar) -> Family:
     return Family("U5", f"U5.{name}", make, use="dev")
 
 
-_OWN: tuple[tuple[str, Callable[[Draft, Random, Pool], Made | None]], ...] = (
-    ("extra", _extra),
-    ("tail", _tail),
-)
+Topic = tuple[str, str, str]
+
+
+_NAMED = re.compile(r"I\b|Napoleon|Pluto|Slovenia")
+
+
+def _jump(name: str, topics: tuple[Topic, ...]) -> Family:
+    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+        texts = [turn.text for turn in draft.turns]
+        places = replies(draft, rng) if len(draft.turns) >= MIN_TURNS else []
+        for words, ask, pattern in rng.sample(topics, len(topics)) if places else ():
+            if not silent_on(rf"\b({pattern})", [*texts, draft.domain]):
+                continue
+            place = places[0]
+            said = as_agent(_led(rng.choice(LEADS), spoken(words, {}, rng)), draft)
+            alone = is_nod(texts[place - 1]) and rng.random() < 0.7
+            text, start, end = (said, 0, len(said)) if alone else joined(texts[place], said)
+            jumped = wrong(text, f"U5.{name}", "U5", start=start, end=end)
+            asked = told(draft, place - 1, spoken(ask, {}, rng))
+            return Made(draft.with_turn(place, jumped), asked.with_turn(place, plain("agent", text, "U5")))
+        return None
+
+    return Family("U5", f"U5.{name}", make, "heldout")
+
+
+def _led(lead: str, words: str) -> str:
+    """The words after the lead, with a small letter after a comma or colon unless it is a name."""
+    small = lead.endswith((", ", ": ")) and not _NAMED.match(words)
+    return lead + (words[:1].lower() + words[1:] if small else words)
+
+
+def _asked(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+    """The customer changes the topic, and the agent goes along."""
+    for place in pauses(draft, rng):
+        question, answer = side_question(rng.choice(list(ASPECTS)), rng)
+        asked = customer("Something else: " + question, draft)
+        return spliced(draft, place, place, (asked, plain("agent", as_agent(answer, draft), "U5")))
+    return None
+
 
 FAMILIES: tuple[Family, ...] = (
     _instead("foreign", asking=False),
     _instead("foreign-question", asking=True),
-    *(Family("U5", f"U5.{name}", make) for name, make in _OWN),
+    Family("U5", "U5.extra", _extra),
+    Family("U5", "U5.tail", _tail),
     _errand("errand", alone=False),
     _errand("errand-alone", alone=True),
     _written("chat", CHAT, CHAT_ASKED),
     _written("misdirected", MISDIRECTED, MISDIRECTED_ASKED),
+    _jump("other-case", OTHER_CASE),
+    _jump("bulletin", BULLETINS),
 )
-
-NEGATIVES: tuple[HardNegative, ...] = (HardNegative("U5", "U5.not-at-the-end", _at_the_end),)
+NEGATIVES: tuple[HardNegative, ...] = (
+    HardNegative("U5", "U5.not-at-the-end", _at_the_end),
+    HardNegative("U5", "U5.not-customers-turn", _asked, "heldout"),
+)

@@ -1,31 +1,32 @@
-"""The families of the exam: exact spans, twins that differ where they should, clean hard negatives."""
+"""The families held out for test: exact spans, twins that differ where they should, clean hard negatives."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from pathlib import Path
+from collections.abc import Iterator
 from random import Random
+from typing import Any
 
 import pytest
 
-from dialint.labeling.inject import exam
-from dialint.labeling.inject.exam import language
-from dialint.labeling.inject.exam.wordings import (
-    again,
-    aspects,
-    claims,
-    denied,
-    elsewhere,
-    farewells,
-    rudeness,
-    slips,
-    slots,
-    sorrows,
-    volunteered,
+from dialint.detector.yaml_document import read_document
+from dialint.labeling.synthetic import (
+    contradiction,
+    empathy,
+    grammar,
+    repetition,
+    resolution,
+    scenes,
+    security,
+    state,
+    template,
+    tone,
+    topic,
 )
 from dialint.labeling.synthetic.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
 from dialint.labeling.synthetic.families import all_families, all_negatives
+from dialint.labeling.synthetic.wordings import DATA
 
 LINES = (
     "c Hello, my name is Mira Stone, I need a quiet place to stay near the sea.",
@@ -60,10 +61,10 @@ POOL = Pool(
 IDEAS = [
     family
     for family in all_families()
-    if family.use == "exam"
+    if family.use == "heldout"
     and family.code in {"L1", "L2", "T1", "T2", "M2", "M3", "C1", "U2", "U3", "U5", "V2", "R1"}
 ]
-NEGATIVES = [each for each in all_negatives() if each.make.__module__.startswith(exam.__name__)]
+NEGATIVES = [negative for negative in all_negatives() if negative.use == "heldout"]
 SAME_AGENT = ("U2.", "U5.", "R1.", "C1.", "U3.yes-and-no", "M3.")
 
 
@@ -78,12 +79,11 @@ def made_by(family: Family, seeds: int = 25) -> list[Made]:
     return [made for seed in range(seeds) if (made := family.make(talk(), Random(seed), POOL))]
 
 
-def test_every_text_code_has_two_ideas_of_the_exam_at_least() -> None:
+def test_every_text_code_has_two_held_out_ideas_at_least() -> None:
     counts = Counter(family.code for family in IDEAS)
     assert len(counts) == 12
     assert min(counts.values()) >= 2
     assert {negative.code for negative in NEGATIVES} == set(counts)
-    assert all(negative.use == "exam" for negative in NEGATIVES)
 
 
 @pytest.mark.parametrize("family", IDEAS, ids=lambda family: family.name)
@@ -137,9 +137,9 @@ def test_a_misspelling_changes_nothing_but_the_marked_letters(family: Family) ->
         assert turn.text[mark.start : mark.end] not in right.split()
 
 
-@pytest.mark.parametrize("template", [*slips.TRANSFER, *slips.HURRIED])
+@pytest.mark.parametrize("template", [*grammar.FOREIGN, *grammar.HURRIED])
 def test_each_sentence_with_a_slip_has_one_and_a_right_form(template: str) -> None:
-    bad, good, start, end = language._both(template, Random(1))
+    bad, good, start, end = grammar._heldout_forms(template, Random(1))
     assert bad != good
     assert bad[start:end]
     assert not set("{}=>") & set(bad + good)
@@ -156,23 +156,79 @@ def test_a_hard_negative_is_clean_and_names_one_turn_of_the_agent(negative: Hard
 
 
 def test_there_are_sixty_wordings_for_each_code_of_text() -> None:
+    rude, secret = (
+        tuple(tuple(wrong for wrong, _ in idea.pairs) for idea in ideas if idea.use == "heldout")
+        for ideas in (tone.IDEAS, security.IDEAS)
+    )
     for ideas in (
-        (rudeness.WEARY, rudeness.PERSONAL, rudeness.COARSE, rudeness.SHRUGGED_OFF),
-        (denied.KEYS, denied.APPROVALS, denied.IDENTITY, denied.SAFES),
-        (slips.TRANSFER, slips.HURRIED),
-        (again.CANNED, again.PROTESTS, again.PRESSES, again.CHASES),
-        (elsewhere.OTHER_CASE, elsewhere.BULLETIN),
-        (farewells.FAREWELLS, farewells.OPEN_CASES, farewells.NOT_SOLVED),
-        tuple(slots.LINES.values()) + tuple(slots.RENDERED.values()),
-        (sorrows.PETS, sorrows.HOME, sorrows.WORK, sorrows.FAMILY, sorrows.DEAF, sorrows.HEARD),
-        tuple(answers for _, answers in aspects.ASPECTS.values()),
-        tuple(detail.asked for detail in volunteered.DETAILS.values()),
-        tuple(second for _, second, _ in claims.FIGURES)
-        + tuple(each for claim in claims.CLAIMS for each in claim),
+        rude,
+        secret,
+        (grammar.FOREIGN, grammar.HURRIED),
+        (repetition.CANNED, repetition.PROTESTS, repetition.PRESSES, repetition.CHASES),
+        (topic.OTHER_CASE, topic.BULLETINS),
+        (resolution.FAREWELLS, resolution.OPEN_CASES, tuple(resolution.REPORTS.values())),
+        tuple(template.LINES.values()) + tuple(template.RENDERED.values()),
+        (*empathy.DISTRESS_HELDOUT.values(), empathy.DEAF, empathy.HEARD_HELDOUT),
+        tuple(answers for _, _, answers in scenes.ASPECTS.values()),
+        tuple(detail.questions for detail in state.DETAILS.values()),
+        tuple(second for _, second, _ in contradiction.FIGURES)
+        + tuple(each for claim in contradiction.CLAIMS for each in claim),
     ):
         assert sum(len(set(wordings)) for wordings in ideas) >= 60
 
 
-def test_the_exam_knows_no_wordings_of_training() -> None:
-    for path in Path(exam.__path__[0]).rglob("*.py"):
-        assert not re.search(r"labeling\.inject\.wordings", path.read_text(encoding="utf-8")), path.name
+def texts(folder: str) -> set[str]:
+    """All texts of the files in `folder`, names of tables and fields left out."""
+
+    def of(value: object) -> Iterator[str]:
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            yield from (text for each in value.values() for text in of(each))
+        elif isinstance(value, list):
+            yield from (text for each in value for text in of(each))
+
+    files = (DATA / folder).glob("*.yaml")
+    return {text for path in files for text in of(read_document(path, "E_WORDINGS").value)}
+
+
+class Recorder(Random):
+    """A generator that keeps what is chosen from tuples, which hold wordings."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.chosen: set[str] = set()
+
+    def choice(self, seq: Any) -> Any:
+        item = super().choice(seq)
+        if isinstance(seq, tuple):
+            self.chosen.update(
+                part for part in (item if isinstance(item, tuple) else (item,)) if isinstance(part, str)
+            )
+        return item
+
+
+@pytest.mark.parametrize("made_of", [*IDEAS, *NEGATIVES], ids=lambda made_of: made_of.name)
+def test_what_is_held_out_says_no_wording_of_training(made_of: Family | HardNegative) -> None:
+    trained, own = texts("train") | texts("dev"), texts("heldout")
+    for seed in range(25):
+        rng = Recorder(seed)
+        made_of.make(talk(), rng, POOL)
+        assert not {text for text in rng.chosen - own if text in trained}
+
+
+WRITTEN_TWICE = {
+    "My heart goes out to you.",
+    "How would you like to pay?",
+    "When were you born?",
+    "May I bring my dog?",
+    "Do you have an app?",
+    "Are you hiring at the moment?",
+}
+"""Common sentences that two authors wrote; of none is the wrong wording of an error."""
+
+
+def test_held_out_texts_stand_in_no_other_file() -> None:
+    sentences = {text for text in texts("heldout") if len(text.split()) >= 4}
+    assert len(sentences) > 1400
+    assert sentences & (texts("train") | texts("dev")) == WRITTEN_TWICE

@@ -7,10 +7,9 @@ from random import Random
 
 import pytest
 
-from dialint.labeling.synthetic.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
+from dialint.labeling.synthetic.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool, plain, wrong
 from dialint.labeling.synthetic.mix import Mixer
 from dialint.labeling.synthetic.phrases import Thinned, say
-from dialint.labeling.synthetic.places import plain, wrong
 
 DRAFT = Draft(
     id="d", source="tests", domain="bank", turns=(DraftTurn("customer", "Hi"), DraftTurn("agent", "Hello."))

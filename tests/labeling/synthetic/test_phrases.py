@@ -7,13 +7,11 @@ from random import Random
 
 import pytest
 
-from dialint.labeling.inject.wordings import asks, closings, evasions, restatements, templates
-from dialint.labeling.inject.wordings.misspellings import HOMOPHONES, MISSPELLINGS, REAL_WORDS
-from dialint.labeling.synthetic import grammar_rules
-from dialint.labeling.synthetic.cleaning import mender_of
-from dialint.labeling.synthetic.draft import Draft, DraftTurn
+from dialint.labeling.synthetic import completeness, contradiction, grammar_rules, resolution, state, template
+from dialint.labeling.synthetic.cleaning import MISSPELLINGS, REAL_WORDS, mender_of
+from dialint.labeling.synthetic.dialogue_acts import sentences
+from dialint.labeling.synthetic.draft import Draft, DraftTurn, joined
 from dialint.labeling.synthetic.phrases import forms, like, say
-from dialint.labeling.synthetic.places import joined, sentences
 from dialint.labeling.synthetic.statements import given_in, mentions, otherwise, speaks_of, stated_in
 
 
@@ -32,8 +30,8 @@ def test_an_unknown_rule_is_an_error() -> None:
 
 @pytest.mark.parametrize(
     "grammar",
-    [asks.MISSING, evasions.STALL, evasions.DEFER, evasions.MORE, evasions.ASSENT, evasions.NOTED, evasions.GO_AHEAD, evasions.ADVERT,
-     closings.CLOSE, closings.NOTICE, closings.SURVEY],
+    [state.MISSING, completeness.STALL, completeness.DEFER, completeness.MORE, completeness.ASSENT, completeness.NOTED,
+     completeness.GO_AHEAD, completeness.ADVERT, resolution.CLOSE, resolution.NOTICE, resolution.SURVEY],
 )  # fmt: skip
 def test_wordings_come_in_a_hundred_forms_and_more(grammar: dict[str, tuple[str, ...]]) -> None:
     nouns = {**grammar, "noun": ("it", "that")} if "noun" not in grammar else grammar
@@ -45,9 +43,11 @@ def test_wordings_come_in_a_hundred_forms_and_more(grammar: dict[str, tuple[str,
 def test_every_kind_that_can_be_given_can_be_asked_for_and_the_same_for_stated() -> None:
     from dialint.labeling.synthetic.statements import GIVEN, STATED
 
-    assert set(GIVEN) == set(asks.NOUNS) == set(asks.QUESTIONS)
-    assert set(STATED) == set(restatements.FACTS) == set(restatements.QUESTIONS) == set(restatements.LABELS)
-    assert set(templates.BLANKS) == set(templates.SLOTS)
+    assert set(GIVEN) == set(state.NOUNS) == set(state.QUESTIONS)
+    assert (
+        set(STATED) == set(contradiction.FACTS) == set(contradiction.QUESTIONS) == set(contradiction.LABELS)
+    )
+    assert set(template.BLANKS) == set(template.SLOTS)
 
 
 @pytest.mark.parametrize(
@@ -113,17 +113,17 @@ def test_no_misspelling_is_a_word_and_no_rule_leaves_a_sentence_as_it_was() -> N
     assert not slips & set(MISSPELLINGS)
     assert not slips & REAL_WORDS
     assert len(MISSPELLINGS) >= 150
-    rules = [*HOMOPHONES, *(r for group in grammar_rules.RULES.values() for r in group)]
+    rules = [*grammar_rules.HOMOPHONES, *(r for group in grammar_rules.RULES.values() for r in group)]
     assert all(re.compile(rule.pattern) and rule.becomes for rule in rules)
 
 
 def test_held_out_wordings_share_no_sentence_with_trained_ones() -> None:
-    trained = {*asks.ASK["request"], *evasions.STALL["stall"], *evasions.MORE["next"], *evasions.GO_AHEAD["next"],
-               *closings.CLOSE["wish"], *templates.SENTENCES, *templates.GREETINGS,
-               *templates.SYNTAXES}  # fmt: skip
-    held = {*asks.MISSING["say"], *asks.LISTED["say"], *evasions.ECHO["say"], *evasions.ADVERT["pitch"],
-            *closings.NOTICE["notice"], *closings.SURVEY["survey"], *templates.OTHER_SENTENCES,
-            *templates.OTHER_GREETINGS, *templates.OTHER_SYNTAXES, *templates.LEFTOVERS}  # fmt: skip
+    trained = {*state.ASK["request"], *completeness.STALL["stall"], *completeness.MORE["next"], *completeness.GO_AHEAD["next"],
+               *resolution.CLOSE["wish"], *template.SENTENCES, *template.GREETINGS,
+               *template.SYNTAXES}  # fmt: skip
+    held = {*state.MISSING["say"], *state.LISTED["say"], *completeness.ECHO["say"], *completeness.ADVERT["pitch"],
+            *resolution.NOTICE["notice"], *resolution.SURVEY["survey"], *template.DEV_SENTENCES,
+            *template.DEV_GREETINGS, *template.DEV_SYNTAXES, *template.LEFTOVERS}  # fmt: skip
     assert not trained & held
 
 

@@ -6,14 +6,22 @@ from random import Random
 
 import pytest
 
-from dialint.labeling.inject.wordings.asking_again import ASK
-from dialint.labeling.inject.wordings.facts import ATTRIBUTES, LATER, MATTER_LATER, NEAR, VALUES
-from dialint.labeling.inject.wordings.slots import NOUNS, QUESTIONS
-from dialint.labeling.inject.wordings.slots import VALUES as SLOT_VALUES
 from dialint.labeling.synthetic import contradiction_planted, state_planted
+from dialint.labeling.synthetic.contradiction_planted import ATTRIBUTES, LATER, MATTER_LATER, NEAR, VALUES
 from dialint.labeling.synthetic.draft import Draft, DraftTurn, Family, HardNegative, Mark, Pool
 from dialint.labeling.synthetic.phrases import forms
-from dialint.labeling.synthetic.slots import asking, clash, silent, stating, two_kinds, value_of
+from dialint.labeling.synthetic.slots import (
+    ASK,
+    NOUNS,
+    QUESTIONS,
+    asking,
+    clash,
+    silent,
+    stating,
+    two_kinds,
+    value_of,
+)
+from dialint.labeling.synthetic.slots import VALUES as SLOT_VALUES
 
 LINES = (
     "c Good morning to you.",

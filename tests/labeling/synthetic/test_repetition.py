@@ -10,6 +10,8 @@ from dialint.labeling.synthetic import repetition
 from dialint.labeling.synthetic.cleaning import repeats_rightly
 from dialint.labeling.synthetic.draft import Draft, DraftTurn, Family, HardNegative, Pool
 
+FAMILIES = [family for family in repetition.FAMILIES if family.use != "heldout"]
+NEGATIVES = [negative for negative in repetition.NEGATIVES if negative.use == "train"]
 NO = "I am sorry, there is no drill available on that day."
 OK = "Your drill is booked and waits at the counter."
 
@@ -49,7 +51,7 @@ TALK = Draft("t", "tests", "tools", turns(
 ))  # fmt: skip
 
 
-@pytest.mark.parametrize("family", repetition.FAMILIES, ids=lambda family: family.name)
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
 def test_the_same_comes_again_and_the_twin_is_clean(family: Family) -> None:
     tries = [family.make(TALK, Random(seed), Pool()) for seed in range(20)]
     assert any(tries)
@@ -73,7 +75,7 @@ def test_the_customer_asks_for_it_in_the_twin_only() -> None:
         assert [(a.role, b.role) for a, b in different] == [("customer", "customer")]
 
 
-@pytest.mark.parametrize("negative", repetition.NEGATIVES, ids=lambda negative: negative.name)
+@pytest.mark.parametrize("negative", NEGATIVES, ids=lambda negative: negative.name)
 def test_a_lawful_repeat_is_a_probe_without_a_mark(negative: HardNegative) -> None:
     natural = Draft("n", "tests", "tools", turns(
         "c A drill?", f"a {NO}", "c How about Thursday?", f"a {NO}", "c Bye", "a Goodbye, have a nice day!"

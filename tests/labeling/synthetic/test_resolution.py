@@ -4,10 +4,11 @@ from random import Random
 
 import pytest
 
-from dialint.labeling.inject.wordings import closings, farewells
+from dialint.labeling.synthetic import resolution
 from dialint.labeling.synthetic.draft import Draft, DraftTurn, Family, HardNegative, Pool
-from dialint.labeling.synthetic.resolution import FAMILIES, NEGATIVES
 
+FAMILIES = resolution.FAMILIES
+NEGATIVES = [negative for negative in resolution.NEGATIVES if negative.use != "heldout"]
 BIKE = Draft(
     id="bike",
     source="hand",
@@ -78,7 +79,7 @@ def test_a_closing_ignores_an_ask_only_where_one_was_made() -> None:
 
 
 def test_open_and_met_ends_stand_in_pairs_and_no_closing_is_held_out_and_trained() -> None:
-    assert len(farewells.UNSOLVED) == len(farewells.SOLVED)
-    assert len(farewells.NOT_DONE) == len(farewells.ALL_DONE)
-    trained = {*farewells.PLAIN, *farewells.SETTLED, *farewells.FILED}
-    assert not trained & {*closings.NOTICE["notice"], *closings.SURVEY["survey"]}
+    assert len(resolution.UNSOLVED) == len(resolution.SOLVED)
+    assert len(resolution.NOT_DONE) == len(resolution.ALL_DONE)
+    trained = {*resolution.PLAIN, *resolution.SETTLED_CLOSINGS, *resolution.FILED_CLOSINGS}
+    assert not trained & {*resolution.NOTICE["notice"], *resolution.SURVEY["survey"]}

@@ -125,7 +125,7 @@ def test_every_set_holds_errors_of_its_own_families_alone(made: Path) -> None:
     use = {f"inject:{family.name}": family.use for family in all_families()}
     for name, wanted in (
         ("train", {"train"}), ("dev", {"train"}), ("calibration", {"train", "dev"}), ("test_seen", {"train"}),
-        ("dev_unseen", {"dev"}), ("test_unseen", {"exam"}), ("test_domain", {"exam"}),
+        ("dev_unseen", {"dev"}), ("test_unseen", {"heldout"}), ("test_domain", {"heldout"}),
     ):  # fmt: skip
         methods = {label.method for row in examples(made / f"{name}.jsonl") for label in row.labels}
         assert {use[method] for method in methods} == wanted, name
@@ -137,7 +137,7 @@ def test_hard_negatives_and_probes_keep_to_their_sets_too(made: Path) -> None:
     for name in ("train", "dev", "test_unseen"):
         ids = [row.dialogue.id.rpartition("~")[2] for row in examples(made / f"{name}.jsonl")]
         found = {use[stem] for stem in ids if stem in use}
-        assert found == {"exam" if name == "test_unseen" else "train"}, name
+        assert found == {"heldout" if name == "test_unseen" else "train"}, name
 
 
 def test_no_dialogue_straddles_splits_and_ids_are_unique(made: Path) -> None:

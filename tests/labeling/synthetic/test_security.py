@@ -4,11 +4,14 @@ from random import Random
 
 import pytest
 
-from dialint.labeling.inject.wordings import secrets, secrets_exam, secrets_talk, secrets_trades
+from dialint.labeling.synthetic import security
 from dialint.labeling.synthetic.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
 from dialint.labeling.synthetic.phrases import forms
-from dialint.labeling.synthetic.security import FAMILIES, NEGATIVES
+from dialint.labeling.synthetic.wordings import Wordings
 
+FAMILIES = [family for family in security.FAMILIES if family.use != "heldout"]
+NEGATIVES = [negative for negative in security.NEGATIVES if negative.use != "heldout"]
+IDEAS, DEV_IDEAS = ([idea for idea in security.IDEAS if idea.use == use] for use in ("train", "dev"))
 ALL_TRADES = (
     "parcel order refund stock shop bank card price account plan sim router computer meter hotel flight train restaurant"
     " clinic insurance car taxi passport booking cinema rain mother London form he Monday"
@@ -87,39 +90,35 @@ def test_turns_that_another_family_changed_are_left_alone(family: Family) -> Non
     assert all(family.make(taken, Random(seed), Pool()) is None for seed in range(10))
 
 
-@pytest.mark.parametrize("exam", [False, True], ids=["trained", "exam"])
-def test_there_are_many_surface_forms(exam: bool) -> None:
+@pytest.mark.parametrize("dev", [False, True], ids=["train", "dev"])
+def test_there_are_many_surface_forms(dev: bool) -> None:
     seen = {
         asked(made(family, seed).error)[0][1].lower().rstrip(".")
         for family in FAMILIES
-        if (family.use != "train") == exam
+        if (family.use != "train") == dev
         for seed in range(120)
     }
-    assert len(seen) >= (80 if exam else 400)
-    for idea in secrets_exam.IDEAS if exam else secrets.IDEAS:
+    assert len(seen) >= (80 if dev else 400)
+    for idea in DEV_IDEAS if dev else IDEAS[:8]:
         written = {**idea.slots, "say": tuple(wrong for wrong, _ in idea.pairs)}
-        assert forms(written) >= (50 if exam else 200), idea.name
+        assert forms(written) >= (50 if dev else 200), idea.name
 
 
 def test_there_are_two_hundred_templates_of_different_build() -> None:
-    wrong = [
-        bad for idea in (*secrets.IDEAS, *secrets_trades.IDEAS, *secrets_talk.IDEAS) for bad, _ in idea.pairs
-    ]
+    wrong = [bad for idea in IDEAS for bad, _ in idea.pairs]
     assert len(set(wrong)) == len(wrong) >= 200
 
 
-def test_the_exam_has_ideas_and_sentences_of_its_own() -> None:
+def test_dev_has_ideas_and_sentences_of_its_own() -> None:
     held_out = {family.name for family in FAMILIES if family.use != "train"}
-    assert held_out == {f"V2.{idea.name}" for idea in secrets_exam.IDEAS}
-    trained = {
-        template
-        for idea in (*secrets.IDEAS, *secrets_trades.IDEAS, *secrets_talk.IDEAS)
-        for pair in idea.pairs
-        for template in pair
-    }
-    exam = {template for idea in secrets_exam.IDEAS for pair in idea.pairs for template in pair}
-    assert not trained & exam
-    slots = [{text for rule in module.SLOTS.values() for text in rule} for module in (secrets, secrets_exam)]
+    assert held_out == {f"V2.{idea.name}" for idea in DEV_IDEAS}
+    trained = {template for idea in IDEAS for pair in idea.pairs for template in pair}
+    held = {template for idea in DEV_IDEAS for pair in idea.pairs for template in pair}
+    assert not trained & held
+    slots = [
+        {text for rule in Wordings(f"{folder}/security").grammar("slots").values() for text in rule}
+        for folder in ("train", "dev")
+    ]
     assert not slots[0] & slots[1]
 
 

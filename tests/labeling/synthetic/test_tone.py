@@ -5,21 +5,13 @@ from random import Random
 
 import pytest
 
-from dialint.labeling.inject.wordings import (
-    curt,
-    distress,
-    hardship,
-    rude,
-    rude_exam,
-    secrets,
-    secrets_exam,
-    secrets_talk,
-    secrets_trades,
-)
+from dialint.labeling.synthetic import empathy, security, tone
 from dialint.labeling.synthetic.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
 from dialint.labeling.synthetic.phrases import Grammar, tidy
-from dialint.labeling.synthetic.tone import FAMILIES, NEGATIVES
 
+FAMILIES = [family for family in (*tone.FAMILIES, *empathy.FAMILIES) if family.use != "heldout"]
+NEGATIVES = [negative for negative in (*tone.NEGATIVES, *empathy.NEGATIVES) if negative.use != "heldout"]
+RUDE, RUDE_DEV = ([idea for idea in tone.IDEAS if idea.use == use] for use in ("train", "dev"))
 ALL_TRADES = (
     "parcel order refund stock shop bank card price account plan sim router computer meter hotel flight train restaurant"
     " clinic insurance car taxi passport booking cinema rain mother London form he Monday"
@@ -184,32 +176,30 @@ def test_there_are_many_surface_forms(families: list[Family], least: int) -> Non
     assert len(forms) >= least
 
 
-def test_the_exam_has_ideas_and_sentences_of_its_own() -> None:
+def test_dev_has_ideas_and_sentences_of_its_own() -> None:
     held_out = {family.name for family in FAMILIES if family.use != "train"}
-    assert {name for name in held_out if name.startswith("T1")} == {
-        f"T1.{idea.name}" for idea in rude_exam.IDEAS
-    }
+    assert {name for name in held_out if name.startswith("T1")} == {f"T1.{idea.name}" for idea in RUDE_DEV}
     assert {name for name in held_out if name.startswith("T2")} == {
-        f"T2.{kind.name}" for kind in distress.EXAM
+        f"T2.{kind.name}" for kind in empathy.DEV_KINDS
     }
-    trained = {template for idea in rude.IDEAS for pair in idea.pairs for template in pair}
-    exam = {template for idea in rude_exam.IDEAS for pair in idea.pairs for template in pair}
-    assert not trained & exam
-    for trained_part, exam_part in (
+    trained = {template for idea in RUDE for pair in idea.pairs for template in pair}
+    held = {template for idea in RUDE_DEV for pair in idea.pairs for template in pair}
+    assert not trained & held
+    for trained_part, held_part in (
         (
-            {s for kind in (*distress.TRAINED, *hardship.KINDS) for s in kind.said},
-            {s for kind in distress.EXAM for s in kind.said},
+            {s for kind in empathy.KINDS for s in kind.said},
+            {s for kind in empathy.DEV_KINDS for s in kind.said},
         ),
         (
-            {s for kind in (*distress.TRAINED, *hardship.KINDS) for s in kind.heard},
-            {s for kind in distress.EXAM for s in kind.heard},
+            {s for kind in empathy.KINDS for s in kind.heard},
+            {s for kind in empathy.DEV_KINDS for s in kind.heard},
         ),
-        (set(hardship.VOICE.heard), set(distress.EXAM_VOICE.heard)),
-        (set(hardship.VOICE.unheard), set(distress.EXAM_VOICE.unheard)),
+        (set(empathy.VOICE.heard), set(empathy.DEV_VOICE.heard)),
+        (set(empathy.VOICE.unheard), set(empathy.DEV_VOICE.unheard)),
     ):
         assert trained_part
-        assert exam_part
-        assert not trained_part & exam_part
+        assert held_part
+        assert not trained_part & held_part
 
 
 def every(template: str, slots: Grammar) -> set[str]:
@@ -226,15 +216,8 @@ def every(template: str, slots: Grammar) -> set[str]:
     return done
 
 
-def test_no_courteous_or_lawful_wording_is_also_a_wrong_one_nor_is_one_of_the_exam_trained() -> None:
-    ideas = (
-        *rude.IDEAS,
-        *rude_exam.IDEAS,
-        *secrets.IDEAS,
-        *secrets_trades.IDEAS,
-        *secrets_talk.IDEAS,
-        *secrets_exam.IDEAS,
-    )
+def test_no_courteous_or_lawful_wording_is_also_a_wrong_one_nor_is_one_of_dev_trained() -> None:
+    ideas = [idea for idea in (*tone.IDEAS, *security.IDEAS) if idea.use != "heldout"]
     wrong: dict[bool, set[str]] = {True: set(), False: set()}
     right: set[str] = set()
     for idea in ideas:
@@ -263,11 +246,11 @@ def test_what_only_looks_rude_or_cold_is_clean_and_loses_none_of_the_agents_word
 
 
 def test_no_curt_or_firm_sentence_is_taught_as_a_rude_one() -> None:
-    rude_forms = {form for idea in rude.IDEAS for bad, _ in idea.pairs for form in every(bad, idea.slots)}
-    for text in (*curt.CURT, *curt.FIRM, *curt.CORRECTING, *curt.OWN_FAULT):
+    rude_forms = {form for idea in RUDE for bad, _ in idea.pairs for form in every(bad, idea.slots)}
+    for text in (*tone.CURT, *tone.FIRM, *tone.CORRECTING, *tone.OWN_FAULT):
         assert not every(text, {}) & rude_forms
 
 
 def test_there_are_three_hundred_rude_templates_of_different_build() -> None:
-    wrong = [bad for idea in rude.IDEAS for bad, _ in idea.pairs]
+    wrong = [bad for idea in RUDE for bad, _ in idea.pairs]
     assert len(set(wrong)) == len(wrong) >= 400

@@ -1,1 +1,0 @@
-"""Labelled errors made in clean dialogues, one module for each category."""

@@ -1,1 +1,0 @@
-"""The wordings of the exam, one module per code or two."""
