@@ -1,8 +1,8 @@
 """The texts that synthetic errors are made of, read from the YAML files in `data/`.
 
 `data/train` is trained on; `data/dev` and `data/heldout` are the texts of generators that only choose and
-only test. The module of a category names the files and tables that it reads; each table is checked for its shape.
-Lists become tuples in the order of the file: which text a seed samples depends on it.
+only test. The module of a category names the files and tables that it reads, and each table is checked for
+its shape. Lists become tuples in the order of the file: which text a seed samples depends on it.
 """
 
 from __future__ import annotations
