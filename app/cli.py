@@ -162,7 +162,7 @@ def check_extras(tokens: Sequence[str]) -> None:
         for n in range(1, len(tokens) + 1):
             command = " ".join(tokens[:n])
             if command in EXTRAS:
-                extras.need(EXTRAS[command], f"dialint {command}")
+                extras.require_extra(EXTRAS[command], f"dialint {command}")
 
 
 def main() -> None:
@@ -203,8 +203,8 @@ def exit_after_defect(error: Exception) -> NoReturn:
     """Name the missing extra, or the file and line of the defect and nothing else: the text of an exception
     may be a dialogue's."""
     module = error.name if isinstance(error, ModuleNotFoundError) else None
-    if module and (extra := extras.extra_with(module)):
-        refusal = extras.without(extra, "this", [module])
+    if module and (extra := extras.extra_providing(module)):
+        refusal = extras.missing_extra_error(extra, "this", [module])
         print(f"dialint: {refusal}", file=sys.stderr)
         sys.exit(refusal.exit_code)
     frame = error.__traceback__

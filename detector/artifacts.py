@@ -39,7 +39,7 @@ def create_private(path: Path | str, flags: int = os.O_WRONLY | os.O_CREAT | os.
     return handle
 
 
-def make_folder(folder: Path, *, new: bool = False) -> None:
+def make_output_folder(folder: Path, *, new: bool = False) -> None:
     """Make a folder, and its parents, that only their owner may enter; one that is there stays as it is.
 
     Raises:
@@ -48,7 +48,7 @@ def make_folder(folder: Path, *, new: bool = False) -> None:
     if not new and folder.is_dir():
         return
     if not folder.parent.is_dir():
-        make_folder(folder.parent)
+        make_output_folder(folder.parent)
     try:
         folder.mkdir(mode=0o700)
     except FileExistsError:  # somebody else made it in the meantime, or a file has the name
@@ -180,7 +180,7 @@ class Appender:
         os.close(self._handle)
 
 
-def rendered(value: Any) -> bytes:
+def to_json_bytes(value: Any) -> bytes:
     """A JSON document as our files hold it: keys in the order given, two spaces, a line end."""
     return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False).encode() + b"\n"
 
@@ -188,7 +188,7 @@ def rendered(value: Any) -> bytes:
 def write_json(path: Path, value: Any) -> None:
     """Write one JSON document atomically, keys in the order given."""
     with atomic_file(path) as file:
-        file.write(rendered(value))
+        file.write(to_json_bytes(value))
 
 
 def remove_orphans(path: Path) -> int:
@@ -199,7 +199,7 @@ def remove_orphans(path: Path) -> int:
     return len(orphans)
 
 
-def versions(*packages: str) -> dict[str, str]:
+def package_versions(*packages: str) -> dict[str, str]:
     """Installed versions of `packages`, with Python's own; absent ones are left out."""
     found = {"python": sys.version.split()[0]}
     for package in packages:
@@ -210,7 +210,7 @@ def versions(*packages: str) -> dict[str, str]:
     return found
 
 
-def described(path: Path, rows: int | None = None) -> dict[str, Any]:
+def file_entry(path: Path, rows: int | None = None) -> dict[str, Any]:
     """A file's entry in a manifest: name, bytes, sha256, and rows where it has any."""
     entry: dict[str, Any] = {"name": path.name, "bytes": path.stat().st_size, "sha256": sha256_file(path)}
     return entry if rows is None else {**entry, "rows": rows}
@@ -238,7 +238,7 @@ def read_manifest(path: Path, made_by: str = "") -> dict[str, Any]:
     try:
         content = json.loads(raw)
         seal = content["seal"]
-        whole = raw == rendered(content)
+        whole = raw == to_json_bytes(content)
     except (ValueError, KeyError, TypeError, RecursionError):
         raise OutputRefused(
             "E_MANIFEST", f"{path}: not a manifest, or changed since it was written"

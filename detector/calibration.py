@@ -18,13 +18,13 @@ PLACES = 6
 LEAST = 10.0**-PLACES
 
 
-def written(probability: float) -> float:
+def round_probability(probability: float) -> float:
     """A probability as files have it: rounded, and never 0 or 1, for no model is certain. An exact 0
     stays: the code is not asked there."""
     return 0.0 if probability == 0.0 else min(max(round(probability, PLACES), LEAST), 1.0 - LEAST)
 
 
-def shown_probability(probability: float) -> str:
+def format_probability(probability: float) -> str:
     """A probability for a person, two decimals: ``> 0.99`` and ``< 0.01`` where rounding would make it
     certain."""
     if probability < 0.005:

@@ -19,30 +19,30 @@ TEXTS = ("language", "channel", "agent", "team", "policy")
 """Columns of Parquet that are a dialogue's texts of the same names."""
 
 
-def set_at(folder: Path, name: str) -> Path | None:
+def find_set(folder: Path, name: str) -> Path | None:
     """The file of the set of that name in a folder of examples, if there is one."""
     return next((path for end in ENDINGS if (path := folder / f"{name}{end}").is_file()), None)
 
 
-def needed_set(folder: Path, name: str) -> Path:
+def require_set(folder: Path, name: str) -> Path:
     """The file of the set of that name.
 
     Raises:
         ConfigError: there is none.
     """
-    path = set_at(folder, name)
+    path = find_set(folder, name)
     if path is None:
         if not folder.is_dir():
             makers = "`dialint data inject` or `dialint export dataset` makes one"
             raise ConfigError("E_EXAMPLE", f"{folder}: there is no such folder; {makers}")
-        known = ", ".join(sets_in(folder)) or "none"
+        known = ", ".join(list_sets(folder)) or "none"
         raise ConfigError(
             "E_EXAMPLE", f"{folder}: holds no set {name} ({' or '.join(ENDINGS)}); its sets: {known}"
         )
     return path
 
 
-def sets_in(folder: Path) -> list[str]:
+def list_sets(folder: Path) -> list[str]:
     """The sets of examples in a folder, by name."""
     files = (path for path in folder.iterdir() if path.suffix in ENDINGS and path.is_file())
     return sorted({path.stem for path in files if not path.name.startswith(".")})

@@ -24,7 +24,7 @@ INSTALLED_BY_HAND = ("dev",)
 
 
 @cache
-def libraries() -> dict[str, tuple[str, ...]]:
+def modules_by_extra() -> dict[str, tuple[str, ...]]:
     """Each extra with the modules it brings, those of extras within it included."""
     direct: dict[str, list[str]] = {}
     inner: dict[str, set[str]] = {}
@@ -41,9 +41,9 @@ def libraries() -> dict[str, tuple[str, ...]]:
     }
 
 
-def missing(extra: str) -> list[str]:
+def missing_modules(extra: str) -> list[str]:
     """The modules of an extra that cannot be imported; none is imported to find out."""
-    return [name for name in libraries()[extra] if not is_installed(name)]
+    return [name for name in modules_by_extra()[extra] if not is_installed(name)]
 
 
 def is_installed(module: str) -> bool:
@@ -55,39 +55,39 @@ def is_installed(module: str) -> bool:
     return spec is not None and spec.origin is not None
 
 
-def extra_with(module: str) -> str | None:
+def extra_providing(module: str) -> str | None:
     """The smallest extra that brings `module` or what it is a part of."""
     root = module.partition(".")[0]
-    having = [extra for extra, modules in libraries().items() if root in modules]
-    return min(having, key=lambda extra: len(libraries()[extra]), default=None)
+    having = [extra for extra, modules in modules_by_extra().items() if root in modules]
+    return min(having, key=lambda extra: len(modules_by_extra()[extra]), default=None)
 
 
-def need(extra: str, what: str) -> None:
+def require_extra(extra: str, what: str) -> None:
     """Refuse `what` (a command, an option) unless all of an extra is installed.
 
     Raises:
         ConfigError: E_EXTRA.
     """
-    if lacking := missing(extra):
-        raise without(extra, what, lacking)
+    if lacking := missing_modules(extra):
+        raise missing_extra_error(extra, what, lacking)
 
 
-def need_library(module: str, what: str) -> None:
+def require_library(module: str, what: str) -> None:
     """Refuse `what` (a command, an option) unless one library of an extra is installed.
 
     Raises:
         ConfigError: E_EXTRA.
     """
     if not is_installed(module):
-        raise without(str(extra_with(module)), what, [module])
+        raise missing_extra_error(str(extra_providing(module)), what, [module])
 
 
-def without(extra: str, what: str, lacking: list[str]) -> ConfigError:
+def missing_extra_error(extra: str, what: str, lacking: list[str]) -> ConfigError:
     """The error that names what is missing and the command that installs it."""
-    return ConfigError("E_EXTRA", f"{what} needs {', '.join(lacking)}: {install(extra)}")
+    return ConfigError("E_EXTRA", f"{what} needs {', '.join(lacking)}: {install_command(extra)}")
 
 
-def install(extra: str) -> str:
+def install_command(extra: str) -> str:
     """The command that installs an extra."""
     return f"pip install 'dialint[{extra}]'"
 

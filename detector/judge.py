@@ -23,8 +23,8 @@ from dialint.detector.taxonomy import Code
 
 PROMPT_VERSION = "judge-2"
 """Changes with any word of the prompt: an adapter answers well only what it was taught with."""
-Says = Literal["error", "no_error", "not_applicable"]
-SAYS: tuple[Says, ...] = ("error", "no_error", "not_applicable")
+JudgeVerdict = Literal["error", "no_error", "not_applicable"]
+VERDICTS: tuple[JudgeVerdict, ...] = ("error", "no_error", "not_applicable")
 Detail = Literal["short", "full"]
 
 BEGIN, END = "<dialogue>", "</dialogue>"
@@ -51,7 +51,7 @@ class Answer(Record):
     """What the judge says: its decision, how probable an error is, and for an error the evidence. `cut` is
     not the judge's word: something of the dialogue did not fit into the prompt and was not seen."""
 
-    verdict: Says
+    verdict: JudgeVerdict
     probability: Probability
     quote: str | None = None
     severity: Severity | None = None
@@ -64,7 +64,7 @@ QUOTE_CHARS, REASON_CHARS, REWRITE_CHARS = 400, 300, 800
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "verdict": {"enum": list(SAYS)},
+        "verdict": {"enum": list(VERDICTS)},
         "probability": {"enum": list(GRID)},
         "quote": {"type": "string", "maxLength": QUOTE_CHARS},
         "severity": {"enum": ["S1", "S2", "S3", "S4"]},
@@ -74,16 +74,16 @@ SCHEMA: dict[str, Any] = {
     "required": ["verdict", "probability"],
     "additionalProperties": False,
 }
-"""The answer as a JSON schema, for engines that can be held to one; what is taught fits it (`fitted`)."""
+"""The answer as a JSON schema, for engines that can be held to one; what is taught fits it (`fit_answer`)."""
 
 
-def fitted(answer: Answer) -> Answer:
+def fit_answer(answer: Answer) -> Answer:
     """`answer` within `SCHEMA`: the nearest probability of `GRID`, a quote and a reason that are too long up
     to the last word that fits, no rewrite instead of half of one."""
     long_rewrite = answer.rewrite is not None and len(answer.rewrite) > REWRITE_CHARS
     return answer.model_copy(
         update={
-            "probability": rounded(answer.probability),
+            "probability": round_to_grid(answer.probability),
             "quote": _clipped(answer.quote, QUOTE_CHARS) if answer.quote is not None else None,
             "reason": _clipped(answer.reason, REASON_CHARS),
             "rewrite": None if long_rewrite else answer.rewrite,
@@ -111,7 +111,7 @@ Spell = Callable[[str], str]
 """Makes compact JSON harmless to a tokenizer, without a change of what it means."""
 
 
-def chat(
+def build_chat(
     question: Question,
     code: Code,
     spell: Spell = str,
@@ -135,7 +135,7 @@ def chat(
         if place < len(turns):
             lines.append({turns[place].role: _ends(turns[place].text, kept[place])})
         before = place
-    spelled = [spell(compact(line)) for line in (*lines, _asked(code, detail))]
+    spelled = [spell(compact_json(line)) for line in (*lines, _asked(code, detail))]
     content = "\n".join((BEGIN, *spelled[:-1], END, spelled[-1]))
     return Chat(
         messages=[{"role": "system", "content": SYSTEM}, {"role": "user", "content": content}],
@@ -195,7 +195,7 @@ def _ends(text: str, chars: int) -> str | list[Any]:
     return [text[:start], {"left_out": len(text) - chars}, text[len(text) - end :]]
 
 
-def compact(value: Any) -> str:
+def compact_json(value: Any) -> str:
     """JSON on one line without blanks, everything invisible in it escaped: control and format characters,
     every blank but the space, private and unassigned ones."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
@@ -204,13 +204,13 @@ def compact(value: Any) -> str:
     return "".join(c if c.isprintable() and not HIDDEN.match(c) else json.dumps(c)[1:-1] for c in text)
 
 
-def written(answer: Answer) -> str:
+def answer_json(answer: Answer) -> str:
     """The answer as it is taught: compact JSON, verdict first, absent parts left out."""
     values = answer.model_dump(exclude={"cut"}).items()
-    return compact({name: value for name, value in values if value not in (None, "")})
+    return compact_json({name: value for name, value in values if value not in (None, "")})
 
 
-def parsed(text: str, *, cut: bool = False) -> Answer | None:
+def parse_answer(text: str, *, cut: bool = False) -> Answer | None:
     """The answer that a model wrote, with what is known of its prompt; None if it is not exactly one."""
     try:
         answer = Answer.model_validate_json(text.strip())
@@ -219,12 +219,12 @@ def parsed(text: str, *, cut: bool = False) -> Answer | None:
     return answer.model_copy(update={"cut": cut}) if "cut" not in answer.model_fields_set else None
 
 
-def rounded(probability: float) -> float:
+def round_to_grid(probability: float) -> float:
     """The nearest probability of `GRID`."""
     return min(GRID, key=lambda place: abs(place - probability))
 
 
-def evidence_of(answer: Answer, text: str) -> tuple[int, int] | None:
+def locate_quote(answer: Answer, text: str) -> tuple[int, int] | None:
     """Where the answer's quote stands in the turn's `text`, first occurrence, end exclusive; None where it is
     not there word for word, or there is none."""
     if not answer.quote or not answer.quote.strip():

@@ -96,7 +96,7 @@ def language_code(text: str | None) -> str | None:
     return first if plain and first not in (UNKNOWN, "mul", "zxx", "mis") else None
 
 
-def forced_languages(names: Iterable[str]) -> tuple[str, ...]:
+def parse_languages(names: Iterable[str]) -> tuple[str, ...]:
     """The languages of an option such as ``en,de``, each once, in alphabetical order.
 
     Raises:
@@ -111,7 +111,7 @@ def forced_languages(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def gap_text(verdict: Verdict) -> str:
+def describe_gaps(verdict: Verdict) -> str:
     """What of a verdict's dialogue was not judged, and in which languages; an empty string for nothing."""
     names = " and ".join(dict.fromkeys(language_name(gap.language) for gap in verdict.not_judged))
     if verdict.status == "not_judged":
@@ -119,7 +119,7 @@ def gap_text(verdict: Verdict) -> str:
     return "" if verdict.judged_share is None else f"{verdict.judged_share:.0%} judged, the rest is {names}"
 
 
-def words_of(text: str) -> str:
+def language_words(text: str) -> str:
     """The words of `text` that may tell its language: no links, addresses, placeholders, numbers, codes, and
     none in a script that is not the one of most letters (a quoted title)."""
     if text.isupper():
@@ -165,9 +165,9 @@ def _language(words: str, known: str, enough: float, among: tuple[str, ...]) -> 
     return known
 
 
-def language_of(text: str, declared: str | None = None, among: tuple[str, ...] = ()) -> str:
+def detect_language(text: str, declared: str | None = None, among: tuple[str, ...] = ()) -> str:
     """The language of a whole text: what it clearly is, else what is `declared`, else `UNKNOWN`."""
-    words = words_of(text[:DIALOGUE_CHARACTERS])
+    words = language_words(text[:DIALOGUE_CHARACTERS])
     if declared is None:
         enough = DIALOGUE_AT if _letters(words) < MIXED_LETTERS else MIXED_AT
         return _language(words, UNKNOWN, enough, among)
@@ -175,7 +175,7 @@ def language_of(text: str, declared: str | None = None, among: tuple[str, ...] =
     return _language(words, declared, enough, among)
 
 
-def languages_of(dialogue: Dialogue, forced: tuple[str, ...] = ()) -> tuple[str, dict[int, str]]:
+def detect_languages(dialogue: Dialogue, forced: tuple[str, ...] = ()) -> tuple[str, dict[int, str]]:
     """The language of the dialogue, and of each turn by its index.
 
     `forced`: one language is taken as it is, several are all that may be found.
@@ -185,9 +185,9 @@ def languages_of(dialogue: Dialogue, forced: tuple[str, ...] = ()) -> tuple[str,
     declared = language_code(dialogue.language)
     if forced and declared not in forced:
         declared = None
-    whole = language_of(_joined(dialogue.turns), declared, forced)
+    whole = detect_language(_joined(dialogue.turns), declared, forced)
     inherited = {
-        judged: language_of(
+        judged: detect_language(
             _joined([turn for turn in dialogue.turns if (turn.role in JUDGED_ROLES) is judged]),
             None if whole == UNKNOWN else whole,
             forced,
@@ -196,7 +196,7 @@ def languages_of(dialogue: Dialogue, forced: tuple[str, ...] = ()) -> tuple[str,
     }
     return whole, {
         turn.index: _language(
-            words_of(turn.text[:TURN_CHARACTERS]), inherited[turn.role in JUDGED_ROLES], TURN_AT, forced
+            language_words(turn.text[:TURN_CHARACTERS]), inherited[turn.role in JUDGED_ROLES], TURN_AT, forced
         )
         for turn in dialogue.turns
     }

@@ -97,7 +97,7 @@ class Piece(NamedTuple):
         return self.end - self.start if self.text is None else len(self.text)
 
 
-def assembled(original: str, pieces: Iterable[Piece]) -> tuple[str, tuple[Edit, ...]]:
+def assemble(original: str, pieces: Iterable[Piece]) -> tuple[str, tuple[Edit, ...]]:
     """The text that `pieces` of `original`, in order, make, and what in it is not as it stands there."""
     parts: list[str] = []
     edits: list[Edit] = []
@@ -115,7 +115,7 @@ def assembled(original: str, pieces: Iterable[Piece]) -> tuple[str, tuple[Edit, 
     return "".join(parts), tuple(edits)
 
 
-def without(pieces: Iterable[Piece], ranges: Sequence[tuple[int, int]]) -> Iterator[Piece]:
+def remove_ranges(pieces: Iterable[Piece], ranges: Sequence[tuple[int, int]]) -> Iterator[Piece]:
     """`pieces` less the `ranges` of the text they make; these are in order and disjoint.
 
     A piece with a text of its own that a range cuts in two is left out as a whole.

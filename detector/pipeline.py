@@ -3,7 +3,7 @@
 A code is judged on a turn only if the release covers the turn's language and, where the turn's words alone do
 not show the error, that of the customer's turn before. A dialogue of which no turn is covered is not scanned.
 Turns of other languages stay what they are for the rest: context.
-`dialint.detector.detectors` has the contract that `ReleaseDetector` keeps.
+`dialint.detector.interface` has the contract that `ReleaseDetector` keeps.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from dialint.detector.artifacts import fingerprint
-from dialint.detector.calibration import CodeRelease, written
+from dialint.detector.calibration import CodeRelease, round_probability
 from dialint.detector.checks import CHECKS, Hit, check_covers
-from dialint.detector.detectors import Detector, DetectorConfig
 from dialint.detector.errors import ConfigError, DialogueFailed, ReleaseRefused
-from dialint.detector.languages import forced_languages, languages_of
+from dialint.detector.interface import Detector, DetectorConfig
+from dialint.detector.languages import detect_languages, parse_languages
 from dialint.detector.masking import MaskedText, mask_dialogue
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Finding, NotJudged, Turn, Verdict
 from dialint.detector.release import EMBEDDED, Release, ReleaseInfo
 from dialint.detector.render import Renderer
-from dialint.detector.scanner import Scanner, TurnScores, evidence
-from dialint.detector.taxonomy import Code, Taxonomy, load
+from dialint.detector.scanner import Scanner, TurnScores, evidence_span
+from dialint.detector.taxonomy import Code, Taxonomy, load_taxonomy
 
 MAX_WORDS = 100
 """Characters of a turn's words that a reason has, at most."""
@@ -43,8 +43,8 @@ def load_detector(config: DetectorConfig | None = None, *, unfinished: bool = Fa
     config = config or DetectorConfig()
     if config.row_tokens < 1 or config.threads < 0:
         raise ConfigError("E_OPTION", "--row-tokens must be at least 1 and --threads at least 0")
-    languages = forced_languages(config.languages)
-    taxonomy = load(config.taxonomy)
+    languages = parse_languages(config.languages)
+    taxonomy = load_taxonomy(config.taxonomy)
     release = Release(config.release or EMBEDDED)
     _refuse_other_codes(release, taxonomy, unfinished)
 
@@ -53,7 +53,7 @@ def load_detector(config: DetectorConfig | None = None, *, unfinished: bool = Fa
     from dialint.detector.engines import local
 
     torch.set_num_threads(config.threads or available_cores())
-    engine = local.load(release, config.precision, config.row_tokens, config.device)
+    engine = local.load_engine(release, config.precision, config.row_tokens, config.device)
     info = release.info
     scanner = Scanner(
         Renderer(info.render, release.tokenizer_json()),
@@ -119,7 +119,7 @@ class _Coverage:
         cls, dialogue: Dialogue, info: ReleaseInfo, taxonomy: Taxonomy, forced: tuple[str, ...]
     ) -> _Coverage:
         """What `info` covers of a dialogue; `heard` is the language of the customer's turn before each."""
-        whole, turns = languages_of(dialogue, forced)
+        whole, turns = detect_languages(dialogue, forced)
         heard: dict[int, str] = {}
         last: str | None = None
         for turn in dialogue.turns:
@@ -310,7 +310,7 @@ class ReleaseDetector:
                 if hit is None and scores is None and (how.scan or not coverage.checked(code, index)):
                     continue
                 probability = self._probability(scores, code, how, hit)
-                probabilities[index][code] = written(probability)
+                probabilities[index][code] = round_probability(probability)
                 if hit is not None or _accused(how, probability):
                     finding = self._finding(
                         code,
@@ -360,7 +360,7 @@ class ReleaseDetector:
         else:
             shown = _outer(masked.text)
             if known.scope == "span" and evidence_of is not None:
-                shown = evidence(evidence_of, self.info.head_codes.index(code), masked.text)
+                shown = evidence_span(evidence_of, self.info.head_codes.index(code), masked.text)
             where = text.to_original(*shown)
         shown = text.from_original(*where)
         start, end = original.to_log(*where)
@@ -369,7 +369,7 @@ class ReleaseDetector:
             turn=original.index,
             severity=known.severity,
             fault="bot" if original.role == "bot" else known.fault,
-            probability=written(probability),
+            probability=round_probability(probability),
             quote=masked.text[shown[0] : shown[1]],
             start=start,
             end=end,

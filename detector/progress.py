@@ -39,7 +39,7 @@ def progress(what: str, unit: str = "dialogues", *, quiet: bool = False) -> Iter
         yield _Lines(what, unit)
 
 
-def showing(
+def track(
     items: Iterable[T], total: int | None, what: str, unit: str = "dialogues", *, quiet: bool = False
 ) -> Iterator[T]:
     """`items` as they are, their number shown while they are taken; `total` of them, if that is known."""

@@ -1,7 +1,7 @@
 """A release on disk: a folder whose every byte is vouched for before any of it is loaded.
 
 `MANIFEST.json` names each file with its sha256; `release.json` says what the release is and may claim;
-weights are safetensors only (`detector/engines/stored.py` says in which forms). No remote code.
+weights are safetensors only (`detector/engines/weight_formats.py` says in which forms). No remote code.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import JsonValue, ValidationError, model_validator
 
 from dialint.detector.artifacts import (
-    described,
+    file_entry,
     fingerprint,
     read_manifest,
     verify_files,
@@ -197,11 +197,11 @@ def _finite(kind: str, data: bytes) -> bool:
     return kind in ("I8", "U8", "I16", "I32", "I64", "BOOL")
 
 
-def seal(folder: Path, info: ReleaseInfo) -> None:
+def finalize_release(folder: Path, info: ReleaseInfo) -> None:
     """Write `release.json` and, last, the manifest of all files in `folder`."""
     write_json(folder / "release.json", info.model_dump(mode="json"))
     files = [
-        described(path)
+        file_entry(path)
         for path in sorted(folder.iterdir())
         if path.suffix in _KINDS and path.name != MANIFEST
     ]

@@ -1,15 +1,21 @@
-"""A dialogue as the model reads it: tokens, verdict slots, and where each token came from.
+"""A dialogue as the model reads it: tokens, verdict slots, the origin of each token, and repeated words.
 
-The same renderer serves training, scoring and serving. Whatever people wrote is encoded as plain
-text: the tokenizer's control tokens exist for the renderer alone, so nothing in a dialogue can pose
-as a role, a slot or a template.
+The same renderer serves training, scoring and serving. Whatever people wrote is encoded as plain text: the
+tokenizer's control tokens exist for the renderer alone, so nothing in a dialogue can pose as a role, a slot
+or a template.
+
+`repeated_words` marks the words of a turn that occurred before in the dialogue, and on which side: repeated
+questions, contradictions and ignored questions all show in it, and a small encoder compares distant words
+poorly. It compares words and numbers as they are written: "5" and "five" agree, "booked" and "booking" do
+not.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any
@@ -18,9 +24,77 @@ from pydantic import Field, model_validator
 from tokenizers import Tokenizer
 
 from dialint.detector.errors import DialogueFailed, ReleaseRefused
-from dialint.detector.history import kinds_of, said_before
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Record, Role
-from dialint.detector.windows import Window, plan, smallest_capacity
+from dialint.detector.windows import Window, plan_windows, smallest_capacity
+
+N_KINDS = 5
+"""0: no word, or a short one; 1: new; 2: said before by the same side; 3: by the other; 4: by both."""
+
+_WORD = re.compile(r"\d+(?:[.:,]\d+)*|[^\W\d_]+")
+_NUMBERS = (
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
+    *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
+    "twenty",
+)
+_DIGITS = {word: str(number) for number, word in enumerate(_NUMBERS)}
+MIN_LETTERS = 3
+
+
+def repeated_words(
+    turns: Iterable[tuple[bool, str]], *, own: bool = True
+) -> list[list[tuple[int, int, int]]]:
+    """The words of each turn as (start, end, kind), offsets into its text, end exclusive.
+
+    `turns` are (whether the judged side speaks, text), in order; a word is compared with earlier turns
+    only, so that a dialogue cut short gives the same kinds. Without `own` nothing counts as said before
+    by the judged side.
+    """
+    said: tuple[set[str], set[str]] = (set(), set())
+    found = []
+    for judged, text in turns:
+        words = [(match.start(), match.end(), _normalize_word(match[0])) for match in _WORD.finditer(text)]
+        same, other = said[judged], said[not judged]
+        found.append(
+            [
+                (start, end, 1 + (form in same) + 2 * (form in other))
+                for start, end, form in words
+                if _is_counted(form)
+            ]
+        )
+        if own or not judged:
+            same.update(form for _, _, form in words)
+    return found
+
+
+def normalized_words(text: str) -> frozenset[str]:
+    """The words of a text that count, as they are compared."""
+    forms = (_normalize_word(match[0]) for match in _WORD.finditer(text))
+    return frozenset(form for form in forms if _is_counted(form))
+
+
+def token_kinds(words: Sequence[tuple[int, int, int]], offsets: Sequence[tuple[int, int]]) -> list[int]:
+    """The kind of each token, given its character offsets: that of the first word it touches, else 0.
+
+    Tokens of byte-level tokenizers begin with the space before their word.
+    """
+    ends = [end for _, end, _ in words]
+    kinds = []
+    for start, end in offsets:
+        place = bisect_right(ends, start)
+        inside = start < end and place < len(words) and words[place][0] < end
+        kinds.append(words[place][2] if inside else 0)
+    return kinds
+
+
+def _normalize_word(word: str) -> str:
+    """How a word is compared: in lower case, small numbers as digits, no thousands mark."""
+    low = word.lower()
+    return _DIGITS.get(low, low.replace(",", "") if low[0].isdigit() else low)
+
+
+def _is_counted(form: str) -> bool:
+    return form[0].isdigit() or len(form) >= MIN_LETTERS
+
 
 OVERHEAD = 2
 """Tokens that a turn costs beside its own: the role's mark and the slot."""
@@ -76,7 +150,7 @@ class Slot:
 @dataclass(frozen=True)
 class Rendered:
     """One window as token ids. `prefix` tokens at its start are the same in every window; `said` has
-    each token's kind of `dialint.detector.history`, or nothing where the model is not told."""
+    each token's kind of `dialint.detector.render`, or nothing where the model is not told."""
 
     ids: tuple[int, ...]
     slots: tuple[Slot, ...]
@@ -107,7 +181,7 @@ class Renderer:
             ReleaseRefused: the tokenizer is none or lacks a control token, or windows are too small.
         """
         self.config = config
-        tokenizer = tokenizer_of(tokenizer_json)
+        tokenizer = load_tokenizer(tokenizer_json)
         ids = {mark: tokenizer.token_to_id(mark) for mark in config.control}
         missing = [mark for mark, token in ids.items() if token is None]
         self._control = {mark: token for mark, token in ids.items() if token is not None}
@@ -149,9 +223,11 @@ class Renderer:
         encoded = self._encode([turn.text for turn in turns])
         if self.config.history:
             spoken = ((turn.role in JUDGED_ROLES, turn.text) for turn in turns)
-            words = said_before(spoken, own=own_history)
-            encoded = [replace(e, said=kinds_of(w, e.offsets)) for w, e in zip(words, encoded, strict=True)]
-        windows = plan([len(text.ids) for text in encoded], judged, self._capacity, OVERHEAD)
+            words = repeated_words(spoken, own=own_history)
+            encoded = [
+                replace(e, said=token_kinds(w, e.offsets)) for w, e in zip(words, encoded, strict=True)
+            ]
+        windows = plan_windows([len(text.ids) for text in encoded], judged, self._capacity, OVERHEAD)
         roles = [turn.role for turn in turns]
         indices = [turn.index for turn in turns]
         return tuple(self._window(window, roles, indices, encoded) for window in windows)
@@ -217,7 +293,7 @@ def visible_text(text: str) -> tuple[str, list[int] | None]:
     return "".join(char for _, char in kept), [*(place for place, _ in kept), len(text)]
 
 
-def tokenizer_of(tokenizer_json: str) -> Tokenizer:
+def load_tokenizer(tokenizer_json: str) -> Tokenizer:
     """The tokenizer that the text of a ``tokenizer.json`` describes.
 
     Raises:
@@ -233,4 +309,4 @@ def _plain(tokenizer_json: str) -> Tokenizer:
     """The tokenizer without its added tokens, truncation and padding: all input is plain text."""
     raw = json.loads(tokenizer_json)
     raw.update(added_tokens=[], truncation=None, padding=None, post_processor=None)
-    return tokenizer_of(json.dumps(raw))
+    return load_tokenizer(json.dumps(raw))

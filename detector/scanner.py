@@ -15,9 +15,8 @@ from typing import Protocol
 import numpy as np
 
 from dialint.detector.errors import DialogueFailed
-from dialint.detector.history import forms_of
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
-from dialint.detector.render import Rendered, Renderer, Slot
+from dialint.detector.render import Rendered, Renderer, Slot, normalized_words
 
 Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
 
@@ -164,7 +163,7 @@ class Scanner:
             return
         free = np.array(self.context_free)
         suspects = {index for index, turn in turns.items() if turn.scores[free].max() >= SUSPECT}
-        again = similar_later([turn for turn in dialogue.turns if turn.index in turns], suspects)
+        again = find_similar_later([turn for turn in dialogue.turns if turn.index in turns], suspects)
         if not again:
             return
         windows = [
@@ -209,13 +208,13 @@ def _copies(dialogue: Dialogue) -> dict[int, int]:
     return {index: same for index, same in places if index != same}
 
 
-def similar_later(turns: Sequence[Turn], suspects: set[int]) -> set[int]:
+def find_similar_later(turns: Sequence[Turn], suspects: set[int]) -> set[int]:
     """The indices of the `turns` that hold `SIMILAR` of their words from one of the last `COMPARED` suspect
     turns before them."""
     found = set()
     earlier: deque[frozenset[str]] = deque(maxlen=COMPARED)
     for turn in turns if suspects else ():
-        words = forms_of(turn.text) if earlier or turn.index in suspects else frozenset()
+        words = normalized_words(turn.text) if earlier or turn.index in suspects else frozenset()
         if words and any(len(words & said) >= SIMILAR * len(words) for said in earlier):
             found.add(turn.index)
         if turn.index in suspects:
@@ -258,7 +257,7 @@ def _peak(spans: Array, code: int) -> float:
     return float(spans[:, code].max()) if len(spans) else -np.inf
 
 
-def evidence(turn: TurnScores, code: int, text: str) -> tuple[int, int]:
+def evidence_span(turn: TurnScores, code: int, text: str) -> tuple[int, int]:
     """The words of `text` that say so: around the strongest token, as far as neighbours agree.
 
     Returns:

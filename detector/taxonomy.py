@@ -172,7 +172,7 @@ class Taxonomy(Record):
 
 
 @cache
-def load(path: Path | None = None) -> Taxonomy:
+def load_taxonomy(path: Path | None = None) -> Taxonomy:
     """The taxonomy at `path`, or the packaged one.
 
     Raises:

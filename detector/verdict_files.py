@@ -40,7 +40,7 @@ MAX_CELL = 1 << 30
 ROW_GROUP_BYTES = 2 << 20
 
 
-def beside(out: Path) -> str:
+def output_stem(out: Path) -> str:
     """What the names of files that belong to `out` begin with: its stem if it is JSON lines, else its whole
     name, so that ``verdicts.jsonl`` and ``verdicts.csv`` may lie in one folder."""
     return out.stem if out.suffix == ".jsonl" else out.name
@@ -49,7 +49,7 @@ def beside(out: Path) -> str:
 def manifest_path(out: Path) -> Path:
     """Where the manifest of `out` is written: ``verdicts.jsonl`` has ``verdicts.manifest.json``,
     ``verdicts.csv`` has ``verdicts.csv.manifest.json``."""
-    return out.with_name(f"{beside(out)}.manifest.json")
+    return out.with_name(f"{output_stem(out)}.manifest.json")
 
 
 def find_manifest(out: Path) -> Path:
@@ -67,7 +67,7 @@ def find_manifest(out: Path) -> Path:
 
 def rejects_path(out: Path) -> Path:
     """Where the rejects of `out` are written."""
-    return out.with_name(f"{beside(out)}.rejects.jsonl")
+    return out.with_name(f"{output_stem(out)}.rejects.jsonl")
 
 
 def verdict_line(verdict: Verdict) -> bytes:
@@ -76,18 +76,18 @@ def verdict_line(verdict: Verdict) -> bytes:
     return verdict.model_dump_json(exclude=absent).encode() + b"\n"
 
 
-def parsed(lines: Iterable[bytes]) -> Iterator[Verdict]:
+def parse_verdicts(lines: Iterable[bytes]) -> Iterator[Verdict]:
     """The verdicts of JSONL lines, in order."""
     for line in lines:
         yield Verdict.model_validate_json(line)
 
 
-def convert(lines: Iterable[bytes], out: BinaryIO, file_format: FileFormat) -> None:
+def convert_verdicts(lines: Iterable[bytes], out: BinaryIO, file_format: FileFormat) -> None:
     """Write the verdicts of JSONL `lines` to `out`; no more than one row group is held in memory."""
     if file_format == "jsonl":
         out.writelines(lines)
     elif file_format == "csv":
-        _write_csv(parsed(lines), out)
+        _write_csv(parse_verdicts(lines), out)
     else:
         _write_parquet(lines, out)
 
@@ -111,12 +111,13 @@ def read_verdicts(out: Path) -> Iterator[Verdict]:
 
 def _read_jsonl(path: Path) -> Iterator[Verdict]:
     with open(path, "rb") as file:
-        yield from parsed(file)
+        yield from parse_verdicts(file)
 
 
 def needs_escape(text: str) -> bool:
-    """Whether a spreadsheet could take `text` for a formula, or `escaped` must mark it to be undone. What is
-    not seen before the sign (blanks, control and format characters, a byte order mark) does not count."""
+    """Whether a spreadsheet could take `text` for a formula, or `escape_cell` must mark it to be undone.
+    Invisible characters before the sign (blanks, control and format characters, a byte order mark) don't
+    count."""
     if text[:1] in ("", "'", "\t", "\r", "\n"):
         return True
     if text[0].isalnum():  # most texts; the rest is slower
@@ -127,15 +128,15 @@ def needs_escape(text: str) -> bool:
     return False
 
 
-def escaped(text: str | None) -> str:
+def escape_cell(text: str | None) -> str:
     """A cell no spreadsheet takes for a formula: every CSV and TSV of ours is made of such. Undone by
-    `unescaped`; none and "" stay apart."""
+    `unescape_cell`; none and "" stay apart."""
     if text is None:
         return ""
     return "'" + text if needs_escape(text) else text
 
 
-def unescaped(cell: str) -> str | None:
+def unescape_cell(cell: str) -> str | None:
     """The text behind a cell."""
     if cell == "":
         return None
@@ -167,7 +168,7 @@ def _with_json(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _cell(value: str | float | None) -> str:
-    return escaped(value) if value is None or isinstance(value, str) else repr(value)
+    return escape_cell(value) if value is None or isinstance(value, str) else repr(value)
 
 
 def _read_csv(path: Path) -> Iterator[Verdict]:
@@ -193,7 +194,7 @@ def _read_csv(path: Path) -> Iterator[Verdict]:
 
 
 def _value(name: str, cell: str) -> Any:
-    text = unescaped(cell)
+    text = unescape_cell(cell)
     if text is not None and name in NUMBERS:
         return json.loads(text)
     return text
@@ -228,7 +229,7 @@ def _write_parquet(lines: Iterable[bytes], out: BinaryIO) -> None:
     schema = _schema()
     with pq.ParquetWriter(out, schema, compression="zstd") as writer:
         for group in _groups(lines):
-            rows = [_parquet_row(verdict) for verdict in parsed(group)]
+            rows = [_parquet_row(verdict) for verdict in parse_verdicts(group)]
             writer.write_table(pa.Table.from_pylist(rows, schema=schema))
 
 

@@ -1,9 +1,9 @@
-"""A detector at work in a process of its own, which is ended when one dialogue takes too long or too much.
+"""Runs a detector in a worker process, which is killed when one dialogue takes too long or too much memory.
 
 Dialogues are written by strangers, and a regular expression or a tokenizer that explodes on one of them holds
-Python's lock, so that nothing in the same process can stop it. `Watched` keeps the detector's contract: the
-dialogue that fails alone in a fresh worker gets a failed verdict, the others the verdicts that they would
-have had without it. What the worker does is the detector's business.
+Python's lock, so that nothing in the same process can stop it. `WatchedDetector` is a `Detector`: a dialogue
+that fails alone in a fresh worker gets a failed verdict, the others the verdicts that they would have had
+without it.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import Any, NoReturn
 
-from dialint.detector.detectors import Detector, DetectorConfig
 from dialint.detector.errors import ConfigError, DialintError, WorldError
+from dialint.detector.interface import Detector, DetectorConfig
 from dialint.detector.records import Dialogue, Verdict
-from dialint.detector.taxonomy import Taxonomy, load
+from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 
 FAILURE = "E_TIMEOUT"
 PER_CHARACTERS = 100_000
@@ -67,7 +67,7 @@ class Trouble:
     at: int | None
 
 
-class Watched:
+class WatchedDetector:
     """Judges dialogues in a worker. `what` is what to load there, or a detector, which the worker inherits by
     fork: not one that computes in threads, as torch does, for a fork has none of them and waits for ever.
 
@@ -87,10 +87,12 @@ class Watched:
         self._worker: _Worker | None = None
         self.moved: Callable[[int, int, int], None] = lambda dialogues, tokens, findings: None
         """Called while `verdicts` is at work, as `ReleaseDetector.moved`."""
-        self.taxonomy: Taxonomy = load(what.taxonomy) if isinstance(what, DetectorConfig) else what.taxonomy
+        self.taxonomy: Taxonomy = (
+            load_taxonomy(what.taxonomy) if isinstance(what, DetectorConfig) else what.taxonomy
+        )
         self._start()
 
-    def __enter__(self) -> Watched:
+    def __enter__(self) -> WatchedDetector:
         return self
 
     def __exit__(self, *ignored: object) -> None:
@@ -102,7 +104,7 @@ class Watched:
             self._worker.end()
             self._worker = None
 
-    def ready(self) -> Watched:
+    def ready(self) -> WatchedDetector:
         """Wait until the worker has loaded.
 
         Raises:

@@ -39,7 +39,9 @@ def smallest_capacity(overhead: int) -> int:
     return math.ceil((overhead + 1) / STRIDE_SHARE)
 
 
-def plan(lengths: Sequence[int], judged: Sequence[bool], capacity: int, overhead: int) -> tuple[Window, ...]:
+def plan_windows(
+    lengths: Sequence[int], judged: Sequence[bool], capacity: int, overhead: int
+) -> tuple[Window, ...]:
     """Windows for turns of `lengths` tokens of which some are `judged`.
 
     `capacity` is what a window may hold in tokens; each piece costs its tokens and `overhead`.

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dialint.detector.detectors import DetectorConfig
+    from dialint.detector.interface import DetectorConfig
     from dialint.detector.pipeline import load_detector, score
     from dialint.detector.records import Dialogue, Finding, Turn, Verdict
 
@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 _MODULES = {
-    "DetectorConfig": "dialint.detector.detectors",
+    "DetectorConfig": "dialint.detector.interface",
     "Dialogue": "dialint.detector.records",
     "Finding": "dialint.detector.records",
     "Turn": "dialint.detector.records",

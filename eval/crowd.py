@@ -20,10 +20,10 @@ import numpy as np
 from cyclopts import App, Parameter
 
 from dialint.detector.errors import ConfigError
-from dialint.detector.example_files import needed_set, read_examples
+from dialint.detector.example_files import read_examples, require_set
 from dialint.detector.records import Example
 from dialint.detector.statistics import bootstrap_counts
-from dialint.detector.taxonomy import load
+from dialint.detector.taxonomy import load_taxonomy
 from dialint.eval.exam.exclusive import Shares, described
 from dialint.eval.metrics import Floats
 from dialint.eval.truth import Places
@@ -48,9 +48,9 @@ class CrowdConfig:
 
 def crowd(config: CrowdConfig) -> None:
     """Print accuracy, F1 and divergence of the crowd's baselines and of each release of a report."""
-    codes = tuple(code.code for code in load(config.taxonomy).select(config.category))
-    votes, dialogues = votes_of(read_examples(needed_set(config.examples, "test")), codes)
-    learnt, _ = votes_of(read_examples(needed_set(config.examples, "train")), codes)
+    codes = tuple(code.code for code in load_taxonomy(config.taxonomy).select(config.category))
+    votes, dialogues = votes_of(read_examples(require_set(config.examples, "test")), codes)
+    learnt, _ = votes_of(read_examples(require_set(config.examples, "train")), codes)
     if not len(votes) or not len(learnt):
         raise ConfigError("E_EXAMPLE", f"{config.examples}: train or test holds no label of these codes")
     counts = bootstrap_counts(int(dialogues.max()) + 1, config.rounds)

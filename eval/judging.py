@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
-from dialint.detector.judge import Says
+from dialint.detector.judge import JudgeVerdict
 from dialint.detector.records import Probability, Record
 from dialint.detector.statistics import Counts, bootstrap_counts, grouped_sum, ratio
 from dialint.eval.exam.resampling import ranking
@@ -43,7 +43,7 @@ class Ruling(Record):
     code: str
     truth: Probability
     weight: Annotated[float, Field(gt=0)] = 1.0
-    verdict: Says | None
+    verdict: JudgeVerdict | None
     probability: Probability | None
     token_probability: Probability | None = None
     verbatim: bool = False

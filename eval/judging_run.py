@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dialint.detector.judge import SAYS, Answer, evidence_of, parsed
+from dialint.detector.judge import VERDICTS, Answer, locate_quote, parse_answer
 from dialint.eval.judging import Ruling
 from dialint.eval.metrics import span_f1
 from dialint.eval.questions import Asked
@@ -24,11 +24,13 @@ def examined(judge: LocalJudge, asked: Sequence[Asked]) -> list[Ruling]:
     verdicts = beliefs.argmax(1)
     texts = judge.answers(prompts, [item.text for item in asked], verdicts.tolist())
     rows = zip(asked, asking, texts, beliefs, strict=True)
-    return [_ruling(item, parsed(text, cut=one.cut), text, one.cut, row) for item, one, text, row in rows]
+    return [
+        _ruling(item, parse_answer(text, cut=one.cut), text, one.cut, row) for item, one, text, row in rows
+    ]
 
 
 def _ruling(item: Asked, answer: Answer | None, text: str, cut: bool, beliefs: np.ndarray) -> Ruling:
-    where = evidence_of(answer, item.text) if answer is not None else None
+    where = locate_quote(answer, item.text) if answer is not None else None
     accuses = answer is not None and answer.verdict == "error" and where is not None
     overlap = span_f1(where, item.span) if accuses and where is not None and item.span is not None else None
     return Ruling(
@@ -39,7 +41,7 @@ def _ruling(item: Asked, answer: Answer | None, text: str, cut: bool, beliefs: n
         weight=item.stands_for,
         verdict=answer.verdict if answer is not None else None,
         probability=answer.probability if answer is not None else None,
-        token_probability=float(beliefs[SAYS.index("error")]),
+        token_probability=float(beliefs[VERDICTS.index("error")]),
         verbatim=accuses,
         overlap=overlap,
         quoted=(where[1] - where[0]) / len(item.text) if accuses and where is not None else None,

@@ -21,11 +21,11 @@ import numpy as np
 from cyclopts import Parameter
 
 from dialint.detector.artifacts import write_json
-from dialint.detector.detectors import Detector, DetectorConfig
 from dialint.detector.errors import ConfigError, InputRefused
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.read import Counts, Loaded, open_logs, read
 from dialint.detector.ingest.readers.parquet_rows import check_parquet_columns
+from dialint.detector.interface import Detector, DetectorConfig
 from dialint.detector.records import Verdict
 from dialint.detector.statistics import Counts as Draws
 from dialint.detector.statistics import bootstrap_counts, ratio

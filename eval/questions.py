@@ -17,11 +17,11 @@ from cyclopts import Parameter
 
 from dialint.detector.artifacts import read_manifest, verify_files
 from dialint.detector.errors import ConfigError, OutputRefused
-from dialint.detector.example_files import needed_set, read_examples
-from dialint.detector.judge import Answer, Question, fitted
+from dialint.detector.example_files import read_examples, require_set
+from dialint.detector.judge import Answer, Question, fit_answer
 from dialint.detector.masking import mask_dialogue
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Example, Label, Severity
-from dialint.detector.taxonomy import Code, Taxonomy, load
+from dialint.detector.taxonomy import Code, Taxonomy, load_taxonomy
 from dialint.eval.truth import made_for_pair, probes_of, source_of
 
 LEAST = 0.1
@@ -72,9 +72,9 @@ class Asked:
 def taught(asked: Asked) -> Answer:
     """The answer that is taught: what people hold to be true, as sure as they are."""
     if not asked.is_error:
-        return fitted(Answer(verdict="no_error", probability=asked.probability))
+        return fit_answer(Answer(verdict="no_error", probability=asked.probability))
     start, end = asked.span or _outer(asked.text)
-    return fitted(
+    return fit_answer(
         Answer(
             verdict="error",
             probability=asked.probability,
@@ -93,7 +93,7 @@ def read_asked(dataset: Path, split: str, asking: Asking, seed: int) -> list[Ask
         InputRefused: a file of it cannot be read.
         ConfigError: E_CODE, unknown codes or none.
     """
-    taxonomy = load(asking.taxonomy)
+    taxonomy = load_taxonomy(asking.taxonomy)
     examples = list(_chosen(read_examples(verified(dataset, split)), asking.limit, seed))
     codes = _codes(asking, taxonomy, examples, dataset)
     twins = {example.pair: example for example in examples if example.pair and not made_for_pair(example)}
@@ -121,7 +121,7 @@ def verified(dataset: Path, name: str) -> Path:
         ConfigError: E_EXAMPLE, there is no such set.
         OutputRefused: the folder is not complete, or the file was changed.
     """
-    path = needed_set(dataset, name)
+    path = require_set(dataset, name)
     files = read_manifest(dataset / "manifest.json")["files"]
     entries = [entry for entry in files if entry["name"] == path.name]
     if not entries:

@@ -22,14 +22,14 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from dialint.detector.artifacts import atomic_file
-from dialint.detector.calibration import shown_probability
+from dialint.detector.calibration import format_probability
 from dialint.detector.errors import ConfigError, InputRefused
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.read import Counts, Loaded, open_logs, read
 from dialint.detector.ingest.validation import BIDI
 from dialint.detector.masking import mask_dialogue
 from dialint.detector.records import Dialogue, Finding, Verdict
-from dialint.detector.verdict_files import escaped, read_verdicts
+from dialint.detector.verdict_files import escape_cell, read_verdicts
 
 JUDGEMENTS = ("right", "wrong", "arguable")
 COLUMNS = (
@@ -124,7 +124,7 @@ def _row(number: int, dialogue: Dialogue, finding: Finding) -> dict[str, Any]:
         "dialogue": dialogue.id,
         "turn": finding.turn,
         "code": finding.code,
-        "probability": shown_probability(finding.probability),
+        "probability": format_probability(finding.probability),
         "context": "\n".join(shown),
         "text": masked.turns[place].text,
         "quote": finding.quote,
@@ -137,7 +137,9 @@ def _csv(rows: Iterable[Mapping[str, Any]]) -> str:
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\r\n", quoting=csv.QUOTE_ALL)
     writer.writerow(COLUMNS)
-    writer.writerows([escaped(str(row[name])) if row[name] != "" else "" for name in COLUMNS] for row in rows)
+    writer.writerows(
+        [escape_cell(str(row[name])) if row[name] != "" else "" for name in COLUMNS] for row in rows
+    )
     return text.getvalue()
 
 

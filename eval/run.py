@@ -17,10 +17,10 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from dialint.detector.artifacts import atomic_file, sha256_file, versions, write_json
-from dialint.detector.detectors import Detector, DetectorConfig
+from dialint.detector.artifacts import atomic_file, package_versions, sha256_file, write_json
 from dialint.detector.errors import ConfigError
 from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.interface import Detector, DetectorConfig
 from dialint.detector.records import Example, Verdict
 from dialint.detector.statistics import bootstrap_counts
 from dialint.eval.exam.comparison import difference
@@ -89,7 +89,7 @@ def run(
         "release": judge_with.release,
         "fingerprint": judge_with.fingerprint,
         "rounds": config.rounds,
-        "versions": versions("dialint", "numpy", "torch"),
+        "versions": package_versions("dialint", "numpy", "torch"),
         "sets": report,
     }
     _show(report)

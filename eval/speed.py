@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from cyclopts import Parameter
 
-from dialint.detector.artifacts import versions, write_json
-from dialint.detector.detectors import DetectorConfig
+from dialint.detector.artifacts import package_versions, write_json
 from dialint.detector.errors import ConfigError, DialogueFailed
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.read import Counts, Loaded, open_logs, read
+from dialint.detector.interface import DetectorConfig
 from dialint.detector.masking import mask_dialogue
 from dialint.detector.pipeline import ReleaseDetector, load_detector
 from dialint.detector.records import Dialogue
@@ -120,7 +120,7 @@ def run(
         "scan_over_bare": scan / bare,
         "whole_scan_over_bare": whole / bare,
         "loop_over_scan": slow / scan,
-        "versions": versions("torch", "transformers", "tokenizers"),
+        "versions": package_versions("torch", "transformers", "tokenizers"),
     }
 
 
@@ -170,7 +170,7 @@ class _Loop:
         with torch.inference_mode():
             with torch.autocast(device.type, torch.bfloat16, enabled=self.engine.precision == "bf16"):
                 output = self.backbone(**given, attention_mask=mask.to(device))
-            row = local.row_of([window])
+            row = local.pack_windows([window])
             return local.read_heads(self.engine.model, output.last_hidden_state[0].float(), [window], row)[0]
 
 

@@ -11,12 +11,12 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dialint.detector.detectors import Detector
 from dialint.detector.errors import ConfigError
 from dialint.detector.example_files import read_examples as read_examples
 from dialint.detector.example_files import read_records
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.read import Counts, Loaded, open_logs, read
+from dialint.detector.interface import Detector
 from dialint.detector.records import Example, Label, Verdict
 from dialint.eval.metrics import Floats, Truth, span_f1
 

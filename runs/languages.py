@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from dialint.detector.languages import UNKNOWN, language_of, languages_of, words_of
+from dialint.detector.languages import UNKNOWN, detect_language, detect_languages, language_words
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 
 CORPORA = {
@@ -48,7 +48,7 @@ def measure(name: str, path: Path, wanted: str, n: int) -> None:
     for dialogue in dialogues(path, n):
         agents = [turn.index for turn in dialogue.turns if turn.role in JUDGED_ROLES]
         began = time.perf_counter()
-        whole, turns = languages_of(dialogue)
+        whole, turns = detect_languages(dialogue)
         seconds += time.perf_counter() - began
         lost = sum(turns[index] not in (wanted, UNKNOWN) for index in agents)
         counts.update(
@@ -56,11 +56,11 @@ def measure(name: str, path: Path, wanted: str, n: int) -> None:
             whole_wrong=whole not in (wanted, UNKNOWN), whole_unknown=whole == UNKNOWN,
         )  # fmt: skip
         opening = dialogue.model_copy(update={"turns": dialogue.turns[:2]})
-        counts["opening_wrong"] += languages_of(opening)[0] not in (wanted, UNKNOWN)
-        counts["opening_unknown"] += languages_of(opening)[0] == UNKNOWN
+        counts["opening_wrong"] += detect_languages(opening)[0] not in (wanted, UNKNOWN)
+        counts["opening_unknown"] += detect_languages(opening)[0] == UNKNOWN
         for turn in dialogue.turns:
-            letters = sum(map(str.isalpha, words_of(turn.text)))
-            alone = language_of(turn.text)
+            letters = sum(map(str.isalpha, language_words(turn.text)))
+            alone = detect_language(turn.text)
             kind = "right" if alone == wanted else "unknown" if alone == UNKNOWN else "wrong"
             of_length[next(length for length in LENGTHS if letters <= length)][kind] += 1
     print(
@@ -91,7 +91,7 @@ def main() -> None:
     rows = pq.read_table(options.data / "gec/data.parquet").to_pylist()
     gec: dict[str, Counter[str]] = {}
     for row in rows:
-        gec.setdefault(row["language"], Counter())[language_of(row["source"])] += 1
+        gec.setdefault(row["language"], Counter())[detect_language(row["source"])] += 1
     print("gec, sentences with errors:", {language: dict(found) for language, found in gec.items()})
 
 

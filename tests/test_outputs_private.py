@@ -16,7 +16,13 @@ import pytest
 from dialint.app.output import print_line, print_table
 from dialint.detector.ingest.convert import write_log
 from dialint.detector.records import Dialogue, Finding, Turn, Verdict
-from dialint.detector.verdict_files import convert, escaped, needs_escape, unescaped, verdict_line
+from dialint.detector.verdict_files import (
+    convert_verdicts,
+    escape_cell,
+    needs_escape,
+    unescape_cell,
+    verdict_line,
+)
 from dialint.eval import reading
 from dialint.labeling.aggregation import aggregate
 from dialint.labeling.exchange.rows import write_rows
@@ -88,9 +94,9 @@ HOSTILE = [
 def test_formulas_are_known_and_come_back() -> None:
     for text in (*HOSTILE, "'", "'x", "", "\tx", "\rx"):
         assert needs_escape(text)
-        assert unescaped(escaped(text)) == text
+        assert unescape_cell(escape_cell(text)) == text
     for text in ("x", "1-2", "a=b", "Ünë", " plain", "…", "(=1)", "¿qué?", "\U0001f600"):
-        assert escaped(text) == text
+        assert escape_cell(text) == text
 
 
 def is_formula(cell: str) -> bool:
@@ -110,7 +116,7 @@ def by_verdicts(text: str) -> bytes:
         dialogue_id=text, release=text, taxonomy="1", status="scored", quality=1.0, findings=(finding,)
     )
     out = io.BytesIO()
-    convert([verdict_line(verdict)], out, "csv")
+    convert_verdicts([verdict_line(verdict)], out, "csv")
     return out.getvalue()
 
 

@@ -59,11 +59,13 @@ def aggregate(
         raise ConfigError(
             "E_OPTION", "in the store the method is joint, with the model and gold that are there"
         )
-    from dialint.detector.taxonomy import load
+    from dialint.detector.taxonomy import load_taxonomy
     from dialint.labeling.aggregation.store_labels import aggregate_store
 
     with session.open() as (store, actor):
-        told = aggregate_store(store, actor, settling, load(taxonomy), share_workers=config.share_workers)
+        told = aggregate_store(
+            store, actor, settling, load_taxonomy(taxonomy), share_workers=config.share_workers
+        )
     print_line(
         f"{told.labels:,} labels of {told.questions:,} questions: {told.sure:,} sure, {told.gold:,} known "
         f"for certain, the model's word on {told.spoken:,}"
@@ -78,11 +80,11 @@ def adjudicate(
     session: Session = DEFAULT_SESSION,
 ) -> int:
     """Give experts what is not settled: questions below a confidence, or on which people disagree."""
-    from dialint.detector.taxonomy import load
+    from dialint.detector.taxonomy import load_taxonomy
     from dialint.labeling.adjudication.cases import adjudicate as open_cases
 
     with session.open() as (store, actor):
-        told = open_cases(store, actor, config, load(taxonomy))
+        told = open_cases(store, actor, config, load_taxonomy(taxonomy))
     print_line(
         f"{told.questions:,} questions: {told.unsure:,} below {config.sure:g}, people disagree on "
         f"{told.disagree:,}; {told.cases:,} turns for experts, {told.added:,} of them new"
@@ -97,11 +99,11 @@ def accept(
     session: Session = DEFAULT_SESSION,
 ) -> int:
     """Accept in bulk what all who were asked agree on. Counts; --apply makes it labels."""
-    from dialint.detector.taxonomy import load
+    from dialint.detector.taxonomy import load_taxonomy
     from dialint.labeling.adjudication.bulk_accept import accept_agreed
 
     with session.open() as (store, actor):
-        told = accept_agreed(store, actor, config, load(taxonomy))
+        told = accept_agreed(store, actor, config, load_taxonomy(taxonomy))
     done = f"{told.labels:,} labels written" if config.apply else "nothing written; --apply does"
     print_line(
         f"all agree on {told.yes + told.no:,} of {told.questions:,} questions, {told.yes:,} errors; {done}"
@@ -116,14 +118,14 @@ def ask(
     session: Session = DEFAULT_SESSION,
 ) -> int:
     """End tasks that are sure enough, and ask for one answer more where they are not."""
-    from dialint.detector.taxonomy import load
+    from dialint.detector.taxonomy import load_taxonomy
     from dialint.labeling.aggregation.adaptive_overlap import ask as ask_again
 
     with session.open() as (store, actor):
         if config.follow:
-            _follow(store, actor, config, load(taxonomy))
+            _follow(store, actor, config, load_taxonomy(taxonomy))
         else:
-            print_line(_decided(ask_again(store, actor, config, load(taxonomy))))
+            print_line(_decided(ask_again(store, actor, config, load_taxonomy(taxonomy))))
     return 0
 
 

@@ -27,11 +27,11 @@ def start_round(
     session: Session = DEFAULT_SESSION,
 ) -> int:
     """Give the same dialogues, blind, to everybody with a skill."""
-    from dialint.detector.taxonomy import load
+    from dialint.detector.taxonomy import load_taxonomy
     from dialint.labeling.adjudication.calibration_session import start
 
     with session.open() as (store, actor):
-        told = start(store, actor, config, load(taxonomy))
+        told = start(store, actor, config, load_taxonomy(taxonomy))
     print_line(f"{config.name}: {told.tasks} dialogues to {', '.join(told.people)}")
     return 0
 
@@ -56,13 +56,13 @@ def report_round(
     json
         File for all figures; must not exist.
     """
-    from dialint.detector.taxonomy import load
+    from dialint.detector.taxonomy import load_taxonomy
     from dialint.labeling.adjudication.calibration_session import report
     from dialint.labeling.raters.reports import refuse_existing, write_report
 
     refuse_existing(json)
     with session.open() as (store, actor):
-        told = report(store, actor, name, before, load(taxonomy))
+        told = report(store, actor, name, before, load_taxonomy(taxonomy))
     write_report(told.as_json(), json)
     print_table(("code", "alpha", "95 %", "tasks", "alpha before"), map(_agreement, told.agreement))
     print_line("")

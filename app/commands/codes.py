@@ -17,7 +17,7 @@ from cyclopts import Parameter
 
 from dialint.detector.errors import ReleaseRefused
 from dialint.detector.languages import language_name
-from dialint.detector.taxonomy import PACKAGED, Category, Code, Taxonomy, load
+from dialint.detector.taxonomy import PACKAGED, Category, Code, Taxonomy, load_taxonomy
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -54,7 +54,7 @@ def codes(
         A code such as C1, or the letter of a category such as C. All of them if left out.
     """
     config = config or CodesConfig()
-    taxonomy = load(config.taxonomy)
+    taxonomy = load_taxonomy(config.taxonomy)
     chosen = taxonomy.select(code) if code is not None else tuple(taxonomy.codes.values())
     covered = covered_codes(EMBEDDED, taxonomy)
     if config.as_json:

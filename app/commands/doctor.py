@@ -64,7 +64,7 @@ def diagnose() -> Iterator[Fact]:
     yield _gpu()
     yield _release()
     yield _home()
-    yield from map(_extra, extras.libraries())
+    yield from map(_extra, extras.modules_by_extra())
 
 
 def _processor() -> str:
@@ -137,9 +137,9 @@ def _attempt(what: str, look: Callable[[], str], remedy: str, *, needed: bool = 
 
 def _extra(extra: str) -> Fact:
     """Whether all libraries of an extra are there."""
-    if lacking := extras.missing(extra):
-        return Fact(f"extra {extra}", "missing", f"lacks {', '.join(lacking)}", extras.install(extra))
-    return Fact(f"extra {extra}", "ok", ", ".join(extras.libraries()[extra]))
+    if lacking := extras.missing_modules(extra):
+        return Fact(f"extra {extra}", "missing", f"lacks {', '.join(lacking)}", extras.install_command(extra))
+    return Fact(f"extra {extra}", "ok", ", ".join(extras.modules_by_extra()[extra]))
 
 
 def _version(name: str) -> str | None:

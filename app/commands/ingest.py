@@ -148,7 +148,7 @@ def convert(
     out
         File to write, for you only (mode 0600); must not exist.
     """
-    from dialint.detector.artifacts import atomic_file, described, versions, write_manifest
+    from dialint.detector.artifacts import atomic_file, file_entry, package_versions, write_manifest
     from dialint.detector.ingest.convert import ENDINGS, write_log
     from dialint.detector.ingest.outcomes import Counts, Loaded, Reject
     from dialint.detector.ingest.read import inspect, open_logs
@@ -184,12 +184,12 @@ def convert(
     manifest = {
         "kind": "log",
         "format": to,
-        "files": [described(out, n)],
+        "files": [file_entry(out, n)],
         "inputs": inputs,
         "reading": config.described(),
         "rejected": dict(counts.codes),
         "lost": dict(lost),
-        "versions": versions("dialint", "pyarrow"),
+        "versions": package_versions("dialint", "pyarrow"),
     }
     write_manifest(manifest_path(out), json.loads(json.dumps(manifest, default=str)))
     print_line(f"{out}: {n:,} dialogues; rejected {counts.rejected:,}, repeated {counts.duplicates:,}")

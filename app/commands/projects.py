@@ -67,9 +67,9 @@ class ProjectConfig:
         """
         from pydantic import ValidationError
 
-        from dialint.detector.taxonomy import load
+        from dialint.detector.taxonomy import load_taxonomy
 
-        taxonomy = load(self.taxonomy)
+        taxonomy = load_taxonomy(self.taxonomy)
         codes = tuple(dict.fromkeys(code.code for one in self.codes for code in taxonomy.select(one)))
         values: dict[str, Any] = {
             "id": name, "codes": codes, "purpose": self.purpose, "prelabelled": self.prelabelled,

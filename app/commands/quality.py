@@ -35,11 +35,11 @@ def agreement(
     if uses_files(project, config.annotations):
         report = run(config)
     else:
-        from dialint.detector.taxonomy import load
+        from dialint.detector.taxonomy import load_taxonomy
         from dialint.labeling.raters.store_reader import load_tables
 
         with session.open() as (store, actor):
-            report = run(config, lambda: load_tables(store, actor, project, load(taxonomy)))
+            report = run(config, lambda: load_tables(store, actor, project, load_taxonomy(taxonomy)))
     headings, *lines = rows(report)
     print_table(headings, lines)
     return 0
@@ -66,11 +66,13 @@ def watch(
     if uses_files(project, config.annotations):
         report = run(config)
     else:
-        from dialint.detector.taxonomy import load
+        from dialint.detector.taxonomy import load_taxonomy
         from dialint.labeling.raters.store_reader import load_workload
 
         with session.open() as (store, actor):
-            report = run(config, lambda: load_workload(store, actor, project, load(taxonomy)).crowd())
+            report = run(
+                config, lambda: load_workload(store, actor, project, load_taxonomy(taxonomy)).crowd()
+            )
     headings, *flags = rows(report)
     if flags:
         print_table(headings, flags)

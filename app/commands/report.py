@@ -77,7 +77,7 @@ def report(verdicts: Path, /, *, config: ReportConfig | None = None) -> int:
     from dialint.app.reporting.page import page
     from dialint.app.reporting.workbook import check_library, write_workbook
     from dialint.detector.artifacts import atomic_file, read_manifest
-    from dialint.detector.taxonomy import load
+    from dialint.detector.taxonomy import load_taxonomy
     from dialint.detector.verdict_files import find_manifest, read_verdicts
     from dialint.eval.run import refuse_no_folder
     from dialint.labeling.raters.reports import refuse_existing
@@ -88,7 +88,7 @@ def report(verdicts: Path, /, *, config: ReportConfig | None = None) -> int:
             refuse_no_folder(out, option)
     if config.xlsx is not None:
         check_library()
-    taxonomy = load(config.taxonomy)
+    taxonomy = load_taxonomy(config.taxonomy)
     read = read_verdicts(verdicts)
     manifest = read_manifest(find_manifest(verdicts), f"dialint score LOG --out {verdicts}")
     figures = count(read, taxonomy, _covered(manifest, tuple(taxonomy.codes)), config.examples)

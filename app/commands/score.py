@@ -14,9 +14,9 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from dialint.app.scoring.options import ScoreConfig
-from dialint.detector.detectors import DetectorConfig
 from dialint.detector.errors import ConfigError
 from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.interface import DetectorConfig
 from dialint.detector.watchdog import WatchConfig
 
 DEFAULT = ScoreConfig()

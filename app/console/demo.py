@@ -13,10 +13,10 @@ from typing import get_args
 
 from dialint.app.console.text import judged_codes
 from dialint.app.store_session import one_time_password
-from dialint.detector.artifacts import fingerprint, make_folder, sha256_file
+from dialint.detector.artifacts import fingerprint, make_output_folder, sha256_file
 from dialint.detector.errors import OutputRefused
 from dialint.detector.records import Dialogue, Label, Verdict
-from dialint.detector.taxonomy import load
+from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.verdict_files import read_verdicts
 from dialint.labeling.annotation import judged_turns
 from dialint.labeling.queue.policy import SeverityWeights
@@ -82,7 +82,9 @@ def score_sample() -> list[Verdict]:
     """The embedded release's verdicts on the sample, from the cache if they are there."""
     from dialint.detector.release import EMBEDDED, Release
 
-    key = fingerprint([Release(EMBEDDED).fingerprint, load().model_dump(mode="json"), sha256_file(SAMPLE)])
+    key = fingerprint(
+        [Release(EMBEDDED).fingerprint, load_taxonomy().model_dump(mode="json"), sha256_file(SAMPLE)]
+    )
     out = home() / "demo" / f"verdicts-{key[:16]}.jsonl"
     try:
         return list(read_verdicts(out))
@@ -91,7 +93,7 @@ def score_sample() -> list[Verdict]:
     from dialint.app.scoring.loop import run
     from dialint.app.scoring.options import ScoreConfig
 
-    make_folder(out.parent)
+    make_output_folder(out.parent)
     run([str(SAMPLE)], ScoreConfig(out=out, all_probabilities=True, quiet=True))
     return list(read_verdicts(out))
 
@@ -101,7 +103,7 @@ def _create_review_project(store: Store, verdicts: Sequence[Verdict]) -> None:
     flagged = [verdict for verdict in verdicts if verdict.findings]
     covered = {finding.code for verdict in flagged for finding in verdict.findings}
     covered = covered.union(*(judged_codes(verdict) or () for verdict in verdicts))
-    codes = tuple(code for code in load().codes if code in covered or code in UNCOVERED)
+    codes = tuple(code for code in load_taxonomy().codes if code in covered or code in UNCOVERED)
     projects.create(store, "lead", Project(id=REVIEW, codes=codes, purpose="review", prelabelled=True))
     weights, new = SeverityWeights(), []
     for verdict in flagged:

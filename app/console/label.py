@@ -18,7 +18,7 @@ from dialint.app.console.page_session import (
     update_answer,
 )
 from dialint.app.console.text import code_title, explain_code, safe_markdown, safe_text, source_text
-from dialint.detector.taxonomy import Taxonomy, load
+from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import Account
 
@@ -42,7 +42,7 @@ def label_page(store: Store, account: Account) -> None:
 
 
 def _show_item(session: PageSession, item: Item, answer: Answer) -> None:
-    taxonomy = load()
+    taxonomy = load_taxonomy()
     left, right = st.columns([11, 9], gap="medium")
     with left:
         if item.supersedes is not None:

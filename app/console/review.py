@@ -29,7 +29,7 @@ from dialint.app.console.text import (
     verdict_text,
 )
 from dialint.detector.records import Finding
-from dialint.detector.taxonomy import Taxonomy, load
+from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.labeling.store import tasks
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import Account
@@ -53,7 +53,7 @@ def review_page(store: Store, account: Account) -> None:
 
 
 def _show_item(session: PageSession, item: Item, answer: Answer) -> None:
-    taxonomy = load()
+    taxonomy = load_taxonomy()
     current = next(iter(answer.undecided), None)
     left, right = st.columns([11, 9], gap="medium")
     with left:
@@ -142,7 +142,7 @@ def _change_form(
 
 def _show_conflict(session: PageSession, conflict: EditConflict) -> None:
     """Somebody else answered first: both answers side by side, and the choice."""
-    taxonomy = load()
+    taxonomy = load_taxonomy()
     theirs = conflict.theirs[-1]
     st.warning("This was answered elsewhere before your answer came. Yours is not saved yet. Compare:")
     left, right = st.columns(2)

@@ -7,7 +7,7 @@ import re
 from functools import cache
 from typing import get_args
 
-from dialint.detector.languages import gap_text, language_name
+from dialint.detector.languages import describe_gaps, language_name
 from dialint.detector.records import Finding, Severity, Verdict
 from dialint.detector.release import EMBEDDED
 from dialint.detector.taxonomy import Code, Names, Taxonomy
@@ -145,7 +145,7 @@ def verdict_text(verdict: Verdict | None, n_proposed: int) -> str:
         return "No model has judged this dialogue."
     if verdict.status == "failed":
         return f"{verdict.release} failed on this dialogue ({verdict.failure}). That is not a clean dialogue."
-    gap = gap_text(verdict)
+    gap = describe_gaps(verdict)
     if verdict.status == "not_judged":
         return f"{verdict.release} did not judge this dialogue ({gap}). That is not a clean dialogue."
     findings = {0: "no findings", 1: "1 finding"}.get(n_proposed, f"{n_proposed} findings")

@@ -8,7 +8,7 @@ from typing import Any
 
 from dialint.app.reporting.figures import Cell, Figures, Table, headline, limits, tables
 from dialint.app.scoring.reports import title, visible
-from dialint.detector.calibration import shown_probability
+from dialint.detector.calibration import format_probability
 from dialint.detector.records import Finding, Verdict
 from dialint.eval.exam.worst import Told
 from dialint.eval.report.cases import turns
@@ -80,7 +80,7 @@ def _examples(figures: Figures, examples: Sequence[tuple[Verdict, Finding, Told 
         name = title(finding.code, figures.taxonomy)
         shown.append(
             f'<article class="case"><p class="head"><b>{escape(visible(name))}</b> '
-            f"{finding.severity}, probability {escape(shown_probability(finding.probability))} "
+            f"{finding.severity}, probability {escape(format_probability(finding.probability))} "
             f'<span class="dim">{escape(visible(", ".join(where)))}</span></p>'
             + ("" if told is None else f'{turns(told)}<p class="dim">{escape(visible(finding.reason))}</p>')
             + "</article>"

@@ -10,7 +10,7 @@ from dialint.app.reporting.figures import Cell, Figures, headline, limits, table
 from dialint.app.scoring.reports import visible
 from dialint.detector import extras
 from dialint.detector.records import Verdict
-from dialint.detector.verdict_files import escaped
+from dialint.detector.verdict_files import escape_cell
 from dialint.labeling.raters.estimates import Figure
 
 MAX_ROWS = 1_048_575
@@ -28,7 +28,7 @@ def check_library() -> None:
         ConfigError: E_EXTRA, XlsxWriter is not installed.
     """
     if not extras.is_installed("xlsxwriter"):
-        raise extras.without("report", "--xlsx", ["xlsxwriter"])
+        raise extras.missing_extra_error("report", "--xlsx", ["xlsxwriter"])
 
 
 def write_workbook(
@@ -62,7 +62,7 @@ def write_workbook(
         for number, row in enumerate(rows, 1):
             for column, cell in enumerate(row):
                 if isinstance(cell, str):
-                    page.write_string(number, column, escaped(visible(cell)[:MAX_TEXT]))
+                    page.write_string(number, column, escape_cell(visible(cell)[:MAX_TEXT]))
                 elif isinstance(cell, int | float):
                     page.write_number(number, column, cell)
 

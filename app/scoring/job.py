@@ -36,7 +36,7 @@ from dialint.detector.artifacts import (
     write_manifest,
 )
 from dialint.detector.errors import ConfigError, OutputRefused
-from dialint.detector.verdict_files import beside, find_manifest, manifest_path, rejects_path
+from dialint.detector.verdict_files import find_manifest, manifest_path, output_stem, rejects_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,7 +365,7 @@ def lock_job(out: Path) -> Iterator[Job]:
         OutputRefused: another process has the lock; the message has its id.
         WorldError: the folder cannot be written.
     """
-    folder = out.with_name(f".{beside(out)}.job")
+    folder = out.with_name(f".{output_stem(out)}.job")
     lock = _acquire_lock(folder, out)
     job = Job(out, folder)
     try:

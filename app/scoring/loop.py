@@ -30,29 +30,29 @@ from dialint.detector.artifacts import (
     TEMPORARY,
     Appender,
     atomic_file,
-    described,
     disk_errors,
+    file_entry,
     fingerprint,
+    package_versions,
     read_manifest,
     verify_files,
-    versions,
 )
-from dialint.detector.detectors import Detector
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused, TooManyBad
 from dialint.detector.ingest.outcomes import Loaded, Reject
 from dialint.detector.ingest.read import read
+from dialint.detector.interface import Detector
 from dialint.detector.progress import progress
 from dialint.detector.verdict_files import (
     FileFormat,
-    beside,
-    convert,
+    convert_verdicts,
     find_manifest,
     manifest_path,
-    parsed,
+    output_stem,
+    parse_verdicts,
     rejects_path,
     verdict_line,
 )
-from dialint.detector.watchdog import Watched
+from dialint.detector.watchdog import WatchedDetector
 
 MAX_CHUNK_CHARACTERS = 1_000_000
 """Text of all turns at which a chunk ends early: a record alone may have eight times as much, and 128 of
@@ -79,7 +79,7 @@ def run(logs: Sequence[str], config: ScoreConfig, detector: Detector | None = No
     # The child process starts before the output is locked, so that it never inherits the lock of a job that
     # was killed.
     scorer_context: AbstractContextManager[Detector | None] = (
-        Watched(detector or config.detector, config.watch, print_status)
+        WatchedDetector(detector or config.detector, config.watch, print_status)
         if config.watch.dialogue_seconds
         else nullcontext(detector)
     )
@@ -97,7 +97,7 @@ def already_done(logs: Sequence[str], config: ScoreConfig, out: Path) -> int | N
     Raises:
         OutputRefused: the output was changed since.
     """
-    path, folder = find_manifest(out), out.with_name(f".{beside(out)}.job")
+    path, folder = find_manifest(out), out.with_name(f".{output_stem(out)}.job")
     if "-" in logs or config.restart or folder.exists() or not path.exists():
         return None
     manifest = read_manifest(path)
@@ -220,7 +220,7 @@ def score_chunks(
 ) -> None:
     """Read all logs; score and commit every chunk that no earlier run has committed."""
     with open(job.part, "rb") as file:
-        for verdict in parsed(file):
+        for verdict in parse_verdicts(file):
             run.tally.add(verdict)
     for done in job.resumed:
         run.tally.add_chunk(done.number, done.rows, done.longest, done.seconds)
@@ -321,7 +321,7 @@ def write_final(job: Job, run: ScoringRun) -> None:
         return  # the part file is the output
     with atomic_file(job.final) as out, open(job.part, "rb") as lines:
         if not run.has_locations:
-            convert(lines, out, cast(FileFormat, file_format))
+            convert_verdicts(lines, out, cast(FileFormat, file_format))
             return
         with (
             open(job.locations, "rb") as locations,
@@ -330,14 +330,14 @@ def write_final(job: Job, run: ScoringRun) -> None:
         ):
             located = (
                 LocatedVerdict(verdict, *json.loads(location))
-                for verdict, location in zip(parsed(lines), locations, strict=True)
+                for verdict, location in zip(parse_verdicts(lines), locations, strict=True)
             )
             rejects = map(json.loads, reject_lines)
             if file_format == "junit":
                 files = [source.name for source in run.sources]
                 write_junit(located, rejects, out, run.taxonomy, run.config.fail_on, files, spool)
             else:
-                version = versions("dialint").get("dialint", "0")
+                version = package_versions("dialint").get("dialint", "0")
                 write_sarif(located, rejects, out, run.taxonomy, version, spool)
 
 
@@ -348,8 +348,8 @@ def describe_output(
     ended_at = datetime.now(UTC)
     jsonl = run.config.output_format == "jsonl"
     with disk_errors(job.folder):
-        output = described(job.part if jsonl else job.final, rows=job.n_rows)
-        rejects = described(job.rejects, rows=run.counts.rejected)
+        output = file_entry(job.part if jsonl else job.final, rows=job.n_rows)
+        rejects = file_entry(job.rejects, rows=run.counts.rejected)
     return {
         "kind": "verdicts",
         "format": run.config.output_format,
@@ -364,7 +364,7 @@ def describe_output(
         "counts": run.tally.counts(),
         "not_covered": [code for code in run.taxonomy.codes if code not in run.detector.codes],
         "reading": run.read_counts,
-        "versions": versions(*PACKAGES),
+        "versions": package_versions(*PACKAGES),
         "started_at": started_at.isoformat(timespec="seconds"),
         "ended_at": ended_at.isoformat(timespec="seconds"),
         "seconds": round((ended_at - started_at).total_seconds(), 3),

@@ -9,9 +9,9 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 from pydantic import Field
 
-from dialint.detector.detectors import DetectorConfig
 from dialint.detector.errors import ConfigError
 from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.interface import DetectorConfig
 from dialint.detector.option_ranges import check_ranges
 from dialint.detector.records import Severity
 from dialint.detector.watchdog import WatchConfig

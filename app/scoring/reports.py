@@ -16,8 +16,8 @@ from urllib.parse import quote as percent_encoded
 from xml.sax.saxutils import escape, quoteattr
 
 from dialint.app.scoring.summary import SEVERITIES
-from dialint.detector.calibration import shown_probability
-from dialint.detector.languages import gap_text
+from dialint.detector.calibration import format_probability
+from dialint.detector.languages import describe_gaps
 from dialint.detector.records import Finding, Severity, Verdict
 from dialint.detector.taxonomy import Taxonomy
 
@@ -43,12 +43,12 @@ def as_text(verdict: Verdict, taxonomy: Taxonomy) -> str:
     if not verdict.findings and verdict.status == "scored":
         return ""
     quality = "" if verdict.quality is None else f"quality {verdict.quality:g}"
-    facts = ", ".join(part for part in (quality, gap_text(verdict)) if part)
+    facts = ", ".join(part for part in (quality, describe_gaps(verdict)) if part)
     lines = [f"{visible(verdict.dialogue_id)}   {facts}"]
     for finding in verdict.findings:
         lines.append(
             f"  turn {finding.turn}  {finding.severity}  {title(finding.code, taxonomy)}"
-            f"  {shown_probability(finding.probability)}  “{visible(finding.quote)}”"
+            f"  {format_probability(finding.probability)}  “{visible(finding.quote)}”"
         )
         # of the reason only what the line above does not have: code, turn and quote
         head, closing_quote, rest = finding.reason.partition("”")
@@ -96,7 +96,7 @@ def _junit_case(located: LocatedVerdict, taxonomy: Taxonomy, fail_on: Severity |
             _xml(
                 "\n".join(
                     f"turn {finding.turn}: {title(finding.code, taxonomy)} ({finding.severity}, "
-                    f"{shown_probability(finding.probability)}): “{visible(finding.quote)}” "
+                    f"{format_probability(finding.probability)}): “{visible(finding.quote)}” "
                     f"{visible(finding.reason)}"
                     for finding in verdict.findings
                 )
@@ -113,9 +113,9 @@ def _junit_case(located: LocatedVerdict, taxonomy: Taxonomy, fail_on: Severity |
             inside = f"<system-out>{body}</system-out>"
     if kind == "passed" and verdict.status == "not_judged":
         kind = "skipped"
-        inside = f"<skipped message={quoteattr(gap_text(verdict))}/>{inside}"
-    elif kind == "passed" and not inside and gap_text(verdict):
-        inside = f"<system-out>{escape(gap_text(verdict))}</system-out>"
+        inside = f"<skipped message={quoteattr(describe_gaps(verdict))}/>{inside}"
+    elif kind == "passed" and not inside and describe_gaps(verdict):
+        inside = f"<system-out>{escape(describe_gaps(verdict))}</system-out>"
     return kind, f"<testcase {name} {place}>{inside}</testcase>\n"
 
 
@@ -207,7 +207,7 @@ def write_sarif(
             text = f"dialogue {one.verdict.dialogue_id} could not be judged: {one.verdict.failure}"
             spool.write((b"," if notes else b"") + _json(_notification(text, one.file, one.line)).encode())
             notes += 1
-        elif gap := gap_text(one.verdict):
+        elif gap := describe_gaps(one.verdict):
             text = f"dialogue {one.verdict.dialogue_id}: {gap}"
             note = _notification(text, one.file, one.line, "warning")
             spool.write((b"," if notes else b"") + _json(note).encode())

@@ -13,19 +13,18 @@ from typing import Any
 from dialint.app.output import print_rich, print_status
 from dialint.app.scoring.options import ScoreConfig
 from dialint.app.scoring.summary import SEVERITIES, Tally, check_coverage, reaches_severity, summary_table
-from dialint.detector.artifacts import fingerprint, read_manifest, versions
-from dialint.detector.detectors import Detector
+from dialint.detector.artifacts import fingerprint, package_versions, read_manifest
 from dialint.detector.errors import ConfigError, OutputRefused, TooManyBad
 from dialint.detector.ingest.outcomes import Counts, Loaded
 from dialint.detector.ingest.read import inspect, open_logs
 from dialint.detector.ingest.sources import Source
+from dialint.detector.interface import Detector
 from dialint.detector.progress import Progress
 from dialint.detector.records import NotJudged, Severity, Verdict
 from dialint.detector.release import EMBEDDED
 from dialint.detector.release import MANIFEST as RELEASE_MANIFEST
-from dialint.detector.taxonomy import Taxonomy
-from dialint.detector.taxonomy import load as load_taxonomy
-from dialint.detector.watchdog import Watched
+from dialint.detector.taxonomy import Taxonomy, load_taxonomy
+from dialint.detector.watchdog import WatchedDetector
 
 MIN_FOR_SHARE = 200
 """Dialogues before the share of failed ones may stop a run that is not at its end."""
@@ -233,7 +232,7 @@ def prepare_run(
     taxonomy = load_taxonomy(config.detector.taxonomy) if detector is None else detector.taxonomy
     sources = open_logs(logs)
     requested = _describe_request(sources, config, taxonomy)
-    if isinstance(detector, Watched):
+    if isinstance(detector, WatchedDetector):
         detector.ready()
     elif detector is None:
         from dialint.detector.pipeline import load_detector
@@ -282,7 +281,7 @@ def _hash_request(requested: dict[str, Any], config: ScoreConfig, taxonomy: Taxo
         return ""
     options = {name: str(value) for name, value in vars(config.detector).items() if name != "threads"}
     return fingerprint(
-        [requested, release, taxonomy.model_dump(mode="json"), options, versions("dialint", "torch")]
+        [requested, release, taxonomy.model_dump(mode="json"), options, package_versions("dialint", "torch")]
     )
 
 

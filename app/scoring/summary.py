@@ -16,9 +16,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from dialint.detector.detectors import Detector
 from dialint.detector.errors import TooManyBad
 from dialint.detector.ingest.cleaning import STRIPPED
+from dialint.detector.interface import Detector
 from dialint.detector.languages import language_name
 from dialint.detector.records import Severity, Verdict
 from dialint.detector.taxonomy import Taxonomy

@@ -17,10 +17,10 @@ import torch
 from transformers import LogitsProcessorList
 
 from dialint.detector.engines import packed
-from dialint.detector.engines.faithful import unfaithful
+from dialint.detector.engines.equivalence_check import equivalence_error
 from dialint.detector.engines.judge_prompt import JudgePrompt
-from dialint.detector.engines.verbatim import Quoting, Verbatim
-from dialint.detector.judge import OPENING, SAYS
+from dialint.detector.engines.quote_constraint import QuoteConstraint, TokenSpellings
+from dialint.detector.judge import OPENING, VERDICTS
 
 ROW_TOKENS = 8192
 """Tokens of prompts that go through the model together."""
@@ -37,7 +37,7 @@ class LocalJudge:
         self._bf16 = bf16
         self._own = "sdpa" if self._bare._supports_sdpa else "eager"
         longest = prompt.max_tokens + len(prompt.fork[0])
-        self._packed = unfaithful(self._bare.base_model, longest) is None
+        self._packed = equivalence_error(self._bare.base_model, longest) is None
 
     @property
     def _bare(self) -> Any:
@@ -51,10 +51,10 @@ class LocalJudge:
         return device
 
     def beliefs(self, prompts: Sequence[Sequence[int]]) -> np.ndarray:
-        """What it believes of each prompt, shape (prompts, verdicts), in the order of `SAYS`."""
+        """What it believes of each prompt, shape (prompts, verdicts), in the order of `VERDICTS`."""
         shared, first = self.prompt.fork
         rows = [[*ids, *shared] for ids in prompts]
-        found = np.zeros((len(rows), len(SAYS)))
+        found = np.zeros((len(rows), len(VERDICTS)))
         last_logits = self._last_packed if self._packed else self._last_padded
         with self._reading(packed.NAME if self._packed else self._own):
             for places in _rows([len(row) for row in rows]):
@@ -69,12 +69,14 @@ class LocalJudge:
         verdicts: Sequence[int],
         max_tokens: int = MAX_ANSWER_TOKENS,
     ) -> list[str]:
-        """The text of each answer with the verdict that is forced on it, a place in `SAYS`; its quote is a
-        part of the turn in `texts`, as the prompt shows it. Only an error has evidence to write; the others
-        get `SHORT_ANSWER_TOKENS` at most."""
+        """The text of each answer after its forced verdict, an index into `VERDICTS`.
+
+        Its quote is a part of the turn in `texts`, as the prompt shows it. Only an error has evidence to
+        write; the others get `SHORT_ANSWER_TOKENS` at most.
+        """
         written: list[str] = [""] * len(prompts)
         with self._reading(self._own):
-            for verdict, said in enumerate(SAYS):
+            for verdict, said in enumerate(VERDICTS):
                 begun = self.prompt.answer_ids(f'{OPENING}{said}"', ended=False)[:-1]
                 asked = [place for place, own in enumerate(verdicts) if own == verdict]
                 most = max_tokens if said == "error" else min(max_tokens, SHORT_ANSWER_TOKENS)
@@ -139,11 +141,11 @@ class LocalJudge:
         return torch.tensor(ids, device=self.device), torch.tensor(mask, device=self.device)
 
     @cached_property
-    def _verbatim(self) -> Verbatim:
-        return Verbatim(self.prompt.tokenizer)
+    def _verbatim(self) -> TokenSpellings:
+        return TokenSpellings(self.prompt.tokenizer)
 
     def _written(
-        self, prompts: list[Sequence[int]], begun: list[int], max_tokens: int, rules: list[Quoting]
+        self, prompts: list[Sequence[int]], begun: list[int], max_tokens: int, rules: list[QuoteConstraint]
     ) -> list[list[int]]:
         """What is written greedily behind each prompt and the answer's beginning, up to any token with which
         the base ends an answer."""

@@ -14,9 +14,10 @@ from typing import Any
 
 from jinja2 import TemplateError
 
-from dialint.detector.engines.spelling import Spelling
+from dialint.detector.engines.spelling import JsonSpelling
 from dialint.detector.errors import ConfigError
-from dialint.detector.judge import OPENING, SAYS, SYSTEM, Detail, Question, chat
+from dialint.detector.judge import OPENING, SYSTEM, VERDICTS, Detail, Question
+from dialint.detector.judge import build_chat as chat
 from dialint.detector.taxonomy import Code
 
 PLAIN_TEMPLATE = (
@@ -44,7 +45,7 @@ class JudgePrompt:
     middle is left out, and the prompt says so."""
 
     tokenizer: Any
-    spelling: Spelling
+    spelling: JsonSpelling
     detail: Detail = "short"
     max_tokens: int = 1024
 
@@ -59,7 +60,7 @@ class JudgePrompt:
 
         try:
             tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-            spelling = Spelling(tokenizer)
+            spelling = JsonSpelling(tokenizer)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise ConfigError(
                 "E_BASE", f"{folder}: its tokenizer does not load ({type(error).__name__})"
@@ -147,17 +148,17 @@ class JudgePrompt:
     @cached_property
     def fork(self) -> tuple[list[int], list[int]]:
         """The tokens with which every answer begins, and the first in which the verdicts differ, one for each
-        of `SAYS`.
+        of `VERDICTS`.
 
         Raises:
             ConfigError: E_BASE, this tokenizer does not tell the verdicts apart by one token.
         """
-        begun = [self.answer_ids(f'{OPENING}{said}"', ended=False) for said in SAYS]
+        begun = [self.answer_ids(f'{OPENING}{said}"', ended=False) for said in VERDICTS]
         shared = 0
         while len({tuple(ids[: shared + 1]) for ids in begun}) == 1:
             shared += 1
         first = [ids[shared] for ids in begun]
-        if len(set(first)) != len(SAYS):
+        if len(set(first)) != len(VERDICTS):
             raise ConfigError("E_BASE", "the tokenizer does not tell the judge's verdicts apart by one token")
         return begun[0][:shared], first
 

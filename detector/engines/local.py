@@ -12,12 +12,12 @@ import torch
 from transformers.initialization import no_init_weights
 
 from dialint.detector.engines import packed
-from dialint.detector.engines.faithful import BROKEN, refuse_unfaithful
+from dialint.detector.engines.equivalence_check import CONFIG_ERRORS, check_equivalence
 from dialint.detector.engines.scan_model import EVIDENCE_WEIGHT, ScanModel, backbone_from_config
-from dialint.detector.engines.stored import restored
+from dialint.detector.engines.weight_formats import decode_weight
 from dialint.detector.errors import ConfigError, ReleaseRefused
 from dialint.detector.release import SCALE, Release
-from dialint.detector.render import Rendered, tokenizer_of
+from dialint.detector.render import Rendered, load_tokenizer
 from dialint.detector.scanner import WindowScores
 
 Precision = Literal["auto", "fp32", "bf16"]
@@ -29,8 +29,8 @@ class LocalEngine:
     def __init__(
         self, model: ScanModel, precision: Precision = "auto", row_tokens: int = 4096, device: str = "auto"
     ) -> None:
-        self.device = torch.device(device_of(device))
-        self.precision = precision_of(precision, self.device)
+        self.device = torch.device(resolve_device(device))
+        self.precision = resolve_precision(precision, self.device)
         self.row_tokens = row_tokens
         self.model = model.eval().requires_grad_(False).to(self.device)
         self._shares_prefix = self.model.causal
@@ -71,10 +71,10 @@ class LocalEngine:
             room -= len(windows[place])
         return rows
 
-    def packed(self, windows: Sequence[Rendered]) -> packed.Packed:
+    def packed(self, windows: Sequence[Rendered]) -> packed.PackedRow:
         """One row of tokens on this engine's device."""
         prefix = windows[0].prefix if self._shares_prefix else 0
-        return row_of(windows, prefix).to(self.device)
+        return pack_windows(windows, prefix).to(self.device)
 
     @torch.inference_mode()
     def _forward(self, windows: Sequence[Rendered]) -> list[WindowScores]:
@@ -84,13 +84,13 @@ class LocalEngine:
         return read_heads(self.model, states.float(), windows, row)
 
 
-def row_of(windows: Sequence[Rendered], prefix: int = 0) -> packed.Packed:
+def pack_windows(windows: Sequence[Rendered], prefix: int = 0) -> packed.PackedRow:
     """The windows laid end to end, with their tokens' history where the renderer tells it."""
     return packed.pack([window.ids for window in windows], prefix, [window.said for window in windows])
 
 
 @dataclass(frozen=True)
-class HeadPlaces:
+class HeadPositions:
     """Where in a packed row the heads read: slots, evidence tokens (with how many belong to each
     slot), and dialogue ends, each in window order."""
 
@@ -100,9 +100,9 @@ class HeadPlaces:
     ends: list[int]
 
 
-def head_places(windows: Sequence[Rendered], row: packed.Packed) -> HeadPlaces:
+def head_positions(windows: Sequence[Rendered], row: packed.PackedRow) -> HeadPositions:
     """The rows of the hidden states that matter."""
-    places = HeadPlaces([], [], [], [])
+    places = HeadPositions([], [], [], [])
     for window, bound in zip(windows, row.bounds.tolist(), strict=False):
         start = bound - row.prefix
         for slot in window.slots:
@@ -115,10 +115,10 @@ def head_places(windows: Sequence[Rendered], row: packed.Packed) -> HeadPlaces:
 
 
 def read_heads(
-    model: ScanModel, states: torch.Tensor, windows: Sequence[Rendered], row: packed.Packed
+    model: ScanModel, states: torch.Tensor, windows: Sequence[Rendered], row: packed.PackedRow
 ) -> list[WindowScores]:
     """The heads' logits for a row of windows."""
-    places = head_places(windows, row)
+    places = head_positions(windows, row)
     evidence = model.span_head(states[places.tokens])
     turns = model.turn_scores(states[places.slots], evidence, places.lengths).cpu().numpy()
     spans = np.split(evidence.cpu().numpy(), np.cumsum(places.lengths)[:-1]) if places.lengths else []
@@ -132,7 +132,7 @@ def read_heads(
     return results
 
 
-def device_of(wanted: str) -> str:
+def resolve_device(wanted: str) -> str:
     """The device that `wanted` names; auto is a GPU where there is one.
 
     Raises:
@@ -148,7 +148,7 @@ def device_of(wanted: str) -> str:
     return wanted
 
 
-def precision_of(wanted: Precision, device: torch.device) -> Literal["fp32", "bf16"]:
+def resolve_precision(wanted: Precision, device: torch.device) -> Literal["fp32", "bf16"]:
     """bf16 where the hardware computes it, fp32 elsewhere. fp32 rows differ by about 1e-6 with their
     neighbours, bf16 rows not at all (measured 2026-11-20 on a CPU with AVX512-BF16)."""
     if wanted != "auto":
@@ -159,7 +159,7 @@ def precision_of(wanted: Precision, device: torch.device) -> Literal["fp32", "bf
     return "bf16" if able.get("avx512_bf16") or able.get("amx_bf16") else "fp32"
 
 
-def load(release: Release, precision: Precision, row_tokens: int, device: str) -> LocalEngine:
+def load_engine(release: Release, precision: Precision, row_tokens: int, device: str) -> LocalEngine:
     """The engine for a verified release.
 
     Raises:
@@ -167,9 +167,9 @@ def load(release: Release, precision: Precision, row_tokens: int, device: str) -
             does not compute what the backbone does by itself.
         ConfigError: no such device.
     """
-    device_of(device)
+    resolve_device(device)
     shapes = _shapes(release)
-    tensors = {name: restored(release, name) for name in release.tensors if not name.endswith(SCALE)}
+    tensors = {name: decode_weight(release, name) for name in release.tensors if not name.endswith(SCALE)}
     for name in sorted(shapes.keys() | tensors.keys()):
         if name not in tensors or name not in shapes or tensors[name].shape != shapes[name]:
             raise ReleaseRefused(
@@ -179,7 +179,7 @@ def load(release: Release, precision: Precision, row_tokens: int, device: str) -
         model = _empty(release)
     model.load_state_dict(tensors)
     _known_tokens(release, model)
-    refuse_unfaithful(model, release.info.render.context_tokens)
+    check_equivalence(model, release.info.render.context_tokens)
     return LocalEngine(model, precision, row_tokens, device)
 
 
@@ -188,7 +188,7 @@ def _shapes(release: Release) -> dict[str, torch.Size]:
     try:
         with torch.device("meta"):
             empty = _empty(release)
-    except BROKEN as error:
+    except CONFIG_ERRORS as error:
         raise ReleaseRefused(
             "E_RELEASE", f"{release.folder}/config.json: makes no model ({type(error).__name__})"
         ) from None
@@ -197,7 +197,7 @@ def _shapes(release: Release) -> dict[str, torch.Size]:
 
 def _known_tokens(release: Release, model: ScanModel) -> None:
     """No token of the tokenizer may lie beyond the embedding's rows."""
-    largest = max(tokenizer_of(release.tokenizer_json()).get_vocab().values(), default=-1)
+    largest = max(load_tokenizer(release.tokenizer_json()).get_vocab().values(), default=-1)
     rows: int = model.backbone.get_input_embeddings().num_embeddings  # type: ignore[assignment]
     if largest >= rows:
         raise ReleaseRefused(

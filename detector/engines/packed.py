@@ -20,12 +20,12 @@ from transformers import AttentionInterface, AttentionMaskInterface
 NAME = "packed"
 
 
-class NotPacked(ValueError):
+class PackingUnsupported(ValueError):
     """The model asks for an attention that is not computed here."""
 
 
 @dataclass(frozen=True)
-class Packed:
+class PackedRow:
     """A row of tokens: ids and positions of shape (1, tokens), `bounds` of the windows in it, the length
     of the shared prefix at its start (0: none is shared), and, if the model is told, each token's history,
     shape (1, tokens)."""
@@ -36,13 +36,13 @@ class Packed:
     prefix: int
     said: torch.Tensor | None = None
 
-    def to(self, device: torch.device) -> Packed:
+    def to(self, device: torch.device) -> PackedRow:
         """The same row on another device; bounds stay where they are read."""
         said = None if self.said is None else self.said.to(device)
-        return Packed(self.ids.to(device), self.positions.to(device), self.bounds, self.prefix, said)
+        return PackedRow(self.ids.to(device), self.positions.to(device), self.bounds, self.prefix, said)
 
 
-def pack(windows: Sequence[Sequence[int]], prefix: int, said: Sequence[Sequence[int]] = ()) -> Packed:
+def pack(windows: Sequence[Sequence[int]], prefix: int, said: Sequence[Sequence[int]] = ()) -> PackedRow:
     """Lay `windows` end to end; their first `prefix` tokens, the same in all, are kept once.
 
     `said` holds the tokens' history, window by window, or nothing where the model is not told.
@@ -57,7 +57,7 @@ def pack(windows: Sequence[Sequence[int]], prefix: int, said: Sequence[Sequence[
     told = None
     if any(said):
         told = torch.tensor([[*said[0][:prefix], *(kind for kinds in said for kind in kinds[prefix:])]])
-    return Packed(torch.tensor([ids]), torch.tensor([positions]), torch.tensor(bounds), prefix, told)
+    return PackedRow(torch.tensor([ids]), torch.tensor([positions]), torch.tensor(bounds), prefix, told)
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,8 @@ def attention(
     attention weights is not applied, in training neither.
 
     Raises:
-        NotPacked: the model has a bias or a sink, or is no decoder and looks less far than a window goes.
+        PackingUnsupported: the model has a bias or a sink, or is an encoder that attends less far than a
+            window is long.
     """
     bounds: list[int] = cu_seq_lens_q.tolist()
     prefix = bounds[0]
@@ -187,9 +188,9 @@ def _refuse_others(causal: bool, sees: int | None, longest: int, asked: dict[str
     """Of what models ask for, only `dropout` and bookkeeping may be left undone."""
     for name in ("s_aux", "position_bias"):
         if asked.get(name) is not None:
-            raise NotPacked(f"packed attention has no {name}")
+            raise PackingUnsupported(f"packed attention has no {name}")
     if sees is not None and not causal:  # encoders count it in ways of their own
-        raise NotPacked(f"its sliding window of {sees} tokens is shorter than windows of {longest}")
+        raise PackingUnsupported(f"its sliding window of {sees} tokens is shorter than windows of {longest}")
 
 
 def no_mask(*_: Any, **__: Any) -> None:

@@ -1,12 +1,17 @@
 """The scanner's network: any Hugging Face backbone and one linear head over its hidden states.
 
-The head reads verdict slots (turn codes), the dialogue slot (dialogue codes) and the agent's own
-tokens (evidence); a turn's score may take in its strongest token. Training and scoring share this
-module; it does not know dialogues.
+The head reads verdict slots (turn codes), the dialogue slot (dialogue codes) and the agent's own tokens
+(evidence); a turn's score may include its strongest token. Training and scoring share this module; it knows
+nothing of dialogues.
+
+A pruned backbone has fewer attention heads in some layers than in others: its ``config.json`` says under
+`HEADS_KEY` how many key heads each layer has kept. Queries that share a key head are kept or removed with it.
+Which heads are worth keeping is decided by `dialint train prune`.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -14,8 +19,101 @@ from torch import nn
 from transformers import AutoConfig, AutoModel, PretrainedConfig, PreTrainedModel
 
 from dialint.detector.engines import packed
-from dialint.detector.engines.heads import HEADS, shrink
-from dialint.detector.history import KINDS
+from dialint.detector.render import N_KINDS
+
+HEADS_KEY = "heads_by_layer"
+
+
+class UnsupportedHeads(ValueError):
+    """The backbone's attention is not built so that heads can be taken out."""
+
+
+@dataclass(frozen=True)
+class AttentionLayer:
+    """One layer's projections by their names in the backbone: `rows` maps those of queries, keys and values
+    to the rows that one head takes, `out` has as many columns to a head as the queries have rows.
+    `n_heads` counts key heads."""
+
+    rows: dict[str, int]
+    out: str
+    out_columns: int
+    n_heads: int
+
+    def kept(self, weights: dict[str, torch.Tensor], heads: list[int]) -> dict[str, torch.Tensor]:
+        """This layer's weights, by their names in the backbone, with only these heads."""
+        cut = {
+            f"{name}.{part}": _blocks(weights[f"{name}.{part}"], heads, width, 0)
+            for name, width in self.rows.items()
+            for part in ("weight", "bias")
+            if f"{name}.{part}" in weights
+        }
+        out = f"{self.out}.weight"
+        return cut | {out: _blocks(weights[out], heads, self.out_columns, 1)}
+
+
+def _blocks(weight: torch.Tensor, heads: list[int], width: int, dim: int) -> torch.Tensor:
+    return torch.cat([weight.narrow(dim, head * width, width) for head in heads], dim).contiguous()
+
+
+def attention_layers(backbone: nn.Module) -> list[AttentionLayer]:
+    """Every layer's attention, in order.
+
+    Raises:
+        NoHeads: queries, keys and values are not three projections of known names.
+    """
+    found = []
+    for name, module in backbone.named_modules():
+        children = dict(module.named_children())
+        if {"query", "key", "value"} <= children.keys():
+            out = f"{name.rpartition('.')[0]}.output.dense"
+            found.append(_attention(backbone, [f"{name}.{part}" for part in ("query", "key", "value")], out))
+        elif {"q_proj", "k_proj", "v_proj", "o_proj"} <= children.keys():
+            found.append(_attention(backbone, [f"{name}.{part}_proj" for part in "qkv"], f"{name}.o_proj"))
+    n_layers = getattr(backbone.config, "num_hidden_layers", None)
+    if not found or len(found) != n_layers:
+        raise UnsupportedHeads("heads cannot be taken out of this architecture; layers can")
+    return found
+
+
+def _attention(backbone: nn.Module, projections: list[str], out: str) -> AttentionLayer:
+    parts = dict(backbone.named_modules())
+    owner = parts[projections[0].rpartition(".")[0]]
+    width = getattr(owner, "head_dim", None) or getattr(owner, "attention_head_size", None)
+    query, key, last = (parts.get(name) for name in (projections[0], projections[1], out))
+    if not isinstance(query, nn.Linear) or not isinstance(key, nn.Linear) or not isinstance(last, nn.Linear):
+        raise UnsupportedHeads("heads cannot be taken out of this architecture; layers can")
+    if not isinstance(width, int) or key.out_features % width or query.out_features % key.out_features:
+        raise UnsupportedHeads("heads cannot be taken out of this architecture; layers can")
+    shared = query.out_features // key.out_features
+    rows = dict(zip(projections, (width * shared, width, width), strict=True))
+    return AttentionLayer(rows, out, width * shared, key.out_features // width)
+
+
+def prune_heads(backbone: nn.Module, n_heads: list[int]) -> None:
+    """Give each layer's attention as many key heads as `n_heads` says, in place.
+
+    Raises:
+        NoHeads: it cannot have them.
+    """
+    layers = attention_layers(backbone)
+    if len(layers) != len(n_heads) or any(
+        not 1 <= n <= layer.n_heads for n, layer in zip(n_heads, layers, strict=True)
+    ):
+        raise UnsupportedHeads(f"{HEADS_KEY} does not fit the layers")
+    for layer, n in zip(layers, n_heads, strict=True):
+        for name, width in layer.rows.items():
+            _narrow(backbone.get_submodule(name), out_features=n * width)
+        _narrow(backbone.get_submodule(layer.out), in_features=n * layer.out_columns)
+
+
+def _narrow(module: nn.Module, out_features: int | None = None, in_features: int | None = None) -> None:
+    assert isinstance(module, nn.Linear)  # `attention_layers` has looked
+    module.out_features = out_features or module.out_features
+    module.in_features = in_features or module.in_features
+    module.weight = nn.Parameter(module.weight.detach()[: module.out_features, : module.in_features].clone())
+    if module.bias is not None:
+        module.bias = nn.Parameter(module.bias.detach()[: module.out_features].clone())
+
 
 EVIDENCE_WEIGHT = "evidence_weight"
 """Tensor of a release whose turns' scores take in their evidence; older ones have none."""
@@ -35,7 +133,7 @@ class ScanModel(nn.Module):
         self.turn_head = nn.Linear(hidden, n_codes)
         self.dialogue_head = nn.Linear(hidden, n_codes)
         self.span_head = nn.Linear(hidden, n_codes)
-        self.history = nn.Embedding(KINDS, hidden) if history else None
+        self.history = nn.Embedding(N_KINDS, hidden) if history else None
         self.evidence_weight = nn.Parameter(torch.ones(n_codes)) if evidence else None
         self._first_position = self.first_position
 
@@ -52,12 +150,12 @@ class ScanModel(nn.Module):
                 return 0 if module.padding_idx is None else module.padding_idx + 1
         return 0
 
-    def hidden(self, row: packed.Packed, longest: int = 0) -> torch.Tensor:
+    def hidden(self, row: packed.PackedRow, longest: int = 0) -> torch.Tensor:
         """Hidden states of a packed row, shape (tokens, hidden), in the backbone's type. `longest` is
         the longest window that may ever come, if that is not in this row.
 
         Raises:
-            packed.NotPacked: the backbone wants an attention that cannot be computed packed.
+            packed.PackingUnsupported: the backbone wants an attention that cannot be computed packed.
         """
         output = self.backbone(
             **self.inputs(row.ids, row.said),
@@ -94,12 +192,12 @@ def backbone_from_config(config: dict[str, Any]) -> PreTrainedModel:
     were saved in, and heads where some were pruned. Never runs remote code."""
     kind = config["model_type"]
     shape: PretrainedConfig = AutoConfig.for_model(
-        kind, **{k: v for k, v in config.items() if k not in ("model_type", HEADS)}
+        kind, **{k: v for k, v in config.items() if k not in ("model_type", HEADS_KEY)}
     )
     extra = {"add_pooling_layer": False} if kind in {"bert", "roberta", "xlm-roberta"} else {}
     model: PreTrainedModel = AutoModel.from_config(  # type: ignore[no-untyped-call]
         shape, attn_implementation=packed.NAME, dtype=torch.float32, trust_remote_code=False, **extra
     )
-    if HEADS in config:
-        shrink(model, config[HEADS])
+    if HEADS_KEY in config:
+        prune_heads(model, config[HEADS_KEY])
     return model

@@ -16,14 +16,14 @@ from typing import Any
 from unicodedata import category
 
 from dialint.detector.errors import ConfigError
-from dialint.detector.judge import BEGIN, END, compact, control_tokens
+from dialint.detector.judge import BEGIN, END, compact_json, control_tokens
 
 LETTER = re.compile(r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u[0-9a-fA-F]{4}|\\.|.", re.DOTALL)
 """What spells one character inside a string of JSON."""
-_PROBE = compact([" ".join(map(chr, range(33, 127))), "Aa  Bb", {"a": 0.05}])
+_PROBE = compact_json([" ".join(map(chr, range(33, 127))), "Aa  Bb", {"a": 0.05}])
 
 
-class Spelling:
+class JsonSpelling:
     """Spells compact JSON for a tokenizer of transformers. `control` are its control tokens."""
 
     def __init__(self, tokenizer: Any) -> None:
@@ -54,7 +54,7 @@ class Spelling:
 
     def letters(self, text: str) -> list[str]:
         """How each character of `text` is spelled inside a string."""
-        return LETTER.findall(self(compact(text))[1:-1])
+        return LETTER.findall(self(compact_json(text))[1:-1])
 
     @cached_property
     def lossless(self) -> bool:

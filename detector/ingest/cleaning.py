@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from dialint.detector.ingest.html_text import Markup, is_html, may_be_html, read_html
 from dialint.detector.ingest.quoted_text import Heard, Kind, not_the_message
-from dialint.detector.offsets import Edit, Piece, assembled, without
+from dialint.detector.offsets import Edit, Piece, assemble, remove_ranges
 
 COUNTED: dict[Kind, str] = {
     "quote": "W_QUOTED_REPLY",
@@ -48,7 +48,7 @@ def cleaned(texts: Sequence[str], html: Sequence[bool | None], most: int) -> lis
     """
     pieces = [_read(text, markup) for text, markup in zip(texts, _are_html(texts, html), strict=True)]
     read = [
-        text if markup is None else assembled(text, markup.pieces)[0]
+        text if markup is None else assemble(text, markup.pieces)[0]
         for text, markup in zip(texts, pieces, strict=True)
     ]
     heard = Heard(read)
@@ -63,7 +63,7 @@ def cleaned(texts: Sequence[str], html: Sequence[bool | None], most: int) -> lis
             continue
         whole = [Piece(0, len(text))] if markup is None else markup.pieces
         counted = (("W_HTML",) if markup is not None else ()) + tuple(COUNTED[kind] for kind in sorted(kinds))
-        found.append(Clean(*assembled(text, without(whole, ranges)), counted))
+        found.append(Clean(*assemble(text, remove_ranges(whole, ranges)), counted))
     return found
 
 

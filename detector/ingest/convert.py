@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, Literal
 
 from dialint.detector.ingest.formats.registry import METADATA_FIELDS, TEXT_FIELDS
 from dialint.detector.records import Dialogue, Turn
-from dialint.detector.verdict_files import escaped, needs_escape
+from dialint.detector.verdict_files import escape_cell, needs_escape
 
 LogFormat = Literal["dialint", "openai", "sharegpt", "csv", "parquet"]
 
@@ -125,7 +125,7 @@ def _write_csv(dialogues: Iterable[Dialogue], out: BinaryIO, lost: Counter[str])
             at = turn.at.isoformat() if turn.at else None
             cells = (dialogue.id, turn.role, turn.text, at, turn.author, *fields)
             lost[MARKED] += sum(bool(cell) and needs_escape(cell) for cell in cells if cell is not None)
-            writer.writerow([escaped(cell) if cell else "" for cell in cells])
+            writer.writerow([escape_cell(cell) if cell else "" for cell in cells])
     text.flush()
     text.detach()
 

@@ -17,18 +17,18 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from dialint.detector.artifacts import (
-    described,
     disk_errors,
-    make_folder,
-    versions,
+    file_entry,
+    make_output_folder,
+    package_versions,
     write_json,
     write_manifest,
 )
 from dialint.detector.calibration import Scan
 from dialint.detector.errors import ConfigError, OutputRefused
-from dialint.detector.extras import need
+from dialint.detector.extras import require_extra
 from dialint.detector.records import Example
-from dialint.detector.taxonomy import load as load_taxonomy
+from dialint.detector.taxonomy import load_taxonomy
 from dialint.eval.baselines.named import BASELINE, MANIFEST
 from dialint.eval.baselines.rules.scorer import RuleScorer
 from dialint.eval.baselines.scored import Scorer
@@ -69,7 +69,7 @@ def baseline(
 ) -> None:
     """Train and calibrate a baseline that releases are compared with."""
     if kind == "tfidf":
-        need("train", "dialint eval baseline tfidf")
+        require_extra("train", "dialint eval baseline tfidf")
     for name in ("train.jsonl", "calibration.jsonl") if kind == "tfidf" else ("calibration.jsonl",):
         if not (config.examples / name).is_file():
             raise ConfigError(
@@ -80,7 +80,7 @@ def baseline(
     making = config.out.with_name(f".{config.out.name}.making")
     shutil.rmtree(making, ignore_errors=True)
     with disk_errors(config.out):
-        make_folder(making, new=True)
+        make_output_folder(making, new=True)
     try:
         _make(kind, config, making)
         making.rename(config.out)
@@ -106,9 +106,9 @@ def _make(kind: str, config: BaselineConfig, folder: Path) -> None:
     content = {
         "kind": "baseline",
         "config": settings,
-        "versions": versions("dialint", "scikit-learn", "numpy"),
+        "versions": package_versions("dialint", "scikit-learn", "numpy"),
     }
-    files = [described(path) for path in sorted(folder.iterdir())]
+    files = [file_entry(path) for path in sorted(folder.iterdir())]
     write_manifest(folder / MANIFEST, {**content, "files": files})
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from dialint.detector.artifacts import read_manifest, verify_files
 from dialint.detector.calibration import Scan
-from dialint.detector.detectors import Detector, DetectorConfig
 from dialint.detector.errors import ConfigError, OutputRefused
-from dialint.detector.extras import need_library
-from dialint.detector.taxonomy import Taxonomy, load
+from dialint.detector.extras import require_library
+from dialint.detector.interface import Detector, DetectorConfig
+from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.eval.baselines.clean import AlwaysClean
 from dialint.eval.baselines.rules.scorer import RuleScorer
 from dialint.eval.baselines.scored import ScoredDetector, Scorer
@@ -29,9 +29,9 @@ def named(name: str | None, config: DetectorConfig) -> Detector:
     """
     folder = config.release if name is None else Path(name)
     if folder is not None and (folder / BASELINE).is_file():
-        return opened(folder, load(config.taxonomy))
+        return opened(folder, load_taxonomy(config.taxonomy))
     if name in BUILT_IN and not Path(name).is_dir():
-        taxonomy = load(config.taxonomy)
+        taxonomy = load_taxonomy(config.taxonomy)
         return AlwaysClean(taxonomy) if name == "clean" else by_rules(taxonomy)
     if name is not None and not Path(name).is_dir():
         raise ConfigError("E_OPTION", f"--against {name}: neither a folder nor one of {', '.join(BUILT_IN)}")
@@ -58,7 +58,7 @@ def opened(folder: Path, taxonomy: Taxonomy) -> ScoredDetector:
     if content["kind"] == "rules":
         scorer = RuleScorer()
     elif content["kind"] == "tfidf":
-        need_library("sklearn", f"{folder}, a tfidf baseline,")
+        require_library("sklearn", f"{folder}, a tfidf baseline,")
         from dialint.eval.baselines.tfidf import TfidfScorer
 
         scorer = TfidfScorer(folder)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from dialint.detector.artifacts import fingerprint
-from dialint.detector.calibration import Scan, written
+from dialint.detector.calibration import Scan, round_probability
 from dialint.detector.masking import mask_dialogue
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Finding, Verdict
 from dialint.detector.taxonomy import Taxonomy
@@ -96,7 +96,7 @@ class ScoredDetector:
                 if scan is None:
                     continue
                 probability = scan.probability(suspicion.score)
-                row[code] = written(probability)
+                row[code] = round_probability(probability)
                 if scan.contract is not None and probability >= scan.contract.threshold:
                     accused.append((turn, code, suspicion, probability))
         findings = self._findings(dialogue, accused) if accused else ()
@@ -130,7 +130,7 @@ class ScoredDetector:
                     turn=turn,
                     severity=known.severity,
                     fault="bot" if original.role == "bot" else known.fault,
-                    probability=written(probability),
+                    probability=round_probability(probability),
                     quote=masked.turns[place_of[turn]].text[shown[0] : shown[1]],
                     start=where[0],
                     end=where[1],

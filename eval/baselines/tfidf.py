@@ -22,7 +22,7 @@ import numpy as np
 from dialint.detector.artifacts import sha256_file
 from dialint.detector.errors import ConfigError
 from dialint.detector.records import Dialogue, Example
-from dialint.detector.taxonomy import load as load_taxonomy
+from dialint.detector.taxonomy import load_taxonomy
 from dialint.eval.baselines.scored import Suspicion, Suspicions, judged_turns
 from dialint.eval.metrics import Floats
 

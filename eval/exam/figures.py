@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dialint.detector.detectors import Detector
+from dialint.detector.interface import Detector
 from dialint.detector.statistics import Counts, grouped_sum, ratio
 from dialint.eval.exam.resampling import calibration, ranking
 from dialint.eval.metrics import Floats

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from dialint.detector.calibration import shown_probability
+from dialint.detector.calibration import format_probability
 from dialint.eval.exam.worst import Told
 
 HEADINGS = {
@@ -31,7 +31,7 @@ def cases(places: Sequence[Mapping[str, Any]], told: Sequence[Told] | None) -> s
 
 
 def _case(place: Mapping[str, Any], told: Told | None) -> str:
-    probability = escape(shown_probability(place["probability"]))
+    probability = escape(format_probability(place["probability"]))
     head = (
         f'<p class="head"><b>{escape(place["code"])}</b> with probability {probability} '
         f'<span class="dim">turn {place["turn"]} of {escape(place["dialogue"])}</span></p>'

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from dialint.detector.taxonomy import load as load_taxonomy
+from dialint.detector.taxonomy import load_taxonomy
 from dialint.eval.exam.worst import Told
 from dialint.eval.report import charts
 from dialint.eval.report.cases import cases

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from dialint.detector.errors import ConfigError
-from dialint.detector.extras import need_library
+from dialint.detector.extras import require_library
 from dialint.detector.release import SCALE, Release
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def iter_weights(folder: Path) -> Iterator[tuple[str, torch.Tensor]]:
         ReleaseRefused: a release that is damaged.
     """
     if storage_format(folder) == "release":
-        from dialint.detector.engines.stored import restored
+        from dialint.detector.engines.weight_formats import decode_weight as restored
 
         release = Release(folder)
         for name in release.tensors:
@@ -217,7 +217,7 @@ class _Files:
         )
 
     def _from_four_bits(self, name: str) -> torch.Tensor:
-        need_library("bitsandbytes", f"{self.folder}, which is in 4 bits,")
+        require_library("bitsandbytes", f"{self.folder}, which is in 4 bits,")
         functional: Any = import_module("bitsandbytes.functional")
         parts = {ending[1:]: self.tensor(name + ending) for ending in BESIDE if name + ending in self._at}
         state = functional.QuantState.from_dict(parts, device="cpu")
@@ -280,7 +280,7 @@ def quantize_linear_layers(model: Any, device: str) -> Any:
     """
     import torch
 
-    need_library("bitsandbytes", "--quantise nf4")
+    require_library("bitsandbytes", "--quantise nf4")
     nn: Any = import_module("bitsandbytes.nn")
     for parent in list(model.modules()):
         for name, layer in list(parent.named_children()):

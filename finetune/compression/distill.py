@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from dialint.detector.artifacts import disk_errors, make_folder, sha256_file, versions
+from dialint.detector.artifacts import disk_errors, make_output_folder, package_versions, sha256_file
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.ingest.config import ReadConfig
 from dialint.finetune.base_models.resolve import resolve_base
@@ -101,19 +101,19 @@ def distill(config: DistillConfig) -> None:
     """Teach a small scanner what a teacher says of unlabelled dialogues."""
     import torch
 
-    from dialint.detector.engines.faithful import refuse_unfaithful
+    from dialint.detector.engines.equivalence_check import check_equivalence
 
     _refuse(config)
     torch.set_num_threads(config.running.threads)
     started = time.monotonic()
     teacher, student = _people(config)
-    refuse_unfaithful(student.model, student.render.context_tokens)
+    check_equivalence(student.model, student.render.context_tokens)
     run = _run(config, teacher, student)
     if config.running.dry_run:
         _show_plan(run)
         return
     with disk_errors(config.out):
-        make_folder(config.out)
+        make_output_folder(config.out)
     from dialint.finetune.compression.distillation import distill_steps
 
     figures = distill_steps(run)
@@ -146,7 +146,7 @@ def _refuse(config: DistillConfig) -> None:
 
 def _people(config: DistillConfig) -> tuple[Teacher, TrainedScanner]:
     """Teacher and student, the student on its device."""
-    from dialint.detector.engines.local import device_of
+    from dialint.detector.engines.local import resolve_device
     from dialint.finetune.compression.students import build_student, reinitialize
     from dialint.finetune.compression.teachers import ScannerTeacher, read_answers
     from dialint.finetune.policy.policy import enable_gradient_checkpointing
@@ -164,7 +164,7 @@ def _people(config: DistillConfig) -> tuple[Teacher, TrainedScanner]:
     student = build_student(base, cut_from, teacher.codes, config.context_tokens, config.layers)
     if config.from_scratch:
         student = reinitialize(student, config.running.seed)
-    model = student.model.requires_grad_(True).to(device_of(config.running.device))
+    model = student.model.requires_grad_(True).to(resolve_device(config.running.device))
     if recomputes_activations(config.running, model):
         enable_gradient_checkpointing(model.backbone)
     return teacher, replace(student, model=model)
@@ -174,7 +174,7 @@ def _run(config: DistillConfig, teacher: Teacher, student: TrainedScanner) -> Di
     """Everything that a step needs."""
     import torch
 
-    from dialint.detector.engines.local import device_of, precision_of
+    from dialint.detector.engines.local import resolve_device, resolve_precision
     from dialint.detector.render import Renderer
     from dialint.finetune.compression.data import load_distill_data
     from dialint.finetune.compression.distillation import Distillation
@@ -182,7 +182,9 @@ def _run(config: DistillConfig, teacher: Teacher, student: TrainedScanner) -> Di
 
     renderer = Renderer(student.render, student.tokenizer)
     lesson = load_distill_data(config, teacher, student, renderer)
-    precision = precision_of(config.running.precision, torch.device(device_of(config.running.device)))
+    precision = resolve_precision(
+        config.running.precision, torch.device(resolve_device(config.running.device))
+    )
     beside = examples_fingerprint(config.examples) if config.examples else ""
     job = job_of_config(config, lesson.logs, teacher.sha256, student.sha256, beside)
     learnt = f"{len(lesson.dialogues)} dialogues to learn, {sum(lesson.sizes)} tokens"
@@ -238,7 +240,7 @@ def _write(run: Distillation, figures: dict[str, Any], seconds: float) -> None:
         "seconds": round(seconds),
         "figures": figures,
         "commit": git_commit(),
-        "versions": versions(*LIBRARIES),
+        "versions": package_versions(*LIBRARIES),
     }
     write_scanner(config.out, scanner, config, lineage)
     checkpoint.remove_all(config.out)

@@ -20,7 +20,13 @@ from typing import Any
 
 from cyclopts import Parameter
 
-from dialint.detector.artifacts import disk_errors, make_folder, read_manifest, sha256_file, versions
+from dialint.detector.artifacts import (
+    disk_errors,
+    make_output_folder,
+    package_versions,
+    read_manifest,
+    sha256_file,
+)
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.release import WEIGHTS
 from dialint.finetune.compression.soft_targets import mean_loss
@@ -63,7 +69,7 @@ def prune(config: PruneConfig) -> None:
     """Take the least useful heads or layers out of a scanner."""
     import torch
 
-    from dialint.detector.engines.faithful import refuse_unfaithful
+    from dialint.detector.engines.equivalence_check import check_equivalence
     from dialint.finetune.scanner.trained import read_scanner, write_scanner
 
     _refuse(config)
@@ -76,13 +82,13 @@ def prune(config: PruneConfig) -> None:
     smaller = remove_layers(whole, config.layers, loss, _tell)
     if n_heads:
         smaller = remove_heads(smaller, n_heads, loss, _tell)
-    refuse_unfaithful(smaller.model, smaller.render.context_tokens)
+    check_equivalence(smaller.model, smaller.render.context_tokens)
     rest = check[config.sample :] or check
     figures = {"before": _figures(config, whole, rest), "after": _figures(config, smaller, rest)}
     for when, row in figures.items():
         _tell(f"{when}: {row['parameters']:,} parameters, loss {row['loss']}, macro AP {row['ap']['macro']}")
     with disk_errors(config.out):
-        make_folder(config.out)
+        make_output_folder(config.out)
     write_scanner(config.out, smaller, config, _told(config, figures, time.monotonic() - started))
 
 
@@ -132,10 +138,10 @@ def _check(config: PruneConfig, scanner: TrainedScanner) -> list[Target]:
 def _measure(config: PruneConfig, windows: Sequence[Target]) -> Measure:
     import torch
 
-    from dialint.detector.engines.local import device_of, precision_of
+    from dialint.detector.engines.local import resolve_device, resolve_precision
 
-    device = device_of(config.device)
-    precision = precision_of("auto", torch.device(device))
+    device = resolve_device(config.device)
+    precision = resolve_precision("auto", torch.device(device))
     return Measure(windows, precision, config.row_tokens, device)
 
 
@@ -159,7 +165,7 @@ def _told(config: PruneConfig, figures: dict[str, Any], seconds: float) -> dict[
         "figures": figures,
         "seconds": round(seconds),
         "commit": git_commit(),
-        "versions": versions(*LIBRARIES),
+        "versions": package_versions(*LIBRARIES),
     }
 
 

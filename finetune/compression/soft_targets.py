@@ -97,12 +97,12 @@ def soft_loss(
     """
     import torch
 
-    from dialint.detector.engines.local import head_places, row_of
+    from dialint.detector.engines.local import head_positions, pack_windows
 
     device = next(model.parameters()).device
     windows = [target.window for target in batch]
-    row = row_of(windows)
-    places = head_places(windows, row)
+    row = pack_windows(windows)
+    places = head_positions(windows, row)
     with torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16"):
         states = model.hidden(row.to(device))
     states = states.float()

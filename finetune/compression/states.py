@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from dialint.detector.artifacts import disk_errors, make_folder
+from dialint.detector.artifacts import disk_errors, make_output_folder
 from dialint.finetune.train import checkpoint
 from dialint.finetune.train.finite import validate_finite
 
@@ -25,7 +25,7 @@ def save(out: Path, job: str, step: int, log_bytes: int, parts: dict[str, Any]) 
     states = {name: part.state_dict() for name, part in parts.items()}
     validate_finite(states, folder)
     with disk_errors(folder):
-        make_folder(folder)
+        make_output_folder(folder)
         torch.save({"step": step, **states}, folder / STATE)
     checkpoint.seal(folder, job, log_bytes)
     checkpoint.remove_except(out, folder)

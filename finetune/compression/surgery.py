@@ -36,7 +36,7 @@ def keep_layers(shape: Shape, weights: Weights, kept: Sequence[int]) -> tuple[Sh
     Raises:
         ConfigError: E_BASE, its layers are not one numbered stack.
     """
-    from dialint.detector.engines.heads import HEADS
+    from dialint.detector.engines.scan_model import HEADS_KEY
 
     n_layers = shape["num_hidden_layers"]
     numbered = re.compile(r"(?s)\A((?:.*\.)?layers?\.)(\d++)(\..*)")
@@ -52,7 +52,7 @@ def keep_layers(shape: Shape, weights: Weights, kept: Sequence[int]) -> tuple[Sh
         elif int(match[2]) in place:
             left[f"{match[1]}{place[int(match[2])]}{match[3]}"] = weight
     by_layer = {
-        key: [shape[key][layer] for layer in kept] for key in (HEADS, "layer_types") if shape.get(key)
+        key: [shape[key][layer] for layer in kept] for key in (HEADS_KEY, "layer_types") if shape.get(key)
     }
     return {**shape, "num_hidden_layers": len(kept), **by_layer}, left
 
@@ -65,13 +65,17 @@ def drop_heads(shape: Shape, weights: Weights, dropped: set[tuple[int, int]]) ->
     """
     import torch
 
-    from dialint.detector.engines.heads import HEADS, NoHeads, attentions
-    from dialint.detector.engines.scan_model import backbone_from_config
+    from dialint.detector.engines.scan_model import (
+        HEADS_KEY,
+        UnsupportedHeads,
+        attention_layers,
+        backbone_from_config,
+    )
 
     try:
         with torch.device("meta"):
-            layers = attentions(backbone_from_config(shape))
-    except NoHeads as error:
+            layers = attention_layers(backbone_from_config(shape))
+    except UnsupportedHeads as error:
         raise ConfigError("E_HEADS", f"{shape['model_type']}: {error}") from None
     left = dict(weights)
     counts = []
@@ -79,7 +83,7 @@ def drop_heads(shape: Shape, weights: Weights, dropped: set[tuple[int, int]]) ->
         kept = [head for head in range(layer.n_heads) if (number, head) not in dropped]
         counts.append(len(kept))
         left |= layer.kept(weights, kept)
-    return {**shape, HEADS: counts}, left
+    return {**shape, HEADS_KEY: counts}, left
 
 
 def count_heads(shape: Shape) -> list[int]:
@@ -88,9 +92,9 @@ def count_heads(shape: Shape) -> list[int]:
     Raises:
         ConfigError: E_HEADS, heads cannot be taken out here.
     """
-    from dialint.detector.engines.heads import HEADS
+    from dialint.detector.engines.scan_model import HEADS_KEY
 
-    counts: list[int] = drop_heads(shape, _no_weights(shape), set())[0][HEADS]
+    counts: list[int] = drop_heads(shape, _no_weights(shape), set())[0][HEADS_KEY]
     return counts
 
 

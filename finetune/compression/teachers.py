@@ -19,7 +19,7 @@ from dialint.detector.errors import ConfigError, DialogueFailed
 from dialint.detector.example_files import read_records
 from dialint.detector.records import Dialogue, Probability, Record
 from dialint.detector.scanner import Scanner, TurnScores
-from dialint.detector.taxonomy import load as load_taxonomy
+from dialint.detector.taxonomy import load_taxonomy
 from dialint.finetune.scanner.trained import TrainedScanner
 
 SUREST = 1e-4

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 AttentionMode = Literal["packed", "masked"]
 HEAD_DIM = 32
 TOLERANCE = 2e-4
-"""Largest difference of a logit, as a share of the largest; see `dialint.detector.engines.faithful`."""
+"""Largest difference of a logit, as a share of the largest; see `detector.engines.equivalence_check`."""
 
 
 def decoder_config(depth: int, vocabulary: int, ids: dict[str, int], row_tokens: int) -> dict[str, Any]:
@@ -153,7 +153,7 @@ def set_attention(model: PreTrainedModel, way: AttentionMode, row_tokens: int) -
     import torch
 
     from dialint.detector.engines import packed
-    from dialint.detector.engines.faithful import BROKEN
+    from dialint.detector.engines.equivalence_check import CONFIG_ERRORS
 
     kind = model.config.model_type
     table = getattr(model.config, "max_position_embeddings", None)
@@ -172,7 +172,7 @@ def set_attention(model: PreTrainedModel, way: AttentionMode, row_tokens: int) -
                 model.set_attn_implementation(packed.NAME)
             batch = _on(build_batch(pieces, [[0, 1], [2]], 2, 16), model.device)
             together = token_losses(model, batch, way)[batch.wanted != IGNORE_INDEX]
-    except (*BROKEN, packed.NotPacked) as error:
+    except (*CONFIG_ERRORS, packed.PackingUnsupported) as error:
         raise ConfigError("E_BASE", f"{kind} does not run on packed rows ({type(error).__name__})") from error
     off = float((together - alone).abs().max() / alone.abs().max().clamp(min=1.0))
     if not off <= TOLERANCE:

@@ -6,7 +6,7 @@ import os
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from dialint.detector.artifacts import described, fingerprint, sha256_file, versions, write_manifest
+from dialint.detector.artifacts import file_entry, fingerprint, package_versions, sha256_file, write_manifest
 from dialint.finetune.decoder.corpus import Corpus
 from dialint.finetune.decoder.perplexity import evaluate_perplexity, sum_costs
 from dialint.finetune.decoder.trainer import Run, Setting, State
@@ -43,7 +43,7 @@ def save_decoder(
         "heldout": {"all": sum_costs(costs).figures(), **figures},
         **_origin(config, run.setting),
         "seconds": round(seconds),
-        "outputs": [described(path) for path in sorted(config.out.glob("*.safetensors"))],
+        "outputs": [file_entry(path) for path in sorted(config.out.glob("*.safetensors"))],
     }
     (config.out / "README.md").write_text(model_card(content, config.out.name))
     write_manifest(config.out / "training.json", content)
@@ -62,7 +62,7 @@ def _origin(config: PretrainConfig, setting: Setting) -> dict[str, Any]:
         "corpus": fingerprint(Corpus(config.corpus).manifest()),
         "config": told,
         "cores": os.cpu_count(),
-        "versions": versions("torch", "transformers", "tokenizers"),
+        "versions": package_versions("torch", "transformers", "tokenizers"),
     }
 
 

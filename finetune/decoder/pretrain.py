@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from cyclopts import Parameter
 
-from dialint.detector.artifacts import disk_errors, make_folder, sha256_file
+from dialint.detector.artifacts import disk_errors, make_output_folder, sha256_file
 from dialint.detector.errors import ConfigError, OutputRefused
-from dialint.detector.progress import showing
+from dialint.detector.progress import track
 from dialint.finetune.base_models.resolve import resolve_base
 from dialint.finetune.decoder.corpus import Corpus, Sourced, sample
 from dialint.finetune.train.checkpoint import describe_job
@@ -132,11 +132,11 @@ def pretrain(config: PretrainConfig) -> None:
     started = time.time()
     corpus = Corpus(config.corpus, config.languages, config.sources, config.raw)
     job = _job(config, corpus)
-    learn, check = list(showing(corpus.read("train"), None, "reading")), list(corpus.read("heldout"))
+    learn, check = list(track(corpus.read("train"), None, "reading")), list(corpus.read("heldout"))
     if not learn or not check:
         raise ConfigError("E_CORPUS", f"{config.corpus}: no dialogue of these languages and sources")
     with disk_errors(config.out):
-        make_folder(config.out)
+        make_output_folder(config.out)
     writers = _writers(config, learn)
     pieces = _written(config, writers, learn)
     few, all_held = (writers[0].pieces(some, config.row_tokens) for some in (_few(config, check), check))

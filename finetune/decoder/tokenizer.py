@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from dialint.detector.artifacts import atomic_file, write_json
 from dialint.detector.errors import ConfigError
 from dialint.detector.records import Role
-from dialint.detector.render import RenderConfig, tokenizer_of, visible_text
+from dialint.detector.render import RenderConfig, load_tokenizer, visible_text
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -111,7 +111,7 @@ def add_control_tokens(tokenizer_json: str) -> str:
     """A base's ``tokenizer.json`` with our marks for roles and slots as new tokens after all of its own."""
     from tokenizers import AddedToken
 
-    tokenizer = tokenizer_of(tokenizer_json)
+    tokenizer = load_tokenizer(tokenizer_json)
     marks = (*ROLES.values(), SLOT, DIALOGUE_SLOT)
     tokenizer.add_special_tokens([AddedToken(mark, special=True, normalized=False) for mark in marks])
     written: str = tokenizer.to_str()

@@ -18,7 +18,8 @@ import numpy as np
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.records import JUDGED_ROLES, Role, Turn
-from dialint.detector.render import tokenizer_of, visible_text
+from dialint.detector.render import load_tokenizer as tokenizer_of
+from dialint.detector.render import visible_text
 from dialint.finetune.decoder.corpus import Sourced
 from dialint.finetune.decoder.tokenizer import BEGIN, DIALOGUE_SLOT, END, ROLES, SLOT
 

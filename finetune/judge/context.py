@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from dialint.detector.artifacts import read_manifest
 from dialint.detector.errors import ConfigError, OutputRefused
-from dialint.detector.example_files import set_at, sets_in
+from dialint.detector.example_files import find_set, list_sets
 from dialint.finetune.base_models import loading
 from dialint.finetune.train import lineage
 from dialint.finetune.train.memory import (
@@ -168,10 +168,10 @@ def validate_config(config: Any, *needed: str) -> None:
         makers = "`dialint export dataset` or `dialint data inject` makes one"
         raise ConfigError("E_OPTION", f"--dataset {config.dataset}: no such file or folder; {makers}")
     if config.dataset.is_dir():
-        missing = [name for name in needed if set_at(config.dataset, name) is None]
+        missing = [name for name in needed if find_set(config.dataset, name) is None]
         missing += [] if (config.dataset / "manifest.json").is_file() else ["manifest.json"]
         if missing:
-            has = ", ".join(sets_in(config.dataset)) or "no set of examples"
+            has = ", ".join(list_sets(config.dataset)) or "no set of examples"
             raise ConfigError(
                 "E_EXAMPLE",
                 f"--dataset {config.dataset}: lacks {', '.join(missing)}; it has {has}. `dialint export "

@@ -15,9 +15,9 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from dialint.detector.artifacts import read_manifest, versions, write_json
+from dialint.detector.artifacts import package_versions, read_manifest, write_json
 from dialint.detector.errors import ConfigError
-from dialint.detector.example_files import set_at, sets_in
+from dialint.detector.example_files import find_set, list_sets
 from dialint.eval.questions import Asking
 from dialint.finetune.base_models import loading
 from dialint.finetune.judge.context import REWARD_MODEL
@@ -103,8 +103,8 @@ def examine(dataset: Path, config: ExamConfig) -> dict[str, Any]:
         raise ConfigError("E_OPTION", "--rounds must not be negative")
     if config.out is not None:
         refuse_no_folder(config.out)
-    if dataset.is_dir() and set_at(dataset, config.split) is None:
-        splits = ", ".join(sets_in(dataset)) or "none"
+    if dataset.is_dir() and find_set(dataset, config.split) is None:
+        splits = ", ".join(list_sets(dataset)) or "none"
         raise ConfigError(
             "E_EXAMPLE", f"--split {config.split}: {dataset} has no such split; it has {splits}"
         )
@@ -113,7 +113,7 @@ def examine(dataset: Path, config: ExamConfig) -> dict[str, Any]:
     if not asked:
         raise ConfigError(
             "E_EXAMPLE",
-            f"--split {config.split}: holds no question; {dataset} has {', '.join(sets_in(dataset))}",
+            f"--split {config.split}: holds no question; {dataset} has {', '.join(list_sets(dataset))}",
         )
     turns = agent_turns(dataset, config.split, config.asking, config.seed)
     rulings = {
@@ -126,7 +126,7 @@ def examine(dataset: Path, config: ExamConfig) -> dict[str, Any]:
         "dataset": data_fingerprint(dataset),
         "split": config.split,
         "rounds": config.rounds,
-        "versions": versions("dialint", "torch", "transformers", "peft"),
+        "versions": package_versions("dialint", "torch", "transformers", "peft"),
         "judges": {
             name: described(own, turns, config.rounds) | reward_model_of(Path(name))
             for name, own in rulings.items()

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from cyclopts import Parameter
 
-from dialint.detector.artifacts import make_folder, read_manifest, sha256_file
+from dialint.detector.artifacts import make_output_folder, read_manifest, sha256_file
 from dialint.detector.errors import OutputRefused
 from dialint.finetune.base_models.adapter_files import MANIFEST
 from dialint.finetune.train.distributed import require_single_process
@@ -61,7 +61,7 @@ def run(config: MergeConfig) -> dict[str, Any]:
     source = judge_source(config.model)
     prompt = load_prompt(source)
     told = _told(source)
-    make_folder(config.out)
+    make_output_folder(config.out)
     return save_model(
         config, "judge", _merged(source, config.weights), prompt, source, told["data"], told["figures"]
     )

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from cyclopts import Parameter
 
-from dialint.detector.artifacts import make_folder
+from dialint.detector.artifacts import make_output_folder
 from dialint.detector.errors import ConfigError
 from dialint.eval.questions import Asking
 from dialint.finetune.judge.context import prepare, validate_config
@@ -96,7 +96,7 @@ def run(config: PpoConfig) -> dict[str, Any]:
         OutputRefused: `out` holds a finished judge, or a checkpoint of another job.
         ConfigError: an option out of its range, a judge that does not load, no questions.
     """
-    from dialint.detector.engines.verbatim import Verbatim
+    from dialint.detector.engines.quote_constraint import TokenSpellings
     from dialint.finetune.policy.policy import Prompt
     from dialint.finetune.rewards.reward_function import build_reward_function
     from dialint.finetune.train.arguments import resolve_device
@@ -112,7 +112,7 @@ def run(config: PpoConfig) -> dict[str, Any]:
     def reward(prompts: Sequence[Prompt], texts: Sequence[str]) -> list[dict[str, float]]:
         return [_worth(config, own) for own in rewarder.rewards([one.about for one in prompts], texts)]
 
-    verbatim = Verbatim(prompt.tokenizer)
+    verbatim = TokenSpellings(prompt.tokenizer)
     prompts = [
         Prompt(tuple(prompt.ids(item.question, item.code)), place, verbatim.of(item.text))
         for place, item in enumerate(asked)
@@ -126,7 +126,7 @@ def run(config: PpoConfig) -> dict[str, Any]:
 
         _show_plan(config, model, prompts, questions, estimate_cost(config.running, device))
         return {}
-    make_folder(config.out)
+    make_output_folder(config.out)
     figures = align(config, model, prompt.tokenizer, prompts, reward, begun.job, team)
     return begun.save("judge", model, figures)
 

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from safetensors.torch import load_file
 
-from dialint.detector.artifacts import make_folder
+from dialint.detector.artifacts import make_output_folder
 from dialint.detector.engines.judge_local import LocalJudge
 from dialint.detector.engines.judge_prompt import JudgePrompt
 from dialint.detector.errors import ConfigError
@@ -105,7 +105,7 @@ def train_privately(
     own = unwrap(model).config._attn_implementation
     if config.packed:
         enable_packed_attention(model, max(len(row["input_ids"]) for owned in rows for row in owned))
-    make_folder(config.out)
+    make_output_folder(config.out)
     run = _Run(config, model, plan, rows, LocalJudge(model, prompt, bf16=uses_bf16(config.running)), job)
     figures = run.to_the_end(check)
     unwrap(model).set_attn_implementation(own)
@@ -209,7 +209,7 @@ class _Run:
             "step": self.step,
         }
         validate_finite(state, folder)
-        make_folder(folder, new=True)
+        make_output_folder(folder, new=True)
         save_weights(self.weights, folder / WEIGHTS)
         torch.save(state, folder / STATE)
         checkpoint.seal(folder, self.job, log_bytes)

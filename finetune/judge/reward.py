@@ -18,7 +18,7 @@ from typing import Any
 
 from cyclopts import Parameter
 
-from dialint.detector.artifacts import make_folder
+from dialint.detector.artifacts import make_output_folder
 from dialint.detector.errors import ConfigError
 from dialint.detector.judge import Detail
 from dialint.eval.questions import Asking
@@ -99,7 +99,7 @@ def run(config: RewardConfig) -> dict[str, Any]:
         model, arguments, prompt, tokenize_pairs(learn, prompt), held[: config.dev_pairs]
     )
     trainer.add_callback(EarlyStoppingCallback(early_stopping_patience=config.learning.patience))
-    make_folder(config.out)
+    make_output_folder(config.out)
     trained = run_trainer(trainer, config.out, begun.job, config.running)
     check, held = check[: config.held_pairs], held[: config.held_pairs]
     by_origin = evaluate_held_out(trained.model, prompt, learn, check, held)

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 from cyclopts import Parameter
 
-from dialint.detector.artifacts import make_folder
+from dialint.detector.artifacts import make_output_folder
 from dialint.detector.errors import ConfigError
-from dialint.detector.extras import need_library
+from dialint.detector.extras import require_library
 from dialint.detector.judge import Detail
 from dialint.eval.questions import Asked, Asking
 from dialint.finetune.judge.context import prepare, validate_config
@@ -114,7 +114,7 @@ def _refuse_private(config: SftJudgeConfig, epsilon: float) -> None:
         raise ConfigError("E_OPTION", "--private-epsilon goes without --neftune and --adapter-dropout")
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise ConfigError("E_OPTION", "--private-epsilon learns in one process")
-    need_library("opacus", "--private-epsilon")
+    require_library("opacus", "--private-epsilon")
 
 
 def _train(
@@ -132,7 +132,7 @@ def _train(
     from dialint.finetune.train.arguments import build_trainer_config, schedule_arguments, uses_bf16
     from dialint.finetune.train.trainer import run_trainer
 
-    make_folder(config.out)
+    make_output_folder(config.out)
     arguments = build_trainer_config(
         SFTConfig,
         config.running,

@@ -15,7 +15,7 @@ from trl.trainer.sft_trainer import DataCollatorForLanguageModeling
 
 from dialint.detector.engines.judge_local import LocalJudge
 from dialint.detector.engines.judge_prompt import JudgePrompt
-from dialint.detector.judge import SAYS, written
+from dialint.detector.judge import VERDICTS, answer_json
 from dialint.eval.metrics import average_precision
 from dialint.eval.questions import Asked, taught
 from dialint.finetune.policy.logprobs import enable_packed_attention, unwrap
@@ -28,7 +28,7 @@ def tokenize_questions(asked: Sequence[Asked], prompt: JudgePrompt) -> list[dict
     rows = []
     for item in asked:
         asked_as = prompt.asking(item.question, item.code)
-        answer = prompt.answer_ids(written(taught(item)))
+        answer = prompt.answer_ids(answer_json(taught(item)))
         labels = [-100] * len(asked_as.ids) + answer
         row = {"input_ids": [*asked_as.ids, *answer], "labels": labels, "weight": item.weight}
         rows.append({**row, "cut": asked_as.cut})
@@ -133,7 +133,7 @@ def evaluate_probabilities(judge: LocalJudge, check: Sequence[Asked]) -> dict[st
     """What the judge believes of questions: log loss and Brier score against what people hold to be true, and
     average precision where there is an error."""
     prompts = [judge.prompt.ids(item.question, item.code) for item in check]
-    beliefs = judge.beliefs(prompts)[:, SAYS.index("error")]
+    beliefs = judge.beliefs(prompts)[:, VERDICTS.index("error")]
     truth = np.array([item.probability for item in check])
     kept = np.clip(beliefs, 1e-6, 1 - 1e-6)
     figures = {

@@ -1,6 +1,6 @@
 """Overrides of trl's trainers: verbatim quotes, and each prompt computed once for its group of answers.
 
-In a quote an answer can only hold what the turn does (`dialint.detector.engines.verbatim`), as where it is
+In a quote an answer can only hold what the turn does (`detector.engines.quote_constraint`), as where it is
 served. Where vLLM draws, or the model is cut up among processes, trl does it by its own ways and holds no
 quotes.
 """
@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from trl import DPOTrainer, GRPOTrainer, KTOTrainer, RLOOTrainer
 
-from dialint.detector.engines.verbatim import Quoting, Verbatim
+from dialint.detector.engines.quote_constraint import QuoteConstraint, TokenSpellings
 from dialint.finetune.policy.logprobs import compute_logprobs, enable_packed_attention, unwrap
 from dialint.finetune.policy.sampling import sample
 
@@ -32,8 +32,8 @@ class SamplingMixin:
         """From now on, for up to `longest` tokens with the answer; not where the model is cut up."""
         cut_up = self.is_fsdp_enabled or self.is_deepspeed_enabled
         self.own = not (cut_up or self.use_vllm)
-        self._verbatim = Verbatim(self.processing_class)
-        self._quotes: dict[tuple[int, ...], Quoting] = {}
+        self._verbatim = TokenSpellings(self.processing_class)
+        self._quotes: dict[tuple[int, ...], QuoteConstraint] = {}
         self._attention = unwrap(self.model).config._attn_implementation
         if self.own and self.accelerator.num_processes == 1:
             self.packed = enable_packed_attention(self.model, longest)

@@ -19,8 +19,8 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from dialint.detector.engines import packed
-from dialint.detector.engines.faithful import unfaithful
-from dialint.detector.engines.verbatim import Allowed
+from dialint.detector.engines.equivalence_check import equivalence_error
+from dialint.detector.engines.quote_constraint import AllowedTokens
 from dialint.detector.errors import ConfigError
 
 BATCH_ROWS = 32
@@ -54,7 +54,7 @@ def compute_logprobs(
     model: Any,
     prompts: Sequence[Sequence[int]],
     answers: Sequence[Sequence[int]],
-    allowed: Sequence[Allowed | None] | None = None,
+    allowed: Sequence[AllowedTokens | None] | None = None,
 ) -> TokenLogprobs:
     """Log-probabilities of every token of `answers`, each after the prompt of the same index; none is empty.
 
@@ -91,7 +91,7 @@ def compute_logprobs(
 
 
 def forbidden_mask(
-    prefixes: Sequence[tuple[Allowed | None, Sequence[int]]], logits: torch.Tensor
+    prefixes: Sequence[tuple[AllowedTokens | None, Sequence[int]]], logits: torch.Tensor
 ) -> torch.Tensor:
     """Which tokens may not follow, bool of shape (rows, vocabulary), by the rule and the answer's prefix of
     each row; all False, of shape (rows, 1), where no row has a rule."""
@@ -175,7 +175,7 @@ def enable_packed_attention(model: Any, longest: int) -> bool:
         raise ConfigError(
             "E_BASE", f"{longest} tokens with the answer, but the base has positions for {positions}"
         )
-    reason = unfaithful(bare.base_model, longest)
+    reason = equivalence_error(bare.base_model, longest)
     if reason is None:
         bare.set_attn_implementation(packed.NAME)
     else:

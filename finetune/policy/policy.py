@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from dialint.detector.engines.verbatim import Allowed
+from dialint.detector.engines.quote_constraint import AllowedTokens
 from dialint.finetune.policy.logprobs import compute_logprobs, unwrap
 
 Decode = Callable[[Sequence[int]], str]
@@ -28,7 +28,7 @@ class Prompt:
 
     ids: tuple[int, ...]
     about: Any = None
-    allowed: Allowed | None = None
+    allowed: AllowedTokens | None = None
 
 
 @dataclass(frozen=True)

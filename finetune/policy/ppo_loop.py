@@ -21,7 +21,7 @@ import numpy as np
 import torch
 from safetensors.torch import load_file
 
-from dialint.detector.artifacts import make_folder
+from dialint.detector.artifacts import make_output_folder
 from dialint.finetune.policy.options import PpoOptions
 from dialint.finetune.policy.policy import Policy, Prompt
 from dialint.finetune.policy.ppo_math import (
@@ -236,7 +236,7 @@ def _save_checkpoint(run: Run, log_bytes: int) -> None:
     """Write and seal a checkpoint, and remove older ones."""
     folder, optimizer = run.folder / f"checkpoint-{run.state.step}", run.optimizer.state_dict()
     validate_finite(optimizer, folder)
-    make_folder(folder, new=True)
+    make_output_folder(folder, new=True)
     save_weights(run.policy.state_dict(), folder / WEIGHTS)
     torch.save(optimizer, folder / OPTIMIZER)
     (folder / STATE).write_text(json.dumps(asdict(run.state)))

@@ -23,7 +23,7 @@ from typing import Any
 import torch
 
 from dialint.detector.engines import packed
-from dialint.detector.engines.verbatim import Allowed
+from dialint.detector.engines.quote_constraint import AllowedTokens
 from dialint.finetune.policy.logprobs import forbidden_mask, unwrap
 
 _GOLDEN = 0x9E3779B97F4A7C15 - 2**64
@@ -78,7 +78,7 @@ def sample(
     temperature: float,
     stop_ids: Collection[int],
     generator: torch.Generator,
-    allowed: Sequence[Allowed | None] | None = None,
+    allowed: Sequence[AllowedTokens | None] | None = None,
 ) -> list[list[SampledAnswer]]:
     """Sample `n` answers for each prompt of at least one token, in order; temperature 0 is greedy.
 
@@ -127,7 +127,7 @@ def _generate(
     batch: _Generation,
     temperature: float,
     stop_ids: frozenset[int],
-    rules: Sequence[Allowed | None],
+    rules: Sequence[AllowedTokens | None],
 ) -> list[SampledAnswer]:
     """Token after token until every answer has ended; finished answers leave the batch."""
     ids: list[list[int]] = [[] for _ in range(len(batch.numbers))]

@@ -26,11 +26,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from dialint.detector.example_files import read_preferences, set_at
-from dialint.detector.judge import Answer, Question, evidence_of, fitted, written
+from dialint.detector.example_files import find_set, read_preferences
+from dialint.detector.judge import Answer, Question, answer_json, fit_answer, locate_quote
 from dialint.detector.masking import mask_dialogue
 from dialint.detector.records import Judgement, Preference
-from dialint.detector.taxonomy import Code, load
+from dialint.detector.taxonomy import Code, load_taxonomy
 from dialint.eval.questions import Asked, Asking, read_asked, taught, verified
 
 Origin = Literal["reviewer", "label", "form"]
@@ -71,10 +71,10 @@ def read_pairs(dataset: Path, split: str, asking: Asking, seed: int) -> list[Pre
 def _of_reviewers(
     dataset: Path, split: str, asking: Asking, known: dict[tuple[str, int, str], float]
 ) -> Iterator[PreferencePair]:
-    if set_at(dataset, "preferences") is None:
+    if find_set(dataset, "preferences") is None:
         return
     path = verified(dataset, "preferences")
-    codes = load(asking.taxonomy).codes
+    codes = load_taxonomy(asking.taxonomy).codes
     for row in read_preferences(path):
         if row.split != split or row.code not in codes or (asking.codes and row.code not in asking.codes):
             continue
@@ -100,7 +100,7 @@ def _agreement(row: Preference, posterior: float | None) -> float:
 
 def _said(side: Judgement) -> str:
     sure = 0.98 if side.verdict == "error" else 0.02
-    return written(fitted(Answer(probability=sure, **side.model_dump())))
+    return answer_json(fit_answer(Answer(probability=sure, **side.model_dump())))
 
 
 def pairs_from_labels(asked: Sequence[Asked], seed: int) -> list[PreferencePair]:
@@ -145,7 +145,7 @@ class _Balanced:
                     yield _pair(error, beside, foreign, DEFAULT_AGREEMENT)
             if self.chance.random() < 6 * TRUNCATED_SHARE:
                 item, whole = self.chance.choice(((error, right), (other, none)))
-                text = written(self.chance.choice((right, none)))
+                text = answer_json(self.chance.choice((right, none)))
                 broken = text[: self.chance.randrange(len(text) // 3, len(text))]
                 yield _pair(item, whole, broken, 0.98, "form")
 
@@ -187,7 +187,7 @@ class _Balanced:
             answer = taught(self.chance.choice(self.errors))
             if (answer.rewrite is None) != (right.rewrite is None):
                 continue
-            found = evidence_of(answer, error.text)
+            found = locate_quote(answer, error.text)
             start, end = error.span or (0, len(error.text))
             if found is None or found[0] >= end or found[1] <= start:
                 return answer
@@ -200,8 +200,8 @@ def _pair(
     return PreferencePair(
         question=item.question,
         code=item.code,
-        chosen=written(fitted(chosen)),
-        rejected=rejected if isinstance(rejected, str) else written(fitted(rejected)),
+        chosen=answer_json(fit_answer(chosen)),
+        rejected=rejected if isinstance(rejected, str) else answer_json(fit_answer(rejected)),
         agreement=max(MIN_AGREEMENT, agreement),
         source=item.source,
         origin=origin,

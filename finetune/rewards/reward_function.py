@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from dialint.detector.judge import parsed
+from dialint.detector.judge import parse_answer
 from dialint.eval.questions import Asked
 from dialint.finetune.base_models import loading
 from dialint.finetune.rewards.reward_model import RewardModel, has_same_base
@@ -111,7 +111,8 @@ class RewardFunction:
         after: list[float | None] = [None] * len(indices)
         if self.scanner is not None:
             rewrites = [
-                scannable_rewrite(parsed(text), truth) for text, truth in zip(texts, truths, strict=True)
+                scannable_rewrite(parse_answer(text), truth)
+                for text, truth in zip(texts, truths, strict=True)
             ]
             scanned = self.scanner.probabilities(questions, rewrites)
             after = [  # a rewrite that the scanner cannot score counts as an error that is still there
@@ -129,7 +130,7 @@ def build_reward_function(
 ) -> RewardFunction:
     """The reward function of answers to `questions`, by the `weights`, `reward` and `scanner` of `config`.
     `model` is the policy, loaded from `source`; a reward model on its base becomes one of its adapters."""
-    from dialint.detector.detectors import DetectorConfig
+    from dialint.detector.interface import DetectorConfig
     from dialint.detector.pipeline import load_detector
     from dialint.finetune.train.arguments import is_sharded, resolve_device, uses_bf16
 

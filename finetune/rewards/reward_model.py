@@ -11,7 +11,7 @@ import numpy as np
 
 from dialint.detector.artifacts import read_manifest
 from dialint.detector.errors import ConfigError
-from dialint.detector.judge import parsed
+from dialint.detector.judge import parse_answer
 from dialint.eval.questions import Asked
 from dialint.finetune.base_models import loading
 from dialint.finetune.base_models.adapter_files import ADAPTER
@@ -84,7 +84,7 @@ class RewardModel:
             [*self.prompt.ids(item.question, item.code), *self.prompt.answer_ids(text)]
             for item, text in zip(questions, texts, strict=True)
         ]
-        answers = [parsed(text) for text in texts]
+        answers = [parse_answer(text) for text in texts]
         accused = np.array([answer is not None and answer.verdict == "error" for answer in answers])
         scores = self.scorer(rows) - self.prior_shift * accused
         return [standardize(float(score), self.mean, self.deviation) for score in scores]

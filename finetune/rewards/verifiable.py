@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from cyclopts import Parameter
 
 from dialint.detector.errors import ConfigError
-from dialint.detector.judge import Answer, evidence_of, parsed, written
+from dialint.detector.judge import Answer, answer_json, locate_quote, parse_answer
 from dialint.detector.records import Severity
 from dialint.detector.render import visible_text
 from dialint.eval.metrics import span_f1
@@ -131,7 +131,7 @@ def compute_reward(
     `after` is the scanner's probability for the turn rewritten as `scannable_rewrite` says; `preference` the
     reward model's score in [-1, 1]; None without a scanner or model.
     """
-    answer = parsed(text)
+    answer = parse_answer(text)
     scale = min(truth.stands_for, weights.most_stands_for)
     if answer is None:
         terms = dict.fromkeys(("quote", "severity", "rewrite"), 0.0) | {
@@ -160,7 +160,7 @@ def compute_reward(
 
 def is_accusation(answer: Answer, truth: GroundTruth) -> bool:
     """Whether the answer becomes a finding: an error with a verbatim quote."""
-    return answer.verdict == "error" and evidence_of(answer, truth.text) is not None
+    return answer.verdict == "error" and locate_quote(answer, truth.text) is not None
 
 
 def belief(stated: float, probability: float) -> float:
@@ -191,7 +191,7 @@ def quote(answer: Answer, truth: GroundTruth) -> float:
     """How well the quote matches the labelled evidence, in [0, 1]: F1 of characters, less the share of the
     turn that is quoted outside of the evidence. So the whole turn earns nothing where the evidence is less
     than sqrt(2) - 1 of it. 1 for any verbatim quote where no evidence is labelled."""
-    quoted = evidence_of(answer, truth.text)
+    quoted = locate_quote(answer, truth.text)
     if quoted is None or truth.span is None:
         return float(quoted is not None)
     start, end = truth.span
@@ -257,7 +257,7 @@ def form(answer: Answer, text: str, truth: GroundTruth, threshold: float) -> flo
     any other verdict no evidence; the verdict agrees with the stated probability, less the distance of that
     to `threshold` on the wrong side. The last is gradual and small, or it would pay to state a probability
     that suits the verdict."""
-    exact = _unescape(written(answer)) == _unescape(text.strip())
+    exact = _unescape(answer_json(answer)) == _unescape(text.strip())
     if answer.verdict == "error":
         backed, gap = is_accusation(answer, truth), threshold - answer.probability
     else:

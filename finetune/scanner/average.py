@@ -20,7 +20,7 @@ from cyclopts import Parameter
 from dialint.detector.artifacts import (
     disk_errors,
     fingerprint,
-    make_folder,
+    make_output_folder,
     read_manifest,
     sha256_file,
     write_manifest,
@@ -65,7 +65,7 @@ def average(*scanners: Path, config: Annotated[AverageConfig, Parameter(name="*"
     if len({sha256_file(folder / "config.json") for folder in scanners}) > 1:
         raise ConfigError("E_OTHER_BASE", f"{scanners[0]}: of another shape than the others; was one pruned?")
     with disk_errors(config.out):
-        make_folder(config.out)
+        make_output_folder(config.out)
     _write_mean([folder / WEIGHTS for folder in scanners], config.out / WEIGHTS)
     for name in ("config.json", "tokenizer.json"):
         shutil.copyfile(scanners[0] / name, config.out / name)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dialint.detector.errors import ConfigError
-from dialint.detector.render import RenderConfig, tokenizer_of
+from dialint.detector.render import RenderConfig, load_tokenizer
 from dialint.finetune.base_models.loading import add_adapters, weights_sha256
 from dialint.finetune.base_models.quantization import (
     drop_quantization_config,
@@ -65,8 +65,8 @@ def load_base(config: ScanConfig) -> BaseModel:
     tokenizer, render = prepare_tokenizer(
         given, shape.get("bos_token_id"), config.context_tokens, config.history
     )
-    known = tokenizer_of(given).get_vocab()
-    ids = tokenizer_of(tokenizer).get_vocab()
+    known = load_tokenizer(given).get_vocab()
+    ids = load_tokenizer(tokenizer).get_vocab()
     new = sorted({ids[mark] for mark in render.control if mark not in known})
     sha256 = "" if config.from_scratch else weights_sha256(config.base)
     return BaseModel(config.base, shape, sha256, tokenizer, render, tuple(new))
@@ -78,7 +78,7 @@ def prepare_tokenizer(
     """A base's tokenizer, and how dialogues are written for it: with the marks of our own tokenizer if it has
     them, with a BERT-like encoder's unused tokens, else with our marks as new tokens. A window then begins
     with the token of id `begin`, if there is one: many decoders need what all their texts began with."""
-    tokenizer = tokenizer_of(tokenizer_json)
+    tokenizer = load_tokenizer(tokenizer_json)
     known = tokenizer.get_vocab()
     for render in (decoder_render(context_tokens), _encoder_render(context_tokens)):
         if all(mark in known for mark in render.control):
@@ -108,11 +108,11 @@ def build_network(config: ScanConfig, ground: BaseModel, n_codes: int, device: s
     """
     import torch
 
-    from dialint.detector.engines.faithful import refuse_unfaithful
+    from dialint.detector.engines.equivalence_check import check_equivalence
     from dialint.finetune.policy.policy import enable_gradient_checkpointing
 
     model = _whole(config, ground, n_codes)
-    refuse_unfaithful(model, config.context_tokens)
+    check_equivalence(model, config.context_tokens)
     recompute = recomputes_activations(config.running, model)  # before 4-bit weights are packed
     if config.adapters.quantise == "nf4":
         model.backbone = quantize_linear_layers(model.backbone, device)
@@ -128,11 +128,11 @@ def _rounded(config: ScanConfig, device: str) -> bool:
     """Whether the frozen weights differ from the file's: in 4 bits, or in bf16 as the arithmetic is."""
     import torch
 
-    from dialint.detector.engines.local import precision_of
+    from dialint.detector.engines.local import resolve_precision
 
     if config.adapters.adapter == "none":
         return False
-    bf16 = precision_of(config.running.precision, torch.device(device)) == "bf16"
+    bf16 = resolve_precision(config.running.precision, torch.device(device)) == "bf16"
     return config.adapters.quantise == "nf4" or bf16
 
 

@@ -55,13 +55,13 @@ def scan_loss(
     import torch
     from torch.nn.functional import softplus
 
-    from dialint.detector.engines.local import head_places, row_of
+    from dialint.detector.engines.local import head_positions, pack_windows
 
     of = of or count_targets(row)
     windows = [target.window for target in row]
     device = model.turn_head.weight.device
-    packed = row_of(windows).to(device)
-    places = head_places(windows, packed)
+    packed = pack_windows(windows).to(device)
+    places = head_positions(windows, packed)
     sizes = packed.bounds.diff()
     table, lengths = model.backbone.get_input_embeddings(), sizes.repeat_interleave(sizes)[None]
     with (

@@ -18,22 +18,21 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from dialint.detector.artifacts import make_folder, read_manifest
+from dialint.detector.artifacts import make_output_folder, read_manifest
 from dialint.detector.calibration import Check, CodeRelease
 from dialint.detector.checks import CHECKS
-from dialint.detector.detectors import DetectorConfig
 from dialint.detector.errors import ConfigError, DialogueFailed, OutputRefused
-from dialint.detector.example_files import needed_set, read_examples, set_at
-from dialint.detector.languages import UNKNOWN, languages_of
+from dialint.detector.example_files import find_set, read_examples, require_set
+from dialint.detector.interface import DetectorConfig
+from dialint.detector.languages import UNKNOWN, detect_languages
 from dialint.detector.masking import mask_dialogue
 from dialint.detector.pipeline import ReleaseDetector, load_detector
-from dialint.detector.progress import showing
+from dialint.detector.progress import track
 from dialint.detector.records import Example, Verdict
-from dialint.detector.release import WEIGHTS, Base, ReleaseInfo, seal
+from dialint.detector.release import WEIGHTS, Base, ReleaseInfo, finalize_release
 from dialint.detector.render import RenderConfig
 from dialint.detector.scanner import Array, Scanner
-from dialint.detector.taxonomy import Taxonomy
-from dialint.detector.taxonomy import load as load_taxonomy
+from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.eval.contract import distinct, fit
 from dialint.eval.run import measure
 from dialint.eval.truth import judge, source_of
@@ -108,7 +107,7 @@ def pack(config: PackConfig) -> None:
         raise OutputRefused("E_EXISTS", f"{config.out}: exists; name another folder")
     making = config.out.with_name(f".{config.out.name}.making")
     shutil.rmtree(making, ignore_errors=True)
-    make_folder(making, new=True)
+    make_output_folder(making, new=True)
     _make(config, making)
     making.rename(config.out)
 
@@ -129,7 +128,7 @@ def _make(config: PackConfig, folder: Path) -> None:
         shutil.copyfile(config.scanner / name, folder / name)
     _compress(config, folder / WEIGHTS, training["base_sha256"])
     info = _bare(config, training, taxonomy)
-    seal(folder, info)
+    finalize_release(folder, info)
     detector = load_detector(DetectorConfig(release=folder, taxonomy=config.taxonomy), unfinished=True)
 
     calibrated = _calibrated(config, detector)
@@ -141,7 +140,7 @@ def _make(config: PackConfig, folder: Path) -> None:
     info = info.model_copy(update={"report": report})
     made = read_manifest(config.examples / "manifest.json")
     (folder / "MODEL_CARD.md").write_text(model_card(info, taxonomy, made))
-    seal(folder, info)
+    finalize_release(folder, info)
 
 
 def _report(
@@ -153,9 +152,9 @@ def _report(
         detector.under(info.model_copy(update={"codes": calibrated})),
     )
     report: dict[str, Any] = {}
-    for name in config.sets or [name for name in REPORTED if set_at(config.examples, name)]:
+    for name in config.sets or [name for name in REPORTED if find_set(config.examples, name)]:
         print(f"examining {name}", flush=True)
-        results = judge(everything, showing(read_examples(needed_set(config.examples, name)), None, name))
+        results = judge(everything, track(read_examples(require_set(config.examples, name)), None, name))
         report[name] = measure(judge_with, [_only(info, result) for result in results], config.rounds)
         if name in ("test_unseen", "test"):
             rows = measure(everything, results, config.rounds)["codes"]
@@ -180,12 +179,12 @@ def _compress(config: PackConfig, target: Path, base_sha256: str) -> None:
     """The scanner's weights in the form that is served."""
     from safetensors.torch import load_file
 
-    from dialint.detector.engines.stored import stored
+    from dialint.detector.engines.weight_formats import encode_weight
 
     packed: dict[str, Any] = {}
     for name, weight in load_file(config.scanner / WEIGHTS).items():
         validate_finite({name: weight}, config.scanner / WEIGHTS)
-        packed |= stored(name, weight, config.weights)
+        packed |= encode_weight(name, weight, config.weights)
     save_weights(packed, target, {"base_sha256": base_sha256})  # one entry: several have no fixed order
 
 
@@ -212,7 +211,7 @@ def _bare(config: PackConfig, training: dict[str, Any], taxonomy: Taxonomy) -> R
 
 def _calibrated(config: PackConfig, detector: ReleaseDetector) -> dict[str, CodeRelease]:
     """Curve, threshold and check of every code of the head, from the calibration split."""
-    examples = list(read_examples(needed_set(config.examples, "calibration")))
+    examples = list(read_examples(require_set(config.examples, "calibration")))
     if not examples:
         raise ConfigError("E_EXAMPLE", f"{config.examples}: the set calibration is empty")
     scores = _scores(detector.scanner, examples)
@@ -243,7 +242,7 @@ def _with_phrases(code: str, how: CodeRelease) -> CodeRelease:
 def _languages(examples: Sequence[Example], taxonomy: Taxonomy) -> dict[str, tuple[str, ...]]:
     """The languages of every code: those of the dialogues that hold its error, without the few dialogues in
     another; codes that exclude one another have the same. English where no dialogue tells its language."""
-    of_dialogue = [languages_of(mask_dialogue(example.dialogue)[0])[0] for example in examples]
+    of_dialogue = [detect_languages(mask_dialogue(example.dialogue)[0])[0] for example in examples]
     told = Counter(language for language in of_dialogue if language != UNKNOWN)
     common = {language for language, n in told.items() if n >= MIN_LANGUAGE_SHARE * told.total()} or {"en"}
     of_code: dict[str, set[str]] = {}
@@ -258,7 +257,7 @@ def _scores(scanner: Scanner, examples: list[Example]) -> list[dict[int, Array]]
     """Each example's scores, by turn."""
     scores: list[dict[int, Array]] = []
     masked = (mask_dialogue(example.dialogue)[0] for example in examples)
-    for scan in showing(scanner.stream(masked), len(examples), "scanning"):
+    for scan in track(scanner.stream(masked), len(examples), "scanning"):
         turns = () if isinstance(scan, DialogueFailed) else scan
         scores.append({turn.turn: turn.scores for turn in turns})
     return scores
@@ -287,8 +286,8 @@ def _earning(
     Raises:
         ConfigError: none does.
     """
-    name = "dev_unseen" if set_at(config.examples, "dev_unseen") else "dev"
-    examples = list(read_examples(needed_set(config.examples, name)))
+    name = "dev_unseen" if find_set(config.examples, "dev_unseen") else "dev"
+    examples = list(read_examples(require_set(config.examples, name)))
     judge_with = detector.under(info.model_copy(update={"codes": calibrated}))
     figures = measure(judge_with, judge(judge_with, examples), 0)["codes"]
     kept: set[str] = set()

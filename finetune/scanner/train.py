@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 
 from cyclopts import Parameter
 
-from dialint.detector.artifacts import make_folder, versions, write_json, write_manifest
+from dialint.detector.artifacts import make_output_folder, package_versions, write_json, write_manifest
 from dialint.detector.errors import ConfigError, OutputRefused
-from dialint.detector.example_files import needed_set, read_examples, set_at
+from dialint.detector.example_files import find_set, read_examples, require_set
 from dialint.detector.release import WEIGHTS, Release
 from dialint.detector.render import Renderer
-from dialint.detector.taxonomy import load as load_taxonomy
+from dialint.detector.taxonomy import load_taxonomy
 from dialint.finetune.base_models.resolve import resolve_base
 from dialint.finetune.scanner.backbone import BaseModel, build_network, load_base, merge_adapters
 from dialint.finetune.scanner.data import build_targets, build_targets_with_prefixes, examples_fingerprint
@@ -123,7 +123,7 @@ def scan(config: ScanConfig) -> None:
     """Fine-tune a scanner on labelled examples."""
     import torch
 
-    from dialint.detector.engines.local import device_of, precision_of
+    from dialint.detector.engines.local import resolve_device, resolve_precision
 
     _refuse(config)
     config = replace(config, base=resolve_base(config.base).folder)
@@ -133,18 +133,18 @@ def scan(config: ScanConfig) -> None:
         work = ForwardPass(rows, config.context_tokens, 0)
         print(memory_table(setup_from_options(config.base, None, config.adapters, config.running, work), gpu))
         return
-    device = device_of(config.running.device)
+    device = resolve_device(config.running.device)
     torch.set_num_threads(config.running.threads)
     codes, dialogue_codes = _codes(config)
     ground = load_base(config)
     lesson = _lesson(config, ground, codes, dialogue_codes)
-    precision = precision_of(config.running.precision, torch.device(device))
+    precision = resolve_precision(config.running.precision, torch.device(device))
     run = Run(config, build_network(config, ground, len(codes), device), lesson, precision)
     cost = estimate_cost(config.running, device)
     if config.running.dry_run:
         _show_plan(run, cost)
         return
-    make_folder(config.out)
+    make_output_folder(config.out)
     if not teach(run, cost):
         print(f"stopped after step {run.state.step} of {len(run.steps)}; the same command goes on")
         return
@@ -180,7 +180,7 @@ def _refuse(config: ScanConfig) -> None:
         raise ConfigError("E_OPTION", "--patience must be at least 1")
     if config.from_scratch and config.adapters.adapter == "lora":
         raise ConfigError("E_OPTION", "--from-scratch learns all weights; leave the options of adapters out")
-    for path in (needed_set(config.examples, "train"), config.examples / "manifest.json"):
+    for path in (require_set(config.examples, "train"), config.examples / "manifest.json"):
         if not path.is_file():
             raise ConfigError("E_OPTION", f"{path}: there is no such file")
 
@@ -188,14 +188,14 @@ def _refuse(config: ScanConfig) -> None:
 def _lesson(config: ScanConfig, ground: BaseModel, codes: list[str], dialogue_codes: list[str]) -> Lesson:
     """The windows to learn from and to look at."""
     renderer = Renderer(ground.render, ground.tokenizer)
-    known, seed = read_examples(needed_set(config.examples, "train")), config.running.seed
+    known, seed = read_examples(require_set(config.examples, "train")), config.running.seed
     learn = list(
         build_targets_with_prefixes(known, config.prefix_share, seed, renderer, codes, dialogue_codes)
     )
     check = {
         name: list(build_targets(read_examples(path), renderer, codes, dialogue_codes))
         for name in CHECKED
-        if (path := set_at(config.examples, name))
+        if (path := find_set(config.examples, name))
     }
     print(f"{len(learn)} windows to learn, {sum(len(t.window) for t in learn)} tokens", flush=True)
     job = job_of_config(
@@ -207,7 +207,7 @@ def _lesson(config: ScanConfig, ground: BaseModel, codes: list[str], dialogue_co
 def _codes(config: ScanConfig) -> tuple[list[str], list[str]]:
     named = set(config.codes) or {
         label.code
-        for example in read_examples(needed_set(config.examples, "train"))
+        for example in read_examples(require_set(config.examples, "train"))
         for label in example.labels
     }
     known = load_taxonomy(config.taxonomy).codes
@@ -268,7 +268,7 @@ def _save(run: Run, ground: BaseModel, cost: Cost) -> None:
             "seconds": round(run.state.seconds),
             "cost": cost.figures(run.state.seconds),
             "commit": git_commit(),
-            "versions": versions(*LIBRARIES),
+            "versions": package_versions(*LIBRARIES),
         },
     )
 

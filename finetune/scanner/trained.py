@@ -16,7 +16,7 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.release import MANIFEST, WEIGHTS, Release
 from dialint.detector.render import RenderConfig, Renderer
 from dialint.detector.scanner import Scanner
-from dialint.detector.taxonomy import load as load_taxonomy
+from dialint.detector.taxonomy import load_taxonomy
 from dialint.finetune.compression.surgery import Shape, Weights
 from dialint.finetune.scanner.average import TRAINING
 from dialint.finetune.train.finite import save_weights
@@ -83,7 +83,7 @@ def _of_release(folder: Path) -> TrainedScanner:
 
     release = Release(folder)
     info = release.info
-    model = local.load(release, "fp32", 1, "cpu").model
+    model = local.load_engine(release, "fp32", 1, "cpu").model
     examples = info.training.get("examples")
     return TrainedScanner(
         model, info.head_codes, info.dialogue_codes, info.render, release.config, release.tokenizer_json(),

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from dialint.detector.artifacts import atomic_file, make_folder
+from dialint.detector.artifacts import atomic_file, make_output_folder
 from dialint.detector.errors import ConfigError
 from dialint.finetune.scanner.backbone import load_trainable, trainable_parameters
 from dialint.finetune.scanner.data import Target
@@ -239,7 +239,7 @@ def _checkpoint(run: Run, log_bytes: int) -> None:
         "optimizer": run.optimizer.state_dict(),
     }
     validate_finite((held["learnt"], held["best"], held["optimizer"]), folder)
-    make_folder(folder)
+    make_output_folder(folder)
     with atomic_file(folder / STATE) as file:
         torch.save(held, file)
     seal(folder, run.lesson.job, log_bytes)

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from pydantic import Field
 
-from dialint.detector.artifacts import atomic_file, described, read_manifest, sha256_file, verify_files
+from dialint.detector.artifacts import atomic_file, file_entry, read_manifest, sha256_file, verify_files
 from dialint.detector.errors import ConfigError
 from dialint.detector.example_files import BATCH_ROWS, ENDINGS, read_examples
 from dialint.detector.records import Example, Probability, Record
@@ -112,7 +112,7 @@ class Dataset:
                 continue
             if source.stem in WITH_SPLITS:
                 rows = _without(source, target, dropped)
-                entry = {**described(target, rows), **_counted(entry, target)}
+                entry = {**file_entry(target, rows), **_counted(entry, target)}
             else:
                 with atomic_file(target) as file:
                     file.write(source.read_bytes())
@@ -124,7 +124,7 @@ def write_records(path: Path, records: Sequence[Record]) -> dict[str, Any]:
     """A JSONL file of records; its manifest entry."""
     with atomic_file(path) as file:
         file.writelines(record.model_dump_json(exclude_none=True).encode() + b"\n" for record in records)
-    return described(path, len(records))
+    return file_entry(path, len(records))
 
 
 def _counted(entry: dict[str, Any], path: Path) -> dict[str, Any]:

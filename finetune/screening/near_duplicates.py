@@ -10,8 +10,15 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
-from dialint.detector.likeness.neighbours import KIN, NEAR, links, united
-from dialint.detector.likeness.shingles import Shingles, shingled, words
+from dialint.detector.near_duplicates import (
+    NEAR_DUPLICATE,
+    RELATED,
+    Shingles,
+    batch_shingles,
+    group_names,
+    linking_pairs,
+    words,
+)
 from dialint.detector.records import Example
 from dialint.eval.baselines.scored import judged_turns
 from dialint.eval.truth import source_of
@@ -32,7 +39,7 @@ class LabeledSpot(NamedTuple):
 
 def shingle_examples(examples: Iterable[Example]) -> list[Shingles]:
     """The shingles of each example's dialogue."""
-    return shingled(["\n".join(turn.text for turn in example.dialogue.turns) for example in examples])
+    return batch_shingles(["\n".join(turn.text for turn in example.dialogue.turns) for example in examples])
 
 
 def find_held_out_copies(
@@ -40,9 +47,9 @@ def find_held_out_copies(
 ) -> tuple[list[Suspect], list[str]]:
     """The examples that are near-copies of one that judges; and the group of each, in which are all
     near-copies of it and all that was made of its source."""
-    pairs = list(links([*sets, *shingle_examples(judging)], KIN))
+    pairs = list(linking_pairs([*sets, *shingle_examples(judging)], RELATED))
     names = [(str(number),) for number in range(len(examples) + len(judging))]
-    alike = united(names, pairs)
+    alike = group_names(names, pairs)
     exam = {
         group: example.dialogue.id for group, example in zip(alike[len(examples) :], judging, strict=True)
     }
@@ -52,7 +59,7 @@ def find_held_out_copies(
         if group in exam
     ]
     keys = [(group, f"source {source_of(example)}") for group, example in zip(alike, examples, strict=False)]
-    return copies, united(keys, ())
+    return copies, group_names(keys, ())
 
 
 def find_contradictions(
@@ -63,7 +70,9 @@ def find_contradictions(
     `whole` are the codes of dialogue scope: those only a dialogue of the same words can contradict. `made`
     says that `dialint data inject` made the examples.
     """
-    alike = united([(str(number),) for number in range(len(examples))], links(sets, NEAR))
+    alike = group_names(
+        [(str(number),) for number in range(len(examples))], linking_pairs(sets, NEAR_DUPLICATE)
+    )
     size = Counter(alike)
     spots: dict[object, list[LabeledSpot]] = defaultdict(list)
     for number, (group, example) in enumerate(zip(alike, examples, strict=True)):

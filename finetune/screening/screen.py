@@ -20,10 +20,10 @@ from typing import Any, Literal
 
 from cyclopts import Parameter
 
-from dialint.detector.artifacts import disk_errors, make_folder, versions, write_manifest
+from dialint.detector.artifacts import disk_errors, make_output_folder, package_versions, write_manifest
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.records import Example
-from dialint.detector.taxonomy import load as load_taxonomy
+from dialint.detector.taxonomy import load_taxonomy
 from dialint.finetune.screening.confident_learning import LabelerBias, labeler_biases, predict_labels
 from dialint.finetune.screening.confident_learning import list_suspects as suspects
 from dialint.finetune.screening.dataset import MANIFEST, Dataset, Suspect, write_records
@@ -112,7 +112,7 @@ def _counted(
 ) -> dict[str, Any]:
     return {
         "config": {"suspects": config.suspects, "seed": config.seed},
-        "versions": versions("dialint", "scikit-learn", "numpy"),
+        "versions": package_versions("dialint", "scikit-learn", "numpy"),
         "suspects": dict(sorted(Counter(each.why for each in found).items())),
         "examples": len(examples),
         "dropped": sum(example.dialogue.id in dropped for example in examples),
@@ -123,7 +123,7 @@ def _write(
     dataset: Dataset, out: Path, dropped: Set[str], found: Sequence[Suspect], leaning: Sequence[LabelerBias]
 ) -> list[dict[str, Any]]:
     with disk_errors(out):
-        make_folder(out)
+        make_output_folder(out)
     files = dataset.write(out, dropped)
     files.append(write_records(out / "suspects.jsonl", found))
     if leaning:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from dialint.detector.artifacts import disk_errors, make_folder, versions, write_manifest
+from dialint.detector.artifacts import disk_errors, make_output_folder, package_versions, write_manifest
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.finetune.search.optuna_study import (
     FinishedTrial,
@@ -137,7 +137,7 @@ def _name(number: int) -> str:
 def _alone(out: Path) -> Iterator[None]:
     """One search at a time in a folder; the lock dies with its process."""
     with disk_errors(out):
-        make_folder(out)
+        make_output_folder(out)
     with open(out / ".lock", "wb") as handle:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -177,6 +177,6 @@ def _written(
         again = shlex.join([*told["options"], *to_options(best["options"]), f"--out={folder}"])
         best = {**best, "command": f"dialint {stage.command} {again}"}
     content = {"kind": "search", **told, "trials": trials, "best": best, "commit": git_commit()}
-    content["versions"] = versions("dialint", "optuna")
+    content["versions"] = package_versions("dialint", "optuna")
     write_manifest(out / SEARCH, content)
     return content

@@ -29,7 +29,7 @@ def resolve_device(running: RunOptions) -> str:
     """
     from dialint.detector.engines import local
 
-    device = local.device_of(running.device)
+    device = local.resolve_device(running.device)
     if device == "cuda" and "LOCAL_RANK" in os.environ:
         return f"cuda:{os.environ['LOCAL_RANK']}"
     if device != "cpu" and world_size() > 1:

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from dialint.detector.artifacts import (
-    described,
     disk_errors,
+    file_entry,
     fsync_folder,
     option_changes,
     read_manifest,
@@ -48,7 +48,7 @@ def seal(folder: Path, job: str, log_bytes: int) -> None:
         for path in files:
             _fsync(path)
         fsync_folder(folder)
-    entries = [{**described(path), "name": str(path.relative_to(folder))} for path in files]
+    entries = [{**file_entry(path), "name": str(path.relative_to(folder))} for path in files]
     write_manifest(folder / SEAL, {"job": job, "log_bytes": log_bytes, "files": entries})
     fsync_folder(folder.parent)
 

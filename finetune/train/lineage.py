@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from dialint.detector.artifacts import (
-    described,
+    file_entry,
     fingerprint,
+    package_versions,
     read_manifest,
     sha256_file,
-    versions,
     write_manifest,
 )
 from dialint.detector.errors import ConfigError
@@ -99,7 +99,7 @@ def manifest_content(
         "base": {"name": source.base.name, "revision": source.base.revision, "sha256": source.sha256},
         "data": dict(data),
         "commit": git_commit(),
-        "versions": versions(*LIBRARIES),
+        "versions": package_versions(*LIBRARIES),
         "figures": dict(figures),
     }
 
@@ -107,7 +107,7 @@ def manifest_content(
 def seal_folder(folder: Path, content: Mapping[str, Any]) -> dict[str, Any]:
     """Write the folder's manifest last: `content`, and the sha256 of every file in it."""
     files = [
-        described(path)
+        file_entry(path)
         for path in sorted(folder.iterdir())
         if path.is_file() and path.name not in BESIDE and not path.name.startswith(".")
     ]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from dialint.detector.extras import need_library
+from dialint.detector.extras import require_library
 from dialint.finetune.train.options import Optimizer
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def build_optimizer(
     made = [{"params": list(group)} for group in groups]
     if wanted == "adamw":
         return torch.optim.AdamW(made, weight_decay=weight_decay, fused=True)
-    need_library("bitsandbytes", f"--optimizer {wanted}")
+    require_library("bitsandbytes", f"--optimizer {wanted}")
     library: Any = import_module("bitsandbytes.optim")
     paged = wanted == "paged-adamw-8bit" and device.startswith("cuda")
     optimizer: torch.optim.Optimizer = (library.PagedAdamW8bit if paged else library.AdamW8bit)(

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from dialint.detector.errors import ConfigError
-from dialint.detector.extras import need_library
+from dialint.detector.extras import require_library
 
 Quantization = Literal["none", "nf4"]
 Optimizer = Literal["adamw", "adamw-8bit", "paged-adamw-8bit"]
@@ -54,9 +54,9 @@ class AdapterOptions:
                 "E_OPTION", "--quantise nf4 needs --adapter lora: 4-bit weights are not trained"
             )
         if self.adapter == "lora":
-            need_library("peft", "--adapter lora")
+            require_library("peft", "--adapter lora")
         if self.quantise == "nf4":
-            need_library("bitsandbytes", "--quantise nf4")
+            require_library("bitsandbytes", "--quantise nf4")
 
 
 @Parameter(name="*")
@@ -103,7 +103,7 @@ class RunOptions:
         if self.device.endswith("GB") and not self.dry_run:
             raise ConfigError("E_DEVICE", f"--device {self.device} is no device but a size: add --dry-run")
         if self.optimizer != "adamw":
-            need_library("bitsandbytes", f"--optimizer {self.optimizer}")
+            require_library("bitsandbytes", f"--optimizer {self.optimizer}")
 
 
 @Parameter(name="*")

@@ -20,15 +20,15 @@ from cyclopts import Parameter
 
 from dialint.detector.artifacts import (
     atomic_file,
-    described,
     disk_errors,
-    make_folder,
+    file_entry,
+    make_output_folder,
+    package_versions,
     remove_orphans,
-    versions,
     write_manifest,
 )
 from dialint.detector.errors import ConfigError, OutputRefused
-from dialint.detector.verdict_files import escaped, manifest_path
+from dialint.detector.verdict_files import escape_cell, manifest_path
 
 if TYPE_CHECKING:
     from dialint.labeling.aggregation.answers import Answers
@@ -126,7 +126,7 @@ def run(config: AggregateConfig) -> dict[str, Any]:
     if golds is not None:
         found = {code: one.given(golds[code]) for code, one in found.items()}
     with disk_errors(out):
-        make_folder(out.parent)
+        make_output_folder(out.parent)
         remove_orphans(out)
     columns = _columns(config, tables, found)
     with atomic_file(out) as file:
@@ -137,12 +137,12 @@ def run(config: AggregateConfig) -> dict[str, Any]:
         "config": {
             name: value.name if isinstance(value, Path) else value for name, value in asdict(config).items()
         },
-        "versions": versions("dialint", "numpy", "scipy", "pyarrow", "crowd-kit"),
-        "inputs": [described(path) for path in inputs],
+        "versions": package_versions("dialint", "numpy", "scipy", "pyarrow", "crowd-kit"),
+        "inputs": [file_entry(path) for path in inputs],
         "answers": sum(map(len, tables.values())),
         "labelers": len(next(iter(tables.values())).workers),
         "mean_probability": float(columns["probability"].mean()),
-        "files": [described(out, len(columns["task"]))],
+        "files": [file_entry(out, len(columns["task"]))],
         "seconds": round(time.monotonic() - started, 1),
     }
     write_manifest(manifest_path(out), manifest)
@@ -193,9 +193,9 @@ def _write(suffix: str, columns: Mapping[str, Any], file: BinaryIO) -> None:
 
         texts = [name for name in ("task", "code", "label") if name in columns]
         for name in texts:
-            cells = pa.array([escaped(cell) for cell in columns[name]])
+            cells = pa.array([escape_cell(cell) for cell in columns[name]])
             table = table.set_column(table.column_names.index(name), name, cells)
-        csv.write_csv(table.rename_columns([escaped(name) for name in table.column_names]), file)
+        csv.write_csv(table.rename_columns([escape_cell(name) for name in table.column_names]), file)
 
 
 def _write_jsonl(columns: Mapping[str, Any], file: BinaryIO) -> None:

@@ -21,8 +21,15 @@ from pydantic import ValidationError
 
 from dialint.detector.artifacts import write_json
 from dialint.detector.errors import ConfigError, InputRefused, TooManyBad
-from dialint.detector.likeness.neighbours import NEAR, near_pairs
-from dialint.detector.likeness.shingles import WIDTH, Shingles, distinct, ngrams, words
+from dialint.detector.near_duplicates import (
+    NEAR_DUPLICATE,
+    WIDTH,
+    Shingles,
+    near_pairs,
+    ngrams,
+    sorted_unique,
+    words,
+)
 from dialint.detector.records import Example
 from dialint.labeling.corpora.shards import read_shard
 
@@ -39,7 +46,7 @@ class ContaminationConfig:
     """Files that a model is trained on, .jsonl or .parquet."""
     against: Annotated[tuple[Path, ...], Parameter(consume_multiple=True)]
     """Files that it is evaluated on."""
-    near: float = NEAR
+    near: float = NEAR_DUPLICATE
     """Jaccard of word triples from which two dialogues are near-copies."""
     run_words: int = 13
     """Words in a run."""
@@ -70,7 +77,7 @@ class _Text:
 
     @property
     def shingles(self) -> Shingles:
-        return distinct(ngrams(self.words, WIDTH))
+        return sorted_unique(ngrams(self.words, WIDTH))
 
 
 class _Met(NamedTuple):
@@ -96,7 +103,7 @@ class _Training:
             self._digests.add(text.digest)
             self._sets.append(text.shingles)
             runs.append(ngrams(text.words, run_words))
-        self._runs = distinct(np.concatenate(runs))
+        self._runs = sorted_unique(np.concatenate(runs))
 
     def met(self, texts: Iterable[_Text], config: ContaminationConfig) -> Iterator[_Met]:
         """What holds for each dialogue, in order."""
@@ -112,7 +119,7 @@ class _Training:
 
     def _kinds(self, text: _Text, config: ContaminationConfig) -> set[str]:
         """Those that need no search."""
-        runs = distinct(ngrams(text.words, config.run_words))
+        runs = sorted_unique(ngrams(text.words, config.run_words))
         places = np.minimum(np.searchsorted(self._runs, runs), len(self._runs) - 1)
         share = float((self._runs[places] == runs).mean()) if len(runs) and len(self._runs) else 0.0
         found = {"exact": text.digest in self._digests, "runs": share >= config.run_share}

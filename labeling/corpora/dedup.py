@@ -17,9 +17,15 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from dialint.detector.artifacts import disk_errors, make_folder, sha256_file, versions, write_manifest
+from dialint.detector.artifacts import (
+    disk_errors,
+    make_output_folder,
+    package_versions,
+    sha256_file,
+    write_manifest,
+)
 from dialint.detector.errors import ConfigError, OutputRefused
-from dialint.detector.likeness.neighbours import KIN, NEAR
+from dialint.detector.near_duplicates import NEAR_DUPLICATE, RELATED
 from dialint.labeling.corpora.quality import LIMITS
 from dialint.labeling.corpora.selection import Kept, Selection, selected
 from dialint.labeling.corpora.shards import remove_shards, write_shards
@@ -39,9 +45,9 @@ class DedupConfig:
     """Folder of the corpora."""
     out: Path
     """Folder for the shards; must not hold a finished set."""
-    near: float = NEAR
+    near: float = NEAR_DUPLICATE
     """Jaccard of word triples from which one of two dialogues is a copy and left out."""
-    kin: float = KIN
+    kin: float = RELATED
     """The same from which two dialogues are kept on one side of the split."""
     languages: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
     """Keep dialogues in these languages only (ISO 639-1); all if none is named."""
@@ -87,7 +93,7 @@ def run(config: DedupConfig) -> dict[str, Any]:
     for source in SOURCES:
         source_path(source, config.data)
     with disk_errors(config.out):
-        make_folder(config.out)
+        make_output_folder(config.out)
         remove_shards(config.out)
     dialogues = [dialogue for source in SOURCES for dialogue in read_source(source, config.data)]
     selection = selected(dialogues, config.near, config.kin, config.languages, _injected(config.data))
@@ -96,7 +102,7 @@ def run(config: DedupConfig) -> dict[str, Any]:
         "kind": "dialogue-shards",
         "config": {**asdict(config), "data": config.data.name, "out": config.out.name},
         "seed": config.seed,
-        "versions": versions("dialint", "pyarrow", "py3langid", "numpy"),
+        "versions": package_versions("dialint", "pyarrow", "py3langid", "numpy"),
         "filters": {"near": config.near, "kin": config.kin, **LIMITS},
         "sources": [_described_source(source, config.data, selection) for source in SOURCES],
         "files": files,

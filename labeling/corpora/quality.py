@@ -13,7 +13,7 @@ import re
 import zlib
 from collections import Counter
 
-from dialint.detector.likeness.shingles import words
+from dialint.detector.near_duplicates import words
 from dialint.labeling.corpora.sources import CorpusDialogue
 
 RUDE = re.compile(

@@ -10,9 +10,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dialint.detector.languages import language_of
-from dialint.detector.likeness.neighbours import near_pairs, united
-from dialint.detector.likeness.shingles import shingled, words
+from dialint.detector.languages import detect_language
+from dialint.detector.near_duplicates import batch_shingles, group_names, near_pairs, words
 from dialint.labeling.corpora.quality import fault, rude_agent, rude_customer
 from dialint.labeling.corpora.sources import SOURCES, CorpusDialogue
 from dialint.labeling.synthetic.corpora import split_of
@@ -69,7 +68,7 @@ def _worth_keeping(
     good = []
     for dialogue in sorted(dialogues, key=_rank):
         source = dialogue.source
-        language = language_of(dialogue.text, source.language)
+        language = detect_language(dialogue.text, source.language)
         selection.counts[source.name].update(read=1)
         why = fault(dialogue) or ("language" if languages and language not in languages else None)
         if why:
@@ -99,7 +98,7 @@ def _groups_and_copies(
         digest = hashlib.sha256(" ".join(words(dialogue.text)).encode()).digest()
         if first.setdefault(digest, place) != place:
             copies[place] = "exact"
-    pairs = near_pairs(shingled([dialogue.text for dialogue in dialogues]), kin)
+    pairs = near_pairs(batch_shingles([dialogue.text for dialogue in dialogues]), kin)
     for later, earlier, value in pairs:  # in order of the later one, so the earlier is decided
         if value >= near and later not in copies and earlier not in copies:
             copies[later] = "near"
@@ -107,7 +106,7 @@ def _groups_and_copies(
         (*dialogue.kin, injected[dialogue.id]) if dialogue.id in injected else dialogue.kin
         for dialogue in dialogues
     ]
-    return united(keys, ((later, earlier) for later, earlier, _ in pairs)), copies
+    return group_names(keys, ((later, earlier) for later, earlier, _ in pairs)), copies
 
 
 def _splits(

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from dialint.detector.artifacts import atomic_file, described
+from dialint.detector.artifacts import atomic_file, file_entry
 from dialint.detector.errors import InputRefused
 
 _NAME = re.compile(r"(?:train|heldout|measure)-\d{5}-of-\d{5}\.parquet")
@@ -36,7 +36,7 @@ def write_shards(folder: Path, split: str, rows: Sequence[dict[str, Any]], size:
         part = list(rows[number * size : (number + 1) * size])
         with atomic_file(path) as file:
             parquet.write_table(pa.Table.from_pylist(part, schema), file, compression="zstd")
-        entries.append({**described(path, len(part)), "split": split})
+        entries.append({**file_entry(path, len(part)), "split": split})
     return entries
 
 

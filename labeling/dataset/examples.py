@@ -19,9 +19,9 @@ from dialint.detector.example_files import read_records
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.outcomes import Counts, Loaded
 from dialint.detector.ingest.read import open_logs, read
-from dialint.detector.likeness.neighbours import KIN
+from dialint.detector.near_duplicates import RELATED
 from dialint.detector.records import Dialogue, Example, Label, Verdict
-from dialint.detector.taxonomy import Taxonomy, load
+from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.detector.verdict_files import read_verdicts
 from dialint.labeling.annotation import Annotation, judged_turns
 from dialint.labeling.dataset.inputs import read_annotations, read_labels
@@ -64,7 +64,7 @@ class DatasetConfig:
     """Codes or categories of the dataset; all that were asked, if none is named."""
     by: Annotated[tuple[By, ...], Parameter(consume_multiple=True)] = ("customer",)
     """What must not lie on two sides of a split: dialogues of a customer, of an agent, or neither."""
-    near: float = KIN
+    near: float = RELATED
     """Jaccard of word triples from which two dialogues are kept on one side; 0 looks for none."""
     shares: tuple[float, float, float, float] = (0.8, 0.05, 0.075, 0.075)
     """Parts of train, dev, calibration and test."""
@@ -98,7 +98,7 @@ class Making:
     @classmethod
     def of(cls, config: DatasetConfig) -> Making:
         """Read all but the dialogues."""
-        taxonomy = load(config.taxonomy)
+        taxonomy = load_taxonomy(config.taxonomy)
         annotations: dict[str, list[Annotation]] = {}
         for path in config.annotations:
             for annotation in read_annotations(path):

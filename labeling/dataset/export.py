@@ -20,10 +20,16 @@ from typing import Any
 
 import msgspec
 
-from dialint.detector.artifacts import described, disk_errors, make_folder, versions, write_manifest
+from dialint.detector.artifacts import (
+    disk_errors,
+    file_entry,
+    make_output_folder,
+    package_versions,
+    write_manifest,
+)
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.ingest.read import collection_paused, open_logs
-from dialint.detector.progress import showing
+from dialint.detector.progress import track
 from dialint.detector.records import Example
 from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.dataset.examples import SPLITS, DatasetConfig, Making
@@ -68,7 +74,7 @@ def run(config: DatasetConfig) -> dict[str, Any]:
         )
     started, key = time.monotonic(), config.key or split_key(config.key_file)
     with disk_errors(config.out):
-        make_folder(config.out)
+        make_output_folder(config.out)
     with collection_paused():  # of the many records that are held none is garbage before all are
         manifest = _dataset(config, key)
     manifest["seconds"] = round(time.monotonic() - started, 1)
@@ -88,8 +94,8 @@ def _dataset(config: DatasetConfig, key: str) -> dict[str, Any]:
         "kind": "labelled-examples",
         "config": _told(config, key, made.taxonomy),
         "codes": list(made.codes),
-        "versions": versions("dialint", "pyarrow", "pydantic"),
-        "inputs": [described(path) for path in _inputs(config)],
+        "versions": package_versions("dialint", "pyarrow", "pydantic"),
+        "inputs": [file_entry(path) for path in _inputs(config)],
         "groups": len(set(groups)),
         "outcomes": dict(sorted(outcomes.items())),
         "left_out": dict(sorted(made.left_out.items())),
@@ -113,7 +119,7 @@ def _inputs(config: DatasetConfig) -> list[Path]:
 
 def _make(made: Making, grouping: Grouping, spool: Spool, outcomes: Counter[str]) -> None:
     """Every dialogue's records into the spool, and the dialogue into its group."""
-    for dialogue in showing(made.dialogues(), None, "exporting"):
+    for dialogue in track(made.dialogues(), None, "exporting"):
         grouping.add(dialogue)
         opinions = made.opinions(dialogue)
         example = made.example(opinions)
@@ -155,5 +161,5 @@ def _write(config: DatasetConfig, key: str, groups: list[str], spool: Spool) -> 
                 lineage.add(with_split(example[1], split))
             for pair in pairs:
                 outputs["preferences"].add(with_split(pair, split))
-    entries = [described(path, outputs[name].rows) for name, path in paths.items()]
-    return [*entries, described(lineage_path, lineage.rows)]
+    entries = [file_entry(path, outputs[name].rows) for name, path in paths.items()]
+    return [*entries, file_entry(lineage_path, lineage.rows)]

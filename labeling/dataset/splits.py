@@ -21,10 +21,16 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
-from dialint.detector.artifacts import atomic_file, disk_errors, make_folder
+from dialint.detector.artifacts import atomic_file, disk_errors, make_output_folder
 from dialint.detector.errors import ConfigError
-from dialint.detector.likeness.neighbours import KIN, links, united
-from dialint.detector.likeness.shingles import BATCH, Shingles, shingled
+from dialint.detector.near_duplicates import (
+    BATCH,
+    RELATED,
+    Shingles,
+    batch_shingles,
+    group_names,
+    linking_pairs,
+)
 from dialint.detector.records import Dialogue
 
 ENVIRONMENT = "DIALINT_SPLIT_KEY"
@@ -51,7 +57,7 @@ def split_key(file: Path | None) -> str:
 def _in_file(file: Path) -> str:
     if not file.exists():
         with disk_errors(file):
-            make_folder(file.parent)
+            make_output_folder(file.parent)
         with atomic_file(file) as new:
             new.write(secrets.token_hex(32).encode() + b"\n")
     try:
@@ -100,7 +106,7 @@ def _customers(dialogue: Dialogue) -> Iterator[str]:
 class Grouping:
     """Takes dialogues one by one and then says the group of each."""
 
-    def __init__(self, by: Sequence[By], near: float | None = KIN) -> None:
+    def __init__(self, by: Sequence[By], near: float | None = RELATED) -> None:
         """`near` is the Jaccard coefficient of word triples from which two dialogues are near-copies;
         none looks for none."""
         self._by = tuple(by)
@@ -120,10 +126,12 @@ class Grouping:
     def groups(self) -> list[str]:
         """The name of each dialogue's group, in the order in which they came."""
         self._shingle()
-        return united(self._keys, links(self._sets, self._near) if self._near is not None else ())
+        return group_names(
+            self._keys, linking_pairs(self._sets, self._near) if self._near is not None else ()
+        )
 
     def _shingle(self) -> None:
-        self._sets += shingled(self._texts)
+        self._sets += batch_shingles(self._texts)
         self._texts = []
 
 

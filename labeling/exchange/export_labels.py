@@ -17,10 +17,10 @@ from cyclopts import Parameter
 
 from dialint.detector.artifacts import (
     atomic_file,
-    described,
     disk_errors,
-    make_folder,
-    versions,
+    file_entry,
+    make_output_folder,
+    package_versions,
     write_manifest,
 )
 from dialint.detector.errors import ConfigError, OutputRefused
@@ -28,7 +28,7 @@ from dialint.detector.ingest.outcomes import Reject, refuse
 from dialint.detector.ingest.read import open_logs
 from dialint.detector.ingest.readers.tables import TableFormat
 from dialint.detector.records import Verdict
-from dialint.detector.taxonomy import Taxonomy, load
+from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.detector.verdict_files import manifest_path, read_verdicts
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.exchange import label_studio
@@ -86,20 +86,20 @@ def run(config: ExportConfig) -> dict[str, Any]:
     if config.out.exists():
         raise OutputRefused("E_EXISTS", f"{config.out}: exists already; name another file")
     started = time.monotonic()
-    taxonomy, shape = load(config.taxonomy), format_by_name(config.format)
+    taxonomy, shape = load_taxonomy(config.taxonomy), format_by_name(config.format)
     codes = tuple(dict.fromkeys(code.code for name in config.codes for code in taxonomy.select(name)))
     with disk_errors(config.out):
-        make_folder(config.out.parent)
+        make_output_folder(config.out.parent)
     framing = framing_for(shape, config.out)
     columns = shape.columns(bool(config.annotations)) if shape.columns else ()
     with atomic_file(config.out) as file:
         rows = write_rows(file, shape.rows(_items(config, taxonomy, codes)), framing, columns)
-    files = [described(config.out, rows)]
+    files = [file_entry(config.out, rows)]
     if shape is label_studio.SHAPE:
         interface = config.out.with_suffix(".xml")
         with atomic_file(interface) as file:
             file.write(label_studio.interface(codes).encode())
-        files.append(described(interface))
+        files.append(file_entry(interface))
     manifest = {
         "kind": "labels",
         "config": {
@@ -108,7 +108,7 @@ def run(config: ExportConfig) -> dict[str, Any]:
             "verdicts": config.verdicts and config.verdicts.name,
             "taxonomy": taxonomy.version,
         },
-        "versions": versions("dialint", "pyarrow", "pydantic"),
+        "versions": package_versions("dialint", "pyarrow", "pydantic"),
         "files": files,
         "seconds": round(time.monotonic() - started, 1),
     }

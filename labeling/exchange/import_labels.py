@@ -19,11 +19,11 @@ from cyclopts import Parameter
 
 from dialint.detector.artifacts import (
     atomic_file,
-    described,
     disk_errors,
-    make_folder,
+    file_entry,
+    make_output_folder,
+    package_versions,
     sha256_file,
-    versions,
     write_manifest,
 )
 from dialint.detector.errors import ConfigError, OutputRefused, TooManyBad
@@ -33,7 +33,7 @@ from dialint.detector.ingest.read import open_logs, read
 from dialint.detector.ingest.readers.tables import read_rows
 from dialint.detector.ingest.sources import Source
 from dialint.detector.records import Dialogue
-from dialint.detector.taxonomy import Taxonomy, load
+from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.detector.verdict_files import manifest_path, rejects_path
 from dialint.labeling.annotation import Annotation, Kind
 from dialint.labeling.exchange.format import LabelContext, ReadState
@@ -119,14 +119,14 @@ def run(config: ImportConfig) -> dict[str, Any]:
     if out.exists():
         raise OutputRefused("E_EXISTS", f"{out}: exists already; name another file")
     started = time.monotonic()
-    taxonomy = load(config.taxonomy)
+    taxonomy = load_taxonomy(config.taxonomy)
     intake = config.intake(taxonomy, load_dialogues(config.dialogues), frozenset(config.labelers))
     with disk_errors(out):
-        make_folder(out.parent)
+        make_output_folder(out.parent)
     stopped = _write(config, out, intake, open_logs(config.labels))
     if stopped is not None:
         raise stopped
-    files = [described(out, intake.taken), described(rejects_path(out), intake.counts.rejected)]
+    files = [file_entry(out, intake.taken), file_entry(rejects_path(out), intake.counts.rejected)]
     told = {
         "annotations": intake.taken,
         "rejected": intake.counts.rejected,
@@ -138,7 +138,7 @@ def run(config: ImportConfig) -> dict[str, Any]:
     manifest = {
         "kind": "annotations",
         "config": {**settings, "out": out.name, "taxonomy": taxonomy.version},
-        "versions": versions("dialint", "pyarrow", "pydantic"),
+        "versions": package_versions("dialint", "pyarrow", "pydantic"),
         "sources": intake.sources,
         "counts": told,
         "files": files,

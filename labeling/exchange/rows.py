@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any, BinaryIO
 
 from dialint.detector.ingest.readers.tables import TableFormat
-from dialint.detector.verdict_files import escaped
+from dialint.detector.verdict_files import escape_cell
 from dialint.labeling.exchange.format import Row
 
 BATCH_ROWS = 4096
@@ -40,11 +40,11 @@ def write_rows(out: BinaryIO, rows: Iterable[Row], framing: TableFormat, columns
 def _write_table(out: BinaryIO, rows: Iterable[Row], delimiter: str, columns: tuple[str, ...]) -> int:
     text = io.TextIOWrapper(out, encoding="utf-8", newline="")
     writer = csv.writer(text, delimiter=delimiter, lineterminator="\r\n", quoting=csv.QUOTE_ALL)
-    writer.writerow([escaped(name) for name in columns])
+    writer.writerow([escape_cell(name) for name in columns])
     written = 0
     for row in rows:
         values = (row.get(name) for name in columns)
-        writer.writerow([escaped(v) if v is None or isinstance(v, str) else str(v) for v in values])
+        writer.writerow([escape_cell(v) if v is None or isinstance(v, str) else str(v) for v in values])
         written += 1
     text.flush()
     text.detach()

@@ -17,14 +17,14 @@ from typing import Any
 from dialint.detector.artifacts import (
     TEMPORARY,
     atomic_file,
-    described,
     disk_errors,
-    make_folder,
-    versions,
+    file_entry,
+    make_output_folder,
+    package_versions,
     write_manifest,
 )
 from dialint.detector.errors import ConfigError, OutputRefused
-from dialint.detector.progress import showing
+from dialint.detector.progress import track
 from dialint.detector.records import Dialogue, Label, Record, Verdict
 from dialint.detector.verdict_files import manifest_path, verdict_line
 from dialint.labeling.aggregation.store_labels import select_surest
@@ -73,14 +73,14 @@ def export_annotations(
         raise OutputRefused("E_EXISTS", f"{out}: exists already; name another file")
     exported(store, actor, project, masked=masked, what="annotations")
     with disk_errors(out):
-        make_folder(out.parent)
+        make_output_folder(out.parent)
     given = counted(store, actor, project)
-    rows = _write(out, showing(_shown(store, given) if masked else given, None, "exporting", "annotations"))
+    rows = _write(out, track(_shown(store, given) if masked else given, None, "exporting", "annotations"))
     manifest = {
         "kind": "annotations",
         "config": {"project": project, "masked": masked},
-        "versions": versions("dialint", "SQLAlchemy"),
-        "files": [described(out, rows)],
+        "versions": package_versions("dialint", "SQLAlchemy"),
+        "files": [file_entry(out, rows)],
     }
     write_manifest(manifest_path(out), manifest)
     return manifest
@@ -132,7 +132,7 @@ def snapshot(store: Store, actor: str, folder: Path, project: str | None) -> Sna
     _write(files.dialogues, _dialogues(store, ids))
     _write(files.labels, _labels(store, ids))
     rows = _write_verdicts(files.verdicts, _verdicts(store, ids))
-    manifest = {"kind": "verdicts", "format": "jsonl", "files": [described(files.verdicts, rows)]}
+    manifest = {"kind": "verdicts", "format": "jsonl", "files": [file_entry(files.verdicts, rows)]}
     write_manifest(manifest_path(files.verdicts), manifest)
     return files
 

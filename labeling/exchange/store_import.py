@@ -19,13 +19,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypeVar
 
-from dialint.detector.artifacts import atomic_file, disk_errors, make_folder
+from dialint.detector.artifacts import atomic_file, disk_errors, make_output_folder
 from dialint.detector.errors import TooManyBad
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.outcomes import BadRecord, Counts, Loaded, Reject
 from dialint.detector.ingest.read import inspect, open_logs, read
 from dialint.detector.progress import Progress
-from dialint.detector.taxonomy import load
+from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.verdict_files import read_verdicts
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.exchange.import_labels import ImportConfig, LabelImport, LocatedAnnotation
@@ -72,7 +72,7 @@ def rejects_into(path: Path | None) -> Iterator[Rejects]:
         return
     refuse_existing(path)
     with disk_errors(path):
-        make_folder(path.parent)
+        make_output_folder(path.parent)
     stopped = None
     with atomic_file(path) as file:
         try:
@@ -291,7 +291,7 @@ def bring_labels(
         asked = store.read(partial(existing, name=project)).codes
         config = replace(config, codes=config.codes or asked)
     known = StoredDialogues(store)
-    intake = config.intake(load(config.taxonomy), known, frozenset(config.labelers) or people)
+    intake = config.intake(load_taxonomy(config.taxonomy), known, frozenset(config.labelers) or people)
     brought = LabelsIn(Rejects() if rejects is None else rejects)
     bring = partial(bring_in, store, actor, source=source, project=project)
     for file in open_logs(config.labels):

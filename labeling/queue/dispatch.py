@@ -16,7 +16,7 @@ from pathlib import Path
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.records import Severity
-from dialint.detector.taxonomy import load as load_taxonomy
+from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.queue.policy import Policy
 from dialint.labeling.queue.policy import load as load_policy
 from dialint.labeling.queue.routing import WORK, Candidate, Fate, Routed, allotted, candidate

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from dialint.detector.calibration import shown_probability
+from dialint.detector.calibration import format_probability
 from dialint.detector.records import Finding, Severity, Verdict
 from dialint.labeling.queue.policy import Policy
 
@@ -148,7 +148,7 @@ def _told(doubts: list[Doubt]) -> str:
     """The doubts that count most, such as ``C1 0.91 turn 5``."""
     dearest = sorted(doubts, key=lambda doubt: (-doubt.value, doubt.turn, doubt.code))
     parts = [
-        f"{doubt.code} {shown_probability(doubt.probability)} turn {doubt.turn}" for doubt in dearest[:NAMED]
+        f"{doubt.code} {format_probability(doubt.probability)} turn {doubt.turn}" for doubt in dearest[:NAMED]
     ]
     return ", ".join(parts) + (f" and {len(doubts) - NAMED} more" if len(doubts) > NAMED else "")
 

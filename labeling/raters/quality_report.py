@@ -99,11 +99,11 @@ def quality_figures(
     Raises:
         InputRefused: nobody answered anything, or about a dialogue that is not there.
     """
-    from dialint.detector.taxonomy import load
+    from dialint.detector.taxonomy import load_taxonomy
     from dialint.labeling.raters.labeler_quality import measure_quality
     from dialint.labeling.raters.workload import measure_workload
 
-    scopes = load(taxonomy).codes
+    scopes = load_taxonomy(taxonomy).codes
     of_dialogue = frozenset(code for code, entry in scopes.items() if entry.scope == "dialogue")
     try:
         load_of_work = measure_workload(annotations, dialogues, of_dialogue)

@@ -12,10 +12,10 @@ from typing import Any
 
 from dialint.detector.artifacts import (
     atomic_file,
-    described,
     disk_errors,
-    make_folder,
-    versions,
+    file_entry,
+    make_output_folder,
+    package_versions,
     write_manifest,
 )
 from dialint.detector.errors import OutputRefused
@@ -48,8 +48,8 @@ def make_report(
     return {
         "kind": kind,
         "config": {name: _named(value) for name, value in config.items()},
-        "versions": versions("dialint", *libraries),
-        "inputs": [described(path) for path in inputs if path is not None],
+        "versions": package_versions("dialint", *libraries),
+        "inputs": [file_entry(path) for path in inputs if path is not None],
         **figures(),
         "seconds": round(time.monotonic() - started, 1),
     }
@@ -68,7 +68,7 @@ def write_report(report: Report, path: Path | None, page: str | None = None) -> 
     if path is None:
         return
     with disk_errors(path):
-        make_folder(path.parent)
+        make_output_folder(path.parent)
     if page is None:
         write_manifest(path, report)
         return

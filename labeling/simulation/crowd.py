@@ -23,12 +23,12 @@ from typing import Any, TypeVar
 
 from cyclopts import App, Parameter
 
-from dialint.detector.artifacts import disk_errors, make_folder, versions, write_manifest
-from dialint.detector.detectors import DetectorConfig
+from dialint.detector.artifacts import disk_errors, make_output_folder, package_versions, write_manifest
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.outcomes import Counts, Loaded
 from dialint.detector.ingest.read import open_logs, read
+from dialint.detector.interface import DetectorConfig
 from dialint.detector.records import Example, Label, Record
 from dialint.labeling.annotation import judged_turns
 from dialint.labeling.simulation.store_work import Plan, fill
@@ -93,7 +93,7 @@ def run(config: CrowdConfig) -> dict[str, Any]:
     started = time.monotonic()
     examples = chosen(config)
     with disk_errors(config.out):
-        make_folder(config.out)
+        make_output_folder(config.out)
         for left in config.out.glob(f"{STORE}*"):  # of a run that was stopped
             left.unlink()
     upgrade(str(path))
@@ -105,7 +105,7 @@ def run(config: CrowdConfig) -> dict[str, Any]:
     told |= {
         "kind": "simulated-crowd",
         "config": {name: _named(value) for name, value in asdict(config).items()},
-        "versions": versions("dialint", "SQLAlchemy"),
+        "versions": package_versions("dialint", "SQLAlchemy"),
         "seconds": round(time.monotonic() - started, 1),
     }
     write_manifest(manifest, told)

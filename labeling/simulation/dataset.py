@@ -22,9 +22,9 @@ from cyclopts import Parameter
 
 from dialint.detector.artifacts import (
     atomic_file,
-    described,
+    file_entry,
     fingerprint,
-    make_folder,
+    make_output_folder,
     read_manifest,
     write_manifest,
 )
@@ -79,7 +79,7 @@ def make(config: SimulatedConfig) -> None:
     asked = [question for name in NOISY for example in held[name]
              for question in _asked(config, example, people, shapes)]  # fmt: skip
     labels = _labels(config, asked)
-    make_folder(config.out)
+    make_output_folder(config.out)
     files = []
     for name, examples in held.items():
         with atomic_file(config.out / f"{name}.jsonl") as file:
@@ -90,7 +90,7 @@ def make(config: SimulatedConfig) -> None:
                     own = tuple(labels.get(example.dialogue.id, ()))
                 kept = example.model_copy(update={"labels": own, "split": name})
                 file.write(kept.model_dump_json().encode() + b"\n")
-        files.append(described(config.out / f"{name}.jsonl", len(examples)))
+        files.append(file_entry(config.out / f"{name}.jsonl", len(examples)))
     told = {"labelers": config.labelers, "crowd": config.crowd, "seed": config.seed, "by": "dawid-skene"}
     content = {"kind": "labelled-examples", "codes": list(config.codes), "simulated_crowd": told}
     of = [file["sha256"] for file in known["files"]]

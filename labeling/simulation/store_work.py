@@ -14,10 +14,10 @@ from typing import Any
 
 from cyclopts import Parameter
 
-from dialint.detector.detectors import Detector
 from dialint.detector.errors import ConfigError
+from dialint.detector.interface import Detector
 from dialint.detector.records import Dialogue, Example, Verdict
-from dialint.detector.taxonomy import Code, load
+from dialint.detector.taxonomy import Code, load_taxonomy
 from dialint.labeling.exchange.store_import import pieces
 from dialint.labeling.simulation.people import LABELERS, REVIEWERS, Person, Truth, shapes_of
 from dialint.labeling.store import accounts, dialogues, leases, projects, tasks
@@ -61,7 +61,7 @@ class Work:
     def codes(self) -> tuple[Code, ...]:
         """The codes of all errors, in the taxonomy's order."""
         named = {code for _, truth in self.truths.values() for _, code in truth}
-        return tuple(code for code in load().codes.values() if code.code in named)
+        return tuple(code for code in load_taxonomy().codes.values() if code.code in named)
 
 
 def fill(

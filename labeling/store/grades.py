@@ -166,4 +166,4 @@ def known_question() -> Select[Any]:
 @cache
 def dialogue_codes() -> frozenset[str]:
     """Codes that are asked once of a dialogue, by the packaged taxonomy."""
-    return frozenset(code for code, one in taxonomy.load().codes.items() if one.scope == "dialogue")
+    return frozenset(code for code, one in taxonomy.load_taxonomy().codes.items() if one.scope == "dialogue")

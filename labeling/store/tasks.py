@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from sqlalchemy import exists, false, func, insert, select
 
 from dialint.detector.records import Dialogue, Turn
-from dialint.detector.taxonomy import load
+from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.store.database.audit import canonical
 from dialint.labeling.store.database.schema import (
@@ -213,7 +213,7 @@ def _blind(dialogue: Dialogue) -> Dialogue:
 def _bare(dialogue: Dialogue, name: str, project: Project) -> Dialogue:
     """Who said what, in order, and what the codes that are asked cannot be judged without: all that a labeler
     needs. Whatever else is known of a dialogue, or is not, may tell a control task from the others."""
-    codes = load().codes
+    codes = load_taxonomy().codes
     needs = {need for code in project.codes if code in codes for need in codes[code].needs}
     turns = tuple(
         Turn(index=turn.index, role=turn.role, text=turn.text, at=turn.at if "timestamps" in needs else None)

@@ -156,14 +156,15 @@ def read_all(data: Path, limit: int | None = None) -> dict[str, list[Clean]]:
     Raises:
         InputRefused: a corpus is missing.
     """
-    from dialint.detector.likeness.neighbours import KIN, links, united
-    from dialint.detector.likeness.shingles import shingled
+    from dialint.detector.near_duplicates import RELATED, batch_shingles, group_names, linking_pairs
 
     data = data_folder(data)
     read_in = {corpus.name: list(read(corpus, data)) for corpus in corpora_in(data)}
     cleans = [clean for rows in read_in.values() for clean in rows]
     texts = ["\n".join(turn.text for turn in clean.draft.turns) for clean in cleans]
-    groups = iter(united([(clean.group,) for clean in cleans], links(shingled(texts), KIN)))
+    groups = iter(
+        group_names([(clean.group,) for clean in cleans], linking_pairs(batch_shingles(texts), RELATED))
+    )
     return {
         name: [replace(clean, group=next(groups)) for clean in rows][:limit] for name, rows in read_in.items()
     }

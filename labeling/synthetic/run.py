@@ -23,15 +23,15 @@ from cyclopts import Parameter
 
 from dialint.detector.artifacts import (
     atomic_file,
-    described,
     disk_errors,
-    make_folder,
+    file_entry,
+    make_output_folder,
+    package_versions,
     sha256_file,
-    versions,
     write_manifest,
 )
 from dialint.detector.errors import ConfigError, OutputRefused
-from dialint.detector.progress import showing
+from dialint.detector.progress import track
 from dialint.detector.records import Example
 from dialint.labeling.synthetic.cleaning import mender_of
 from dialint.labeling.synthetic.corpora import Clean, Corpus, corpora_in, data_folder, read_all
@@ -119,13 +119,13 @@ def run(config: InjectConfig) -> dict[str, Any]:
     started = time.monotonic()
     config = replace(config, data=data_folder(config.data))
     with disk_errors(config.out):
-        make_folder(config.out)
+        make_output_folder(config.out)
     cleans = _cleans(config)
     settings = {name: value for name, value in asdict(config).items() if name != "quiet"}
     manifest = {
         "kind": "injected-examples",
         "config": {**settings, "data": config.data.name, "out": config.out.name},
-        "versions": versions("dialint", "pyarrow", "pydantic"),
+        "versions": package_versions("dialint", "pyarrow", "pydantic"),
         "sources": [_source(config, corpus, len(cleans[corpus.name])) for corpus in corpora_in(config.data)],
         "families": [_named(family) for family in all_families()],
         "negatives": [_named(negative) for negative in all_negatives()],
@@ -287,10 +287,10 @@ def _write_examples(path: Path, examples: Iterable[Example], quiet: bool) -> dic
     codes: Counter[str] = Counter()
     totals: dict[str, int] = defaultdict(int)
     with atomic_file(path) as file:
-        for example in showing(examples, None, path.stem, "examples", quiet=quiet):
+        for example in track(examples, None, path.stem, "examples", quiet=quiet):
             file.write(example.model_dump_json(exclude_defaults=True).encode() + b"\n")
             codes.update({label.code for label in example.labels})
             totals["rows"] += 1
             totals["agent_turns"] += sum(turn.role == "agent" for turn in example.dialogue.turns)
             totals["error_turns"] += len({label.turn for label in example.labels})
-    return {**described(path, totals["rows"]), **totals, "codes": dict(sorted(codes.items()))}
+    return {**file_entry(path, totals["rows"]), **totals, "codes": dict(sorted(codes.items()))}

@@ -19,7 +19,7 @@ from typing import TypeVar
 import numpy as np
 from cyclopts import App, Parameter
 
-from dialint.detector.artifacts import rendered, versions, write_json
+from dialint.detector.artifacts import package_versions, to_json_bytes, write_json
 from dialint.labeling.aggregation.answers import Answers, Floats
 from dialint.labeling.aggregation.crowd_tables import read_answers
 from dialint.labeling.aggregation.crowdkit_methods import crowdkit_dawid_skene
@@ -60,8 +60,8 @@ def speed(config: SpeedConfig | None = None) -> None:
     )
     crowd = simulate_crowd(plan)
     figures = {"answers": len(crowd.answers), "workers": plan.n_workers, "labels": config.labels}
-    report = {**figures, **measured(crowd.answers, config.crowdkit), "versions": versions("numpy")}
-    sys.stdout.write(rendered(report).decode())
+    report = {**figures, **measured(crowd.answers, config.crowdkit), "versions": package_versions("numpy")}
+    sys.stdout.write(to_json_bytes(report).decode())
     if config.out:
         write_json(config.out, report)
 

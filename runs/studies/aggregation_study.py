@@ -19,7 +19,7 @@ import numpy as np
 from cyclopts import App, Parameter
 from numpy.typing import NDArray
 
-from dialint.detector.artifacts import rendered, write_json
+from dialint.detector.artifacts import to_json_bytes, write_json
 from dialint.detector.errors import ConfigError, InputRefused
 from dialint.labeling.aggregation.answers import Answers, Floats, from_rows
 from dialint.labeling.aggregation.crowd_tables import read_probabilities
@@ -74,7 +74,7 @@ def study(config: StudyConfig) -> None:
         model = read_probabilities(config.model, answers.labels, answers.tasks)
     figures = [measured(answers, n, config.draws, config.first_seed, model) for n in config.labels]
     report = {"answers": len(answers), "tasks": len(answers.tasks), "draws": config.draws, "labels": figures}
-    sys.stdout.write(rendered(report).decode())
+    sys.stdout.write(to_json_bytes(report).decode())
     if config.out:
         write_json(config.out, report)
 

@@ -22,7 +22,7 @@ from cyclopts import App, Parameter
 from numpy.typing import NDArray
 
 from dialint.detector.artifacts import atomic_file
-from dialint.detector.verdict_files import escaped
+from dialint.detector.verdict_files import escape_cell
 from dialint.labeling.aggregation.answers import Answers, Floats
 
 Item = tuple[str, str, str, Counter[str]]
@@ -57,7 +57,7 @@ def predict(config: ModelConfig) -> None:
     table.writerow(("task", "label", "probability"))
     for task, probabilities in zip(tasks, found, strict=True):
         table.writerows(
-            (escaped(task), escaped(label), f"{share:.6f}")
+            (escape_cell(task), escape_cell(label), f"{share:.6f}")
             for label, share in zip(labels, probabilities, strict=True)
         )
     with atomic_file(config.out) as file:

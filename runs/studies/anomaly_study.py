@@ -21,7 +21,7 @@ from cyclopts import App, Parameter
 from numpy.typing import NDArray
 from span_figures import span_figures
 
-from dialint.detector.artifacts import versions, write_json
+from dialint.detector.artifacts import package_versions, write_json
 from dialint.detector.errors import ConfigError
 from dialint.labeling.aggregation.joint import joint_posterior
 from dialint.labeling.aggregation.posterior import Posterior
@@ -68,7 +68,7 @@ def study(config: StudyConfig | None = None) -> None:
     config = config or StudyConfig()
     report: dict[str, Any] = {"config": {"tasks": config.tasks, "workers": config.workers}}
     report["seeds"] = [config.first_seed, config.first_seed + config.draws - 1]
-    report["versions"] = versions("numpy", "scipy")
+    report["versions"] = package_versions("numpy", "scipy")
     if config.answers:
         report["speed"] = speed(config.answers)
     else:

@@ -16,8 +16,8 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-from dialint.detector.artifacts import described, write_manifest
-from dialint.detector.likeness.neighbours import KIN
+from dialint.detector.artifacts import file_entry, write_manifest
+from dialint.detector.near_duplicates import RELATED
 from dialint.detector.verdict_files import manifest_path
 from dialint.labeling.dataset.examples import DatasetConfig
 from dialint.labeling.dataset.export import run
@@ -28,9 +28,9 @@ LABELERS = 3
 ROUNDS = 3
 WAYS: tuple[dict[str, Any], ...] = (
     {"near": 0.0},
-    {"near": KIN},
+    {"near": RELATED},
     {"near": 0.0, "format": "parquet"},
-    {"near": KIN, "format": "parquet"},
+    {"near": RELATED, "format": "parquet"},
 )
 """Options that are measured; the first is what the others are told against."""
 SYLLABLES = ("ba", "lon", "ri", "sta", "mek", "tu", "vor", "ney", "pol", "gi", "sha", "dren")
@@ -66,7 +66,7 @@ def made(folder: Path, n_dialogues: int) -> None:
             }
             verdicts.write(json.dumps({**head, "findings": said}) + "\n")
     out = folder / "verdicts.jsonl"
-    entry = described(out, n_dialogues)
+    entry = file_entry(out, n_dialogues)
     write_manifest(manifest_path(out), {"kind": "verdicts", "format": "jsonl", "files": [entry]})
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from cyclopts import App, Parameter
 from numpy.typing import NDArray
 
-from dialint.detector.artifacts import rendered
+from dialint.detector.artifacts import to_json_bytes
 from dialint.labeling.aggregation.answers import Answers, Floats, from_rows
 from dialint.labeling.aggregation.joint import joint_posterior
 
@@ -55,7 +55,9 @@ def study(config: FewStudyConfig = FewStudyConfig()) -> None:
         seeds = range(config.first_seed, config.first_seed + config.draws)
         drawn = [one_draw(n, config.answers, seed) for seed in seeds]
         figures[str(n)] = {name: _summary([one[name] for one in drawn]) for name in drawn[0]}
-    sys.stdout.write(rendered({"answers": config.answers, "draws": config.draws, "tasks": figures}).decode())
+    sys.stdout.write(
+        to_json_bytes({"answers": config.answers, "draws": config.draws, "tasks": figures}).decode()
+    )
 
 
 def one_draw(n: int, per_task: int, seed: int) -> dict[str, tuple[float, float]]:

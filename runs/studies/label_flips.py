@@ -17,9 +17,9 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from dialint.detector.artifacts import described, write_manifest
+from dialint.detector.artifacts import file_entry, write_manifest
 from dialint.detector.records import Example, Label
-from dialint.detector.taxonomy import load as load_taxonomy
+from dialint.detector.taxonomy import load_taxonomy
 from dialint.eval.baselines.scored import judged_turns
 from dialint.eval.truth import read_examples, source_of
 from dialint.finetune.screening.dataset import Suspect
@@ -96,7 +96,7 @@ def screened(examples: Sequence[Example], folder: Path) -> tuple[list[Suspect], 
         for each in examples
     ]
     (said / "lineage.jsonl").write_text("".join(json.dumps(row) + "\n" for row in asked))
-    files = [described(said / name, len(examples)) for name in ("train.jsonl", "lineage.jsonl")]
+    files = [file_entry(said / name, len(examples)) for name in ("train.jsonl", "lineage.jsonl")]
     write_manifest(said / "manifest.json", {"kind": "injected-examples", "files": files})
     manifest = run(ScreenConfig(dataset=said, out=out))
     found = [Suspect.model_validate_json(line) for line in (out / "suspects.jsonl").read_bytes().splitlines()]

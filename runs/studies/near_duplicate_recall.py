@@ -18,9 +18,16 @@ from typing import Annotated, Any
 import numpy as np
 from cyclopts import App, Parameter
 
-from dialint.detector.artifacts import rendered, write_json
-from dialint.detector.likeness.neighbours import KIN, NEAR, near_pairs
-from dialint.detector.likeness.shingles import WIDTH, Shingles, shingles, words
+from dialint.detector.artifacts import to_json_bytes, write_json
+from dialint.detector.near_duplicates import (
+    NEAR_DUPLICATE,
+    RELATED,
+    WIDTH,
+    Shingles,
+    near_pairs,
+    shingles,
+    words,
+)
 from dialint.labeling.corpora.sources import SOURCES, read_source
 
 LEVELS = (0.95, 0.9, 0.8, 0.7, 0.6)
@@ -50,12 +57,12 @@ class RecallConfig:
 def recall(config: RecallConfig) -> None:
     """Measure how many near-copies are found, on planted copies and on every pair of one corpus."""
     figures = {
-        "near": NEAR,
-        "kin": KIN,
+        "near": NEAR_DUPLICATE,
+        "kin": RELATED,
         "planted": planted(_texts(config.sources, config.data), config.planted, config.seed),
         "exhaustive": {"source": config.exhaustive, **exhaustive(_texts((config.exhaustive,), config.data))},
     }
-    sys.stdout.write(rendered(figures).decode())
+    sys.stdout.write(to_json_bytes(figures).decode())
     if config.out:
         write_json(config.out, figures)
 
@@ -64,7 +71,7 @@ def planted(texts: Sequence[str], n: int, seed: int) -> list[dict[str, Any]]:
     """For each level: `n` dialogues copied and edited to that Jaccard, the copies looked for among all.
 
     ``found`` is the share whose original is proposed and confirmed at the copy's own Jaccard, ``dropped``
-    the share taken for near-copies (right only from `NEAR` on); ``false`` counts pairs taken for
+    the share taken for near-copies (right only from `NEAR_DUPLICATE` on); ``false`` counts pairs taken for
     near-copies whose word triples, compared as text, are less alike.
     """
     sets = [shingles(text) for text in texts]
@@ -83,11 +90,11 @@ def planted(texts: Sequence[str], n: int, seed: int) -> list[dict[str, Any]]:
             found[place][later - len(copies)] = value
         for place, (number, copy) in enumerate(zip(chosen, copies, strict=True)):
             near = found[place]
-            counts["found"] += near.get(number, 0.0) >= min(likeness[place], NEAR)
-            counts["dropped"] += near.get(number, 0.0) >= NEAR
-            taken = [other for other, value in near.items() if value >= NEAR]
+            counts["found"] += near.get(number, 0.0) >= min(likeness[place], NEAR_DUPLICATE)
+            counts["dropped"] += near.get(number, 0.0) >= NEAR_DUPLICATE
+            taken = [other for other, value in near.items() if value >= NEAR_DUPLICATE]
             counts["taken"] += len(taken)
-            counts["false"] += sum(exact_jaccard(texts[other], copy) < NEAR for other in taken)
+            counts["false"] += sum(exact_jaccard(texts[other], copy) < NEAR_DUPLICATE for other in taken)
         rows.append(
             {
                 "level": level,
@@ -126,12 +133,12 @@ def _triples(text: str) -> set[tuple[str, ...]]:
 
 def exhaustive(texts: Sequence[str]) -> dict[str, Any]:
     """Every pair compared: how many reach each level, and how many of these the search finds; ``wrong``
-    counts pairs found whose exact Jaccard is below `KIN`."""
+    counts pairs found whose exact Jaccard is below `RELATED`."""
     sets = [shingles(text) for text in texts]
-    true = _all_pairs(sets, KIN)
-    found = {(later, earlier) for later, earlier, _ in near_pairs(sets, KIN)}
+    true = _all_pairs(sets, RELATED)
+    found = {(later, earlier) for later, earlier, _ in near_pairs(sets, RELATED)}
     levels = {}
-    for level in (KIN, 0.7, NEAR, 0.9):
+    for level in (RELATED, 0.7, NEAR_DUPLICATE, 0.9):
         wanted = {pair for pair, value in true.items() if value >= level}
         levels[str(level)] = {"pairs": len(wanted), "found": len(wanted & found)}
     return {"dialogues": len(texts), "levels": levels, "wrong": len(found - set(true))}

@@ -20,7 +20,7 @@ from aggregation_study import answers_of, dbdc3, places, rows_of
 from cyclopts import App, Parameter
 from numpy.typing import NDArray
 
-from dialint.detector.artifacts import rendered
+from dialint.detector.artifacts import to_json_bytes
 from dialint.labeling.aggregation.answers import Answers, Floats
 from dialint.labeling.aggregation.joint import joint_posterior
 from dialint.labeling.aggregation.overlap import Decision, OverlapRule, decisions
@@ -69,7 +69,7 @@ def study(config: OverlapStudyConfig) -> None:
                 rows.setdefault(name, []).append(figures)
         report = {"corpus": corpus, "items": len(answers.tasks), "people": len(answers.workers)}
         ways = {name: _summary(values) for name, values in rows.items()}
-        sys.stdout.write(rendered({**report, "draws": config.draws, "ways": ways}).decode())
+        sys.stdout.write(to_json_bytes({**report, "draws": config.draws, "ways": ways}).decode())
         sys.stdout.flush()
 
 

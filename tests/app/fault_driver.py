@@ -37,7 +37,7 @@ from dialint.detector import artifacts
 from dialint.detector.errors import DialintError
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.records import Dialogue, Finding, Severity, Verdict
-from dialint.detector.taxonomy import load
+from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.watchdog import WatchConfig
 
 CODES: tuple[tuple[str, Severity], ...] = (("C1", "S2"), ("L1", "S4"), ("V2", "S1"))
@@ -49,7 +49,7 @@ class FakeDetector:
     def __init__(self, about: dict[str, Any]) -> None:
         self.release = about.get("release", "fake-1")
         self.fingerprint = f"fingerprint of {self.release}"
-        self.taxonomy = load()
+        self.taxonomy = load_taxonomy()
         self.codes = tuple(code for code, _ in CODES)
         self._about = about
         self._chunks = 0

@@ -11,7 +11,7 @@ import pytest
 from dialint.app.commands import codes as codes_module
 from dialint.app.commands.codes import CodesConfig, codes, covered_codes
 from dialint.detector.errors import ConfigError, ReleaseRefused
-from dialint.detector.taxonomy import PACKAGED, load
+from dialint.detector.taxonomy import PACKAGED, load_taxonomy
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -42,7 +42,7 @@ def no_release(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def test_table_has_a_row_for_every_category_and_code(capsys: pytest.CaptureFixture[str]) -> None:
-    taxonomy = load()
+    taxonomy = load_taxonomy()
     firsts = [line.split()[0] for line in shown(capsys).splitlines() if line]
     expected = [
         name for each in taxonomy.categories for name in (each.code, *(code.code for code in each.codes))
@@ -65,8 +65,8 @@ def test_coverage_of_the_embedded_release(capsys: pytest.CaptureFixture[str], no
     no_release.write_text(json.dumps({"codes": {"L1": {}, "V2": {}, "gone": {}}}))
     rows = {line.split()[0]: line.split() for line in shown(capsys).splitlines() if line}
     assert [name for name, row in rows.items() if row[-1] == "yes"] == ["L1", "V2"]
-    assert [row[-1] for name, row in rows.items() if name in load().codes].count("no") == len(
-        load().codes
+    assert [row[-1] for name, row in rows.items() if name in load_taxonomy().codes].count("no") == len(
+        load_taxonomy().codes
     ) - 2
     assert "2 covered by the embedded release" in shown(capsys)
     assert "by the embedded release" in shown(capsys, "L1")
@@ -77,9 +77,9 @@ def test_coverage_of_the_embedded_release(capsys: pytest.CaptureFixture[str], no
 
 def test_release_for_another_taxonomy_covers_nothing(no_release: Path) -> None:
     no_release.write_text(json.dumps({"codes": {"L1": {}}, "taxonomy": "0.9.0"}))
-    assert covered_codes(no_release, load()) == {}
-    no_release.write_text(json.dumps({"codes": {"L1": {}}, "taxonomy": load().version}))
-    assert covered_codes(no_release, load()) == {"L1": ()}
+    assert covered_codes(no_release, load_taxonomy()) == {}
+    no_release.write_text(json.dumps({"codes": {"L1": {}}, "taxonomy": load_taxonomy().version}))
+    assert covered_codes(no_release, load_taxonomy()) == {"L1": ()}
 
 
 def test_languages_of_what_is_covered(capsys: pytest.CaptureFixture[str], no_release: Path) -> None:
@@ -104,12 +104,12 @@ def test_languages_of_what_is_covered(capsys: pytest.CaptureFixture[str], no_rel
 def test_damaged_release_is_refused(no_release: Path, content: str) -> None:
     no_release.write_text(content)
     with pytest.raises(ReleaseRefused, match="not a release's description"):
-        covered_codes(no_release, load())
+        covered_codes(no_release, load_taxonomy())
 
 
-@pytest.mark.parametrize("name", load().codes)
+@pytest.mark.parametrize("name", load_taxonomy().codes)
 def test_details_hold_every_field(capsys: pytest.CaptureFixture[str], name: str) -> None:
-    code = load().codes[name]
+    code = load_taxonomy().codes[name]
     flat = " ".join(shown(capsys, name).split())
     for text in (code.definition, code.test, code.example, code.counter_example, code.name.en):
         assert " ".join(text.split()) in flat
@@ -134,7 +134,7 @@ def test_json_has_one_shape_and_can_be_given_back_as_a_taxonomy(
     assert [code["code"] for category in one["categories"] for code in category["codes"]] == ["U5"]
     again = tmp_path / "taxonomy.json"
     again.write_text(shown(capsys, as_json=True))
-    assert load(again) == load()
+    assert load_taxonomy(again) == load_taxonomy()
 
 
 def test_output_for_a_pipe_is_plain_and_not_too_wide(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,7 @@ import pytest
 from dialint.app.commands.verify import verified
 from dialint.app.scoring.loop import run
 from dialint.app.scoring.options import ScoreConfig
-from dialint.detector.detectors import DetectorConfig
+from dialint.detector.interface import DetectorConfig
 from dialint.detector.records import Verdict
 from dialint.detector.release import EMBEDDED, Release
 

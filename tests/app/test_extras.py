@@ -61,7 +61,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
     """Command, exit code, standard error and whether the input was opened, with all extras missing."""
     folder = tmp_path_factory.mktemp("empty")
     (folder / "input.jsonl").write_text("{}\n")
-    missing = {name for names in extras.libraries().values() for name in names} - {
+    missing = {name for names in extras.modules_by_extra().values() for name in names} - {
         "huggingface_hub",
         "httpx2",
     }
@@ -95,18 +95,18 @@ def test_the_table_names_commands_and_extras_that_exist() -> None:
     typed = tuple(commands())
     for command, extra in EXTRAS.items():
         assert any(f"{name} ".startswith(f"{command} ") for name in typed), command
-        assert extra in extras.libraries()
+        assert extra in extras.modules_by_extra()
 
 
 def test_libraries_are_named_as_they_are_imported() -> None:
     distributions = packages_distributions()
-    for extra, names in extras.libraries().items():
+    for extra, names in extras.modules_by_extra().items():
         if extra not in ("serve", "cluster"):  # not installed where the tests run
             for name in names:
                 assert name in distributions, (extra, name)
-    assert set(extras.libraries()["crowd"]) < set(extras.libraries()["console"])
-    assert extras.extra_with("sqlalchemy.orm") == "crowd"
-    assert extras.extra_with("tomllib") is None
+    assert set(extras.modules_by_extra()["crowd"]) < set(extras.modules_by_extra()["console"])
+    assert extras.extra_providing("sqlalchemy.orm") == "crowd"
+    assert extras.extra_providing("tomllib") is None
 
 
 def test_a_folder_of_that_name_is_no_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

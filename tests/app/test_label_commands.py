@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from dialint.app.cli import app
-from dialint.detector.artifacts import described, write_manifest
+from dialint.detector.artifacts import file_entry, write_manifest
 from dialint.detector.errors import ConfigError, DialintError
 from dialint.detector.records import Finding, Verdict
 from dialint.detector.verdict_files import manifest_path, verdict_line
@@ -86,7 +86,7 @@ def verdicts(path: Path, probabilities: dict[str, float | None]) -> Path:
                 probabilities={1: {"C1": 0.05 if p is None else p}},
             )  # fmt: skip
             file.write(verdict_line(verdict))
-    content = {"kind": "verdicts", "format": "jsonl", "files": [described(path, len(probabilities))]}
+    content = {"kind": "verdicts", "format": "jsonl", "files": [file_entry(path, len(probabilities))]}
     write_manifest(manifest_path(path), content)
     return path
 

@@ -11,8 +11,8 @@ from languages_corpus import dialogues
 
 from dialint.app.scoring.loop import run
 from dialint.app.scoring.options import ScoreConfig
-from dialint.detector.detectors import DetectorConfig
 from dialint.detector.errors import TooManyBad
+from dialint.detector.interface import DetectorConfig
 from dialint.detector.pipeline import ReleaseDetector, load_detector
 from dialint.detector.records import Dialogue, Verdict
 from dialint.detector.verdict_files import manifest_path, read_verdicts

@@ -19,7 +19,7 @@ from dialint.app.scoring.options import ScoreConfig
 from dialint.app.scoring.run import NOT_IN_WORK
 from dialint.detector.artifacts import option_changes
 from dialint.detector.errors import ConfigError, InputRefused
-from dialint.detector.example_files import needed_set
+from dialint.detector.example_files import require_set
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.read import inspect, open_logs
 from dialint.finetune.judge.exam import ExamConfig, examine
@@ -167,7 +167,7 @@ def test_a_split_that_is_not_there_is_answered_with_those_that_are(tmp_path: Pat
     with pytest.raises(ConfigError, match=r"--split test: .* has no such split; it has dev, train$"):
         examine(tmp_path, ExamConfig(judge="nowhere"))
     with pytest.raises(ConfigError, match=r"holds no set test .*its sets: dev, train$"):
-        needed_set(tmp_path, "test")
+        require_set(tmp_path, "test")
 
 
 def test_a_data_set_that_lacks_something_is_told_what(tmp_path: Path) -> None:

@@ -18,11 +18,17 @@ import pytest
 from dialint.app.commands.report import ReportConfig, report
 from dialint.app.reporting.figures import Figures, Table, count, headline, tables
 from dialint.detector import extras
-from dialint.detector.artifacts import described, write_manifest
+from dialint.detector.artifacts import file_entry, write_manifest
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.records import Finding, NotJudged, Severity, Verdict
-from dialint.detector.taxonomy import load
-from dialint.detector.verdict_files import FileFormat, convert, manifest_path, needs_escape, verdict_line
+from dialint.detector.taxonomy import load_taxonomy
+from dialint.detector.verdict_files import (
+    FileFormat,
+    convert_verdicts,
+    manifest_path,
+    needs_escape,
+    verdict_line,
+)
 from dialint.labeling.raters.estimates import Figure
 
 HOSTILE = (
@@ -48,14 +54,14 @@ def finished(
 ) -> Path:
     out = folder / f"v.{file_format}"
     with open(out, "wb") as file:
-        convert(map(verdict_line, verdicts), file, file_format)
-    manifest = {"kind": "verdicts", "format": file_format, "files": [described(out)], **more}
+        convert_verdicts(map(verdict_line, verdicts), file, file_format)
+    manifest = {"kind": "verdicts", "format": file_format, "files": [file_entry(out)], **more}
     write_manifest(manifest_path(out), manifest)
     return out
 
 
 def counted(verdicts: Sequence[Verdict], codes: Sequence[str] = ("C1", "T1", "M2")) -> Figures:
-    return count(verdicts, load(), codes, 3)
+    return count(verdicts, load_taxonomy(), codes, 3)
 
 
 def row(of: list[Table], title: str, name: str) -> dict[str, Any]:
@@ -247,7 +253,7 @@ def test_examples_stand_in_their_dialogue_masked(tmp_path: Path, capsys: pytest.
     log = tmp_path / "log.jsonl"
     log.write_text(json.dumps({"id": "d", "turns": turns}) + "\n")
     found = finding(turn=3, quote="all done").model_copy(update={"start": 21, "end": 29})
-    verdicts = finished(tmp_path, [scored("d", found)], inputs=[described(log)])
+    verdicts = finished(tmp_path, [scored("d", found)], inputs=[file_entry(log)])
     out = tmp_path / "r.html"
     report(verdicts, config=ReportConfig(html=out, log=(str(log),)))
     page = out.read_text()

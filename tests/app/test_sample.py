@@ -13,7 +13,7 @@ import pytest
 from dialint import app
 from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, open_logs, read
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Label
-from dialint.detector.taxonomy import load
+from dialint.detector.taxonomy import load_taxonomy
 
 SAMPLE = Path(app.__file__).with_name("sample")
 OFTEN = ("L1", "L2", "T1", "T2", "M2", "M3", "C1", "U2", "U3", "U5", "V2", "R1")
@@ -86,7 +86,7 @@ def test_labels_are_the_author_s_and_given_once(labels: list[Label]) -> None:
 
 
 def test_codes_are_of_the_taxonomy_and_can_apply(dialogues: dict[str, Dialogue], labels: list[Label]) -> None:
-    known = load().codes
+    known = load_taxonomy().codes
     for label in labels:
         dialogue = dialogues[label.dialogue_id]
         present = {
@@ -101,7 +101,7 @@ def test_codes_are_of_the_taxonomy_and_can_apply(dialogues: dict[str, Dialogue],
 def test_enough_errors_of_the_codes_that_matter_first(labels: list[Label]) -> None:
     labeled = Counter(label.code for label in labels)
     assert {code: labeled[code] for code in OFTEN if labeled[code] < 3} == {}
-    assert set(load().codes) == set(labeled)
+    assert set(load_taxonomy().codes) == set(labeled)
 
 
 def test_enough_clean_dialogues(dialogues: dict[str, Dialogue], labels: list[Label]) -> None:

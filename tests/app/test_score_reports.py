@@ -22,9 +22,9 @@ from dialint.app.scoring.reports import (
 )
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.records import Finding, Verdict
-from dialint.detector.taxonomy import load
+from dialint.detector.taxonomy import load_taxonomy
 
-TAXONOMY = load()
+TAXONOMY = load_taxonomy()
 ABOUT = {"release": "r", "taxonomy": "1", "status": "scored"}
 
 

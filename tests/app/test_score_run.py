@@ -18,11 +18,11 @@ from dialint.app.commands.verify import verified, verify
 from dialint.app.scoring.loop import run
 from dialint.app.scoring.options import ScoreConfig
 from dialint.detector.artifacts import read_manifest, write_manifest
-from dialint.detector.detectors import DetectorConfig
 from dialint.detector.errors import ConfigError, DialintError, InputRefused, OutputRefused, TooManyBad
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.outcomes import Counts
 from dialint.detector.ingest.read import open_logs, read
+from dialint.detector.interface import DetectorConfig
 from dialint.detector.records import Verdict
 from dialint.detector.verdict_files import find_manifest, manifest_path, read_verdicts
 from dialint.detector.watchdog import WatchConfig
@@ -302,7 +302,7 @@ def test_what_is_done_already_is_told_without_a_model(
 
     log, config = str(write_log(5)), ScoreConfig(out=tmp_path / "v.jsonl", quiet=True)
     run([log], config, detector)
-    monkeypatch.setattr("dialint.app.scoring.loop.Watched", load)
+    monkeypatch.setattr("dialint.app.scoring.loop.WatchedDetector", load)
     assert run([log], config) == 0
     assert "done already, 5 verdicts" in capsys.readouterr().err
     for other in (replace(config, limit=2), replace(config, detector=DetectorConfig(row_tokens=77))):

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from dialint.detector.artifacts import described, write_manifest
+from dialint.detector.artifacts import file_entry, write_manifest
 from dialint.detector.records import Verdict
-from dialint.detector.verdict_files import FileFormat, convert, manifest_path, verdict_line
+from dialint.detector.verdict_files import FileFormat, convert_verdicts, manifest_path, verdict_line
 
 
 def finished(folder: Path, verdicts: Sequence[Verdict], file_format: FileFormat = "jsonl") -> Path:
     """The file of `verdicts` in `folder`, its manifest beside it."""
     out = folder / f"verdicts.{file_format}"
     with open(out, "wb") as file:
-        convert(map(verdict_line, verdicts), file, file_format)
-    write_manifest(manifest_path(out), {"kind": "verdicts", "format": file_format, "files": [described(out)]})
+        convert_verdicts(map(verdict_line, verdicts), file, file_format)
+    write_manifest(
+        manifest_path(out), {"kind": "verdicts", "format": file_format, "files": [file_entry(out)]}
+    )
     return out

@@ -36,18 +36,18 @@ def test_files_and_folders_are_for_their_owner_only(tmp_path: Path, umask: int) 
     there.chmod(0o755)
     before = os.umask(umask)
     try:
-        artifacts.make_folder(there)
-        artifacts.make_folder(there / "a" / "b")
+        artifacts.make_output_folder(there)
+        artifacts.make_output_folder(there / "a" / "b")
         with artifacts.atomic_file(there / "a" / "whole") as file:
             modes = {path.stat().st_mode & 0o777 for path in (there / "a").iterdir() if path.is_file()}
             file.write(b"x")
         artifacts.Appender(there / "a" / "grows", keep=0).close()
         artifacts.write_manifest(there / "a" / "manifest.json", {})
         with pytest.raises(FileExistsError):
-            artifacts.make_folder(there / "a", new=True)
+            artifacts.make_output_folder(there / "a", new=True)
         (there / "file").touch()
         with pytest.raises(OSError, match="file"):
-            artifacts.make_folder(there / "file" / "c")
+            artifacts.make_output_folder(there / "file" / "c")
     finally:
         os.umask(before)
     assert modes == {0o600}, "the temporary file, too"
@@ -138,7 +138,7 @@ def test_missing_manifest_means_not_complete(tmp_path: Path) -> None:
 def test_verify_files_names_what_is_missing_or_changed(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(b"abc")
-    entry = artifacts.described(path, rows=1)
+    entry = artifacts.file_entry(path, rows=1)
     assert (entry["bytes"], entry["rows"]) == (3, 1)
     artifacts.verify_files(tmp_path, [entry])
     path.write_bytes(b"abd")
@@ -150,7 +150,7 @@ def test_verify_files_names_what_is_missing_or_changed(tmp_path: Path) -> None:
 
 
 def test_versions_names_what_is_installed_and_leaves_out_what_is_not() -> None:
-    found = artifacts.versions("pydantic", "no-such-package-anywhere")
+    found = artifacts.package_versions("pydantic", "no-such-package-anywhere")
     assert set(found) == {"python", "pydantic"}
 
 

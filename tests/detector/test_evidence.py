@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from dialint.detector.scanner import TurnScores, evidence
+from dialint.detector.scanner import TurnScores, evidence_span
 
 LOUD, QUIET = 3.0, -6.0
 
@@ -19,7 +19,7 @@ def quoted(text: str, loud: str) -> str:
     spans = np.array(
         [[LOUD if first <= a and b <= first + len(loud) else QUIET] for a, b in offsets], np.float32
     )
-    start, end = evidence(TurnScores(1, np.zeros(1, np.float32), offsets, spans), 0, text)
+    start, end = evidence_span(TurnScores(1, np.zeros(1, np.float32), offsets, spans), 0, text)
     return text[start:end]
 
 
@@ -43,4 +43,4 @@ def test_evidence_is_whole_words_without_the_stop_before(text: str, loud: str, s
 
 def test_tokens_that_say_nothing_leave_the_whole_turn() -> None:
     turn = TurnScores(1, np.zeros(1, np.float32), ((1, 3),), np.full((1, 1), QUIET, np.float32))
-    assert evidence(turn, 0, " hm ") == (1, 3)
+    assert evidence_span(turn, 0, " hm ") == (1, 3)

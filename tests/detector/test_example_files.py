@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dialint.detector.errors import ConfigError, InputRefused
-from dialint.detector.example_files import needed_set, read_examples, set_at
+from dialint.detector.example_files import find_set, read_examples, require_set
 from dialint.detector.records import Dialogue, Example, Label, Turn
 
 
@@ -22,11 +22,11 @@ def test_errors_are_the_labels_more_likely_than_not() -> None:
 
 
 def test_a_set_is_found_in_either_form(tmp_path: Path) -> None:
-    assert set_at(tmp_path, "dev") is None
+    assert find_set(tmp_path, "dev") is None
     with pytest.raises(ConfigError, match="holds no set dev"):
-        needed_set(tmp_path, "dev")
+        require_set(tmp_path, "dev")
     (tmp_path / "dev.parquet").touch()
-    assert needed_set(tmp_path, "dev") == tmp_path / "dev.parquet"
+    assert require_set(tmp_path, "dev") == tmp_path / "dev.parquet"
 
 
 def test_a_bad_file_is_refused_by_its_line(tmp_path: Path) -> None:

@@ -11,11 +11,11 @@ from languages_corpus import dialogues
 from dialint.detector.errors import ConfigError
 from dialint.detector.languages import (
     UNKNOWN,
-    forced_languages,
+    detect_language,
+    detect_languages,
     language_code,
-    language_of,
-    languages_of,
-    words_of,
+    language_words,
+    parse_languages,
 )
 from dialint.detector.records import Dialogue, Turn
 
@@ -46,12 +46,14 @@ def test_links_addresses_codes_and_placeholders_are_no_words() -> None:
     text = (
         "Hi [NAME_1], https://hilfe.example.de/kontakt mail@beispiel.de A-1234 {order_id} SKU <Kundenname> ok"
     )
-    assert words_of(text) == "Hi , ok"
+    assert language_words(text) == "Hi , ok"
 
 
 def test_a_quoted_title_in_another_script_does_not_count() -> None:
-    assert language_of("Yes, Lal Singh Chaddha (लाल सिंह चड्ढा) is now playing in the cinema near you") == "en"
-    assert language_of("Я купил у вас iPhone 15 Pro и чехол Silicone Case, а чехол не подходит") == "ru"
+    assert (
+        detect_language("Yes, Lal Singh Chaddha (लाल सिंह चड्ढा) is now playing in the cinema near you") == "en"
+    )
+    assert detect_language("Я купил у вас iPhone 15 Pro и чехол Silicone Case, а чехол не подходит") == "ru"
 
 
 @pytest.mark.parametrize(
@@ -63,15 +65,15 @@ def test_a_quoted_title_in_another_script_does_not_count() -> None:
     ],
 )  # fmt: skip
 def test_short_texts(text: str, language: str) -> None:
-    assert language_of(text) == language
+    assert detect_language(text) == language
 
 
 def test_what_the_record_says_holds_for_weak_evidence_and_not_for_clear() -> None:
-    assert language_of("Sie sind ein Idiot", "en") == "en"
-    assert language_of(GERMAN, "en") == "de"
-    assert language_of("Здравствуйте!", "en") == "ru"  # no English has these letters
-    assert language_of(ENGLISH, "sw") == "en"
-    assert language_of("ok", "sw") == "sw"
+    assert detect_language("Sie sind ein Idiot", "en") == "en"
+    assert detect_language(GERMAN, "en") == "de"
+    assert detect_language("Здравствуйте!", "en") == "ru"  # no English has these letters
+    assert detect_language(ENGLISH, "sw") == "en"
+    assert detect_language("ok", "sw") == "sw"
 
 
 def test_short_turns_inherit_and_others_stand_for_themselves() -> None:
@@ -87,7 +89,7 @@ def test_short_turns_inherit_and_others_stand_for_themselves() -> None:
         "danke",
         "Ok.",
     )
-    whole, turns = languages_of(found)
+    whole, turns = detect_languages(found)
     assert whole == "de"
     assert [turns[i] for i in range(4)] == ["de"] * 4
     assert (turns[4], turns[5]) == ("en", "en")
@@ -95,30 +97,37 @@ def test_short_turns_inherit_and_others_stand_for_themselves() -> None:
 
 def test_an_agent_who_answers_in_another_language_keeps_it_in_short_turns() -> None:
     found = dialogue("Wo ist mein Paket?", ENGLISH, "Es sollte gestern kommen, oder?", "Sure!", "Ja", "Bye!")
-    _, turns = languages_of(found)
+    _, turns = detect_languages(found)
     assert [turns[i] for i in (1, 3, 5)] == ["en"] * 3
     assert turns[2] == "de"
 
 
 def test_languages_are_forced() -> None:
     found = dialogue(GERMAN, ENGLISH)
-    assert languages_of(found, ("de",)) == ("de", {0: "de", 1: "de"})
-    assert languages_of(dialogue("Mi pedido todavía no ha llegado"), ("de", "en"))[0] in ("de", "en", UNKNOWN)
-    assert languages_of(found.model_copy(update={"language": "fr"}), ("de", "en"))[1] == {0: "de", 1: "en"}
+    assert detect_languages(found, ("de",)) == ("de", {0: "de", 1: "de"})
+    assert detect_languages(dialogue("Mi pedido todavía no ha llegado"), ("de", "en"))[0] in (
+        "de",
+        "en",
+        UNKNOWN,
+    )
+    assert detect_languages(found.model_copy(update={"language": "fr"}), ("de", "en"))[1] == {
+        0: "de",
+        1: "en",
+    }
 
 
 def test_names_of_the_option() -> None:
-    assert forced_languages(("en,German", "de")) == ("de", "en")
-    assert forced_languages(()) == ()
+    assert parse_languages(("en,German", "de")) == ("de", "en")
+    assert parse_languages(()) == ()
     with pytest.raises(ConfigError, match=r"E_LANGUAGE.*'klingon'"):
-        forced_languages(("klingon",))
+        parse_languages(("klingon",))
 
 
 @pytest.mark.parametrize("language", ["de", "es", "fr", "ru"])
 @pytest.mark.parametrize("declared", [None, "en-US"])
 def test_every_dialogue_is_found_whatever_is_declared(language: str, declared: str | None) -> None:
     for one in dialogues(language, 30, declared=declared):
-        whole, turns = languages_of(one)
+        whole, turns = detect_languages(one)
         assert {whole, *turns.values()} == {language}, one.id
 
 
@@ -134,5 +143,5 @@ def test_no_english_turn_of_the_sample_is_lost() -> None:
                 if turn["role"] in ("customer", "agent", "bot")
             ),
         )
-        whole, languages = languages_of(found)
+        whole, languages = detect_languages(found)
         assert {whole, *languages.values()} == {"en"}

@@ -13,14 +13,14 @@ import tiny
 from hypothesis import strategies as st
 
 from dialint.detector import scanner as detector_scanner
-from dialint.detector.calibration import CodeRelease, Contract, Scan, shown_probability, written
-from dialint.detector.detectors import DetectorConfig
+from dialint.detector.calibration import CodeRelease, Contract, Scan, format_probability, round_probability
 from dialint.detector.ingest.cleaning import cleaned
+from dialint.detector.interface import DetectorConfig
 from dialint.detector.pipeline import ReleaseDetector, _reason, load_detector
 from dialint.detector.records import Dialogue
 from dialint.detector.render import Rendered
 from dialint.detector.scanner import WindowScores
-from dialint.detector.taxonomy import load
+from dialint.detector.taxonomy import load_taxonomy
 
 HELLO = (("customer", "hello w1 my mail is ann@example.com"), ("agent", "w2 w3 ann@example.com order w4"))
 
@@ -152,7 +152,7 @@ def test_a_reason_says_what_was_seen_in_this_dialogue(detector: ReleaseDetector)
 
 
 def test_a_reason_quotes_the_customers_question_masked_and_in_few_words() -> None:
-    code = load().codes["C1"]
+    code = load_taxonomy().codes["C1"]
     turns = dialogue(
         ("customer", "Hi. Where is my parcel? And can I, of [NAME_1], change it?  Thanks."),
         ("agent", "One moment."),
@@ -164,19 +164,25 @@ def test_a_reason_quotes_the_customers_question_masked_and_in_few_words() -> Non
     assert " …”; before it, in turn 0, the customer asked “And can I, of [NAME_1], change it?”." in reason
     assert len(reason) < 260
     assert _reason(code, turns[1:2], "One moment.") == "Question ignored in turn 1: “One moment.”."
-    assert "customer" not in _reason(load().codes["V2"], turns, "word")
+    assert "customer" not in _reason(load_taxonomy().codes["V2"], turns, "word")
 
 
 @hypothesis.given(st.floats(0, 1, exclude_min=True))
 def test_no_probability_is_certain_as_it_is_written_or_shown(probability: float) -> None:
-    assert 1e-6 <= written(probability) <= 1 - 1e-6
-    assert abs(written(probability) - probability) <= 1.5e-6
-    assert shown_probability(probability) not in ("0.00", "1.00")
+    assert 1e-6 <= round_probability(probability) <= 1 - 1e-6
+    assert abs(round_probability(probability) - probability) <= 1.5e-6
+    assert format_probability(probability) not in ("0.00", "1.00")
 
 
 def test_probabilities_at_the_ends() -> None:
-    assert [written(p) for p in (0.0, 1e-12, 0.5, 0.9999999, 1.0)] == [0.0, 1e-6, 0.5, 0.999999, 0.999999]
-    assert [shown_probability(p) for p in (1e-6, 0.005, 0.5, 0.994, 0.995)] == [
+    assert [round_probability(p) for p in (0.0, 1e-12, 0.5, 0.9999999, 1.0)] == [
+        0.0,
+        1e-6,
+        0.5,
+        0.999999,
+        0.999999,
+    ]
+    assert [format_probability(p) for p in (1e-6, 0.005, 0.5, 0.994, 0.995)] == [
         "< 0.01",
         "0.01",
         "0.50",

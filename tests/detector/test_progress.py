@@ -13,13 +13,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from dialint.detector import progress as module
-from dialint.detector.detectors import DetectorConfig
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.outcomes import Counts
 from dialint.detector.ingest.read import open_logs, read
-from dialint.detector.progress import progress, showing
+from dialint.detector.interface import DetectorConfig
+from dialint.detector.progress import progress, track
 from dialint.detector.records import Dialogue, Turn
-from dialint.detector.watchdog import WatchConfig, Watched
+from dialint.detector.watchdog import WatchConfig, WatchedDetector
 
 
 def test_lines_say_how_many_how_fast_and_how_long(
@@ -65,13 +65,13 @@ def test_quiet_says_nothing(capsys: pytest.CaptureFixture[str], monkeypatch: pyt
     monkeypatch.setattr(module, "LINE_EVERY_S", 0.0)
     with progress("scoring", quiet=True) as tell:
         tell(7, 0.25)
-    assert list(showing([1, 2], 2, "packing", quiet=True)) == [1, 2]
+    assert list(track([1, 2], 2, "packing", quiet=True)) == [1, 2]
     assert capsys.readouterr().err == ""
 
 
 def test_what_is_taken_is_shown(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LINE_EVERY_S", 0.0)
-    assert list(showing("ab", 2, "packing")) == ["a", "b"]
+    assert list(track("ab", 2, "packing")) == ["a", "b"]
     lines = capsys.readouterr().err.splitlines()
     assert [line.partition(",")[0] for line in lines] == [
         f"dialint: packing: {n} dialogues" for n in (0, 1, 2)
@@ -116,7 +116,7 @@ def test_a_detector_in_a_worker_says_how_far_it_is_within_a_chunk() -> None:
         for n in range(24)
     ]
     heard: list[tuple[int, int, int]] = []
-    with Watched(DetectorConfig(row_tokens=200), WatchConfig()) as watched:
+    with WatchedDetector(DetectorConfig(row_tokens=200), WatchConfig()) as watched:
         watched.moved = lambda *counts: heard.append(counts)
         verdicts = watched.verdicts(given)
     done, tokens, findings = zip(*heard, strict=True)

@@ -13,10 +13,10 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from dialint.detector.calibration import Check, CodeRelease
-from dialint.detector.detectors import DetectorConfig
 from dialint.detector.errors import ReleaseRefused
+from dialint.detector.interface import DetectorConfig
 from dialint.detector.pipeline import load_detector
-from dialint.detector.release import MANIFEST, WEIGHTS, Release, seal
+from dialint.detector.release import MANIFEST, WEIGHTS, Release, finalize_release
 
 
 def test_a_sound_release_opens(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_a_pickle_beside_the_weights_is_refused(tmp_path: Path) -> None:
 def test_a_pickle_posing_as_a_known_file_is_refused_though_sealed(tmp_path: Path, protocol: int) -> None:
     folder = tiny.write_release(tmp_path / "r")
     (folder / "extra.json").write_bytes(pickle.dumps({"a": [1, 2]}, protocol=protocol))
-    seal(folder, tiny.release_info())
+    finalize_release(folder, tiny.release_info())
     with pytest.raises(ReleaseRefused, match=r"extra\.json"):
         Release(folder)
 
@@ -70,7 +70,7 @@ def test_a_pickle_posing_as_a_known_file_is_refused_though_sealed(tmp_path: Path
 def test_pickled_weights_under_the_right_name_are_refused(tmp_path: Path) -> None:
     folder = tiny.write_release(tmp_path / "r")
     torch.save({"a": torch.zeros(2)}, folder / WEIGHTS)
-    seal(folder, tiny.release_info())
+    finalize_release(folder, tiny.release_info())
     with pytest.raises(ReleaseRefused, match="not safetensors"):
         Release(folder)
 
@@ -82,7 +82,7 @@ def test_nan_or_infinite_weights_are_refused(tmp_path: Path, kind: torch.dtype, 
     tensors = {name: tensor.to(kind) for name, tensor in load_file(folder / WEIGHTS).items()}
     tensors["turn_head.weight"][1, 3] = value
     save_file(tensors, folder / WEIGHTS, metadata={"base_sha256": tiny.BASE})
-    seal(folder, tiny.release_info())
+    finalize_release(folder, tiny.release_info())
     with pytest.raises(ReleaseRefused, match=r"turn_head\.weight holds NaN"):
         Release(folder)
 
@@ -95,7 +95,7 @@ def test_weights_made_from_another_base_are_refused(tmp_path: Path) -> None:
 def test_weights_that_do_not_fit_the_configuration_are_refused(tmp_path: Path) -> None:
     folder = tiny.write_release(tmp_path / "r")
     (folder / "config.json").write_text(json.dumps({**tiny.ENCODER, "num_hidden_layers": 3}))
-    seal(folder, tiny.release_info())
+    finalize_release(folder, tiny.release_info())
     with pytest.raises(ReleaseRefused, match="does not fit"):
         load_detector(DetectorConfig(release=folder))
 
@@ -103,7 +103,7 @@ def test_weights_that_do_not_fit_the_configuration_are_refused(tmp_path: Path) -
 def test_an_unknown_architecture_is_refused(tmp_path: Path) -> None:
     folder = tiny.write_release(tmp_path / "r")
     (folder / "config.json").write_text(json.dumps({**tiny.ENCODER, "model_type": "remote-code"}))
-    seal(folder, tiny.release_info())
+    finalize_release(folder, tiny.release_info())
     with pytest.raises(ReleaseRefused, match=r"config\.json"):
         load_detector(DetectorConfig(release=folder))
 
@@ -166,7 +166,7 @@ def test_a_sealed_release_whose_parts_disagree_is_refused(tmp_path: Path, change
 def test_a_sealed_file_that_makes_no_sense_is_refused(tmp_path: Path, name: str, content: str) -> None:
     folder = tiny.write_release(tmp_path / "r")
     (folder / name).write_text(content)
-    seal(folder, tiny.release_info())
+    finalize_release(folder, tiny.release_info())
     with pytest.raises(ReleaseRefused, match="E_RELEASE"):
         load_detector(DetectorConfig(release=folder))
 

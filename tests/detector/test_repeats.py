@@ -10,11 +10,11 @@ import tiny
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dialint.detector.detectors import DetectorConfig
+from dialint.detector.interface import DetectorConfig
 from dialint.detector.pipeline import ReleaseDetector, load_detector
 from dialint.detector.records import Dialogue, Turn
-from dialint.detector.scanner import TurnScores, similar_later
-from dialint.detector.taxonomy import load
+from dialint.detector.scanner import TurnScores, find_similar_later
+from dialint.detector.taxonomy import load_taxonomy
 
 CARD = "To continue, please send me your full card number and the CVV on the back."
 RUDE = "Well, then maybe watch your kid for once instead of blaming us."
@@ -113,7 +113,7 @@ def test_a_right_sentence_may_be_said_often(embedded: ReleaseDetector) -> None:
     for _ in range(8):
         turns += [("agent", ROUTINE), ("customer", "Yes, please change the room as well.")]
     (verdict,) = embedded.verdicts([dialogue(*turns)])
-    free = {code for code, known in load(None).codes.items() if known.context_free}
+    free = {code for code, known in load_taxonomy(None).codes.items() if known.context_free}
     assert not [finding for finding in verdict.findings if finding.code in free]
 
 
@@ -122,13 +122,13 @@ def test_only_turns_after_a_suspect_one_are_similar() -> None:
         Turn(index=3 * i, role="agent", text=text)
         for i, text in enumerate(["send your card number", "hello there", "your card number", "hold on"])
     ]
-    assert similar_later(turns, {0}) == {6}
-    assert similar_later(turns, {6}) == set()
-    assert similar_later(turns, set()) == set()
+    assert find_similar_later(turns, {0}) == {6}
+    assert find_similar_later(turns, {6}) == set()
+    assert find_similar_later(turns, set()) == set()
 
 
 def test_codes_that_need_context_are_not_context_free() -> None:
-    codes = load(None).codes
+    codes = load_taxonomy(None).codes
     assert {code for code in codes if codes[code].context_free} == {
         *("L1", "L2", "L3", "L4", "T1", "M2", "V2", "V3", "X1", "X2", "X3")
     }

@@ -12,7 +12,7 @@ from own_taxonomy import CODES, write_taxonomy
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.records import Finding, Severity
-from dialint.detector.taxonomy import PACKAGED, Category, Code, SeverityLevel, Taxonomy, load
+from dialint.detector.taxonomy import PACKAGED, Category, Code, SeverityLevel, Taxonomy, load_taxonomy
 
 COUNTS = {"L": 4, "T": 4, "M": 4, "I": 4, "C": 3, "U": 5, "P": 4, "V": 3, "R": 4, "E": 4, "W": 3, "X": 3}
 
@@ -54,7 +54,7 @@ def finding(severity: Severity) -> Finding:
 
 
 def test_packaged_file_holds_every_code_of_the_plan() -> None:
-    taxonomy = load()
+    taxonomy = load_taxonomy()
     assert {category.code: len(category.codes) for category in taxonomy.categories} == COUNTS
     assert list(taxonomy.codes) == [
         f"{letter}{n + 1}" for letter, count in COUNTS.items() for n in range(count)
@@ -62,7 +62,7 @@ def test_packaged_file_holds_every_code_of_the_plan() -> None:
 
 
 def test_every_code_is_explained_and_nothing_is_said_twice() -> None:
-    codes = load().codes.values()
+    codes = load_taxonomy().codes.values()
     for code in codes:
         assert code.test.endswith("?"), code.code
         assert 80 <= len(code.definition) <= 600, code.code
@@ -74,7 +74,7 @@ def test_every_code_is_explained_and_nothing_is_said_twice() -> None:
 
 
 def test_names_are_written_in_their_own_language() -> None:
-    taxonomy = load()
+    taxonomy = load_taxonomy()
     entries: list[Category | Code | SeverityLevel] = [*taxonomy.categories, *taxonomy.severities]
     for named in (*entries, *taxonomy.codes.values()):
         assert re.fullmatch(r"[А-Яа-яЁё ,-]+", named.name.ru), named.code
@@ -83,7 +83,7 @@ def test_names_are_written_in_their_own_language() -> None:
 
 
 def test_references_between_definitions_lead_to_codes_of_the_file() -> None:
-    taxonomy = load()
+    taxonomy = load_taxonomy()
     known = {*taxonomy.codes, *(level.code for level in taxonomy.severities)}
     for code in taxonomy.codes.values():
         named = set(re.findall(r"\b[A-Z][0-9]\b", code.definition)) - {code.code}
@@ -105,12 +105,12 @@ def test_references_between_definitions_lead_to_codes_of_the_file() -> None:
     ],
 )
 def test_severities_of_a_category(category: str, severities: str) -> None:
-    found = {severity for code in load().select(category) for severity in code.severities}
+    found = {severity for code in load_taxonomy().select(category) for severity in code.severities}
     assert found == set(severities.split())
 
 
 def test_penalties_fall_with_the_severity() -> None:
-    levels = load().severities
+    levels = load_taxonomy().severities
     assert [level.code for level in levels] == ["S1", "S2", "S3", "S4"]
     assert [level.auto_fail for level in levels] == [True, False, False, False]
     penalties = [level.penalty for level in levels]
@@ -123,18 +123,18 @@ def test_penalties_fall_with_the_severity() -> None:
 )
 def test_quality_by_hand(tmp_path: Path, severities: str, quality: float) -> None:
     levels: list[Any] = severities.split()
-    assert load(own_file(tmp_path)).quality(tuple(map(finding, levels))) == quality
+    assert load_taxonomy(own_file(tmp_path)).quality(tuple(map(finding, levels))) == quality
 
 
 def test_another_file_brings_its_own_codes(tmp_path: Path) -> None:
-    taxonomy = load(own_file(tmp_path))
+    taxonomy = load_taxonomy(own_file(tmp_path))
     assert (taxonomy.version, list(taxonomy.codes)) == ("shop-3", ["K1"])
     assert taxonomy.codes["K1"].name.ru == "Холодная чашка"
     assert (taxonomy.codes["K1"].fault, taxonomy.codes["K1"].needs) == ("agent", ())
 
 
 def test_words_that_yaml_takes_for_values_stay_words(tmp_path: Path) -> None:
-    taxonomy = load(own_file(tmp_path, "{en: Cold cup, es: Taza fría", "{en: No, es: 1.10"))
+    taxonomy = load_taxonomy(own_file(tmp_path, "{en: Cold cup, es: Taza fría", "{en: No, es: 1.10"))
     assert (taxonomy.codes["K1"].name.en, taxonomy.codes["K1"].name.es) == ("No", "1.10")
 
 
@@ -190,7 +190,7 @@ def test_broken_file_gives_one_line_that_says_where(tmp_path: Path, case: str) -
     old, new, expected = BROKEN[case]
     path = own_file(tmp_path, old, new)
     with pytest.raises(ConfigError) as caught:
-        load(path)
+        load_taxonomy(path)
     message = str(caught.value)
     assert message.startswith(f"E_TAXONOMY: {path}")
     assert re.search(expected, message), message
@@ -202,14 +202,14 @@ def test_code_or_category_that_stands_twice(tmp_path: Path) -> None:
     block = OWN[OWN.index("- code: K\n") :]
     for old, name in ((block, "category K"), (block[block.index("  - code: K1") :], "code K1")):
         with pytest.raises(ConfigError, match=f"{name} stands twice"):
-            load(own_file(tmp_path, old, old + old))
+            load_taxonomy(own_file(tmp_path, old, old + old))
 
 
 def test_missing_file_and_folder(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"none\.yaml: No such file"):
-        load(tmp_path / "none.yaml")
+        load_taxonomy(tmp_path / "none.yaml")
     with pytest.raises(ConfigError, match="Is a directory"):
-        load(tmp_path)
+        load_taxonomy(tmp_path)
 
 
 @settings(max_examples=80, deadline=None)
@@ -221,7 +221,7 @@ def test_any_damage_is_read_or_refused_in_one_line(
     path.write_bytes((OWN[:cut] + put + OWN[cut + length :]).encode("utf-8", "surrogatepass"))
     line = ""
     try:
-        taxonomy = load(path)
+        taxonomy = load_taxonomy(path)
     except ConfigError as error:
         line = str(error)
     if line:
@@ -233,7 +233,7 @@ def test_any_damage_is_read_or_refused_in_one_line(
 
 
 def test_a_code_or_its_category_is_selected_in_any_case() -> None:
-    taxonomy = load()
+    taxonomy = load_taxonomy()
     assert [code.code for code in taxonomy.select("u2")] == ["U2"]
     assert [code.code for code in taxonomy.select(" v ")] == ["V1", "V2", "V3"]
 
@@ -243,14 +243,14 @@ def test_a_code_or_its_category_is_selected_in_any_case() -> None:
 )
 def test_unknown_code_names_its_neighbours(name: str, near: str) -> None:
     with pytest.raises(ConfigError, match=rf"did you mean .*{near} \(") as caught:
-        load().select(name)
+        load_taxonomy().select(name)
     assert caught.value.code == "E_CODE"
 
 
 @pytest.mark.parametrize("name", ["", "zzzzzz", "q" * 5000, "\x1b[2J"])
 def test_unlike_anything_is_refused_without_a_guess(name: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        load().select(name)
+        load_taxonomy().select(name)
     assert "did you mean" not in str(caught.value)
     assert str(caught.value).isprintable()
     assert len(str(caught.value)) < 200
@@ -258,20 +258,20 @@ def test_unlike_anything_is_refused_without_a_guess(name: str) -> None:
 
 def test_file_says_the_same_to_other_yaml_readers() -> None:
     raw = yaml.safe_load(PACKAGED.read_text(encoding="utf-8"))
-    assert Taxonomy.model_validate(raw, strict=False) == load()
+    assert Taxonomy.model_validate(raw, strict=False) == load_taxonomy()
 
 
 def test_codes_of_an_exclusive_category_are_rivals(tmp_path: Path) -> None:
-    taxonomy = load(write_taxonomy(tmp_path))
+    taxonomy = load_taxonomy(write_taxonomy(tmp_path))
     assert taxonomy.rivals("K2") == CODES
     assert taxonomy.rivals("Z9") == ()
-    assert load().rivals("T1") == ()
+    assert load_taxonomy().rivals("T1") == ()
 
 
 def test_of_a_dialogue_no_code_excludes_another(tmp_path: Path) -> None:
     path = own_file(tmp_path, "scope: turn", "scope: dialogue")
-    assert load(path).codes["K1"].scope == "dialogue"
+    assert load_taxonomy(path).codes["K1"].scope == "dialogue"
     path.write_text(path.read_text().replace("  codes:", "  exclusive: true\n  codes:", 1))
-    load.cache_clear()
+    load_taxonomy.cache_clear()
     with pytest.raises(ConfigError, match="exclusive codes are of turns"):
-        load(path)
+        load_taxonomy(path)

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from outputs import finished
 
 from dialint.detector import verdict_files
-from dialint.detector.artifacts import described, write_manifest
+from dialint.detector.artifacts import file_entry, write_manifest
 from dialint.detector.errors import OutputRefused
 from dialint.detector.records import Finding, NotJudged, Verdict
-from dialint.detector.verdict_files import FileFormat, escaped, read_verdicts, unescaped, verdict_line
+from dialint.detector.verdict_files import FileFormat, escape_cell, read_verdicts, unescape_cell, verdict_line
 
 texts = st.text(st.characters(exclude_categories=("Cs",)), max_size=12)
 starts = st.sampled_from(["", "=", "+", "-", "@", "\t", "\r", "\n", "'", "''", '"', ",", "＝"])
@@ -133,14 +133,14 @@ def test_a_file_without_the_newest_columns_still_reads(tmp_path: Path, file_form
         pq.write_table(table.drop_columns(list(verdict_files.ORIGIN)), path)
     write_manifest(
         verdict_files.manifest_path(path),
-        {"kind": "verdicts", "format": file_format, "files": [described(path)]},
+        {"kind": "verdicts", "format": file_format, "files": [file_entry(path)]},
     )
     assert list(read_verdicts(path)) == [verdict]
 
 
 @given(cells | st.none())
 def test_cells_are_escaped_reversibly(text: str | None) -> None:
-    assert unescaped(escaped(text)) == text
+    assert unescape_cell(escape_cell(text)) == text
 
 
 @pytest.mark.parametrize("start", "=+-@\t\r\n")

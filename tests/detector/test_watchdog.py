@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from dialint.detector.detectors import DetectorConfig
 from dialint.detector.errors import ConfigError, ReleaseRefused, WorldError
+from dialint.detector.interface import DetectorConfig
 from dialint.detector.records import Dialogue, Turn, Verdict
-from dialint.detector.taxonomy import load
-from dialint.detector.watchdog import WatchConfig, Watched
+from dialint.detector.taxonomy import load_taxonomy
+from dialint.detector.watchdog import WatchConfig, WatchedDetector
 
 QUICK = WatchConfig(dialogue_seconds=0.3, dialogue_megabytes=200)
 
@@ -51,7 +51,7 @@ class Fake:
     release, fingerprint, codes = "fake-1", "fingerprint", ("C1",)
 
     def __init__(self, marks: bool = True, together: int = 1_000) -> None:
-        self.taxonomy = load()
+        self.taxonomy = load_taxonomy()
         self.mark: Callable[[int | None], None] = lambda _: None
         self._marks = marks
         self._together = together
@@ -79,7 +79,7 @@ def dialogues(*texts: str) -> list[Dialogue]:
     ]
 
 
-def outcome(watched: Watched, *texts: str) -> str:
+def outcome(watched: WatchedDetector, *texts: str) -> str:
     verdicts = watched.verdicts(dialogues(*texts))
     assert [verdict.dialogue_id for verdict in verdicts] == [f"d{number}" for number in range(len(texts))]
     assert {verdict.failure for verdict in verdicts} <= {None, "E_TIMEOUT"}
@@ -89,7 +89,7 @@ def outcome(watched: Watched, *texts: str) -> str:
 @pytest.mark.parametrize("poison", POISONS)
 def test_a_dialogue_that_cannot_be_judged_is_failed_and_the_others_are_judged(poison: str) -> None:
     heard: list[str] = []
-    with Watched(Fake(), QUICK, heard.append) as watched:
+    with WatchedDetector(Fake(), QUICK, heard.append) as watched:
         assert outcome(watched, "hi", "hi", poison, "hi") == "++-+"
         assert outcome(watched, "hi") == "+"
     assert len(heard) == 1
@@ -99,19 +99,19 @@ def test_a_dialogue_that_cannot_be_judged_is_failed_and_the_others_are_judged(po
 
 
 def test_without_marks_the_dialogue_is_found_in_ever_smaller_parts() -> None:
-    with Watched(Fake(marks=False), QUICK) as watched:
+    with WatchedDetector(Fake(marks=False), QUICK) as watched:
         assert outcome(watched, *["hi"] * 5, "exit", "hi", "exit") == "+++++-+-"
 
 
 def test_several_in_one_chunk_and_a_chunk_of_nothing_else() -> None:
-    with Watched(Fake(), QUICK) as watched:
+    with WatchedDetector(Fake(), QUICK) as watched:
         assert outcome(watched, "exit", "hi", "crash", "hi", "exit") == "-+-+-"
         assert outcome(watched, "exit", "exit") == "--"
         assert outcome(watched, "exit") == "-"
 
 
 def test_dialogues_that_are_too_much_only_together_are_judged_in_parts() -> None:
-    with Watched(Fake(together=2), QUICK) as watched:
+    with WatchedDetector(Fake(together=2), QUICK) as watched:
         assert outcome(watched, *["hi"] * 5) == "+++++"
 
 
@@ -128,13 +128,13 @@ def test_a_long_dialogue_has_longer() -> None:
                 pass
             return super().verdicts(dialogues)
 
-    with Watched(Slow(), QUICK) as watched:
+    with WatchedDetector(Slow(), QUICK) as watched:
         assert outcome(watched, text * 3) == "+"
         assert outcome(watched, "hi") == "-"
 
 
 def test_defects_come_through_with_their_traceback() -> None:
-    with Watched(Fake(), QUICK) as watched:
+    with WatchedDetector(Fake(), QUICK) as watched:
         with pytest.raises(KeyError, match="what is not there") as caught:
             outcome(watched, "hi", "defect")
         assert "in verdicts" in caught.value.__notes__[0]
@@ -142,7 +142,10 @@ def test_defects_come_through_with_their_traceback() -> None:
 
 
 def test_what_cannot_be_loaded_is_said_as_ever(tmp_path: Path) -> None:
-    with Watched(DetectorConfig(release=tmp_path / "none"), QUICK) as watched, pytest.raises(ReleaseRefused):
+    with (
+        WatchedDetector(DetectorConfig(release=tmp_path / "none"), QUICK) as watched,
+        pytest.raises(ReleaseRefused),
+    ):
         watched.ready()
     with pytest.raises(ConfigError):
         WatchConfig(dialogue_megabytes=0)
@@ -157,7 +160,7 @@ def test_a_worker_that_dies_while_it_loads_is_the_worlds_fault() -> None:
         def release(self) -> str:  # type: ignore[override]
             os._exit(7)
 
-    with Watched(Dying(), QUICK) as watched, pytest.raises(WorldError, match="exit code 7"):
+    with WatchedDetector(Dying(), QUICK) as watched, pytest.raises(WorldError, match="exit code 7"):
         watched.ready()
 
 
@@ -165,7 +168,7 @@ def test_the_worker_ends_with_its_parent_even_when_it_hangs() -> None:
     code = (
         "import sys; sys.path[:0] = ['tests/detector', '.']\n"
         "from test_watchdog import *\n"
-        "watched = Watched(Fake(), WatchConfig()).ready()\n"
+        "watched = WatchedDetector(Fake(), WatchConfig()).ready()\n"
         "print(watched._worker._pid, flush=True)\n"
         "watched.verdicts(dialogues('busy'))\n"
     )

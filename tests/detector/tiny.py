@@ -12,7 +12,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from dialint.detector.calibration import Check, CodeRelease, Contract, Scan
 from dialint.detector.engines.scan_model import ScanModel, backbone_from_config
-from dialint.detector.release import WEIGHTS, Base, ReleaseInfo, seal
+from dialint.detector.release import WEIGHTS, Base, ReleaseInfo, finalize_release
 from dialint.detector.render import RenderConfig
 
 CONTROL = ["[UNK]", "<s>", "<c>", "<a>", "<v>", "<d>"]
@@ -97,5 +97,5 @@ def write_release(
         folder / WEIGHTS,
         metadata={"base_sha256": base},
     )
-    seal(folder, info)
+    finalize_release(folder, info)
     return folder

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from dialint.detector.detectors import Detector, DetectorConfig
 from dialint.detector.errors import ConfigError, OutputRefused, WorldError
+from dialint.detector.interface import Detector, DetectorConfig
 from dialint.detector.records import Dialogue, Example, Label, Turn
-from dialint.detector.taxonomy import load
+from dialint.detector.taxonomy import load_taxonomy
 from dialint.eval.baselines.make import BaselineConfig, baseline
 from dialint.eval.baselines.named import by_rules, named
 from dialint.eval.truth import judge, read_examples
@@ -161,7 +161,7 @@ LEFT = {
 
 @pytest.mark.parametrize("code", FOUND)
 def test_rules_find_and_leave(code: str) -> None:
-    detector = by_rules(load())
+    detector = by_rules(load_taxonomy())
     found, left = detector.verdicts([dialogue(*FOUND[code]), dialogue(*LEFT[code])], all_probabilities=True)
     assert found.probabilities is not None
     assert left.probabilities is not None

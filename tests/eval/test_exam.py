@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 import tiny
 
-from dialint.detector.detectors import DetectorConfig
 from dialint.detector.errors import ConfigError, UserError
 from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.interface import DetectorConfig
 from dialint.detector.pipeline import load_detector
 from dialint.detector.records import Dialogue, Example, Finding, Label, NotJudged, Turn, Verdict
-from dialint.detector.taxonomy import Taxonomy, load
+from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.eval.metrics import pair_auc
 from dialint.eval.run import measure, run
 from dialint.eval.speed import SpeedConfig, speed
@@ -40,7 +40,7 @@ class Scripted:
     release = "scripted"
     fingerprint = "0"
     codes = ("T1",)
-    taxonomy: Taxonomy = load()
+    taxonomy: Taxonomy = load_taxonomy()
 
     def __init__(self, table: dict[tuple[str, int], float]) -> None:
         self.table = table

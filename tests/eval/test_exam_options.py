@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import tiny
 
-from dialint.detector.detectors import DetectorConfig
 from dialint.detector.engines.local import LocalEngine
 from dialint.detector.errors import ConfigError
+from dialint.detector.interface import DetectorConfig
 from dialint.detector.pipeline import load_detector
 from dialint.detector.records import Dialogue, Example, Turn
 from dialint.detector.scanner import WindowScores

@@ -13,7 +13,7 @@ from own_taxonomy import CODES, write_taxonomy
 
 from dialint.detector.records import Dialogue, Example, Label, Turn, Verdict
 from dialint.detector.statistics import bootstrap_counts
-from dialint.detector.taxonomy import Taxonomy, load
+from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.eval.contract import distinct, fit, platt
 from dialint.eval.crowd import CrowdConfig, crowd, one_person, prior, votes_of
 from dialint.eval.exam.exclusive import described, exclusive, shares
@@ -26,7 +26,7 @@ Row = tuple[float, float, float]
 
 @pytest.fixture(scope="module")
 def taxonomy(tmp_path_factory: pytest.TempPathFactory) -> Taxonomy:
-    return load(write_taxonomy(tmp_path_factory.mktemp("own")))
+    return load_taxonomy(write_taxonomy(tmp_path_factory.mktemp("own")))
 
 
 def example(name: str, *rows: Row, people: int = 10) -> Example:
@@ -103,7 +103,7 @@ def test_turns_without_a_label_and_categories_of_yes_and_no_have_no_row(taxonomy
     results = judge(detector, [example("a", (0, 1, 0), (0, 0, 0))])
     assert shares(results, CODES).wanted.tolist() == [[0.0, 1.0, 0.0]]
     assert set(exclusive(taxonomy, results, bootstrap_counts(1, 0))) == {"K"}
-    assert exclusive(load(), results, bootstrap_counts(1, 0)) == {}
+    assert exclusive(load_taxonomy(), results, bootstrap_counts(1, 0)) == {}
 
 
 def test_of_a_soft_label_only_what_is_more_likely_than_not_is_an_error(taxonomy: Taxonomy) -> None:

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 import tiny
 
-from dialint.detector.detectors import DetectorConfig
 from dialint.detector.errors import ConfigError
+from dialint.detector.interface import DetectorConfig
 from dialint.detector.records import Dialogue, Example, Finding, Label, Turn, Verdict
 from dialint.detector.statistics import bootstrap_counts
-from dialint.detector.taxonomy import Taxonomy, load
+from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.eval.exam.comparison import difference
 from dialint.eval.exam.figures import examine
 from dialint.eval.exam.slices import slices
@@ -32,7 +32,7 @@ class Fixed:
     """Accuses every agent turn of T1 with the probability that the dialogue's id ends in."""
 
     release, fingerprint, codes = "fixed<1>", "0" * 64, ("T1",)
-    taxonomy: Taxonomy = load()
+    taxonomy: Taxonomy = load_taxonomy()
 
     def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
         return [self._verdict(dialogue) for dialogue in dialogues]

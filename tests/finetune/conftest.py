@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import save_file
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from dialint.detector.artifacts import described, write_manifest
+from dialint.detector.artifacts import file_entry, write_manifest
 from dialint.detector.engines.scan_model import backbone_from_config
 from dialint.detector.records import Dialogue, Example, Label, Turn
 
@@ -52,7 +52,7 @@ def write_examples(folder: Path, sizes: dict[str, int]) -> Path:
     write_manifest(
         folder / "manifest.json",
         {"sources": [{"name": "random", "rows": 1, "licence": "none", "trains": True}],
-         "files": [described(folder / f"{name}.jsonl") for name in sizes],
+         "files": [file_entry(folder / f"{name}.jsonl") for name in sizes],
          "families": [{"name": "T1.planted", "code": "T1", "use": "exam"}]},
     )  # fmt: skip
     return folder

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from dialint.detector.artifacts import described, write_manifest
+from dialint.detector.artifacts import file_entry, write_manifest
 from dialint.detector.records import Dialogue, Example, Label, Turn
 
 SORRY = "I am truly sorry to hear that, let me look into it for you."
@@ -32,6 +32,6 @@ def written(folder: Path, sure: Callable[[int], float]) -> Path:
         rows = [example(f"{split}{place}", split, place % 2 == 0, sure(place)) for place in range(count)]
         path.write_text("".join(row.model_dump_json() + "\n" for row in rows))
         paths.append(path)
-    content = {"kind": "labelled-examples", "codes": ["T1"], "files": [described(path) for path in paths]}
+    content = {"kind": "labelled-examples", "codes": ["T1"], "files": [file_entry(path) for path in paths]}
     write_manifest(folder / "manifest.json", content)
     return folder

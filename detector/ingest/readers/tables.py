@@ -26,7 +26,7 @@ from dialint.detector.ingest.readers.parquet_rows import read_parquet_rows
 from dialint.detector.ingest.readers.streams import BOM, PARQUET, check_ending, chunks, magic
 from dialint.detector.ingest.readers.strict_json import check_characters, decode
 from dialint.detector.ingest.sources import Source, open_logs
-from dialint.detector.verdict_files import MAX_CELL, needs_escape, unescaped
+from dialint.detector.verdict_files import MAX_CELL, needs_escape, unescape_cell
 
 TableFormat = Literal["jsonl", "json", "csv", "tsv", "parquet"]
 DEFAULT_CONFIG = ReadConfig()
@@ -126,7 +126,7 @@ def _csv_rows(source: Source, config: ReadConfig) -> Iterator[TableRow]:
 def _text(cell: str) -> str | None:
     """The text behind a cell: an escape is undone only where the writer of this package makes one."""
     escaped = cell.startswith("'") and needs_escape(cell[1:])
-    return unescaped(cell) if escaped else cell or None
+    return unescape_cell(cell) if escaped else cell or None
 
 
 class CsvReader:

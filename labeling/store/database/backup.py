@@ -22,14 +22,14 @@ from sqlalchemy import Connection, MetaData, Table, func, inspect, select, text
 from dialint.detector.artifacts import (
     atomic_file,
     create_private,
-    described,
     disk_errors,
+    file_entry,
     fsync_folder,
-    make_folder,
+    make_output_folder,
+    package_versions,
     read_manifest,
     remove_orphans,
     verify_files,
-    versions,
     write_manifest,
 )
 from dialint.detector.errors import ConfigError, OutputRefused, WorldError
@@ -63,7 +63,7 @@ def backup(store: Store, folder: Path) -> Path:
     """
     started_s = time.monotonic()
     with disk_errors(folder):
-        make_folder(folder)
+        make_output_folder(folder)
         _make_room(folder)
     on_file = on_sqlite(store.engine.url)
     content = _copy_file(store, folder) if on_file else _copy_tables(store, folder)
@@ -73,7 +73,7 @@ def backup(store: Store, folder: Path) -> Path:
         "kind": KIND,
         "database": "sqlite" if on_file else "postgresql",
         **content,
-        "versions": versions("dialint", "SQLAlchemy", "alembic"),
+        "versions": package_versions("dialint", "SQLAlchemy", "alembic"),
         "seconds": round(time.monotonic() - started_s, 3),
     }
     write_manifest(folder / MANIFEST, manifest)
@@ -140,7 +140,7 @@ def _copy_file(store: Store, folder: Path) -> dict[str, Any]:
                 raise WorldError("E_BACKUP", f"{path}: {error}") from error
         with open(path, "rb") as file:
             os.fsync(file.fileno())
-    return {**_facts(found, head), "files": [described(path)]}
+    return {**_facts(found, head), "files": [file_entry(path)]}
 
 
 def _facts(found: dict[str, Any], head: dict[str, Any]) -> dict[str, Any]:
@@ -172,7 +172,7 @@ def _copy_table(connection: Connection, table: Table, folder: Path) -> dict[str,
     with atomic_file(path) as file, _copying(connection, f"COPY {_named(table)} TO STDOUT") as copy:
         for block in copy:
             file.write(block)
-    return described(path, rows)
+    return file_entry(path, rows)
 
 
 def _named(table: Table) -> str:
@@ -191,7 +191,7 @@ def _restore_file(folder: Path, path: Path) -> None:
     if path.exists():
         raise ConfigError("E_RESTORE", f"{path}: exists; a backup is restored into nothing")
     with disk_errors(path):
-        make_folder(path.parent)
+        make_output_folder(path.parent)
     remove_orphans(path)
     with open(folder / SQLITE_COPY, "rb") as source, atomic_file(path) as target:
         shutil.copyfileobj(source, target, CHUNK)

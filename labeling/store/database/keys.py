@@ -19,7 +19,7 @@ from typing import Any
 
 from sqlalchemy import URL
 
-from dialint.detector.artifacts import create_private, disk_errors, fsync_folder, make_folder
+from dialint.detector.artifacts import create_private, disk_errors, fsync_folder, make_output_folder
 from dialint.detector.errors import ConfigError
 from dialint.labeling.store.database.engine import home, on_sqlite
 
@@ -124,7 +124,7 @@ def make_key(url: URL) -> Key:
 def write_key(path: Path, key: Key) -> None:
     """Write a key into a new file of mode 0600; one that somebody else wrote first is left as it is."""
     with disk_errors(path):
-        make_folder(path.parent)
+        make_output_folder(path.parent)
         with suppress(FileExistsError), open(create_private(path), "w") as file:
             file.write(key.secret.hex() + "\n")
             file.flush()

@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy import text
 
-from dialint.detector.artifacts import create_private, disk_errors, make_folder
+from dialint.detector.artifacts import create_private, disk_errors, make_output_folder
 from dialint.detector.errors import ConfigError
 from dialint.labeling.store.database.audit import (
     BATCH,
@@ -77,7 +77,7 @@ def upgrade(
 def _make_file(path: Path) -> None:
     """A file for its owner only, if there is none; what SQLite lays beside it gets its mode."""
     with disk_errors(path):
-        make_folder(path.parent)
+        make_output_folder(path.parent)
         with suppress(FileExistsError):
             os.close(create_private(path))
 

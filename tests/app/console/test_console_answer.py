@@ -43,10 +43,10 @@ from dialint.app.console.text import (
     verdict_text,
 )
 from dialint.detector.records import Dialogue, Finding, NotJudged, Turn, Verdict
-from dialint.detector.taxonomy import load
+from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.annotation import Annotation
 
-CODES = load().codes
+CODES = load_taxonomy().codes
 SCRIPT_SIGNS = {*range(0x0600, 0x0606), 0x06DD, 0x070F, 0x0890, 0x0891, 0x08E2, 0x110BD, 0x110CD}
 SCRIPT_SIGNS |= {*range(0x13430, 0x13456), *range(0x1BCA0, 0x1BCA4), *range(0x1D173, 0x1D17B)}
 """Of category Cf, but seen, or signs of shorthand, hieroglyphs and music that nothing else uses."""

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from dialint.detector.ingest.cleaning import Clean, cleaned
 from dialint.detector.ingest.html_text import is_html, read_html
 from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, Reject, open_logs, read
-from dialint.detector.offsets import assembled, from_original, to_original, without
+from dialint.detector.offsets import assemble, from_original, remove_ranges, to_original
 from dialint.detector.records import Dialogue, Finding, Turn, Verdict
 
 MOST = 100_000
@@ -242,7 +242,7 @@ TAGS = st.sampled_from(
 @given(st.lists(st.one_of(TAGS, WORDS.map(escape)), max_size=30))
 def test_each_character_kept_leads_back_to_its_place(parts: list[str]) -> None:
     html = "<p>" + "".join(parts) + "</p>"
-    text, edits = assembled(html, read_html(html).pieces)
+    text, edits = assemble(html, read_html(html).pieces)
     position = 0
     for place, char in enumerate(text):
         start, end = to_original(edits, place, place + 1)
@@ -293,7 +293,7 @@ def test_pieces_without_ranges(text: str, cuts: list[int]) -> None:
     ranges = [(a, b) for a, b in zip(marks[::2], marks[1::2], strict=False) if a < b]
     from dialint.detector.offsets import Piece
 
-    kept, edits = assembled(text, without([Piece(0, len(text))], ranges))
+    kept, edits = assemble(text, remove_ranges([Piece(0, len(text))], ranges))
     gone = {place for a, b in ranges for place in range(a, b)}
     places = [place for place in range(len(text)) if place not in gone]
     assert kept == "".join(text[place] for place in places)

@@ -22,7 +22,7 @@ from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.html_text import read_html
 from dialint.detector.ingest.read import open_logs
 from dialint.detector.ingest.readers.tables import read_rows
-from dialint.detector.offsets import assembled
+from dialint.detector.offsets import assemble
 from dialint.labeling.aggregation.crowd_tables import read_answers
 
 MAX_MEBIBYTES = 512
@@ -221,4 +221,4 @@ def test_html_is_read_in_linear_time(pump: str, end: str) -> None:
 def test_html_keeps_long_tags_and_loose_signs() -> None:
     picture = f'<img src="data:image/png;base64,{"A" * 30_000}">'
     html = f"<p>a &lt; b < c</p>{picture * 3}<b>d</b> <"
-    assert assembled(html, read_html(html).pieces)[0] == "a < b < c\nd <"
+    assert assemble(html, read_html(html).pieces)[0] == "a < b < c\nd <"

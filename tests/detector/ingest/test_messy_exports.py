@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from dialint.detector.checks import unfilled_placeholder
-from dialint.detector.detectors import DetectorConfig
 from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, inspect, open_logs, read
+from dialint.detector.interface import DetectorConfig
 from dialint.detector.pipeline import load_detector
 from dialint.detector.records import JUDGED_ROLES, Dialogue
 

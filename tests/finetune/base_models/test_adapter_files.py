@@ -17,7 +17,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import Qwen3Config, Qwen3ForCausalLM
 
-from dialint.detector.artifacts import described, write_manifest
+from dialint.detector.artifacts import file_entry, write_manifest
 from dialint.detector.errors import ConfigError
 from dialint.finetune.base_models import loading
 from dialint.finetune.base_models.adapter_files import ADAPTER, ADAPTER_CONFIG, MANIFEST
@@ -28,7 +28,7 @@ Change = Callable[[Path], object]
 
 def sealed(folder: Path) -> Path:
     (folder / MANIFEST).unlink(missing_ok=True)
-    files = [described(path) for path in sorted(folder.iterdir()) if path.is_file()]
+    files = [file_entry(path) for path in sorted(folder.iterdir()) if path.is_file()]
     write_manifest(folder / MANIFEST, {"kind": "judge", "files": files})
     return folder
 

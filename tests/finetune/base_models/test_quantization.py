@@ -16,7 +16,7 @@ from other_bases import written
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM
 
-from dialint.detector.engines.stored import stored
+from dialint.detector.engines.weight_formats import encode_weight
 from dialint.detector.errors import ConfigError
 from dialint.finetune.base_models import loading
 from dialint.finetune.base_models.quantization import int8_config, iter_weights, nf4_config, storage_format
@@ -181,7 +181,7 @@ def test_a_merged_judge_of_few_bits_is_merged_again_in_more(whole: Path, tmp_pat
 def test_weights_of_our_own_releases_come_back(folders: tuple[Path, Path], tmp_path: Path) -> None:
     """Names as `dialint train pack` gives them; int8 rows have their scales beside them."""
     weight = torch.randn(6, 8)
-    save_file(stored("backbone.w", weight, "int8"), tmp_path / "model.safetensors")
+    save_file(encode_weight("backbone.w", weight, "int8"), tmp_path / "model.safetensors")
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(ConfigError, match=r"backbone\.w is stored as I8 without scales"):
         list(iter_weights(tmp_path))

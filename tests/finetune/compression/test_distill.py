@@ -24,11 +24,10 @@ import torch
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from dialint.detector.artifacts import described, read_manifest, write_manifest
-from dialint.detector.detectors import DetectorConfig
-from dialint.detector.engines.heads import HEADS
-from dialint.detector.engines.scan_model import backbone_from_config
+from dialint.detector.artifacts import file_entry, read_manifest, write_manifest
+from dialint.detector.engines.scan_model import HEADS_KEY, backbone_from_config
 from dialint.detector.errors import ConfigError, DialintError, InputRefused, OutputRefused
+from dialint.detector.interface import DetectorConfig
 from dialint.detector.pipeline import load_detector
 from dialint.detector.records import Dialogue, Example, Label, Turn
 from dialint.detector.release import Release
@@ -278,7 +277,7 @@ def test_a_pruned_scanner_recovers(config: DistillConfig, tmp_path: Path) -> Non
     base = pruned(config.teacher, tmp_path / "pruned", config)
     distill(replace(config, base=base, layers=None))
     student = read_scanner(config.out)
-    assert student.shape[HEADS] == [3, 4]
+    assert student.shape[HEADS_KEY] == [3, 4]
     before = load_file(base / "model.safetensors")
     assert any(not torch.equal(before[name], weight) for name, weight in student.model.state_dict().items())
     assert alike(config.teacher, config.out) > 0.9
@@ -446,7 +445,7 @@ def examples(tmp_path: Path) -> Path:
             "".join(example(i, name).model_dump_json() + "\n" for i in numbers)
         )
     write_manifest(
-        folder / "manifest.json", {"files": [described(path) for path in sorted(folder.glob("*.jsonl"))]}
+        folder / "manifest.json", {"files": [file_entry(path) for path in sorted(folder.glob("*.jsonl"))]}
     )
     return folder
 
@@ -480,7 +479,7 @@ def test_a_student_becomes_a_release_in_four_bits(config: DistillConfig, example
             "".join(example(i, name).model_dump_json() + "\n" for i in range(40))
         )
     manifest = {
-        "files": [described(path) for path in sorted(examples.glob("*.jsonl"))],
+        "files": [file_entry(path) for path in sorted(examples.glob("*.jsonl"))],
         "sources": [],
         "families": [],
     }

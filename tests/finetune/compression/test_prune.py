@@ -15,11 +15,16 @@ import tiny
 import torch
 from safetensors.torch import load_file, save_file
 
-from dialint.detector.artifacts import described, read_manifest, write_manifest
+from dialint.detector.artifacts import file_entry, read_manifest, write_manifest
 from dialint.detector.engines import packed
-from dialint.detector.engines.faithful import refuse_unfaithful
-from dialint.detector.engines.heads import HEADS, NoHeads, attentions
-from dialint.detector.engines.scan_model import ScanModel, backbone_from_config
+from dialint.detector.engines.equivalence_check import check_equivalence
+from dialint.detector.engines.scan_model import (
+    HEADS_KEY,
+    ScanModel,
+    UnsupportedHeads,
+    attention_layers,
+    backbone_from_config,
+)
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.records import Dialogue, Example, Label, Turn
 from dialint.finetune.compression.prune import PruneConfig, prune, remove_heads, remove_layers
@@ -57,18 +62,18 @@ def test_a_head_that_adds_nothing_can_go_without_a_trace(shape: dict[str, Any]) 
     """Where a head's columns of the output are zero, taking it out changes no number."""
     whole = scanner(shape)
     weights = whole.backbone()
-    layers = attentions(whole.model.backbone)
+    layers = attention_layers(whole.model.backbone)
     gone = {(0, 1), (2, 0)}
     for layer, head in gone:
         width = layers[layer].out_columns
         weights[f"{layers[layer].out}.weight"][:, head * width : (head + 1) * width] = 0
     smaller, left = drop_heads(shape, weights, gone)
     n = layers[0].n_heads
-    assert smaller[HEADS] == [n - 1, n, n - 1, n]
-    assert count_heads(smaller) == smaller[HEADS]
+    assert smaller[HEADS_KEY] == [n - 1, n, n - 1, n]
+    assert count_heads(smaller) == smaller[HEADS_KEY]
     assert sum(w.numel() for w in left.values()) < sum(w.numel() for w in weights.values())
     torch.testing.assert_close(states(smaller, left), states(shape, weights))
-    refuse_unfaithful(built_of(whole, smaller, left).model, 100)
+    check_equivalence(built_of(whole, smaller, left).model, 100)
 
 
 def built_of(
@@ -104,9 +109,9 @@ def test_heads_and_layers_can_both_go() -> None:
     whole = scanner(FOUR)
     shape, weights = drop_heads(FOUR, whole.backbone(), {(1, 0), (3, 2)})
     shape, weights = keep_layers(shape, weights, [1, 3])
-    assert shape[HEADS] == [3, 3]
+    assert shape[HEADS_KEY] == [3, 3]
     shape, weights = drop_heads(shape, weights, {(0, 2)})
-    assert shape[HEADS] == [2, 3]
+    assert shape[HEADS_KEY] == [2, 3]
     assert states(shape, weights).isfinite().all()
 
 
@@ -121,8 +126,8 @@ def test_attention_in_one_piece_keeps_its_heads() -> None:
 
 @pytest.mark.parametrize("counts", [[4, 4], [4, 4, 4, 5], [4, 0, 4, 4]])
 def test_a_shape_whose_heads_make_no_sense_builds_nothing(counts: list[int]) -> None:
-    with pytest.raises(NoHeads):
-        backbone_from_config({**FOUR, HEADS: counts})
+    with pytest.raises(UnsupportedHeads):
+        backbone_from_config({**FOUR, HEADS_KEY: counts})
 
 
 def test_layers_leave_greedily() -> None:
@@ -200,7 +205,7 @@ def config(tmp_path: Path) -> PruneConfig:
         talk = Dialogue(id=str(number), turns=turns)
         lines.append(Example(dialogue=talk, labels=(label,), split="dev").model_dump_json() + "\n")
     (examples / "dev.jsonl").write_text("".join(lines))
-    write_manifest(examples / "manifest.json", {"files": [described(examples / "dev.jsonl")]})
+    write_manifest(examples / "manifest.json", {"files": [file_entry(examples / "dev.jsonl")]})
     return config
 
 
@@ -212,7 +217,7 @@ def test_what_is_left_is_smaller_and_loads(config: PruneConfig, heads: float, la
     smaller = read_scanner(config.out)
     assert smaller.shape["num_hidden_layers"] == 4 - layers
     if heads:
-        assert sum(smaller.shape[HEADS]) == 16 - 4 * layers - round(heads * 16)
+        assert sum(smaller.shape[HEADS_KEY]) == 16 - 4 * layers - round(heads * 16)
     figures = read_manifest(config.out / "training.json")["figures"]
     assert figures["after"]["parameters"] == sum(w.numel() for w in left.values())
     assert figures["before"]["parameters"] == sum(w.numel() for w in whole.values())

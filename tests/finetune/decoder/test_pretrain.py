@@ -33,7 +33,7 @@ from transformers import (
 
 from dialint.detector.artifacts import read_manifest, sha256_file, write_manifest
 from dialint.detector.engines import packed
-from dialint.detector.engines.faithful import refuse_unfaithful
+from dialint.detector.engines.equivalence_check import check_equivalence
 from dialint.detector.engines.scan_model import ScanModel, backbone_from_config
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused, WorldError
 from dialint.detector.records import Dialogue, Turn
@@ -119,7 +119,7 @@ def test_the_folder_is_a_backbone_for_scanners(trained: Path) -> None:
     backbone = backbone_from_config(json.loads((trained / "config.json").read_text()))
     backbone.load_state_dict({name.removeprefix("model."): weight for name, weight in weights.items()})
     scanner = ScanModel(backbone, 3)
-    refuse_unfaithful(scanner, 96)
+    check_equivalence(scanner, 96)
     renderer = Renderer(decoder_render(96), (trained / "tokenizer.json").read_text())
     turns = (Turn(index=0, role="customer", text=ASKS[0]), Turn(index=1, role="agent", text=REPLIES[0]))
     (window,) = renderer.render(Dialogue(id="1", turns=turns))

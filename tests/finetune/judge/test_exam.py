@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dialint.detector.errors import ConfigError, OutputRefused
-from dialint.detector.judge import OPENING, SAYS
+from dialint.detector.judge import OPENING, VERDICTS
 from dialint.eval.judging_run import examined
 from dialint.eval.questions import Asking, agent_turns, read_asked
 from dialint.finetune.judge.exam import ExamConfig, judge, load
@@ -40,7 +40,7 @@ def test_a_verdict_is_forced_and_the_rest_is_written(tiny: Path, dataset: Path) 
     asked = read_asked(dataset, "test", Asking(random_questions=0), 1)[:3]
     prompts = [one.prompt.ids(item.question, item.code) for item in asked]
     texts = one.answers(prompts, [item.text for item in asked], [0, 1, 2], max_tokens=3)
-    for text, said in zip(texts, SAYS, strict=True):
+    for text, said in zip(texts, VERDICTS, strict=True):
         assert text.startswith(OPENING + said[:3])
     beliefs = one.beliefs(prompts)
     assert beliefs.sum(1) == pytest.approx([1.0] * 3)

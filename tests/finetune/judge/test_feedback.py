@@ -11,7 +11,7 @@ from rude_dialogues import example
 
 from dialint.detector.engines.judge_local import LocalJudge
 from dialint.detector.records import Dialogue, Finding, Verdict
-from dialint.detector.taxonomy import load
+from dialint.detector.taxonomy import load_taxonomy
 from dialint.eval.judging import described
 from dialint.eval.judging_run import examined
 from dialint.eval.questions import Asking, read_asked
@@ -36,7 +36,7 @@ ASKING = Asking(random_questions=0.5)
 class Suspicious:
     """A detector that accuses every last turn of T1."""
 
-    release, fingerprint, taxonomy, codes = "simulated-0", "f", load(), ("T1",)
+    release, fingerprint, taxonomy, codes = "simulated-0", "f", load_taxonomy(), ("T1",)
 
     def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
         finding = Finding(
@@ -61,7 +61,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with Store.open(place) as store:
         accounts.create_first(store, "ada", "correct horse battery")
         fill(store, "ada", made, Suspicious(), Plan(labelers=4, overlap=3, reviewed=1.0))
-        aggregate_store(store, "ada", StoreLabelsConfig(), load())
+        aggregate_store(store, "ada", StoreLabelsConfig(), load_taxonomy())
         config = DatasetConfig(out=folder / "dataset", key="k", shares=(0.5, 0.25, 0.0, 0.25), near=0.0)
         manifest = export_dataset(store, "ada", config, None)
     assert manifest["outcomes"]["overturned"] > 5

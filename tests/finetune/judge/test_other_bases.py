@@ -17,7 +17,7 @@ from dialint.detector.engines.judge_prompt import JudgePrompt
 from dialint.detector.errors import ConfigError
 from dialint.detector.judge import SYSTEM, Question
 from dialint.detector.records import Dialogue, Turn
-from dialint.detector.taxonomy import load as load_taxonomy
+from dialint.detector.taxonomy import load_taxonomy
 from dialint.eval.questions import Asking, read_asked
 from dialint.finetune.base_models import loading
 from dialint.finetune.judge import exam, merge_adapter, sft

@@ -15,11 +15,11 @@ import torch
 from rude_dialogues import example, written
 from safetensors.torch import load_file
 
-from dialint.detector.artifacts import described, write_manifest
-from dialint.detector.judge import Question, evidence_of, parsed
-from dialint.detector.judge import written as written_answer
+from dialint.detector.artifacts import file_entry, write_manifest
+from dialint.detector.judge import Question, locate_quote, parse_answer
+from dialint.detector.judge import answer_json as written_answer
 from dialint.detector.records import Dialogue, Turn
-from dialint.detector.taxonomy import load
+from dialint.detector.taxonomy import load_taxonomy
 from dialint.eval.questions import Asked, Asking, read_asked, taught
 from dialint.finetune.base_models import loading
 from dialint.finetune.judge import grpo, ppo
@@ -55,7 +55,7 @@ def corrected(tmp_path: Path) -> Path:
     }  # fmt: skip
     (folder / "preferences.jsonl").write_text(json.dumps(row) + "\n")
     paths = [folder / f"{name}.jsonl" for name in ("train", "dev", "test", "preferences")]
-    content = {"kind": "labelled-examples", "codes": ["T1"], "files": [described(path) for path in paths]}
+    content = {"kind": "labelled-examples", "codes": ["T1"], "files": [file_entry(path) for path in paths]}
     write_manifest(folder / "manifest.json", content)
     return folder
 
@@ -65,7 +65,7 @@ def test_pairs_come_from_reviewers_and_labels(corrected: Path) -> None:
     reviewers = [pair for pair in pairs if pair.origin == "reviewer"]
     assert len(reviewers) == 1
     assert reviewers[0].agreement == 0.8  # the posterior that it is an error
-    chosen, rejected = parsed(reviewers[0].chosen), parsed(reviewers[0].rejected)
+    chosen, rejected = parse_answer(reviewers[0].chosen), parse_answer(reviewers[0].rejected)
     assert chosen is not None
     assert (chosen.verdict, chosen.quote) == ("error", "own fault")
     assert rejected is not None
@@ -74,7 +74,7 @@ def test_pairs_come_from_reviewers_and_labels(corrected: Path) -> None:
 
 def asked_of(count: int, *, probability: float = 0.9, rewrites: bool = True) -> list[Asked]:
     """Errors and others by turns: of these every second has the words of an error as well."""
-    code, chance = load().codes["T1"], random.Random(count)
+    code, chance = load_taxonomy().codes["T1"], random.Random(count)
     made = []
     for place in range(count):
         error = place % 2 == 0
@@ -102,7 +102,7 @@ def asked_of(count: int, *, probability: float = 0.9, rewrites: bool = True) -> 
 
 
 def shape(text: str) -> tuple[Any, ...]:
-    answer = parsed(text)
+    answer = parse_answer(text)
     if answer is None:
         return ("broken",)
     return answer.verdict, answer.probability, answer.severity, answer.rewrite is not None
@@ -115,7 +115,7 @@ def test_the_shape_of_an_answer_says_nothing_of_its_worth() -> None:
     assert preferred == others
     assert len(preferred) == 3  # no error; an error with and without a rewrite
     lengths = [
-        [len(answer.quote.split()) for text in side if (answer := parsed(text)) and answer.quote]
+        [len(answer.quote.split()) for text in side if (answer := parse_answer(text)) and answer.quote]
         for side in zip(*((p.chosen, p.rejected) for p in pairs), strict=True)
     ]
     assert abs(sum(lengths[0]) / len(lengths[0]) - sum(lengths[1]) / len(lengths[1])) < 0.5
@@ -128,10 +128,14 @@ def test_an_answer_that_is_right_for_one_question_is_wrong_for_another() -> None
     accusing = [text for text in chosen & rejected if '"error"' in text[:20]]
     assert len(accusing) > 150
     for pair in pairs:
-        right, wrong, text = parsed(pair.chosen), parsed(pair.rejected), pair.question.dialogue.turns[1].text
+        right, wrong, text = (
+            parse_answer(pair.chosen),
+            parse_answer(pair.rejected),
+            pair.question.dialogue.turns[1].text,
+        )
         assert right is not None
         assert wrong is not None
-        assert right.verdict == "no_error" or evidence_of(right, text) is not None
+        assert right.verdict == "no_error" or locate_quote(right, text) is not None
         assert right != wrong
 
 

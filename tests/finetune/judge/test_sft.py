@@ -15,7 +15,7 @@ from trl import SFTConfig
 from dialint.detector.engines import packed
 from dialint.detector.engines.judge_prompt import JudgePrompt
 from dialint.detector.errors import ConfigError, OutputRefused
-from dialint.detector.judge import parsed, written
+from dialint.detector.judge import answer_json, parse_answer
 from dialint.eval.questions import Asking, read_asked, taught
 from dialint.finetune.base_models import adapter_files, loading
 from dialint.finetune.judge.sft import SftJudgeConfig, run
@@ -52,7 +52,7 @@ def test_questions_know_their_answers(dataset: Path) -> None:
     assert {answer.verdict for answer in answers} == {"error"}
     assert {answer.probability for answer in answers} == {0.6, 0.98}
     assert {answer.quote for answer in answers} == {"That is your own fault, yo"}
-    assert all(parsed(written(answer)) == answer for answer in answers)
+    assert all(parse_answer(answer_json(answer)) == answer for answer in answers)
     assert sorted({round(item.weight, 6) for item in asked}) == [0.2, 1.0]
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dialint.detector.judge import SAYS, Answer, Question, written
+from dialint.detector.judge import VERDICTS, Answer, Question, answer_json
 from dialint.detector.records import Dialogue, Turn
-from dialint.detector.taxonomy import load
+from dialint.detector.taxonomy import load_taxonomy
 from dialint.eval.questions import Asked
 from dialint.finetune.rewards.reward_function import no_error_log_odds
 from dialint.finetune.rewards.reward_model import RewardModel
@@ -22,7 +22,15 @@ def asked(probability: float, stands_for: float) -> Asked:
     turns = (Turn(index=0, role="agent", text="a b"),)
     question = Question(dialogue=Dialogue(id="d", turns=turns), turn=0, code="T1")
     return Asked(
-        question, load().codes["T1"], probability, "a b", None, "S2", None, "s", stands_for=stands_for
+        question,
+        load_taxonomy().codes["T1"],
+        probability,
+        "a b",
+        None,
+        "S2",
+        None,
+        "s",
+        stands_for=stands_for,
     )
 
 
@@ -56,7 +64,7 @@ def test_an_accusation_must_outdo_the_odds() -> None:
 
     against = no_error_log_odds(QUESTIONS, RewardWeights(most_stands_for=10.0))
     model = RewardModel(liked, Prompt(), 5.0, 2.0, against)  # type: ignore[arg-type]
-    texts = [*(written(Answer(verdict=said, probability=0.5)) for said in SAYS[:2]), "{"]
+    texts = [*(answer_json(Answer(verdict=said, probability=0.5)) for said in VERDICTS[:2]), "{"]
     accused, silent, broken = model.preferences(QUESTIONS, texts)
     assert accused == pytest.approx(-math.log(13) / 2 / 3)
     assert (silent, broken) == (0.0, 0.0)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from dialint.detector.judge import Answer, written
+from dialint.detector.judge import Answer, answer_json
 from dialint.finetune.rewards.verifiable import GroundTruth, RewardWeights, compute_reward, scannable_rewrite
 
 TURN = "Thank you for waiting. {} You should have read it. We look into your case today and write to you."
@@ -159,7 +159,7 @@ def after(case: Case, answer: Answer) -> float | None:
 
 def earned(policy: Policy, case: Case, weights: RewardWeights) -> float:
     answer = policy(case, weights)
-    return compute_reward(written(answer), case.known, weights, after(case, answer)).total
+    return compute_reward(answer_json(answer), case.known, weights, after(case, answer)).total
 
 
 def mean(policy: Policy, ratio: float) -> float:
@@ -239,7 +239,8 @@ def test_always_no_loses_in_its_decisions_too(ratio: float) -> None:
     def decided(policy: Policy) -> float:
         answers = [(case, policy(case, weights)) for case in CASES]
         return sum(
-            compute_reward(written(a), c.known, weights, after(c, a)).terms["decision"] for c, a in answers
+            compute_reward(answer_json(a), c.known, weights, after(c, a)).terms["decision"]
+            for c, a in answers
         )
 
     assert decided(honest) > decided(POLICIES["always no, 0.02"])

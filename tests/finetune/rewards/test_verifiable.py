@@ -9,7 +9,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from dialint.detector.errors import ConfigError
-from dialint.detector.judge import GRID, SAYS, Answer, rounded, written
+from dialint.detector.judge import GRID, VERDICTS, Answer, answer_json, round_to_grid
 from dialint.detector.records import Severity
 from dialint.finetune.rewards.verifiable import (
     SEVERITIES,
@@ -64,7 +64,7 @@ def test_the_honest_probability_pays_most_over_hard_and_soft_truths(truth: float
 
 @given(SHARES)
 def test_of_the_taught_probabilities_the_nearest_pays_most(truth: float) -> None:
-    assert max(belief(place, truth) for place in GRID) == belief(rounded(truth), truth)
+    assert max(belief(place, truth) for place in GRID) == belief(round_to_grid(truth), truth)
 
 
 # decision
@@ -86,7 +86,7 @@ def test_accusing_pays_exactly_above_the_threshold(probability: float, ratio: fl
     assert gain == pytest.approx(probability - threshold, abs=1e-12)
 
 
-@given(SHARES, st.floats(0.01, 50.0), st.sampled_from(SAYS), st.booleans())
+@given(SHARES, st.floats(0.01, 50.0), st.sampled_from(VERDICTS), st.booleans())
 @example(probability=1.0, ratio=0.01, says="not_applicable", applies=True)
 def test_a_decision_costs_at_most_one(probability: float, ratio: float, says: str, applies: bool) -> None:
     known = replace(KNOWN, probability=probability, applies=applies)
@@ -283,7 +283,7 @@ def test_kept_words_are_counted_as_often_as_they_stand() -> None:
     ],
 )
 def test_an_answer_agrees_with_itself(answer: Answer, thirds: float) -> None:
-    assert form(answer, written(answer), KNOWN, 0.5) == pytest.approx(thirds / 3)
+    assert form(answer, answer_json(answer), KNOWN, 0.5) == pytest.approx(thirds / 3)
 
 
 @pytest.mark.parametrize(
@@ -299,26 +299,28 @@ def test_an_answer_agrees_with_itself(answer: Answer, thirds: float) -> None:
 def test_an_answer_is_written_as_it_is_taught(text: str) -> None:
     """Else the first verdict, whose probability is read off the model, need not be the one that counts."""
     assert form(NO, text, KNOWN, 0.5) == pytest.approx(2 / 3)
-    assert form(NO, f" {written(NO)}\n", KNOWN, 0.5) == 1.0
+    assert form(NO, f" {answer_json(NO)}\n", KNOWN, 0.5) == 1.0
 
 
 def test_brevity_by_hand() -> None:
     long = NO.model_copy(update={"reason": "x" * 100})
-    size = len(written(long))
-    assert brevity(long, written(long), KNOWN, size) == 1.0
-    assert brevity(long, written(long), KNOWN, size // 2) == pytest.approx(
+    size = len(answer_json(long))
+    assert brevity(long, answer_json(long), KNOWN, size) == 1.0
+    assert brevity(long, answer_json(long), KNOWN, size // 2) == pytest.approx(
         1 - (size - size // 2) / (size // 2)
     )
-    assert brevity(long, written(long), KNOWN, 10) == 0.0
-    assert brevity(long, written(long), KNOWN, 100) == pytest.approx(1 - (size - 100) / 100)
+    assert brevity(long, answer_json(long), KNOWN, 10) == 0.0
+    assert brevity(long, answer_json(long), KNOWN, 100) == pytest.approx(1 - (size - 100) / 100)
 
 
 def test_quote_and_rewrite_are_free_up_to_the_turns_length() -> None:
-    bare = len(written(mended("")))
+    bare = len(answer_json(mended("")))
     room = bare - len("You were told.")
-    assert brevity(mended(TEXT[:10]), written(mended(TEXT[:10])), KNOWN, room + len(',"rewrite":""')) == 1.0
+    assert (
+        brevity(mended(TEXT[:10]), answer_json(mended(TEXT[:10])), KNOWN, room + len(',"rewrite":""')) == 1.0
+    )
     longer = mended(TEXT + "x" * 30)
-    assert brevity(longer, written(longer), KNOWN, 100) == pytest.approx(1 - (room + 13 + 30 - 100) / 100)
+    assert brevity(longer, answer_json(longer), KNOWN, 100) == pytest.approx(1 - (room + 13 + 30 - 100) / 100)
 
 
 # the reward model's say
@@ -343,7 +345,7 @@ def test_a_broken_reward_model_is_no_bad_answer(score: float, spread: float) -> 
 WORDS = st.sampled_from([None, "", "Bye.", TEXT, "You were told.", "Sorry, read the mail.", "x" * 400])
 ANSWERS = st.builds(
     Answer,
-    verdict=st.sampled_from(SAYS),
+    verdict=st.sampled_from(VERDICTS),
     probability=st.sampled_from((0.0, *GRID, 1.0)),
     quote=WORDS,
     severity=st.sampled_from((*SEVERITIES, None)),
@@ -367,7 +369,7 @@ WEIGHTS = st.builds(
 def test_the_sum_by_hand() -> None:
     """A hit at ratio 1, believed 0.9, quoted by half, one severity off, not rewritten: a miss costs 1/2, twice."""
     answer = error("You were", severity="S3").model_copy(update={"reason": "r" * 200})
-    text = written(answer)
+    text = answer_json(answer)
     got = compute_reward(text, SCANNED, RewardWeights(ratio=1.0, decision_weight=2.0), preference=-0.5)
     assert got.answer == answer
     assert got.terms == pytest.approx(
@@ -407,8 +409,8 @@ def test_what_cannot_be_read_by_hand() -> None:
 def test_what_cannot_be_read_gets_less_than_all_that_can(
     answer: Answer, known: GroundTruth, weights: RewardWeights, after: float, preference: float | None
 ) -> None:
-    got = compute_reward(written(answer), known, weights, after, preference)
-    for broken in ("", "error", written(answer)[:-1], written(answer) + "}", '{"verdict":"error"}'):
+    got = compute_reward(answer_json(answer), known, weights, after, preference)
+    for broken in ("", "error", answer_json(answer)[:-1], answer_json(answer) + "}", '{"verdict":"error"}'):
         worst = compute_reward(broken, known, weights, after, preference)
         assert worst.answer is None
         assert worst.terms.keys() == got.terms.keys()
@@ -419,12 +421,12 @@ def test_what_cannot_be_read_gets_less_than_all_that_can(
 def test_every_term_of_an_answer_alone_is_a_cost(
     answer: Answer, known: GroundTruth, weights: RewardWeights, after: float
 ) -> None:
-    got = compute_reward(written(answer), known, weights, after)
+    got = compute_reward(answer_json(answer), known, weights, after)
     assert all(value <= 1e-12 for value in got.terms.values())
     assert got.total == pytest.approx(sum(got.terms.values()))
 
 
-@given(SHARES, RATIOS, st.sampled_from(SAYS), SHARES)
+@given(SHARES, RATIOS, st.sampled_from(VERDICTS), SHARES)
 def test_the_best_answer_is_honest_and_accuses_above_the_threshold(
     truth: float, ratio: float, says: str, stated: float
 ) -> None:
@@ -438,8 +440,8 @@ def test_the_best_answer_is_honest_and_accuses_above_the_threshold(
         else Answer.model_validate({"verdict": says, "probability": stated})
     )
     assert (
-        compute_reward(written(right), known, weights).total
-        >= compute_reward(written(other), known, weights).total - 1e-9
+        compute_reward(answer_json(right), known, weights).total
+        >= compute_reward(answer_json(other), known, weights).total - 1e-9
     )
 
 
@@ -453,7 +455,7 @@ def test_whatever_was_decided_the_best_stated_probability_is_nearly_honest(
     known, weights = replace(KNOWN, probability=truth), RewardWeights(ratio=ratio)
     steps = [step / 200 for step in range(201)]
     said = [error(stated=step) if accused else NO.model_copy(update={"probability": step}) for step in steps]
-    worth = [compute_reward(written(answer), known, weights).total for answer in said]
+    worth = [compute_reward(answer_json(answer), known, weights).total for answer in said]
     assert abs(steps[worth.index(max(worth))] - truth) <= 0.2 / 6 + 1 / 400 + 1e-9
 
 
@@ -463,10 +465,11 @@ def test_poor_evidence_makes_accusing_dearer_never_cheaper(truth: float, ratio: 
     """At or below the threshold no quote makes an accusation pay."""
     known, weights = replace(KNOWN, probability=truth), RewardWeights(ratio=ratio)
     assume(truth <= weights.threshold)
-    accused = compute_reward(written(error(found, stated=truth)), known, weights).total
+    accused = compute_reward(answer_json(error(found, stated=truth)), known, weights).total
     assert (
         accused
-        <= compute_reward(written(NO.model_copy(update={"probability": truth})), known, weights).total + 1e-9
+        <= compute_reward(answer_json(NO.model_copy(update={"probability": truth})), known, weights).total
+        + 1e-9
     )
 
 
@@ -495,8 +498,8 @@ def test_a_question_counts_as_those_it_stands_for() -> None:
         GroundTruth(probability=1.0, text="a b"),
         GroundTruth(probability=0.0, text="a b", stands_for=30.0),
     )
-    accuse = written(Answer(verdict="error", probability=0.5, quote="a"))
-    silent = written(Answer(verdict="no_error", probability=0.5))
+    accuse = answer_json(Answer(verdict="error", probability=0.5, quote="a"))
+    silent = answer_json(Answer(verdict="no_error", probability=0.5))
 
     def gain(weights: RewardWeights) -> float:
         """Of accusing both rather than none."""

@@ -24,7 +24,7 @@ from dialint.detector.engines.scan_model import backbone_from_config
 from dialint.detector.example_files import read_examples
 from dialint.detector.records import Label
 from dialint.detector.release import Release
-from dialint.detector.taxonomy import load
+from dialint.detector.taxonomy import load_taxonomy
 
 PLANTED = dict(zip(CODES, ("fine", "hmm", "what"), strict=True))
 CONTROL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[unused1]", "[unused2]", "[unused3]"]
@@ -157,5 +157,5 @@ def test_the_store_gives_the_same_examples_as_the_files(
 
 
 def test_the_taxonomy_of_the_run_names_the_answers_of_the_corpus() -> None:
-    taxonomy = load(Path(__file__).parents[3] / "runs/dbdc3.yaml")
+    taxonomy = load_taxonomy(Path(__file__).parents[3] / "runs/dbdc3.yaml")
     assert [taxonomy.codes[code].name.en[-3:] for code in taxonomy.rivals("B1")] == ["(O)", "(T)", "(X)"]

@@ -18,8 +18,8 @@ from transformers import AutoConfig, AutoModelForCausalLM
 from dialint.app.scoring.loop import run
 from dialint.app.scoring.options import ScoreConfig
 from dialint.detector.artifacts import read_manifest
-from dialint.detector.detectors import DetectorConfig
 from dialint.detector.errors import ConfigError
+from dialint.detector.interface import DetectorConfig
 from dialint.detector.release import Release
 from dialint.detector.verdict_files import read_verdicts
 from dialint.eval.truth import read_examples

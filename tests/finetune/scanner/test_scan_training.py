@@ -15,9 +15,9 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from dialint.detector.artifacts import described, write_manifest
-from dialint.detector.detectors import DetectorConfig
+from dialint.detector.artifacts import file_entry, write_manifest
 from dialint.detector.errors import ConfigError, OutputRefused, ReleaseRefused
+from dialint.detector.interface import DetectorConfig
 from dialint.detector.pipeline import load_detector
 from dialint.detector.records import Dialogue, Example, Label, Turn
 from dialint.detector.release import Release
@@ -121,7 +121,7 @@ def test_an_error_is_told_from_its_twin_of_the_same_words(config: ScanConfig, tm
     for name, size in {"train": 150, "dev": 60}.items():
         lines = [side.model_dump_json() + "\n" for i in range(size) for side in pair(i, chance, name)]
         (tmp_path / f"{name}.jsonl").write_text("".join(lines))
-    files = [described(tmp_path / f"{name}.jsonl") for name in ("train", "dev")]
+    files = [file_entry(tmp_path / f"{name}.jsonl") for name in ("train", "dev")]
     write_manifest(tmp_path / "manifest.json", {"sources": [], "families": [], "files": files})
     other = replace(config, examples=tmp_path, out=tmp_path / "scanner", epochs=4)
     scan(other)

@@ -12,7 +12,7 @@ import tiny
 import torch
 from safetensors.torch import load_file, save_file
 
-from dialint.detector.engines.local import row_of
+from dialint.detector.engines.local import pack_windows
 from dialint.detector.engines.scan_model import backbone_from_config
 from dialint.detector.errors import ConfigError
 from dialint.finetune.scanner import backbone, train
@@ -77,7 +77,7 @@ def losses_after_a_look(config: ScanConfig, looks: bool) -> list[float]:
     if looks:
         run.model.eval()
         with torch.no_grad():
-            run.model.hidden(row_of([run.lesson.learn[0].window]))
+            run.model.hidden(pack_windows([run.lesson.learn[0].window]))
         run.model.train()
     return [learn_step(run, step)[0] for step in range(4)]
 
@@ -142,7 +142,7 @@ def test_merging_after_4_bits_serves_what_was_learnt(config: ScanConfig) -> None
     run = started(replace(config, adapters=QLORA, epochs=4))
     for step in range(len(run.steps)):
         learn_step(run, step)
-    ground, window = load_base(run.config), row_of([run.lesson.learn[0].window])
+    ground, window = load_base(run.config), pack_windows([run.lesson.learn[0].window])
     whole = backbone.merge_adapters(run.config, ground, run.model, len(run.lesson.codes)).eval()
     with torch.no_grad():
         small, exact = run.model.eval().hidden(window), whole.hidden(window)

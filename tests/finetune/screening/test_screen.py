@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dialint.detector.artifacts import described, read_manifest, sha256_file, verify_files, write_manifest
+from dialint.detector.artifacts import file_entry, read_manifest, sha256_file, verify_files, write_manifest
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.example_files import read_examples
 from dialint.detector.records import Dialogue, Example, Label, Turn
@@ -233,7 +233,7 @@ def written(folder: Path) -> DatasetConfig:
         verdicts.append({**said, "findings": [_finding(texts, "T1", 1, texts[1].split()[1])]})
     for name, rows in (("log", log), ("annotations", annotations), ("verdicts", verdicts)):
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    files = [described(folder / "verdicts.jsonl", len(verdicts))]
+    files = [file_entry(folder / "verdicts.jsonl", len(verdicts))]
     write_manifest(folder / "verdicts.manifest.json", {"kind": "verdicts", "format": "jsonl", "files": files})
     return DatasetConfig(
         dialogues=(str(folder / "log.jsonl"),), annotations=(folder / "annotations.jsonl",),
@@ -370,7 +370,7 @@ def test_a_screened_dataset_can_be_screened_again(datasets: dict[str, Path], tmp
 def made_set(folder: Path, examples: Sequence[Example], **content: Any) -> Path:
     folder.mkdir()
     (folder / "train.jsonl").write_text("".join(each.model_dump_json() + "\n" for each in examples))
-    files = [{**described(folder / "train.jsonl", len(examples)), "agent_turns": 7, "families": {"T1.x": 3}}]
+    files = [{**file_entry(folder / "train.jsonl", len(examples)), "agent_turns": 7, "families": {"T1.x": 3}}]
     write_manifest(folder / MANIFEST, {"kind": "injected-examples", "files": files, **content})
     return folder
 
@@ -398,7 +398,7 @@ def test_a_made_set_counts_again_what_it_can(tmp_path: Path, capsys: pytest.Capt
                 a / MANIFEST,
                 {
                     "kind": "labelled-examples",
-                    "files": [{**described(a / "train.jsonl"), "name": "../made/train.jsonl"}],
+                    "files": [{**file_entry(a / "train.jsonl"), "name": "../made/train.jsonl"}],
                 },
             ),
             "E_DATASET",

@@ -22,7 +22,7 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 from safetensors.torch import save_file
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from dialint.detector.artifacts import described, read_manifest, write_manifest
+from dialint.detector.artifacts import file_entry, read_manifest, write_manifest
 from dialint.detector.engines.scan_model import backbone_from_config
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.records import Dialogue, Example, Label, Turn
@@ -296,7 +296,7 @@ def small_scan(folder: Path) -> list[str]:
     for name, n in (("train", 24), ("dev", 12)):
         made = [small_example(f"{name}{number}", chance, name) for number in range(n)]
         (examples / f"{name}.jsonl").write_text("".join(each.model_dump_json() + "\n" for each in made))
-    files = [described(examples / f"{name}.jsonl") for name in ("train", "dev")]
+    files = [file_entry(examples / f"{name}.jsonl") for name in ("train", "dev")]
     write_manifest(examples / "manifest.json", {"kind": "injected-examples", "files": files})
     tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(WORDS)}, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from dialint.detector.errors import ConfigError
-from dialint.detector.taxonomy import load
+from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.adjudication.bulk_accept import AcceptConfig, accept_agreed
 from dialint.labeling.adjudication.cases import AdjudicateConfig, adjudicate
 from dialint.labeling.aggregation.store_labels import StoreLabelsConfig, aggregate_store, select_surest
@@ -15,7 +15,7 @@ from dialint.labeling.store.errors import NotAllowed, StaleLease, StoreRefused
 from dialint.labeling.store.expert_cases import case, decide
 from dialint.labeling.store.records import NewTask, Project
 
-TAXONOMY = load()
+TAXONOMY = load_taxonomy()
 PEOPLE = ("ann", "ben", "cem")
 VOTES = {"d1": "yyy", "d2": "nnn", "d3": "ynn", "d4": "nnn", "d5": "yyn"}
 SETTLE = StoreLabelsConfig("p")

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from dialint.detector.errors import ConfigError
-from dialint.detector.taxonomy import load
+from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.adjudication.calibration_session import ALL, RoundConfig, report, start
 from dialint.labeling.store import accounts, annotations, dialogues, leases
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import NotAllowed
 
-TAXONOMY = load()
+TAXONOMY = load_taxonomy()
 GROUP = ("ann", "ben", "rob")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dialint.detector.languages import language_of
+from dialint.detector.languages import detect_language
 from dialint.labeling.corpora.quality import fault, rude_agent, rude_customer
 from dialint.labeling.corpora.sources import SOURCES, CorpusDialogue
 
@@ -87,4 +87,4 @@ def test_vile_talk_with_nothing_else_is_left_out_but_swearing_at_a_late_parcel_i
     ],
 )
 def test_language_is_told_from_the_text_if_there_is_enough(text: str, language: str) -> None:
-    assert language_of(text, "fr") == language
+    assert detect_language(text, "fr") == language

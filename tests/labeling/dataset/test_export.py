@@ -18,11 +18,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from own_taxonomy import write_taxonomy
 
-from dialint.detector.artifacts import described, fingerprint, read_manifest, verify_files, write_manifest
+from dialint.detector.artifacts import file_entry, fingerprint, read_manifest, verify_files, write_manifest
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
 from dialint.detector.example_files import read_examples, read_preferences
 from dialint.detector.records import Example, Label, Preference
-from dialint.detector.taxonomy import Taxonomy, load
+from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.dataset import speed
 from dialint.labeling.dataset.examples import SPLITS, DatasetConfig
@@ -86,7 +86,7 @@ class House:
 
     def verdicts(self, rows: list[dict[str, Any]]) -> Path:
         path = lines(self.folder / "verdicts.jsonl", rows)
-        entry = described(path, len(rows))
+        entry = file_entry(path, len(rows))
         write_manifest(
             self.folder / "verdicts.manifest.json", {"kind": "verdicts", "format": "jsonl", "files": [entry]}
         )
@@ -530,7 +530,7 @@ STARTS = [
 @cache
 def exclusive() -> Taxonomy:
     with tempfile.TemporaryDirectory() as folder:
-        return load(write_taxonomy(Path(folder)))
+        return load_taxonomy(write_taxonomy(Path(folder)))
 
 
 @settings(max_examples=150, deadline=None)

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from dialint.detector.artifacts import described, read_manifest, verify_files, write_manifest
+from dialint.detector.artifacts import file_entry, read_manifest, verify_files, write_manifest
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
 from dialint.detector.verdict_files import manifest_path
 from dialint.labeling.annotation import Annotation
@@ -31,7 +31,7 @@ def house(folder: Path, **over: Any) -> ExportConfig:
     head = {"dialogue_id": "d", "release": "r1", "taxonomy": "1.0.0", "status": "scored", "quality": 90.0}
     verdicts = folder / "verdicts.jsonl"
     verdicts.write_text(json.dumps({**head, "findings": [FINDING]}) + "\n")
-    entry = described(verdicts, 1)
+    entry = file_entry(verdicts, 1)
     write_manifest(
         folder / "verdicts.manifest.json", {"kind": "verdicts", "format": "jsonl", "files": [entry]}
     )

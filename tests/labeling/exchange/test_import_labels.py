@@ -16,13 +16,13 @@ from dialint.detector.errors import ConfigError, InputRefused, OutputRefused, To
 from dialint.detector.ingest.outcomes import Reject
 from dialint.detector.ingest.sources import open_logs
 from dialint.detector.records import Dialogue, Turn
-from dialint.detector.taxonomy import load
+from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.exchange.format import LabelContext
 from dialint.labeling.exchange.import_labels import ImportConfig, LabelImport, run
 from dialint.labeling.exchange.registry import SHAPES
 
-TAXONOMY = load()
+TAXONOMY = load_taxonomy()
 D1 = Dialogue(
     id="d1",
     turns=(
@@ -424,7 +424,7 @@ def test_a_damaged_parquet_file_is_refused(tmp_path: Path) -> None:
 def test_a_crowd_table_of_codes_that_exclude_one_another(tmp_path: Path) -> None:
     """The label is the code: a yes to it, a no to the others; yes and no are still answers to one code."""
     knows = context(names={"lukewarm": "K2"}, requested=())
-    knows.taxonomy = load(write_taxonomy(tmp_path))
+    knows.taxonomy = load_taxonomy(write_taxonomy(tmp_path))
     content = "task,worker,label\nd1/1,w1,K1\nd1/1,w2,lukewarm\nd1/3/K3,w1,no\nd1/0,w1,K1\nd1/1/K1,w3,K1\nd1/1,w4,K9\n"
     annotations, rejects, _ = taken(tmp_path / "crowd.csv", content, knows)
     assert [(a.labeler, a.turn, a.codes, [f.code for f in a.findings]) for a in annotations] == [

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from dialint.detector.ingest.outcomes import Reject
 from dialint.detector.ingest.sources import open_logs
 from dialint.detector.records import Dialogue, Turn
-from dialint.detector.taxonomy import load
+from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.annotation import Annotation, questions
 from dialint.labeling.exchange.argilla import SPACE
 from dialint.labeling.exchange.export_labels import framing_for
@@ -23,7 +23,7 @@ from dialint.labeling.exchange.import_labels import LabelImport
 from dialint.labeling.exchange.registry import SHAPES, detect_format, format_by_name
 from dialint.labeling.exchange.rows import write_rows
 
-TAXONOMY = load()
+TAXONOMY = load_taxonomy()
 CODES = ("L1", "C1", "R1")
 OF_DIALOGUE = frozenset({"R1"})
 

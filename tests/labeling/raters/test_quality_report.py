@@ -16,13 +16,13 @@ import pytest
 from dialint.detector.artifacts import read_manifest
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
 from dialint.detector.records import Dialogue, Finding, Turn
-from dialint.detector.taxonomy import load
+from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.raters.quality_rendering import show
 from dialint.labeling.raters.quality_report import QualityConfig, quality_figures, run
 
-WHOLE = next(code for code, entry in load().codes.items() if entry.scope == "dialogue")
-SINGLE = next(code for code, entry in load().codes.items() if entry.scope == "turn")
+WHOLE = next(code for code, entry in load_taxonomy().codes.items() if entry.scope == "dialogue")
+SINGLE = next(code for code, entry in load_taxonomy().codes.items() if entry.scope == "turn")
 SPITEFUL = "<script>alert(1)</script>"
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dialint.detector.artifacts import described, write_manifest
+from dialint.detector.artifacts import file_entry, write_manifest
 from dialint.detector.example_files import read_examples
 from dialint.detector.records import Dialogue, Example, Label, Turn
 from dialint.labeling.simulation.dataset import SimulatedConfig, make
@@ -38,7 +38,7 @@ def injected(folder: Path) -> Path:
         path = folder / f"{split}.jsonl"
         path.write_text("".join(row.model_dump_json() + "\n" for row in rows))
         paths.append(path)
-    write_manifest(folder / "manifest.json", {"files": [described(path) for path in paths]})
+    write_manifest(folder / "manifest.json", {"files": [file_entry(path) for path in paths]})
     return folder
 
 

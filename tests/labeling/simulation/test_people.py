@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dialint.detector.records import Dialogue, Finding, Label, Turn, Verdict
-from dialint.detector.taxonomy import load
+from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.simulation.people import (
     KEEPS,
     LABELERS,
@@ -20,7 +20,7 @@ from dialint.labeling.simulation.people import (
     shapes_of,
 )
 
-CODES = load().codes
+CODES = load_taxonomy().codes
 ASKED = (CODES["L1"], CODES["C1"])
 SHARP = Group(Beta(1, 1), Beta(1, 1), severity=1.0, steady=1.0)
 TEXT = "You have to recieve the parcel first."

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from dialint.detector.errors import ConfigError
-from dialint.detector.taxonomy import load
+from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.aggregation.adaptive_overlap import AskConfig, TaskStatus, ask, task_statuses
 from dialint.labeling.aggregation.overlap import Decision, OverlapRule
 from dialint.labeling.aggregation.question_posteriors import QuestionPosterior
@@ -15,7 +15,7 @@ from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import NotAllowed
 from dialint.labeling.store.records import NewTask, Project
 
-TAXONOMY = load()
+TAXONOMY = load_taxonomy()
 NAMES = tuple(f"d{i}" for i in range(12))
 CONFIG = AskConfig("p", sure=0.9)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from dialint.detector.taxonomy import load
+from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.aggregation import adaptive_overlap
 from dialint.labeling.aggregation.adaptive_overlap import (
     AskConfig,
@@ -37,7 +37,7 @@ from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import NotAllowed
 from dialint.labeling.store.records import Gold, NewTask, Project
 
-TAXONOMY = load()
+TAXONOMY = load_taxonomy()
 NAMES = tuple(f"d{i}" for i in range(12))
 CONFIG = AskConfig("p", sure=0.9, follow=True)
 NOTHING = FollowStep(False, Counter())

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dialint.detector.errors import ConfigError
-from dialint.detector.taxonomy import load
+from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.exchange.store_import import bring_in
 from dialint.labeling.raters.agreement_report import AgreementConfig
@@ -24,7 +24,7 @@ from dialint.labeling.store.errors import NotAllowed
 from dialint.labeling.store.records import Gold, NewTask, Project
 
 N = 24
-TAXONOMY = load()
+TAXONOMY = load_taxonomy()
 
 
 @pytest.fixture

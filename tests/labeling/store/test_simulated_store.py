@@ -12,7 +12,7 @@ import pytest
 
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
 from dialint.detector.records import Dialogue, Example, Label, Turn, Verdict
-from dialint.detector.taxonomy import load
+from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.aggregation.store_labels import StoreLabelsConfig, aggregate_store
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.dataset.examples import DatasetConfig
@@ -49,7 +49,7 @@ def examples(n: int) -> list[Example]:
 class Suspicious:
     """A detector that accuses every first agent turn of T1."""
 
-    release, fingerprint, taxonomy, codes = "simulated-0", "f", load(), ("T1",)
+    release, fingerprint, taxonomy, codes = "simulated-0", "f", load_taxonomy(), ("T1",)
 
     def __init__(self, made: Any) -> None:
         self._finding = made.finding("T1").model_copy(update={"quote": "That", "end": 4})
@@ -91,7 +91,7 @@ def test_everybody_answers_through_the_store(store: Store, made: Any) -> None:
 
 def test_answers_become_labels_and_preferences(store: Store, made: Any, tmp_path: Path) -> None:
     fill(store, "ada", examples(60), Suspicious(made), PLAN)
-    aggregate_store(store, "ada", StoreLabelsConfig(), load())
+    aggregate_store(store, "ada", StoreLabelsConfig(), load_taxonomy())
     out = tmp_path / "dataset"
     config = DatasetConfig(out=out, key="k", shares=(1.0, 0.0, 0.0, 0.0))
     manifest = export_dataset(store, "ada", config, None)

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from dialint.detector.artifacts import described, write_manifest
+from dialint.detector.artifacts import file_entry, write_manifest
 from dialint.detector.errors import ConfigError, OutputRefused, TooManyBad
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.outcomes import Counts, Loaded, Reject
 from dialint.detector.ingest.read import open_logs, read
 from dialint.detector.records import Dialogue, Turn
-from dialint.detector.taxonomy import load
+from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.verdict_files import manifest_path, verdict_line
 from dialint.labeling.aggregation.store_labels import StoreLabelsConfig, aggregate_store
 from dialint.labeling.aggregation.store_reader import load_posteriors
@@ -81,7 +81,7 @@ def test_logs_come_in_once_and_whole(store: Store, tmp_path: Path) -> None:
 
 def verdict_file(path: Path, made: Any, names: list[str]) -> Path:
     path.write_bytes(b"".join(verdict_line(made.verdict(name, made.finding(), risk=0.5)) for name in names))
-    manifest = {"kind": "verdicts", "format": "jsonl", "files": [described(path, len(names))]}
+    manifest = {"kind": "verdicts", "format": "jsonl", "files": [file_entry(path, len(names))]}
     write_manifest(manifest_path(path), manifest)
     return path
 
@@ -256,7 +256,7 @@ def test_labels_of_a_project_are_answers_to_what_it_asks(filled: Store, tmp_path
     for project, n in (("p", 3), ("q", 0), (None, 3)):
         assert len(list(counted_annotations.counted(filled, "rob", project))) == n
     assert [projects.annotation_count(filled, "rob", name) for name in "pq"] == [3, 0]
-    assert {(one.dialogue, one.code) for one in load_posteriors(filled, "lea", "p", load())} == {
+    assert {(one.dialogue, one.code) for one in load_posteriors(filled, "lea", "p", load_taxonomy())} == {
         ("d0", "C1"), ("d0", "L1"), ("d1", "C1"),
     }  # fmt: skip
     assert export_annotations(filled, "rob", tmp_path / "a.jsonl", "p")["files"][0]["rows"] == 3
@@ -401,7 +401,7 @@ def test_a_dataset_straight_from_the_store(answered: Store, made: Any, tmp_path:
     with pytest.raises(ConfigError, match="no answers in q"):
         export_dataset(answered, "lea", DatasetConfig(out=tmp_path / "x", key="k"), "q")
     gold.set_gold(answered, "eve", Gold(dialogue="d0", turn=1, code="C1", present=False, source="expert"))
-    aggregate_store(answered, "lea", StoreLabelsConfig("p"), load())
+    aggregate_store(answered, "lea", StoreLabelsConfig("p"), load_taxonomy())
     export_dataset(answered, "lea", replace(config, out=tmp_path / "known"), "p")
     known = [json.loads(line) for line in (tmp_path / "known/train.jsonl").read_text().splitlines()]
     assert {
@@ -430,7 +430,7 @@ def test_what_was_stripped_from_a_log_moves_no_finding(store: Store, made: Any, 
     verdicts = tmp_path / "v.jsonl"
     verdicts.write_bytes(verdict_line(made.verdict("d0", found)))
     write_manifest(
-        manifest_path(verdicts), {"kind": "verdicts", "format": "jsonl", "files": [described(verdicts, 1)]}
+        manifest_path(verdicts), {"kind": "verdicts", "format": "jsonl", "files": [file_entry(verdicts, 1)]}
     )
     assert bring_verdicts(store, "lea", verdicts, SILENT).new == 1
     assert bring_verdicts(store, "lea", verdicts, SILENT).known == 1

@@ -27,7 +27,7 @@ ROUGH_TOLERANCE = 0.1
 each other at 0.7 and more (2026-11-22)."""
 LENGTHS = (7, 12, 4)
 SHARED = 3
-BROKEN = (
+CONFIG_ERRORS = (
     ArithmeticError,
     AssertionError,
     AttributeError,
@@ -40,7 +40,7 @@ BROKEN = (
 """What transformers and torch raise for a configuration that makes no sense."""
 
 
-def refuse_unfaithful(model: ScanModel, context_tokens: int) -> None:
+def check_equivalence(model: ScanModel, context_tokens: int) -> None:
     """Run a few tiny windows packed and one by one, on the model's own device, and compare.
 
     `context_tokens` is the longest window it will ever see. The model comes back as it was.
@@ -54,12 +54,14 @@ def refuse_unfaithful(model: ScanModel, context_tokens: int) -> None:
         raise ReleaseRefused(
             "E_RELEASE", f"windows of {context_tokens} tokens, but {kind} has positions for {table}"
         )
-    why = unfaithful(model.backbone, context_tokens, SHARED if model.causal else 0, model.first_position)
+    why = equivalence_error(
+        model.backbone, context_tokens, SHARED if model.causal else 0, model.first_position
+    )
     if why is not None:
         raise ReleaseRefused("E_RELEASE", why)
 
 
-def unfaithful(
+def equivalence_error(
     backbone: PreTrainedModel, longest: int, shared: int = SHARED, first_position: int = 0
 ) -> str | None:
     """Why packed attention does not compute what `backbone` computes by itself, in windows of up to `longest`
@@ -67,9 +69,9 @@ def unfaithful(
     kind = backbone.config.model_type
     try:
         difference = _difference(backbone, longest, shared, first_position)
-    except packed.NotPacked as error:
+    except packed.PackingUnsupported as error:
         return f"{kind}: {error}"
-    except BROKEN as error:
+    except CONFIG_ERRORS as error:
         return f"{kind} does not run with packed attention: {type(error).__name__}"
     exact = all(p.dtype == torch.float32 for p in backbone.parameters())
     if not difference <= (TOLERANCE if exact else ROUGH_TOLERANCE):

@@ -13,8 +13,8 @@ from dialint.detector.masking import mask_dialogue, mask_text
 from dialint.detector.records import Dialogue, Turn
 from dialint.eval.masking import Line, Tally, language_table, main, measure, read_lines
 
-LINES = Path(__file__).parent / "masking_lines.jsonl"
-RECALL_LINES = Path(__file__).parent / "masking_recall_lines.jsonl"
+LINES = Path(__file__).parents[1] / "masking_lines.jsonl"
+RECALL_LINES = Path(__file__).parents[1] / "masking_recall_lines.jsonl"
 """Made-up lines in five languages. Those of the author "other" were written by somebody who had not seen the
 rules, those of "rules" by the author of the rules, before the rules that they ask for. Half of either, drawn by a
 hash of the text, were looked at while the rules were extended (2026-11-23); of the others only figures were."""

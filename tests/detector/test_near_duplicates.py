@@ -13,9 +13,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from near_duplicate_recall import edited, exact_jaccard, exhaustive, planted
 
-from dialint.detector.likeness import neighbours
-from dialint.detector.likeness.neighbours import KIN, jaccard, links, near_pairs, united
-from dialint.detector.likeness.shingles import Shingles, ngrams, shingled, shingles, words
+from dialint.detector import near_duplicates
+from dialint.detector.near_duplicates import (
+    RELATED,
+    Shingles,
+    batch_shingles,
+    group_names,
+    jaccard,
+    linking_pairs,
+    near_pairs,
+    ngrams,
+    shingles,
+    words,
+)
 
 WORDS = [
     f"{a}{b}" for a in ("ba", "ko", "ru", "ti", "mo", "se", "fa") for b in ("lan", "mit", "ros", "dek", "pum")
@@ -65,15 +75,15 @@ def test_hashed_jaccard_is_that_of_the_words() -> None:
 def test_near_copies_are_found_and_strangers_are_not() -> None:
     talks = [talk(seed) for seed in range(60)]
     copies = [edited(talks[seed], 0.85, WORDS, Random(seed)) for seed in range(20)]
-    pairs = near_pairs([shingles(text) for text in talks + copies], KIN)
+    pairs = near_pairs([shingles(text) for text in talks + copies], RELATED)
     assert {(later, earlier) for later, earlier, _ in pairs} == {(60 + n, n) for n in range(20)}
     assert all(0.85 <= value < 0.95 for _, _, value in pairs)
 
 
 def test_an_empty_dialogue_is_like_nothing() -> None:
-    assert near_pairs([shingles(""), shingles(""), shingles("?!")], KIN) == []
-    assert near_pairs([], KIN) == []
-    assert list(links([shingles(""), shingles("")], KIN)) == []
+    assert near_pairs([shingles(""), shingles(""), shingles("?!")], RELATED) == []
+    assert near_pairs([], RELATED) == []
+    assert list(linking_pairs([shingles(""), shingles("")], RELATED)) == []
 
 
 @settings(deadline=None)
@@ -87,8 +97,8 @@ def test_words_of_plain_text_are_those_of_any_text(anything: str, chosen: str) -
 @settings(deadline=None)
 @given(st.lists(st.text(st.sampled_from("abß. "), max_size=12), max_size=9))
 def test_many_texts_have_the_shingles_of_each(texts: list[str]) -> None:
-    with mock.patch("dialint.detector.likeness.shingles.BATCH", 4):
-        many = shingled(texts)
+    with mock.patch("dialint.detector.near_duplicates.BATCH", 4):
+        many = batch_shingles(texts)
     for text, found in zip(texts, many, strict=True):
         runs = {tuple(words(text)[n : n + 3]) for n in range(max(1, len(words(text)) - 2))} - {()}
         assert len(found) == len(runs)
@@ -102,16 +112,16 @@ def hashed(sets: list[set[int]], spread: int) -> list[Shingles]:
 SETS = st.lists(st.sets(st.integers(0, 15), max_size=12), max_size=14)
 SPREAD = st.sampled_from([1, 0x9E3779B97F4A7C15])
 """Spread by 1, all shingles look alike to the search, which may only cost it time."""
-BOUND = st.sampled_from([0.3, 0.5, 0.55, KIN, 2 / 3, 0.7, 0.8, 1.0])
+BOUND = st.sampled_from([0.3, 0.5, 0.55, RELATED, 2 / 3, 0.7, 0.8, 1.0])
 
 
 @settings(max_examples=400, deadline=None)
-@given(SETS, SPREAD, BOUND, st.sampled_from([1, 3, neighbours.CHUNK]))
+@given(SETS, SPREAD, BOUND, st.sampled_from([1, 3, near_duplicates.CHUNK]))
 def test_every_pair_is_found_and_no_other(
     sets: list[set[int]], spread: int, at_least: float, chunk: int
 ) -> None:
     known = hashed(sets, spread)
-    with mock.patch.object(neighbours, "CHUNK", chunk):
+    with mock.patch.object(near_duplicates, "CHUNK", chunk):
         assert near_pairs(known, at_least) == every_pair(known, at_least)
 
 
@@ -142,10 +152,10 @@ def test_links_join_what_all_pairs_join_and_are_no_more_than_needed(
     known = hashed(sets, spread)
     keys = [(f"{number:02}",) for number in range(len(known))]
     pairs = {(later, earlier) for later, earlier, _ in every_pair(known, at_least)}
-    found = list(links(known, at_least))
-    groups = united(keys, found)
+    found = list(linking_pairs(known, at_least))
+    groups = group_names(keys, found)
     assert set(found) <= pairs
-    assert groups == united(keys, pairs)
+    assert groups == group_names(keys, pairs)
     assert len(found) == len(known) - len(set(groups))
 
 
@@ -164,23 +174,23 @@ def test_of_a_large_family_few_pairs_are_looked_at(
 ) -> None:
     """All would be 79,800, in up to 399 rounds."""
     rounds: list[int] = []
-    proposed = neighbours._proposed
+    proposed = near_duplicates._proposed
 
     def counted(sets: Sequence[Shingles], at_least: float, labels: Any) -> Iterator[Any]:
         for keys in proposed(sets, at_least, labels):
             rounds.append(len(np.unique(keys)))
             yield keys
 
-    monkeypatch.setattr(neighbours, "_proposed", counted)
-    assert len(list(links(shingled(family), KIN))) == 399
+    monkeypatch.setattr(near_duplicates, "_proposed", counted)
+    assert len(list(linking_pairs(batch_shingles(family), RELATED))) == 399
     assert len(rounds) < 30
     assert sum(rounds) < 9_000
 
 
 def test_groups_join_through_keys_and_pairs_and_take_the_smallest_name() -> None:
     keys = [("d",), ("c", "shared"), ("b", "shared"), ("a",), ("e",)]
-    assert united(keys, [(0, 1)]) == ["b", "b", "b", "a", "e"]
-    assert united(keys[::-1], [(4, 3)])[::-1] == ["b", "b", "b", "a", "e"]
+    assert group_names(keys, [(0, 1)]) == ["b", "b", "b", "a", "e"]
+    assert group_names(keys[::-1], [(4, 3)])[::-1] == ["b", "b", "b", "a", "e"]
 
 
 def test_recall_is_measured_on_planted_copies_and_on_every_pair() -> None:

@@ -13,7 +13,7 @@ import tiny
 import torch
 
 from dialint.detector.engines import local, packed
-from dialint.detector.engines.faithful import refuse_unfaithful
+from dialint.detector.engines.equivalence_check import check_equivalence
 from dialint.detector.engines.scan_model import ScanModel, backbone_from_config
 from dialint.detector.errors import ConfigError, ReleaseRefused
 from dialint.detector.records import Dialogue, Turn
@@ -143,7 +143,7 @@ def test_rows_keep_the_token_budget_and_hold_every_window_once() -> None:
 def test_int8_rows_with_scales_load_close_to_the_original(tmp_path: Path) -> None:
     from safetensors.torch import load_file, save_file
 
-    from dialint.detector.release import SCALE, WEIGHTS, seal
+    from dialint.detector.release import SCALE, WEIGHTS, finalize_release
 
     exact = Release(tiny.write_release(tmp_path / "exact"))
     folder = tiny.write_release(tmp_path / "int8")
@@ -152,9 +152,9 @@ def test_int8_rows_with_scales_load_close_to_the_original(tmp_path: Path) -> Non
     scale = tensors[name].abs().amax(dim=1).clamp_min(1e-8) / 127
     tensors[name] = (tensors[name] / scale[:, None]).round().to(torch.int8)
     save_file({**tensors, name + SCALE: scale}, folder / WEIGHTS, metadata={"base_sha256": tiny.BASE})
-    seal(folder, tiny.release_info())
-    first = local.load(exact, "fp32", 256, "cpu").scan(windows())
-    second = local.load(Release(folder), "fp32", 256, "cpu").scan(windows())
+    finalize_release(folder, tiny.release_info())
+    first = local.load_engine(exact, "fp32", 256, "cpu").scan(windows())
+    second = local.load_engine(Release(folder), "fp32", 256, "cpu").scan(windows())
     assert 0 < max(map(far, first, second)) < 0.2
 
 
@@ -182,7 +182,7 @@ def test_a_backbone_that_packs_faithfully_is_let_through_and_comes_back_as_it_wa
     config: dict[str, Any],
 ) -> None:
     model = ScanModel(backbone_from_config(config), 3).train()
-    refuse_unfaithful(model, 100)
+    check_equivalence(model, 100)
     assert model.training
     assert model.backbone.training
     assert model.backbone.config._attn_implementation == packed.NAME
@@ -211,7 +211,7 @@ def test_a_backbone_that_packs_faithfully_is_let_through_and_comes_back_as_it_wa
 def test_a_backbone_that_packing_would_falsify_is_refused_by_name(config: dict[str, Any], why: str) -> None:
     model = ScanModel(backbone_from_config(config), 3)
     with pytest.raises(ReleaseRefused, match=why) as refused:
-        refuse_unfaithful(model, 100)
+        check_equivalence(model, 100)
     assert refused.value.code == "E_RELEASE"
     assert config["model_type"] in refused.value.message
 
@@ -240,7 +240,7 @@ def test_loading_a_release_runs_the_check(tmp_path: Path) -> None:
     config = {**tiny.ENCODER, "model_type": "mpnet", "pad_token_id": 1}
     folder = tiny.write_release(tmp_path / "r", config=config)
     with pytest.raises(ReleaseRefused, match="mpnet"):
-        local.load(Release(folder), "fp32", 256, "cpu")
+        local.load_engine(Release(folder), "fp32", 256, "cpu")
 
 
 def test_roberta_packed_equals_its_own_positions() -> None:

@@ -13,7 +13,7 @@ import torch
 from dialint.detector.errors import ReleaseRefused
 from dialint.detector.release import SCALE, Release
 
-Form = Literal["bf16", "int8", "nf4"]
+WeightFormat = Literal["bf16", "int8", "nf4"]
 BLOCK = 64
 """Weights that share a scale in NF4."""
 GROUP = 256
@@ -32,7 +32,7 @@ _TYPES = {
 }  # fmt: skip
 
 
-def stored(name: str, weight: torch.Tensor, form: Form) -> dict[str, torch.Tensor]:
+def encode_weight(name: str, weight: torch.Tensor, form: WeightFormat) -> dict[str, torch.Tensor]:
     """The tensors that stand for `weight` in a release.
 
     Token embeddings are int8 in every form, other embeddings where matrices are less than 16 bits. Vectors
@@ -84,7 +84,7 @@ def _cut(values: torch.Tensor, size: int, fill: float = 0.0) -> torch.Tensor:
     return torch.nn.functional.pad(values, (0, -len(values) % size), value=fill).reshape(-1, size)
 
 
-def restored(release: Release, name: str) -> torch.Tensor:
+def decode_weight(release: Release, name: str) -> torch.Tensor:
     """One weight in fp32.
 
     Raises:

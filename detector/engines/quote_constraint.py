@@ -13,16 +13,16 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Any
 
-from dialint.detector.engines.spelling import Spelling
+from dialint.detector.engines.spelling import JsonSpelling
 
-Allowed = Callable[[Sequence[int]], Sequence[int] | None]
+AllowedTokens = Callable[[Sequence[int]], Sequence[int] | None]
 """The tokens that may follow those of an answer, ascending; None: any."""
 MARK = b'"quote":"'
 """What no string of JSON can hold: a quotation mark in one has a backslash before it."""
 _CLOSE = re.compile(rb'(?<!\\)(?:\\\\)*"')
 
 
-class Verbatim:
+class TokenSpellings:
     """What a tokenizer's tokens spell, looked up by bytes: `exact` all of it, `closing` what comes before a
     quotation mark that ends a string (in the second, of a string whose last backslash has yet to escape
     something), `entering` how far `MARK` must have come for a token to reach over it."""
@@ -31,7 +31,7 @@ class Verbatim:
         """`tokenizer` is one of transformers, with byte-level or byte-fallback tokens; control tokens spell
         nothing and stand in no quote."""
         self.spelled = _spelled(tokenizer)
-        self.spelling = Spelling(tokenizer)
+        self.spelling = JsonSpelling(tokenizer)
         self.exact: dict[bytes, list[int]] = {}
         self.closing: tuple[dict[bytes, list[int]], dict[bytes, list[int]]] = ({}, {})
         self.entering: dict[bytes, list[int]] = {}
@@ -47,15 +47,15 @@ class Verbatim:
         self.longest = max(map(len, self.exact), default=0)
         self.longest_closing = max(map(len, self.closing[0] | self.closing[1]), default=0)
 
-    def of(self, text: str) -> Quoting:
+    def of(self, text: str) -> QuoteConstraint:
         """Quotes of this turn."""
-        return Quoting(self, text)
+        return QuoteConstraint(self, text)
 
 
-class Quoting:
+class QuoteConstraint:
     """The tokens that may follow an answer's tokens, given the turn's text that it may quote."""
 
-    def __init__(self, verbatim: Verbatim, text: str) -> None:
+    def __init__(self, verbatim: TokenSpellings, text: str) -> None:
         letters = [letter.encode() for letter in verbatim.spelling.letters(text)]
         self._source = b"".join(letters)
         self._bounds = {0, *accumulate(map(len, letters))}

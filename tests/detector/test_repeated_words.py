@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dialint.detector.history import kinds_of, said_before
+from dialint.detector.render import repeated_words, token_kinds
 
 
 def kinds(*turns: str) -> list[dict[str, int]]:
@@ -12,7 +12,7 @@ def kinds(*turns: str) -> list[dict[str, int]]:
     spoken = [(turn.startswith("a:"), turn[2:]) for turn in turns]
     return [
         {text[start:end]: kind for start, end, kind in words}
-        for (_, text), words in zip(spoken, said_before(spoken), strict=True)
+        for (_, text), words in zip(spoken, repeated_words(spoken), strict=True)
     ]
 
 
@@ -38,12 +38,12 @@ def test_a_word_does_not_count_as_said_within_its_own_turn() -> None:
 
 def test_a_dialogue_cut_short_has_the_same_kinds() -> None:
     turns = [(False, "my order 4711"), (True, "order 4711, yes"), (False, "order?")]
-    assert said_before(turns)[:2] == said_before(turns[:2])
+    assert repeated_words(turns)[:2] == repeated_words(turns[:2])
 
 
 def test_tokens_have_the_kind_of_the_word_they_begin_in() -> None:
-    words = said_before([(True, "reboot it"), (True, "(reboot) 9:45")])[1]
-    assert kinds_of(words, [(0, 1), (1, 3), (3, 7), (7, 8), (9, 10), (10, 11), (11, 13), (13, 13)]) == [
+    words = repeated_words([(True, "reboot it"), (True, "(reboot) 9:45")])[1]
+    assert token_kinds(words, [(0, 1), (1, 3), (3, 7), (7, 8), (9, 10), (10, 11), (11, 13), (13, 13)]) == [
         0,
         2,
         2,
@@ -56,5 +56,5 @@ def test_tokens_have_the_kind_of_the_word_they_begin_in() -> None:
 
 
 def test_tokens_that_begin_with_a_space_have_the_kind_of_the_word_after_it() -> None:
-    words = said_before([(True, "reboot it"), (True, "now reboot 9:45")])[1]
-    assert kinds_of(words, [(0, 3), (3, 7), (7, 10), (10, 11), (11, 15), (15, 15)]) == [1, 2, 2, 0, 1, 0]
+    words = repeated_words([(True, "reboot it"), (True, "now reboot 9:45")])[1]
+    assert token_kinds(words, [(0, 3), (3, 7), (7, 10), (10, 11), (11, 15), (15, 15)]) == [1, 2, 2, 0, 1, 0]

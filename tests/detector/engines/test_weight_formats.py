@@ -16,9 +16,16 @@ from safetensors import deserialize
 from safetensors.torch import load_file, save, save_file
 
 from dialint.detector.engines import local
-from dialint.detector.engines.stored import BLOCK, GROUP, LEVELS, Form, restored, stored
+from dialint.detector.engines.weight_formats import (
+    BLOCK,
+    GROUP,
+    LEVELS,
+    WeightFormat,
+    decode_weight,
+    encode_weight,
+)
 from dialint.detector.errors import ReleaseRefused
-from dialint.detector.release import SCALE, WEIGHTS, Release, seal
+from dialint.detector.release import SCALE, WEIGHTS, Release, finalize_release
 
 NAME = "backbone.encoder.weight"
 WIDEST_GAP = 1 - 0.6961928009986877
@@ -26,25 +33,25 @@ WIDEST_GAP = 1 - 0.6961928009986877
 
 
 def opened(tensors: Mapping[str, torch.Tensor]) -> Release:
-    """What `restored` needs to know of a release."""
+    """What `decode_weight` needs to know of a release."""
     parts = deserialize(save(dict(tensors)))  # type: ignore[no-untyped-call]
     read = {name: (part["dtype"], part["shape"], bytes(part["data"])) for name, part in parts}
     return cast(Release, SimpleNamespace(tensors=read, folder=Path("r")))
 
 
-def there_and_back(weight: torch.Tensor, form: Form, name: str = NAME) -> torch.Tensor:
-    return restored(opened(stored(name, weight, form)), name)
+def there_and_back(weight: torch.Tensor, form: WeightFormat, name: str = NAME) -> torch.Tensor:
+    return decode_weight(opened(encode_weight(name, weight, form)), name)
 
 
 def test_int8_is_what_a_hand_computes() -> None:
-    packed = stored(NAME, torch.tensor([[1.27, -0.5], [0.0, 0.0]]), "int8")
+    packed = encode_weight(NAME, torch.tensor([[1.27, -0.5], [0.0, 0.0]]), "int8")
     assert packed[NAME].tolist() == [[127, -50], [0, 0]]
     assert packed[NAME + SCALE].tolist() == pytest.approx([0.01, 1e-8 / 127])
 
 
 def test_nf4_is_what_a_hand_computes() -> None:
     """Levels 15 (1.0), 0 (-1.0), 7 (0.0) and 8 (0.0796), the first of a pair in the upper half."""
-    packed = stored(NAME, torch.tensor([[2.0, -2.0], [0.01, 0.16]]), "nf4")
+    packed = encode_weight(NAME, torch.tensor([[2.0, -2.0], [0.01, 0.16]]), "nf4")
     assert packed[NAME].tolist() == [[15 << 4 | 0], [7 << 4 | 8]]
     assert packed[NAME + SCALE].tolist() == [0]
     assert packed[NAME + SCALE + SCALE].tolist() == [[2.0, 0.0]]
@@ -84,7 +91,7 @@ def test_many_groups_of_scales_keep_apart() -> None:
 def test_nf4_equals_bitsandbytes_within_what_storing_scales_costs() -> None:
     functional = pytest.importorskip("bitsandbytes.functional")
     weight = 0.02 * torch.randn(96, 192, generator=torch.Generator().manual_seed(3))
-    packed = stored(NAME, weight, "nf4")
+    packed = encode_weight(NAME, weight, "nf4")
     exact, state = functional.quantize_4bit(
         weight, quant_type="nf4", blocksize=BLOCK, compress_statistics=False
     )
@@ -111,34 +118,34 @@ def test_nf4_equals_bitsandbytes_within_what_storing_scales_costs() -> None:
         ("turn_head.weight", "nf4", {torch.float32}),
     ],
 )
-def test_each_weight_has_its_form(name: str, form: Form, kinds: set[torch.dtype]) -> None:
-    packed = stored(name, torch.randn(4, 8), form)
+def test_each_weight_has_its_form(name: str, form: WeightFormat, kinds: set[torch.dtype]) -> None:
+    packed = encode_weight(name, torch.randn(4, 8), form)
     assert {tensor.dtype for tensor in packed.values()} == kinds
 
 
 def test_odd_widths_and_vectors_are_sixteen_bits_in_nf4() -> None:
-    assert stored(NAME, torch.randn(4, 7), "nf4")[NAME].dtype == torch.bfloat16
-    assert stored(NAME, torch.randn(4), "nf4")[NAME].dtype == torch.bfloat16
+    assert encode_weight(NAME, torch.randn(4, 7), "nf4")[NAME].dtype == torch.bfloat16
+    assert encode_weight(NAME, torch.randn(4), "nf4")[NAME].dtype == torch.bfloat16
 
 
 @pytest.mark.parametrize("form", ["bf16", "int8", "nf4"])
 @pytest.mark.parametrize("config", [tiny.ENCODER, tiny.DECODER], ids=["encoder", "decoder"])
-def test_a_release_of_every_form_loads(tmp_path: Path, config: dict[str, Any], form: Form) -> None:
+def test_a_release_of_every_form_loads(tmp_path: Path, config: dict[str, Any], form: WeightFormat) -> None:
     folder = tiny.write_release(tmp_path / "r", config)
-    whole = local.load(Release(folder), "fp32", 256, "cpu").model.state_dict()
+    whole = local.load_engine(Release(folder), "fp32", 256, "cpu").model.state_dict()
     repack(folder, form)
-    smaller = local.load(Release(folder), "fp32", 256, "cpu").model.state_dict()
+    smaller = local.load_engine(Release(folder), "fp32", 256, "cpu").model.state_dict()
     for name, weight in whole.items():
         assert smaller[name].shape == weight.shape
         assert float((smaller[name] - weight).abs().max()) <= 0.16 * float(weight.abs().max())
 
 
-def repack(folder: Path, form: Form, **changes: torch.Tensor) -> None:
+def repack(folder: Path, form: WeightFormat, **changes: torch.Tensor) -> None:
     packed: dict[str, torch.Tensor] = {}
     for name, weight in load_file(folder / WEIGHTS).items():
-        packed |= stored(name, weight, form)
+        packed |= encode_weight(name, weight, form)
     save_file({**packed, **changes}, folder / WEIGHTS, metadata={"base_sha256": tiny.BASE})
-    seal(folder, tiny.release_info())
+    finalize_release(folder, tiny.release_info())
 
 
 QUERY = "backbone.encoder.layer.0.attention.self.query.weight"
@@ -163,4 +170,4 @@ def test_scales_that_do_not_fit_are_refused(
     folder = tiny.write_release(tmp_path / "r")
     repack(folder, "nf4", **changes)
     with pytest.raises(ReleaseRefused, match=why):
-        local.load(Release(folder), "fp32", 256, "cpu")
+        local.load_engine(Release(folder), "fp32", 256, "cpu")

@@ -11,8 +11,8 @@ import pytest
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-from dialint.detector.engines.verbatim import MARK, Quoting, Verbatim
-from dialint.detector.judge import Answer, evidence_of, parsed, written
+from dialint.detector.engines.quote_constraint import MARK, QuoteConstraint, TokenSpellings
+from dialint.detector.judge import Answer, answer_json, locate_quote, parse_answer
 
 TURNS = [
     "I'll let you go, bye.",
@@ -36,7 +36,7 @@ def byte_fallback() -> Any:
     bytes_ = [f"<0x{byte:02X}>" for byte in range(256)]
     trainer = trainers.BpeTrainer(vocab_size=700, special_tokens=["<pad>", "<end>", *bytes_])
     made.train_from_iterator(
-        [written(Answer(verdict="error", probability=0.9, quote=turn)) for turn in TURNS] * 3, trainer
+        [answer_json(Answer(verdict="error", probability=0.9, quote=turn)) for turn in TURNS] * 3, trainer
     )
     made = Tokenizer.from_str(
         json.dumps(told := json.loads(made.to_str())).replace(
@@ -53,30 +53,32 @@ def tokenizer(request: pytest.FixtureRequest) -> Any:
 
 
 @pytest.fixture(scope="module")
-def verbatim(tokenizer: Any) -> Verbatim:
-    return Verbatim(tokenizer)
+def verbatim(tokenizer: Any) -> TokenSpellings:
+    return TokenSpellings(tokenizer)
 
 
-def test_tokens_spell_what_they_decode_to(tokenizer: Any, verbatim: Verbatim) -> None:
+def test_tokens_spell_what_they_decode_to(tokenizer: Any, verbatim: TokenSpellings) -> None:
     for turn in TURNS:
         ids = tokenizer(turn, add_special_tokens=False)["input_ids"]
         assert b"".join(verbatim.spelled[token] for token in ids).decode() == turn
 
 
 @pytest.mark.parametrize("turn", TURNS)
-def test_every_quote_of_the_turn_can_be_written(tokenizer: Any, verbatim: Verbatim, turn: str) -> None:
+def test_every_quote_of_the_turn_can_be_written(tokenizer: Any, verbatim: TokenSpellings, turn: str) -> None:
     held = verbatim.of(turn)
     for start in range(len(turn)):
         for end in {start + 1, min(start + 7, len(turn)), len(turn)} - {start}:
             if end <= len(turn) and turn[start:end].strip():
-                said = written(Answer(verdict="error", probability=0.9, quote=turn[start:end], severity="S2"))
+                said = answer_json(
+                    Answer(verdict="error", probability=0.9, quote=turn[start:end], severity="S2")
+                )
                 ids = tokenizer(said, add_special_tokens=False)["input_ids"]
                 for size, token in enumerate(ids):
                     allowed = held(ids[:size])
                     assert allowed is None or token in allowed, (turn[start:end], size)
 
 
-def scribbled(verbatim: Verbatim, held: Quoting, ids: list[int], rng: Random) -> bytes:
+def scribbled(verbatim: TokenSpellings, held: QuoteConstraint, ids: list[int], rng: Random) -> bytes:
     """What comes of drawing among what is allowed, up to where the quote is closed."""
     ids = list(ids)
     for _ in range(400):
@@ -88,7 +90,7 @@ def scribbled(verbatim: Verbatim, held: Quoting, ids: list[int], rng: Random) ->
 
 
 @pytest.mark.parametrize("turn", TURNS)
-def test_no_other_quote_can_be_written(tokenizer: Any, verbatim: Verbatim, turn: str) -> None:
+def test_no_other_quote_can_be_written(tokenizer: Any, verbatim: TokenSpellings, turn: str) -> None:
     """Random tokens of those allowed: the quote always closes, and is the turn's."""
     rng = Random(1)
     begun = '{"verdict":"error","probability":0.9,'
@@ -99,12 +101,12 @@ def test_no_other_quote_can_be_written(tokenizer: Any, verbatim: Verbatim, turn:
         quote = said.partition(MARK)[2].decode()
         value, _ = json.JSONDecoder().raw_decode('"' + quote)
         assert value.strip()
-        answer = parsed(written(Answer(verdict="error", probability=0.9, quote=value)))
+        answer = parse_answer(answer_json(Answer(verdict="error", probability=0.9, quote=value)))
         assert answer is not None
-        assert evidence_of(answer, turn) is not None
+        assert locate_quote(answer, turn) is not None
 
 
-def test_a_token_over_the_mark_brings_nothing_in(verbatim: Verbatim, tokenizer: Any) -> None:
+def test_a_token_over_the_mark_brings_nothing_in(verbatim: TokenSpellings, tokenizer: Any) -> None:
     """Where the quotation mark that opens the quote is one token with what follows, that is held as well."""
     ids = tokenizer('{"verdict":"error","quote":', add_special_tokens=False)["input_ids"]
     spelled = b"".join(verbatim.spelled[token] for token in ids)
@@ -119,7 +121,7 @@ def test_a_token_over_the_mark_brings_nothing_in(verbatim: Verbatim, tokenizer: 
     assert len(allowed) > len(verbatim.spelled) / 2
 
 
-def test_what_is_no_quote_is_free(tokenizer: Any, verbatim: Verbatim) -> None:
+def test_what_is_no_quote_is_free(tokenizer: Any, verbatim: TokenSpellings) -> None:
     held = verbatim.of("plain words")
     assert held([]) is None
     closed = tokenizer('{"verdict":"error","quote":"plain"', add_special_tokens=False)["input_ids"]
@@ -128,6 +130,6 @@ def test_what_is_no_quote_is_free(tokenizer: Any, verbatim: Verbatim) -> None:
     assert held(none) is None
 
 
-def test_of_a_blank_turn_nothing_is_held(tokenizer: Any, verbatim: Verbatim) -> None:
+def test_of_a_blank_turn_nothing_is_held(tokenizer: Any, verbatim: TokenSpellings) -> None:
     ids = tokenizer('{"verdict":"error","quote":"', add_special_tokens=False)["input_ids"]
     assert verbatim.of("")(ids) is None
