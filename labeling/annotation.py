@@ -12,7 +12,8 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
-from dialint.detector.records import JUDGED_ROLES, Dialogue, Finding, Record
+from dialint.detector.errors import ConfigError
+from dialint.detector.records import JUDGED_ROLES, Dialogue, Finding, Record, Severity
 
 Kind = Literal["crowd", "reviewer", "expert", "appeal", "model"]
 
@@ -85,3 +86,22 @@ def questions_in(
             here = tuple(found.get((turn, code), ()))
             if here or code not in of_dialogue or (code not in somewhere and turn == asked[-1]):
                 yield Question(turn, code, here)
+
+
+def quoted_finding(
+    dialogue: Dialogue, turn: int, code: str, severity: Severity, reason: str, quote: str | None = None
+) -> Finding:
+    """A finding by a person who names the words that show it; without a quote the whole turn shows it.
+
+    Raises:
+        ConfigError: there is no such turn, or the words do not stand in it.
+    """
+    text = next((each.text for each in dialogue.turns if each.index == turn), "")
+    words = text if quote is None else quote
+    if not words or words not in text:
+        raise ConfigError("E_OPTION", f"turn {turn} has no such words; copy them from the turn")
+    start = text.index(words)
+    return Finding(
+        code=code, turn=turn, severity=severity, probability=1.0, quote=words, start=start,
+        end=start + len(words), reason=reason,
+    )  # fmt: skip

@@ -1,4 +1,4 @@
-"""``dialint label account create|list|status|ban|standing|password``: who may do what in the store."""
+"""``dialint label account create|list|status|skills|ban|standing|password``: who may do what in the store."""
 
 from __future__ import annotations
 
@@ -89,6 +89,25 @@ def set_account_status(
     with session.open() as (store, actor):
         accounts.set_status(store, actor, name, status)
     print_line(f"{name} is {status} now")
+    return 0
+
+
+@account.command(name="skills")
+def set_account_skills(name: str, *skills: str, session: Session = DEFAULT_SESSION) -> int:
+    """Set what an account can do, in the place of the skills before; projects may ask for it.
+
+    Parameters
+    ----------
+    name
+        The account.
+    skills
+        All skills it has from now on; none takes them away.
+    """
+    from dialint.labeling.store import accounts
+
+    with session.open() as (store, actor):
+        accounts.set_skills(store, actor, name, skills)
+    print_line(f"{name}: {', '.join(sorted(skills)) or 'no skills'}")
     return 0
 
 

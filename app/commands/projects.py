@@ -117,9 +117,9 @@ def create_project(
         if config.control_share and not store.read(has_gold):
             raise ConfigError(
                 "E_GOLD",
-                "--control-share: no answer is known for sure yet, so there is nothing to control with. Make "
-                "the project without it; when experts have settled some tasks (dialint label adjudicate), a "
-                "new project may have it",
+                "--control-share: there is no gold in the store, so there is nothing to control with. Import "
+                "some first (`dialint label gold import`) or let experts settle tasks "
+                "(`dialint label adjudicate`)",
             )
         made = projects.create(store, actor, config.project(name))
     print_line(f"{made.id}: {made.purpose}, {len(made.codes)} codes, {made.overlap} answers a task")
@@ -150,10 +150,13 @@ def _set_state(name: str, state: str, session: Session) -> int:
 def plan(*, config: Annotated[DrawConfig, Parameter(name="*")], session: Session = DEFAULT_SESSION) -> int:
     """Draw tasks for a project by a stated design, each with its inclusion probability."""
     from dialint.labeling.queue.sampling import draw
+    from dialint.labeling.store.gold import mix_in_gold
 
     with session.open() as (store, actor):
+        n_control = 0 if config.pool != "main" else mix_in_gold(store, actor, config.project)
         n = draw(store, actor, config)
-    print_line(f"{config.project}: {n} tasks, {config.design}")
+    control = f"; {n_control} control tasks" if n_control else ""
+    print_line(f"{config.project}: {n} tasks, {config.design}{control}")
     return 0
 
 
@@ -164,8 +167,11 @@ def route(*, config: Annotated[RouteConfig, Parameter(name="*")], session: Sessi
     (`accept_at`), and of S1 and S2 by code and severity (`accept_unseen`).
     """
     from dialint.labeling.queue.dispatch import dispatch
+    from dialint.labeling.store.gold import mix_in_gold
 
     with session.open() as (store, actor):
+        if not config.dry_run:
+            mix_in_gold(store, actor, config.label)
         told = dispatch(store, actor, config)
     print_table(("fate", "dialogues", "minutes", "expected value"), _routing(told))
     print_line(

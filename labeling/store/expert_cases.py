@@ -7,17 +7,21 @@ turn becomes gold: present if the expert found it, absent otherwise.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
+
+from sqlalchemy import select
 
 from dialint.detector.records import Finding, Label, Record, Verdict
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.store import dialogues, labels
 from dialint.labeling.store.annotations import of_dialogue, submit
+from dialint.labeling.store.database.schema import tasks
 from dialint.labeling.store.database.transactions import Transaction, inside, reading, writing
 from dialint.labeling.store.errors import NotAllowed, StoreRefused
 from dialint.labeling.store.gold import put_gold
 from dialint.labeling.store.permissions import authorised
 from dialint.labeling.store.projects import existing
-from dialint.labeling.store.records import Gold, TaskView
+from dialint.labeling.store.records import Gold, TaskState, TaskView
 from dialint.labeling.store.task_queue import locked
 from dialint.labeling.store.tasks import view
 
@@ -91,4 +95,33 @@ def case(transaction: Transaction, actor: str, task: int) -> Case:
         verdict=verdict,
         answers=inside(of_dialogue)(transaction, actor, name),
         labels=inside(labels.of_dialogue)(transaction, actor, name),
+    )
+
+
+class OpenCase(NamedTuple):
+    """A turn that waits for an expert; `priority` is the expected cost of leaving it undecided."""
+
+    task: int
+    dialogue: str
+    turn: int | None
+    priority: float
+    state: TaskState
+
+
+@reading
+def open_cases(transaction: Transaction, actor: str, project: str, n: int = 100) -> tuple[OpenCase, ...]:
+    """The `n` cases of an adjudication project that are not decided, the highest priority first; nothing of
+    what was said about them.
+
+    Raises:
+        NotAllowed: the actor does not decide.
+        StoreRefused: no such project, or not one of adjudication.
+    """
+    authorised(transaction, actor, "decide")
+    if existing(transaction, project).purpose != "adjudication":
+        raise StoreRefused("E_PROJECT", f"{project}: not a project of adjudication")
+    rows = select(tasks).where(tasks.c.project == project, tasks.c.state.in_(("open", "full")))
+    return tuple(
+        OpenCase(row.id, row.dialogue, row.turn, -row.rank, row.state)
+        for row in transaction.run(rows.order_by(tasks.c.rank, tasks.c.id).limit(n))
     )

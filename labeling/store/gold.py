@@ -8,20 +8,24 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import NamedTuple
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import delete, exists, insert, or_, select, update
 
 from dialint.detector.records import Dialogue, Example
 from dialint.labeling.annotation import judged_turns
 from dialint.labeling.store import dialogues, tasks
 from dialint.labeling.store.database.audit import canonical
-from dialint.labeling.store.database.schema import gold, pairs
+from dialint.labeling.store.database.schema import gold, pairs, verdicts
+from dialint.labeling.store.database.schema import tasks as task_rows
 from dialint.labeling.store.database.transactions import Store, Transaction, put_row, reading, writing
 from dialint.labeling.store.dialogues import MOST_PER_CALL, content_of, sha256_of
 from dialint.labeling.store.errors import StoreRefused
 from dialint.labeling.store.exposure import refuse_own, shown_all
 from dialint.labeling.store.permissions import account_of, authorised
-from dialint.labeling.store.records import Gold, NewTask
+from dialint.labeling.store.projects import existing
+from dialint.labeling.store.records import Gold, NewTask, Pool
 from dialint.labeling.store.task_queue import withdraw
 
 
@@ -144,13 +148,16 @@ def put_gold(transaction: Transaction, actor: str, known: Gold) -> None:
 
 @writing(repeatable=True)
 def retire_gold(transaction: Transaction, actor: str, dialogue: str) -> int:
-    """Show a dialogue as control no more; how many of its turns and codes that touches.
+    """Stop showing a dialogue as a control task; how many of its turns and codes that concerns.
 
     Raises:
         NotAllowed: the actor does not plan, or spoke in the dialogue.
+        StoreRefused: there is no gold on the dialogue.
     """
     refuse_own(transaction, authorised(transaction, actor, "plan"), dialogue)
     done = transaction.run(update(gold).where(gold.c.dialogue == dialogue).values(retired=True))
+    if not done.rowcount:
+        raise StoreRefused("E_GOLD", f"{dialogue[:80]!r}: there is no gold on this dialogue")
     withdraw(transaction, dialogue, "control")
     transaction.log(actor, "gold.retire", dialogue, n=done.rowcount)
     return done.rowcount
@@ -172,3 +179,110 @@ def all_gold(transaction: Transaction, actor: str, *, retired: bool = False) -> 
     return tuple(
         Gold(**{name: getattr(row, name) for name in Gold.model_fields}) for row in transaction.run(rows)
     )
+
+
+class ImportCounts(NamedTuple):
+    """How many rows of an import were new, replaced other gold, or were in the store already."""
+
+    new: int
+    replaced: int
+    unchanged: int
+
+
+def import_gold(store: Store, actor: str, known: Sequence[Gold], *, replace: bool = False) -> ImportCounts:
+    """Add gold, in transactions of up to 1,000 rows; the same rows again change nothing. Gold that says
+    otherwise is only replaced with `replace`.
+
+    Raises:
+        NotAllowed: the actor does not decide, or spoke in one of the dialogues.
+        StoreRefused: no such dialogue or agent's turn, a row twice, or gold that says otherwise; nothing was
+            changed.
+    """
+    if len({(one.dialogue, one.turn, one.code) for one in known}) != len(known):
+        raise StoreRefused("E_GOLD", "a dialogue, turn and code stand twice")
+    pieces = [known[start : start + MOST_PER_CALL] for start in range(0, len(known), MOST_PER_CALL)]
+    for piece in pieces:
+        store.read(partial(_compare_gold, actor=actor, known=piece, replace=replace))
+    counts = [_import_gold(store, actor, piece, replace) for piece in pieces]
+    return (
+        ImportCounts(*(sum(column) for column in zip(*counts, strict=True)))
+        if counts
+        else ImportCounts(0, 0, 0)
+    )
+
+
+@writing(repeatable=True)
+def _import_gold(transaction: Transaction, actor: str, known: Sequence[Gold], replace: bool) -> ImportCounts:
+    new, changed = _compare_gold(transaction, actor, known, replace)
+    for one in (*new, *changed):
+        put_row(transaction, gold, {**one.model_dump(), "at_ms": transaction.now_ms})
+    if new or changed:
+        rows = [one.model_dump() for one in (*new, *changed)]
+        subject = f"{len(new)} new, {len(changed)} replaced"
+        transaction.log(actor, "gold.import", subject, sha256=sha256_of(canonical(rows)))
+    return ImportCounts(len(new), len(changed), len(known) - len(new) - len(changed))
+
+
+def _compare_gold(
+    transaction: Transaction, actor: str, known: Sequence[Gold], replace: bool
+) -> tuple[list[Gold], list[Gold]]:
+    """The rows that are new, and those that replace other gold."""
+    account = authorised(transaction, actor, "decide")
+    names = list(dict.fromkeys(one.dialogue for one in known))
+    refuse_own(transaction, account, *names)
+    turns: dict[str, tuple[int, ...]] = {}
+    for name in names:
+        dialogue = content_of(transaction, name)
+        if dialogue is None:
+            raise StoreRefused("E_GOLD", f"{name[:80]!r}: there is no such dialogue in the store")
+        turns[name] = judged_turns(dialogue)
+    rows = transaction.run(select(gold).where(gold.c.dialogue.in_(names)))
+    stored = {(row.dialogue, row.turn, row.code): row for row in rows}
+    new, changed = [], []
+    for one in known:
+        where = f"{one.dialogue[:80]!r}, turn {one.turn}, {one.code}"
+        if one.turn not in turns[one.dialogue]:
+            raise StoreRefused("E_GOLD", f"{where}: not a turn of an agent or bot with text")
+        before = stored.get((one.dialogue, one.turn, one.code))
+        if before is None:
+            new.append(one)
+        elif before.present != one.present:
+            if not replace:
+                raise StoreRefused("E_GOLD", f"{where}: the store says otherwise; --replace overwrites it")
+            changed.append(one)
+    return new, changed
+
+
+def add_control_tasks(store: Store, actor: str, project: str, *, pool: Pool = "control") -> int:
+    """Make tasks of the gold that fits a project: of each dialogue with gold for one of its codes, none of it
+    retired or in doubt, that has no task in the project yet; how many. With a verdict, where the project is
+    pre-labelled. In the pool `exam` they decide whether accounts in training are admitted.
+
+    Raises:
+        NotAllowed: the actor does not plan.
+        StoreRefused: no such project.
+    """
+    names = store.read(partial(_control_dialogues, actor=actor, project=project))
+    new = [NewTask(dialogue=name, pool=pool, why="gold") for name in names]
+    pieces = (new[start : start + MOST_PER_CALL] for start in range(0, len(new), MOST_PER_CALL))
+    return sum(tasks.add(store, actor, project, piece) for piece in pieces)
+
+
+def mix_in_gold(store: Store, actor: str, project: str) -> int:
+    """`add_control_tasks`, if the project has a share of control tasks; how many."""
+    wants_control = store.read(partial(existing, name=project)).control_share > 0
+    return add_control_tasks(store, actor, project) if wants_control else 0
+
+
+def _control_dialogues(transaction: Transaction, actor: str, project: str) -> list[str]:
+    authorised(transaction, actor, "plan")
+    into = existing(transaction, project)
+    unusable = gold.alias()
+    has_task = exists().where(task_rows.c.project == project, task_rows.c.dialogue == gold.c.dialogue)
+    is_unusable = exists().where(
+        unusable.c.dialogue == gold.c.dialogue, or_(unusable.c.retired, unusable.c.doubt.is_not(None))
+    )
+    query = select(gold.c.dialogue).where(gold.c.code.in_(into.codes), ~has_task, ~is_unusable)
+    if into.prelabelled:
+        query = query.where(exists().where(verdicts.c.dialogue == gold.c.dialogue))
+    return list(transaction.run(query.distinct().order_by(gold.c.dialogue)).scalars())

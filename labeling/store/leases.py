@@ -14,7 +14,7 @@ from sqlalchemy import Row, bindparam, func, or_, select, update
 
 from dialint.labeling.store import control_mix
 from dialint.labeling.store.database.schema import counts, leases, tasks
-from dialint.labeling.store.database.transactions import Transaction, put_row, writing
+from dialint.labeling.store.database.transactions import Transaction, put_row, reading, writing
 from dialint.labeling.store.dialogues import verdict_on
 from dialint.labeling.store.errors import NotAllowed, StaleLease, StoreRefused
 from dialint.labeling.store.exposure import APPEAL, PART, is_independent, shown_with_task
@@ -48,38 +48,61 @@ _LATE_TASKS = select(leases.c.task).where(*_LATE).order_by(leases.c.expires_ms).
 
 @writing(repeatable=True)
 def claim(
-    transaction: Transaction, actor: str, project: str, *, pool: Pool = "main", at_once: int = 1
+    transaction: Transaction, actor: str, project: str, *, pool: Pool | None = None, at_once: int = 1
 ) -> Lease | None:
     """The next task for the actor, or none. Who holds `at_once` tasks of this project and pool gets the
     first of them again, so that a lost connection loses nothing. Some from the main pool are exchanged for
     control tasks. Never a task on a dialogue of one's own, nor the second review of an appeal for who has a
     part in the dialogue or has seen what others say of it.
 
+    Without a `pool`, an active account gets tasks of the main pool, one in training those of `training` and
+    then those of `exam`, which decide whether it is admitted.
+
     Raises:
-        NotAllowed: the actor lacks the right, the skills or the standing for this pool.
+        NotAllowed: the actor lacks the right, the skills or the status for this pool.
         StoreRefused: the project is closed or past its deadline.
     """
     account = authorised(transaction, actor, "label")
-    asked = working(transaction, project)
-    _fit(account, asked, pool)
+    into = working(transaction, project)
+    pools: tuple[Pool, ...] = ("training", "exam") if account.status == "training" else ("main",)
+    for each in (pool,) if pool else pools:
+        _check_pool(account, into, each)
     _sweep(transaction)
+    for each in (pool,) if pool else pools:
+        if lease := _claim(transaction, account, into, each, at_once):
+            return lease
+    return None
+
+
+def _claim(
+    transaction: Transaction, account: Account, project: Project, pool: Pool, at_once: int
+) -> Lease | None:
     mixed_in = "control" if pool == "main" else pool
-    place = {"project": project, "pool": pool, "mixed_in": mixed_in, "account": actor}
-    n_held, n_counted = tuple(transaction.run(_N_HELD, place).one())
+    key = {"project": project.id, "pool": pool, "mixed_in": mixed_in, "account": account.id}
+    n_held, n_counted = tuple(transaction.run(_N_HELD, key).one())
     if n_held >= at_once:
-        first = transaction.run(_FIRST_HELD, place).one()
+        first = transaction.run(_FIRST_HELD, key).one()
         return _lease(first, first.lease_token, first.expires_ms)
-    share = share_of(transaction, asked, pool, account)
-    given = n_counted + (0 if share is None else share.answered)
-    if pool == "main" and asked.fair_share is not None and given >= _most(transaction, asked):
+    share = share_of(transaction, project, pool, account)
+    n_answers = n_counted + (0 if share is None else share.answered)
+    if pool == "main" and project.fair_share is not None and n_answers >= _most(transaction, project):
         return None
-    row = next_open(transaction, account, asked, pool, share)
+    row = next_open(transaction, account, project, pool, share)
     while row is not None and row.why == APPEAL and not is_independent(transaction, account, row.dialogue):
-        _pass_over(transaction, account, asked, row)
-        row = next_open(transaction, account, asked, pool, share)
+        _pass_over(transaction, account, project, row)
+        row = next_open(transaction, account, project, pool, share)
     if row is not None and pool == "main":
-        row = control_mix.instead(transaction, account, asked) or row
-    return None if row is None else _take(transaction, account, asked, row)
+        row = control_mix.instead(transaction, account, project) or row
+    return None if row is None else _take(transaction, account, project, row)
+
+
+@reading
+def held(transaction: Transaction, actor: str, project: str) -> Lease | None:
+    """The task of the main pool of a project that the actor holds, if there is one: the first of several."""
+    authorised(transaction, actor, "label")
+    key = {"project": project, "pool": "main", "mixed_in": "control", "account": actor}
+    row = transaction.run(_FIRST_HELD, key).one_or_none()
+    return None if row is None else _lease(row, row.lease_token, row.expires_ms)
 
 
 def _pass_over(transaction: Transaction, account: Account, project: Project, row: Row[Any]) -> None:
@@ -89,7 +112,7 @@ def _pass_over(transaction: Transaction, account: Account, project: Project, row
     transaction.log(account.id, "task.skip", f"task {row.id}", token=lease.token)
 
 
-def _fit(account: Account, project: Project, pool: Pool) -> None:
+def _check_pool(account: Account, project: Project, pool: Pool) -> None:
     if (right := NEEDED.get(project.purpose)) and not may(account, right):
         raise NotAllowed("E_RIGHT", f"{account.id} has no right to {right}, which {project.id} is for")
     if pool == "control":

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 from sqlalchemy import Row, bindparam, select
 
 from dialint.detector.records import Probability, Record
@@ -29,31 +29,36 @@ NAME = "rules"
 
 
 class Rules(Record):
-    """Accuracy is balanced (see `measures`): 0.5 is what no knowledge gets, however it answers."""
+    """Accuracy is balanced (see `grades`): 0.5 is what no knowledge gets, however it answers."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
 
     window: Count = 50
-    """The newest answers that count, of those since the status was last set."""
+    """How many of the newest answers since the last change of status count."""
     least: Count = 10
-    """Graded answers without which nothing is said of anybody."""
+    """Fewer graded answers decide nothing."""
     retrain_below: Probability = 0.6
+    """Accuracy on control tasks below which an account is sent to training."""
     suspend_below: Probability = 0.4
+    """Accuracy on control tasks below which an account is suspended."""
     code_retrain_below: Probability | None = None
-    """The same for each code by itself, if it was asked in `least` graded answers."""
+    """As retrain_below, for each code asked in `least` graded answers; none: not by code."""
     fast_s: Annotated[float, Field(gt=0)] = 2.0
-    """Faster than this nobody reads."""
+    """Seconds below which an answer is too fast to have read the task."""
     fast_share: Annotated[float, Field(gt=0, le=1)] = 0.5
-    """So much of the window, answers of every pool, being that fast suspends."""
+    """Share of answers that are too fast at which an account is suspended."""
     exam_least: Count = 10
-    """Graded exam answers before anybody passes."""
+    """Graded answers in the pool exam before an account in training is admitted."""
     exam_pass: Probability = 0.6
-    """The lower limit of the balanced accuracy that passes."""
+    """Lower limit of the accuracy in the pool exam that admits."""
     exam_most: Count = 40
-    """Exam answers after which who has not passed is suspended."""
+    """Answers in the pool exam after which an account that was not admitted is suspended."""
     good_at: Probability = 0.8
-    """Balanced accuracy of a good labeler: gold that they contradict is doubted."""
+    """Accuracy of a good labeler: gold that good labelers contradict is doubted."""
     doubt_least: Count = 5
+    """Fewer good labelers cannot put gold in doubt."""
     doubt_share: Probability = 0.5
-    """Gold is doubted when more than this share of at least `doubt_least` good labelers contradict it."""
+    """Share of the good labelers who must contradict gold to put it in doubt."""
 
     @model_validator(mode="after")
     def _possible(self) -> Rules:

@@ -196,8 +196,9 @@ def test_skills_pools_and_closed_projects(store: Store, made: Any, time_: Any) -
     answer(store, "ann", claimed(store, "ann"))
     accounts.set_status(store, "lea", "ann", "training")
     with pytest.raises(NotAllowed, match="E_POOL"):
-        leases.claim(store, "ann", "p")
+        leases.claim(store, "ann", "p", pool="main")
     assert leases.claim(store, "ann", "p", pool="training") is None
+    assert leases.claim(store, "ann", "p") is None, "in training: nothing of the main pool"
     accounts.set_status(store, "lea", "ann", "active")
     projects.set_state(store, "lea", "p", "closed")
     with pytest.raises(StoreRefused, match="closed"):

@@ -111,6 +111,7 @@ def ban_and_reopen(store: Store, actor: str, made: Any) -> object:
 
 ROWS: dict[str, Row] = {
     "store.expert_cases.case": Row("expert", lambda s, a, m: expert_cases.case(s, a, THEIRS["a"].task)),
+    "store.expert_cases.open_cases": Row("expert", lambda s, a, m: expert_cases.open_cases(s, a, "a")),
     "store.expert_cases.decide": Row(
         "expert",
         lambda s, a, m: expert_cases.decide(s, a, m.task, m.token, f"decision {a}", [], "why"),
@@ -170,6 +171,12 @@ ROWS: dict[str, Row] = {
     "store.gold._keep": Row("lead", lambda s, a, m: gold._keep(s, a, [], {"d1": "pair"})),
     "store.leases.claim": Row(
         "labeler", taken("p"), others=lambda s, a, m: leases.claim(s, a, "a"), upto="reviewer"
+    ),
+    "store.leases.held": Row(
+        "labeler",
+        lambda s, a, m: leases.held(s, a, "p"),
+        others=lambda s, a, m: leases.held(s, a, "p"),
+        instead=None,
     ),
     "store.leases.renew": Row(
         "labeler",
@@ -251,6 +258,7 @@ ROWS: dict[str, Row] = {
     "store.labels.put": Row("lead", lambda s, a, m: labels.put(s, a, [])),
     "store.labels.of_dialogue": Row("reviewer", lambda s, a, m: labels.of_dialogue(s, a, "d1")),
     "store.gold.set_gold": Row("expert", lambda s, a, m: gold.set_gold(s, a, GOLD)),
+    "store.gold._import_gold": Row("expert", lambda s, a, m: gold._import_gold(s, a, [GOLD], False)),
     "store.gold.retire_gold": Row("lead", lambda s, a, m: gold.retire_gold(s, a, "d1")),
     "store.gold.all_gold": Row("expert", lambda s, a, m: gold.all_gold(s, a)),
     "store.dialogues.add": Row("lead", lambda s, a, m: dialogues.add(s, a, [a_dialogue(f"by {a}")])),
@@ -282,6 +290,7 @@ OWN: dict[str, Act] = {
     "set gold": lambda s, a, m: gold.set_gold(s, a, GOLD.model_copy(update={"dialogue": m})),
     "retire gold": lambda s, a, m: gold.retire_gold(s, a, m),
     "decide gold": lambda s, a, m: gold_review.decide(s, a, m, 1, "C1", present=True, reason="why"),
+    "import gold": lambda s, a, m: gold.import_gold(s, a, [GOLD.model_copy(update={"dialogue": m})]),
     "bring gold in": lambda s, a, m: gold._keep(s, a, [], {m: "pair"}),
 }
 """What nobody may of a dialogue that they spoke in."""

@@ -159,7 +159,11 @@ def test_the_way_in_goes_through_the_exam(store: Store, made: Any) -> None:
     rater_status.replace(store, "lea", RULES.model_copy(update={"exam_most": 12}))
     accounts.create(store, "ada", Account(id="new", role="labeler", status="training"))
     with pytest.raises(NotAllowed, match="E_POOL"):
-        leases.claim(store, "new", "p")
+        leases.claim(store, "new", "p", pool="main")
+    lease = leases.claim(store, "new", "p")
+    assert lease is not None
+    assert (lease.pool, lease.dialogue[0]) == ("exam", "e"), "in training: the pool of the exam"
+    leases.release(store, "new", lease.task, lease.token)
     work(store, made, "new", [True] * 3, pool="exam")
     assert standings(store)["new"] == ("keep", "3 of at least 4 exam answers")
     work(store, made, "new", [True] * 3, pool="exam")

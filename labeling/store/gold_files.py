@@ -1,0 +1,82 @@
+"""Gold in files: JSON lines, a JSON array, CSV, TSV or Parquet, one row for each dialogue, turn and code.
+
+Columns: `dialogue_id` (or `dialogue`), `turn` (the index in the input), `code`, `present` (or `answer`: true
+or false, yes or no, 1 or 0) and, optional, `reason` (or `explanation`). Other columns are ignored. A bad row
+refuses the file, with its line.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from dialint.detector.artifacts import atomic_file
+from dialint.detector.errors import InputRefused
+from dialint.detector.ingest.outcomes import BadRecord
+from dialint.detector.ingest.readers.tables import detect_table_format, read_rows
+from dialint.detector.ingest.sources import open_logs
+from dialint.detector.taxonomy import Taxonomy
+from dialint.labeling.store.records import Gold
+
+ANSWERS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+MAX_CHARACTERS = 4000
+
+
+def read_gold_file(path: Path, taxonomy: Taxonomy) -> list[Gold]:
+    """The gold in a file, in its order.
+
+    Raises:
+        InputRefused: no such file, not a table, or a bad row, with its line.
+    """
+    gold: list[Gold] = []
+    (source,) = open_logs([str(path)])
+    for line, _, row in read_rows(source, detect_table_format(source)):
+        where = f"{path}, line {line}"
+        if isinstance(row, BadRecord):
+            raise InputRefused(row.code, f"{where}: {row.found}; expected {row.expected}")
+        gold.append(_parse_row(row, where, taxonomy))
+    return gold
+
+
+def _parse_row(row: Mapping[str, Any], where: str, taxonomy: Taxonomy) -> Gold:
+    dialogue, turn = _cell(row, "dialogue_id", "dialogue"), str(_cell(row, "turn"))
+    code, answer = _cell(row, "code"), str(_cell(row, "present", "answer")).strip().lower()
+    reason = _cell(row, "reason", "explanation")
+    for name, is_good, expected in (
+        ("dialogue_id", isinstance(dialogue, str) and dialogue, "the id of a dialogue"),
+        ("turn", turn.isascii() and turn.isdigit() and len(turn) < 7, "the index of a turn, from 0"),
+        ("code", code in taxonomy.codes, f"a code of taxonomy {taxonomy.version}"),
+        ("present", answer in ANSWERS, "true or false, yes or no, 1 or 0"),
+        ("reason", reason is None or _is_text(reason), f"a text of at most {MAX_CHARACTERS} characters"),
+    ):
+        if not is_good:
+            raise InputRefused("E_GOLD", f"{where}, {name}: expected {expected}")
+    return Gold(
+        dialogue=dialogue, turn=int(turn), code=code, present=ANSWERS[answer], source="expert", reason=reason
+    )
+
+
+def _cell(row: Mapping[str, Any], *names: str) -> Any:
+    """The first cell that is there and not empty."""
+    return next((row[name] for name in names if row.get(name) not in (None, "")), None)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and len(value) <= MAX_CHARACTERS and "\x00" not in value
+
+
+def write_gold_file(path: Path, known: Iterable[Gold]) -> None:
+    """Write gold as JSON lines that `read_gold_file` reads.
+
+    Raises:
+        WorldError: the file cannot be written.
+    """
+    with atomic_file(path) as file:
+        for one in known:
+            row = {
+                "dialogue_id": one.dialogue,
+                **one.model_dump(include={"turn", "code", "present", "reason"}),
+            }
+            file.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")

@@ -1,0 +1,528 @@
+"""Gold, control tasks, the rules of status, appeals and experts' decisions, by the commands that a person types."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dialint.app.cli import app, main
+from dialint.detector.artifacts import file_entry, write_manifest
+from dialint.detector.errors import ConfigError, DialintError, InputRefused
+from dialint.detector.records import Dialogue, Example, Finding, Label, Turn, Verdict
+from dialint.detector.verdict_files import manifest_path, verdict_line
+from dialint.labeling.store import annotations, leases, tasks
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.database.verify import verify
+from dialint.labeling.store.errors import NotAllowed, StoreRefused
+
+Dialint = Callable[..., str]
+PEOPLE = {
+    "lea": "lead",
+    "eve": "expert",
+    "emil": "expert",
+    "rob": "reviewer",
+    "ann": "labeler",
+    "ben": "labeler",
+}
+
+
+def run(*arguments: object) -> str:
+    """Runs a command in this process; what it printed."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        assert app([str(one) for one in arguments], result_action="return_value") in (0, None)
+    return printed.getvalue()
+
+
+def create_people(place: str) -> None:
+    run("db", "upgrade", "--store", place)
+    run("label", "account", "create", "ada", "--role", "admin", "--as", "ada", "--store", place)
+    for name, role in PEOPLE.items():
+        agent = ("--agent", "agent-ben") if name == "ben" else ()
+        options = ("--role", role, *agent, "--as", "ada", "--store", place)
+        run("label", "account", "create", name, *options)
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("gold-template") / "store.sqlite"
+    create_people(str(path))
+    return path
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A store with people, in which `lea`, a lead, acts."""
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("DIALINT_ACCOUNT", "lea")
+    if request.param == "sqlite":
+        path = tmp_path / "store.sqlite"
+        template = request.getfixturevalue("template")
+        shutil.copyfile(template, path)
+        shutil.copyfile(f"{template}.key", f"{path}.key") if Path(f"{template}.key").exists() else None
+        place = str(path)
+    else:
+        place = str(request.getfixturevalue("postgres").new())
+        create_people(place)
+    monkeypatch.setenv("DIALINT_STORE", place)
+    return place
+
+
+def sample_finding(code: str = "C1", probability: float = 1.0) -> Finding:
+    return Finding(
+        code=code, turn=1, severity="S2", probability=probability, quote="Let", start=0, end=3, reason="r"
+    )  # fmt: skip
+
+
+def write_verdicts(path: Path, *dialogues: str) -> Path:
+    verdicts = [
+        Verdict(
+            dialogue_id=name, release="e", taxonomy="1", status="scored", quality=80.0,
+            findings=(sample_finding(probability=0.9),), probabilities={1: {"C1": 0.9}},
+        )
+        for name in dialogues
+    ]  # fmt: skip
+    path.write_bytes(b"".join(map(verdict_line, verdicts)))
+    content = {"kind": "verdicts", "format": "jsonl", "files": [file_entry(path, len(verdicts))]}
+    write_manifest(manifest_path(path), content)
+    return path
+
+
+def write_own_log(path: Path) -> Path:
+    """One dialogue of ben's."""
+    turns = [
+        {"role": "customer", "text": "Where is it?"},
+        {"role": "agent", "text": "Let me look into it for you."},
+    ]
+    path.write_text(json.dumps({"id": "own", "agent": "agent-ben", "turns": turns}) + "\n")
+    return path
+
+
+def write_gold(path: Path, n: int, **changes: bool) -> Path:
+    """Gold on turn 1 of d0 to d(n - 1): C1 is there where the number is even."""
+    rows = [
+        {"dialogue_id": f"d{i}", "turn": 1, "code": "C1", "present": i % 2 == 0, "reason": "agreed"}
+        for i in range(n)
+    ]
+    for row in rows:
+        row["present"] = changes.get(str(row["dialogue_id"]), row["present"])
+    if path.suffix == ".csv":
+        answers = {True: "yes", False: "no"}
+        lines = [f"{row['dialogue_id']},1,C1,{answers[bool(row['present'])]},agreed" for row in rows]
+        path.write_text("\n".join(["dialogue,turn,code,answer,explanation", *lines]) + "\n")
+    else:
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def answer_all(place: str, project: str, who: str, is_present: Callable[[str], bool]) -> int:
+    """`who` answers all tasks that they get; how many."""
+    n = 0
+    with Store.open(place) as store:
+        while lease := leases.claim(store, who, project):
+            found = [sample_finding()] if is_present(lease.dialogue) else []
+            if who in ("ann", "ben"):
+                assert tasks.view(store, who, lease.task).dialogue.id == f"task-{lease.task}", (
+                    "the id stays hidden"
+                )
+            annotations.submit(store, who, lease.task, lease.token, f"{who} {lease.task}", found, 30.0)
+            n += 1
+    return n
+
+
+def is_even(dialogue: str) -> bool:
+    return int(dialogue[1:]) % 2 == 0
+
+
+def test_gold_controls_the_work_of_labelers(
+    place: str, tmp_path: Path, write_log: Callable[..., Path]
+) -> None:
+    """Gold by command, control tasks by the plan, answers by labelers, status by the rules set, all visible."""
+    run("import", "logs", write_log(16))
+    with pytest.raises(ConfigError, match="gold import"):
+        run("label", "project", "create", "p", "--codes", "C1", "--control-share", 1)
+    told = run("label", "gold", "import", write_gold(tmp_path / "gold.jsonl", 8), "--as", "eve")
+    assert told == "8 rows of gold new, 0 replaced, 0 unchanged\n"
+    run("label", "project", "create", "p", "--codes", "C1", "--overlap", 2, "--control-share", 1)
+    assert run("label", "plan", "--project", "p", "--n", 8) == "p: 8 tasks, random; 8 control tasks\n"
+    assert re.search(r"^p +label +open +control +8", run("label", "status", "p"), re.MULTILINE)
+
+    assert run("label", "rules", "set", "least=4", "retrain_below=0.9", "suspend_below=0.2") == (
+        "least: 4, was 10\nretrain_below: 0.9, was 0.6\nsuspend_below: 0.2, was 0.4\n"
+    )
+    assert answer_all(place, "p", "ann", lambda name: True) == 16, "8 tasks and 8 control tasks"
+    assert answer_all(place, "p", "ben", is_even) == 16
+    assert run("label", "account", "standing").splitlines() == [
+        "ann (active): retrain; accuracy 0.50 in 8 graded answers: below 0.9",
+        "ben (active): keep; accuracy 1.00 in 8 graded answers",
+    ]
+    assert "ann (active): retrain" in run("label", "account", "standing", "--apply")
+    assert "ann: labeler, training" in run("label", "account", "list")
+    quality = run("label", "quality", "--as", "eve")
+    assert re.search(r"^ann .*", quality, re.MULTILINE)
+    with Store.open(place) as store:
+        assert leases.claim(store, "ann", "p") is None, "in training: nothing of the main pool"
+        verify(store)
+
+
+def test_gold_admits_who_passes_in_training(
+    place: str, tmp_path: Path, write_log: Callable[..., Path]
+) -> None:
+    run("import", "logs", write_log(12))
+    run("label", "gold", "import", write_gold(tmp_path / "gold.csv", 12), "--as", "eve")
+    run("label", "project", "create", "p", "--codes", "C1")
+    assert run("label", "gold", "tasks", "p", "--pool", "exam") == "p: 12 new tasks of the pool exam\n"
+    assert run("label", "gold", "tasks", "p") == "p: 0 new tasks of the pool control\n"
+    run("label", "account", "status", "ann", "training")
+    assert answer_all(place, "p", "ann", is_even) == 12
+    assert run("label", "account", "standing", "--apply").startswith(
+        "ann (training): admit; accuracy at least 0.6"
+    )
+    assert "ann: labeler, active" in run("label", "account", "list")
+
+
+def test_gold_files_come_in_once_and_whole(
+    place: str, tmp_path: Path, write_log: Callable[..., Path]
+) -> None:
+    run("import", "logs", write_log(4))
+    file = write_gold(tmp_path / "gold.csv", 4)
+    assert (
+        run("label", "gold", "import", file, "--as", "eve") == "4 rows of gold new, 0 replaced, 0 unchanged\n"
+    )
+    assert (
+        run("label", "gold", "import", file, "--as", "eve") == "0 rows of gold new, 0 replaced, 4 unchanged\n"
+    )
+    listed = run("label", "gold", "list", "--as", "eve")
+    assert re.search(r"^d0 +1 +C1 +yes +expert +in use$", listed, re.MULTILINE)
+    assert re.search(r"^d1 +1 +C1 +no +expert +in use$", listed, re.MULTILINE)
+
+    other = write_gold(tmp_path / "other.jsonl", 4, d1=True)
+    with pytest.raises(StoreRefused, match=r"'d1', turn 1, C1: the store says otherwise; --replace"):
+        run("label", "gold", "import", other, "--as", "eve")
+    assert run("label", "gold", "import", other, "--replace", "--as", "eve").startswith(
+        "0 rows of gold new, 1 repl"
+    )
+    out = tmp_path / "out.jsonl"
+    assert run("label", "gold", "list", "--out", out, "--as", "eve") == f"4 rows of gold in {out}\n"
+    assert run("label", "gold", "import", out, "--as", "eve").endswith("4 unchanged\n")
+    with Store.open(place) as store:
+        verify(store)
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"turn": 1, "code": "C1", "present": True}, "line 2, dialogue_id: expected the id of a dialogue"),
+        (
+            {"dialogue_id": "d1", "turn": "first", "code": "C1", "present": True},
+            "line 2, turn: expected the index",
+        ),
+        (
+            {"dialogue_id": "d1", "turn": 1, "code": "none", "present": True},
+            "line 2, code: expected a code of taxonomy",
+        ),
+        (
+            {"dialogue_id": "d1", "turn": 1, "code": "C1", "present": "maybe"},
+            "line 2, present: expected true or false",
+        ),
+        (
+            {"dialogue_id": "d1", "turn": 1, "code": "C1", "present": 1, "reason": 5},
+            "line 2, reason: expected a text",
+        ),
+        (
+            {"dialogue_id": "d1", "turn": 0, "code": "C1", "present": True},
+            "turn 0, C1: not a turn of an agent",
+        ),
+        ({"dialogue_id": "d9", "turn": 1, "code": "C1", "present": True}, "'d9': there is no such dialogue"),
+        ({"dialogue_id": "d0", "turn": 1, "code": "C1", "present": True}, "stand twice"),
+    ],
+)
+def test_bad_gold_is_refused_with_its_line_and_nothing_comes_in(
+    template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write_log: Callable[..., Path],
+    row: dict[str, Any], said: str, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    store = tmp_path / "store.sqlite"
+    shutil.copyfile(template, store)
+    monkeypatch.setenv("DIALINT_STORE", str(store))
+    monkeypatch.setenv("DIALINT_ACCOUNT", "eve")
+    run("import", "logs", write_log(2), "--as", "lea")
+    good = {"dialogue_id": "d0", "turn": 1, "code": "C1", "present": False}
+    file = tmp_path / "gold.jsonl"
+    file.write_text(f"{json.dumps(good)}\n{json.dumps(row)}\n")
+    monkeypatch.setattr("sys.argv", ["dialint", "label", "gold", "import", str(file)])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+    assert run("label", "gold", "list").splitlines()[1:] == []
+
+
+def test_who_may_do_what_with_gold(place: str, tmp_path: Path, write_log: Callable[..., Path]) -> None:
+    run("import", "logs", write_log(2))
+    file = write_gold(tmp_path / "gold.jsonl", 2)
+    for who in ("ann", "rob"):
+        for command in (
+            ("import", file),
+            ("list",),
+            ("review",),
+            ("decide", "d0", 1, "C1", "no", "--reason", "r"),
+        ):
+            with pytest.raises(NotAllowed):
+                run("label", "gold", *command, "--as", who)
+    run("label", "gold", "import", file, "--as", "eve")
+    for command in (
+        ("gold", "retire", "d0"),
+        ("gold", "tasks", "p"),
+        ("rules", "show"),
+        ("rules", "set", "least=3"),
+    ):
+        with pytest.raises(NotAllowed):
+            run("label", *command, "--as", "eve")
+    run("import", "logs", write_own_log(tmp_path / "own.jsonl"))
+    (tmp_path / "own.csv").write_text("dialogue_id,turn,code,present\nown,1,C1,no\n")
+    run("label", "account", "create", "agent", "--role", "expert", "--agent", "agent-ben", "--as", "ada")
+    with pytest.raises(NotAllowed, match="somebody else"):
+        run("label", "gold", "import", tmp_path / "own.csv", "--as", "agent")
+
+
+def test_gold_is_retired_and_decided_by_command(
+    place: str, tmp_path: Path, write_log: Callable[..., Path]
+) -> None:
+    run("import", "logs", write_log(6))
+    run("label", "gold", "import", write_gold(tmp_path / "gold.jsonl", 3), "--as", "eve")
+    assert (
+        run("label", "gold", "retire", "d0", "d1")
+        == "d0: 1 rows of gold retired\nd1: 1 rows of gold retired\n"
+    )
+    with pytest.raises(StoreRefused, match="'d5': there is no gold on this dialogue"):
+        run("label", "gold", "retire", "d5")
+    assert len(run("label", "gold", "list", "--as", "eve").splitlines()) == 2
+    assert re.search(
+        r"^d0 .*retired$", run("label", "gold", "list", "--retired", "--as", "eve"), re.MULTILINE
+    )
+    run("label", "project", "create", "p", "--codes", "C1")
+    assert run("label", "gold", "tasks", "p") == "p: 1 new tasks of the pool control\n", (
+        "the others are retired"
+    )
+    assert run("label", "gold", "review", "--as", "eve").splitlines()[1:] == []
+    decided = run("label", "gold", "decide", "d2", 1, "C1", "no", "--reason", "read again", "--as", "eve")
+    assert decided == "d2, turn 1, C1: no\n"
+    assert re.search(r"^d2 +1 +C1 +no ", run("label", "gold", "list", "--as", "eve"), re.MULTILINE)
+
+
+def test_doubted_gold_waits_for_an_expert(place: str, tmp_path: Path, write_log: Callable[..., Path]) -> None:
+    """Four labelers who are right elsewhere contradict the gold of d1; the fifth does not get to see it."""
+    run("import", "logs", write_log(14))
+    run("label", "gold", "import", write_gold(tmp_path / "gold.jsonl", 6, d1=True), "--as", "eve")
+    run("label", "project", "create", "p", "--codes", "C1", "--control-share", 1, "--overlap", 9, "--most", 9)
+    run("label", "plan", "--project", "p", "--n", 8)
+    run("label", "rules", "set", "least=3", "doubt_least=4")
+    for i in range(4):
+        run("label", "account", "create", f"w{i}", "--role", "labeler", "--as", "ada")
+        answer_all(place, "p", f"w{i}", is_even)
+    answer_all(place, "p", "ann", is_even)
+    told = run("label", "gold", "review", "--as", "eve")
+    assert re.search(r"^d1 +1 +C1 +yes +expert +4 of 4 good labelers say otherwise$", told, re.MULTILINE)
+    assert "`dialint label gold decide" in told
+    run("label", "gold", "decide", "d1", 1, "C1", "no", "--reason", "they are right", "--as", "eve")
+    assert run("label", "gold", "review", "--as", "eve").splitlines()[1:] == []
+
+
+def test_synthetic_errors_become_control_tasks(
+    place: str, tmp_path: Path, write_log: Callable[..., Path]
+) -> None:
+    turns = (
+        Turn(index=0, role="customer", text="Where is it?"),
+        Turn(index=1, role="agent", text="Let me look."),
+    )
+    label = Label(dialogue_id="x", turn=1, code="C1", probability=1.0, method="inject:test")
+    pair = [
+        Example(dialogue=Dialogue(id="x", turns=turns), labels=(label,), split="test", pair="one"),
+        Example(dialogue=Dialogue(id="y", turns=turns), labels=(), split="test", pair="one"),
+    ]
+    file = tmp_path / "test.jsonl"
+    file.write_text("".join(one.model_dump_json() + "\n" for one in pair))
+    run("label", "project", "create", "p", "--codes", "C1")
+    told = "2 dialogues with gold, control tasks of p\n"
+    assert run("label", "gold", "synthetic", file, "--project", "p") == told
+    assert run("label", "gold", "synthetic", file, "--project", "p") == told
+    listed = run("label", "gold", "list", "--as", "eve").splitlines()[1:]
+    assert sorted(line.split()[3:5] for line in listed) == [["no", "injected"], ["yes", "injected"]]
+    assert re.search(r"^p +label +open +control +2", run("label", "status", "p"), re.MULTILINE)
+
+
+def test_rules_are_shown_and_set_one_at_a_time(place: str) -> None:
+    shown = run("label", "rules", "show")
+    assert re.search(r"^retrain_below +0.6 +0.6 +Accuracy on control tasks below which", shown, re.MULTILINE)
+    assert re.search(r"^code_retrain_below +none +none +", shown, re.MULTILINE)
+    run("label", "rules", "set", "code_retrain_below=0.5", "window=20")
+    assert run("label", "rules", "set", "window=20") == "window: 20, unchanged\n"
+    assert run("label", "rules", "set", "window=default", "code_retrain_below=none") == (
+        "window: 50, was 20\ncode_retrain_below: none, was 0.5\n"
+    )
+    for words, said in (
+        ((), "expected RULE=VALUE"),
+        (("window",), "'window': expected RULE=VALUE"),
+        (("speed=2",), "'speed=2': expected RULE=VALUE"),
+        (("window=0",), "window: Input should be greater than or equal to 1"),
+        (("least=many",), "least: Input should be a valid integer"),
+        (("fast_s=nan",), "fast_s: Input should be"),
+        (("suspend_below=0.9",), "suspend_below must not exceed retrain_below"),
+    ):
+        with pytest.raises(ConfigError, match=re.escape(said)):
+            run("label", "rules", "set", *words)
+    with Store.open(place) as store:
+        verify(store)
+
+
+def test_skills_are_set_by_command(place: str) -> None:
+    assert run("label", "account", "skills", "ann", "finnish", "billing") == "ann: billing, finnish\n"
+    assert "ann: labeler, active, billing, finnish" in run("label", "account", "list")
+    assert run("label", "account", "skills", "ann") == "ann: no skills\n"
+    with pytest.raises(NotAllowed):
+        run("label", "account", "skills", "rob", "x", "--as", "eve")
+
+
+def test_an_appeal_by_command(place: str, tmp_path: Path) -> None:
+    """Ben objects to a finding in his dialogue, rob reviews it blind, eve decides, and it becomes gold."""
+    run("import", "logs", write_own_log(tmp_path / "own.jsonl"))
+    run("import", "verdicts", write_verdicts(tmp_path / "v.jsonl", "own"))
+    opening = ("label", "appeal", "open", "own", 1, "C1", "--statement", "I did answer that")
+    assert run(*opening, "--as", "ben") == "appeal 1: open\n"
+    assert run(*opening, "--as", "ben") == "appeal 1: open\n", "once"
+    with pytest.raises(NotAllowed, match="own dialogues only"):
+        run(*opening, "--as", "ann")
+    with pytest.raises(StoreRefused, match="no such finding"):
+        run("label", "appeal", "open", "own", 1, "T1", "--statement", "x", "--as", "ben")
+    assert re.search(
+        r"^1 +ben +own +1 +C1 +open", run("label", "appeal", "list", "--as", "eve"), re.MULTILINE
+    )
+    with pytest.raises(NotAllowed):
+        run("label", "appeal", "list", "--as", "rob")
+    deciding = ("label", "appeal", "decide", 1)
+    with pytest.raises(StoreRefused, match="the blind second review comes first"):
+        run(*deciding, "overturned", "--reason", "why", "--as", "emil")
+
+    run("label", "project", "create", "second", "--codes", "C1", "--purpose", "review")
+    assert run("label", "appeals", "second", "--as", "lea").startswith(
+        "1 open appeals, 1 new tasks in second"
+    )
+    assert answer_all(place, "second", "rob", lambda name: False) == 1
+    shown = run("label", "appeal", "show", 1, "--as", "emil")
+    assert "statement: I did answer that\n" in shown
+    assert "  1 agent: Let me look into it for you.\n" in shown
+    assert "blind second review by rob: no finding\n" in shown
+    for words, said in (
+        (("overturned", "--code", "T1"), "with amended and only then"),
+        (("amended",), "with amended and only then"),
+        (("amended", "--code", "nothing"), "not in the taxonomy"),
+        (("amended", "--code", "T1", "--quote", "never said"), "turn 1 has no such words"),
+    ):
+        with pytest.raises(ConfigError, match=said):
+            run(*deciding, *words, "--reason", "why", "--as", "emil")
+    assert (
+        run(*deciding, "overturned", "--reason", "answered in turn 1", "--as", "emil")
+        == "appeal 1: overturned\n"
+    )
+    told = run("label", "appeal", "list", "--own", "--as", "ben")
+    assert re.search(r"^1 +ben +own +1 +C1 +overturned +answered in turn 1$", told, re.MULTILINE)
+    listed = run("label", "gold", "list", "--as", "eve")
+    assert re.search(r"^own +1 +C1 +no +appeal +in use$", listed, re.MULTILINE)
+    assert "1 known for certain" in run("label", "aggregate", "--everything"), (
+        "the label follows the decision"
+    )
+    with Store.open(place) as store:
+        verify(store)
+
+
+def test_an_amended_appeal_names_the_right_finding(place: str, tmp_path: Path) -> None:
+    run("import", "logs", write_own_log(tmp_path / "own.jsonl"))
+    run("import", "verdicts", write_verdicts(tmp_path / "v.jsonl", "own"))
+    run("label", "appeal", "open", "own", 1, "C1", "--statement", "no", "--as", "ben")
+    run("label", "project", "create", "second", "--codes", "C1", "--purpose", "review")
+    run("label", "appeals", "second", "--as", "lea")
+    answer_all(place, "second", "rob", lambda name: False)
+    amending = (
+        "label",
+        "appeal",
+        "decide",
+        1,
+        "amended",
+        "--reason",
+        "tone",
+        "--code",
+        "T1",
+        "--quote",
+        "Let me look",
+    )
+    assert run(*amending, "--as", "emil") == "appeal 1: amended\n"
+    listed = run("label", "gold", "list", "--as", "eve")
+    assert re.search(r"^own +1 +C1 +no +appeal", listed, re.MULTILINE)
+    assert re.search(r"^own +1 +T1 +yes +appeal", listed, re.MULTILINE)
+    with Store.open(place) as store:
+        (word,) = [one for one in annotations.of_dialogue(store, "rob", "own") if one.labeler == "emil"]
+    assert [(one.code, one.quote, one.start) for one in word.findings] == [("T1", "Let me look", 0)]
+
+
+def test_an_expert_decides_cases_by_command(
+    place: str, tmp_path: Path, write_log: Callable[..., Path]
+) -> None:
+    run("import", "logs", write_log(3))
+    run("label", "project", "create", "p", "--codes", "C1", "--overlap", 2, "--most", 2)
+    run("label", "project", "create", "e", "--codes", "C1", "T1", "--purpose", "adjudication")
+    run("label", "plan", "--project", "p", "--n", 3)
+    answer_all(place, "p", "ann", lambda name: True)
+    answer_all(place, "p", "ben", lambda name: False)
+    run("label", "adjudicate", "--project", "p", "--into", "e", "--disagreements")
+    listed = run("label", "decide", "list", "e", "--as", "eve").splitlines()[1:]
+    assert [line.split()[2:] for line in listed] == [["1", line.split()[3], "waiting"] for line in listed]
+    assert len(listed) == 3
+    for command in (("list", "e"), ("next", "e")):
+        with pytest.raises(NotAllowed):
+            run("label", "decide", *command, "--as", "rob")
+    with pytest.raises(StoreRefused, match="p: not a project of adjudication"):
+        run("label", "decide", "list", "p", "--as", "eve")
+
+    shown = run("label", "decide", "next", "e", "--as", "eve")
+    task, name = re.findall(r"task (\d+): turn 1, codes C1 T1\ndialogue (d\d)\n", shown)[0]
+    assert "answer by ann: C1 in turn 1, 'Let'" in shown
+    assert "answer by ben: no finding" in shown
+    recording = ("label", "decide", "record", "e")
+    for words, said in (
+        ((999, "--present", "C1"), "task 999: not held by eve"),
+        ((task, "--present", "C1", "--quote", "never said"), "turn 1 has no such words"),
+        ((task, "--present", "C1", "--quote", "a", "b"), "--quote: expected as many"),
+        ((task, "--present", "nothing"), "not in the taxonomy"),
+    ):
+        with pytest.raises(ConfigError, match=re.escape(said)):
+            run(*recording, *words, "--reason", "why", "--as", "eve")
+    with pytest.raises(DialintError, match="needs a reason"):
+        run(*recording, task, "--reason", " ", "--as", "eve")
+    told = run(
+        *recording, task, "--present", "C1", "--quote", "look into", "--reason", "asked twice", "--as", "eve"
+    )
+    assert told == f"task {task}: C1 in turn 1; decided\n"
+    gold = run("label", "gold", "list", "--as", "eve")
+    assert re.search(rf"^{name} +1 +C1 +yes +expert", gold, re.MULTILINE)
+    assert re.search(rf"^{name} +1 +T1 +no +expert", gold, re.MULTILINE)
+    assert len(run("label", "decide", "list", "e", "--as", "eve").splitlines()) == 3
+    with Store.open(place) as store:
+        verify(store)
+
+
+def test_a_file_that_is_no_table_is_refused(template: Path, tmp_path: Path) -> None:
+    (tmp_path / "gold.jsonl").write_text("{nothing\n")
+    with pytest.raises(InputRefused, match="line 1"):
+        run("label", "gold", "import", tmp_path / "gold.jsonl", "--as", "eve", "--store", template)
+    with pytest.raises(InputRefused, match="E_PATH"):
+        run("label", "gold", "import", tmp_path / "missing.csv", "--as", "eve", "--store", template)
