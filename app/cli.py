@@ -94,11 +94,11 @@ TRAIN: Commands = {
 }
 EVAL: Commands = {
     "run": ("dialint.eval.run:run", "Evaluate a release on labelled examples."),
-    "baseline": ("dialint.eval.baselines.make:baseline", "Train and calibrate a simple baseline."),
+    "baseline": ("dialint.eval.baselines.train:baseline", "Train and calibrate a simple baseline."),
     "judge": ("dialint.finetune.judge.exam:judge", "Evaluate a judge on held-out questions."),
     "outcome": ("dialint.eval.outcome:outcome", "Compare quality with an outcome in the log."),
-    "sample": ("dialint.eval.reading:sample", "Sample findings at random for a person to check."),
-    "tally": ("dialint.eval.reading:tally", "Count the judgements on sampled findings."),
+    "sample": ("dialint.eval.spot_check:sample", "Sample findings at random for a person to check."),
+    "tally": ("dialint.eval.spot_check:tally", "Count the judgements on sampled findings."),
     "speed": ("dialint.eval.speed:speed", "Time the scan on this machine."),
 }
 DATABASE: Commands = {

@@ -18,7 +18,7 @@ from dialint.detector.calibration import Contract, Scan
 from dialint.detector.records import Example
 from dialint.detector.statistics import clopper_pearson_upper
 from dialint.eval.metrics import Floats, Truth
-from dialint.eval.truth import source_of
+from dialint.eval.results import source_of
 
 MIN_PROBABILITY = 0.5
 """Nobody is accused of what is less likely than not, whatever rate would allow it."""
@@ -27,7 +27,7 @@ GRID = np.arange(20.0, -20.0, -0.05)
 """Raw scores that may become a threshold, strictest first; chosen before any data were seen."""
 
 
-def fit(
+def fit_contract(
     truth: Floats | Truth,
     scores: Floats,
     per_100: float,
@@ -41,9 +41,9 @@ def fit(
     `per_100` is the rate of false accusations on 100 clean units that may not be passed. Without any
     threshold that keeps it, the contract is None: the code may not be flagged, only suggested.
     """
-    slope, offset = platt(truth, scores)
+    slope, offset = fit_platt(truth, scores)
     truth = truth > 0.5
-    kept = threshold(truth, scores, per_100, confidence)
+    kept = find_threshold(truth, scores, per_100, confidence)
     even = (np.log(MIN_PROBABILITY / (1 - MIN_PROBABILITY)) - offset) / slope
     kept = None if kept is None else max(kept, float(even))
     if kept is None or not (scores[truth] >= kept).any():
@@ -60,7 +60,7 @@ def fit(
     return Scan(slope=slope, offset=offset, contract=promise)
 
 
-def distinct(
+def distinct_units(
     scores: Sequence[Mapping[int, float]], examples: Sequence[Example], code: str, *, whole_dialogue: bool
 ) -> tuple[Floats, Floats]:
     """Probability of an error and score of each distinct unit, shape (n,), from each example's scores by
@@ -82,7 +82,7 @@ def distinct(
     return np.array([key[0] for key in seen], float), np.array(list(seen.values()))
 
 
-def platt(truth: Floats | Truth, scores: Floats, rounds: int = 100) -> tuple[float, float]:
+def fit_platt(truth: Floats | Truth, scores: Floats, rounds: int = 100) -> tuple[float, float]:
     """Slope and offset of the logistic curve of greatest likelihood, with Platt's smoothed targets; where
     truth is a probability, they are mixed in that proportion."""
     positives = float(truth.sum())
@@ -101,7 +101,7 @@ def platt(truth: Floats | Truth, scores: Floats, rounds: int = 100) -> tuple[flo
     return max(float(weights[0]), 1e-6), float(weights[1])
 
 
-def threshold(truth: Truth, scores: Floats, per_100: float, confidence: float) -> float | None:
+def find_threshold(truth: Truth, scores: Floats, per_100: float, confidence: float) -> float | None:
     """The lowest score of the grid that keeps the rate, or None."""
     clean = np.sort(scores[~truth])
     if not len(clean):

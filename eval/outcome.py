@@ -30,9 +30,9 @@ from dialint.detector.records import Verdict
 from dialint.detector.statistics import Counts as Draws
 from dialint.detector.statistics import bootstrap_counts, ratio
 from dialint.detector.verdict_files import read_verdicts
-from dialint.eval.exam.summary import shown
+from dialint.eval.figures.per_code import value_and_interval
 from dialint.eval.metrics import Floats, Truth
-from dialint.eval.run import refuse_no_folder
+from dialint.eval.run import check_writable
 
 CHUNK = 256
 WHOLE = -1
@@ -75,15 +75,15 @@ def outcome(
 ) -> None:
     """Compare the quality of dialogues with an outcome that the log holds."""
     if config.out is not None:
-        refuse_no_folder(config.out)
+        check_writable(config.out)
     known = outcomes(log, config.outcome, config.by)
     if config.verdicts is not None:
         verdicts = read_verdicts(config.verdicts)
     else:
-        from dialint.eval.baselines.named import named
+        from dialint.eval.baselines.registry import open_detector
 
         verdicts = _scored(
-            named(None, detector or DetectorConfig()), log, config.limit, reading or ReadConfig()
+            open_detector(None, detector or DetectorConfig()), log, config.limit, reading or ReadConfig()
         )
     qualities = {v.dialogue_id: v.quality for v in verdicts if v.quality is not None}
     found = figures(qualities, known, config.good_from, config.rounds)
@@ -224,7 +224,7 @@ def _row(quality: Floats, good: Truth, auc: Floats) -> dict[str, Any]:
     def mean(values: Floats) -> float | None:
         return round(float(values.mean()), 2) if len(values) else None
 
-    value, *bounds = shown(auc)
+    value, *bounds = value_and_interval(auc)
     return {
         "dialogues": len(quality),
         "good": int(good.sum()),

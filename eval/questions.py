@@ -22,7 +22,7 @@ from dialint.detector.judge import Answer, Question, fit_answer
 from dialint.detector.masking import mask_dialogue
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Example, Label, Severity
 from dialint.detector.taxonomy import Code, Taxonomy, load_taxonomy
-from dialint.eval.truth import made_for_pair, probes_of, source_of
+from dialint.eval.results import pair_labels, probe_turns, source_of
 
 LEAST = 0.1
 """Weight of a label of which nobody can be sure."""
@@ -30,7 +30,7 @@ LEAST = 0.1
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class Asking:
+class QuestionConfig:
     """What is asked of a data set."""
 
     codes: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
@@ -46,7 +46,7 @@ class Asking:
 
 
 @dataclass(frozen=True)
-class Asked:
+class LabelledQuestion:
     """A question and what is known of its answer: the taxonomy's entry of its `code`, the `probability` that
     it is an error, the `span` of the evidence in the masked `text` of the turn, the turn as it stands in the
     clean twin (`rewrite`). `source` names the dialogue it was made from; `weight` is how sure its label is;
@@ -69,7 +69,7 @@ class Asked:
         return self.probability > 0.5
 
 
-def taught(asked: Asked) -> Answer:
+def target_answer(asked: LabelledQuestion) -> Answer:
     """The answer that is taught: what people hold to be true, as sure as they are."""
     if not asked.is_error:
         return fit_answer(Answer(verdict="no_error", probability=asked.probability))
@@ -85,7 +85,7 @@ def taught(asked: Asked) -> Answer:
     )
 
 
-def read_asked(dataset: Path, split: str, asking: Asking, seed: int) -> list[Asked]:
+def read_questions(dataset: Path, split: str, asking: QuestionConfig, seed: int) -> list[LabelledQuestion]:
     """The questions of one split of a data set's folder, in the order of its dialogues.
 
     Raises:
@@ -94,18 +94,18 @@ def read_asked(dataset: Path, split: str, asking: Asking, seed: int) -> list[Ask
         ConfigError: E_CODE, unknown codes or none.
     """
     taxonomy = load_taxonomy(asking.taxonomy)
-    examples = list(_chosen(read_examples(verified(dataset, split)), asking.limit, seed))
+    examples = list(_chosen(read_examples(verified_split(dataset, split)), asking.limit, seed))
     codes = _codes(asking, taxonomy, examples, dataset)
-    twins = {example.pair: example for example in examples if example.pair and not made_for_pair(example)}
-    found: list[Asked] = []
+    twins = {example.pair: example for example in examples if example.pair and not pair_labels(example)}
+    found: list[LabelledQuestion] = []
     for example in examples:
         found.extend(_of_example(example, codes, taxonomy, asking, twins.get(example.pair or ""), seed))
     return found
 
 
-def agent_turns(dataset: Path, split: str, asking: Asking, seed: int) -> dict[str, int]:
-    """Judged turns of each dialogue that `read_asked` takes, asked of or not."""
-    examples = _chosen(read_examples(verified(dataset, split)), asking.limit, seed)
+def count_agent_turns(dataset: Path, split: str, asking: QuestionConfig, seed: int) -> dict[str, int]:
+    """Judged turns of each dialogue that `read_questions` takes, asked of or not."""
+    examples = _chosen(read_examples(verified_split(dataset, split)), asking.limit, seed)
     return {
         example.dialogue.id: sum(
             turn.role in JUDGED_ROLES and bool(turn.text.strip()) for turn in example.dialogue.turns
@@ -114,7 +114,7 @@ def agent_turns(dataset: Path, split: str, asking: Asking, seed: int) -> dict[st
     }
 
 
-def verified(dataset: Path, name: str) -> Path:
+def verified_split(dataset: Path, name: str) -> Path:
     """The file of a set, its bytes those of the folder's manifest.
 
     Raises:
@@ -142,7 +142,9 @@ def _chosen(examples: Iterable[Example], limit: int | None, seed: int) -> Iterat
     yield from (example for example in held if source_of(example) in kept)
 
 
-def _codes(asking: Asking, taxonomy: Taxonomy, examples: Sequence[Example], dataset: Path) -> tuple[str, ...]:
+def _codes(
+    asking: QuestionConfig, taxonomy: Taxonomy, examples: Sequence[Example], dataset: Path
+) -> tuple[str, ...]:
     named = set(asking.codes) or set(read_manifest(dataset / "manifest.json").get("codes", ()))
     named = named or {label.code for example in examples for label in example.labels}
     if not named:
@@ -159,14 +161,14 @@ def _of_example(
     example: Example,
     codes: tuple[str, ...],
     taxonomy: Taxonomy,
-    asking: Asking,
+    asking: QuestionConfig,
     twin: Example | None,
     seed: int,
-) -> Iterator[Asked]:
+) -> Iterator[LabelledQuestion]:
     dialogue, texts = mask_dialogue(example.dialogue)
     place_of = {turn.index: place for place, turn in enumerate(dialogue.turns)}
     labels = {(label.turn, label.code): label for label in example.labels if label.code in codes}
-    hard = [(turn, code) for turn, code in probes_of(example) if code in codes and turn in place_of]
+    hard = [(turn, code) for turn, code in probe_turns(example) if code in codes and turn in place_of]
     named = list(dict.fromkeys([*labels, *hard]))
     drawn, stands_for = _at_random(dialogue, codes, set(named), asking.random_questions, seed)
     for turn, code in (*named, *drawn):
@@ -175,7 +177,7 @@ def _of_example(
         span = None
         if label is not None and label.start is not None and label.end is not None:
             span = texts[place].from_original(label.start, label.end)
-        yield Asked(
+        yield LabelledQuestion(
             question=Question(dialogue=_until(dialogue, turn), turn=turn, code=code),
             code=taxonomy.codes[code],
             probability=label.probability if label is not None else 0.0,
@@ -207,7 +209,7 @@ def _at_random(
 
 def _rewrite(example: Example, twin: Example | None, label: Label | None) -> str | None:
     """The same turn of the clean twin, if it is the pair's own error and the turn differs."""
-    if twin is None or label is None or label not in made_for_pair(example):
+    if twin is None or label is None or label not in pair_labels(example):
         return None
     masked, _ = mask_dialogue(twin.dialogue)
     clean = next((turn.text for turn in masked.turns if turn.index == label.turn), None)

@@ -23,14 +23,11 @@ from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.interface import Detector, DetectorConfig
 from dialint.detector.records import Example, Verdict
 from dialint.detector.statistics import bootstrap_counts
-from dialint.eval.exam.comparison import difference
-from dialint.eval.exam.curves import curves
-from dialint.eval.exam.exclusive import exclusive
-from dialint.eval.exam.figures import examine
-from dialint.eval.exam.slices import slices
-from dialint.eval.exam.summary import described
-from dialint.eval.exam.worst import Mistake, Told, placed, told_of, worst
-from dialint.eval.truth import Results, judge, labelled, read_examples, sources_of
+from dialint.eval.figures.breakdowns import compute_curves, compute_slices, paired_difference
+from dialint.eval.figures.hard_examples import Excerpt, Mistake, hardest, make_excerpt, to_dict
+from dialint.eval.figures.multiclass import multiclass_figures
+from dialint.eval.figures.per_code import compute_figures, summarize
+from dialint.eval.results import Results, number_sources, read_examples, read_labelled_log, score_examples
 
 SLICE_ROUNDS = 200
 PIPE_WIDTH = 132
@@ -66,22 +63,26 @@ def run(
     counts with --labels only."""
     config, chosen = config or EvalConfig(), detector or DetectorConfig()
     _refuse(examples, config)
-    from dialint.eval.baselines.named import named
+    from dialint.eval.baselines.registry import open_detector
 
-    judge_with = named(None, chosen)
-    others = {name: named(name, chosen) for name in config.against}
+    judge_with = open_detector(None, chosen)
+    others = {name: open_detector(name, chosen) for name in config.against}
     report: dict[str, Any] = {}
-    told: dict[str, list[Told]] = {}
+    told: dict[str, list[Excerpt]] = {}
     for path in examples:
-        read = read_examples(path) if config.labels is None else labelled(path, config.labels, reading)
-        results = judge(judge_with, read)
+        read = (
+            read_examples(path) if config.labels is None else read_labelled_log(path, config.labels, reading)
+        )
+        results = score_examples(judge_with, read)
         if not results:
             print(f"dialint: {path}: holds no example, so nothing is said of it", file=sys.stderr)
             continue
-        theirs = {name: judge(other, (example for example, _ in results)) for name, other in others.items()}
-        content, mistakes = compare(judge_with, results, others, theirs, config.rounds)
+        theirs = {
+            name: score_examples(other, (example for example, _ in results)) for name, other in others.items()
+        }
+        content, mistakes = evaluate_against(judge_with, results, others, theirs, config.rounds)
         report[path.stem] = {"sha256": sha256_file(path), **content}
-        told[path.stem] = [told_of(mistake, results) for mistake in mistakes]
+        told[path.stem] = [make_excerpt(mistake, results) for mistake in mistakes]
     if not report:
         raise ConfigError("E_EXAMPLE", "none of the files holds an example, so nothing can be said")
     whole = {
@@ -115,10 +116,10 @@ def _refuse(examples: Sequence[Path], config: EvalConfig) -> None:
         raise ConfigError("E_OPTION", "--rounds must not be negative")
     for name, out in (("--out", config.out), ("--html", config.html)):
         if out is not None:
-            refuse_no_folder(out, name)
+            check_writable(out, name)
 
 
-def refuse_no_folder(out: Path, option: str = "--out") -> None:
+def check_writable(out: Path, option: str = "--out") -> None:
     """Say before any work is done that `out` cannot be written.
 
     Raises:
@@ -128,32 +129,32 @@ def refuse_no_folder(out: Path, option: str = "--out") -> None:
         raise ConfigError("E_OPTION", f"{option} {out}: no file can be written there")
 
 
-def measure(detector: Detector, results: Sequence[tuple[Example, Verdict]], rounds: int) -> dict[str, Any]:
+def evaluate(detector: Detector, results: Sequence[tuple[Example, Verdict]], rounds: int) -> dict[str, Any]:
     """Counts, flagged share, and a row of figures for each code that occurs or is covered."""
     scored = [(example, verdict) for example, verdict in results if verdict.status == "scored"]
-    counts = bootstrap_counts(len(sources_of(scored)), rounds)
-    content = described(examine(detector, scored, counts), results)
-    return {**content, "exclusive": exclusive(detector.taxonomy, scored, counts)}
+    counts = bootstrap_counts(len(number_sources(scored)), rounds)
+    content = summarize(compute_figures(detector, scored, counts), results)
+    return {**content, "exclusive": multiclass_figures(detector.taxonomy, scored, counts)}
 
 
-def compare(
+def evaluate_against(
     detector: Detector,
     results: Results,
     others: Mapping[str, Detector],
     theirs: Mapping[str, Results],
     rounds: int,
 ) -> tuple[dict[str, Any], list[Mistake]]:
-    """`measure` with curves, slices, worst mistakes, and under `against` each other detector's figures
+    """`evaluate` with curves, slices, worst mistakes, and under `against` each other detector's figures
     with the paired difference, on the dialogues that both have scored."""
     scored = [pair for pair in results if pair[1].status == "scored"]
-    counts = bootstrap_counts(len(sources_of(scored)), rounds)
-    mine = examine(detector, scored, counts)
-    mistakes = worst(scored, mine.rows)
-    content = described(mine, results)
-    content["exclusive"] = exclusive(detector.taxonomy, scored, counts)
-    content["curves"] = {code: curves(mine.rows[code]) for code in mine.present}
-    content["slices"] = slices(scored, mine.rows, counts[: SLICE_ROUNDS + 1])
-    content["worst"] = [placed(mistake, scored) for mistake in mistakes]
+    counts = bootstrap_counts(len(number_sources(scored)), rounds)
+    mine = compute_figures(detector, scored, counts)
+    mistakes = hardest(scored, mine.rows)
+    content = summarize(mine, results)
+    content["exclusive"] = multiclass_figures(detector.taxonomy, scored, counts)
+    content["curves"] = {code: compute_curves(mine.rows[code]) for code in mine.present}
+    content["slices"] = compute_slices(scored, mine.rows, counts[: SLICE_ROUNDS + 1])
+    content["worst"] = [to_dict(mistake, scored) for mistake in mistakes]
     content["against"] = {}
     for name, other in others.items():
         both = [
@@ -163,17 +164,17 @@ def compare(
         ]
         again, draws, kept = mine, counts, [results[place] for place in both]
         if len(both) < len(scored):
-            draws = bootstrap_counts(len(sources_of(kept)), rounds)
-            again = examine(detector, kept, draws)
+            draws = bootstrap_counts(len(number_sources(kept)), rounds)
+            again = compute_figures(detector, kept, draws)
         found = [theirs[name][place] for place in both]
-        their = examine(other, found, draws)
+        their = compute_figures(other, found, draws)
         content["against"][name] = {
             "release": other.release,
             "fingerprint": other.fingerprint,
-            "figures": described(their, theirs[name]),
-            "exclusive": exclusive(other.taxonomy, found, draws, rival=kept),
-            "difference": difference(again, their),
-            "curves": {code: curves(their.rows[code]) for code in their.present},
+            "figures": summarize(their, theirs[name]),
+            "exclusive": multiclass_figures(other.taxonomy, found, draws, rival=kept),
+            "difference": paired_difference(again, their),
+            "curves": {code: compute_curves(their.rows[code]) for code in their.present},
         }
     return content, mistakes
 

@@ -30,7 +30,7 @@ from dialint.detector.pipeline import ReleaseDetector, load_detector
 from dialint.detector.records import Dialogue
 from dialint.detector.render import Rendered
 from dialint.detector.scanner import WindowScores
-from dialint.eval.run import refuse_no_folder
+from dialint.eval.run import check_writable
 
 if TYPE_CHECKING:
     from dialint.detector.engines.local import LocalEngine
@@ -63,7 +63,7 @@ def speed(
     if config.limit < 1 or config.rounds < 1:
         raise ConfigError("E_OPTION", "--limit and --rounds must be at least 1")
     if config.out is not None:
-        refuse_no_folder(config.out)
+        check_writable(config.out)
     found = run(
         load_detector(chosen), load_detector(_exact(chosen)), _dialogues(logs, config.limit), config.rounds
     )

@@ -121,4 +121,4 @@ others=("$work"/releases/*)
 [ -e "$work/report.json" ] ||
     dialint eval run "$work/exam/test.jsonl" --release "$first" "${own[@]}" --rounds 1000 \
         --against "${others[@]}" --out "$work/report.json"
-"$python" -m dialint.eval.crowd --examples "$work/exam" --report "$work/report.json" "${own[@]}" --category B
+"$python" runs/studies/crowd_ceiling.py --examples "$work/exam" --report "$work/report.json" "${own[@]}" --category B

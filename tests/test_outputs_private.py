@@ -23,7 +23,7 @@ from dialint.detector.verdict_files import (
     unescape_cell,
     verdict_line,
 )
-from dialint.eval import reading
+from dialint.eval import spot_check
 from dialint.labeling.aggregation import aggregate
 from dialint.labeling.exchange.rows import write_rows
 
@@ -64,7 +64,7 @@ LET = {
     "runs/studies/peer_study.py": "figures of a study",
     "runs/studies/label_flips.py": "figures of a study",
     "runs/studies/dataset_speed.py": "made-up dialogues of a benchmark, in a temporary folder",
-    "eval/ingest_speed.py": "made-up dialogues of a benchmark",
+    "runs/studies/ingest_speed.py": "made-up dialogues of a benchmark",
     "finetune/scanner/trained.py": "a tokenizer, in a folder by make_folder",
     "finetune/scanner/train.py": "a tokenizer, in a folder by make_folder",
     "finetune/decoder/pretrain.py": "a tokenizer, in a folder by make_folder",
@@ -133,8 +133,8 @@ def by_aggregation(text: str) -> bytes:
 
 
 def by_sample(text: str) -> bytes:
-    row = {**dict.fromkeys(reading.COLUMNS, text), "turn": 1}
-    return reading._csv([row]).encode()
+    row = {**dict.fromkeys(spot_check.COLUMNS, text), "turn": 1}
+    return spot_check._csv([row]).encode()
 
 
 def by_study(text: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> bytes:
@@ -165,7 +165,7 @@ WRITERS: dict[str, Callable[..., bytes]] = {
     "labeling/exchange/rows.py": by_platforms,
     "labeling/aggregation/aggregate.py": by_aggregation,
     "runs/studies/aggregation_study_model.py": by_study,
-    "eval/reading.py": by_sample,
+    "eval/spot_check.py": by_sample,
     "runs/studies/aggregation_speed.py": lambda text: b"",  # numbers of a benchmark
 }
 

@@ -20,7 +20,7 @@ from dialint.detector.ingest.config import ReadConfig
 
 if TYPE_CHECKING:
     from dialint.detector.records import Dialogue, Finding, Verdict
-    from dialint.eval.exam.worst import Told
+    from dialint.eval.figures.hard_examples import Excerpt
 
 BEFORE = 3
 """Turns shown before that of an example."""
@@ -79,13 +79,13 @@ def report(verdicts: Path, /, *, config: ReportConfig | None = None) -> int:
     from dialint.detector.artifacts import atomic_file, read_manifest
     from dialint.detector.taxonomy import load_taxonomy
     from dialint.detector.verdict_files import find_manifest, read_verdicts
-    from dialint.eval.run import refuse_no_folder
+    from dialint.eval.run import check_writable
     from dialint.labeling.raters.reports import refuse_existing
 
     refuse_existing(config.html, config.xlsx)
     for option, out in (("--html", config.html), ("--xlsx", config.xlsx)):
         if out is not None:
-            refuse_no_folder(out, option)
+            check_writable(out, option)
     if config.xlsx is not None:
         check_library()
     taxonomy = load_taxonomy(config.taxonomy)
@@ -116,16 +116,16 @@ def _covered(manifest: Mapping[str, Any], codes: Sequence[str]) -> tuple[str, ..
 
 def _examples(
     drawn: Sequence[tuple[Verdict, Finding]], config: ReportConfig, manifest: Mapping[str, Any]
-) -> list[tuple[Verdict, Finding, Told | None]]:
+) -> list[tuple[Verdict, Finding, Excerpt | None]]:
     """The examples with the words to show: quotes alone, or with turns before them where there is a log."""
-    from dialint.eval.exam.worst import Told
+    from dialint.eval.figures.hard_examples import Excerpt
 
     if config.no_text:
         return [(verdict, finding, None) for verdict, finding in drawn]
     wanted = {verdict.dialogue_id for verdict, _ in drawn}
     dialogues = _dialogues(config, manifest, wanted) if config.log else {}
     quoted = [
-        Told((("", _inert(finding.quote)),), 0, len(finding.quote))
+        Excerpt((("", _inert(finding.quote)),), 0, len(finding.quote))
         if verdict.dialogue_id not in dialogues
         else _in_context(verdict, finding, dialogues[verdict.dialogue_id])
         for verdict, finding in drawn
@@ -157,10 +157,10 @@ def _dialogues(config: ReportConfig, manifest: Mapping[str, Any], wanted: set[st
     return found
 
 
-def _in_context(verdict: Verdict, finding: Finding, dialogue: Dialogue) -> Told:
+def _in_context(verdict: Verdict, finding: Finding, dialogue: Dialogue) -> Excerpt:
     """The finding's turn with the turns before it, masked."""
     from dialint.detector.masking import mask_dialogue
-    from dialint.eval.exam.worst import Told
+    from dialint.eval.figures.hard_examples import Excerpt
 
     placed = verdict.model_copy(update={"findings": (finding,)}).placed_in(dialogue).findings[0]
     masked, texts = mask_dialogue(dialogue)
@@ -169,7 +169,7 @@ def _in_context(verdict: Verdict, finding: Finding, dialogue: Dialogue) -> Told:
         raise ConfigError("E_OPTION", f"--log: dialogue {verdict.dialogue_id} has no turn {finding.turn}")
     start, end = texts[place].from_original(placed.start, placed.end)
     turns = masked.turns[max(0, place - BEFORE) : place + 1]
-    return Told(tuple((turn.role, _inert(turn.text)) for turn in turns), start, end)
+    return Excerpt(tuple((turn.role, _inert(turn.text)) for turn in turns), start, end)
 
 
 def _inert(text: str) -> str:

@@ -20,7 +20,7 @@ from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.verdict_files import read_verdicts
 from dialint.labeling.annotation import judged_turns
 from dialint.labeling.queue.policy import SeverityWeights
-from dialint.labeling.store import accounts, dialogues, projects, tasks
+from dialint.labeling.store import accounts, dialogues, passwords, projects, tasks
 from dialint.labeling.store.database.engine import home
 from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.database.upgrade import upgrade
@@ -50,11 +50,11 @@ def make_demo(location: str, verdicts: Sequence[Verdict] | None = None) -> dict[
     """Create the store at `location`. Returns the passwords of its accounts: one for each role, named like
     it, with a password that need not be changed. The sample is scored if there are no `verdicts`."""
     upgrade(location)
-    passwords: dict[AccountRole, str] = {role: secrets.token_hex(8) for role in get_args(AccountRole)}
+    by_role: dict[AccountRole, str] = {role: secrets.token_hex(8) for role in get_args(AccountRole)}
     with Store.open(location) as store:
         first = one_time_password()
         accounts.create_first(store, "admin", first)
-        for role, password in passwords.items():
+        for role, password in by_role.items():
             if role != "admin":
                 accounts.create(store, "admin", Account(id=role, role=role), first)
             passwords.choose_password(store, role, first, password)
@@ -64,7 +64,7 @@ def make_demo(location: str, verdicts: Sequence[Verdict] | None = None) -> dict[
         dialogues.add_verdicts(store, "lead", verdicts)
         _create_review_project(store, verdicts)
         _create_label_project(store, sample)
-    return passwords
+    return by_role
 
 
 def load_sample() -> list[Dialogue]:

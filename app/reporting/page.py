@@ -10,9 +10,8 @@ from dialint.app.reporting.figures import Cell, Figures, Table, headline, limits
 from dialint.app.scoring.reports import title, visible
 from dialint.detector.calibration import format_probability
 from dialint.detector.records import Finding, Verdict
-from dialint.eval.exam.worst import Told
-from dialint.eval.report.cases import turns
-from dialint.eval.report.page import document, table
+from dialint.eval.figures.hard_examples import Excerpt
+from dialint.eval.report.page import document, table, turns
 from dialint.labeling.raters.estimates import Figure
 
 MAX_ROWS = 300
@@ -23,7 +22,7 @@ def page(
     figures: Figures,
     name: str,
     manifest: Mapping[str, Any],
-    examples: Sequence[tuple[Verdict, Finding, Told | None]],
+    examples: Sequence[tuple[Verdict, Finding, Excerpt | None]],
 ) -> str:
     """The page. `name` is the file's, `examples` come with the words to show, if any are to be shown."""
     made = str(manifest.get("ended_at", ""))[:10]
@@ -70,7 +69,7 @@ def _shown(cell: Cell) -> str:
     return f"{cell:,}" if isinstance(cell, int) else escape(visible(cell))
 
 
-def _examples(figures: Figures, examples: Sequence[tuple[Verdict, Finding, Told | None]]) -> str:
+def _examples(figures: Figures, examples: Sequence[tuple[Verdict, Finding, Excerpt | None]]) -> str:
     if not examples:
         return ""
     shown = []

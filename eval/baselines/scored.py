@@ -1,7 +1,7 @@
-"""From a simple scorer's suspicions to verdicts: calibrate, accuse by contract, quote.
+"""Detectors made of a simple scorer: raw scores are calibrated, accused by contract, and quoted.
 
-What differs between baselines is where the scores come from; from there on they are treated like the
-release: the same curve, the same promise about false accusations, the same masking of quotes.
+Baselines differ in where their scores come from; from there on they are treated like a release: the same
+calibration curve, the same promise about false accusations, the same masking of quotes.
 """
 
 from __future__ import annotations
@@ -17,8 +17,35 @@ from dialint.detector.records import JUDGED_ROLES, Dialogue, Finding, Verdict
 from dialint.detector.taxonomy import Taxonomy
 
 
+class AlwaysClean:
+    """Every judged turn gets probability 0 of every code of the taxonomy."""
+
+    release = "baseline-clean"
+    fingerprint = "baseline-clean-1"
+
+    def __init__(self, taxonomy: Taxonomy) -> None:
+        self.taxonomy = taxonomy
+        self.codes = tuple(taxonomy.codes)
+
+    def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
+        return [self._verdict(dialogue, all_probabilities) for dialogue in dialogues]
+
+    def _verdict(self, dialogue: Dialogue, all_probabilities: bool) -> Verdict:
+        judged = [turn for turn in dialogue.turns if turn.role in JUDGED_ROLES and turn.text.strip()]
+        nothing = dict.fromkeys(self.codes, 0.0)
+        return Verdict(
+            dialogue_id=dialogue.id,
+            release=self.release,
+            taxonomy=self.taxonomy.version,
+            status="scored" if judged else "failed",
+            failure=None if judged else "E_NO_AGENT_TURN",
+            quality=100.0 if judged else None,
+            probabilities={turn.index: nothing for turn in judged} if judged and all_probabilities else None,
+        )
+
+
 @dataclass(frozen=True)
-class Suspicion:
+class ScoredSpan:
     """A raw score of one code at one turn; offsets of its evidence in the turn's text, end exclusive,
     where the scorer knows them at once."""
 
@@ -28,7 +55,7 @@ class Suspicion:
     why: str = ""
 
 
-Suspicions = Mapping[int, Mapping[str, Suspicion]]
+TurnScores = Mapping[int, Mapping[str, ScoredSpan]]
 """Turn index to code to suspicion; every judged turn stands there, codes without one have none."""
 
 
@@ -46,11 +73,11 @@ class Scorer(Protocol):
     @property
     def codes(self) -> tuple[str, ...]: ...
 
-    def suspicions(self, dialogues: Sequence[Dialogue]) -> list[Suspicions]:
+    def score_dialogues(self, dialogues: Sequence[Dialogue]) -> list[TurnScores]:
         """Of each dialogue, in order."""
         ...
 
-    def evidence(self, text: str, code: str, suspicion: Suspicion) -> tuple[int, int]:
+    def evidence(self, text: str, code: str, suspicion: ScoredSpan) -> tuple[int, int]:
         """Offsets of the evidence in a turn's text, asked for only where somebody is accused; an end of 0
         stands for the whole turn."""
         ...
@@ -74,7 +101,7 @@ class ScoredDetector:
     def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
         return [
             self._judged(dialogue, found, all_probabilities) if found else self._failed(dialogue)
-            for dialogue, found in zip(dialogues, self.scorer.suspicions(dialogues), strict=True)
+            for dialogue, found in zip(dialogues, self.scorer.score_dialogues(dialogues), strict=True)
         ]
 
     def _failed(self, dialogue: Dialogue) -> Verdict:
@@ -86,9 +113,9 @@ class ScoredDetector:
             failure="E_NO_AGENT_TURN",
         )
 
-    def _judged(self, dialogue: Dialogue, found: Suspicions, all_probabilities: bool) -> Verdict:
+    def _judged(self, dialogue: Dialogue, found: TurnScores, all_probabilities: bool) -> Verdict:
         probabilities: dict[int, dict[str, float]] = {}
-        accused: list[tuple[int, str, Suspicion, float]] = []
+        accused: list[tuple[int, str, ScoredSpan, float]] = []
         for turn, of_code in found.items():
             row = probabilities[turn] = dict.fromkeys(self.codes, 0.0)
             for code, suspicion in of_code.items():
@@ -111,7 +138,7 @@ class ScoredDetector:
         )
 
     def _findings(
-        self, dialogue: Dialogue, accused: Sequence[tuple[int, str, Suspicion, float]]
+        self, dialogue: Dialogue, accused: Sequence[tuple[int, str, ScoredSpan, float]]
     ) -> tuple[Finding, ...]:
         """Findings with offsets in the original text and quotes of the masked one."""
         masked, texts = mask_dialogue(dialogue)
@@ -140,7 +167,7 @@ class ScoredDetector:
         return tuple(findings)
 
 
-def judged_turns(dialogue: Dialogue) -> list[int]:
+def judged_positions(dialogue: Dialogue) -> list[int]:
     """Places in `dialogue.turns` of the turns that get a verdict."""
     return [
         place for place, turn in enumerate(dialogue.turns) if turn.role in JUDGED_ROLES and turn.text.strip()

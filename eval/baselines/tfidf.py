@@ -23,7 +23,7 @@ from dialint.detector.artifacts import sha256_file
 from dialint.detector.errors import ConfigError
 from dialint.detector.records import Dialogue, Example
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.eval.baselines.scored import Suspicion, Suspicions, judged_turns
+from dialint.eval.baselines.scored import ScoredSpan, TurnScores, judged_positions
 from dialint.eval.metrics import Floats
 
 WEIGHTS = "weights.npz"
@@ -49,7 +49,7 @@ class Unit:
     history: str
 
 
-def units(dialogue: Dialogue) -> dict[int, Unit]:
+def extract_units(dialogue: Dialogue) -> dict[int, Unit]:
     """The judged turns by their index; every digit reads as 0."""
     texts = [re.sub(r"\d", "0", turn.text.lower()) for turn in dialogue.turns]
     spoken = [
@@ -60,11 +60,11 @@ def units(dialogue: Dialogue) -> dict[int, Unit]:
         dialogue.turns[place].index: Unit(
             texts[place], " ".join(spoken[max(0, place - 2) : place]), " ".join(spoken[: max(0, place - 2)])
         )
-        for place in judged_turns(dialogue)
+        for place in judged_positions(dialogue)
     }
 
 
-def features(rows: Sequence[Unit]) -> list[Any]:
+def count_ngrams(rows: Sequence[Unit]) -> list[Any]:
     """Counts of each block, sparse, shape (rows, buckets)."""
     from sklearn.feature_extraction.text import HashingVectorizer
 
@@ -85,7 +85,7 @@ def features(rows: Sequence[Unit]) -> list[Any]:
     return [block.transform(column) for block, column in zip(blocks, columns, strict=True)]
 
 
-def weighted(counts: Sequence[Any], idf: Sequence[Floats]) -> Any:
+def weight_blocks(counts: Sequence[Any], idf: Sequence[Floats]) -> Any:
     """The blocks side by side: 1 + log of the count, times idf, each row of a block of length one."""
     from scipy import sparse
     from sklearn.preprocessing import normalize
@@ -111,9 +111,9 @@ def train(examples: Iterable[Example], folder: Path, seed: int = 0) -> None:
     codes = [code for code in known if sum(code in found for found in labels) >= MIN_ERRORS]
     if not codes:
         raise ConfigError("E_EXAMPLE", f"no code has {MIN_ERRORS} errors or more to learn from")
-    counts = features(rows)
-    idf = [idf_of(block) for block in counts]
-    table = weighted(counts, idf)
+    counts = count_ngrams(rows)
+    idf = [inverse_document_frequency(block) for block in counts]
+    table = weight_blocks(counts, idf)
     del counts
     weights, offsets = [], []
     for code in codes:
@@ -127,7 +127,7 @@ def train(examples: Iterable[Example], folder: Path, seed: int = 0) -> None:
     np.savez_compressed(folder / WEIGHTS, **arrays)
 
 
-def idf_of(block: Any) -> Floats:
+def inverse_document_frequency(block: Any) -> Floats:
     """Smoothed inverse document frequency of each bucket. Source: scikit-learn's ``TfidfTransformer``."""
     found = np.bincount(block.indices, minlength=block.shape[1])
     return np.asarray(np.log((1.0 + block.shape[0]) / (1.0 + found)) + 1.0, np.float32)
@@ -145,7 +145,7 @@ def _rows(examples: Iterable[Example], random: Random) -> tuple[list[Unit], list
         twins = {
             probe["turn"] for probe in (probes if isinstance(probes, list) else []) if isinstance(probe, dict)
         }
-        for turn, unit in units(example.dialogue).items():
+        for turn, unit in extract_units(example.dialogue).items():
             if turn in of_turn or turn in twins or random.random() < 1 / KEEP_ONE_IN:
                 rows.append(unit)
                 labels.append(frozenset(of_turn.get(turn, ())))
@@ -174,38 +174,38 @@ class TfidfScorer:
     def _idf(self) -> list[Floats]:
         return [self._stored[f"idf{place}"] for place in range(len(BITS))]
 
-    def suspicions(self, dialogues: Sequence[Dialogue]) -> list[Suspicions]:
-        of_dialogue = [units(dialogue) for dialogue in dialogues]
+    def score_dialogues(self, dialogues: Sequence[Dialogue]) -> list[TurnScores]:
+        of_dialogue = [extract_units(dialogue) for dialogue in dialogues]
         rows = [unit for of_turn in of_dialogue for unit in of_turn.values()]
         scores = [self._scores(rows[start : start + CHUNK]) for start in range(0, len(rows), CHUNK)]
         given = iter(np.concatenate(scores)) if scores else iter(())
         known = load_taxonomy().codes
         whole = [code for code in self.codes if known[code].scope == "dialogue"]
-        found: list[Suspicions] = []
+        found: list[TurnScores] = []
         for of_turn in of_dialogue:
             table = {turn: dict(zip(self.codes, next(given).tolist(), strict=True)) for turn in of_turn}
             for code in whole if table else ():
                 best = max(table, key=lambda turn: (table[turn][code], turn))
                 for turn in table.keys() - {best}:
                     del table[turn][code]
-            found.append({t: {code: Suspicion(s) for code, s in row.items()} for t, row in table.items()})
+            found.append({t: {code: ScoredSpan(s) for code, s in row.items()} for t, row in table.items()})
         return found
 
     def _scores(self, rows: Sequence[Unit]) -> Floats:
         """Log odds, shape (rows, codes)."""
-        table = weighted(features(rows), self._idf)
+        table = weight_blocks(count_ngrams(rows), self._idf)
         return np.asarray(table @ self._stored["weights"].T + self._stored["offsets"])
 
-    def evidence(self, text: str, code: str, suspicion: Suspicion) -> tuple[int, int]:
+    def evidence(self, text: str, code: str, suspicion: ScoredSpan) -> tuple[int, int]:
         """The words around the one that weighs most, as far as neighbours weigh a third of it."""
         words = list(_TOKEN.finditer(re.sub(r"\d", "0", text.lower())))
         if not words or len(text.lower()) != len(text):
             return 0, 0
         alone = [Unit(word.group(), "", "") for word in words]
-        counts = features(alone)
+        counts = count_ngrams(alone)
         weights = self._stored["weights"][self.codes.index(code)]
         weights = weights[: 2 ** BITS[0] + 2 ** BITS[1]]
-        value = weighted(counts[:2], self._idf[:2]) @ weights
+        value = weight_blocks(counts[:2], self._idf[:2]) @ weights
         first = last = int(value.argmax())
         least = value[first] / 3
         while first > 0 and value[first - 1] >= least:

@@ -4,14 +4,69 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
+from pathlib import Path
 from typing import Any
 
+from dialint.detector.calibration import format_probability
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.eval.exam.worst import Told
+from dialint.eval.figures.hard_examples import Excerpt
 from dialint.eval.report import charts
-from dialint.eval.report.cases import cases
-from dialint.eval.report.style import CSS
 
+HEADINGS = {
+    "accused wrongly": "Accused most surely, and wrongly",
+    "not seen": "Errors that were least seen",
+}
+
+
+AROUND = 280
+"""Characters shown before and after the evidence, and of an earlier turn's end."""
+
+
+def cases(places: Sequence[Mapping[str, Any]], told: Sequence[Excerpt] | None) -> str:
+    """Both lists; without `told` only where each mistake stands."""
+    parts = []
+    for kind, heading in HEADINGS.items():
+        numbers = [number for number, place in enumerate(places) if place["kind"] == kind]
+        if numbers:
+            shown = "".join(_case(places[n], None if told is None else told[n]) for n in numbers)
+            parts.append(f"<h3>{escape(heading)}</h3>{shown}")
+    return "".join(parts)
+
+
+def _case(place: Mapping[str, Any], told: Excerpt | None) -> str:
+    probability = escape(format_probability(place["probability"]))
+    head = (
+        f'<p class="head"><b>{escape(place["code"])}</b> with probability {probability} '
+        f'<span class="dim">turn {place["turn"]} of {escape(place["dialogue"])}</span></p>'
+    )
+    return f'<article class="case">{head}{"" if told is None else turns(told)}</article>'
+
+
+def turns(told: Excerpt) -> str:
+    """The turns with the evidence marked, long ones cut."""
+    *before, (role, text) = told.turns
+    lines = "".join(
+        f'<p class="dim"><span class="who">{escape(who)}</span>{escape(_end(words))}</p>'
+        for who, words in before
+    )
+    start, end = told.start, max(told.start, told.end)
+    quote = text[start:end] if end - start <= 2 * AROUND else _start(text[start : start + AROUND] + " ")
+    marked = f"<mark>{escape(quote)}</mark>" if quote else ""
+    return (
+        f'{lines}<p><span class="who">{escape(role)}</span>{escape(_end(text[:start]))}{marked}'
+        f"{escape(_start(text[end:]))}</p>"
+    )
+
+
+def _end(text: str) -> str:
+    return text if len(text) <= AROUND else "… " + text[-AROUND:]
+
+
+def _start(text: str) -> str:
+    return text if len(text) <= AROUND else text[:AROUND] + " …"
+
+
+STYLE = Path(__file__).with_name("page.css")
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 FIGURES = (
     ("Average precision", "average_precision"),
@@ -36,7 +91,7 @@ SUMMARY = (
 )
 
 
-def page(report: Mapping[str, Any], told: Mapping[str, Sequence[Told]] | None) -> str:
+def page(report: Mapping[str, Any], told: Mapping[str, Sequence[Excerpt]] | None) -> str:
     """The page of a report of `dialint.eval.run`; `told` holds the worst mistakes of each set in words, or
     None to leave dialogue text out."""
     links = "".join(f'<a href="#{_anchor(name)}">{escape(name)}</a>' for name in report["sets"])
@@ -61,11 +116,12 @@ def page(report: Mapping[str, Any], told: Mapping[str, Sequence[Told]] | None) -
 
 def document(title: str, header: str, main: str, footer: str) -> str:
     """A whole page; `title` and `footer` are text, `header` and `main` are HTML that is escaped already."""
+    style = STYLE.read_text(encoding="utf-8")
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>dialint: {escape(title)}</title><style>{CSS}</style></head><body>"
+        f"<title>dialint: {escape(title)}</title><style>\n{style}</style></head><body>"
         f"<header>{header}</header><main>{main}</main><footer>{escape(footer)}</footer></body></html>"
     )
 
@@ -74,7 +130,7 @@ def _anchor(name: str) -> str:
     return "set-" + "".join(char if char.isalnum() else "-" for char in name)
 
 
-def _sections(content: Mapping[str, Any], told: Sequence[Told] | None) -> Iterator[str]:
+def _sections(content: Mapping[str, Any], told: Sequence[Excerpt] | None) -> Iterator[str]:
     yield _summary(content)
     yield _codes(content)
     if content["against"]:

@@ -20,7 +20,7 @@ from dialint.detector.ingest.read import inspect, open_logs, read
 from dialint.detector.masking import mask_dialogue
 from dialint.detector.records import Dialogue
 from dialint.detector.render import Renderer
-from dialint.eval.truth import read_examples, source_of
+from dialint.eval.results import read_examples, source_of
 from dialint.finetune.compression.teachers import AnswersTeacher, Teacher
 from dialint.finetune.scanner.data import Target, build_targets
 

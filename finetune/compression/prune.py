@@ -123,7 +123,7 @@ def _counted(config: PruneConfig, scanner: TrainedScanner) -> int:
 def _check(config: PruneConfig, scanner: TrainedScanner) -> list[Target]:
     """The windows of dev, shuffled; the first of them are the sample."""
     from dialint.detector.render import Renderer
-    from dialint.eval.truth import read_examples
+    from dialint.eval.results import read_examples
     from dialint.finetune.scanner.data import build_targets
 
     renderer = Renderer(scanner.render, scanner.tokenizer)

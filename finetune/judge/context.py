@@ -23,7 +23,7 @@ from dialint.finetune.train.memory import (
 
 if TYPE_CHECKING:
     from dialint.detector.engines.judge_prompt import JudgePrompt
-    from dialint.eval.questions import Asked
+    from dialint.eval.questions import LabelledQuestion
     from dialint.finetune.rewards.pairs import PreferencePair
 
 TaskType = Literal["CAUSAL_LM", "SEQ_CLS"]
@@ -43,15 +43,15 @@ class StageContext:
     job: str
     kind: TaskType
 
-    def asked(self, split: str, dialogues: int | None = None) -> list[Asked]:
+    def asked(self, split: str, dialogues: int | None = None) -> list[LabelledQuestion]:
         """The questions of a split, of at most so many source `dialogues` where that is said.
 
         Raises:
             ConfigError: E_EXAMPLE, it holds none.
         """
-        from dialint.eval.questions import read_asked
+        from dialint.eval.questions import read_questions
 
-        return self._some(read_asked, "question", split, dialogues)
+        return self._some(read_questions, "question", split, dialogues)
 
     def pairs(self, split: str) -> list[PreferencePair]:
         """Its pairs of answers.

@@ -18,7 +18,7 @@ from cyclopts import Parameter
 from dialint.detector.artifacts import package_versions, read_manifest, write_json
 from dialint.detector.errors import ConfigError
 from dialint.detector.example_files import find_set, list_sets
-from dialint.eval.questions import Asking
+from dialint.eval.questions import QuestionConfig
 from dialint.finetune.base_models import loading
 from dialint.finetune.judge.context import REWARD_MODEL
 from dialint.finetune.train.options import RunOptions
@@ -58,7 +58,7 @@ class ExamConfig:
     """Report as JSON."""
     rounds: int = 1000
     """Bootstrap rounds for the intervals."""
-    asking: Asking = field(default_factory=Asking)
+    asking: QuestionConfig = field(default_factory=QuestionConfig)
     seed: int = 1
     """Seed of the questions that are drawn."""
     device: str = "auto"
@@ -90,10 +90,9 @@ def examine(dataset: Path, config: ExamConfig) -> dict[str, Any]:
     """
     import torch
 
-    from dialint.eval.judging import described, difference
-    from dialint.eval.judging_run import examined
-    from dialint.eval.questions import agent_turns, read_asked
-    from dialint.eval.run import refuse_no_folder
+    from dialint.eval.judge_metrics import judge_difference, run_judge, summarize_judge
+    from dialint.eval.questions import count_agent_turns, read_questions
+    from dialint.eval.run import check_writable
     from dialint.finetune.train.distributed import require_single_process
     from dialint.finetune.train.lineage import data_fingerprint
 
@@ -102,22 +101,22 @@ def examine(dataset: Path, config: ExamConfig) -> dict[str, Any]:
     if config.rounds < 0:
         raise ConfigError("E_OPTION", "--rounds must not be negative")
     if config.out is not None:
-        refuse_no_folder(config.out)
+        check_writable(config.out)
     if dataset.is_dir() and find_set(dataset, config.split) is None:
         splits = ", ".join(list_sets(dataset)) or "none"
         raise ConfigError(
             "E_EXAMPLE", f"--split {config.split}: {dataset} has no such split; it has {splits}"
         )
     torch.set_num_threads(config.threads)
-    asked = read_asked(dataset, config.split, config.asking, config.seed)
+    asked = read_questions(dataset, config.split, config.asking, config.seed)
     if not asked:
         raise ConfigError(
             "E_EXAMPLE",
             f"--split {config.split}: holds no question; {dataset} has {', '.join(list_sets(dataset))}",
         )
-    turns = agent_turns(dataset, config.split, config.asking, config.seed)
+    turns = count_agent_turns(dataset, config.split, config.asking, config.seed)
     rulings = {
-        name: examined(load(name, config.running), asked)
+        name: run_judge(load(name, config.running), asked)
         for name in dict.fromkeys((config.judge, *config.against))
     }
     mine = rulings[config.judge]
@@ -128,11 +127,11 @@ def examine(dataset: Path, config: ExamConfig) -> dict[str, Any]:
         "rounds": config.rounds,
         "versions": package_versions("dialint", "torch", "transformers", "peft"),
         "judges": {
-            name: described(own, turns, config.rounds) | reward_model_of(Path(name))
+            name: summarize_judge(own, turns, config.rounds) | reward_model_of(Path(name))
             for name, own in rulings.items()
         },
         "differences": {
-            name: difference(mine, rulings[name], turns, config.rounds) for name in config.against
+            name: judge_difference(mine, rulings[name], turns, config.rounds) for name in config.against
         },
     }
 

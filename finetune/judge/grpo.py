@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from cyclopts import Parameter
 
 from dialint.detector.errors import ConfigError
-from dialint.eval.questions import Asked, Asking
+from dialint.eval.questions import LabelledQuestion, QuestionConfig
 from dialint.finetune.judge.context import prepare, validate_config
 from dialint.finetune.rewards.verifiable import RewardWeights
 from dialint.finetune.train.estimate import estimate_limit, subsample_for_estimate
@@ -67,7 +67,7 @@ class GrpoConfig:
     """Draw answers with vLLM in this process; on CUDA, where it is installed. Nothing holds their quotes to
     the turn then."""
     weights: RewardWeights = field(default_factory=RewardWeights)
-    asking: Asking = field(default_factory=Asking)
+    asking: QuestionConfig = field(default_factory=QuestionConfig)
     adapters: AdapterOptions = field(default_factory=AdapterOptions)
     running: RunOptions = field(default_factory=RunOptions)
 
@@ -122,7 +122,11 @@ def _refuse(config: GrpoConfig) -> None:
 
 
 def _trainer(
-    config: GrpoConfig, model: Any, prompt: JudgePrompt, asked: Sequence[Asked], rewarder: RewardFunction
+    config: GrpoConfig,
+    model: Any,
+    prompt: JudgePrompt,
+    asked: Sequence[LabelledQuestion],
+    rewarder: RewardFunction,
 ) -> Any:
     from datasets import Dataset
     from trl import GRPOConfig, RLOOConfig

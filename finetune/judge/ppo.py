@@ -24,7 +24,7 @@ from cyclopts import Parameter
 
 from dialint.detector.artifacts import make_output_folder
 from dialint.detector.errors import ConfigError
-from dialint.eval.questions import Asking
+from dialint.eval.questions import QuestionConfig
 from dialint.finetune.judge.context import prepare, validate_config
 from dialint.finetune.policy.options import PpoOptions
 from dialint.finetune.rewards.verifiable import RewardWeights
@@ -68,7 +68,7 @@ class PpoConfig:
     scanner: Path | None = None
     """Release of a scanner that rewrites must silence."""
     weights: RewardWeights = field(default_factory=RewardWeights)
-    asking: Asking = field(default_factory=Asking)
+    asking: QuestionConfig = field(default_factory=QuestionConfig)
     method: PpoOptions = field(default_factory=PpoOptions)
     adapters: AdapterOptions = field(default_factory=AdapterOptions)
     running: RunOptions = field(default_factory=RunOptions)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from cyclopts import Parameter
 
 from dialint.detector.errors import ConfigError
-from dialint.eval.questions import Asking
+from dialint.eval.questions import QuestionConfig
 from dialint.finetune.judge.context import prepare, validate_config
 from dialint.finetune.train.options import AdapterOptions, RunOptions
 
@@ -50,7 +50,7 @@ class PreferConfig:
     """Peak rate."""
     kl: float = 0.1
     """How closely the judge is held to what it was."""
-    asking: Asking = field(default_factory=Asking)
+    asking: QuestionConfig = field(default_factory=QuestionConfig)
     adapters: AdapterOptions = field(default_factory=AdapterOptions)
     running: RunOptions = field(default_factory=RunOptions)
 

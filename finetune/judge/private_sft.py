@@ -27,7 +27,7 @@ from dialint.detector.artifacts import make_output_folder
 from dialint.detector.engines.judge_local import LocalJudge
 from dialint.detector.engines.judge_prompt import JudgePrompt
 from dialint.detector.errors import ConfigError
-from dialint.eval.questions import Asked
+from dialint.eval.questions import LabelledQuestion
 from dialint.finetune.judge.sft_trainer import evaluate_probabilities, tokenize_questions
 from dialint.finetune.policy.logprobs import compute_logprobs, enable_packed_attention, unwrap
 from dialint.finetune.policy.policy import enable_gradient_checkpointing
@@ -88,8 +88,8 @@ def train_privately(
     config: SftJudgeConfig,
     model: Any,
     prompt: JudgePrompt,
-    learn: Sequence[Asked],
-    check: Sequence[Asked],
+    learn: Sequence[LabelledQuestion],
+    check: Sequence[LabelledQuestion],
     job: str,
 ) -> TrainResult:
     """Train `model` in place, from the last checkpoint of `job` if there is one; figures of the run.
@@ -116,7 +116,7 @@ def train_privately(
     return TrainResult(model, {"steps": plan.steps, "seconds": seconds, "last": figures, "private": private})
 
 
-def _by_dialogue(learn: Sequence[Asked], prompt: JudgePrompt) -> list[list[dict[str, Any]]]:
+def _by_dialogue(learn: Sequence[LabelledQuestion], prompt: JudgePrompt) -> list[list[dict[str, Any]]]:
     """Rows of each dialogue with all that was made of it."""
     owned: dict[str, list[dict[str, Any]]] = {}
     for item, row in zip(learn, tokenize_questions(learn, prompt), strict=True):
@@ -157,7 +157,7 @@ class _Run:
         if self.recompute:
             enable_gradient_checkpointing(model)
 
-    def to_the_end(self, check: Sequence[Asked]) -> dict[str, float]:
+    def to_the_end(self, check: Sequence[LabelledQuestion]) -> dict[str, float]:
         """All steps that are left; figures of the dev split after the last one."""
         kept, steps, figures = self._resumed(), self.plan.steps, {}
         with (

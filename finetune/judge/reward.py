@@ -21,7 +21,7 @@ from cyclopts import Parameter
 from dialint.detector.artifacts import make_output_folder
 from dialint.detector.errors import ConfigError
 from dialint.detector.judge import Detail
-from dialint.eval.questions import Asking
+from dialint.eval.questions import QuestionConfig
 from dialint.finetune.judge.context import prepare, validate_config
 from dialint.finetune.train.options import AdapterOptions, RunOptions, ScheduleOptions
 
@@ -49,7 +49,7 @@ class RewardConfig:
     """Pairs of the dev split that are looked at while it learns."""
     held_pairs: int = 2000
     """Pairs of the dev split that are measured at the end."""
-    asking: Asking = field(default_factory=Asking)
+    asking: QuestionConfig = field(default_factory=QuestionConfig)
     learning: ScheduleOptions = field(default_factory=ScheduleOptions)
     adapters: AdapterOptions = field(default_factory=AdapterOptions)
     running: RunOptions = field(default_factory=RunOptions)

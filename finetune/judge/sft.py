@@ -24,7 +24,7 @@ from dialint.detector.artifacts import make_output_folder
 from dialint.detector.errors import ConfigError
 from dialint.detector.extras import require_library
 from dialint.detector.judge import Detail
-from dialint.eval.questions import Asked, Asking
+from dialint.eval.questions import LabelledQuestion, QuestionConfig
 from dialint.finetune.judge.context import prepare, validate_config
 from dialint.finetune.train.options import AdapterOptions, RunOptions, ScheduleOptions
 
@@ -63,7 +63,7 @@ class SftJudgeConfig:
     """Learn with differential privacy: what any one dialogue may change, as epsilon."""
     private_delta: float = 1e-5
     """The delta of that promise; must be far below one over the dialogues."""
-    asking: Asking = field(default_factory=Asking)
+    asking: QuestionConfig = field(default_factory=QuestionConfig)
     learning: ScheduleOptions = field(default_factory=ScheduleOptions)
     adapters: AdapterOptions = field(default_factory=AdapterOptions)
     running: RunOptions = field(default_factory=RunOptions)
@@ -121,8 +121,8 @@ def _train(
     config: SftJudgeConfig,
     model: Any,
     prompt: JudgePrompt,
-    learn: Sequence[Asked],
-    check: Sequence[Asked],
+    learn: Sequence[LabelledQuestion],
+    check: Sequence[LabelledQuestion],
     job: str,
 ) -> TrainResult:
     from transformers import EarlyStoppingCallback

@@ -17,18 +17,18 @@ from dialint.detector.engines.judge_local import LocalJudge
 from dialint.detector.engines.judge_prompt import JudgePrompt
 from dialint.detector.judge import VERDICTS, answer_json
 from dialint.eval.metrics import average_precision
-from dialint.eval.questions import Asked, taught
+from dialint.eval.questions import LabelledQuestion, target_answer
 from dialint.finetune.policy.logprobs import enable_packed_attention, unwrap
 from dialint.finetune.scanner.losses import embedding_noise
 
 
-def tokenize_questions(asked: Sequence[Asked], prompt: JudgePrompt) -> list[dict[str, Any]]:
+def tokenize_questions(asked: Sequence[LabelledQuestion], prompt: JudgePrompt) -> list[dict[str, Any]]:
     """Token ids, wanted ids (those of the prompt are not wanted) and weight of each question with its
     answer, and whether its dialogue was cut."""
     rows = []
     for item in asked:
         asked_as = prompt.asking(item.question, item.code)
-        answer = prompt.answer_ids(answer_json(taught(item)))
+        answer = prompt.answer_ids(answer_json(target_answer(item)))
         labels = [-100] * len(asked_as.ids) + answer
         row = {"input_ids": [*asked_as.ids, *answer], "labels": labels, "weight": item.weight}
         rows.append({**row, "cut": asked_as.cut})
@@ -53,7 +53,7 @@ class JudgeSFTTrainer(SFTTrainer):  # type: ignore[misc]
     """Learns answers; looks at verdicts."""
 
     judge: LocalJudge
-    check: Sequence[Asked]
+    check: Sequence[LabelledQuestion]
     neftune: float
 
     @classmethod
@@ -63,7 +63,7 @@ class JudgeSFTTrainer(SFTTrainer):  # type: ignore[misc]
         arguments: SFTConfig,
         prompt: JudgePrompt,
         rows: Sequence[dict[str, Any]],
-        check: Sequence[Asked],
+        check: Sequence[LabelledQuestion],
         *,
         packed: bool,
         bf16: bool,
@@ -129,7 +129,7 @@ def row_lengths(inputs: dict[str, Any]) -> torch.Tensor:
     return lengths.expand_as(inputs["input_ids"])
 
 
-def evaluate_probabilities(judge: LocalJudge, check: Sequence[Asked]) -> dict[str, float]:
+def evaluate_probabilities(judge: LocalJudge, check: Sequence[LabelledQuestion]) -> dict[str, float]:
     """What the judge believes of questions: log loss and Brier score against what people hold to be true, and
     average precision where there is an error."""
     prompts = [judge.prompt.ids(item.question, item.code) for item in check]

@@ -31,7 +31,13 @@ from dialint.detector.judge import Answer, Question, answer_json, fit_answer, lo
 from dialint.detector.masking import mask_dialogue
 from dialint.detector.records import Judgement, Preference
 from dialint.detector.taxonomy import Code, load_taxonomy
-from dialint.eval.questions import Asked, Asking, read_asked, taught, verified
+from dialint.eval.questions import (
+    LabelledQuestion,
+    QuestionConfig,
+    read_questions,
+    target_answer,
+    verified_split,
+)
 
 Origin = Literal["reviewer", "label", "form"]
 DEFAULT_AGREEMENT = 0.9
@@ -56,24 +62,24 @@ class PreferencePair:
     origin: Origin
 
 
-def read_pairs(dataset: Path, split: str, asking: Asking, seed: int) -> list[PreferencePair]:
+def read_pairs(dataset: Path, split: str, asking: QuestionConfig, seed: int) -> list[PreferencePair]:
     """All pairs of one split: the reviewers' first, then those of the labels.
 
     Raises:
         InputRefused: a file cannot be read.
         OutputRefused: the folder is not complete.
     """
-    asked = read_asked(dataset, split, asking, seed)
+    asked = read_questions(dataset, split, asking, seed)
     known = {(a.question.dialogue.id, a.question.turn, a.question.code): a.probability for a in asked}
     return [*_of_reviewers(dataset, split, asking, known), *pairs_from_labels(asked, seed)]
 
 
 def _of_reviewers(
-    dataset: Path, split: str, asking: Asking, known: dict[tuple[str, int, str], float]
+    dataset: Path, split: str, asking: QuestionConfig, known: dict[tuple[str, int, str], float]
 ) -> Iterator[PreferencePair]:
     if find_set(dataset, "preferences") is None:
         return
-    path = verified(dataset, "preferences")
+    path = verified_split(dataset, "preferences")
     codes = load_taxonomy(asking.taxonomy).codes
     for row in read_preferences(path):
         if row.split != split or row.code not in codes or (asking.codes and row.code not in asking.codes):
@@ -103,7 +109,7 @@ def _said(side: Judgement) -> str:
     return answer_json(fit_answer(Answer(probability=sure, **side.model_dump())))
 
 
-def pairs_from_labels(asked: Sequence[Asked], seed: int) -> list[PreferencePair]:
+def pairs_from_labels(asked: Sequence[LabelledQuestion], seed: int) -> list[PreferencePair]:
     """Pairs that follow from labels, of each code as many where there is an error as where there is none."""
     pairs: list[PreferencePair] = []
     for code in sorted({item.code.code for item in asked}):
@@ -121,8 +127,8 @@ def pairs_from_labels(asked: Sequence[Asked], seed: int) -> list[PreferencePair]
 class _Balanced:
     """The pairs of one code."""
 
-    errors: Sequence[Asked]
-    others: Sequence[Asked]
+    errors: Sequence[LabelledQuestion]
+    others: Sequence[LabelledQuestion]
     chance: random.Random
 
     def pairs(self) -> Iterator[PreferencePair]:
@@ -130,7 +136,7 @@ class _Balanced:
         rarer, more = sorted((len(self.errors), len(self.others)))
         for place in range(min(more, MAX_USES * rarer)):
             error, other = self.errors[place % len(self.errors)], self.others[place % len(self.others)]
-            right, none = taught(error), taught(other)
+            right, none = target_answer(error), target_answer(other)
             silent = self._none(error)
             yield _pair(error, right, silent, error.probability)
             yield _pair(other, none, right, 1 - other.probability)
@@ -149,11 +155,11 @@ class _Balanced:
                 broken = text[: self.chance.randrange(len(text) // 3, len(text))]
                 yield _pair(item, whole, broken, 0.98, "form")
 
-    def _none(self, error: Asked) -> Answer:
+    def _none(self, error: LabelledQuestion) -> Answer:
         """What is said of a question without an error, as sure as people are of one."""
-        return taught(self.chance.choice(self.others))
+        return target_answer(self.chance.choice(self.others))
 
-    def _elsewhere(self, error: Asked) -> str | None:
+    def _elsewhere(self, error: LabelledQuestion) -> str | None:
         """Words of the turn that the evidence does not touch, as many as evidence has."""
         start, end = error.span or (0, 0)
         around = [error.text[:start], error.text[end:]]
@@ -164,7 +170,7 @@ class _Balanced:
         )
         return self._words(part)
 
-    def _invented(self, other: Asked, like: Answer) -> Answer:
+    def _invented(self, other: LabelledQuestion, like: Answer) -> Answer:
         """An accusation where there is no error, in all but its evidence like one that is right."""
         rewrite = None
         if like.rewrite is not None:
@@ -181,10 +187,10 @@ class _Balanced:
         first = self.chance.randrange(max(1, len(words) - count + 1))
         return " ".join(words[first : first + count]).strip() or text.strip() or None
 
-    def _foreign(self, error: Asked, right: Answer) -> Answer | None:
+    def _foreign(self, error: LabelledQuestion, right: Answer) -> Answer | None:
         """What was right for another error and is not for this one, with a rewrite where this one has."""
         for _ in range(20):
-            answer = taught(self.chance.choice(self.errors))
+            answer = target_answer(self.chance.choice(self.errors))
             if (answer.rewrite is None) != (right.rewrite is None):
                 continue
             found = locate_quote(answer, error.text)
@@ -195,7 +201,7 @@ class _Balanced:
 
 
 def _pair(
-    item: Asked, chosen: Answer, rejected: Answer | str, agreement: float, origin: Origin = "label"
+    item: LabelledQuestion, chosen: Answer, rejected: Answer | str, agreement: float, origin: Origin = "label"
 ) -> PreferencePair:
     return PreferencePair(
         question=item.question,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dialint.detector.judge import parse_answer
-from dialint.eval.questions import Asked
+from dialint.eval.questions import LabelledQuestion
 from dialint.finetune.base_models import loading
 from dialint.finetune.rewards.reward_model import RewardModel, has_same_base
 from dialint.finetune.rewards.verifiable import (
@@ -33,7 +33,7 @@ DEFAULT_THRESHOLD = 0.2
 class PreferenceModel(Protocol):
     """Predicts how much people prefer an answer."""
 
-    def preferences(self, questions: Sequence[Asked], texts: Sequence[str]) -> list[float]:
+    def preferences(self, questions: Sequence[LabelledQuestion], texts: Sequence[str]) -> list[float]:
         """One number in [-1, 1] for each text as the answer to its question."""
         ...
 
@@ -44,7 +44,9 @@ class ScannerCheck:
 
     detector: ReleaseDetector
 
-    def probabilities(self, questions: Sequence[Asked], texts: Sequence[str | None]) -> list[float | None]:
+    def probabilities(
+        self, questions: Sequence[LabelledQuestion], texts: Sequence[str | None]
+    ) -> list[float | None]:
         """The scanner's probability of each question's code at its turn, with that text in the turn; None for
         no text and for a code that the scanner does not cover."""
         scanned = [index for index, text in enumerate(texts) if text is not None]
@@ -63,7 +65,7 @@ class ScannerCheck:
         return contract.threshold if contract is not None else DEFAULT_THRESHOLD
 
 
-def _replace_turn(item: Asked, text: str) -> Dialogue:
+def _replace_turn(item: LabelledQuestion, text: str) -> Dialogue:
     """The question's dialogue with another text in its turn."""
     dialogue = item.question.dialogue
     turns = tuple(
@@ -77,7 +79,7 @@ def _replace_turn(item: Asked, text: str) -> Dialogue:
 class RewardFunction:
     """Rewards answers to `questions`, which are referred to by their index."""
 
-    questions: Sequence[Asked]
+    questions: Sequence[LabelledQuestion]
     weights: RewardWeights
     preference_model: PreferenceModel | None = None
     scanner: ScannerCheck | None = None
@@ -126,7 +128,7 @@ class RewardFunction:
 
 
 def build_reward_function(
-    config: Any, questions: Sequence[Asked], model: Any, source: loading.ModelSource
+    config: Any, questions: Sequence[LabelledQuestion], model: Any, source: loading.ModelSource
 ) -> RewardFunction:
     """The reward function of answers to `questions`, by the `weights`, `reward` and `scanner` of `config`.
     `model` is the policy, loaded from `source`; a reward model on its base becomes one of its adapters."""
@@ -153,7 +155,7 @@ def build_reward_function(
     return RewardFunction(questions, config.weights, reward_model, scanner)
 
 
-def no_error_log_odds(questions: Sequence[Asked], weights: RewardWeights) -> float:
+def no_error_log_odds(questions: Sequence[LabelledQuestion], weights: RewardWeights) -> float:
     """The log odds that a question is no error, each weighted by the questions it stands for; 0 where every
     question has the same weight."""
     if weights.most_stands_for == 1:

@@ -12,7 +12,7 @@ import numpy as np
 from dialint.detector.artifacts import read_manifest
 from dialint.detector.errors import ConfigError
 from dialint.detector.judge import parse_answer
-from dialint.eval.questions import Asked
+from dialint.eval.questions import LabelledQuestion
 from dialint.finetune.base_models import loading
 from dialint.finetune.base_models.adapter_files import ADAPTER
 from dialint.finetune.rewards.verifiable import standardize
@@ -78,7 +78,7 @@ class RewardModel:
             scorer = _adapter_scorer(policy, folder, pad, bf16)
         return cls(scorer, prompt, figures["mean_score"], max(figures["score_spread"], 1e-6), prior_shift)
 
-    def preferences(self, questions: Sequence[Asked], texts: Sequence[str]) -> list[float]:
+    def preferences(self, questions: Sequence[LabelledQuestion], texts: Sequence[str]) -> list[float]:
         """How much people would prefer each text as the answer to its question, in [-1, 1]."""
         rows = [
             [*self.prompt.ids(item.question, item.code), *self.prompt.answer_ids(text)]

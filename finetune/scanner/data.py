@@ -20,7 +20,7 @@ from dialint.detector.masking import MaskedText, mask_dialogue
 from dialint.detector.records import Dialogue, Example, Label
 from dialint.detector.render import Rendered, Renderer
 from dialint.detector.scanner import Array
-from dialint.eval.truth import made_for_pair, probes_of
+from dialint.eval.results import pair_labels, probe_turns
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def _paired(
 def injected_error(example: Example) -> tuple[int, str]:
     """The turn and code of the error that a pair is about: in the error itself, or where it would stand
     in its clean twin; (-1, "") if nothing says so."""
-    made = [(label.turn, label.code) for label in made_for_pair(example)] or probes_of(example)
+    made = [(label.turn, label.code) for label in pair_labels(example)] or probe_turns(example)
     return made[0] if made else (-1, "")
 
 

@@ -33,9 +33,9 @@ from dialint.detector.release import WEIGHTS, Base, ReleaseInfo, finalize_releas
 from dialint.detector.render import RenderConfig
 from dialint.detector.scanner import Array, Scanner
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
-from dialint.eval.contract import distinct, fit
-from dialint.eval.run import measure
-from dialint.eval.truth import judge, source_of
+from dialint.eval.contract import distinct_units, fit_contract
+from dialint.eval.results import score_examples, source_of
+from dialint.eval.run import evaluate
 from dialint.finetune.scanner.data import examples_fingerprint
 from dialint.finetune.scanner.model_card import model_card
 from dialint.finetune.train.distributed import require_single_process
@@ -154,10 +154,12 @@ def _report(
     report: dict[str, Any] = {}
     for name in config.sets or [name for name in REPORTED if find_set(config.examples, name)]:
         print(f"examining {name}", flush=True)
-        results = judge(everything, track(read_examples(require_set(config.examples, name)), None, name))
-        report[name] = measure(judge_with, [_only(info, result) for result in results], config.rounds)
+        results = score_examples(
+            everything, track(read_examples(require_set(config.examples, name)), None, name)
+        )
+        report[name] = evaluate(judge_with, [_only(info, result) for result in results], config.rounds)
         if name in ("test_unseen", "test"):
-            rows = measure(everything, results, config.rounds)["codes"]
+            rows = evaluate(everything, results, config.rounds)["codes"]
             report["left_out"] = {code: row for code, row in rows.items() if code not in info.codes}
     return report
 
@@ -220,9 +222,9 @@ def _calibrated(config: PackConfig, detector: ReleaseDetector) -> dict[str, Code
     for column, code in enumerate(detector.info.head_codes):
         per: Literal["turn", "dialogue"] = "dialogue" if code in detector.info.dialogue_codes else "turn"
         raised = [{turn: float(row[column]) for turn, row in turns.items()} for turns in scores]
-        truth, raw = distinct(raised, examples, code, whole_dialogue=per == "dialogue")
+        truth, raw = distinct_units(raised, examples, code, whole_dialogue=per == "dialogue")
         rate = config.per_100 if per == "turn" else config.per_100_dialogues
-        scan = fit(truth, raw, rate, config.confidence, per) if truth.any() else None
+        scan = fit_contract(truth, raw, rate, config.confidence, per) if truth.any() else None
         check = _check(code, examples) if config.taxonomy is None else None
         if scan is not None:
             scan = scan.model_copy(update={"languages": languages[code]})
@@ -289,7 +291,7 @@ def _earning(
     name = "dev_unseen" if find_set(config.examples, "dev_unseen") else "dev"
     examples = list(read_examples(require_set(config.examples, name)))
     judge_with = detector.under(info.model_copy(update={"codes": calibrated}))
-    figures = measure(judge_with, judge(judge_with, examples), 0)["codes"]
+    figures = evaluate(judge_with, score_examples(judge_with, examples), 0)["codes"]
     kept: set[str] = set()
     for code, how in calibrated.items():
         reached = figures[code]["average_precision"] or 0.0

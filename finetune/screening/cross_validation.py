@@ -15,20 +15,20 @@ from typing import Any
 import numpy as np
 
 from dialint.detector.records import Example
-from dialint.eval.baselines.scored import judged_turns
+from dialint.eval.baselines.scored import judged_positions
 from dialint.eval.baselines.tfidf import (
     CHUNK,
     KEEP_ONE_IN,
     MIN_ERRORS,
     PASSES,
     Unit,
-    features,
-    idf_of,
-    units,
-    weighted,
+    count_ngrams,
+    extract_units,
+    inverse_document_frequency,
+    weight_blocks,
 )
 from dialint.eval.metrics import Floats, Truth
-from dialint.eval.truth import Places, probes_of
+from dialint.eval.results import Indices, probe_turns
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ class TurnTable:
     """
 
     codes: tuple[str, ...]
-    example: Places
-    turn: Places
+    example: Indices
+    turn: Indices
     labels: Floats
     probe: Truth
 
@@ -52,7 +52,7 @@ class TurnTable:
         rows = [
             (number, example.dialogue.turns[place].index)
             for number, example in enumerate(examples)
-            for place in judged_turns(example.dialogue)
+            for place in judged_positions(example.dialogue)
         ]
         place_of = {key: place for place, key in enumerate(rows)}
         labels, probe = np.zeros((len(rows), len(column)), np.float32), np.zeros(len(rows), bool)
@@ -61,7 +61,7 @@ class TurnTable:
                 place = place_of.get((number, label.turn))
                 if place is not None and label.code in column:
                     labels[place, column[label.code]] = label.probability
-            probed = (place_of.get((number, turn)) for turn, _ in probes_of(example))
+            probed = (place_of.get((number, turn)) for turn, _ in probe_turns(example))
             probe[[place for place in probed if place is not None]] = True
         keys = np.array(rows, np.int64).reshape(-1, 2)
         return cls(tuple(codes), keys[:, 0], keys[:, 1], labels, probe)
@@ -78,13 +78,13 @@ PENALTY = 1e-5
 """Weight of the squared coefficients; the baseline's finds a fifth fewer flips here (2026-11-22)."""
 
 
-def assign_folds(groups: Sequence[str], seed: int) -> Places:
+def assign_folds(groups: Sequence[str], seed: int) -> Indices:
     """The part, 0 to `FOLDS` - 1, of each dialogue: one for all of a group."""
     drawn = (hashlib.sha256(f"{seed}/{group}".encode()).digest() for group in groups)
     return np.array([int.from_bytes(digest[:8]) % FOLDS for digest in drawn], np.int64)
 
 
-def trainable_codes(turns: TurnTable, folds: Places) -> tuple[str, ...]:
+def trainable_codes(turns: TurnTable, folds: Indices) -> tuple[str, ...]:
     """The codes of which errors and others enough are left to learn from whichever part is left out."""
     errors, rest = turns.labels > 0.5, [folds[turns.example] != fold for fold in range(FOLDS)]
     least = np.array([[errors[rows].sum(axis=0), (~errors[rows]).sum(axis=0)] for rows in rest]).min(
@@ -93,7 +93,7 @@ def trainable_codes(turns: TurnTable, folds: Places) -> tuple[str, ...]:
     return tuple(code for code, n in zip(turns.codes, least, strict=True) if n >= MIN_ERRORS)
 
 
-def predict_out_of_fold(examples: Sequence[Example], turns: TurnTable, folds: Places, seed: int) -> Floats:
+def predict_out_of_fold(examples: Sequence[Example], turns: TurnTable, folds: Indices, seed: int) -> Floats:
     """Probability of each code at each turn by a model that learned from the other parts; shape (n, codes).
 
     `folds` of shape (examples,). Learned from are all turns with a label or made to look like an error, and
@@ -102,9 +102,9 @@ def predict_out_of_fold(examples: Sequence[Example], turns: TurnTable, folds: Pl
     kept = turns.labels.any(axis=1) | turns.probe
     kept |= np.random.default_rng(seed).random(len(kept)) < 1 / KEEP_ONE_IN
     fold = folds[turns.example]
-    counts = _stacked([features(rows) for rows in _chunks(_units(examples, kept))])
-    idf = [idf_of(block) for block in counts]
-    table = weighted(counts, idf)
+    counts = _stacked([count_ngrams(rows) for rows in _chunks(_units(examples, kept))])
+    idf = [inverse_document_frequency(block) for block in counts]
+    table = weight_blocks(counts, idf)
     del counts
     models = [
         _learned(table[fold[kept] != part], turns.labels[kept][fold[kept] != part], seed)
@@ -113,7 +113,7 @@ def predict_out_of_fold(examples: Sequence[Example], turns: TurnTable, folds: Pl
     del table
     found, start = np.empty_like(turns.labels), 0
     for rows in _chunks(_units(examples, np.ones(len(kept), bool))):
-        block = weighted(features(rows), idf)
+        block = weight_blocks(count_ngrams(rows), idf)
         for part, (weights, offsets) in enumerate(models):
             here = np.flatnonzero(fold[start : start + len(rows)] == part)
             found[start + here] = 1 / (1 + np.exp(-np.clip(block[here] @ weights.T + offsets, -30, 30)))
@@ -140,7 +140,7 @@ def _learned(table: Any, labels: Floats, seed: int) -> tuple[Floats, Floats]:
 
 
 def _units(examples: Sequence[Example], wanted: Truth) -> Iterator[Unit]:
-    rows = (unit for example in examples for unit in units(example.dialogue).values())
+    rows = (unit for example in examples for unit in extract_units(example.dialogue).values())
     return (unit for unit, want in zip(rows, wanted, strict=True) if want)
 
 

@@ -20,8 +20,8 @@ from dialint.detector.near_duplicates import (
     words,
 )
 from dialint.detector.records import Example
-from dialint.eval.baselines.scored import judged_turns
-from dialint.eval.truth import source_of
+from dialint.eval.baselines.scored import judged_positions
+from dialint.eval.results import source_of
 from dialint.finetune.screening.dataset import Suspect
 
 CONTRADICTS = 0.5
@@ -93,7 +93,7 @@ def _said(example: Example, whole: Set[str]) -> Iterator[tuple[object, int | Non
         where = of_turn[None if label.code in whole else label.turn]
         where[label.code] = max(label.probability, where.get(label.code, 0.0))
     times: Counter[tuple[str, str]] = Counter()
-    for place in judged_turns(example.dialogue):
+    for place in judged_positions(example.dialogue):
         key = (texts[place - 1] if place else "", texts[place])
         times[key] += 1
         turn = example.dialogue.turns[place].index

@@ -23,10 +23,10 @@ from dialint.detector.example_files import read_examples
 from dialint.detector.records import Dialogue, Example
 from dialint.detector.scanner import Scanner
 from dialint.detector.statistics import Counts, bootstrap_counts
-from dialint.eval.exam.resampling import ranking
-from dialint.eval.exam.summary import shown
+from dialint.eval.figures.bootstrap import ranking_figures
+from dialint.eval.figures.per_code import value_and_interval
 from dialint.eval.metrics import Floats
-from dialint.eval.truth import source_of
+from dialint.eval.results import source_of
 from dialint.finetune.scanner.trained import TrainedScanner, read_scanner
 
 ROW_TOKENS = 8192
@@ -56,7 +56,7 @@ def macro(trained: TrainedScanner, scanner: Scanner, examples: Sequence[Example]
             rows += [(*unit, places[source_of(example)]) for unit in units]
         truth, scores, groups = (np.array(each) for each in zip(*rows, strict=True))
         if truth.any():
-            of_code.append(ranking(truth, scores, groups, counts)["average_precision"])
+            of_code.append(ranking_figures(truth, scores, groups, counts)["average_precision"])
     return np.asarray(np.nanmean(of_code, axis=0))
 
 
@@ -101,7 +101,7 @@ def _seconds(scanner: Scanner, sample: Sequence[Dialogue]) -> float:
 
 
 def _told(values: Floats) -> str:
-    value, low, high = shown(values)
+    value, low, high = value_and_interval(values)
     return f"{value} ({low} to {high})"
 
 

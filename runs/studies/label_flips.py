@@ -20,8 +20,8 @@ from typing import Any
 from dialint.detector.artifacts import file_entry, write_manifest
 from dialint.detector.records import Example, Label
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.eval.baselines.scored import judged_turns
-from dialint.eval.truth import read_examples, source_of
+from dialint.eval.baselines.scored import judged_positions
+from dialint.eval.results import read_examples, source_of
 from dialint.finetune.screening.dataset import Suspect
 from dialint.finetune.screening.screen import ScreenConfig, run
 
@@ -46,7 +46,7 @@ def flipped(examples: Sequence[Example], rate: float, rng: Random) -> list[Examp
     spots = [
         (each.dialogue.id, each.dialogue.turns[n].index)
         for each in examples
-        for n in judged_turns(each.dialogue)
+        for n in judged_positions(each.dialogue)
     ]
     false: set[Key] = set()
     for _, _, code in gone:
@@ -151,7 +151,7 @@ def main() -> None:
     whole = {name for name, code in load_taxonomy().codes.items() if code.scope == "dialogue"}
     attacks = [(f"{rate:.0%} at random", "", flipped(examples, rate, Random(1))) for rate in RATES]
     attacks += [(f"w0 never finds {code}", code, aimed(examples, code)) for code in AIMED]
-    n_turns = sum(len(judged_turns(each.dialogue)) for each in examples)
+    n_turns = sum(len(judged_positions(each.dialogue)) for each in examples)
     n_codes = len({code for _, _, code in true})
     for name, code, attacked in attacks:
         with tempfile.TemporaryDirectory() as folder:

@@ -21,7 +21,7 @@ from typing import Any
 import cyclopts
 from cyclopts import Parameter
 
-from dialint.eval.questions import Asked, Asking, read_asked
+from dialint.eval.questions import LabelledQuestion, QuestionConfig, read_questions
 
 EQUAL = 1e-4
 """Largest difference of a step's loss."""
@@ -72,7 +72,7 @@ def measure(config: SpeedConfig) -> None:
     torch.set_num_threads(config.threads)
     folder = loading.tokenizer_folder(loading.resolve_source(config.model))
     prompt = JudgePrompt.of(folder, max_tokens=config.prompt_tokens)
-    asked = read_asked(config.dataset, "train", Asking(limit=400, rewrites=False), config.seed)
+    asked = read_questions(config.dataset, "train", QuestionConfig(limit=400, rewrites=False), config.seed)
     asked = asked[: config.questions * config.steps]
     tokens = [len(row["input_ids"]) for row in tokenize_questions(asked, prompt)]
     losses: dict[str, list[float]] = {}
@@ -104,7 +104,7 @@ def measure(config: SpeedConfig) -> None:
 
 
 def _round(
-    config: SpeedConfig, prompt: Any, asked: Sequence[Asked], *, ours: bool, grouped: bool
+    config: SpeedConfig, prompt: Any, asked: Sequence[LabelledQuestion], *, ours: bool, grouped: bool
 ) -> tuple[list[float], float]:
     """Losses of the steps, and the processor seconds of the whole pass."""
     from datasets import Dataset

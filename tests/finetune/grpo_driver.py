@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from dialint.eval.questions import Asking
+from dialint.eval.questions import QuestionConfig
 from dialint.finetune.judge import grpo
 from dialint.finetune.judge.grpo import GrpoConfig, run
 from dialint.finetune.train.options import AdapterOptions, RunOptions
@@ -21,7 +21,7 @@ def main(tiny: str, dataset: str, out: str) -> None:
     run(
         GrpoConfig(
             dataset=Path(dataset), model=tiny, out=Path(out), steps=3, questions=2, answers=4, answer_tokens=12,
-            learning_rate=1e-2, asking=Asking(random_questions=0), adapters=AdapterOptions(rank=4),
+            learning_rate=1e-2, asking=QuestionConfig(random_questions=0), adapters=AdapterOptions(rank=4),
             running=RunOptions(threads=1, precision="fp32", device="cpu"),
         )
     )  # fmt: skip

@@ -10,35 +10,25 @@ from functools import cached_property
 
 from dialint.detector.calibration import Contract, Scan
 from dialint.detector.records import Dialogue
-from dialint.eval.baselines.rules import (
-    answers,
-    language,
-    process,
-    security,
-    spelling,
-    state,
-    templates,
-    tone,
-    view,
-)
+from dialint.eval.baselines.rules import compliance, conversation, language, view, wording
 from dialint.eval.baselines.rules.view import Hit, View, view_of
-from dialint.eval.baselines.scored import Suspicion, Suspicions, judged_turns
+from dialint.eval.baselines.scored import ScoredSpan, TurnScores, judged_positions
 
 RULES: tuple[Callable[[View], Iterator[Hit]], ...] = (
-    spelling.misspelled,
+    language.misspelled,
     language.grammar,
-    tone.rude,
-    tone.no_empathy,
-    templates.unfilled,
-    templates.same_again,
-    answers.ignored,
-    answers.closed_early,
-    state.asks_again,
-    state.contradicts,
-    state.jumps,
-    process.step_skipped,
-    process.out_of_order,
-    security.asks_secret,
+    wording.rude,
+    wording.no_empathy,
+    wording.unfilled,
+    wording.same_again,
+    conversation.ignored,
+    conversation.closed_early,
+    conversation.asks_again,
+    conversation.contradicts,
+    conversation.jumps,
+    compliance.step_skipped,
+    compliance.out_of_order,
+    compliance.asks_secret,
 )
 CODES = ("L1", "L2", "T1", "T2", "M2", "M3", "C1", "U2", "U3", "U5", "P1", "P4", "V2", "R1")
 SILENT = -5.0
@@ -53,7 +43,7 @@ class RuleScorer:
 
     @cached_property
     def fingerprint(self) -> str:
-        modules = (answers, language, process, security, spelling, state, templates, tone, view)
+        modules = (compliance, conversation, language, view, wording)
         sources = "".join(inspect.getsource(module) for module in modules)
         return hashlib.sha256(sources.encode()).hexdigest()
 
@@ -64,24 +54,24 @@ class RuleScorer:
         )
         return Scan(slope=1.0, offset=0.0, contract=contract)
 
-    def suspicions(self, dialogues: Sequence[Dialogue]) -> list[Suspicions]:
+    def score_dialogues(self, dialogues: Sequence[Dialogue]) -> list[TurnScores]:
         return [self._suspicions(dialogue) for dialogue in dialogues]
 
-    def _suspicions(self, dialogue: Dialogue) -> Suspicions:
-        found: dict[int, dict[str, Suspicion]] = {
-            dialogue.turns[place].index: {code: Suspicion(SILENT) for code in CODES}
-            for place in judged_turns(dialogue)
+    def _suspicions(self, dialogue: Dialogue) -> TurnScores:
+        found: dict[int, dict[str, ScoredSpan]] = {
+            dialogue.turns[place].index: {code: ScoredSpan(SILENT) for code in CODES}
+            for place in judged_positions(dialogue)
         }
         seen = view_of(dialogue)
         for rule in RULES:
             for hit in rule(seen):
                 score = math.log(hit.confidence / (1 - hit.confidence))
                 if score > found[hit.turn][hit.code].score:
-                    found[hit.turn][hit.code] = Suspicion(
+                    found[hit.turn][hit.code] = ScoredSpan(
                         score, hit.start, hit.end, f"Rule, no model: {hit.why}."
                     )
         return found
 
-    def evidence(self, text: str, code: str, suspicion: Suspicion) -> tuple[int, int]:
+    def evidence(self, text: str, code: str, suspicion: ScoredSpan) -> tuple[int, int]:
         """Where the surest hit stands."""
         return suspicion.start, suspicion.end

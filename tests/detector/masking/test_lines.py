@@ -8,10 +8,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from masking_recall import Line, Tally, language_table, main, measure, read_lines
 
 from dialint.detector.masking import mask_dialogue, mask_text
 from dialint.detector.records import Dialogue, Turn
-from dialint.eval.masking import Line, Tally, language_table, main, measure, read_lines
 
 LINES = Path(__file__).parents[1] / "masking_lines.jsonl"
 RECALL_LINES = Path(__file__).parents[1] / "masking_recall_lines.jsonl"

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from dialint.detector.errors import ConfigError
-from dialint.eval.questions import Asking
+from dialint.eval.questions import QuestionConfig
 from dialint.finetune.judge import grpo, ppo, preference, reward, sft
 from dialint.finetune.policy import options
 from dialint.finetune.train.options import AdapterOptions, RunOptions, ScheduleOptions
 
 RATE = 1e30
-ASKING = Asking(random_questions=0.5)
+ASKING = QuestionConfig(random_questions=0.5)
 
 
 def judge_config(stage: str, tiny: Path, dataset: Path, out: Path) -> tuple[Any, Any]:

@@ -9,15 +9,15 @@ import pytest
 
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.judge import OPENING, VERDICTS
-from dialint.eval.judging_run import examined
-from dialint.eval.questions import Asking, agent_turns, read_asked
+from dialint.eval.judge_metrics import run_judge
+from dialint.eval.questions import QuestionConfig, count_agent_turns, read_questions
 from dialint.finetune.judge.exam import ExamConfig, judge, load
 from dialint.finetune.train.options import RunOptions
 
 
 def test_every_question_gets_a_ruling(tiny: Path, dataset: Path) -> None:
-    asked = read_asked(dataset, "test", Asking(random_questions=1), 1)
-    rulings = examined(load(str(tiny), RunOptions(precision="fp32", device="cpu", threads=1)), asked)
+    asked = read_questions(dataset, "test", QuestionConfig(random_questions=1), 1)
+    rulings = run_judge(load(str(tiny), RunOptions(precision="fp32", device="cpu", threads=1)), asked)
     assert [(r.dialogue, r.turn, r.code) for r in rulings] == [
         (a.question.dialogue.id, a.question.turn, a.question.code) for a in asked
     ]
@@ -26,9 +26,9 @@ def test_every_question_gets_a_ruling(tiny: Path, dataset: Path) -> None:
 
 
 def test_questions_drawn_at_random_stand_for_the_others(dataset: Path) -> None:
-    asking = Asking(random_questions=1)
-    asked = read_asked(dataset, "test", asking, 1)
-    turns = agent_turns(dataset, "test", asking, 1)
+    asking = QuestionConfig(random_questions=1)
+    asked = read_questions(dataset, "test", asking, 1)
+    turns = count_agent_turns(dataset, "test", asking, 1)
     assert sum(item.stands_for for item in asked) == sum(
         turns.values()
     )  # one code: every turn is one question
@@ -37,7 +37,7 @@ def test_questions_drawn_at_random_stand_for_the_others(dataset: Path) -> None:
 
 def test_a_verdict_is_forced_and_the_rest_is_written(tiny: Path, dataset: Path) -> None:
     one = load(str(tiny), RunOptions(precision="fp32", device="cpu", threads=1))
-    asked = read_asked(dataset, "test", Asking(random_questions=0), 1)[:3]
+    asked = read_questions(dataset, "test", QuestionConfig(random_questions=0), 1)[:3]
     prompts = [one.prompt.ids(item.question, item.code) for item in asked]
     texts = one.answers(prompts, [item.text for item in asked], [0, 1, 2], max_tokens=3)
     for text, said in zip(texts, VERDICTS, strict=True):

@@ -12,9 +12,8 @@ from rude_dialogues import example
 from dialint.detector.engines.judge_local import LocalJudge
 from dialint.detector.records import Dialogue, Finding, Verdict
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.eval.judging import described
-from dialint.eval.judging_run import examined
-from dialint.eval.questions import Asking, read_asked
+from dialint.eval.judge_metrics import run_judge, summarize_judge
+from dialint.eval.questions import QuestionConfig, read_questions
 from dialint.finetune.base_models import loading
 from dialint.finetune.judge import grpo, reward, sft
 from dialint.finetune.judge.exam import reward_model_of
@@ -30,7 +29,7 @@ from dialint.labeling.store.database.upgrade import upgrade
 
 RUNNING = RunOptions(threads=1, precision="fp32", device="cpu")
 ADAPTERS = AdapterOptions(rank=4)
-ASKING = Asking(random_questions=0.5)
+ASKING = QuestionConfig(random_questions=0.5)
 
 
 class Suspicious:
@@ -87,8 +86,8 @@ def test_from_answers_to_an_aligned_judge(
     source = loading.resolve_source(str(aligned))  # every byte vouched for
     assert source.base.folder == tiny
     model = loading.load_model(source, AdapterOptions(adapter="none"), trainable=False).eval()
-    asked = read_asked(said, "test", ASKING, 1)
-    rulings = examined(LocalJudge(model, load_prompt(source)), asked)
-    figures = described(rulings, {item.question.dialogue.id: 2 for item in asked}, 20)
+    asked = read_questions(said, "test", ASKING, 1)
+    rulings = run_judge(LocalJudge(model, load_prompt(source)), asked)
+    figures = summarize_judge(rulings, {item.question.dialogue.id: 2 for item in asked}, 20)
     assert figures["questions"] == len(asked) > figures["errors"] > 0
     assert 0 < figures["token_brier"] < 1

@@ -12,7 +12,7 @@ from torch.nn.functional import cross_entropy
 from transformers import BertConfig, Qwen3Config, Qwen3ForCausalLM
 
 from dialint.detector.errors import ConfigError
-from dialint.eval.questions import Asking
+from dialint.eval.questions import QuestionConfig
 from dialint.finetune.base_models import loading
 from dialint.finetune.base_models.resolve import SMALL_DECODER
 from dialint.finetune.judge import grpo, sft
@@ -170,7 +170,7 @@ def test_a_dry_run_plans_for_a_gpu_that_is_not_here(
     decoder: Path, dataset: Path, tmp_path: Path, stage: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     common = {
-        "dataset": dataset, "model": str(decoder), "out": tmp_path / "judge", "asking": Asking(random_questions=0),
+        "dataset": dataset, "model": str(decoder), "out": tmp_path / "judge", "asking": QuestionConfig(random_questions=0),
         "running": RunOptions(device="cuda:24GB", dry_run=True),
     }  # fmt: skip
     planned = sft.SftJudgeConfig(**common) if stage == "sft" else grpo.GrpoConfig(**common)  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from dialint.eval.questions import Asking, read_asked
+from dialint.eval.questions import QuestionConfig, read_questions
 from dialint.finetune.base_models import adapter_files, loading
 from dialint.finetune.judge import grpo
 from dialint.finetune.judge.grpo import GrpoConfig, run
@@ -30,7 +30,7 @@ def config(tiny: Path, dataset: Path, out: Path, **more: object) -> GrpoConfig:
     )  # type: ignore[arg-type]
     options = {"steps": 4, "questions": 2, "answers": 4, "answer_tokens": 6, "learning_rate": 1e-2, **more}
     return GrpoConfig(
-        dataset=dataset, model=str(tiny), out=out, asking=Asking(random_questions=0), adapters=AdapterOptions(rank=4),
+        dataset=dataset, model=str(tiny), out=out, asking=QuestionConfig(random_questions=0), adapters=AdapterOptions(rank=4),
         running=running, **options,
     )  # type: ignore[arg-type]  # fmt: skip
 
@@ -180,7 +180,7 @@ def test_rewards_name_their_terms_and_the_reference_stays(tiny: Path, dataset: P
 
 
 def test_a_rewarder_knows_its_questions(dataset: Path) -> None:
-    asked = read_asked(dataset, "train", Asking(random_questions=0), 1)[:2]
+    asked = read_questions(dataset, "train", QuestionConfig(random_questions=0), 1)[:2]
     rewarder = RewardFunction(asked, RewardWeights())
     good = '{"verdict":"error","probability":0.98,"quote":"That is your own fault, yo","severity":"S2"}'
     none = '{"verdict":"no_error","probability":0.02}'

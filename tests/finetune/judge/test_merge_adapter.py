@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dialint.eval.questions import Asking, read_asked
+from dialint.eval.questions import QuestionConfig, read_questions
 from dialint.finetune.judge import merge_adapter, sft
 from dialint.finetune.judge.exam import load
 from dialint.finetune.train.options import AdapterOptions, RunOptions, ScheduleOptions
@@ -23,7 +23,7 @@ def judge(tiny: Path, dataset: Path, tmp_path_factory: pytest.TempPathFactory) -
         sft.run(
             sft.SftJudgeConfig(
                 dataset=dataset, model=str(tiny), out=out, questions=4, learning_rate=3e-2,
-                asking=Asking(random_questions=0), learning=ScheduleOptions(steps=3, eval_steps=3),
+                asking=QuestionConfig(random_questions=0), learning=ScheduleOptions(steps=3, eval_steps=3),
                 adapters=AdapterOptions(rank=4), running=RUNNING,
             )
         )  # fmt: skip
@@ -39,7 +39,7 @@ def test_a_merged_judge_says_the_same(
     )
     assert manifest["figures"]["steps"] == 3
     assert "What it is not for" in (tmp_path / "merged" / "README.md").read_text()
-    asked = read_asked(dataset, "test", Asking(random_questions=1), 1)
+    asked = read_questions(dataset, "test", QuestionConfig(random_questions=1), 1)
     one, other = (load(str(folder), RUNNING) for folder in (judge, tmp_path / "merged"))
     prompts = [one.prompt.ids(item.question, item.code) for item in asked]
     assert np.abs(one.beliefs(prompts) - other.beliefs(prompts)).max() <= most

@@ -18,7 +18,7 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.judge import SYSTEM, Question
 from dialint.detector.records import Dialogue, Turn
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.eval.questions import Asking, read_asked
+from dialint.eval.questions import QuestionConfig, read_questions
 from dialint.finetune.base_models import loading
 from dialint.finetune.judge import exam, merge_adapter, sft
 from dialint.finetune.policy import logprobs
@@ -58,7 +58,7 @@ def test_it_is_taught_merged_and_examined_unchanged(
 ) -> None:
     monkeypatch.setenv("DIALINT_MIRRORS", "0")
     taught, merged = tmp_path / "taught", tmp_path / "merged"
-    asking = Asking(random_questions=0.5)
+    asking = QuestionConfig(random_questions=0.5)
     sft.run(
         sft.SftJudgeConfig(
             dataset=dataset, model=str(base), out=taught, questions=4, learning_rate=2e-2, asking=asking,
@@ -87,7 +87,9 @@ def test_beliefs_are_those_of_one_question_at_a_time(base: Path, dataset: Path) 
     model = loading.load_model(
         loading.resolve_source(str(base)), AdapterOptions(adapter="none"), trainable=False
     ).eval()
-    prompts = [prompt.ids(item.question, item.code) for item in read_asked(dataset, "test", Asking(), 1)][:4]
+    prompts = [
+        prompt.ids(item.question, item.code) for item in read_questions(dataset, "test", QuestionConfig(), 1)
+    ][:4]
     assert len({len(ids) for ids in prompts}) > 1
     shared, first = prompt.fork
     with torch.no_grad():
@@ -141,7 +143,7 @@ def test_what_cannot_be_packed_is_padded(
     base: Path, dataset: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """No shape that is known here: so one that says so."""
-    asked = read_asked(dataset, "test", Asking(random_questions=0.5), 1)
+    asked = read_questions(dataset, "test", QuestionConfig(random_questions=0.5), 1)
     whole = exam.load(str(base), RUNNING)
     prompts = [whole.prompt.ids(item.question, item.code) for item in asked]
     for room in (logprobs, judge_local):

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from dialint.eval.questions import Asking
+from dialint.eval.questions import QuestionConfig
 from dialint.finetune.judge import grpo, ppo, sft
 from dialint.finetune.policy import options
 from dialint.finetune.train.options import AdapterOptions, RunOptions, ScheduleOptions
 
 DRY = RunOptions(threads=1, precision="fp32", device="cpu", dry_run=True, price_per_hour=2.0, watts=30.0)
-ASKING = Asking(random_questions=0)
+ASKING = QuestionConfig(random_questions=0)
 
 
 @pytest.mark.parametrize("stage", ["sft", "grpo", "ppo"])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dialint.eval.questions import Asking
+from dialint.eval.questions import QuestionConfig
 from dialint.finetune.base_models import loading
 from dialint.finetune.judge import ppo, reward
 from dialint.finetune.judge.ppo import PpoConfig
@@ -16,7 +16,7 @@ from dialint.finetune.policy.options import PpoOptions
 from dialint.finetune.train.options import AdapterOptions, RunOptions, ScheduleOptions
 
 RUNNING = RunOptions(threads=1, precision="fp32", device="cpu")
-ASKING = Asking(random_questions=1)
+ASKING = QuestionConfig(random_questions=1)
 
 
 @pytest.fixture(scope="module")

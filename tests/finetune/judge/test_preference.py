@@ -9,7 +9,7 @@ import pytest
 
 from dialint.detector.engines.judge_prompt import JudgePrompt
 from dialint.detector.errors import ConfigError
-from dialint.eval.questions import Asking, read_asked
+from dialint.eval.questions import QuestionConfig, read_questions
 from dialint.finetune.base_models import loading
 from dialint.finetune.judge import grpo, preference
 from dialint.finetune.judge.preference import PreferConfig, run
@@ -30,7 +30,7 @@ def test_what_is_preferred_becomes_more_probable(
         steps=10,
         pairs=4,
         learning_rate=1e-2,
-        asking=Asking(random_questions=1),
+        asking=QuestionConfig(random_questions=1),
         adapters=AdapterOptions(rank=4),
         running=RunOptions(threads=1, precision="fp32", device="cpu"),
     )
@@ -65,7 +65,7 @@ def test_what_is_learnt_is_what_is_asked_and_scored(
     tiny: Path, dataset: Path, tmp_path: Path, method: str, template: str
 ) -> None:
     """The token ids that reach the model, whatever the chat template makes of a finished answer."""
-    asking = Asking(random_questions=1)
+    asking = QuestionConfig(random_questions=1)
     config = PreferConfig(
         dataset=dataset, model=str(tiny), out=tmp_path, method=method, pairs=2, asking=asking,  # type: ignore[arg-type]
         running=RunOptions(threads=1, precision="fp32", device="cpu"),
@@ -100,7 +100,7 @@ def test_questions_of_rewarded_groups_are_those_of_the_judge(
     )  # fmt: skip
     prompt = JudgePrompt.of(tiny)
     prompt.tokenizer.chat_template = HYBRID
-    asked = read_asked(dataset, "train", Asking(random_questions=1), 1)[:3]
+    asked = read_questions(dataset, "train", QuestionConfig(random_questions=1), 1)[:3]
     model = loading.load_model(loading.resolve_source(str(tiny)), AdapterOptions(rank=4))
     trainer = grpo._trainer(config, model, prompt, asked, rewarder=None)  # type: ignore[arg-type]
     found = trainer._tokenize_prompts([row["prompt"] for row in trainer.train_dataset])[0]

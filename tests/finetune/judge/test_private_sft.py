@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 
 from dialint.detector.engines.judge_prompt import JudgePrompt
 from dialint.detector.errors import ConfigError
-from dialint.eval.questions import Asking, read_asked
+from dialint.eval.questions import QuestionConfig, read_questions
 from dialint.finetune.base_models import adapter_files, loading
 from dialint.finetune.judge import private_sft
 from dialint.finetune.judge.sft import SftJudgeConfig, run
@@ -29,7 +29,7 @@ def config(tiny: Path, dataset: Path, tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setenv("DIALINT_MIRRORS", "0")
     return SftJudgeConfig(
         dataset=dataset, model=str(tiny), out=tmp_path / "judge", questions=4, learning_rate=1e-2,
-        asking=Asking(random_questions=0.5), learning=ScheduleOptions(steps=6, eval_steps=3), adapters=AdapterOptions(rank=4),
+        asking=QuestionConfig(random_questions=0.5), learning=ScheduleOptions(steps=6, eval_steps=3), adapters=AdapterOptions(rank=4),
         running=RunOptions(threads=1, precision="fp32", device="cpu", checkpoint_steps=2),
         private_epsilon=4.0, private_delta=1e-3,
     )  # fmt: skip
@@ -94,7 +94,7 @@ def test_without_noise_it_learns(config: SftJudgeConfig, monkeypatch: pytest.Mon
 
 def losses_of(config: SftJudgeConfig, model: str) -> float:
     rows = tokenize_questions(
-        read_asked(config.dataset, "train", config.asking, 1)[:8], JudgePrompt.of(config.model)
+        read_questions(config.dataset, "train", config.asking, 1)[:8], JudgePrompt.of(config.model)
     )
     with torch.no_grad():
         return float(
@@ -112,7 +112,7 @@ def test_a_dialogue_changes_a_step_by_no_more_than_its_share(config: SftJudgeCon
     """Also one whose loss is a thousand times too large."""
     torch.manual_seed(0)
     model = loading.load_model(loading.resolve_source(config.model), config.adapters)
-    asked = read_asked(config.dataset, "train", config.asking, 1)
+    asked = read_questions(config.dataset, "train", config.asking, 1)
     owned = private_sft._by_dialogue(asked, JudgePrompt.of(config.model))[:3]
     assert max(map(len, owned)) > 1
     learning = [p for p in model.parameters() if p.requires_grad]

@@ -33,8 +33,8 @@ from dialint.detector.judge import (
 )
 from dialint.detector.records import Dialogue, Role, Turn
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.eval.judging_run import examined
-from dialint.eval.questions import Asking, read_asked
+from dialint.eval.judge_metrics import run_judge
+from dialint.eval.questions import QuestionConfig, read_questions
 from dialint.finetune.base_models import loading
 from dialint.finetune.base_models.resolve import SMALL_DECODER
 from dialint.finetune.judge.exam import load as load_judge
@@ -256,11 +256,11 @@ def test_the_answer_says_that_the_dialogue_was_cut(tiny: Path, dataset: Path) ->
     assert (
         parse_answer('{"verdict":"no_error","probability":0.02,"cut":false}') is None
     )  # no word of the model's
-    asked = read_asked(dataset, "test", Asking(random_questions=0), 1)[:2]
+    asked = read_questions(dataset, "test", QuestionConfig(random_questions=0), 1)[:2]
     judge = load_judge(str(tiny), RunOptions(precision="fp32", device="cpu", threads=1))
-    assert [ruling.cut for ruling in examined(judge, asked)] == [False, False]
+    assert [ruling.cut for ruling in run_judge(judge, asked)] == [False, False]
     object.__setattr__(judge.prompt, "max_tokens", 190)
-    assert [ruling.cut for ruling in examined(judge, asked)] == [True, True]
+    assert [ruling.cut for ruling in run_judge(judge, asked)] == [True, True]
 
 
 def test_a_judge_taught_in_other_words_is_refused(tiny: Path, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from transformers import AutoTokenizer, Qwen3Config, Qwen3ForCausalLM
 
 from dialint.detector import extras
 from dialint.detector.errors import ConfigError
-from dialint.eval.questions import Asking
+from dialint.eval.questions import QuestionConfig
 from dialint.finetune.base_models import adapter_files, loading
 from dialint.finetune.base_models.resolve import SMALL_DECODER
 from dialint.finetune.judge.sft import SftJudgeConfig, run
@@ -49,7 +49,7 @@ def config(
 ) -> SftJudgeConfig:
     return SftJudgeConfig(
         dataset=dataset, model=str(wide), out=out, questions=4, learning_rate=1e-2, dev_questions=4,
-        asking=Asking(random_questions=0.5), learning=ScheduleOptions(steps=steps, eval_steps=2, patience=99),
+        asking=QuestionConfig(random_questions=0.5), learning=ScheduleOptions(steps=steps, eval_steps=2, patience=99),
         adapters=AdapterOptions(rank=64, quantise="nf4"),
         running=RunOptions(threads=1, precision="fp32", device="cpu", optimizer=optimizer, checkpoint_steps=2),
     )  # fmt: skip

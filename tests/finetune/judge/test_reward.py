@@ -20,7 +20,7 @@ from dialint.detector.judge import Question, locate_quote, parse_answer
 from dialint.detector.judge import answer_json as written_answer
 from dialint.detector.records import Dialogue, Turn
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.eval.questions import Asked, Asking, read_asked, taught
+from dialint.eval.questions import LabelledQuestion, QuestionConfig, read_questions, target_answer
 from dialint.finetune.base_models import loading
 from dialint.finetune.judge import grpo, ppo
 from dialint.finetune.judge.reward import RewardConfig, run
@@ -61,7 +61,7 @@ def corrected(tmp_path: Path) -> Path:
 
 
 def test_pairs_come_from_reviewers_and_labels(corrected: Path) -> None:
-    pairs = read_pairs(corrected, "train", Asking(random_questions=0), 1)
+    pairs = read_pairs(corrected, "train", QuestionConfig(random_questions=0), 1)
     reviewers = [pair for pair in pairs if pair.origin == "reviewer"]
     assert len(reviewers) == 1
     assert reviewers[0].agreement == 0.8  # the posterior that it is an error
@@ -72,7 +72,7 @@ def test_pairs_come_from_reviewers_and_labels(corrected: Path) -> None:
     assert rejected.verdict == "no_error"
 
 
-def asked_of(count: int, *, probability: float = 0.9, rewrites: bool = True) -> list[Asked]:
+def asked_of(count: int, *, probability: float = 0.9, rewrites: bool = True) -> list[LabelledQuestion]:
     """Errors and others by turns: of these every second has the words of an error as well."""
     code, chance = load_taxonomy().codes["T1"], random.Random(count)
     made = []
@@ -87,7 +87,7 @@ def asked_of(count: int, *, probability: float = 0.9, rewrites: bool = True) -> 
         evidence = (before, before + len(" ".join(words[start : start + 3])))
         turns = (Turn(index=0, role="customer", text=f"Hi {place}"), Turn(index=1, role="agent", text=text))
         made.append(
-            Asked(
+            LabelledQuestion(
                 question=Question(dialogue=Dialogue(id=f"d{place}", turns=turns), turn=1, code="T1"),
                 code=code,
                 probability=probability if error else 1 - probability,
@@ -193,7 +193,7 @@ def test_it_learns_to_prefer_and_is_loaded_again(
         out=out,
         pairs=8,
         learning_rate=3e-2,
-        asking=Asking(random_questions=1),
+        asking=QuestionConfig(random_questions=1),
         learning=ScheduleOptions(steps=24, eval_steps=12),
         adapters=AdapterOptions(rank=8),
         running=RUNNING,
@@ -226,7 +226,7 @@ def rewarding(tiny: Path, dataset: Path, tmp_path_factory: pytest.TempPathFactor
         run(
             RewardConfig(
                 dataset=dataset, model=str(tiny), out=folder, pairs=4, learning_rate=1e-2,
-                learning=ScheduleOptions(steps=4, eval_steps=4), asking=Asking(random_questions=1),
+                learning=ScheduleOptions(steps=4, eval_steps=4), asking=QuestionConfig(random_questions=1),
                 adapters=AdapterOptions(rank=4), running=RUNNING,
             )
         )  # fmt: skip
@@ -239,8 +239,8 @@ def test_on_the_policys_base_it_scores_as_by_itself(
 ) -> None:
     source = loading.resolve_source(str(tiny))
     policy = loading.load_model(source, AdapterOptions(rank=4))
-    asked = read_asked(dataset, "train", Asking(random_questions=1), 1)[:6]
-    texts = [written_answer(taught(item)) for item in asked[:5]] + ["no answer"]
+    asked = read_questions(dataset, "train", QuestionConfig(random_questions=1), 1)[:6]
+    texts = [written_answer(target_answer(item)) for item in asked[:5]] + ["no answer"]
     alone = RewardModel.load(rewarding)
     wanted = alone.preferences(asked, texts)
     before = {name: (weight.clone(), weight.requires_grad) for name, weight in policy.named_parameters()}
@@ -271,7 +271,7 @@ def test_a_policy_of_the_same_base_shares_it(
 ) -> None:
     """The stage learns what it learns with a reward model of its own."""
     common = {
-        "dataset": dataset, "model": str(tiny), "reward": rewarding, "asking": Asking(random_questions=1),
+        "dataset": dataset, "model": str(tiny), "reward": rewarding, "asking": QuestionConfig(random_questions=1),
         "adapters": AdapterOptions(rank=4), "running": RUNNING,
     }  # fmt: skip
 

@@ -16,7 +16,7 @@ from dialint.detector.engines import packed
 from dialint.detector.engines.judge_prompt import JudgePrompt
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.judge import answer_json, parse_answer
-from dialint.eval.questions import Asking, read_asked, taught
+from dialint.eval.questions import QuestionConfig, read_questions, target_answer
 from dialint.finetune.base_models import adapter_files, loading
 from dialint.finetune.judge.sft import SftJudgeConfig, run
 from dialint.finetune.judge.sft_trainer import JudgeSFTTrainer, WeightedCollator, tokenize_questions
@@ -33,7 +33,7 @@ def config(tiny: Path, dataset: Path, out: Path, **more: object) -> SftJudgeConf
     given = {"steps": 6, "eval_steps": 3}
     given |= {name: more.pop(name) for name in ("steps", "eval_steps", "epochs") if name in more}  # type: ignore[misc]
     options = {
-        "questions": 4, "learning_rate": 1e-2, "asking": Asking(random_questions=0.5),
+        "questions": 4, "learning_rate": 1e-2, "asking": QuestionConfig(random_questions=0.5),
         "learning": ScheduleOptions(**given),
         "running": RunOptions(threads=1, precision="fp32", device="cpu"), **more,
     }  # fmt: skip
@@ -46,9 +46,9 @@ def losses(out: Path) -> list[tuple[int, float]]:
 
 
 def test_questions_know_their_answers(dataset: Path) -> None:
-    asked = read_asked(dataset, "train", Asking(random_questions=0), 1)
+    asked = read_questions(dataset, "train", QuestionConfig(random_questions=0), 1)
     assert len(asked) == 16
-    answers = [taught(item) for item in asked]
+    answers = [target_answer(item) for item in asked]
     assert {answer.verdict for answer in answers} == {"error"}
     assert {answer.probability for answer in answers} == {0.6, 0.98}
     assert {answer.quote for answer in answers} == {"That is your own fault, yo"}
@@ -67,7 +67,9 @@ def test_the_loss_is_the_weighted_mean_over_answers(tiny: Path, dataset: Path, t
 
 def test_weights_count(tiny: Path, dataset: Path) -> None:
     prompt = JudgePrompt.of(tiny)
-    rows = tokenize_questions(read_asked(dataset, "train", Asking(random_questions=0), 1)[:4], prompt)
+    rows = tokenize_questions(
+        read_questions(dataset, "train", QuestionConfig(random_questions=0), 1)[:4], prompt
+    )
     batch = WeightedCollator(pad_token_id=0, padding_free=True)(rows)
     model = loading.load_model(
         loading.resolve_source(str(tiny)), AdapterOptions(adapter="none")
@@ -168,7 +170,7 @@ def test_noise_on_embeddings_is_scaled_by_each_questions_own_length(
 ) -> None:
     """Jain et al. 2023, algorithm 1, by hand: alpha over the root of length times width, where chance says 1."""
     prompt = JudgePrompt.of(tiny)
-    asked = read_asked(dataset, "train", Asking(random_questions=0.5), 1)[:5]
+    asked = read_questions(dataset, "train", QuestionConfig(random_questions=0.5), 1)[:5]
     rows = tokenize_questions(asked, prompt)
     sizes = [len(row["input_ids"]) for row in rows]
     assert len(set(sizes)) > 1

@@ -12,16 +12,16 @@ import pytest
 from dialint.detector.judge import VERDICTS, Answer, Question, answer_json
 from dialint.detector.records import Dialogue, Turn
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.eval.questions import Asked
+from dialint.eval.questions import LabelledQuestion
 from dialint.finetune.rewards.reward_function import no_error_log_odds
 from dialint.finetune.rewards.reward_model import RewardModel
 from dialint.finetune.rewards.verifiable import RewardWeights
 
 
-def asked(probability: float, stands_for: float) -> Asked:
+def asked(probability: float, stands_for: float) -> LabelledQuestion:
     turns = (Turn(index=0, role="agent", text="a b"),)
     question = Question(dialogue=Dialogue(id="d", turns=turns), turn=0, code="T1")
-    return Asked(
+    return LabelledQuestion(
         question,
         load_taxonomy().codes["T1"],
         probability,

@@ -22,7 +22,7 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.release import Release
 from dialint.detector.verdict_files import read_verdicts
-from dialint.eval.truth import read_examples
+from dialint.eval.results import read_examples
 from dialint.finetune.base_models.resolve import resolve_base
 from dialint.finetune.scanner.backbone import build_network, load_base, prepare_tokenizer
 from dialint.finetune.scanner.pack import PackConfig, pack

@@ -21,7 +21,7 @@ from dialint.detector.interface import DetectorConfig
 from dialint.detector.pipeline import load_detector
 from dialint.detector.records import Dialogue, Example, Label, Turn
 from dialint.detector.release import Release
-from dialint.eval.truth import read_examples
+from dialint.eval.results import read_examples
 from dialint.finetune.scanner.average import AverageConfig, average
 from dialint.finetune.scanner.pack import PackConfig, pack
 from dialint.finetune.scanner.train import ScanConfig, scan

@@ -1,0 +1,129 @@
+"""``dialint eval baseline``: trains and calibrates a simple baseline, as a folder that `eval run` opens.
+
+    dialint eval baseline tfidf --examples build/examples --out build/tfidf
+
+Reads ``train.jsonl`` (tfidf only) and ``calibration.jsonl`` of an examples folder; writes
+``baseline.json``, weights, and last the manifest. Curves and thresholds are fitted by the rule that
+releases are packed with, so figures at the threshold can be compared.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from dialint.detector.artifacts import (
+    disk_errors,
+    file_entry,
+    make_output_folder,
+    package_versions,
+    write_json,
+    write_manifest,
+)
+from dialint.detector.calibration import Scan
+from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.extras import require_extra
+from dialint.detector.records import Example
+from dialint.detector.taxonomy import load_taxonomy
+from dialint.eval.baselines.registry import BASELINE, MANIFEST
+from dialint.eval.baselines.rules.scorer import RuleScorer
+from dialint.eval.baselines.scored import Scorer
+from dialint.eval.contract import distinct_units, fit_contract
+from dialint.eval.results import read_examples
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class BaselineConfig:
+    """What it learns from, and what it must keep."""
+
+    examples: Path
+    """Folder of `dialint data inject`."""
+    out: Path
+    """Folder for the baseline; must not exist."""
+    per_100: float = 0.15
+    """False accusations on 100 clean turns that no single code may pass."""
+    per_100_dialogues: float = 0.5
+    """The same on 100 clean dialogues, for codes of dialogue scope."""
+    confidence: float = 0.9
+    """Confidence of that promise."""
+    seed: int = 0
+    """The same seed gives the same weights."""
+
+    def __post_init__(self) -> None:
+        for name in ("per_100", "per_100_dialogues"):
+            if not 0 <= getattr(self, name) <= 100:
+                raise ConfigError("E_OPTION", f"--{name.replace('_', '-')} must lie between 0 and 100")
+        if not 0 < self.confidence < 1:
+            raise ConfigError("E_OPTION", "--confidence must lie between 0 and 1, neither of them itself")
+        if not 0 <= self.seed < 2**32:
+            raise ConfigError("E_OPTION", "--seed must be a whole number from 0 to 4294967295")
+
+
+def baseline(
+    kind: Literal["rules", "tfidf"], /, *, config: Annotated[BaselineConfig, Parameter(name="*")]
+) -> None:
+    """Train and calibrate a baseline that releases are compared with."""
+    if kind == "tfidf":
+        require_extra("train", "dialint eval baseline tfidf")
+    for name in ("train.jsonl", "calibration.jsonl") if kind == "tfidf" else ("calibration.jsonl",):
+        if not (config.examples / name).is_file():
+            raise ConfigError(
+                "E_EXAMPLE", f"{config.examples / name}: no such file; `dialint data inject` makes it"
+            )
+    if config.out.exists():
+        raise OutputRefused("E_EXISTS", f"{config.out}: exists; name another folder")
+    making = config.out.with_name(f".{config.out.name}.making")
+    shutil.rmtree(making, ignore_errors=True)
+    with disk_errors(config.out):
+        make_output_folder(making, new=True)
+    try:
+        _make(kind, config, making)
+        making.rename(config.out)
+    finally:
+        shutil.rmtree(making, ignore_errors=True)
+
+
+def _make(kind: str, config: BaselineConfig, folder: Path) -> None:
+    """Everything of a baseline in `folder`, the manifest last."""
+    scorer: Scorer = RuleScorer()
+    if kind == "tfidf":
+        from dialint.eval.baselines.tfidf import TfidfScorer, train
+
+        train(read_examples(config.examples / "train.jsonl"), folder, config.seed)
+        scorer = TfidfScorer(folder)
+    examples = list(read_examples(config.examples / "calibration.jsonl"))
+    scans = calibrate(scorer, examples, config)
+    if not scans:
+        raise ConfigError("E_EXAMPLE", f"{config.examples}/calibration.jsonl: no error that it looks for")
+    codes = {code: scan.model_dump(mode="json") for code, scan in scans.items()}
+    write_json(folder / BASELINE, {"kind": kind, "codes": codes})
+    settings = {name: str(v) if isinstance(v, Path) else v for name, v in asdict(config).items()}
+    content = {
+        "kind": "baseline",
+        "config": settings,
+        "versions": package_versions("dialint", "scikit-learn", "numpy"),
+    }
+    files = [file_entry(path) for path in sorted(folder.iterdir())]
+    write_manifest(folder / MANIFEST, {**content, "files": files})
+
+
+def calibrate(scorer: Scorer, examples: list[Example], config: BaselineConfig) -> dict[str, Scan]:
+    """Curve and contract of each code that the split holds an error of."""
+    known = load_taxonomy().codes
+    found = scorer.score_dialogues([example.dialogue for example in examples])
+    scans = {}
+    for code in scorer.codes:
+        whole = known[code].scope == "dialogue"
+        raised = [{t: row[code].score for t, row in turns.items() if code in row} for turns in found]
+        truth, scores = distinct_units(raised, examples, code, whole_dialogue=whole)
+        if truth.any():
+            rate = config.per_100_dialogues if whole else config.per_100
+            scans[code] = fit_contract(
+                truth, scores, rate, config.confidence, "dialogue" if whole else "turn"
+            )
+    return scans

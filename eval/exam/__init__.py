@@ -1,1 +1,0 @@
-"""What an exam's results amount to: figures with intervals, comparisons, slices, curves, worst cases."""

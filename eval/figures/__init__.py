@@ -1,0 +1,1 @@
+"""Figures of an evaluation: per code, in breakdowns, over exclusive codes, and the hardest examples."""

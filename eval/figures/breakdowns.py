@@ -1,0 +1,180 @@
+"""Breakdowns of the figures: paired differences between detectors, curves, and slices of a set.
+
+Two detectors are compared under the same bootstrap counts, so a round's difference is that of the same
+resampled set. A difference whose interval contains 0 is no difference. A slice is a mask over the judged
+rows, by source corpus, length of the dialogue or position of the turn. Codes of dialogue scope have no
+position and are left out of that slicing; a code counts for a slice's macro average precision with
+`MIN_ERRORS` errors or more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from dialint.detector.statistics import Counts, grouped_sum, ratio
+from dialint.eval.figures.bootstrap import ranking_figures
+from dialint.eval.figures.per_code import MACRO, EvaluationFigures, nan_mean, value_and_interval
+from dialint.eval.metrics import curve
+from dialint.eval.results import WHOLE_DIALOGUE, CodeResults, Results
+
+BY_CODE = ("average_precision", "f1", "pair_auc")
+"""Figures compared code by code."""
+
+
+def paired_difference(mine: EvaluationFigures, theirs: EvaluationFigures) -> dict[str, Any]:
+    """`mine` less `theirs`: `macro` over all codes with an error in the set, `macro_covered` over those
+    of them that `mine` covers, `codes` one by one; each figure as value and 95 % interval."""
+    covered = [code for code in mine.present if code in mine.covered]
+    return {
+        "macro": {name: _apart(mine, theirs, name, mine.present) for name in MACRO},
+        "macro_covered": {name: _apart(mine, theirs, name, covered) for name in MACRO},
+        "whole": {name: _difference_row(values - theirs.whole[name]) for name, values in mine.whole.items()},
+        "codes": {
+            code: {
+                name: _difference_row(mine.codes[code][name] - theirs.codes[code][name]) for name in BY_CODE
+            }
+            for code in mine.present
+        },
+    }
+
+
+def _apart(
+    mine: EvaluationFigures, theirs: EvaluationFigures, name: str, codes: tuple[str, ...] | list[str]
+) -> Any:
+    return _difference_row(mine.macro(name, codes) - theirs.macro(name, codes))
+
+
+def _difference_row(values: np.ndarray) -> dict[str, float | None]:
+    return dict(zip(("difference", "low", "high"), value_and_interval(values), strict=True))
+
+
+MAX_POINTS = 120
+BINS = 10
+
+
+def compute_curves(rows: CodeResults) -> dict[str, Any]:
+    """`precision_recall`: points (recall, precision), surest first, at most `MAX_POINTS`;
+    `at_threshold`: that point for what was flagged, or None;
+    `reliability`: for each bin of equal width with a row in it: mean probability, frequency, rows."""
+    precision, recall, _ = curve(rows.truth, rows.probabilities)
+    new = np.diff(recall, prepend=0.0) > 0
+    points = np.column_stack((recall[new], precision[new]))
+    if len(points) > MAX_POINTS:
+        points = points[np.unique(np.linspace(0, len(points) - 1, MAX_POINTS).astype(int))]
+    flagged, hits = int(rows.flagged.sum()), int((rows.flagged & rows.truth).sum())
+    at = [hits / max(int(rows.truth.sum()), 1), hits / flagged] if flagged else None
+    return {
+        "precision_recall": _rounded(points.tolist()),
+        "at_threshold": None if at is None else _rounded([at])[0],
+        "reliability": _rounded(_reliability(rows)),
+    }
+
+
+def _reliability(rows: CodeResults) -> list[list[float]]:
+    bins = np.minimum((rows.probabilities * BINS).astype(int), BINS - 1)
+    return [
+        [
+            float(rows.probabilities[bins == b].mean()),
+            float(rows.truth[bins == b].mean()),
+            int((bins == b).sum()),
+        ]
+        for b in np.unique(bins).tolist()
+    ]
+
+
+def _rounded(points: list[list[float]]) -> list[list[float]]:
+    return [[round(value, 4) for value in point] for point in points]
+
+
+MIN_ERRORS = 5
+LENGTHS = ((1, 3), (4, 6), (7, 10), (11, None))
+"""Agent turns of a dialogue, first and last of each part."""
+THIRDS = ("first third", "middle third", "last third")
+
+
+def compute_slices(
+    results: Results, rows: Mapping[str, CodeResults], counts: Counts
+) -> dict[str, dict[str, Any]]:
+    """Slicing to part to figures: errors, judged rows, macro average precision, precision and recall of
+    all findings, findings and wrong findings for 100 judged turns, each with its 95 % interval."""
+    sources = [str(e.dialogue.metadata.get("source", e.dialogue.id.partition(":")[0])) for e, _ in results]
+    lengths = [_length(len(verdict.probabilities or {})) for _, verdict in results]
+    thirds = {
+        (place, turn): THIRDS[3 * rank // len(verdict.probabilities or {})]
+        for place, (_, verdict) in enumerate(results)
+        for rank, turn in enumerate(sorted(verdict.probabilities or {}))
+    }
+    kinds: dict[str, Callable[[int, int], str]] = {
+        "source corpus": lambda example, _: sources[example],
+        "agent turns in the dialogue": lambda example, _: lengths[example],
+        "place of the turn": lambda example, turn: thirds.get((example, turn), ""),
+    }
+    return {kind: _parts(rows, part_of, counts) for kind, part_of in kinds.items()}
+
+
+def _length(n_turns: int) -> str:
+    for first, last in LENGTHS:
+        if last is None or n_turns <= last:
+            return f"{first} or more" if last is None else f"{first} to {last}"
+    raise AssertionError("the last part has no end")
+
+
+def _parts(
+    rows: Mapping[str, CodeResults], part_of: Callable[[int, int], str], counts: Counts
+) -> dict[str, dict[str, Any]]:
+    names = {
+        code: np.array([part_of(int(e), int(t)) for e, t in zip(row.example, row.turn, strict=True)], object)
+        for code, row in rows.items()
+    }
+    parts = sorted({str(name) for column in names.values() for name in column if name}, key=_order)
+    return {
+        part: _figures({code: _masked(row, names[code] == part) for code, row in rows.items()}, counts)
+        for part in parts
+    }
+
+
+def _order(part: str) -> tuple[int, str]:
+    """Numbers by size, thirds in their order, names by the alphabet."""
+    first = part.split(" ", maxsplit=1)[0]
+    return (int(first), "") if first.isdigit() else (THIRDS.index(part) if part in THIRDS else 0, part)
+
+
+def _masked(row: CodeResults, mask: np.ndarray) -> CodeResults:
+    kept = {
+        name: getattr(row, name)[mask]
+        for name in ("truth", "probabilities", "flagged", "dialogue", "example", "turn")
+    }
+    return CodeResults(**kept, overlap=np.zeros(0), overlap_dialogue=np.zeros(0, np.int64))
+
+
+def _figures(rows: Mapping[str, CodeResults], counts: Counts) -> dict[str, Any]:
+    hits, flagged, errors = (np.zeros(len(counts)) for _ in range(3))
+    areas = []
+    units: dict[tuple[int, int], int] = {}
+    for row in rows.values():
+        hits += grouped_sum(counts, row.flagged & row.truth, row.dialogue)
+        flagged += grouped_sum(counts, row.flagged, row.dialogue)
+        errors += grouped_sum(counts, row.truth, row.dialogue)
+        units.update(zip(zip(row.example, row.turn, strict=True), row.dialogue, strict=True))
+        if row.truth.sum() >= MIN_ERRORS:
+            areas.append(
+                ranking_figures(row.truth, row.probabilities, row.dialogue, counts)["average_precision"]
+            )
+    groups = np.array([group for (_, turn), group in units.items() if turn != WHOLE_DIALOGUE], np.int64)
+    turns = grouped_sum(counts, np.ones(len(groups)), groups)
+    figures = {
+        "macro_average_precision": nan_mean(np.array(areas)) if areas else np.full(len(counts), np.nan),
+        "precision_of_findings": ratio(hits, flagged),
+        "recall_of_errors": ratio(hits, errors),
+        "findings_per_100_turns": ratio(100 * flagged, turns),
+        "wrong_findings_per_100_turns": ratio(100 * (flagged - hits), turns),
+    }
+    return {
+        "turns": int(turns[0]),
+        "errors": int(errors[0]),
+        "codes_averaged": len(areas),
+        **{name: value_and_interval(values) for name, values in figures.items()},
+    }

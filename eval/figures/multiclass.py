@@ -1,0 +1,115 @@
+"""Codes that exclude one another: is the most probable one right, and is the doubt that of the people?
+
+A judged turn of which labels hold a distribution over the codes is a row, with the detector's probabilities
+brought to a sum of 1. Against the labels' distribution, which may be the shares of many people; a turn on
+which labels are silent is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dialint.detector.statistics import Counts, grouped_sum, ratio
+from dialint.detector.taxonomy import Taxonomy
+from dialint.eval.figures.per_code import value_and_interval, with_interval
+from dialint.eval.metrics import Floats, divergence
+from dialint.eval.results import Indices, Results, number_sources, source_of, unjudged_turns
+
+
+@dataclass(frozen=True)
+class ClassShares:
+    """Rows of shape (turns, codes) that sum to 1: what labels say and what the detector says; `dialogue`
+    numbers each row's source dialogue."""
+
+    wanted: Floats
+    given: Floats
+    dialogue: Indices
+
+
+def multiclass_figures(
+    taxonomy: Taxonomy, results: Results, counts: Counts, rival: Results | None = None
+) -> dict[str, Any]:
+    """Figures of each exclusive category of which the results hold labels, by the category's code; with a
+    `rival` on the same dialogues also its figures less these, paired, under the name ``..._difference``."""
+    found = {}
+    for category in taxonomy.categories:
+        codes = tuple(code.code for code in category.codes)
+        rows = class_shares(results, codes) if category.exclusive else None
+        if rows is not None and len(rows.wanted):
+            found[category.code] = summarize_classes(
+                rows, codes, counts, None if rival is None else class_shares(rival, codes)
+            )
+    return found
+
+
+def class_shares(results: Results, codes: Sequence[str]) -> ClassShares:
+    """The rows of all results; of a turn on which the detector is silent, every code is as likely."""
+    numbers = number_sources(results)
+    wanted: list[list[float]] = []
+    given: list[list[float]] = []
+    dialogue: list[int] = []
+    for example, verdict in results:
+        of_turn: dict[int, dict[str, float]] = {}
+        for label in example.labels:
+            of_turn.setdefault(label.turn, {})[label.code] = label.probability
+        for turn, row in sorted((verdict.probabilities or {}).items()):
+            gone = any(turn in unjudged_turns(verdict, code) for code in codes)
+            if any(known := _in_order(of_turn.get(turn, {}), codes)) and not gone:
+                wanted.append(known)
+                given.append(_in_order(row, codes))
+                dialogue.append(numbers[source_of(example)])
+    shape = (-1, len(codes))
+    return ClassShares(
+        _normalised(np.array(wanted).reshape(shape)),
+        _normalised(np.array(given).reshape(shape)),
+        np.array(dialogue, np.int64),
+    )
+
+
+def _in_order(of: Mapping[str, float], codes: Sequence[str]) -> list[float]:
+    return [of.get(code, 0.0) for code in codes]
+
+
+def _normalised(values: Floats) -> Floats:
+    whole = values.sum(axis=1, keepdims=True)
+    return np.where(whole > 0, values / np.where(whole > 0, whole, 1.0), 1.0 / values.shape[1])
+
+
+def summarize_classes(
+    rows: ClassShares, codes: Sequence[str], counts: Counts, rival: ClassShares | None = None
+) -> dict[str, Any]:
+    """`accuracy` of the most probable code, mean `divergence` (Jensen-Shannon, bits, 0 to 1), and the `f1`
+    of each code as the most probable, each with its 95 % interval."""
+    mine = class_figures(rows, codes, counts)
+    found: dict[str, Any] = {"turns": len(rows.wanted)}
+    for name, values in mine.items():
+        found |= with_interval(name, values)
+    if rival is not None:
+        for name, values in class_figures(rival, codes, counts).items():
+            found[f"{name}_difference"] = value_and_interval(values - mine[name])
+    return found
+
+
+def class_figures(rows: ClassShares, codes: Sequence[str], counts: Counts) -> dict[str, Floats]:
+    """Every figure in every round, of shape (1 + rounds,). Where labels favour several codes alike, each of
+    them is right, and is the truth where it was said."""
+    said = rows.given.argmax(axis=1)
+    best = rows.wanted >= rows.wanted.max(axis=1, keepdims=True) - 1e-9
+    right = best[np.arange(len(said)), said]
+    truth = np.where(right, said, best.argmax(axis=1))
+    n = grouped_sum(counts, np.ones(len(said)), rows.dialogue)
+    found: dict[str, Floats] = {
+        "accuracy": ratio(grouped_sum(counts, right, rows.dialogue), n),
+        "divergence": ratio(grouped_sum(counts, divergence(rows.wanted, rows.given), rows.dialogue), n),
+    }
+    for place, code in enumerate(codes):
+        hits, at, of = (
+            grouped_sum(counts, chosen, rows.dialogue)
+            for chosen in ((said == place) & right, said == place, truth == place)
+        )
+        found[f"f1_{code}"] = ratio(2 * hits, at + of)
+    return found

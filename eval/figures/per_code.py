@@ -1,0 +1,199 @@
+"""The figures of one detector on one set, each with its value in every bootstrap round, and their summary.
+
+Takes arrays and verdicts, returns arrays; `dialint.eval.run` makes a report of them. In a summary figures are
+rounded, and None where there is nothing to measure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dialint.detector.interface import Detector
+from dialint.detector.statistics import Counts, grouped_sum, percentile_interval, ratio
+from dialint.eval.figures.bootstrap import calibration_errors, ranking_figures
+from dialint.eval.metrics import Floats
+from dialint.eval.results import (
+    CodeResults,
+    Results,
+    TwinPairs,
+    code_results,
+    count_judged_turns,
+    number_sources,
+    source_of,
+    twin_pairs,
+)
+
+MACRO = (
+    "average_precision",
+    "f1",
+    "recall",
+    "precision_at_recall_50",
+    "recall_at_1_false_alarm",
+    "false_alarms_at_recall_50",
+    "calibration_error",
+)
+"""Figures whose mean over the codes is reported."""
+
+
+@dataclass(frozen=True)
+class EvaluationFigures:
+    """One detector on one set. `codes` maps code to figure to its values, `whole` figures of all codes
+    together to theirs; values have shape (1 + rounds,), the sample first. `rows` are what the figures
+    of each code were made of; `present` the codes with an error in the set."""
+
+    codes: dict[str, dict[str, Floats]]
+    whole: dict[str, Floats]
+    rows: dict[str, CodeResults]
+    pairs: dict[str, TwinPairs]
+    covered: tuple[str, ...]
+    present: tuple[str, ...]
+
+    def macro(self, figure: str, codes: Iterable[str]) -> Floats:
+        """Mean of a figure over `codes`, shape (1 + rounds,); codes without it in a round are left out."""
+        values = [self.codes[code][figure] for code in codes]
+        return nan_mean(np.array(values)) if values else np.full(1, np.nan)
+
+
+def nan_mean(values: Floats) -> Floats:
+    """Mean over the first axis of what is a number; NaN where nothing is."""
+    known = ~np.isnan(values)
+    return ratio(np.where(known, values, 0.0).sum(axis=0), known.sum(axis=0).astype(float))
+
+
+def compute_figures(detector: Detector, results: Results, counts: Counts) -> EvaluationFigures:
+    """The figures of `results`, all scored, under the draws of `counts` over `number_sources` them."""
+    known = detector.taxonomy.codes
+    named = {label.code for example, _ in results for label in example.labels}
+    codes = [code for code in known if code in named or code in detector.codes]
+    scope = {code: known[code].scope == "dialogue" for code in codes}
+    rows = {code: code_results(results, code, whole_dialogue=scope[code]) for code in codes}
+    pairs = {code: twin_pairs(results, code, whole_dialogue=scope[code]) for code in codes}
+    return EvaluationFigures(
+        codes={code: code_figures(rows[code], pairs[code], counts) for code in codes},
+        whole={
+            **finding_figures(rows, counts),
+            **turn_figures(results, counts, frozenset(code for code in codes if scope[code])),
+        },
+        rows=rows,
+        pairs=pairs,
+        covered=tuple(code for code in codes if code in detector.codes),
+        present=tuple(code for code in codes if rows[code].truth.any()),
+    )
+
+
+def code_figures(rows: CodeResults, pairs: TwinPairs, counts: Counts) -> dict[str, Floats]:
+    """The figures of one code."""
+    errors = grouped_sum(counts, rows.truth, rows.dialogue)
+    flagged = grouped_sum(counts, rows.flagged, rows.dialogue)
+    hits = grouped_sum(counts, rows.flagged & rows.truth, rows.dialogue)
+    found = ranking_figures(rows.truth, rows.probabilities, rows.dialogue, counts)
+    spans = grouped_sum(counts, rows.overlap, rows.overlap_dialogue)
+    wins = (pairs.errors > pairs.twins) + 0.5 * (pairs.errors == pairs.twins)
+    return {
+        **found,
+        "calibration_error": calibration_errors(rows.truth, rows.probabilities, rows.dialogue, counts),
+        "precision": ratio(hits, flagged),
+        "recall": ratio(hits, errors),
+        "f1": np.where(errors > 0, ratio(2 * hits, flagged + errors), np.nan),
+        "span_f1": ratio(spans, grouped_sum(counts, np.ones(len(rows.overlap)), rows.overlap_dialogue)),
+        "pair_auc": ratio(
+            grouped_sum(counts, wins, pairs.dialogue), grouped_sum(counts, np.ones(len(wins)), pairs.dialogue)
+        ),
+    }
+
+
+def finding_figures(rows: Mapping[str, CodeResults], counts: Counts) -> dict[str, Floats]:
+    """Precision and recall of all findings together, whatever their code."""
+    hits, flagged, errors = (np.zeros(len(counts)) for _ in range(3))
+    for row in rows.values():
+        hits += grouped_sum(counts, row.flagged & row.truth, row.dialogue)
+        flagged += grouped_sum(counts, row.flagged, row.dialogue)
+        errors += grouped_sum(counts, row.truth, row.dialogue)
+    return {"precision_of_findings": ratio(hits, flagged), "recall_of_errors": ratio(hits, errors)}
+
+
+def turn_figures(results: Results, counts: Counts, whole_dialogue: frozenset[str]) -> dict[str, Floats]:
+    """Turns with a finding, and findings without a label, for 100 judged turns. A finding of a code of
+    `whole_dialogue` is right wherever in a dialogue with that error it stands, as in `code_results`."""
+    numbers = number_sources(results)
+    groups = np.array([numbers[source_of(example)] for example, _ in results], np.int64)
+    turns = np.array([count_judged_turns(verdict) for _, verdict in results], float)
+    flagged = np.array([len({f.turn for f in verdict.findings}) for _, verdict in results], float)
+    wrong = np.zeros(len(results))
+    for place, (example, verdict) in enumerate(results):
+        true = {
+            (None if label.code in whole_dialogue else label.turn, label.code) for label in example.errors
+        }
+        found = [(None if f.code in whole_dialogue else f.turn, f.code) for f in verdict.findings]
+        wrong[place] = sum(finding not in true for finding in found)
+    judged_turns = grouped_sum(counts, turns, groups)
+    return {
+        "flagged_per_100_turns": ratio(100 * grouped_sum(counts, flagged, groups), judged_turns),
+        "wrong_findings_per_100_turns": ratio(100 * grouped_sum(counts, wrong, groups), judged_turns),
+    }
+
+
+def summarize(examined: EvaluationFigures, results: Results) -> dict[str, Any]:
+    """The figures as a report holds them, each with its 95 % interval under the name ``..._95``."""
+    scored = [verdict for _, verdict in results if verdict.status == "scored"]
+    covered = [code for code in examined.present if code in examined.covered]
+    whole = {name: _whole(name, values) for name, values in examined.whole.items()}
+    macro: dict[str, Any] = {}
+    for name in MACRO:
+        for suffix, codes in (("", examined.present), ("_covered", covered)):
+            macro |= with_interval(f"macro_{name}{suffix}", examined.macro(name, codes))
+    return {
+        "dialogues": len(results),
+        "source_dialogues": len(number_sources(results)),
+        "failed": sum(verdict.status == "failed" for _, verdict in results),
+        "not_judged": sum(verdict.status == "not_judged" for _, verdict in results),
+        "judged_turns": sum(map(count_judged_turns, scored)),
+        "turns_not_judged": sum(
+            len(verdict.probabilities or {})
+            - (count_judged_turns(verdict) if verdict.status == "scored" else 0)
+            for _, verdict in results
+        ),
+        **{key: value for row in whole.values() for key, value in row.items()},
+        **macro,
+        "codes": {code: _row(examined, code) for code in examined.codes},
+    }
+
+
+def _whole(name: str, values: np.ndarray) -> dict[str, Any]:
+    """A figure of the whole set; nothing judged is nothing flagged."""
+    figure = with_interval(name, values)
+    return figure | {name: figure[name] or 0.0} if name.endswith("turns") else figure
+
+
+def _row(examined: EvaluationFigures, code: str) -> dict[str, Any]:
+    rows = examined.rows[code]
+    row: dict[str, Any] = {
+        "n_errors": int(rows.truth.sum()),
+        "n": len(rows.truth),
+        "flagged": int(rows.flagged.sum()),
+        "covered": code in examined.covered,
+        "n_pairs": len(examined.pairs[code].errors),
+    }
+    for name, values in examined.codes[code].items():
+        row |= with_interval(name, values)
+    return row
+
+
+def with_interval(name: str, values: np.ndarray) -> dict[str, Any]:
+    """A figure under its name, and its 95 % interval under the name ``..._95``."""
+    value, *bounds = value_and_interval(values)
+    return {name: value, f"{name}_95": bounds}
+
+
+def round_figure(value: float) -> float | None:
+    """Four decimals, None for NaN."""
+    return None if np.isnan(value) else round(float(value), 4)
+
+
+def value_and_interval(values: np.ndarray) -> list[float | None]:
+    """A figure and the ends of its interval, from its values of shape (1 + rounds,)."""
+    return [round_figure(value) for value in (values[0], *percentile_interval(values))]

@@ -1,0 +1,277 @@
+"""Figures of a judge on held-out questions: its answers against the labels.
+
+A question stands for `weight` similar ones, and is an error where its label is above 0.5; calibration is
+measured against the label's probability itself. Beside each figure that a judge could push up by a trick is
+one that shows the trick: how much it accuses, how much of a turn it quotes, how long its answers are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+from pydantic import Field
+
+from dialint.detector.judge import VERDICTS, Answer, JudgeVerdict, locate_quote, parse_answer
+from dialint.detector.records import Probability, Record
+from dialint.detector.statistics import Counts, bootstrap_counts, grouped_sum, ratio
+from dialint.eval.figures.bootstrap import ranking_figures
+from dialint.eval.figures.per_code import value_and_interval, with_interval
+from dialint.eval.metrics import Floats, Truth, span_f1
+from dialint.eval.questions import LabelledQuestion
+from dialint.eval.results import source_name
+
+if TYPE_CHECKING:
+    from dialint.detector.engines.judge_local import LocalJudge
+
+
+BINS = 15
+MOST = 0.9
+"""Share of the answers that are no longer than `length_most`."""
+
+
+class JudgeResult(Record):
+    """A held-out question, what is known of it, and how the answer fared.
+
+    `truth` is the probability that it is an error. An answer that cannot be read has no `verdict` and no
+    `probability`: it accuses nobody, and counts as 0. `token_probability` is read off the verdict's token.
+    Of an error: `verbatim`, whether its quote stands in the turn, else it is no accusation; `overlap`, F1
+    of the quote's characters with the labelled evidence; `quoted`, its share of the turn. `length` of the
+    answer in characters or in tokens, the same in all rows. `cut`: the judge was not shown
+    the whole dialogue.
+    """
+
+    dialogue: str
+    turn: Annotated[int, Field(ge=0)]
+    code: str
+    truth: Probability
+    weight: Annotated[float, Field(gt=0)] = 1.0
+    verdict: JudgeVerdict | None
+    probability: Probability | None
+    token_probability: Probability | None = None
+    verbatim: bool = False
+    overlap: Probability | None = None
+    quoted: Probability | None = None
+    length: Annotated[int, Field(ge=0)]
+    cut: bool = False
+
+    @property
+    def accuses(self) -> bool:
+        """Whether it makes a finding."""
+        return self.verdict == "error" and self.verbatim
+
+
+class _Weighed:
+    """Sums and means of rows in every round, each row with its weight. A round draws source dialogues,
+    all that was made of one together."""
+
+    def __init__(
+        self, rulings: Sequence[JudgeResult], turns: Mapping[str, int], rounds: int, seed: int
+    ) -> None:
+        numbers: dict[str, int] = {}
+        for dialogue in sorted(turns):
+            numbers.setdefault(source_name(dialogue), len(numbers))
+        if missing := sorted({ruling.dialogue for ruling in rulings} - turns.keys()):
+            raise ValueError(f"{len(missing)} dialogues of unknown length, {missing[0]!r} first")
+        self.counts: Counts = bootstrap_counts(len(numbers), rounds, seed)
+        self.weights = np.array([ruling.weight for ruling in rulings], float)
+        self.groups = np.array([numbers[source_name(ruling.dialogue)] for ruling in rulings], np.int64)
+        lengths = np.array(list(turns.values()), float)
+        of_turns = np.array([numbers[source_name(dialogue)] for dialogue in turns], np.int64)
+        self.turns = grouped_sum(self.counts, lengths, of_turns)
+
+    def sum(self, values: Floats | Truth) -> Floats:
+        """Weighted sum of `values`, shape (n,), in every round, shape (1 + rounds,)."""
+        return grouped_sum(self.counts, values * self.weights, self.groups)
+
+    def mean(self, values: Floats | Truth, among: Truth | None = None) -> Floats:
+        """Weighted mean of what is a number, of the rows `among`; NaN where there is none."""
+        known = ~np.isnan(values) & (True if among is None else among)
+        return ratio(self.sum(np.where(known, values, 0.0)), self.sum(known))
+
+    def quantile(self, values: Floats, share: float) -> Floats:
+        """The smallest of `values` that `share` of the weight does not exceed; NaN of nothing."""
+        order = np.argsort(values, kind="stable")
+        out = np.full(len(self.counts), np.nan)
+        for place, drawn in enumerate(self.counts):
+            reached = np.cumsum(drawn[self.groups[order]] * self.weights[order])
+            if len(reached) and reached[-1] > 0:
+                out[place] = values[order][np.searchsorted(reached, share * reached[-1])]
+        return out
+
+    def recall_within(self, most: float, errors: Truth, stated: Floats, among: Truth) -> Floats:
+        """The recall of the lowest threshold on `stated` that falsely accuses no more than `most` of 100
+        agent turns; NaN without an error."""
+        rows = np.flatnonzero(among)
+        order = rows[np.argsort(-stated[rows], kind="stable")]
+        # One threshold takes equals together.
+        last = np.diff(stated[order], append=-np.inf) != 0
+        out = np.full(len(self.counts), np.nan)
+        for place, drawn in enumerate(self.counts):
+            weight = drawn[self.groups[order]] * self.weights[order]
+            hits, false = (np.cumsum(weight * side)[last] for side in (errors[order], ~errors[order]))
+            if len(hits) and hits[-1] > 0:
+                within = 100 * false <= most * self.turns[place]
+                out[place] = hits[within].max(initial=0.0) / hits[-1]
+        return out
+
+    def calibration(self, truth: Floats, stated: Floats, among: Truth) -> Floats:
+        """Expected calibration error, rows of one stated probability always in one bin: each value is a
+        bin of its own, or `BINS` bins of about equal weight where there are more values than that."""
+        levels, level = np.unique(stated[among], return_inverse=True)
+        weight = np.bincount(level, weights=self.weights[among], minlength=len(levels))
+        bins = np.arange(len(levels))
+        if len(levels) > BINS:
+            bins = (BINS * (np.cumsum(weight) - weight / 2) / weight.sum()).astype(np.int64)
+        row_bin = np.full(len(truth), -1)
+        row_bin[among] = bins[level]
+        gaps = [abs(self.sum(np.where(row_bin == b, truth - stated, 0.0))) for b in np.unique(bins)]
+        return ratio(np.sum(gaps, axis=0) if gaps else np.zeros(len(self.counts)), self.sum(among))
+
+
+def judge_figures(
+    rulings: Sequence[JudgeResult], turns: Mapping[str, int], rounds: int = 1000, seed: int = 0
+) -> dict[str, Floats]:
+    """Figure to its values, shape (1 + rounds,): the sample's, then each round's; NaN where there is
+    nothing to measure. `turns` has the agent turns of every dialogue of the set, asked of or not.
+
+    `precision`, `recall`, `f1` of accusations, `false_accusations_per_100_turns`;
+    `average_precision`, `recall_at_1_false`, `brier`, `calibration_error` of the stated probability, and
+    each with `token_`. `recall_at_1_false` is that of the threshold, chosen on these very rows, at which 1 of
+    100 agent turns is falsely accused: it compares judges that accuse more or less often;
+    `readable`, `accused` shares of questions, `verbatim` share of errors whose quote stands in the turn;
+    `quote_overlap` over right accusations with labelled evidence, `quoted` mean share of a turn quoted;
+    `length`, `length_median`, `length_most` of answers.
+
+    Raises:
+        ValueError: a ruling of a dialogue that `turns` has not.
+    """
+    weighed = _Weighed(rulings, turns, rounds, seed)
+    truth = np.array([ruling.truth for ruling in rulings], float)
+    stated = np.array([ruling.probability or 0.0 for ruling in rulings], float)
+    length = np.array([ruling.length for ruling in rulings], float)
+    return {
+        **_decided(weighed, rulings, truth > 0.5),
+        **_believed(weighed, truth, stated, ""),
+        **_believed(weighed, truth, _numbers([ruling.token_probability for ruling in rulings]), "token_"),
+        "length": weighed.mean(length),
+        "length_median": weighed.quantile(length, 0.5),
+        "length_most": weighed.quantile(length, MOST),
+    }
+
+
+def _decided(weighed: _Weighed, rulings: Sequence[JudgeResult], errors: Truth) -> dict[str, Floats]:
+    accused = np.array([ruling.accuses for ruling in rulings], bool)
+    named = np.array([ruling.verdict == "error" for ruling in rulings], bool)
+    found, flagged, hits = weighed.sum(errors), weighed.sum(accused), weighed.sum(accused & errors)
+    return {
+        "precision": ratio(hits, flagged),
+        "recall": ratio(hits, found),
+        "f1": np.where(found > 0, ratio(2 * hits, flagged + found), np.nan),
+        "false_accusations_per_100_turns": ratio(100 * (flagged - hits), weighed.turns),
+        "accused": weighed.mean(accused),
+        "readable": weighed.mean(np.array([ruling.verdict is not None for ruling in rulings], bool)),
+        "verbatim": weighed.mean(accused, named),
+        "quote_overlap": weighed.mean(_numbers([r.overlap for r in rulings]), accused & errors),
+        "quoted": weighed.mean(_numbers([r.quoted for r in rulings]), accused),
+    }
+
+
+def _believed(weighed: _Weighed, truth: Floats, stated: Floats, prefix: str) -> dict[str, Floats]:
+    """Figures of a probability; rows without one (NaN) are left out."""
+    among = ~np.isnan(stated)
+    ranked = ranking_figures(
+        truth[among] > 0.5, stated[among], weighed.groups[among], weighed.counts, weighed.weights[among]
+    )
+    return {
+        f"{prefix}average_precision": ranked["average_precision"],
+        f"{prefix}recall_at_1_false": weighed.recall_within(1.0, truth > 0.5, stated, among),
+        f"{prefix}brier": weighed.mean((stated - truth) ** 2),
+        f"{prefix}calibration_error": weighed.calibration(truth, stated, among),
+    }
+
+
+def summarize_judge(
+    rulings: Sequence[JudgeResult], turns: Mapping[str, int], rounds: int = 1000, seed: int = 0
+) -> dict[str, Any]:
+    """The figures as a report holds them, each with its 95 % interval under the name ``..._95``, after
+    what they were made of."""
+    report: dict[str, Any] = {
+        "questions": len(rulings),
+        "errors": sum(ruling.truth > 0.5 for ruling in rulings),
+        "accusations": sum(ruling.accuses for ruling in rulings),
+        "cut": sum(ruling.cut for ruling in rulings),
+        "source_dialogues": len({source_name(dialogue) for dialogue in turns}),
+        "agent_turns": sum(turns.values()),
+    }
+    for name, values in judge_figures(rulings, turns, rounds, seed).items():
+        report |= with_interval(name, values)
+    return report
+
+
+def judge_difference(
+    mine: Sequence[JudgeResult],
+    theirs: Sequence[JudgeResult],
+    turns: Mapping[str, int],
+    rounds: int = 1000,
+    seed: int = 0,
+) -> dict[str, dict[str, float | None]]:
+    """`mine` less `theirs`, paired: the same questions, and in every round the same dialogues drawn.
+
+    Raises:
+        ValueError: the two were not asked the same questions in the same order.
+    """
+    if [_asked(ruling) for ruling in mine] != [_asked(ruling) for ruling in theirs]:
+        raise ValueError("the two judges were not asked the same questions")
+    one, other = (judge_figures(rulings, turns, rounds, seed) for rulings in (mine, theirs))
+    return {
+        name: dict(
+            zip(("difference", "low", "high"), value_and_interval(one[name] - other[name]), strict=True)
+        )
+        for name in one
+    }
+
+
+def _asked(ruling: JudgeResult) -> tuple[Any, ...]:
+    return ruling.dialogue, ruling.turn, ruling.code, ruling.truth, ruling.weight
+
+
+def _numbers(values: Sequence[float | None]) -> Floats:
+    return np.array([np.nan if value is None else value for value in values], float)
+
+
+def run_judge(judge: LocalJudge, asked: Sequence[LabelledQuestion]) -> list[JudgeResult]:
+    """What the judge says to each question, in order: the verdict it believes most, and what it writes."""
+    asking = [judge.prompt.asking(item.question, item.code) for item in asked]
+    prompts = [one.ids for one in asking]
+    beliefs = judge.beliefs(prompts)
+    verdicts = beliefs.argmax(1)
+    texts = judge.answers(prompts, [item.text for item in asked], verdicts.tolist())
+    rows = zip(asked, asking, texts, beliefs, strict=True)
+    return [
+        _ruling(item, parse_answer(text, cut=one.cut), text, one.cut, row) for item, one, text, row in rows
+    ]
+
+
+def _ruling(
+    item: LabelledQuestion, answer: Answer | None, text: str, cut: bool, beliefs: np.ndarray
+) -> JudgeResult:
+    where = locate_quote(answer, item.text) if answer is not None else None
+    accuses = answer is not None and answer.verdict == "error" and where is not None
+    overlap = span_f1(where, item.span) if accuses and where is not None and item.span is not None else None
+    return JudgeResult(
+        dialogue=item.question.dialogue.id,
+        turn=item.question.turn,
+        code=item.question.code,
+        truth=item.probability,
+        weight=item.stands_for,
+        verdict=answer.verdict if answer is not None else None,
+        probability=answer.probability if answer is not None else None,
+        token_probability=float(beliefs[VERDICTS.index("error")]),
+        verbatim=accuses,
+        overlap=overlap,
+        quoted=(where[1] - where[0]) / len(item.text) if accuses and where is not None else None,
+        length=len(text),
+        cut=cut,
+    )

@@ -1,0 +1,219 @@
+"""Labelled examples and a detector's verdicts as arrays of truth and probability, code by code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dialint.detector.errors import ConfigError
+from dialint.detector.example_files import read_examples as read_examples
+from dialint.detector.example_files import read_records
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.read import Counts, Loaded, open_logs, read
+from dialint.detector.interface import Detector
+from dialint.detector.records import Example, Label, Verdict
+from dialint.eval.metrics import Floats, Truth, span_f1
+
+CHUNK = 256
+Results: TypeAlias = Sequence[tuple[Example, Verdict]]
+Indices: TypeAlias = NDArray[np.int64]
+WHOLE_DIALOGUE = -1
+"""The turn of a row that is a whole dialogue."""
+
+
+@dataclass(frozen=True)
+class CodeResults:
+    """One code on one set, arrays of shape (n,): rows are judged turns, or whole dialogues for a code
+    of dialogue scope. `flagged` says that a finding was reported; `dialogue` numbers the source
+    dialogues, `example` the results, `turn` is the turn's index in the input or `WHOLE_DIALOGUE`.
+    `overlap` is the evidence's character F1 where both a label with a span and a finding exist, of the
+    source dialogue `overlap_dialogue`; both of shape (n overlaps,)."""
+
+    truth: Truth
+    probabilities: Floats
+    flagged: Truth
+    dialogue: Indices
+    example: Indices
+    turn: Indices
+    overlap: Floats
+    overlap_dialogue: Indices
+
+
+@dataclass(frozen=True)
+class TwinPairs:
+    """Probabilities of errors and of their clean twins of the same form, pair by pair, and the source
+    dialogue of each pair; shape (pairs,)."""
+
+    errors: Floats
+    twins: Floats
+    dialogue: Indices
+
+
+def read_labelled_log(log: Path, labels: Path, reading: ReadConfig | None = None) -> Iterator[Example]:
+    """The dialogues of a log, read as `reading` says, with the labels that a JSONL file of `Label` records
+    gives them.
+
+    Raises:
+        ConfigError: the labels cannot be read, or one is of a dialogue or turn that the log has not.
+    """
+    waiting: dict[str, list[Label]] = {}
+    for label in read_records(labels, Label, "E_LABEL"):
+        waiting.setdefault(label.dialogue_id, []).append(label)
+    for item in read(open_logs([str(log)]), reading or ReadConfig(), Counts()):
+        if isinstance(item, Loaded):
+            found = waiting.pop(item.dialogue.id, [])
+            known = {turn.index for turn in item.dialogue.turns}
+            if any(label.turn not in known for label in found):
+                raise ConfigError("E_LABEL", f"{labels}: a turn that dialogue {item.dialogue.id} has not")
+            yield Example(dialogue=item.dialogue, labels=tuple(found), split="test")
+    if waiting:
+        raise ConfigError("E_LABEL", f"{labels}: dialogue {min(waiting)} is not in {log}")
+
+
+def score_examples(detector: Detector, examples: Iterable[Example]) -> list[tuple[Example, Verdict]]:
+    """Each example with the detector's verdict, all probabilities included; failed ones are kept."""
+    source = iter(examples)
+    results: list[tuple[Example, Verdict]] = []
+    while chunk := list(islice(source, CHUNK)):
+        verdicts = detector.verdicts([example.dialogue for example in chunk], all_probabilities=True)
+        results.extend(zip(chunk, verdicts, strict=True))
+    return results
+
+
+def source_of(example: Example) -> str:
+    """The dialogue an example was made from: one source may stand in a set several times, with
+    different errors, as their clean twin and as it was."""
+    return source_name(example.dialogue.id)
+
+
+def source_name(dialogue_id: str) -> str:
+    """The id of the dialogue that a dialogue of this id was made from, or its own."""
+    return dialogue_id.partition("~")[0]
+
+
+def number_sources(results: Results) -> dict[str, int]:
+    """A number for each source dialogue, in order of appearance."""
+    numbers: dict[str, int] = {}
+    for example, _ in results:
+        numbers.setdefault(source_of(example), len(numbers))
+    return numbers
+
+
+def code_results(results: Results, code: str, *, whole_dialogue: bool) -> CodeResults:
+    """The arrays of one code: true is what is more likely than not. Failed verdicts count as probability 0
+    and not flagged; what was not judged for its language is left out, labels and all."""
+    numbers = number_sources(results)
+    rows: list[tuple[bool, float, bool, int, int, int]] = []
+    overlap: list[tuple[float, int]] = []
+    for place, (example, verdict) in enumerate(results):
+        group = numbers[source_of(example)]
+        gone = unjudged_turns(verdict, code)
+        if whole_dialogue and None in gone:
+            continue
+        labels = {
+            label.turn: label for label in example.errors if label.code == code and label.turn not in gone
+        }
+        findings = {finding.turn: finding for finding in verdict.findings if finding.code == code}
+        given = _given(verdict, code)
+        if whole_dialogue:
+            most = max(given.values(), default=0.0)
+            rows.append((bool(labels), most, bool(findings), group, place, WHOLE_DIALOGUE))
+        else:
+            rows.extend(
+                (turn in labels, given.get(turn, 0.0), turn in findings, group, place, turn)
+                for turn in sorted(given.keys() | labels.keys())
+            )
+        for turn in labels.keys() & findings.keys():
+            start, end = labels[turn].start, labels[turn].end
+            if start is not None and end is not None:
+                found = findings[turn]
+                overlap.append((span_f1((start, end), (found.start, found.end)), group))
+    truth, probabilities, flagged, groups, places, turns = zip(*rows, strict=True) if rows else [()] * 6
+    return CodeResults(
+        truth=np.array(truth, bool),
+        probabilities=np.array(probabilities, float),
+        flagged=np.array(flagged, bool),
+        dialogue=np.array(groups, np.int64),
+        example=np.array(places, np.int64),
+        turn=np.array(turns, np.int64),
+        overlap=np.array([value for value, _ in overlap], float),
+        overlap_dialogue=np.array([group for _, group in overlap], np.int64),
+    )
+
+
+def unjudged_turns(verdict: Verdict, code: str) -> frozenset[int | None]:
+    """The turns on which the release did not judge the code, as it does not cover their language; none among
+    them if that goes for the whole dialogue."""
+    told = verdict.probabilities or {}
+    gaps = [gap for gap in verdict.not_judged if code in (*gap.codes, *gap.check_only)]
+    gone: set[int | None] = {turn for gap in gaps for turn in gap.turns if code not in told.get(turn, ())}
+    if gone and gone >= told.keys():
+        gone.add(None)
+    return frozenset(gone)
+
+
+def count_judged_turns(verdict: Verdict) -> int:
+    """How many agents' turns of a verdict with all probabilities were judged."""
+    n = len(verdict.probabilities or {})
+    return n if verdict.judged_share is None else round(verdict.judged_share * n)
+
+
+def _given(verdict: Verdict, code: str) -> dict[int, float]:
+    gone = unjudged_turns(verdict, code)
+    return {
+        turn: row.get(code, 0.0) for turn, row in (verdict.probabilities or {}).items() if turn not in gone
+    }
+
+
+def twin_pairs(results: Results, code: str, *, whole_dialogue: bool) -> TwinPairs:
+    """Every pair of an error of a code and its clean twin of the same form.
+
+    A pair counts for the code that its family made, at the turns it made; for a code of dialogue
+    scope, and for a twin whose turns are not named, the dialogue's highest probability counts.
+    """
+    errors: dict[str, float] = {}
+    twins: dict[str, float] = {}
+    numbers = number_sources(results)
+    group: dict[str, int] = {}
+    for example, verdict in results:
+        if example.pair is None:
+            continue
+        given = _given(verdict, code)
+        made = [label.turn for label in pair_labels(example) if label.code == code]
+        named = "probes" in example.dialogue.metadata
+        probed = [turn for turn, probe in probe_turns(example) if probe == code]
+        side, turns = (errors, made) if made else (twins, probed if named else list(given))
+        gone = unjudged_turns(verdict, code)
+        if (made or turns) and not gone.intersection((None,) if whole_dialogue else turns):
+            if whole_dialogue:
+                turns = list(given)
+            side[example.pair] = max((given.get(turn, 0.0) for turn in turns), default=0.0)
+            group[example.pair] = numbers[source_of(example)]
+    whole = sorted(errors.keys() & twins.keys())
+    return TwinPairs(
+        np.array([errors[pair] for pair in whole], float),
+        np.array([twins[pair] for pair in whole], float),
+        np.array([group[pair] for pair in whole], np.int64),
+    )
+
+
+def pair_labels(example: Example) -> tuple[Label, ...]:
+    """The labels of the error that the example's pair is about; none in the clean twin or without a pair."""
+    pair = example.pair or ""
+    return tuple(la for la in example.labels if pair.endswith("~" + la.method.removeprefix("inject:")))
+
+
+def probe_turns(example: Example) -> list[tuple[int, str]]:
+    """Turn and code of what looks like an error and is none: clean twins' and hard negatives' own turns."""
+    probes = example.dialogue.metadata.get("probes")
+    return [
+        (int(str(probe["turn"])), str(probe["code"]))
+        for probe in (probes if isinstance(probes, list) else [])
+        if isinstance(probe, dict)
+    ]

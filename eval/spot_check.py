@@ -1,0 +1,209 @@
+"""Findings drawn at random for a person to read, and the tally of what the person said.
+
+    dialint eval sample verdicts.jsonl --log log.jsonl --n 50 --seed 0 --out judged.csv
+    dialint eval tally judged.csv
+
+The file holds dialogue text (personal data as placeholders): it is for the reader, not for a repository.
+The column `judgement` is filled in by hand with right, wrong or arguable.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from dialint.detector.artifacts import atomic_file
+from dialint.detector.calibration import format_probability
+from dialint.detector.errors import ConfigError, InputRefused
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.read import Counts, Loaded, open_logs, read
+from dialint.detector.ingest.validation import BIDI
+from dialint.detector.masking import mask_dialogue
+from dialint.detector.records import Dialogue, Finding, Verdict
+from dialint.detector.verdict_files import escape_cell, read_verdicts
+
+JUDGEMENTS = ("right", "wrong", "arguable")
+COLUMNS = (
+    "number",
+    "dialogue",
+    "turn",
+    "code",
+    "probability",
+    "context",
+    "text",
+    "quote",
+    "judgement",
+    "note",
+)
+_MARKUP = re.compile(r"[!-/:-@\[-`{-~]")
+"""All ASCII punctuation: what CommonMark lets a backslash make plain."""
+_ESCAPED = re.compile(rf"\\({_MARKUP.pattern})")
+HIDDEN = 0xF0000
+"""Where marks behind a backslash stand while a table is taken apart: nobody's characters."""
+_HIDDEN = re.compile(f"[{chr(HIDDEN)}-{chr(HIDDEN + 0x7F)}]")
+BEFORE = 4
+"""Turns shown before the one with the finding."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class SampleConfig:
+    """What is drawn, and where it goes."""
+
+    log: Annotated[tuple[str, ...], Parameter(consume_multiple=True)]
+    """The log that was scored."""
+    out: Path
+    """A .csv or .md file; must not exist."""
+    n: int = 50
+    """Findings drawn."""
+    seed: int = 0
+    """The same seed draws the same findings."""
+
+    def __post_init__(self) -> None:
+        if self.n < 1:
+            raise ConfigError("E_OPTION", "--n must be at least 1")
+
+
+def sample(
+    verdicts: Path,
+    /,
+    *,
+    config: Annotated[SampleConfig, Parameter(name="*")],
+    reading: Annotated[ReadConfig, Parameter(name="*")] | None = None,
+) -> None:
+    """Draw findings at random, with what was said before them, for a person to judge."""
+    if config.out.suffix not in (".csv", ".md") or config.out.exists() or not config.out.parent.is_dir():
+        raise ConfigError(
+            "E_OPTION", f"--out {config.out}: name a new .csv or .md file in a folder that exists"
+        )
+    drawn = sample_findings(read_verdicts(verdicts), config.n, config.seed)
+    if not drawn:
+        raise InputRefused("E_EMPTY", f"{verdicts}: holds no finding, so there is nothing to read")
+    wanted = {name for name, _ in drawn}
+    dialogues = {
+        item.dialogue.id: item.dialogue
+        for item in read(open_logs(list(config.log)), reading or ReadConfig(), Counts())
+        if isinstance(item, Loaded) and item.dialogue.id in wanted
+    }
+    missing = len(wanted - dialogues.keys())
+    if missing:
+        raise ConfigError("E_OPTION", f"--log: {missing} of the dialogues drawn are not in it")
+    rows = [_row(number, dialogues[name], finding) for number, (name, finding) in enumerate(drawn, 1)]
+    with atomic_file(config.out) as file:
+        file.write((_csv(rows) if config.out.suffix == ".csv" else _markdown(rows)).encode())
+    print(f"{len(rows)} findings in {config.out}; fill in {', '.join(JUDGEMENTS)}, then: dialint eval tally")
+
+
+def sample_findings(verdicts: Iterable[Verdict], n: int, seed: int) -> list[tuple[str, Finding]]:
+    """At most `n` findings with their dialogue's id, every one as likely, in a random order."""
+    everything = [(verdict.dialogue_id, finding) for verdict in verdicts for finding in verdict.findings]
+    return Random(seed).sample(everything, min(n, len(everything)))
+
+
+def _row(number: int, dialogue: Dialogue, finding: Finding) -> dict[str, Any]:
+    masked, _ = mask_dialogue(dialogue)
+    place = next((place for place, turn in enumerate(masked.turns) if turn.index == finding.turn), None)
+    if place is None:
+        raise ConfigError(
+            "E_OPTION", f"--log: dialogue {dialogue.id} has no turn {finding.turn}; is it another log?"
+        )
+    before = masked.turns[max(0, place - BEFORE) : place]
+    after = masked.turns[place + 1 : place + 2]
+    shown = [f"{turn.role}: {turn.text}" for turn in before] + [f"[after] {t.role}: {t.text}" for t in after]
+    return {
+        "number": number,
+        "dialogue": dialogue.id,
+        "turn": finding.turn,
+        "code": finding.code,
+        "probability": format_probability(finding.probability),
+        "context": "\n".join(shown),
+        "text": masked.turns[place].text,
+        "quote": finding.quote,
+        "judgement": "",
+        "note": "",
+    }
+
+
+def _csv(rows: Iterable[Mapping[str, Any]]) -> str:
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\r\n", quoting=csv.QUOTE_ALL)
+    writer.writerow(COLUMNS)
+    writer.writerows(
+        [escape_cell(str(row[name])) if row[name] != "" else "" for name in COLUMNS] for row in rows
+    )
+    return text.getvalue()
+
+
+def _markdown(rows: Iterable[Mapping[str, Any]]) -> str:
+    """One table of plain text: no mark of Markdown or HTML in a cell means anything, and what turns the
+    direction of text around is written out."""
+
+    def cell(value: Any) -> str:
+        shown = BIDI.sub(lambda mark: f"[U+{ord(mark[0]):04X}]", str(value))
+        return "<br>".join(_MARKUP.sub(r"\\\g<0>", line) for line in shown.splitlines())
+
+    lines = ["| " + " | ".join(COLUMNS) + " |", "|" + "---|" * len(COLUMNS)]
+    lines += ["| " + " | ".join(cell(row[name]) for name in COLUMNS) + " |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def tally(judged: Path, /) -> None:
+    """Count what a person said of drawn findings, in all and code by code."""
+    from rich.console import Console
+    from rich.table import Table
+
+    counts = count_judgements(judged)
+    shown = Table(title=f"{judged.name}: {sum(counts['all'].values())} findings read")
+    for column in ("code", *JUDGEMENTS):
+        shown.add_column(column, justify="left" if column == "code" else "right")
+    for code, row in counts.items():
+        shown.add_row(code, *(str(row[judgement]) for judgement in JUDGEMENTS))
+    Console(markup=False, emoji=False).print(shown)
+
+
+def count_judgements(judged: Path) -> dict[str, Counter[str]]:
+    """Judgements of a file that `sample` wrote and a person filled in: of `all`, and by code.
+
+    Raises:
+        InputRefused: it cannot be read, or a row is not judged; the message names the row.
+    """
+    try:
+        text = judged.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise InputRefused("E_READ", f"{judged}: cannot be read") from None
+    try:
+        table = csv.DictReader(io.StringIO(text, newline=""))
+        rows = _from_markdown(text) if judged.suffix == ".md" else list(table)
+    except csv.Error:
+        raise InputRefused("E_FORMAT", f"{judged}: neither CSV nor a table in Markdown") from None
+    if not rows:
+        raise InputRefused("E_EMPTY", f"{judged}: holds no finding")
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for number, row in enumerate(rows, 1):
+        said = (row.get("judgement") or "").strip().lower()
+        if said not in JUDGEMENTS or not row.get("code"):
+            raise InputRefused("E_FIELD", f"{judged}: finding {number} is not judged {', '.join(JUDGEMENTS)}")
+        counts["all"][said] += 1
+        counts[row["code"]][said] += 1
+    return {"all": counts["all"], **{code: counts[code] for code in sorted(counts) if code != "all"}}
+
+
+def _from_markdown(text: str) -> list[dict[str, str]]:
+    """The rows of the table; in a cell, a mark behind a backslash is text."""
+    hidden = _ESCAPED.sub(lambda mark: chr(HIDDEN + ord(mark[1])), text)
+    lines = [line for line in hidden.split("\n") if line.startswith("|")]
+    cells = [[_shown(cell.strip()) for cell in line.strip().strip("|").split("|")] for line in lines]
+    return [dict(zip(cells[0], row, strict=False)) for row in cells[2:]] if cells else []
+
+
+def _shown(cell: str) -> str:
+    return _HIDDEN.sub(lambda mark: chr(ord(mark[0]) - HIDDEN), cell)

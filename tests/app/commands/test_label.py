@@ -1,0 +1,379 @@
+"""The commands on the store as a person types them: from a log to labels, adjudication and a dataset."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dialint.app.cli import app
+from dialint.detector.artifacts import file_entry, write_manifest
+from dialint.detector.errors import ConfigError, DialintError
+from dialint.detector.records import Finding, Verdict
+from dialint.detector.verdict_files import manifest_path, verdict_line
+from dialint.labeling.store import annotations, leases, passwords, projects
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.errors import MustChoose, NotAllowed
+
+SAID = "Let me look into"
+Dialint = Callable[..., str]
+
+
+@pytest.fixture
+def dialint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Dialint:
+    """Runs a command in this process; what it printed."""
+    monkeypatch.setenv("DIALINT_STORE", str(tmp_path / "store.sqlite"))
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def run(*arguments: object) -> str:
+        capsys.readouterr()
+        assert app([str(one) for one in arguments], result_action="return_value") in (0, None)
+        return capsys.readouterr().out
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
+    """A store with people, and their passwords, made by commands."""
+    path = tmp_path_factory.mktemp("template") / "store.sqlite"
+    told = io.StringIO()
+
+    def run(*arguments: str) -> None:
+        with contextlib.redirect_stdout(told):
+            app([*arguments, "--store", str(path)], result_action="return_value")
+
+    run("db", "upgrade")
+    run("label", "account", "create", "ada", "--role", "admin", "--as", "ada")
+    for name, role in (("lea", "lead"), ("eve", "expert"), ("ann", "labeler"), ("ben", "labeler")):
+        run("label", "account", "create", name, "--role", role, "--skill", "g", "--as", "ada")
+    lines = told.getvalue().splitlines()[1:]
+    return path, {line.split()[0]: line.split()[-1] for line in lines}
+
+
+@pytest.fixture
+def people(
+    dialint: Dialint, template: tuple[Path, dict[str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> dict[str, str]:
+    """Accounts and their passwords; `lea`, a lead, acts."""
+    shutil.copyfile(template[0], tmp_path / "store.sqlite")
+    monkeypatch.setenv("DIALINT_ACCOUNT", "lea")
+    return template[1]
+
+
+def finding(probability: float = 1.0) -> Finding:
+    return Finding(
+        code="C1", turn=1, severity="S2", probability=probability, quote="Let", start=0, end=3, reason="r"
+    )
+
+
+def verdicts(path: Path, probabilities: dict[str, float | None]) -> Path:
+    with open(path, "wb") as file:
+        for name, p in probabilities.items():
+            found = () if p is None else (finding(p),)
+            verdict = Verdict(
+                dialogue_id=name, release="e", taxonomy="1", status="scored", quality=80.0, findings=found,
+                probabilities={1: {"C1": 0.05 if p is None else p}},
+            )  # fmt: skip
+            file.write(verdict_line(verdict))
+    content = {"kind": "verdicts", "format": "jsonl", "files": [file_entry(path, len(probabilities))]}
+    write_manifest(manifest_path(path), content)
+    return path
+
+
+def answer(tmp_path: Path, project: str, yes: dict[str, set[str]]) -> None:
+    """Everybody in `yes` answers all their tasks."""
+    with Store.open(str(tmp_path / "store.sqlite")) as store:
+        for who, dialogues in yes.items():
+            while lease := leases.claim(store, who, project):
+                found = [finding()] if lease.dialogue in dialogues else []
+                annotations.submit(store, who, lease.task, lease.token, f"{who} {lease.task}", found)
+
+
+def test_the_whole_way(
+    dialint: Dialint, people: dict[str, str], tmp_path: Path, write_log: Callable[..., Path]
+) -> None:
+    log = write_log(8)
+    path = verdicts(
+        tmp_path / "v.jsonl", {"d0": 0.9, "d1": 0.7, "d2": 0.3, **{f"d{i}": None for i in range(3, 8)}}
+    )
+    assert dialint("import", "logs", log) == "8 dialogues new, 0 known, 0 rejected\n"
+    assert dialint("import", "logs", log) == "0 dialogues new, 8 known, 0 rejected\n"
+    assert dialint("import", "verdicts", path) == "8 verdicts new, 0 known\n"
+    assert "review, 1 codes, 1 answers" in dialint(
+        "label", "project", "create", "r", "--codes", "C1", "--purpose", "review", "--prelabelled"
+    )
+    dialint("label", "project", "create", "l", "--codes", "C1", "--overlap", 2, "--deadline", "2100-01-01")
+    dialint("label", "project", "create", "e", "--codes", "C1", "--purpose", "adjudication")
+
+    routing = ("label", "route", "--review", "r", "--label", "l")
+    assert "nothing given out" in dialint(*routing, "--dry-run")
+    assert dialint(*routing).splitlines()[-1].endswith("8 new tasks")
+    assert dialint(*routing).splitlines()[-1].endswith("0 new tasks")
+    listed = dialint("label", "status")
+    assert re.search(r"^r +review +open +main +2 +0 +0 +0%", listed, re.MULTILINE)
+    assert re.search(r"^l +label +open +main +6 .* 2100-01-01 00:00", listed, re.MULTILINE)
+    assert dialint("label", "plan", "--project", "l", "--n", 2) == "l: 2 tasks, random\n"
+
+    answer(tmp_path, "l", {"ann": {"d0", "d1", "d2"}, "ben": {"d0", "d2"}})
+    assert " 100% " in dialint("label", "status", "l")
+    told = dialint("label", "aggregate", "--project", "l")
+    assert re.match(r"\d+ labels of 8 questions: \d sure, 0 known for certain, the model's word on 8\n", told)
+    assert dialint("label", "ask", "--project", "l", "--sure", "0.6") == (
+        "8 tasks are sure, 0 ask for one answer more, 0 are for experts\n"
+    )
+    told = dialint("label", "adjudicate", "--project", "l", "--into", "e", "--sure", "0.5", "--disagreements")
+    assert "people disagree on 0; 0 turns" in told or "1 turns for experts, 1 of them new" in told
+    told = dialint("label", "accept", "--project", "l", "--sure", "0.6")
+    assert "nothing written; --apply does" in told
+    assert "labels written" in dialint("label", "accept", "--project", "l", "--sure", "0.6", "--apply")
+
+    assert dialint("export", "annotations", tmp_path / "a.jsonl", "--project", "l").endswith(
+        "16 annotations\n"
+    )
+    given = (
+        "--out",
+        tmp_path / "set",
+        "--key-file",
+        tmp_path / "new/split.key",
+        "--near",
+        0,
+        "--project",
+        "l",
+    )
+    dialint("export", "dataset", *given)
+    assert re.fullmatch(r"[0-9a-f]{64}\n", (tmp_path / "new/split.key").read_text()), "made, and random"
+    manifest = json.loads((tmp_path / "set/manifest.json").read_text())
+    assert (
+        sum(
+            file["rows"]
+            for file in manifest["files"]
+            if file["name"] in ("train.jsonl", "dev.jsonl", "test.jsonl", "calibration.jsonl")
+        )
+        == 8
+    )
+    assert "closed now" in dialint("label", "project", "close", "l")
+    assert re.search(r"^l +label +closed", dialint("label", "status"), re.MULTILINE)
+    assert "open now" in dialint("label", "project", "open", "l")
+
+
+@pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT], ids=lambda one: one.name)
+def test_ask_follows_the_answers_until_it_is_told_to_stop(
+    dialint: Dialint, people: dict[str, str], tmp_path: Path, write_log: Callable[..., Path], signum: int
+) -> None:
+    dialint("import", "logs", write_log(8))
+    dialint("label", "project", "create", "l", "--codes", "C1", "--overlap", 1)
+    dialint("label", "plan", "--project", "l", "--n", 8)
+    command = ("label", "ask", "--project", "l", "--follow", "--every-s", "0.05", "--sure", "0.6")
+    with subprocess.Popen(
+        [sys.executable, "-m", "dialint", *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        cwd=Path(__file__).parents[3],
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        begun = "all tasks: 0 tasks are sure, 0 ask for one answer more, 0 are for experts\n"
+        assert process.stdout.readline() == begun
+        answer(tmp_path, "l", {"ann": {"d0"}})
+        lines = [process.stdout.readline()]
+        while sum(int(number) for number in re.findall(r"(\d+) ask", " ".join(lines))) < 8:
+            lines.append(process.stdout.readline())
+            assert lines[-1], process.communicate()[1]
+        process.send_signal(signum)
+        out, error = process.communicate(timeout=60)
+    assert (process.returncode, error) == (0, "")
+    assert out.splitlines()[-1] == "stopped; the same command goes on"
+    answer(tmp_path, "l", {"ben": {"d0"}})
+    assert dialint(*command[:4], "--sure", "0.6").startswith("8 tasks are sure")
+
+
+def test_labels_come_into_the_store_or_a_file(
+    dialint: Dialint, people: dict[str, str], tmp_path: Path, write_log: Callable[..., Path]
+) -> None:
+    log = write_log(2)
+    dialint("import", "logs", log)
+    table = tmp_path / "t.csv"
+    table.write_text("task,worker,label\nd0/1/C1,ann,yes\nd1/1/C1,zoe,no\n")
+    with pytest.raises(DialintError, match="an admin imports in their name"):
+        dialint("import", "labels", "--labels", table, "--max-bad", 1)
+    told = dialint("import", "labels", "--labels", table, "--max-bad", 1, "--as", "ada")
+    assert told.splitlines()[0] == "1 annotations new, 0 known, 1 rejected"
+    assert "line 3, worker: E_LABEL" in told
+    assert "Let me" not in told
+    dialint("import", "labels", "--labels", table, "--dialogues", log, "--out", tmp_path / "o.jsonl")
+    assert len((tmp_path / "o.jsonl").read_text().splitlines()) == 2
+    assert dialint("label", "aggregate", "--everything").startswith("1 labels of 1 questions")
+
+
+def test_labels_of_a_project_count_in_it(
+    dialint: Dialint, people: dict[str, str], tmp_path: Path, write_log: Callable[..., Path]
+) -> None:
+    log = write_log(2)
+    dialint("import", "logs", log)
+    dialint("label", "project", "create", "p", "--codes", "C1")
+    table = tmp_path / "t.csv"
+    table.write_text("task,worker,label\nd0/1/C1,ann,yes\nd1/1/C1,ann,no\nd0/1/L1,ann,no\n")
+    into = ("import", "labels", "--labels", table, "--max-bad", 1, "--project", "p", "--as", "ada")
+    told = dialint(*into, "--rejects", tmp_path / "bad.jsonl")
+    assert told.splitlines()[0] == "2 annotations new, 0 known, 1 rejected"
+    assert "line 4, codes: E_LABEL, a code that is not asked; expected codes of the project" in told
+    assert json.loads((tmp_path / "bad.jsonl").read_text())["line"] == 4
+    assert re.search(r"^p +label +open +main +0 +0 +0 +- +2 +-", dialint("label", "status"), re.MULTILINE)
+    assert " of 2 questions: " in dialint("label", "aggregate", "--project", "p")
+    for options, said in ((("--project", "p"), "not both"), (("--rejects", "r"), "beside it")):
+        with pytest.raises(ConfigError, match=said):
+            dialint("import", "labels", "--labels", table, "--dialogues", log, "--out", "o.jsonl", *options)
+
+
+def test_bad_records_of_a_log_are_told_and_kept(
+    dialint: Dialint, people: dict[str, str], tmp_path: Path, write_log: Callable[..., Path]
+) -> None:
+    log = write_log(30)
+    with open(log, "a") as file:
+        file.writelines(f'{{"id": "x{n}"}}\n' for n in range(12))
+    told = dialint("import", "logs", log, "--max-bad", 0.5).splitlines()
+    assert told[0] == "30 dialogues new, 0 known, 12 rejected"
+    assert re.fullmatch(r"rejected, E_\w+: 12", told[1])
+    assert told[2].startswith(f"{log}, line 31, ")
+    assert (len(told), told[-1]) == (13, "and 2 more; --rejects FILE keeps them all")
+    kept = tmp_path / "bad.jsonl"
+    assert len(dialint("import", "logs", log, "--max-bad", 0.5, "--rejects", kept).splitlines()) == 12
+    assert [json.loads(line)["line"] for line in kept.read_text().splitlines()] == list(range(31, 43))
+    with pytest.raises(DialintError, match="E_EXISTS"):
+        dialint("import", "logs", log, "--rejects", kept)
+    with pytest.raises(DialintError, match="E_TOO_MANY_BAD"):
+        dialint("import", "logs", log, "--rejects", tmp_path / "most.jsonl")
+    assert len((tmp_path / "most.jsonl").read_text().splitlines()) == 12
+
+
+def test_a_calibration_round(
+    dialint: Dialint, people: dict[str, str], tmp_path: Path, write_log: Callable[..., Path]
+) -> None:
+    dialint("import", "logs", write_log(12))
+    told = dialint("label", "calibration", "start", "--name", "w", "--codes", "C1", "--skill", "g", "--n", 10)
+    assert told == "w: 10 dialogues to ann, ben, eve, lea\n"
+    answer(tmp_path, "w", {"ann": {f"d{i}" for i in range(12)}, "ben": set(), "eve": set(), "lea": set()})
+    report = dialint("label", "calibration", "report", "w", "--json", tmp_path / "r.json")
+    assert re.search(r"^ann +C1 +100% +0% +\+1\.000 +1\.000 to 1\.000 +10 +strict *$", report, re.MULTILINE)
+    assert json.loads((tmp_path / "r.json").read_text())["leanings"][0]["worker"] == "ann"
+    with pytest.raises(DialintError, match="E_EXISTS"):
+        dialint("label", "calibration", "report", "w", "--json", tmp_path / "r.json")
+
+
+def test_labelers_see_masked_text_unless_told_otherwise(
+    dialint: Dialint, people: dict[str, str], tmp_path: Path
+) -> None:
+    for name, options in {"a": [], "b": ["--masked"], "c": ["--no-masked"]}.items():
+        dialint("label", "project", "create", name, "--codes", "C1", *options)
+    with Store.open(str(tmp_path / "store.sqlite")) as store:
+        masked = {project.id: project.masked for project, _ in projects.listed(store, "lea")}
+    assert masked == {"a": True, "b": True, "c": False}
+
+
+def test_appeals_need_a_blind_project(dialint: Dialint, people: dict[str, str]) -> None:
+    dialint("label", "project", "create", "s", "--codes", "C1", "--purpose", "review")
+    assert dialint("label", "appeals", "s") == "0 open appeals, 0 new tasks in s\n"
+
+
+def test_accounts(dialint: Dialint, people: dict[str, str], tmp_path: Path, monkeypatch: Any) -> None:
+    with Store.open(str(tmp_path / "store.sqlite")) as store:
+        with pytest.raises(MustChoose):
+            passwords.sign_in(store, "ann", people["ann"])
+        passwords.choose_password(store, "ann", people["ann"], "one of my own")
+        assert passwords.sign_in(store, "ann", "one of my own").role == "labeler"
+    assert len(set(people.values())) == 5
+    assert "ann: labeler, active, g" in dialint("label", "account", "list")
+    dialint("label", "account", "status", "ann", "suspended")
+    assert "ann: labeler, suspended, g" in dialint("label", "account", "list")
+    dialint("label", "account", "status", "ann", "active")
+    assert "ann (active): keep; 0 of at least" in dialint("label", "account", "standing")
+    assert dialint("label", "account", "standing", "--apply") == "0 accounts changed\n"
+    assert dialint("label", "account", "ban", "ann", "--reason", "answers at random").startswith(
+        "ann is banned"
+    )
+    assert "ann: labeler, banned, g" in dialint("label", "account", "list")
+    with pytest.raises(NotAllowed):
+        dialint("label", "account", "create", "x", "--role", "labeler")
+    new = dialint("label", "account", "password", "ben", "--as", "ada").split()[-1]
+    with Store.open(str(tmp_path / "store.sqlite")) as store:
+        assert passwords.choose_password(store, "ben", new, "one of my own").id == "ben"
+    monkeypatch.delenv("DIALINT_ACCOUNT")
+    with pytest.raises(ConfigError, match="DIALINT_ACCOUNT"):
+        dialint("label", "status")
+    with pytest.raises(DialintError, match="there are accounts"):
+        dialint("label", "account", "create", "y", "--role", "admin")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("label", "aggregate"), "--everything"),
+        (("label", "aggregate", "--project", "p", "--everything"), "--everything"),
+        (("label", "aggregate", "--annotations", "t.csv", "--project", "p"), "not both"),
+        (("label", "aggregate", "--project", "p", "--method", "mace"), "method is joint"),
+        (("label", "ask", "--project", "p", "--follow", "--every-s", "0"), "--every-s"),
+        (("label", "ask", "--project", "nothing", "--follow"), "no such project"),
+        (("label", "status", "nothing"), "'nothing': no such project; there is none yet; `dialint label project"),
+        (("label", "adjudicate", "--project", "p", "--into", "experts"), "--into experts: no project for adjudication; there is none yet; `dialint label project create experts --purpose"),
+        (("label", "project", "create", "p", "--codes", "ZZ"), "ZZ"),
+        (("label", "project", "create", "c", "--codes", "C1", "--control-share", "0.05"), "E_GOLD"),
+        (("label", "project", "create", "p", "--codes", "C1", "--overlap", "0"), "--overlap"),
+        (("label", "project", "create", "p", "--codes", "C1", "--instructions", "/no/file"), "/no/file"),
+        (("import", "labels", "--labels", "x", "--out", "o.jsonl"), "--dialogues"),
+        (("export", "dataset", "--out", "o", "--key-file", "/dev/null", "--dialogues", "a"), "empty"),
+        (("export", "dataset", "--out", "o", "--dialogues", "a"), "DIALINT_SPLIT_KEY"),
+    ],
+)  # fmt: skip
+def test_options_that_cannot_be(
+    dialint: Dialint, people: dict[str, str], arguments: tuple[str, ...], said: str
+) -> None:
+    with pytest.raises(DialintError, match=re.escape(said)):
+        dialint(*arguments)
+
+
+def test_a_mistyped_project_is_answered_with_those_there_are(
+    dialint: Dialint, people: dict[str, str]
+) -> None:
+    dialint("label", "project", "create", "blind", "--codes", "C1")
+    dialint("label", "project", "create", "court", "--codes", "C1", "--purpose", "adjudication")
+    for arguments, there in (
+        (("label", "ask", "--project", "blnd"), "there are blind, court;"),
+        (("label", "adjudicate", "--project", "blind", "--into", "experts"), "there are court;"),
+        (("label", "adjudicate", "--project", "blind", "--into", "blind"), "there are court;"),
+    ):
+        with pytest.raises(DialintError, match=there):
+            dialint(*arguments)
+
+
+def test_reports_on_people_come_from_the_store_or_from_files(
+    dialint: Dialint, people: dict[str, str], tmp_path: Path, write_log: Callable[..., Path]
+) -> None:
+    log = write_log(6)
+    dialint("import", "logs", log)
+    dialint("label", "project", "create", "p", "--codes", "C1", "--overlap", 2)
+    dialint("label", "plan", "--project", "p", "--n", 6)
+    answer(tmp_path, "p", {"ann": {"d0", "d1"}, "ben": {"d0"}})
+    assert re.search(r"^ann +6 ", dialint("label", "quality", "--project", "p"), re.MULTILINE)
+    assert "0 flags on 2 workers" in dialint("label", "watch")
+    assert re.search(r"^C1 +agreement on no +0\.889 ", dialint("label", "agreement"), re.MULTILINE)
+    dialint("export", "annotations", tmp_path / "a.jsonl")
+    files = ("--annotations", tmp_path / "a.jsonl", "--dialogues", log)
+    assert re.search(r"^ann +6 ", dialint("label", "quality", *files), re.MULTILINE)
+    table = tmp_path / "t.csv"
+    table.write_text("task,worker,label\n1,ann,yes\n1,ben,yes\n")
+    assert "0 flags on 2 workers" in dialint("label", "watch", "--annotations", table)
+    for name in ("watch", "agreement"):
+        with pytest.raises(ConfigError, match="not both"):
+            dialint("label", name, "--annotations", table, "--project", "p")
+    for name in ("watch", "agreement", "quality"):
+        with pytest.raises(NotAllowed, match="ann") as refused:
+            dialint("label", name, "--as", "ann")
+        assert refused.value.exit_code == 2

@@ -1,0 +1,162 @@
+"""The page: escaped text, nothing from outside, and no text at all when that was asked for."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+import tiny
+
+from dialint.detector.errors import ConfigError
+from dialint.detector.interface import DetectorConfig
+from dialint.detector.records import Dialogue, Example, Finding, Label, Turn, Verdict
+from dialint.detector.statistics import bootstrap_counts
+from dialint.detector.taxonomy import Taxonomy, load_taxonomy
+from dialint.eval.figures.breakdowns import compute_slices, paired_difference
+from dialint.eval.figures.hard_examples import hardest, make_excerpt
+from dialint.eval.figures.per_code import compute_figures
+from dialint.eval.report.page import page
+from dialint.eval.report.tables import figures
+from dialint.eval.results import score_examples
+from dialint.eval.run import EvalConfig, evaluate_against, run
+
+NASTY = '<script>alert("w1")</script> & <img src=http://x.example/a.png> you fool'
+
+
+class Fixed:
+    """Accuses every agent turn of T1 with the probability that the dialogue's id ends in."""
+
+    release, fingerprint, codes = "fixed<1>", "0" * 64, ("T1",)
+    taxonomy: Taxonomy = load_taxonomy()
+
+    def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
+        return [self._verdict(dialogue) for dialogue in dialogues]
+
+    def _verdict(self, dialogue: Dialogue) -> Verdict:
+        sure = int(dialogue.id[-1]) / 10
+        text = dialogue.turns[1].text
+        found = Finding(
+            code="T1", turn=1, severity="S2", probability=sure, quote="x", start=0, end=len(text), reason="x"
+        )
+        return Verdict(
+            dialogue_id=dialogue.id, release=self.release, taxonomy="1.0.0", status="scored", quality=75.0,
+            findings=(found,) if sure >= 0.5 else (), probabilities={1: {"T1": sure}},
+        )  # fmt: skip
+
+
+def example(name: str, error: bool, text: str = "fine") -> Example:
+    turns = (Turn(index=0, role="customer", text="w1 <b>w2"), Turn(index=1, role="agent", text=text + name))
+    label = Label(dialogue_id=name, turn=1, code="T1", probability=1.0, method="inject:x", start=0, end=3)
+    return Example(
+        dialogue=Dialogue(id=name, turns=turns, metadata={"source": name[0]}),
+        labels=(label,) if error else (),
+        split="test",
+    )
+
+
+EXAMPLES = [
+    example("a9", True),
+    example("b8", False, NASTY),
+    example("a1", False),
+    example("b2", True, NASTY),
+]
+
+
+def made(with_text: bool) -> str:
+    detector = Fixed()
+    results = score_examples(detector, EXAMPLES)
+    content, mistakes = evaluate_against(detector, results, {"same": detector}, {"same": results}, 20)
+    report = {"release": detector.release, "fingerprint": "0", "rounds": 20, "sets": {"a <set>": content}}
+    json.dumps(report, allow_nan=False)
+    return page(report, {"a <set>": [make_excerpt(m, results) for m in mistakes]} if with_text else None)
+
+
+class Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+
+def test_text_is_escaped_and_nothing_comes_from_outside() -> None:
+    content = made(with_text=True)
+    tags = Tags()
+    tags.feed(content)
+    assert "&lt;script&gt;" in content
+    assert "you fool" in content
+    assert {"script", "img", "link", "iframe", "object", "b8"}.isdisjoint(tag for tag, _ in tags.tags)
+    held = [(name, value or "") for _, given in tags.tags for name, value in given.items()]
+    assert all(value.startswith("#") for name, value in held if name in ("href", "src"))
+    assert not re.search(r"url\(|@import|https?:", content.replace("http://x.example/a.png", ""))
+
+
+def test_the_headline_is_of_the_covered_codes_and_says_so() -> None:
+    """Labels of L1, which the detector does not cover, are in the other average alone."""
+    other = example("c1", True)
+    other = other.model_copy(update={"labels": (other.labels[0].model_copy(update={"code": "L1"}),)})
+    results = score_examples(Fixed(), [*EXAMPLES, other])
+    content, _ = evaluate_against(Fixed(), results, {}, {}, 20)
+    covered, whole = content["macro_average_precision_covered"], content["macro_average_precision"]
+    assert covered > whole
+    title = str(figures("a", content).title)
+    assert f"macro AP of the 1 covered codes {covered:.3f}" in title
+    assert f"of all 2 codes with errors here AP {whole:.3f}" in title
+    shown = page({"release": "r", "fingerprint": "0", "rounds": 20, "sets": {"a": content}}, None)
+    first = shown[shown.index('<dl class="numbers">') :]
+    assert first.index("Macro average precision of the covered codes") < first.index("of all codes")
+
+
+def test_no_text_leaves_only_places() -> None:
+    content = made(with_text=False)
+    assert "fool" not in content
+    assert "turn 1 of b8" in content
+
+
+def test_worst_mistakes_are_the_surest_ones() -> None:
+    results = score_examples(Fixed(), EXAMPLES)
+    found = hardest(results, compute_figures(Fixed(), results, bootstrap_counts(4, 0)).rows)
+    assert [(m.kind, m.example, m.probability) for m in found] == [
+        ("accused wrongly", 1, 0.8),
+        ("not seen", 3, 0.2),
+    ]
+
+
+def test_slices_by_source_have_their_own_figures() -> None:
+    results = score_examples(Fixed(), EXAMPLES)
+    counts = bootstrap_counts(4, 20)
+    found = compute_slices(results, compute_figures(Fixed(), results, counts).rows, counts)
+    assert found["source corpus"]["a"]["precision_of_findings"][0] == 1.0
+    assert found["source corpus"]["b"]["precision_of_findings"][0] == 0.0
+    assert found["source corpus"]["b"]["wrong_findings_per_100_turns"][0] == 50.0
+    assert found["agent turns in the dialogue"]["1 to 3"]["turns"] == 4
+
+
+def test_a_detector_less_itself_is_nothing_on_every_draw() -> None:
+    results = score_examples(Fixed(), EXAMPLES)
+    mine = compute_figures(Fixed(), results, bootstrap_counts(4, 50))
+    apart = paired_difference(mine, mine)
+    nothing = {"difference": 0.0, "low": 0.0, "high": 0.0}
+    assert apart["macro"]["average_precision"] == nothing
+    assert apart["codes"]["T1"]["f1"] == nothing
+    assert apart["whole"]["wrong_findings_per_100_turns"] == nothing
+
+
+def test_the_command_compares_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, html, out = tmp_path / "set.jsonl", tmp_path / "r.html", tmp_path / "r.json"
+    path.write_text("".join(item.model_dump_json() + "\n" for item in EXAMPLES))
+    release = tiny.write_release(tmp_path / "r")
+    config = EvalConfig(against=("clean", "rules", str(release)), out=out, html=html, no_text=True, rounds=5)
+    run(path, config=config, detector=DetectorConfig(release=release))
+    report = json.loads(out.read_text())["sets"]["set"]
+    same = report["against"][str(release)]["difference"]["macro"]["average_precision"]
+    assert same == {"difference": 0.0, "low": 0.0, "high": 0.0}
+    assert "fool" not in html.read_text() + out.read_text()
+    assert "rules" in capsys.readouterr().out
+    with pytest.raises(ConfigError, match="neither a folder"):
+        run(path, config=EvalConfig(against=("nobody",)), detector=DetectorConfig(release=release))

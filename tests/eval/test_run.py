@@ -1,0 +1,262 @@
+"""The exam and the stopwatch on a detector whose answers are known, and on a tiny real one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+import tiny
+
+from dialint.detector.errors import ConfigError, UserError
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.interface import DetectorConfig
+from dialint.detector.pipeline import load_detector
+from dialint.detector.records import Dialogue, Example, Finding, Label, NotJudged, Turn, Verdict
+from dialint.detector.taxonomy import Taxonomy, load_taxonomy
+from dialint.eval.metrics import pair_auc
+from dialint.eval.results import Results, code_results, read_labelled_log, score_examples, twin_pairs
+from dialint.eval.run import evaluate, run
+from dialint.eval.speed import SpeedConfig, speed
+
+
+def example(name: str, labels: dict[int, str], pair: str | None = None) -> Example:
+    turns = tuple(Turn(index=i, role="agent" if i % 2 else "customer", text="word " * 4) for i in range(4))
+    return Example(
+        dialogue=Dialogue(id=name, turns=turns),
+        labels=tuple(
+            Label(dialogue_id=name, turn=t, code=c, probability=1.0, method="inject:x", start=0, end=10)
+            for t, c in labels.items()
+        ),
+        split="test",
+        pair=pair,
+    )
+
+
+class Scripted:
+    """A detector that reads its answers off a table: probability of T1 for (dialogue, turn)."""
+
+    release = "scripted"
+    fingerprint = "0"
+    codes = ("T1",)
+    taxonomy: Taxonomy = load_taxonomy()
+
+    def __init__(self, table: dict[tuple[str, int], float]) -> None:
+        self.table = table
+
+    def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
+        return [self._verdict(dialogue) for dialogue in dialogues]
+
+    def _verdict(self, dialogue: Dialogue) -> Verdict:
+        given = {turn: self.table.get((dialogue.id, turn), 0.0) for turn in (1, 3)}
+        findings = tuple(
+            Finding(
+                code="T1", turn=t, severity="S2", probability=p, quote="word ", start=5, end=10, reason="x"
+            )
+            for t, p in given.items()
+            if p >= 0.5
+        )
+        return Verdict(
+            dialogue_id=dialogue.id, release="scripted", taxonomy="1.0.0", status="scored", quality=50.0,
+            findings=findings, probabilities={t: {"T1": p} for t, p in given.items()},
+        )  # fmt: skip
+
+
+EXAMPLES = [example("a", {1: "T1"}), example("b", {3: "T1"}), example("c", {}), example("d", {1: "V2"})]
+TABLE = {("a", 1): 0.9, ("b", 3): 0.2, ("c", 1): 0.6, ("d", 3): 0.1}
+
+
+def test_every_figure_by_hand() -> None:
+    """8 turns, T1 on two: found .9 and missed .2; wrong at .6 on c and none on d. Ranks of hits: 1 and 3."""
+    detector = Scripted(TABLE)
+    report = evaluate(detector, score_examples(detector, EXAMPLES), rounds=10)
+    row = report["codes"]["T1"]
+    assert row["n_errors"] == 2
+    assert row["n"] == 8
+    assert row["average_precision"] == pytest.approx((1 + 2 / 3) / 2, abs=1e-4)
+    assert (row["precision"], row["recall"], row["flagged"]) == (0.5, 0.5, 2)
+    assert row["span_f1"] == pytest.approx(2 * 5 / 15, abs=1e-4)
+    assert report["flagged_per_100_turns"] == pytest.approx(25.0)
+    assert report["wrong_findings_per_100_turns"] == pytest.approx(12.5)
+    assert report["codes"]["V2"]["covered"] is False
+    assert report["codes"]["V2"]["recall"] == 0.0
+
+
+def test_rows_of_dialogue_codes_are_dialogues() -> None:
+    detector = Scripted(TABLE)
+    rows = code_results(score_examples(detector, EXAMPLES), "T1", whole_dialogue=True)
+    assert rows.truth.tolist() == [True, True, False, False]
+    assert rows.probabilities.tolist() == [0.9, 0.2, 0.6, 0.1]
+
+
+def test_a_finding_of_a_dialogue_code_is_right_at_any_turn_of_its_dialogue() -> None:
+    class Closing(Scripted):
+        def _verdict(self, dialogue: Dialogue) -> Verdict:
+            verdict = super()._verdict(dialogue)
+            found = tuple(finding.model_copy(update={"code": "R1"}) for finding in verdict.findings)
+            return verdict.model_copy(update={"findings": found})
+
+    detector = Closing(TABLE)
+    report = evaluate(
+        detector, score_examples(detector, [example("a", {3: "R1"}), example("c", {})]), rounds=0
+    )
+    assert report["codes"]["R1"]["precision"] == 0.5
+    assert report["wrong_findings_per_100_turns"] == pytest.approx(25.0)  # that of c, 1 of 4 turns
+
+
+def auc_of(results: Results, *, whole_dialogue: bool = False) -> tuple[float, int]:
+    pairs = twin_pairs(results, "T1", whole_dialogue=whole_dialogue)
+    return pair_auc(pairs.errors, pairs.twins), len(pairs.errors)
+
+
+def test_hard_pairs_compare_an_error_with_its_twin_at_the_turns_that_were_made() -> None:
+    def twin(name: str, turn: int, pair: str) -> Example:
+        made = example(name, {}, pair)
+        probes = {"probes": [{"turn": turn, "code": "T1"}]}
+        return made.model_copy(update={"dialogue": made.dialogue.model_copy(update={"metadata": probes})})
+
+    pairs = [
+        example("a", {1: "T1"}, "s~0~x"), twin("c", 1, "s~0~x"), example("b", {3: "T1"}, "t~0~x"), twin("d", 3, "t~0~x")
+    ]  # fmt: skip
+    assert auc_of(score_examples(Scripted(TABLE), pairs)) == (1.0, 2)
+    assert auc_of(score_examples(Scripted({("c", 1): 0.5}), pairs)) == (0.25, 2)
+    assert auc_of(score_examples(Scripted({("c", 3): 0.5}), pairs)) == (0.5, 2)
+    assert auc_of(score_examples(Scripted({("c", 3): 0.5}), pairs), whole_dialogue=True) == (0.25, 2)
+    other = [item.model_copy(update={"pair": "s~0~V2.y"}) for item in pairs[:2]]
+    assert auc_of(score_examples(Scripted(TABLE), other))[1] == 0
+
+
+def test_a_failed_verdict_is_counted_not_scored() -> None:
+    class Failing(Scripted):
+        def _verdict(self, dialogue: Dialogue) -> Verdict:
+            return Verdict(
+                dialogue_id=dialogue.id,
+                release="x",
+                taxonomy="1.0.0",
+                status="failed",
+                failure="E_NO_AGENT_TURN",
+            )
+
+    detector = Failing({})
+    report = evaluate(detector, score_examples(detector, EXAMPLES), rounds=2)
+    assert (report["dialogues"], report["failed"], report["judged_turns"]) == (4, 4, 0)
+
+
+def test_the_command_writes_its_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from dialint.eval.run import EvalConfig
+
+    path = tmp_path / "set.jsonl"
+    path.write_text("".join(item.model_dump_json() + "\n" for item in EXAMPLES))
+    release = tiny.write_release(tmp_path / "r")
+    out = tmp_path / "report.json"
+    run(path, config=EvalConfig(out=out, rounds=2), detector=DetectorConfig(release=release))
+    report = json.loads(out.read_text())
+    assert report["release"] == "tiny-1"
+    assert report["sets"]["set"]["dialogues"] == 4
+    assert "T1" in capsys.readouterr().out
+    with pytest.raises(ConfigError):
+        run(config=EvalConfig())
+
+
+def test_the_stopwatch_compares_scores_before_it_times(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "log.jsonl"
+    lines = [
+        {
+            "id": str(i),
+            "turns": [{"role": "customer", "text": f"w{i}"}, {"role": "agent", "text": "w1 w2 " * (i + 1)}],
+        }
+        for i in range(8)
+    ]
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    release, out = tiny.write_release(tmp_path / "r"), tmp_path / "speed.json"
+    speed(str(log), config=SpeedConfig(limit=6, rounds=2, out=out), detector=DetectorConfig(release=release))
+    found = json.loads(out.read_text())
+    assert found["dialogues"] == 6
+    assert found["largest_difference_fp32"] < 1e-4
+    assert len(found["seconds"]["one-by-one padded loop"]["all"]) == 2
+    assert "loop / scan" in capsys.readouterr().out
+
+
+def test_a_loop_that_disagrees_is_not_timed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import dialint.eval.speed
+
+    monkeypatch.setattr(dialint.eval.speed, "_differences", lambda *_: 0.5)
+    release = load_detector(DetectorConfig(release=tiny.write_release(tmp_path / "r")))
+    dialogue = Dialogue(id="d", turns=(Turn(index=0, role="agent", text="w1"),))
+    with pytest.raises(ConfigError, match="nothing was timed"):
+        dialint.eval.speed.run(release, release, [dialogue], 1)
+
+
+def test_a_log_with_labels_of_its_own_is_an_exam_too() -> None:
+    root = Path(__file__).parents[2] / "app/sample"
+    found = list(read_labelled_log(root / "dialogues.jsonl", root / "labels.jsonl"))
+    assert len(found) == 78
+    assert sum(len(example.labels) for example in found) == len(
+        (root / "labels.jsonl").read_bytes().splitlines()
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('{"dialogue_id": "nobody", "turn": 1, "code": "T1", "probability": 1, "method": "x"}', "is not in"),
+        ('{"dialogue_id": "bank-01", "turn": 99, "code": "T1", "probability": 1, "method": "x"}', "has not"),
+        ('{"turn": 1}', "line 1: no valid label"),
+    ],
+)
+def test_a_label_without_its_turn_is_refused(line: str, told: str, tmp_path: Path) -> None:
+    (tmp_path / "labels.jsonl").write_text(line + "\n")
+    log = Path(__file__).parents[2] / "app/sample/dialogues.jsonl"
+    with pytest.raises(UserError, match=told):
+        list(read_labelled_log(log, tmp_path / "labels.jsonl"))
+
+
+class Monoglot(Scripted):
+    """Does not judge turn 3 of dialogue b, nor anything of d, for their language."""
+
+    def _verdict(self, dialogue: Dialogue) -> Verdict:
+        verdict = super()._verdict(dialogue)
+        turns = {"b": (3,), "d": (1, 3)}.get(dialogue.id, ())
+        if not turns:
+            return verdict
+        gap = NotJudged(language="de", turns=turns, codes=("T1",))
+        told = {turn: {} if turn in turns else row for turn, row in (verdict.probabilities or {}).items()}
+        whole = len(turns) == 2
+        return Verdict.model_validate(
+            {
+                **dict(verdict), "findings": (), "probabilities": told, "not_judged": (gap,),
+                "status": "not_judged" if whole else "scored", "quality": None if whole else 100.0,
+                "judged_share": None if whole else 0.5,
+            }
+        )  # fmt: skip
+
+
+def test_what_was_not_judged_for_its_language_is_neither_clean_nor_missed() -> None:
+    """Of 8 turns 5 are judged: T1 on one of them, found; wrong at .6 on c. The label on b's turn 3 is left out."""
+    detector = Monoglot(TABLE)
+    results = score_examples(detector, EXAMPLES)
+    figures = evaluate(detector, results, 0)
+    assert (figures["dialogues"], figures["failed"], figures["not_judged"]) == (4, 0, 1)
+    assert (figures["judged_turns"], figures["turns_not_judged"]) == (5, 3)
+    row = figures["codes"]["T1"]
+    assert (row["n"], row["n_errors"], row["flagged"], row["recall"]) == (5, 1, 2, 1.0)
+    assert figures["flagged_per_100_turns"] == 40.0
+    (b,) = [pair for pair in results if pair[0].dialogue.id == "b"]
+    assert code_results([b], "T1", whole_dialogue=True).truth.tolist() == [False]
+
+
+def test_a_log_of_another_shape_is_an_exam_by_its_mapping(tmp_path: Path) -> None:
+    log, labels = tmp_path / "log.jsonl", tmp_path / "labels.jsonl"
+    log.write_text(
+        '{"no": "d1", "log": [{"who": "Kunde", "says": "Hi"}, {"who": "Berater", "says": "Hallo"}]}\n'
+    )
+    labels.write_text(
+        json.dumps({"dialogue_id": "d1", "turn": 1, "code": "T1", "probability": 1.0, "method": "hand"})
+    )
+    (tmp_path / "map.yaml").write_text("fields: {id: no, role: 'log[].who', text: 'log[].says'}\n")
+    (example,) = read_labelled_log(log, labels, ReadConfig(mapping=tmp_path / "map.yaml"))
+    assert [turn.role for turn in example.dialogue.turns] == ["customer", "agent"]
+    assert example.labels[0].code == "T1"
