@@ -68,7 +68,7 @@ def aggregate(
         )
     print_line(
         f"{told.labels:,} labels of {told.questions:,} questions: {told.sure:,} sure, {told.gold:,} known "
-        f"for certain, the model's word on {told.spoken:,}"
+        f"for certain, the model's word on {told.with_model:,}"
     )
     return 0
 
@@ -135,7 +135,7 @@ def _follow(store: Store, actor: str, config: AskConfig, taxonomy: Taxonomy) -> 
 
     with run_until_stopped() as rest:
         for done in follow(store, actor, config, taxonomy, rest):
-            print_line(f"{'all tasks' if done.all else 'tasks with news'}: {_decided(done.told)}")
+            print_line(f"{'all tasks' if done.all else 'tasks with news'}: {_decided(done.decisions)}")
     print_line("stopped; the same command goes on")
 
 

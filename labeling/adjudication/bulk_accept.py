@@ -64,7 +64,9 @@ def accept_agreed(store: Store, actor: str, config: AcceptConfig, taxonomy: Taxo
     if config.apply:
         labels = [to_label(one, METHOD, float(one.n_yes > 0)) for one in chosen]
         written = write_labels(store, actor, [one for one in labels if one.probability])
-        written += write_labels(store, actor, [one for one in labels if not one.probability], over=True)
+        written += write_labels(
+            store, actor, [one for one in labels if not one.probability], only_existing=True
+        )
     return Accepted(len(found), yes, len(chosen) - yes, written)
 
 

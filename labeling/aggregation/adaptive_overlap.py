@@ -14,6 +14,7 @@ of them overwrites a decision made from newer answers (`decide`). State is kept 
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -42,7 +43,7 @@ class AskConfig:
     """When a task has enough answers."""
 
     project: str
-    """Project whose tasks are looked at."""
+    """Project whose tasks are decided on."""
     sure: float = 0.95
     """Probability of the likelier answer, of every question of a task, at which asking ends."""
     gain: float = GAIN
@@ -54,19 +55,19 @@ class AskConfig:
     follow: bool = False
     """Go on: decide on each task as soon as it has a new answer, until SIGTERM or Ctrl-C."""
     every_s: float = 2.0
-    """With --follow: seconds between two looks for new answers."""
+    """With --follow: seconds between two checks for new answers."""
 
     def __post_init__(self) -> None:
-        if self.sure != self.sure or self.gain != self.gain:
+        if math.isnan(self.sure) or math.isnan(self.gain):
             raise ConfigError("E_OPTION", "--sure, --gain: expected a number")
         if not 0.0 < self.every_s <= 3600.0:
             raise ConfigError("E_OPTION", "--every-s: expected more than 0 and at most 3600 seconds")
 
 
 class TaskStatus(NamedTuple):
-    """The least confidence in any question of a task, and what further answers to all of them would bring.
-    `independent` says whether each has two independent opinions: of two people, or of one and of a model that
-    is calibrated on this log."""
+    """The least confidence in any question of a task, and the expected gains of further answers to all of
+    them. `independent` says whether each question has two independent answers: of two people, or of one and
+    of a model that is calibrated on this log."""
 
     confidence: float
     gains: tuple[float, ...]
@@ -74,26 +75,27 @@ class TaskStatus(NamedTuple):
 
 
 LEAST_CALIBRATION_QUESTIONS = 50
-"""Questions of a code, answered by two people or known for sure, on which a model must have been compared
-with them to count as calibrated."""
+"""Questions of a code, answered by two people or gold, on which a model must have been compared with them to
+count as calibrated."""
 UNKNOWN_STATUS = TaskStatus(0.0, (), False)
-"""Of a task for which nobody's answer counts (a ban) nothing is sure, and asking is taken to pay."""
+"""Of a task for which nobody's answer counts (a ban): nothing is sure, and one more answer is worth it."""
 
 
 def ask(store: Store, actor: str, config: AskConfig, taxonomy: Taxonomy) -> Counter[Decision]:
-    """Make every task with answers want what it needs; how many of each decision.
+    """Set how many answers every answered task wants; the number of each decision.
 
     Raises:
         NotAllowed: the actor does not plan.
         StoreRefused: no such project.
         ConfigError: nobody has answered anything, or a rule that cannot be.
     """
-    rule = overlap_rule(store, actor, config)
-    found = task_statuses(load_posteriors(store, actor, config.project, taxonomy), rule)
-    return decide(store, actor, rule, store.read(partial(tasks_with_answers, project=config.project)), found)
+    rule = load_rule(store, actor, config)
+    statuses = task_statuses(load_posteriors(store, actor, config.project, taxonomy), rule)
+    tasks = store.read(partial(tasks_with_answers, project=config.project))
+    return decide(store, actor, rule, tasks, statuses)
 
 
-def overlap_rule(store: Store, actor: str, config: AskConfig) -> OverlapRule:
+def load_rule(store: Store, actor: str, config: AskConfig) -> OverlapRule:
     """When asking ends in a project.
 
     Raises:
@@ -101,7 +103,15 @@ def overlap_rule(store: Store, actor: str, config: AskConfig) -> OverlapRule:
         StoreRefused: no such project.
         ConfigError: it is not for labels, or a rule that cannot be.
     """
-    project = store.read(partial(_project, actor=actor, name=config.project))
+
+    def load(transaction: Transaction) -> Project:
+        authorised(transaction, actor, "plan")
+        return existing(transaction, config.project)
+
+    project = store.read(load)
+    if project.purpose != "label":
+        message = f"{config.project}: only tasks of a project for labels ask by how sure they are"
+        raise ConfigError("E_OPTION", message)
     return OverlapRule(config.minimum, max(project.most, config.minimum), config.sure, config.gain)
 
 
@@ -109,156 +119,146 @@ def decide(
     store: Store,
     actor: str,
     rule: OverlapRule,
-    found: Iterable[TaskProgress],
-    standing: Mapping[tuple[str, int | None], TaskStatus],
-    step: Callable[[], None] = lambda: None,
+    tasks: Iterable[TaskProgress],
+    statuses: Mapping[tuple[str, int | None], TaskStatus],
+    on_task: Callable[[], None] = lambda: None,
 ) -> Counter[Decision]:
-    """Make tasks want what they need; how many of each decision. `step` is called before each task and may
-    raise to end it.
+    """Set how many answers each task wants; the number of each decision. `on_task` is called before each task
+    and may raise to end it.
 
-    A task that was answered, or of which something else was wanted, since it was `found` is left as it is:
-    who did that knew more.
+    A task that was answered, or whose wanted answers were changed, since `tasks` were read is left as it is:
+    that change was made from newer answers.
     """
-    told: Counter[Decision] = Counter()
-    for task in found:
-        step()
-        known = standing.get((task.dialogue, task.turn), UNKNOWN_STATUS)
-        decision = rule.decide(known.confidence, task.answered, known.gains)
-        if decision is Decision.STOP and not known.independent:
+    decisions: Counter[Decision] = Counter()
+    for task in tasks:
+        on_task()
+        status = statuses.get((task.dialogue, task.turn), UNKNOWN_STATUS)
+        decision = rule.decide(status.confidence, task.answered, status.gains)
+        if decision is Decision.STOP and not status.independent:
             decision = Decision.ASK if task.answered < rule.maximum else Decision.GIVE_UP
-        told[decision] += 1
+        decisions[decision] += 1
         wanted = task.answered + (decision is Decision.ASK)
         if wanted != task.wanted and not (decision is Decision.ASK and task.leased):
             want_if_unchanged(store, actor, task, wanted)
-    return told
-
-
-def _project(transaction: Transaction, actor: str, name: str) -> Project:
-    authorised(transaction, actor, "plan")
-    project = existing(transaction, name)
-    if project.purpose != "label":
-        raise ConfigError("E_OPTION", f"{name}: only tasks of a project for labels ask by how sure they are")
-    return project
+    return decisions
 
 
 def task_statuses(
-    found: Iterable[QuestionPosterior], rule: OverlapRule, calibrated: frozenset[str] | None = None
+    posteriors: Iterable[QuestionPosterior], rule: OverlapRule, calibrated: frozenset[str] | None = None
 ) -> dict[tuple[str, int | None], TaskStatus]:
-    """Where each turn of a dialogue stands and, under turn none, all of it: what is gained by further answers
-    is the sum over the questions that are not sure. `calibrated` are the codes of which the model's
-    probabilities are; those that `found` shows to be, if none are given."""
-    found = tuple(found)
-    calibrated = calibrated_codes(found) if calibrated is None else calibrated
-    told: dict[tuple[str, int | None], TaskStatus] = {}
-    for one in found:
+    """The status of each turn of a dialogue and, under turn none, of the whole dialogue; its gains are the
+    sum over the questions that are not sure. `calibrated` are the codes of which the model is calibrated; by
+    default those of which `posteriors` show it."""
+    posteriors = tuple(posteriors)
+    calibrated = calibrated_codes(posteriors) if calibrated is None else calibrated
+    statuses: dict[tuple[str, int | None], TaskStatus] = {}
+    for one in posteriors:
         by_model = one.model is not None and one.code in calibrated
         independent = one.gold or one.n_labelers + by_model >= 2
         gains = one.gains if one.confidence < rule.sure else (0.0,) * len(one.gains)
         for turn in (one.turn, None):
-            before = told.get((one.dialogue, turn), TaskStatus(1.0, ()))
+            before = statuses.get((one.dialogue, turn), TaskStatus(1.0, ()))
             confidence = min(before.confidence, one.confidence)
             both = tuple(a + b for a, b in zip_longest(before.gains, gains, fillvalue=0.0))
-            told[one.dialogue, turn] = TaskStatus(confidence, both, before.independent and independent)
-    return told
+            statuses[one.dialogue, turn] = TaskStatus(confidence, both, before.independent and independent)
+    return statuses
 
 
-def calibrated_codes(found: Iterable[QuestionPosterior]) -> frozenset[str]:
+def calibrated_codes(posteriors: Iterable[QuestionPosterior]) -> frozenset[str]:
     """The codes of which a model has been compared with people on enough questions of this log."""
-    n = Counter(one.code for one in found if one.model is not None and (one.gold or one.n_labelers >= 2))
+    n = Counter(one.code for one in posteriors if one.model is not None and (one.gold or one.n_labelers >= 2))
     return frozenset(code for code, count in n.items() if count >= LEAST_CALIBRATION_QUESTIONS)
 
 
 class FollowStep(NamedTuple):
-    """Whether `all` tasks were decided on or those that news touched, and how many of each decision."""
+    """The number of each decision, on `all` tasks or on those of changed dialogues."""
 
     all: bool
-    told: Counter[Decision]
+    decisions: Counter[Decision]
 
 
 def follow(
-    store: Store, actor: str, config: AskConfig, taxonomy: Taxonomy, rest: Callable[[float], None]
+    store: Store, actor: str, config: AskConfig, taxonomy: Taxonomy, wait: Callable[[float], None]
 ) -> Iterator[FollowStep]:
-    """Decide on all tasks, then on those that news touches, until `rest` raises; what was done, if anything.
+    """Decide on all tasks, then on those of changed dialogues, until `wait` raises; yields the steps that
+    decided anything.
 
-    `rest` is called with 0 between two steps of work and with the seconds to wait where nothing is left.
+    `wait` is called with 0 between two steps of work and with the seconds to wait where nothing is left.
 
     Raises:
         NotAllowed: the actor does not plan, or does not any more.
         StoreRefused: no such project.
         ConfigError: a rule that cannot be.
-        WorldError: the database was away for too long; begin anew.
+        WorldError: the database was away for too long; start again.
     """
-    follower = Follower(store, actor, config, taxonomy, rest)
+    follower = Follower(store, actor, config, taxonomy, wait)
     yield follower.begin()
     while True:
-        done = follower.step()
-        if done.told:
-            yield done
-        rest(0.0 if follower.behind else config.every_s)
+        step = follower.step()
+        if step.decisions:
+            yield step
+        wait(0.0 if follower.behind else config.every_s)
 
 
 class Follower:
-    """A project's answers as far as they were followed. `begin` comes first, then `step` as often as one
-    likes; `behind` says that there is more news than the last one read."""
+    """The answers of a project as far as they were followed. `begin` comes first, then any number of `step`;
+    `behind` says that there are more changes than the last step read."""
 
     def __init__(
-        self, store: Store, actor: str, config: AskConfig, taxonomy: Taxonomy, rest: Callable[[float], None]
+        self, store: Store, actor: str, config: AskConfig, taxonomy: Taxonomy, wait: Callable[[float], None]
     ) -> None:
         self.behind = False
         self._store, self._actor, self._project = store, actor, config.project
-        self._taxonomy, self._step = taxonomy, partial(rest, 0.0)
-        self._rule = overlap_rule(store, actor, config)
+        self._taxonomy, self._on_step = taxonomy, partial(wait, 0.0)
+        self._rule = load_rule(store, actor, config)
         self._calibrated: frozenset[str] = frozenset()
 
     def begin(self) -> FollowStep:
         """Read and fit all answers; decide on all tasks."""
         self._upto = change_feed.now(self._store, self._actor)
         self._gold = load_gold(self._store, self._actor, self._taxonomy)
-        found, known, of_dialogue = (
-            CollectedAnswers(),
-            context_loader(self._store),
-            dialogue_codes(self._taxonomy),
-        )
-        for one in counted(self._store, self._actor, self._project):
-            self._step()
-            found.add(one, known, of_dialogue)
-        self._opinion = RunningPosteriors(found, of_dialogue, self._step, self._gold)
+        answers, codes = CollectedAnswers(), dialogue_codes(self._taxonomy)
+        load_context = context_loader(self._store)
+        for annotation in counted(self._store, self._actor, self._project):
+            self._on_step()
+            answers.add(annotation, load_context, codes)
+        self._running = RunningPosteriors(answers, codes, self._on_step, self._gold)
         return FollowStep(True, self._decide(None))
 
     def step(self) -> FollowStep:
-        """Take in what is new; decide on the tasks that it touches, of the same dialogues."""
-        new = change_feed.since(self._store, self._actor, self._project, self._upto)
-        self.behind = new.more
-        if new.people or (new.verdicts and self._model_changed()):
+        """Read what changed; decide on the tasks of the dialogues that it concerns."""
+        changes = change_feed.since(self._store, self._actor, self._project, self._upto)
+        self.behind = changes.more
+        if changes.people or (changes.verdicts and self._has_new_verdict()):
             return self.begin()
-        certain = self._made_certain() if new.gold else frozenset()
-        changed = self._opinion.add(new.answers, context_loader(self._store))
-        self._upto = new.upto
-        touched = None if changed is None else changed | new.gave_back | certain
-        return FollowStep(touched is None, self._decide(touched))
+        with_new_gold = self._reload_gold() if changes.gold else frozenset()
+        refitted = self._running.add(changes.answers, context_loader(self._store))
+        self._upto = changes.upto
+        dialogues = None if refitted is None else refitted | changes.gave_back | with_new_gold
+        return FollowStep(dialogues is None, self._decide(dialogues))
 
-    def _model_changed(self) -> bool:
+    def _has_new_verdict(self) -> bool:
         """Whether there is a newer verdict on a dialogue that somebody answered."""
         newest = change_feed.releases(self._store, self._actor, self._project)
-        known = self._opinion.answers.contexts
-        return any(newest.get(name) != one.release for name, one in known.items())
+        contexts = self._running.answers.contexts
+        return any(newest.get(name) != context.release for name, context in contexts.items())
 
-    def _made_certain(self) -> frozenset[str]:
-        """Dialogues of which something else is known for sure than before."""
+    def _reload_gold(self) -> frozenset[str]:
+        """Dialogues whose gold changed."""
         before, self._gold = self._gold, load_gold(self._store, self._actor, self._taxonomy)
-        self._opinion.gold = self._gold
+        self._running.gold = self._gold
         return frozenset(key[0] for key, _ in before.present.items() ^ self._gold.present.items())
 
     def _decide(self, dialogues: Collection[str] | None) -> Counter[Decision]:
         if dialogues is not None:
-            dialogues = dialogues & self._opinion.answers.contexts.keys()
+            dialogues = dialogues & self._running.answers.contexts.keys()
             if not dialogues:
                 return Counter()
             if len(dialogues) > MOST_PER_CALL:
                 dialogues = None
-        beliefs = tuple(map(self._gold.override, self._opinion.posteriors(dialogues)))
+        posteriors = tuple(map(self._gold.override, self._running.posteriors(dialogues)))
         if dialogues is None:
-            self._calibrated = calibrated_codes(beliefs)
-        found = task_statuses(beliefs, self._rule, self._calibrated)
+            self._calibrated = calibrated_codes(posteriors)
+        statuses = task_statuses(posteriors, self._rule, self._calibrated)
         tasks = self._store.read(partial(tasks_with_answers, project=self._project, dialogues=dialogues))
-        return decide(self._store, self._actor, self._rule, tasks, found, self._step)
+        return decide(self._store, self._actor, self._rule, tasks, statuses, self._on_step)

@@ -1,9 +1,9 @@
-"""Beliefs become labels in the store: one a turn and code, replaced when more is known.
+"""Posteriors become labels in the store: one a turn and code, replaced when more answers are in.
 
-Three methods, the surer before the less sure where a question has several: ``expert`` (gold), ``agreed``
-(bulk acceptance) and ``joint`` (people and model). What nobody found, is improbable and was never a label
-is not written: a turn and code without a label is held to be free of that error. What somebody found, or
-was a label before, is written however improbable it is, or the older opinion would stand.
+Three methods, the most trusted first where a turn and code has labels of several: ``expert`` (gold),
+``agreed`` (bulk acceptance) and ``joint`` (people and model). What nobody found, is improbable and never was
+a label is not written: a turn and code without a label counts as free of that error. What somebody found, or
+was a label before, is written however improbable it is, or the outdated label would stay.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.labels import labelled_codes, put
 
 METHODS_BY_TRUST = ("expert", "agreed", "joint")
-"""The surest first."""
+"""The most trusted first."""
 BATCH_SIZE = 500
+SURE_CONFIDENCE = 0.95
 
 
 @Parameter(name="*")
@@ -35,8 +36,8 @@ class StoreLabelsConfig:
     project: str | None = None
     """Project in the store whose answers count."""
     least: float = 0.01
-    """A label in the store less probable than this is not written, unless somebody found it or one stands
-    there."""
+    """A label in the store less probable than this is not written, unless somebody found the error or a label
+    of it is there already."""
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.least <= 0.5:
@@ -45,87 +46,87 @@ class StoreLabelsConfig:
 
 @dataclass(frozen=True)
 class StoreLabelsSummary:
-    """What was written: `labels` of `questions`, `sure` of which have a confidence of 0.95 or more,
-    `spoken` with the model's word, `gold` known for sure."""
+    """What was written: `labels` of `questions`; of the questions `sure` have a confidence of 0.95 or more,
+    `with_model` a model's probability, `gold` are gold."""
 
     labels: int
     questions: int
     sure: int
-    spoken: int
+    with_model: int
     gold: int
-
-
-SURE_CONFIDENCE = 0.95
 
 
 def aggregate_store(
     store: Store, actor: str, config: StoreLabelsConfig, taxonomy: Taxonomy, *, share_workers: bool = False
 ) -> StoreLabelsSummary:
-    """Aggregate and write; what was written. With `share_workers` all codes teach what a person is like.
+    """Aggregate answers and write the labels. With `share_workers` each person has one confusion matrix for
+    all codes.
 
     Raises:
         NotAllowed: the actor does not plan.
         ConfigError: nobody has answered anything.
     """
-    found = load_posteriors(store, actor, config.project, taxonomy, share_workers=share_workers)
-    needed = [one for one in found if one.gold or one.n_yes or one.probability >= config.least]
-    rest = [one for one in found if not (one.gold or one.n_yes or one.probability >= config.least)]
-    written = write_labels(store, actor, [_label(one) for one in needed])
-    written += write_labels(store, actor, [_label(one) for one in rest], over=True)
+    posteriors = load_posteriors(store, actor, config.project, taxonomy, share_workers=share_workers)
+    always: list[Label] = []
+    if_labelled: list[Label] = []
+    for one in posteriors:
+        is_needed = one.gold or one.n_yes or one.probability >= config.least
+        label = to_label(one, "expert" if one.gold else "joint", one.probability)
+        (always if is_needed else if_labelled).append(label)
+    n_labels = write_labels(store, actor, always)
+    n_labels += write_labels(store, actor, if_labelled, only_existing=True)
     return StoreLabelsSummary(
-        labels=written,
-        questions=len(found),
-        sure=sum(one.confidence >= SURE_CONFIDENCE for one in found),
-        spoken=sum(one.model is not None for one in found),
-        gold=sum(one.gold for one in found),
+        labels=n_labels,
+        questions=len(posteriors),
+        sure=sum(one.confidence >= SURE_CONFIDENCE for one in posteriors),
+        with_model=sum(one.model is not None for one in posteriors),
+        gold=sum(one.gold for one in posteriors),
     )
 
 
-def _label(one: QuestionPosterior) -> Label:
-    return to_label(one, "expert" if one.gold else "joint", one.probability)
-
-
-def to_label(one: QuestionPosterior, method: str, probability: float) -> Label:
-    """A belief as a label of that method."""
+def to_label(posterior: QuestionPosterior, method: str, probability: float) -> Label:
+    """The label of a question."""
     return Label(
-        dialogue_id=one.dialogue,
-        turn=one.turn,
-        code=one.code,
+        dialogue_id=posterior.dialogue,
+        turn=posterior.turn,
+        code=posterior.code,
         probability=probability,
         method=method,
-        n_labelers=one.n_labelers,
-        start=one.start,
-        end=one.end,
+        n_labelers=posterior.n_labelers,
+        start=posterior.start,
+        end=posterior.end,
     )
 
 
-def write_labels(store: Store, actor: str, wanted: Sequence[Label], *, over: bool = False) -> int:
-    """Put labels in, with `over` only those of turns and codes that have one already; how many.
+def write_labels(store: Store, actor: str, labels: Sequence[Label], *, only_existing: bool = False) -> int:
+    """Write labels in batches, with `only_existing` only those of turns and codes that have a label already;
+    how many.
 
     Raises:
         NotAllowed: the actor does not plan.
     """
     n = 0
-    for start in range(0, len(wanted), BATCH_SIZE):
-        piece = list(wanted[start : start + BATCH_SIZE])
-        if over:
-            there = store.read(partial(labelled_codes, dialogues={one.dialogue_id for one in piece}))
-            piece = [one for one in piece if (one.dialogue_id, one.turn, one.code) in there]
-        if piece:
-            put(store, actor, piece)
-        n += len(piece)
+    for start in range(0, len(labels), BATCH_SIZE):
+        batch = list(labels[start : start + BATCH_SIZE])
+        if only_existing:
+            existing = store.read(partial(labelled_codes, dialogues={one.dialogue_id for one in batch}))
+            batch = [one for one in batch if (one.dialogue_id, one.turn, one.code) in existing]
+        if batch:
+            put(store, actor, batch)
+        n += len(batch)
     return n
 
 
-def select_surest(found: Iterable[Label]) -> Iterator[Label]:
-    """Of the labels of one dialogue the surest of each turn and code, in their order."""
+def select_surest(labels: Iterable[Label]) -> Iterator[Label]:
+    """Of the labels of one dialogue the most trusted of each turn and code, in their order."""
+
+    def rank(label: Label) -> int:
+        known = label.method in METHODS_BY_TRUST
+        return METHODS_BY_TRUST.index(label.method) if known else len(METHODS_BY_TRUST)
+
     best: dict[tuple[int, str], Label] = {}
-    for one in found:
+    for one in labels:
         key = (one.turn, one.code)
-        if key not in best or _rank(one) < _rank(best[key]):
+        if key not in best or rank(one) < rank(best[key]):
             best[key] = one
     yield from best.values()
-
-
-def _rank(one: Label) -> int:
-    return METHODS_BY_TRUST.index(one.method) if one.method in METHODS_BY_TRUST else len(METHODS_BY_TRUST)

@@ -1,4 +1,4 @@
-"""The answers in the store, and what they amount to: of all people whose work counts.
+"""The answers in the store and their posteriors: of all people whose work counts.
 
 Reads, of one project or of the whole store; writes nothing.
 """
@@ -6,6 +6,7 @@ Reads, of one project or of the whole store; writes nothing.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.taxonomy import Taxonomy
@@ -30,10 +31,10 @@ from dialint.labeling.store.gold import all_gold
 def load_posteriors(
     store: Store, actor: str, project: str | None, taxonomy: Taxonomy, *, share_workers: bool = False
 ) -> list[QuestionPosterior]:
-    """All beliefs, by code and in the order in which the questions were first answered.
+    """The posteriors of all answered questions, by code and in the order in which they were first answered.
 
-    `project` none takes all answers in the store, also those that came from elsewhere. With
-    `share_workers` all codes teach what a person is like.
+    `project` none takes all answers in the store, also imported ones. With `share_workers` each person has
+    one confusion matrix for all codes.
 
     Raises:
         NotAllowed: the actor does not decide.
@@ -51,10 +52,11 @@ def load_answers(store: Store, actor: str, project: str | None, taxonomy: Taxono
         NotAllowed: the actor does not review.
         ConfigError: nobody has answered anything.
     """
-    found = collect_answers(counted(store, actor, project), context_loader(store), dialogue_codes(taxonomy))
-    if not found.codes:
+    annotations, codes = counted(store, actor, project), dialogue_codes(taxonomy)
+    answers = collect_answers(annotations, context_loader(store), codes)
+    if not answers.codes:
         raise ConfigError("E_NO_RECORDS", f"no answers in {project or 'the store'} yet")
-    return found
+    return answers
 
 
 def load_gold(store: Store, actor: str, taxonomy: Taxonomy) -> GoldAnswers:
@@ -63,19 +65,19 @@ def load_gold(store: Store, actor: str, taxonomy: Taxonomy) -> GoldAnswers:
     Raises:
         NotAllowed: the actor does not decide.
     """
-    of_dialogue, present = dialogue_codes(taxonomy), dict[tuple[str, int, str], bool]()
+    codes, present = dialogue_codes(taxonomy), dict[tuple[str, int, str], bool]()
     for gold in all_gold(store, actor, retired=True):
-        key = (gold.dialogue, WHOLE_DIALOGUE if gold.code in of_dialogue else gold.turn, gold.code)
+        key = (gold.dialogue, WHOLE_DIALOGUE if gold.code in codes else gold.turn, gold.code)
         present[key] = gold.present or present.get(key, False)
-    return GoldAnswers(present, of_dialogue)
+    return GoldAnswers(present, codes)
 
 
 def context_loader(store: Store) -> Callable[[str], DialogueContext]:
-    """What the store knows of a dialogue, by name."""
-    return lambda name: store.read(lambda transaction: _known(transaction, name))
+    """A function that loads the context of a dialogue by name."""
 
+    def load(transaction: Transaction, name: str) -> DialogueContext:
+        dialogue = content_of(transaction, name)
+        assert dialogue is not None, "a foreign key"
+        return DialogueContext.of(dialogue, verdict_on(transaction, name))
 
-def _known(transaction: Transaction, name: str) -> DialogueContext:
-    dialogue = content_of(transaction, name)
-    assert dialogue is not None, "a foreign key"
-    return DialogueContext.of(dialogue, verdict_on(transaction, name))
+    return lambda name: store.read(partial(load, name=name))

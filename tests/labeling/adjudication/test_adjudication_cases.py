@@ -38,7 +38,7 @@ def answered(store: Store, made: Any) -> Store:
 
 def test_answers_become_labels(answered: Store) -> None:
     told = aggregate_store(answered, "lea", SETTLE, TAXONOMY)
-    assert (told.questions, told.gold, told.spoken) == (10, 0, 5)
+    assert (told.questions, told.gold, told.with_model) == (10, 0, 5)
     found = {name: labels.of_dialogue(answered, "rob", name) for name in VOTES}
     (first,) = [one for one in found["d1"] if one.code == "C1"]
     assert (first.turn, first.method, first.n_labelers, first.start, first.end) == (1, "joint", 3, 0, 8)

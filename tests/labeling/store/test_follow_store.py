@@ -88,10 +88,10 @@ def test_each_answer_is_decided_on(filled: Store, made: Any) -> None:
     assert following.step() == FollowStep(True, Counter({Decision.ASK: 12}))
     assert following.step() == NOTHING
     answer(filled, made, "ben", yes - {"d0"})
-    assert following.step().told == {Decision.STOP: 11, Decision.ASK: 1}
+    assert following.step().decisions == {Decision.STOP: 11, Decision.ASK: 1}
     assert wants(filled) == dict.fromkeys(NAMES, 2) | {"d0": 3}
     assert answer(filled, made, "cem", yes) == ["d0"]
-    assert sum(following.step().told.values()) == 1
+    assert sum(following.step().decisions.values()) == 1
     assert answer(filled, made, "dot") == []
     assert following.step() == NOTHING
 
@@ -102,19 +102,19 @@ def test_the_touched_alone_until_answers_grew(filled: Store, made: Any) -> None:
         answer(filled, made, who, {"d0", "d1", "d2", "d3"})
     tasks.want(filled, "lea", 5, 3)
     following = follower(filled)
-    assert following.begin().told == {Decision.STOP: 12}
+    assert following.begin().decisions == {Decision.STOP: 12}
     assert wants(filled)["d4"] == 2
     tasks.want(filled, "lea", 5, 3)
     assert answer(filled, made, "cem", {"d4"}) == ["d4"]
     done = following.step()
-    assert (done.all, sum(done.told.values())) == (False, 1)
+    assert (done.all, sum(done.decisions.values())) == (False, 1)
 
 
 def test_a_correction_reopens_what_was_sure(filled: Store, made: Any) -> None:
     answer(filled, made, "ann", {"d1", "d2", "d3"})
     answer(filled, made, "ben", {"d1", "d2", "d3"})
     following = follower(filled)
-    assert following.begin().told == {Decision.STOP: 12}
+    assert following.begin().decisions == {Decision.STOP: 12}
     mine = annotations.of_dialogue(filled, "rob", "d5")[0]
     assert mine.labeler == "ann"
     annotations.correct(filled, "ann", int(mine.id), "changed", [made.finding()])
@@ -122,7 +122,7 @@ def test_a_correction_reopens_what_was_sure(filled: Store, made: Any) -> None:
     assert wants(filled)["d5"] == 3
     newest = annotations.of_dialogue(filled, "rob", "d5")[-1]
     annotations.correct(filled, "ann", int(newest.id), "changed back")
-    assert following.step().told[Decision.STOP] == 12
+    assert following.step().decisions[Decision.STOP] == 12
     assert wants(filled)["d5"] == 2
 
 
@@ -264,7 +264,7 @@ def test_it_ends_after_the_task_at_hand(filled: Store, made: Any) -> None:
     with pytest.raises(Ended):
         next(follow(filled, "lea", CONFIG, TAXONOMY, rest))
     assert sorted(wants(filled).values()) == [2] * 7 + [3] * 5
-    assert follower(filled).begin().told == {Decision.ASK: 12}
+    assert follower(filled).begin().decisions == {Decision.ASK: 12}
     assert set(wants(filled).values()) == {3}
 
 
@@ -284,7 +284,7 @@ def test_it_waits_only_where_there_is_nothing_more(
 
     with pytest.raises(Ended):
         done.extend(follow(filled, "lea", CONFIG, TAXONOMY, rest))
-    assert [len(done), sum(done[-1].told.values())] == [4, 12]
+    assert [len(done), sum(done[-1].decisions.values())] == [4, 12]
     assert waited[0] == waited[-1] == CONFIG.every_s
     assert set(waited[1:-1]) == {0.0}
 
@@ -308,7 +308,7 @@ def test_it_goes_on_when_the_database_comes_back(filled: Store, made: Any, postg
     postgres.kill()
     back = threading.Thread(target=lambda: (time.sleep(0.5), postgres.start()))
     back.start()
-    assert sum(following.step().told.values()) == 12
+    assert sum(following.step().decisions.values()) == 12
     back.join()
     assert wants(filled)["d0"] == 3
 
