@@ -164,7 +164,8 @@ def as_agent(text: str, draft: Draft) -> str:
 
 def as_customer(text: str, draft: Draft) -> str:
     """The words in the manner of the customer's own turns."""
-    return like(text, customer_texts(draft))
+    own = [turn.text for turn in draft.turns if turn.role == "customer" and not turn.touched]
+    return like(text, own)
 
 
 def plain(role: Role, text: str, probe: str = "") -> DraftTurn:
