@@ -1,4 +1,5 @@
-"""How every stage of the judge begins and ends: what it starts from, how it asks, whose job it is."""
+"""What every stage of the judge does before and after training: validate, resolve the base, read data,
+save."""
 
 from __future__ import annotations
 
@@ -27,55 +28,56 @@ if TYPE_CHECKING:
     from dialint.finetune.rewards.pairs import PreferencePair
 
 TaskType = Literal["CAUSAL_LM", "SEQ_CLS"]
+"""peft's task types: a judge, or a reward model."""
 REWARD_MODEL = "reward_model"
-"""Under which name the figures of a judge have those of the reward model that aligned it."""
+"""Key of the figures of the reward model that a judge was aligned with."""
 
 
 @dataclass(frozen=True)
 class StageContext:
-    """A stage that may go on: its config, the base with its adapter, how questions are written, the hash of
-    each input, and what checkpoints belong to."""
+    """A stage with validated inputs: its config, the base with its adapter, the prompt, the fingerprint of
+    each input, and the job that its checkpoints belong to."""
 
     config: Any
     source: loading.ModelSource
     prompt: JudgePrompt
-    data: dict[str, str]
+    inputs: dict[str, str]
     job: str
-    kind: TaskType
+    task_type: TaskType
 
-    def asked(self, split: str, dialogues: int | None = None) -> list[LabelledQuestion]:
-        """The questions of a split, of at most so many source `dialogues` where that is said.
+    def read_questions(self, split: str, max_dialogues: int | None = None) -> list[LabelledQuestion]:
+        """The questions of a split, of at most `max_dialogues` source dialogues.
 
         Raises:
-            ConfigError: E_EXAMPLE, it holds none.
+            ConfigError: E_EXAMPLE, there are none.
         """
-        from dialint.eval.questions import read_questions
+        from dialint.eval.questions import read_questions as read_asked
 
-        return self._some(read_questions, "question", split, dialogues)
+        return self._read(read_asked, "question", split, max_dialogues)
 
-    def pairs(self, split: str) -> list[PreferencePair]:
-        """Its pairs of answers.
+    def read_pairs(self, split: str) -> list[PreferencePair]:
+        """The preference pairs of a split.
 
         Raises:
-            ConfigError: E_EXAMPLE, it holds none.
+            ConfigError: E_EXAMPLE, there are none.
         """
         from dialint.finetune.rewards.pairs import read_pairs
 
-        return self._some(read_pairs, "pair", split)
+        return self._read(read_pairs, "pair", split)
 
-    def _some(
-        self, read: Callable[..., list[Any]], what: str, split: str, dialogues: int | None = None
+    def _read(
+        self, read: Callable[..., list[Any]], noun: str, split: str, max_dialogues: int | None = None
     ) -> list[Any]:
         config = self.config
-        limits = [limit for limit in (config.asking.limit, dialogues) if limit is not None]
+        limits = [limit for limit in (config.asking.limit, max_dialogues) if limit is not None]
         asking = replace(config.asking, limit=min(limits, default=None))
-        found = read(config.dataset, split, asking, config.running.seed)
-        if not found:
-            raise ConfigError("E_EXAMPLE", f"{config.dataset}: holds no {what} in {split}")
-        return found
+        items = read(config.dataset, split, asking, config.running.seed)
+        if not items:
+            raise ConfigError("E_EXAMPLE", f"{config.dataset}: holds no {noun} in {split}")
+        return items
 
-    def model(self) -> Any:
-        """The model, ready to learn; new weights of it follow from the seed."""
+    def load_model(self) -> Any:
+        """The model, ready for training; the seed determines its new weights."""
         import torch
 
         from dialint.finetune.train.arguments import is_sharded, loading_device, uses_bf16
@@ -85,90 +87,98 @@ class StageContext:
         return loading.load_model(
             self.source,
             self.config.adapters,
-            kind=self.kind,
+            kind=self.task_type,
             device=loading_device(running),
-            bf16=uses_bf16(running) and not is_sharded(),  # FSDP wants weights of one type
+            bf16=uses_bf16(running) and not is_sharded(),  # FSDP needs weights of one type
         )
 
     def save(
         self, kind: str, model: Any, figures: dict[str, Any], weights: dict[str, Any] | None = None
     ) -> dict[str, Any]:
-        """Seal what came of it; the manifest. `weights` as `loading.save` takes them. Where a reward model
-        had a say, what it gets right stands there too, beside what the answers alone tell."""
-        from dialint.finetune.judge.model_folder import save_model as save
+        """Save and seal the result; its manifest. `weights` as in `loading.save_model`. With a reward model
+        its held-out figures are saved too."""
+        from dialint.finetune.judge.model_folder import save_model
 
         reward = getattr(self.config, "reward", None)
         if reward is not None:
-            told = read_manifest(reward / loading.MANIFEST)["figures"]
-            figures = {**figures, REWARD_MODEL: told.get("held_out", {})}
-        return save(self.config, kind, model, self.prompt, self.source, self.data, figures, weights)
+            reward_figures = read_manifest(reward / loading.MANIFEST)["figures"]
+            figures = {**figures, REWARD_MODEL: reward_figures.get("held_out", {})}
+        return save_model(self.config, kind, model, self.prompt, self.source, self.inputs, figures, weights)
 
 
-def prepare(config: Any, kind: TaskType = "CAUSAL_LM", **inputs: Path | None) -> StageContext:
-    """Look at base and inputs before any work is done. A config that has `detail` says how it asks; others
-    ask as the judge was taught. A reward model (SEQ_CLS) builds on the judge's base, not on its adapter.
+def prepare(config: Any, task_type: TaskType = "CAUSAL_LM", **inputs: Path | None) -> StageContext:
+    """Resolve the base and fingerprint the inputs before any work is done. A config with `detail` determines
+    the prompt; otherwise it is the one that the judge was trained with. A reward model (SEQ_CLS) is trained
+    from the judge's base without its adapter.
 
     Raises:
-        ConfigError: E_BASE, E_ADAPTER or E_JUDGE: nothing that loads, or taught in other words.
-        SystemExit: 0, after the plan for a GPU that is not here was printed (`gpu_plan`).
+        ConfigError: E_BASE, E_ADAPTER or E_JUDGE: nothing that loads, or trained with another prompt version.
+        SystemExit: 0, after the plan for ``--device cuda:24GB`` was printed.
     """
     import torch
 
     from dialint.detector.engines.judge_prompt import JudgePrompt
-    from dialint.finetune.judge.model_folder import judge_source, load_prompt
+    from dialint.finetune.judge.model_folder import load_prompt, resolve_judge
 
     torch.set_num_threads(config.running.threads)
-    named = {"dataset": config.dataset, **inputs}
-    data = {name: lineage.data_fingerprint(path) for name, path in named.items() if path is not None}
-    source = loading.resolve_source(config.model).alone() if kind == "SEQ_CLS" else judge_source(config.model)
+    paths = {"dataset": config.dataset, **inputs}
+    fingerprints = {name: lineage.data_fingerprint(path) for name, path in paths.items() if path is not None}
+    if task_type == "SEQ_CLS":
+        source = loading.resolve_source(config.model).alone()
+    else:
+        source = resolve_judge(config.model)
     if source.adapter is not None:
-        data["judge"] = lineage.data_fingerprint(source.adapter)
+        fingerprints["judge"] = lineage.data_fingerprint(source.adapter)
     if hasattr(config, "detail"):
         prompt = JudgePrompt.of(loading.tokenizer_folder(source), config.detail, config.prompt_tokens)
     else:
         prompt = load_prompt(source)
-    gpu = parse_gpu_memory(config.running.device)
-    if gpu is not None:
-        print(_gpu_plan(config, source, prompt, kind, gpu))
+    gpu_bytes = parse_gpu_memory(config.running.device)
+    if gpu_bytes is not None:
+        print(_plan_memory(config, source, prompt, task_type, gpu_bytes))
         sys.exit(0)
-    return StageContext(config, source, prompt, data, lineage.job_of_config(config, data, source), kind)
+    job = lineage.job_of_config(config, fingerprints, source)
+    return StageContext(config, source, prompt, fingerprints, job, task_type)
 
 
-def _gpu_plan(config: Any, source: loading.ModelSource, prompt: JudgePrompt, kind: TaskType, gpu: int) -> str:
-    """What the stage would take of a GPU of `gpu` bytes."""
+def _plan_memory(
+    config: Any, source: loading.ModelSource, prompt: JudgePrompt, task_type: TaskType, gpu_bytes: int
+) -> str:
+    """The table of what the stage would need of a GPU with `gpu_bytes` of memory."""
     from dialint.detector.engines.judge_local import MAX_ANSWER_TOKENS
     from dialint.finetune.rewards.reward_model import has_same_base
 
-    method = getattr(config, "method", config)
-    answer = getattr(method, "answer_tokens", getattr(config, "answer_tokens", MAX_ANSWER_TOKENS))
-    rows, drawn = config.answers_at_once, getattr(config, "answers_drawn", 0)
-    work = ForwardPass(
-        rows, prompt.max_tokens + answer, rows * answer if kind == "CAUSAL_LM" else rows, drawn
-    )
-    copies, extra = int(drawn > 0), 0
+    options = getattr(config, "options", config)
+    answer_tokens = getattr(options, "answer_tokens", MAX_ANSWER_TOKENS)
+    n_forward, n_sampled = config.forward_answers, getattr(config, "sampled_answers", 0)
+    n_scored = n_forward * answer_tokens if task_type == "CAUSAL_LM" else n_forward
+    work = ForwardPass(n_forward, prompt.max_tokens + answer_tokens, n_scored, n_sampled)
+    reward_bytes = 0
     if getattr(config, "reward", None) is not None:
         reward = loading.resolve_source(str(config.reward))
-        own = setup_from_options(reward.base.folder, "SEQ_CLS", config.adapters, config.running, work)
-        sizes = count_weights(own)
-        extra = 4 * sizes.n_trained
+        setup = setup_from_options(reward.base.folder, "SEQ_CLS", config.adapters, config.running, work)
+        weights = count_weights(setup)
+        reward_bytes = 4 * weights.n_trained
         if config.adapters.adapter == "none" or not has_same_base(source, reward):
-            extra += sizes.frozen_bytes
-    way = setup_from_options(source.base.folder, kind, config.adapters, config.running, work, copies, extra)
-    return memory_table(way, gpu)
+            reward_bytes += weights.frozen_bytes
+    setup = setup_from_options(
+        source.base.folder, task_type, config.adapters, config.running, work, int(n_sampled > 0), reward_bytes
+    )
+    return memory_table(setup, gpu_bytes)
 
 
-def validate_config(config: Any, *needed: str) -> None:
-    """What no stage can be; `needed` are the sets that it reads of its data set.
+def validate_config(config: Any, *splits: str) -> None:
+    """Check what all stages of the judge share; `splits` are those that the stage reads.
 
     Raises:
-        OutputRefused: `out` holds a finished model.
+        OutputRefused: E_EXISTS, `out` has a finished model.
         ConfigError: E_OPTION; E_EXAMPLE, the data set lacks something.
     """
     if not config.dataset.exists():
         makers = "`dialint export dataset` or `dialint data inject` makes one"
         raise ConfigError("E_OPTION", f"--dataset {config.dataset}: no such file or folder; {makers}")
     if config.dataset.is_dir():
-        missing = [name for name in needed if find_set(config.dataset, name) is None]
+        missing = [name for name in splits if find_set(config.dataset, name) is None]
         missing += [] if (config.dataset / "manifest.json").is_file() else ["manifest.json"]
         if missing:
             has = ", ".join(list_sets(config.dataset)) or "no set of examples"

@@ -1,11 +1,10 @@
-"""Makes one model of a judge's base and its adapter, in the weights it will be served with.
+"""Merges a judge's adapter into its base, with the weights stored as they will be served.
 
     dialint train merge --model build/aligned --out build/judge-1 --weights bf16
 
 Reads a model folder of any stage of the judge. Writes a folder that transformers and vLLM load without an
-adapter: weights in fp32, bf16, or in bitsandbytes' int8 or NF4; tokenizer, ``judge.json``, a model card and
-last the manifest: a candidate release of the judge. What it answers now is measured by `dialint eval judge`
-on this very folder.
+adapter: weights in fp32, bf16, or bitsandbytes' int8 or NF4; tokenizer, ``judge.json``, a model card and last
+the manifest: a candidate release of the judge. Evaluate this very folder with `dialint eval judge`.
 """
 
 from __future__ import annotations
@@ -25,24 +24,24 @@ from dialint.finetune.train.distributed import require_single_process
 if TYPE_CHECKING:
     from dialint.finetune.base_models.loading import ModelSource
 
-Weights = Literal["fp32", "bf16", "int8", "nf4"]
+StoredWeights = Literal["fp32", "bf16", "int8", "nf4"]
 
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class MergeConfig:
-    """What becomes one model."""
+    """Options of `dialint train merge`."""
 
     model: str
     """Folder of a judge."""
     out: Path
-    """Folder for the merged judge; must not hold one."""
-    weights: Weights = "bf16"
-    """How its weights are stored."""
+    """Folder for the merged judge; must not have one."""
+    weights: StoredWeights = "bf16"
+    """Format of the stored weights."""
 
 
 def merge(config: MergeConfig) -> None:
-    """Make one model of a judge's base and its adapter."""
+    """Merge a judge's adapter into its base model."""
     run(config)
 
 
@@ -50,34 +49,29 @@ def run(config: MergeConfig) -> dict[str, Any]:
     """Merge; the manifest that was written.
 
     Raises:
-        OutputRefused: `out` holds a model already.
-        ConfigError: E_BASE or E_ADAPTER, a judge that does not load.
+        OutputRefused: E_EXISTS, `out` has a model already.
+        ConfigError: E_BASE or E_ADAPTER, the judge does not load.
     """
-    from dialint.finetune.judge.model_folder import judge_source, load_prompt, save_model
+    from dialint.finetune.judge.model_folder import load_prompt, resolve_judge, save_model
 
     require_single_process("train merge")
     if (config.out / MANIFEST).exists():
         raise OutputRefused("E_EXISTS", f"{config.out}: holds a model already; name another folder")
-    source = judge_source(config.model)
+    source = resolve_judge(config.model)
     prompt = load_prompt(source)
-    told = _told(source)
+    inputs: dict[str, str] = {}
+    figures: dict[str, Any] = {}
+    if (path := source.folder / MANIFEST).exists():
+        manifest = read_manifest(path)
+        inputs, figures = {**manifest["data"], "judge": sha256_file(path)}, manifest["figures"]
     make_output_folder(config.out)
-    return save_model(
-        config, "judge", _merged(source, config.weights), prompt, source, told["data"], told["figures"]
-    )
+    model = _merge_weights(source, config.weights)
+    return save_model(config, "judge", model, prompt, source, inputs, figures)
 
 
-def _told(source: ModelSource) -> dict[str, Any]:
-    """What the judge's own manifest says of its data and figures, and its hash."""
-    path = source.folder / MANIFEST
-    told = read_manifest(path) if path.exists() else {"data": {}, "figures": {}}
-    data = {**told["data"], "judge": sha256_file(path)} if path.exists() else {}
-    return {"data": data, "figures": told["figures"]}
-
-
-def _merged(source: ModelSource, weights: Weights) -> Any:
-    """The base with its adapter in its weights, as they will be served. Merging is done in fp32 in main
-    memory; that model is let go before one with fewer bits is loaded."""
+def _merge_weights(source: ModelSource, weights: StoredWeights) -> Any:
+    """The base with the adapter in its weights. They are merged in fp32 in main memory; that model is freed
+    before a quantized one is loaded."""
     import torch
 
     from dialint.finetune.base_models import loading
@@ -92,9 +86,9 @@ def _merged(source: ModelSource, weights: Weights) -> Any:
 
     from dialint.finetune.base_models.quantization import int8_config, nf4_config
 
-    how = nf4_config("CAUSAL_LM") if weights == "nf4" else int8_config()
+    quantization = nf4_config("CAUSAL_LM") if weights == "nf4" else int8_config()
     loader: Any = AutoModelForCausalLM
     with tempfile.TemporaryDirectory() as folder:
         model.to(torch.bfloat16).save_pretrained(folder)
         del model
-        return loader.from_pretrained(folder, quantization_config=how, local_files_only=True)
+        return loader.from_pretrained(folder, quantization_config=quantization, local_files_only=True)

@@ -1,4 +1,4 @@
-"""What a stage of the judge leaves behind: a model folder that the next stage, scoring and serving read."""
+"""The model folder of a judge: what every stage saves, and the next stage, scoring and serving load."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.judge import PROMPT_VERSION
 from dialint.finetune.base_models import loading
 from dialint.finetune.train import checkpoint, lineage
+from dialint.finetune.train.options import AdapterOptions, RunOptions
 
 if TYPE_CHECKING:
     from dialint.detector.engines.judge_prompt import JudgePrompt
 
-JUDGE = "judge.json"
+PROMPT_FILE = "judge.json"
+"""The prompt's version and settings."""
 
 
 def save_model(
@@ -25,12 +27,13 @@ def save_model(
     model: Any,
     prompt: JudgePrompt,
     source: loading.ModelSource,
-    data: dict[str, str],
+    inputs: dict[str, str],
     figures: dict[str, Any],
     weights: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Write the model, its tokenizer, how it is asked, and last the manifest; checkpoints go then. Of several
-    processes the first one does; the others get no manifest. `weights` as `loading.save` takes them."""
+    """Write model, tokenizer, prompt settings, card and last the manifest, and remove the checkpoints; the
+    manifest. Of several processes the first one writes, and the others get an empty manifest. `weights` as in
+    `loading.save_model`."""
     from accelerate import PartialState
 
     if not PartialState().is_main_process:
@@ -39,17 +42,17 @@ def save_model(
     with disk_errors(out):
         loading.save_model(model, out, source, weights)
         prompt.tokenizer.save_pretrained(out)
-        asked = {"prompt": PROMPT_VERSION, "detail": prompt.detail, "prompt_tokens": prompt.max_tokens}
-        write_json(out / JUDGE, asked)
-        told = lineage.manifest_content(kind, config, source, data, figures)
-        (out / "README.md").write_text(render_card(out.name, kind, told))
-    content = lineage.seal_folder(out, told)
+        settings = {"prompt": PROMPT_VERSION, "detail": prompt.detail, "prompt_tokens": prompt.max_tokens}
+        write_json(out / PROMPT_FILE, settings)
+        content = lineage.manifest_content(kind, config, source, inputs, figures)
+        (out / "README.md").write_text(render_card(out.name, kind, content))
+    manifest = lineage.seal_folder(out, content)
     checkpoint.remove_all(out)
-    return content
+    return manifest
 
 
-def judge_source(model: str) -> loading.ModelSource:
-    """Where a judge's weights come from; `model` as `loading.source_of` takes it.
+def resolve_judge(model: str) -> loading.ModelSource:
+    """The base and adapter of a judge; `model` as in `loading.resolve_source`.
 
     Raises:
         ConfigError: E_JUDGE, a reward model; E_BASE or E_ADAPTER.
@@ -62,44 +65,57 @@ def judge_source(model: str) -> loading.ModelSource:
 
 
 def load_prompt(source: loading.ModelSource) -> JudgePrompt:
-    """How a judge wants to be asked, with its own tokenizer.
+    """The prompt that a judge was trained with, with its own tokenizer; the default one for a base.
 
     Raises:
-        ConfigError: E_JUDGE, it was taught with other words than those of this version.
+        ConfigError: E_JUDGE, it was trained with another prompt version.
     """
     from dialint.detector.engines.judge_prompt import JudgePrompt
 
     folder = source.folder
-    told = read_prompt_settings(folder)
-    if told.get("prompt", PROMPT_VERSION) != PROMPT_VERSION:
-        raise ConfigError("E_JUDGE", f"{folder}: taught with {told['prompt']}, and this is {PROMPT_VERSION}")
+    path = folder / PROMPT_FILE
+    settings: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+    version = settings.get("prompt", PROMPT_VERSION)
+    if version != PROMPT_VERSION:
+        raise ConfigError("E_JUDGE", f"{folder}: trained with {version}, and this is {PROMPT_VERSION}")
     return JudgePrompt.of(
-        loading.tokenizer_folder(source), told.get("detail", "short"), int(told.get("prompt_tokens", 1024))
+        loading.tokenizer_folder(source),
+        settings.get("detail", "short"),
+        int(settings.get("prompt_tokens", 1024)),
     )
 
 
-def read_prompt_settings(folder: Path) -> dict[str, Any]:
-    """How a judge's folder wants to be asked; nothing for a base."""
-    path = folder / JUDGE
-    told: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
-    return told
+def load_judge(folder: str, running: RunOptions) -> Any:
+    """The judge of a folder, a `LocalJudge` that answers questions.
+
+    Raises:
+        ConfigError: E_BASE, E_ADAPTER or E_JUDGE.
+    """
+    from dialint.detector.engines.judge_local import LocalJudge
+    from dialint.finetune.train.arguments import resolve_device, uses_bf16
+
+    source = resolve_judge(folder)
+    prompt, bf16 = load_prompt(source), uses_bf16(running)
+    no_adapter = AdapterOptions(adapter="none")
+    model = loading.load_model(source, no_adapter, trainable=False, device=resolve_device(running), bf16=bf16)
+    return LocalJudge(model.eval(), prompt, bf16=bf16)
 
 
-MADE_BY = {
+TRAINED_BY = {
     "judge": "learnt from the labels of people and from rewards",
     "reward": "learnt which of two answers people prefer",
 }
 
 
 def render_card(name: str, kind: str, content: Mapping[str, Any]) -> str:
-    """Markdown: what it is, where it comes from, figures, what it is not for. `content` is what the
-    folder's manifest says."""
+    """The model card as Markdown, from the `content` of the folder's manifest."""
     base = content["base"]
-    named = base["name"].rstrip("/").rpartition("/")[2]
+    base_name = base["name"].rstrip("/").rpartition("/")[2]
     return "\n".join(
         (
             f"# {name}\n",
-            f"A {kind} of support agents' turns: a language model that has {MADE_BY[kind]}. Base: {named}"
+            f"A {kind} of support agents' turns: a language model that has {TRAINED_BY[kind]}. "
+            f"Base: {base_name}"
             + (f", revision {base['revision']}" if base["revision"] else "")
             + (f", weights sha256 `{base['sha256']}`" if base["sha256"] else "")
             + "; its licence goes on to hold.\n",
@@ -108,10 +124,10 @@ def render_card(name: str, kind: str, content: Mapping[str, Any]) -> str:
             f"- commit: `{content['commit'] or 'unknown'}`",
             "- options, seed and versions of libraries: `MANIFEST.json`\n",
             "## Figures\n",
-            *_figures({name: part for name, part in content["figures"].items() if name != "private"}),
+            *_figure_lines({name: part for name, part in content["figures"].items() if name != "private"}),
             "",
             "Held-out figures come from `dialint eval judge`; what stands here was seen while it learnt.\n",
-            *_privacy(content["figures"].get("private")),
+            *_privacy_section(content["figures"].get("private")),
             "## What it is not for\n",
             "- Nobody's pay may follow from its answers alone: they are for reviewers to confirm.",
             "- It knows no policies, prices or facts; it judges what stands in the dialogue.",
@@ -120,7 +136,7 @@ def render_card(name: str, kind: str, content: Mapping[str, Any]) -> str:
     )
 
 
-def _privacy(private: Mapping[str, Any] | None) -> list[str]:
+def _privacy_section(private: Mapping[str, Any] | None) -> list[str]:
     if private is None:
         return []
     return [
@@ -131,11 +147,11 @@ def _privacy(private: Mapping[str, Any] | None) -> list[str]:
     ]
 
 
-def _figures(figures: Mapping[str, Any], above: str = "") -> list[str]:
+def _figure_lines(figures: Mapping[str, Any], prefix: str = "") -> list[str]:
     lines = []
     for name, value in figures.items():
         if isinstance(value, Mapping):
-            lines += _figures(value, f"{above}{name} ")
+            lines += _figure_lines(value, f"{prefix}{name} ")
         elif isinstance(value, int | float):
-            lines.append(f"- {above}{name}: {round(value, 4)}")
+            lines.append(f"- {prefix}{name}: {round(value, 4)}")
     return lines

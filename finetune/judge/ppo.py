@@ -1,10 +1,11 @@
-"""PPO: the judge answers questions, is rewarded, and learns to answer so that rewards rise, near what it was.
+"""Aligns a judge by PPO: it answers questions and is trained on the rewards of its answers, near its old
+self.
 
     dialint train ppo --dataset build/dataset --model build/judge --reward build/reward --out build/aligned
 
-A loop of our own, since trl has none any more. This module knows options, files and the model; the walk of a
-step stands in `dialint.finetune.policy.ppo_loop`. Reads a model folder, a dataset of questions and a reward
-model's folder; writes an adapter (or whole weights), ``metrics.jsonl`` and last ``MANIFEST.json``.
+Reads a model folder, the ``train`` split of a data set and, if named, a reward model and a scanner's release.
+Writes an adapter (or all weights), ``metrics.jsonl`` and last ``MANIFEST.json``. trl has no PPO any more; the
+loop is `dialint.finetune.policy.ppo_loop`.
 
 Source: Schulman et al. 2017, Proximal policy optimization; Ziegler et al. 2019, Fine-tuning language models
 from human preferences; Huang et al. 2024, The N+ implementation details of RLHF with PPO.
@@ -18,12 +19,14 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
+from pydantic import Field
 
 from dialint.detector.artifacts import make_output_folder
 from dialint.detector.errors import ConfigError
+from dialint.detector.option_ranges import check_ranges
 from dialint.eval.questions import QuestionConfig
 from dialint.finetune.judge.context import prepare, validate_config
 from dialint.finetune.policy.options import PpoOptions
@@ -46,46 +49,50 @@ from dialint.finetune.train.options import AdapterOptions, RunOptions
 if TYPE_CHECKING:
     from dialint.finetune.policy.policy import Prompt
     from dialint.finetune.policy.rollouts import RewardFn
-    from dialint.finetune.rewards.verifiable import Reward
     from dialint.finetune.train.distributed import ProcessGroup
 
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class PpoConfig:
-    """Align the judge with rewards by PPO."""
+    """Options of `dialint train ppo`."""
 
     model: str
     """The judge to start from: a folder with an adapter or a base, or a base's name."""
     dataset: Path
-    """Folder of the dataset whose training questions are asked."""
+    """Folder of `dialint export dataset` or `dialint data inject`, whose training questions are answered."""
     out: Path
-    """Folder of the aligned judge; a run that was stopped goes on in it."""
+    """Folder for the aligned judge; a stopped run in it is resumed."""
     reward: Path | None = None
-    """Folder of a reward model; without one, rewards that can be verified."""
-    verifiable: float = 0.0
-    """Weight of the rewards that can be verified, beside the reward model's."""
+    """Folder of a reward model; without it all rewards are verifiable ones."""
+    verifiable: Annotated[float, Field(ge=0)] = 0.0
+    """Weight of the verifiable rewards beside the reward model's."""
     scanner: Path | None = None
-    """Release of a scanner that rewrites must silence."""
+    """Release of a scanner; a good rewrite is one in which it no longer finds the error."""
     weights: RewardWeights = field(default_factory=RewardWeights)
     asking: QuestionConfig = field(default_factory=QuestionConfig)
-    method: PpoOptions = field(default_factory=PpoOptions)
+    options: PpoOptions = field(default_factory=PpoOptions)
     adapters: AdapterOptions = field(default_factory=AdapterOptions)
     running: RunOptions = field(default_factory=RunOptions)
 
-    @property
-    def answers_at_once(self) -> int:
-        """Questions with an answer in one forward pass."""
-        return math.ceil(self.method.minibatch / self.method.accumulate)
+    def __post_init__(self) -> None:
+        check_ranges(self)
+        if self.reward is not None and self.weights.preference_weight <= 0:
+            raise ConfigError("E_OPTION", "--preference-weight: expected more than 0 with --reward")
 
     @property
-    def answers_drawn(self) -> int:
-        """Answers that are drawn at once."""
-        return self.method.questions * self.method.answers
+    def forward_answers(self) -> int:
+        """Questions with an answer in one forward pass."""
+        return math.ceil(self.options.minibatch / self.options.accumulate)
+
+    @property
+    def sampled_answers(self) -> int:
+        """Answers that are sampled at once."""
+        return self.options.questions * self.options.answers
 
 
 def ppo(config: PpoConfig) -> None:
-    """Align a judge by PPO."""
+    """Align a judge by PPO with a reward model."""
     run(config)
 
 
@@ -93,8 +100,8 @@ def run(config: PpoConfig) -> dict[str, Any]:
     """Train; the manifest that was written.
 
     Raises:
-        OutputRefused: `out` holds a finished judge, or a checkpoint of another job.
-        ConfigError: an option out of its range, a judge that does not load, no questions.
+        OutputRefused: `out` has a finished judge, or a checkpoint of another job.
+        ConfigError: a judge that does not load, no questions.
     """
     from dialint.detector.engines.quote_constraint import TokenSpellings
     from dialint.finetune.policy.policy import Prompt
@@ -102,43 +109,57 @@ def run(config: PpoConfig) -> dict[str, Any]:
     from dialint.finetune.train.arguments import resolve_device
     from dialint.finetune.train.distributed import init_process_group
 
-    _refuse(config)
-    begun = prepare(config, reward=config.reward)
-    asked = subsample_for_estimate(begun.asked("train", estimate_limit(config.running)), config.running)
-    prompt, device = begun.prompt, resolve_device(config.running)
-    team, model = init_process_group(device), begun.model()
-    rewarder = build_reward_function(config, asked, model, begun.source)
+    validate_config(config, "train")
+    context = prepare(config, reward=config.reward)
+    questions = context.read_questions("train", estimate_limit(config.running))
+    questions = list(subsample_for_estimate(questions, config.running))
+    tokenizer, device = context.prompt.tokenizer, resolve_device(config.running)
+    group, model = init_process_group(device), context.load_model()
+    reward_function = build_reward_function(config, questions, model, context.source)
 
     def reward(prompts: Sequence[Prompt], texts: Sequence[str]) -> list[dict[str, float]]:
-        return [_worth(config, own) for own in rewarder.rewards([one.about for one in prompts], texts)]
+        return [
+            _weigh_terms(config, own.total, own.terms["preference"])
+            for own in reward_function.rewards([prompt.about for prompt in prompts], texts)
+        ]
 
-    verbatim = TokenSpellings(prompt.tokenizer)
+    verbatim = TokenSpellings(tokenizer)
     prompts = [
-        Prompt(tuple(prompt.ids(item.question, item.code)), place, verbatim.of(item.text))
-        for place, item in enumerate(asked)
+        Prompt(tuple(context.prompt.ids(item.question, item.code)), index, verbatim.of(item.text))
+        for index, item in enumerate(questions)
     ]
     if config.running.dry_run:
 
-        def questions(n: int) -> None:
+        def run_step(n_questions: int) -> None:
             with tempfile.TemporaryDirectory() as folder:
-                few = replace(config, out=Path(folder), method=replace(config.method, steps=1, questions=n))
-                align(few, model, prompt.tokenizer, prompts, reward, begun.job, team)
+                options = replace(config.options, steps=1, questions=n_questions)
+                step_config = replace(config, out=Path(folder), options=options)
+                align(step_config, model, tokenizer, prompts, reward, context.job, group)
 
-        _show_plan(config, model, prompts, questions, estimate_cost(config.running, device))
+        _print_estimate(config, model, prompts, run_step, estimate_cost(config.running, device))
         return {}
     make_output_folder(config.out)
-    figures = align(config, model, prompt.tokenizer, prompts, reward, begun.job, team)
-    return begun.save("judge", model, figures)
+    figures = align(config, model, tokenizer, prompts, reward, context.job, group)
+    return context.save("judge", model, figures)
 
 
-def _show_plan(
-    config: PpoConfig, model: Any, prompts: Sequence[Prompt], questions: Callable[[int], None], cost: Cost
+def _weigh_terms(config: PpoConfig, total: float, preference: float) -> dict[str, float]:
+    """The terms of an answer's reward in PPO: the reward model's score with weight 1, and the verifiable
+    terms."""
+    if config.reward is None:
+        return {"verifiable": total}
+    verifiable = config.verifiable * (total - preference)
+    return {"preference": preference / config.weights.preference_weight, "verifiable": verifiable}
+
+
+def _print_estimate(
+    config: PpoConfig, model: Any, prompts: Sequence[Prompt], run_step: Callable[[int], None], cost: Cost
 ) -> None:
-    """Print what the run would take; `questions` runs a step of so many of them, which are forgotten."""
-    method, shape = config.method, model.config.get_text_config()
-    window = max(len(prompt.ids) for prompt in prompts) + method.answer_tokens
+    """Print what the run would take; `run_step` runs a step of so many questions and discards it."""
+    options, shape = config.options, model.config.get_text_config()
+    window = max(len(prompt.ids) for prompt in prompts) + options.answer_tokens
     work = Workload(
-        tokens=window * math.ceil(method.minibatch / method.accumulate),
+        tokens=window * config.forward_answers,
         window=window,
         hidden=shape.hidden_size,
         layers=shape.num_hidden_layers,
@@ -148,25 +169,8 @@ def _show_plan(
     )
     sizes = model_sizes(model)
     print_memory(sizes, estimate_memory(sizes, config.running.optimizer, work))
-    tokens = window * method.questions * method.answers
-    print_time(method.steps, measure_partial_pace(questions, method.questions, tokens), cost)
-
-
-def _worth(config: PpoConfig, reward: Reward) -> dict[str, float]:
-    """What an answer earns, by term: what people would say of it, and what can be verified."""
-    preferred = reward.terms["preference"]
-    if config.reward is None:
-        return {"verifiable": reward.total}
-    verifiable = config.verifiable * (reward.total - preferred)
-    return {"preference": preferred / config.weights.preference_weight, "verifiable": verifiable}
-
-
-def _refuse(config: PpoConfig) -> None:
-    validate_config(config, "train")
-    config.method.validate()
-    config.weights.validate()
-    if config.verifiable < 0 or (config.reward is not None and config.weights.preference_weight <= 0):
-        raise ConfigError("E_OPTION", "--verifiable must not be negative, --preference-weight be above 0")
+    step_tokens = window * config.sampled_answers
+    print_time(options.steps, measure_partial_pace(run_step, options.questions, step_tokens), cost)
 
 
 def align(
@@ -176,33 +180,33 @@ def align(
     prompts: Sequence[Prompt],
     reward: RewardFn,
     job: str,
-    team: ProcessGroup,
+    group: ProcessGroup,
 ) -> dict[str, Any]:
-    """Train `model` in place, from the last checkpoint of `job` in ``config.out`` if there is one; figures of
-    the run. The caller saves the model.
+    """Train `model` in place, from the last checkpoint of `job` in ``config.out`` if there is one; the run's
+    figures. The caller saves the model.
 
     Raises:
-        OutputRefused: the checkpoint is of another job, or damaged.
-        ConfigError: the model has no positions for so long prompts; a reward or a gradient is no number.
-        SystemExit: 0, after SIGTERM, when all is saved and the same command goes on; and in a process that
-            does not lead its team, whose part is done.
+        OutputRefused: the checkpoint is of another job, or damaged. ConfigError: too few positions for the
+        prompts; a reward or a gradient that is not finite. SystemExit: 0, after SIGTERM, when a checkpoint is
+        saved and the same command resumes; and in processes
+            that do not save the model.
     """
     from dialint.finetune.policy.logprobs import enable_packed_attention, unwrap
     from dialint.finetune.policy.policy import Policy
     from dialint.finetune.policy.ppo_loop import LoopConfig, Run, train_ppo
 
-    method, running = config.method, config.running
-    own = unwrap(model).config._attn_implementation
-    enable_packed_attention(model, max(len(prompt.ids) for prompt in prompts) + method.answer_tokens)
-    ends = model.generation_config.eos_token_id or []
-    stop_ids = {tokenizer.eos_token_id, *(ends if isinstance(ends, list) else [ends])}
+    options, running = config.options, config.running
+    attention = unwrap(model).config._attn_implementation
+    enable_packed_attention(model, max(len(prompt.ids) for prompt in prompts) + options.answer_tokens)
+    eos = model.generation_config.eos_token_id or []
+    stop_ids = {tokenizer.eos_token_id, *(eos if isinstance(eos, list) else [eos])}
 
     def decode(ids: Sequence[int]) -> str:
         return str(tokenizer.decode(ids, skip_special_tokens=True))
 
-    setting = LoopConfig(
+    loop_config = LoopConfig(
         job,
-        method,
+        options,
         running.seed,
         running.optimizer,
         60 * running.checkpoint_minutes,
@@ -211,13 +215,13 @@ def align(
     )
     bf16 = running.precision == "bf16" or (running.precision == "auto" and model.device.type == "cuda")
     policy = Policy(model, decode, stop_ids, recomputes_activations(running, model), bf16)
-    state = train_ppo(Run(policy, prompts, reward, setting, config.out, team))
-    if state.step < method.steps and team.leads:
+    state = train_ppo(Run(policy, prompts, reward, loop_config, config.out, group))
+    if state.step < options.steps and group.leads:
         print(
-            f"stopped at step {state.step} of {method.steps}; saved, the same command goes on",
+            f"stopped at step {state.step} of {options.steps}; saved, the same command goes on",
             file=sys.stderr,
         )
-    if state.step < method.steps or not team.leads:
+    if state.step < options.steps or not group.leads:
         sys.exit(0)
-    unwrap(model).set_attn_implementation(own)
+    unwrap(model).set_attn_implementation(attention)
     return asdict(state)

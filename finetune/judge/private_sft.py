@@ -1,12 +1,11 @@
-"""Teaches the judge so that no dialogue can be told from what it learnt: `dialint train sft judge` with
-``--private-epsilon``.
+"""Differentially private fine-tuning of a judge: `dialint train sft judge` with ``--private-epsilon``.
 
-The promise holds for a dialogue of the train split with all that was made of it (questions, twins), its
-labels taken as given, and numbers of dialogues and questions known to all. Noise and order come from a seed
-that is drawn anew and written nowhere but in checkpoints, which go at the end: who knows the noise can take
-it off. Nothing that is seen of the train split on the way is logged. What is not promised: anything of the
-dev split, whose figures are exact, or of options that were chosen by looking at runs; nor is the generator
-one of cryptography. The last weights are kept, not the best, and a look at dev stops nothing.
+The guarantee holds for a dialogue of the train split with all that was made of it (questions, twins), its
+labels taken as given, the numbers of dialogues and questions public. Noise and sampling follow from a random
+seed that is written to checkpoints only, which are removed at the end: whoever knows the noise can subtract
+it. No metric of the train split is logged. Not covered: the dev split, whose figures are exact; options that
+were chosen by comparing runs; and the generator is not a cryptographic one. The last weights are kept, not
+the best, and there is no early stopping.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from safetensors.torch import load_file
@@ -28,6 +27,7 @@ from dialint.detector.engines.judge_local import LocalJudge
 from dialint.detector.engines.judge_prompt import JudgePrompt
 from dialint.detector.errors import ConfigError
 from dialint.eval.questions import LabelledQuestion
+from dialint.finetune.judge.sft_options import SftJudgeConfig
 from dialint.finetune.judge.sft_trainer import evaluate_probabilities, tokenize_questions
 from dialint.finetune.policy.logprobs import compute_logprobs, enable_packed_attention, unwrap
 from dialint.finetune.policy.policy import enable_gradient_checkpointing
@@ -48,15 +48,13 @@ from dialint.finetune.train.progress import Progress
 from dialint.finetune.train.shutdown import stop_on_signal
 from dialint.finetune.train.trainer import TrainResult
 
-if TYPE_CHECKING:
-    from dialint.finetune.judge.sft import SftJudgeConfig
-
 WEIGHTS, STATE = "weights.safetensors", "state.pt"
 
 
 @dataclass(frozen=True)
 class PrivacyPlan:
-    """How a private run goes: each of `owners` dialogues takes part in a step with probability `rate`."""
+    """Poisson sampling and noise of a run: each of `owners` dialogues is in a step with probability
+    `rate`."""
 
     owners: int
     rate: float
@@ -65,15 +63,16 @@ class PrivacyPlan:
 
     @property
     def expected(self) -> float:
-        """Dialogues in a step, on average."""
+        """Expected number of dialogues in a step."""
         return self.rate * self.owners
 
 
 def plan_privacy(config: SftJudgeConfig, n_questions: int, owners: int) -> PrivacyPlan:
-    """As many questions a step as otherwise, on average, and as many passes, with the noise that these need.
+    """As many questions per step as without privacy, on average, and as many epochs, with the noise that they
+    need.
 
     Raises:
-        ConfigError: E_OPTION, a delta that would allow to give a dialogue away, or no noise is enough.
+        ConfigError: E_OPTION, a delta that would allow to publish a dialogue, or no noise is enough.
     """
     if config.private_delta >= 1 / owners:
         raise ConfigError("E_OPTION", f"--private-delta must be far below 1/{owners}, one over the dialogues")
@@ -88,47 +87,55 @@ def train_privately(
     config: SftJudgeConfig,
     model: Any,
     prompt: JudgePrompt,
-    learn: Sequence[LabelledQuestion],
-    check: Sequence[LabelledQuestion],
+    questions: Sequence[LabelledQuestion],
+    dev_questions: Sequence[LabelledQuestion],
     job: str,
 ) -> TrainResult:
-    """Train `model` in place, from the last checkpoint of `job` if there is one; figures of the run.
+    """Train `model` in place, from the last checkpoint of `job` if there is one; the run's figures.
 
     Raises:
         OutputRefused: the checkpoint is of another job, or damaged.
-        ConfigError: an option that cannot be, or a gradient is no number.
-        SystemExit: 0, after SIGTERM, when all is saved and the same command goes on.
+        ConfigError: an option out of its range, or a gradient that is not finite.
+        SystemExit: 0, after SIGTERM, when a checkpoint is saved and the same command resumes.
     """
     started = time.monotonic()
-    rows = _by_dialogue(learn, prompt)
-    plan = plan_privacy(config, len(learn), len(rows))
-    own = unwrap(model).config._attn_implementation
+    rows = _rows_by_dialogue(questions, prompt)
+    plan = plan_privacy(config, len(questions), len(rows))
+    attention = unwrap(model).config._attn_implementation
     if config.packed:
         enable_packed_attention(model, max(len(row["input_ids"]) for owned in rows for row in owned))
     make_output_folder(config.out)
-    run = _Run(config, model, plan, rows, LocalJudge(model, prompt, bf16=uses_bf16(config.running)), job)
-    figures = run.to_the_end(check)
-    unwrap(model).set_attn_implementation(own)
+    judge = LocalJudge(model, prompt, bf16=uses_bf16(config.running))
+    figures = _Run(config, model, plan, rows, judge, job).train(dev_questions)
+    unwrap(model).set_attn_implementation(attention)
     epsilon = compute_epsilon(plan.noise, config.private_delta, plan.rate, plan.steps)
-    told = {"epsilon": round(epsilon, 4), "delta": config.private_delta, "noise": plan.noise}
-    private = {**told, "clip": CLIP, "rate": plan.rate, "dialogues": plan.owners}
+    private = {
+        "epsilon": round(epsilon, 4),
+        "delta": config.private_delta,
+        "noise": plan.noise,
+        "clip": CLIP,
+        "rate": plan.rate,
+        "dialogues": plan.owners,
+    }
     seconds = round(time.monotonic() - started, 1)
     return TrainResult(model, {"steps": plan.steps, "seconds": seconds, "last": figures, "private": private})
 
 
-def _by_dialogue(learn: Sequence[LabelledQuestion], prompt: JudgePrompt) -> list[list[dict[str, Any]]]:
-    """Rows of each dialogue with all that was made of it."""
+def _rows_by_dialogue(
+    questions: Sequence[LabelledQuestion], prompt: JudgePrompt
+) -> list[list[dict[str, Any]]]:
+    """The tokenized questions of each source dialogue."""
     owned: dict[str, list[dict[str, Any]]] = {}
-    for item, row in zip(learn, tokenize_questions(learn, prompt), strict=True):
+    for item, row in zip(questions, tokenize_questions(questions, prompt), strict=True):
         owned.setdefault(item.source, []).append(row)
     return list(owned.values())
 
 
 def compute_loss(model: Any, rows: Sequence[dict[str, Any]], bf16: bool) -> torch.Tensor:
-    """Mean loss of the wanted tokens, each with its question's weight."""
-    begins = [sum(label == -100 for label in row["labels"]) for row in rows]
-    prompts = [row["input_ids"][:begin] for row, begin in zip(rows, begins, strict=True)]
-    answers = [row["input_ids"][begin:] for row, begin in zip(rows, begins, strict=True)]
+    """Mean loss of the answers' tokens, each with its question's weight."""
+    starts = [sum(label == -100 for label in row["labels"]) for row in rows]
+    prompts = [row["input_ids"][:start] for row, start in zip(rows, starts, strict=True)]
+    answers = [row["input_ids"][start:] for row, start in zip(rows, starts, strict=True)]
     with torch.autocast(model.device.type, torch.bfloat16, enabled=bf16):
         logprobs = compute_logprobs(model, prompts, answers).logprobs
     weights = [row["weight"] for row, answer in zip(rows, answers, strict=True) for _ in answer]
@@ -136,7 +143,7 @@ def compute_loss(model: Any, rows: Sequence[dict[str, Any]], bf16: bool) -> torc
 
 
 class _Run:
-    """A private run on its way."""
+    """A private training run."""
 
     def __init__(
         self,
@@ -152,60 +159,63 @@ class _Run:
         self.weights = {name: p for name, p in model.named_parameters() if p.requires_grad}
         group = list(self.weights.values())
         self.optimizer = build_optimizer(config.running.optimizer, [group], model.device.type, 0.0)
-        self.chance = torch.Generator().manual_seed(secrets.randbits(63))
-        self.recompute = recomputes_activations(config.running, model)
-        if self.recompute:
+        self.generator = torch.Generator().manual_seed(secrets.randbits(63))
+        self.checkpointing = recomputes_activations(config.running, model)
+        if self.checkpointing:
             enable_gradient_checkpointing(model)
 
-    def to_the_end(self, check: Sequence[LabelledQuestion]) -> dict[str, float]:
-        """All steps that are left; figures of the dev split after the last one."""
-        kept, steps, figures = self._resumed(), self.plan.steps, {}
+    def train(self, dev_questions: Sequence[LabelledQuestion]) -> dict[str, float]:
+        """Run the remaining steps; figures of the dev split after the last one."""
+        log_bytes, steps, figures = self._resume(), self.plan.steps, {}
         with (
-            stop_on_signal() as told,
-            MetricsLog(self.config.out, kept) as log,
-            Progress(steps, self.step) as bar,
+            stop_on_signal() as stopped,
+            MetricsLog(self.config.out, log_bytes) as log,
+            Progress(steps, self.step) as progress,
         ):
-            while self.step < steps and not told():
-                bar.advance(self._learn(), f"noise {self.plan.noise:.2f}")
+            while self.step < steps and not stopped():
+                progress.advance(self._train_step(), f"noise {self.plan.noise:.2f}")
                 if self.step % self.config.learning.eval_steps == 0 or self.step == steps:
-                    figures = evaluate_probabilities(self.judge, check)
+                    figures = evaluate_probabilities(self.judge, dev_questions)
                     log.write({"step": self.step, "of": steps, "eval": figures})
-                if self._due or (told() and self.step < steps):
-                    self._save(log.size)
+                if self._is_checkpoint_due or (stopped() and self.step < steps):
+                    self._save_checkpoint(log.size)
         if self.step < steps:
             print(f"stopped at step {self.step} of {steps}; saved, the same command goes on", file=sys.stderr)
             sys.exit(0)
-        return figures or evaluate_probabilities(self.judge, check)
+        return figures or evaluate_probabilities(self.judge, dev_questions)
 
-    def _learn(self) -> int:
-        """One step; how many tokens it had."""
-        self.model.train(self.recompute)
-        taken = [self.rows[place] for place in sample_owners(self.plan.owners, self.plan.rate, self.chance)]
-        losses = (self._loss(rows) for rows in taken)
+    def _train_step(self) -> int:
+        """One step; the number of its tokens."""
+        self.model.train(self.checkpointing)
+        owners = sample_owners(self.plan.owners, self.plan.rate, self.generator)
+        sampled = [self.rows[owner] for owner in owners]
+        losses = (self._loss(rows) for rows in sampled)
         weights = list(self.weights.values())
-        set_noisy_gradient(weights, losses, self.plan.noise, self.plan.expected, self.chance, self.step + 1)
+        set_noisy_gradient(
+            weights, losses, self.plan.noise, self.plan.expected, self.generator, self.step + 1
+        )
         share = warmup_cosine(self.step, self.plan.steps)
         set_learning_rates(self.optimizer, [self.config.learning_rate], share)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
         self.step += 1
-        return sum(len(row["input_ids"]) for rows in taken for row in rows)
+        return sum(len(row["input_ids"]) for rows in sampled for row in rows)
 
     def _loss(self, rows: Sequence[dict[str, Any]]) -> Callable[[], torch.Tensor]:
         return lambda: compute_loss(self.model, rows, uses_bf16(self.config.running))
 
     @property
-    def _due(self) -> bool:
+    def _is_checkpoint_due(self) -> bool:
         running = self.config.running
         if running.checkpoint_steps is not None:
             return self.step % running.checkpoint_steps == 0
         return time.monotonic() - self.saved_at >= 60 * running.checkpoint_minutes
 
-    def _save(self, log_bytes: int) -> None:
+    def _save_checkpoint(self, log_bytes: int) -> None:
         folder: Path = self.config.out / f"checkpoint-{self.step}"
         state = {
             "optimizer": self.optimizer.state_dict(),
-            "chance": self.chance.get_state(),
+            "chance": self.generator.get_state(),
             "step": self.step,
         }
         validate_finite(state, folder)
@@ -216,18 +226,18 @@ class _Run:
         checkpoint.remove_except(self.config.out, folder)
         self.saved_at = time.monotonic()
 
-    def _resumed(self) -> int:
-        """Take up the newest checkpoint, if there is one; bytes of the log that stay."""
-        found = checkpoint.find_latest(self.config.out, self.job)
-        if found is None:
+    def _resume(self) -> int:
+        """Load the newest checkpoint, if there is one; the bytes of the log to keep."""
+        latest = checkpoint.find_latest(self.config.out, self.job)
+        if latest is None:
             return 0
-        folder, log_bytes = found
+        folder, log_bytes = latest
         stored = load_file(folder / WEIGHTS)
         state = torch.load(folder / STATE, weights_only=True, map_location="cpu")
         with torch.no_grad():
             for name, p in self.weights.items():
                 p.copy_(stored[name])
         self.optimizer.load_state_dict(state["optimizer"])
-        self.chance.set_state(state["chance"])
+        self.generator.set_state(state["chance"])
         self.step = int(state["step"])
         return log_bytes

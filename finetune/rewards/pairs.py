@@ -1,21 +1,21 @@
-"""Pairs of answers, one preferred over the other: what reviewers corrected, and what labelers agree on.
+"""Preference pairs of answers, from reviewers' corrections and from labels.
 
-A data set's ``preferences`` hold what the model had said and what a person made of it. Labels give more, in
-such a way that the answers alone do not tell which is better: every kind of answer is right for one question
-and wrong for another of the same code, as often here as there.
+The ``preferences`` of a data set have an answer of the model and what a reviewer made of it. Labels give more
+pairs, in such a way that the answers alone do not tell which is preferred: every kind of answer is right for
+one question and wrong for another of the same code, equally often.
 
-| the question is | preferred | over |
+| the question is | chosen | rejected |
 |---|---|---|
 | an error | the accusation | "no error" |
 | none | "no error" | the accusation that was right for another question |
-| an error | an accusation that quotes another place | "no error" |
-| none | "no error" | an accusation that quotes some place |
-| an error | the accusation | the same that quotes another place |
-| an error | the same that quotes another place | what was right for another question |
+| an error | an accusation that quotes another passage | "no error" |
+| none | "no error" | an accusation that quotes some passage |
+| an error | the accusation | the same that quotes another passage |
+| an error | the same that quotes another passage | what was right for another question |
 
-Verdicts, probabilities, severities, rewrites and the lengths of quotes stand on both sides alike; what is no
-answer at all is a small share of its own. `agreement` is how probable it is that a person drawn at random
-prefers the first.
+Verdicts, probabilities, severities, rewrites and the lengths of quotes have the same distribution on both
+sides; truncated answers are a small share of their own. `agreement` is the probability that a random person
+prefers the chosen one.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ DEFAULT_AGREEMENT = 0.9
 """Agreement where only the one who decided is known."""
 MIN_AGREEMENT = 0.5
 TRUNCATED_SHARE = 0.05
-"""Of the pairs of labels, how many more are over an answer that breaks off."""
+"""Pairs with a truncated answer, as a share of the pairs from labels."""
 MAX_USES = 3
-"""How often a question stands in for the rarer side of its code."""
+"""How often a question is used for the rarer class of its code."""
 
 
 @dataclass(frozen=True)
@@ -63,139 +63,136 @@ class PreferencePair:
 
 
 def read_pairs(dataset: Path, split: str, asking: QuestionConfig, seed: int) -> list[PreferencePair]:
-    """All pairs of one split: the reviewers' first, then those of the labels.
+    """All pairs of one split: those of reviewers first, then those from labels.
 
     Raises:
         InputRefused: a file cannot be read.
         OutputRefused: the folder is not complete.
     """
-    asked = read_questions(dataset, split, asking, seed)
-    known = {(a.question.dialogue.id, a.question.turn, a.question.code): a.probability for a in asked}
-    return [*_of_reviewers(dataset, split, asking, known), *pairs_from_labels(asked, seed)]
+    questions = read_questions(dataset, split, asking, seed)
+    return [*_reviewer_pairs(dataset, split, asking, questions), *pairs_from_labels(questions, seed)]
 
 
-def _of_reviewers(
-    dataset: Path, split: str, asking: QuestionConfig, known: dict[tuple[str, int, str], float]
+def _reviewer_pairs(
+    dataset: Path, split: str, asking: QuestionConfig, questions: Sequence[LabelledQuestion]
 ) -> Iterator[PreferencePair]:
     if find_set(dataset, "preferences") is None:
         return
+    posteriors = {
+        (item.question.dialogue.id, item.question.turn, item.question.code): item.probability
+        for item in questions
+    }
     path = verified_split(dataset, "preferences")
     codes = load_taxonomy(asking.taxonomy).codes
     for row in read_preferences(path):
         if row.split != split or row.code not in codes or (asking.codes and row.code not in asking.codes):
             continue
         dialogue, _ = mask_dialogue(row.dialogue)
-        posterior = known.get((row.dialogue.id, row.turn, row.code))
         yield PreferencePair(
             question=Question(dialogue=dialogue, turn=row.turn, code=row.code),
             code=codes[row.code],
-            chosen=_said(row.chosen),
-            rejected=_said(row.rejected),
-            agreement=_agreement(row, posterior),
+            chosen=_render(row.chosen),
+            rejected=_render(row.rejected),
+            agreement=_agreement(row, posteriors.get((row.dialogue.id, row.turn, row.code))),
             source=row.dialogue.id.partition("~")[0],
             origin="reviewer",
         )
 
 
 def _agreement(row: Preference, posterior: float | None) -> float:
-    """How many would decide as the reviewer did; where both sides accuse, the finer points are his alone."""
+    """The probability of the reviewer's verdict; unknown where both sides have the same."""
     if posterior is None or row.chosen.verdict == row.rejected.verdict:
         return DEFAULT_AGREEMENT
     return max(MIN_AGREEMENT, posterior if row.chosen.verdict == "error" else 1 - posterior)
 
 
-def _said(side: Judgement) -> str:
-    sure = 0.98 if side.verdict == "error" else 0.02
-    return answer_json(fit_answer(Answer(probability=sure, **side.model_dump())))
+def _render(side: Judgement) -> str:
+    probability = 0.98 if side.verdict == "error" else 0.02
+    return answer_json(fit_answer(Answer(probability=probability, **side.model_dump())))
 
 
-def pairs_from_labels(asked: Sequence[LabelledQuestion], seed: int) -> list[PreferencePair]:
-    """Pairs that follow from labels, of each code as many where there is an error as where there is none."""
+def pairs_from_labels(questions: Sequence[LabelledQuestion], seed: int) -> list[PreferencePair]:
+    """Pairs that follow from labels; for each code, equally many for errors and for turns without one."""
     pairs: list[PreferencePair] = []
-    for code in sorted({item.code.code for item in asked}):
-        chance = random.Random(f"{seed}/pairs/{code}")
-        own = [item for item in asked if item.code.code == code]
-        chance.shuffle(own)
+    for code in sorted({item.code.code for item in questions}):
+        rng = random.Random(f"{seed}/pairs/{code}")
+        own = [item for item in questions if item.code.code == code]
+        rng.shuffle(own)
         errors, others = ([item for item in own if item.is_error == side] for side in (True, False))
         if errors and others:
-            pairs += _Balanced(errors, others, chance).pairs()
+            pairs += _LabelPairs(errors, others, rng).pairs()
     random.Random(f"{seed}/pairs").shuffle(pairs)
     return pairs
 
 
 @dataclass(frozen=True)
-class _Balanced:
-    """The pairs of one code."""
+class _LabelPairs:
+    """The pairs of one code, from its errors and its questions without one."""
 
     errors: Sequence[LabelledQuestion]
     others: Sequence[LabelledQuestion]
-    chance: random.Random
+    rng: random.Random
 
     def pairs(self) -> Iterator[PreferencePair]:
-        """An error and another question at a time, each side's answers exchanged between them."""
+        """Take an error and another question at a time, and exchange their answers."""
         rarer, more = sorted((len(self.errors), len(self.others)))
-        for place in range(min(more, MAX_USES * rarer)):
-            error, other = self.errors[place % len(self.errors)], self.others[place % len(self.others)]
-            right, none = target_answer(error), target_answer(other)
-            silent = self._none(error)
-            yield _pair(error, right, silent, error.probability)
-            yield _pair(other, none, right, 1 - other.probability)
-            elsewhere = self._elsewhere(error)
-            if elsewhere is not None:
-                beside = right.model_copy(update={"quote": elsewhere})
-                yield _pair(error, beside, silent, error.probability)
-                yield _pair(other, none, self._invented(other, right), 1 - other.probability)
-                foreign = self._foreign(error, right)
+        for number in range(min(more, MAX_USES * rarer)):
+            error, other = self.errors[number % len(self.errors)], self.others[number % len(self.others)]
+            accusation, no_error = target_answer(error), target_answer(other)
+            another_no_error = target_answer(self.rng.choice(self.others))
+            yield _pair(error, accusation, another_no_error, error.probability)
+            yield _pair(other, no_error, accusation, 1 - other.probability)
+            misplaced_quote = self._misplaced_quote(error)
+            if misplaced_quote is not None:
+                misquoted = accusation.model_copy(update={"quote": misplaced_quote})
+                yield _pair(error, misquoted, another_no_error, error.probability)
+                yield _pair(other, no_error, self._false_accusation(other, accusation), 1 - other.probability)
+                foreign = self._foreign_answer(error, accusation)
                 if error.span is not None and foreign is not None:
-                    yield _pair(error, right, beside, DEFAULT_AGREEMENT)
-                    yield _pair(error, beside, foreign, DEFAULT_AGREEMENT)
-            if self.chance.random() < 6 * TRUNCATED_SHARE:
-                item, whole = self.chance.choice(((error, right), (other, none)))
-                text = answer_json(self.chance.choice((right, none)))
-                broken = text[: self.chance.randrange(len(text) // 3, len(text))]
-                yield _pair(item, whole, broken, 0.98, "form")
+                    yield _pair(error, accusation, misquoted, DEFAULT_AGREEMENT)
+                    yield _pair(error, misquoted, foreign, DEFAULT_AGREEMENT)
+            if self.rng.random() < 6 * TRUNCATED_SHARE:
+                item, answer = self.rng.choice(((error, accusation), (other, no_error)))
+                text = answer_json(self.rng.choice((accusation, no_error)))
+                truncated = text[: self.rng.randrange(len(text) // 3, len(text))]
+                yield _pair(item, answer, truncated, 0.98, "form")
 
-    def _none(self, error: LabelledQuestion) -> Answer:
-        """What is said of a question without an error, as sure as people are of one."""
-        return target_answer(self.chance.choice(self.others))
-
-    def _elsewhere(self, error: LabelledQuestion) -> str | None:
-        """Words of the turn that the evidence does not touch, as many as evidence has."""
+    def _misplaced_quote(self, error: LabelledQuestion) -> str | None:
+        """Words of the turn outside of the evidence, as many as the evidence of some error has."""
         start, end = error.span or (0, 0)
-        around = [error.text[:start], error.text[end:]]
-        part = (
-            self.chance.choices(around, [len(one.split()) for one in around])[0]
-            if any(one.strip() for one in around)
-            else ""
-        )
-        return self._words(part)
+        outside = [error.text[:start], error.text[end:]]
+        part = ""
+        if any(text.strip() for text in outside):
+            part = self.rng.choices(outside, [len(text.split()) for text in outside])[0]
+        return self._random_passage(part)
 
-    def _invented(self, other: LabelledQuestion, like: Answer) -> Answer:
-        """An accusation where there is no error, in all but its evidence like one that is right."""
+    def _false_accusation(self, other: LabelledQuestion, accusation: Answer) -> Answer:
+        """`accusation` with a quote and a rewrite for a question that is no error."""
         rewrite = None
-        if like.rewrite is not None:
-            rewrite = self.chance.choice(self.others).text
-        quote = self._words(other.text)
-        return like.model_copy(update={"quote": quote, "rewrite": rewrite})
+        if accusation.rewrite is not None:
+            rewrite = self.rng.choice(self.others).text
+        quote = self._random_passage(other.text)
+        return accusation.model_copy(update={"quote": quote, "rewrite": rewrite})
 
-    def _words(self, text: str) -> str | None:
-        """A run of whole words of `text`, as long as the evidence of some error."""
+    def _random_passage(self, text: str) -> str | None:
+        """Consecutive words of `text`, as many as the evidence of a random error has."""
         words = text.split(" ")
-        known = self.chance.choice(self.errors)
-        start, end = known.span or (0, 0)
-        count = len(known.text[start:end].split()) or self.chance.randint(1, 6)
-        first = self.chance.randrange(max(1, len(words) - count + 1))
+        error = self.rng.choice(self.errors)
+        start, end = error.span or (0, 0)
+        count = len(error.text[start:end].split()) or self.rng.randint(1, 6)
+        first = self.rng.randrange(max(1, len(words) - count + 1))
         return " ".join(words[first : first + count]).strip() or text.strip() or None
 
-    def _foreign(self, error: LabelledQuestion, right: Answer) -> Answer | None:
-        """What was right for another error and is not for this one, with a rewrite where this one has."""
+    def _foreign_answer(self, error: LabelledQuestion, accusation: Answer) -> Answer | None:
+        """What was right for another error and is not for this one, with a rewrite if `accusation` has
+        one."""
         for _ in range(20):
-            answer = target_answer(self.chance.choice(self.errors))
-            if (answer.rewrite is None) != (right.rewrite is None):
+            answer = target_answer(self.rng.choice(self.errors))
+            if (answer.rewrite is None) != (accusation.rewrite is None):
                 continue
-            found = locate_quote(answer, error.text)
+            evidence = locate_quote(answer, error.text)
             start, end = error.span or (0, len(error.text))
-            if found is None or found[0] >= end or found[1] <= start:
+            if evidence is None or evidence[0] >= end or evidence[1] <= start:
                 return answer
         return None
 

@@ -10,14 +10,18 @@ reward model are arguments.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from dataclasses import dataclass
+from typing import Annotated
 
 from cyclopts import Parameter
+from pydantic import Field
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.judge import Answer, answer_json, locate_quote, parse_answer
+from dialint.detector.option_ranges import check_ranges
 from dialint.detector.records import Severity
 from dialint.detector.render import visible_text
 from dialint.eval.metrics import span_f1
@@ -31,52 +35,45 @@ MAX_DEVIATIONS = 3.0
 """Standard deviations from the mean at which a reward model's score is clipped."""
 
 
+Weight = Annotated[float, Field(ge=0, lt=math.inf)]
+
+
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class RewardWeights:
     """The weights of the terms of a reward."""
 
-    ratio: float = 5.0
+    ratio: Annotated[float, Field(gt=0, lt=math.inf)] = 5.0
     """How many missed errors are as bad as one false accusation."""
-    belief_weight: float = 1.0
+    belief_weight: Weight = 1.0
     """Weight of the stated probability's Brier score."""
-    decision_weight: float = 4.0
+    decision_weight: Annotated[float, Field(gt=0)] = 4.0
     """Weight of the verdict; not much above the belief's, the ratio would have next to no effect."""
-    quote_share: float = 0.3
+    quote_share: Weight = 0.3
     """Share of a hit's value that a quote outside of the evidence loses."""
-    severity_share: float = 0.1
+    severity_share: Weight = 0.1
     """Share of a hit's value that a wrong severity loses."""
-    rewrite_share: float = 0.2
+    rewrite_share: Weight = 0.2
     """Share of a hit's value that a rewrite loses in which the scanner still finds the error."""
-    form_weight: float = 0.2
+    form_weight: Weight = 0.2
     """Weight of the answer's form: exact JSON, evidence and probability that agree with the verdict."""
-    brevity_weight: float = 0.2
+    brevity_weight: Weight = 0.2
     """Weight of brevity."""
-    answer_chars: int = 240
+    answer_chars: Annotated[int, Field(ge=1)] = 240
     """Characters of an answer that are free; its quote and its rewrite are not counted up to the turn's
     length each."""
-    preference_weight: float = 0.2
+    preference_weight: Weight = 0.2
     """Weight of the reward model's score, with --reward."""
-    most_stands_for: float = 10.0
+    most_stands_for: Annotated[float, Field(ge=1, lt=math.inf)] = 10.0
     """Largest weight of a randomly sampled question, which counts as the number of questions it stands for:
     errors are rarer in use than among the training questions. 1: all questions have the same weight."""
 
-    def validate(self) -> None:
-        """Check the ranges.
-
-        Raises:
-            ConfigError: E_OPTION, a value is out of its range.
-        """
-        shares = (self.quote_share, self.severity_share, self.rewrite_share)
-        weights = (self.belief_weight, self.form_weight, self.brevity_weight, self.preference_weight)
-        if not 0 < self.ratio < float("inf") or self.answer_chars < 1:
-            raise ConfigError("E_OPTION", "--ratio must be above 0, --answer-chars at least 1")
-        if not self.decision_weight > 0 or not all(0 <= weight < float("inf") for weight in weights):
-            raise ConfigError("E_OPTION", "--decision-weight must be above 0, no other weight below it")
-        if not 1 <= self.most_stands_for < float("inf"):
-            raise ConfigError("E_OPTION", "--most-stands-for must be at least 1")
-        if not all(share >= 0 for share in shares) or not sum(shares) <= 1:
-            raise ConfigError("E_OPTION", "the shares of a hit must not be negative, nor above 1 together")
+    def __post_init__(self) -> None:
+        check_ranges(self)
+        if self.quote_share + self.severity_share + self.rewrite_share > 1:
+            raise ConfigError(
+                "E_OPTION", "--quote-share, --severity-share and --rewrite-share: at most 1 together"
+            )
 
     @property
     def threshold(self) -> float:

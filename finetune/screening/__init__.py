@@ -1,1 +1,1 @@
-"""What must not be learned from: copies of the exam, copies that contradict one another, flipped labels."""
+"""Screening of training data: near-duplicates of held-out examples, contradictory and suspected labels."""

@@ -1,13 +1,11 @@
-"""Confident learning: which labels a model that did not learn from them is sure are wrong.
-
-Knows probabilities only, not where they come from.
+"""Confident learning: labels that a model which was not trained on them is confident are wrong, and by whom.
 
 Source: Northcutt, Jiang and Chuang 2021, Confident Learning: Estimating Uncertainty in Dataset Labels,
-Journal of Artificial Intelligence Research 70, section 3.1 (thresholds, confident joint) and 3.2 (suspected
-are the joint's off-diagonals, their C_confusion). Of two classes; a soft label counts to each with its
-share, which for hard labels is theirs. We depart in one thing: where one turn in a hundred is an error and
-the model is weak, the off-diagonal holds half of all labelled errors (13,858 made examples, 10 % flipped:
-precision .25 at recall .93, 2026-11-22). So only its far ends are suspected, see `DENSITY_RATIO`.
+Journal of Artificial Intelligence Research 70, section 3.1 (thresholds, confident joint) and 3.2 (label
+errors are the joint's off-diagonals, their C_confusion). Of two classes; a soft label counts for each with
+its share, which for hard labels is theirs. We depart in one thing: where one turn in a hundred is an error
+and the model is weak, the off-diagonal has half of all labelled errors (13,858 made examples, 10 % flipped:
+precision .25 at recall .93, 2026-11-22). So only its tails are suspected, see `DENSITY_RATIO`.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from dialint.detector.records import Example, Record
+from dialint.detector.records import Example
 from dialint.eval.metrics import Floats, Truth
 from dialint.finetune.screening.cross_validation import (
     TurnTable,
@@ -26,179 +24,176 @@ from dialint.finetune.screening.cross_validation import (
     predict_out_of_fold,
     trainable_codes,
 )
-from dialint.finetune.screening.dataset import Suspect
+from dialint.finetune.screening.dataset import LabelerBias, Suspect
 
 DENSITY_RATIO = 5
-"""What is suspected is so many times as likely flipped as any label of an error: as far down as clean turns
-are so many times as dense as labelled errors, as far up as labelled errors outnumber all others so often."""
+"""A label is suspected if it is that many times as likely flipped as any label of an error: down to where
+clean turns are that many times as dense as labelled errors, and up from where labelled errors outnumber the
+others that many times."""
 
 
 @dataclass(frozen=True)
 class ConfidentJoint:
-    """The confident joint of one code: `counts[given][held]`, 0 for no error and 1 for one, and the
-    thresholds of both: how sure the model is on average of what is labelled so."""
+    """The confident joint of one code: `counts[label][predicted]`, 0 for no error and 1 for one, and the
+    thresholds of both classes, the model's mean confidence in what is labelled so."""
 
     clean_from: float
     error_from: float
     counts: tuple[tuple[int, int], tuple[int, int]]
 
 
-def off_diagonal(given: Floats, probability: Floats) -> tuple[Truth, ConfidentJoint]:
-    """Which labels lie off the confident joint's diagonal, and the joint.
+def off_diagonal(labels: Floats, probability: Floats) -> tuple[Truth, ConfidentJoint]:
+    """Which labels are off the confident joint's diagonal, and the joint.
 
-    `given` and `probability` are of shape (n,), in [0, 1]: the label of an error, above one half if it is
-    held to be one, and what a model that did not learn from it says.
+    `labels` and `probability` are of shape (n,), in [0, 1]: the label, an error above one half, and the
+    out-of-fold probability of an error.
 
     Raises:
-        ValueError: there is no label of one of the two classes.
+        ValueError: one of the two classes has no label.
     """
-    errors, cleans = float(given.sum()), float((1 - given).sum())
+    errors, cleans = float(labels.sum()), float((1 - labels).sum())
     if not errors or not cleans:
         raise ValueError("labels of both classes are needed")
-    error_from = float((given * probability).sum()) / errors
-    clean_from = float(((1 - given) * (1 - probability)).sum()) / cleans
+    error_from = float((labels * probability).sum()) / errors
+    clean_from = float(((1 - labels) * (1 - probability)).sum()) / cleans
     is_error, is_clean = probability >= error_from, 1 - probability >= clean_from
     both = is_error & is_clean
     is_error &= ~both | (probability > 0.5)
     is_clean &= ~both | (probability <= 0.5)
-    said = given > 0.5
+    labeled_error = labels > 0.5
 
-    def row(labels: Truth) -> tuple[int, int]:
-        return int((labels & is_clean).sum()), int((labels & is_error).sum())
+    def count(rows: Truth) -> tuple[int, int]:
+        return int((rows & is_clean).sum()), int((rows & is_error).sum())
 
-    return (said & is_clean) | (~said & is_error), ConfidentJoint(
-        clean_from, error_from, (row(~said), row(said))
-    )
+    joint = ConfidentJoint(clean_from, error_from, (count(~labeled_error), count(labeled_error)))
+    return (labeled_error & is_clean) | (~labeled_error & is_error), joint
 
 
-def tail_thresholds(given: Floats, probability: Floats) -> tuple[float, float]:
+def tail_thresholds(labels: Floats, probability: Floats) -> tuple[float, float]:
     """The probability up to which labels of an error, and from which all others, are suspected by
     `DENSITY_RATIO`; -1 and 2 where none are. Shapes as above."""
-    values, place = np.unique(probability, return_inverse=True)
-    errors, cleans = (np.bincount(place, share, len(values)) for share in (given, 1 - given))
+    values, inverse = np.unique(probability, return_inverse=True)
+    errors, cleans = (np.bincount(inverse, share, len(values)) for share in (labels, 1 - labels))
     below = np.cumsum(cleans) * errors.sum() >= DENSITY_RATIO * np.cumsum(errors) * cleans.sum()
     above = np.cumsum(errors[::-1])[::-1] >= DENSITY_RATIO * np.cumsum(cleans[::-1])[::-1]
     return float(values[below].max(initial=-1.0)), float(values[above].min(initial=2.0))
 
 
-def find_label_errors(given: Floats, probability: Floats) -> tuple[Truth, ConfidentJoint]:
+def find_label_errors(labels: Floats, probability: Floats) -> tuple[Truth, ConfidentJoint]:
     """Which labels are suspected of being flipped, shape (n,), and the confident joint.
 
     Raises:
-        ValueError: there is no label of one of the two classes.
+        ValueError: one of the two classes has no label.
     """
-    off, joint = off_diagonal(given, probability)
-    low, high = tail_thresholds(given, probability)
-    far = np.where(given > 0.5, probability <= low, probability >= high)
-    return off & far, joint
-
-
-class LabelerBias(Record):
-    """How often the dialogues that a labeler was asked of hold a code, against what a model that learned
-    from other dialogues expects of them; `deviation` in standard deviations. Where several were asked, the
-    label is that of all of them. The model is rough: what is far off is worth a look, no proof."""
-
-    labeler: str
-    code: str
-    dialogues: int
-    found: float
-    expected: float
-    deviation: float
+    off, joint = off_diagonal(labels, probability)
+    low, high = tail_thresholds(labels, probability)
+    in_tail = np.where(labels > 0.5, probability <= low, probability >= high)
+    return off & in_tail, joint
 
 
 @dataclass(frozen=True)
 class LabelProbabilities:
-    """What is known of the labels: `turns` has the codes that were looked at, `probability` is of the shape
-    of their labels, `whole` are those of dialogue scope."""
+    """The labels of the codes that a model could be trained for: `probability`, in the shape of the table's
+    labels, are its out-of-fold probabilities; `dialogue_codes` are the codes of dialogue scope."""
 
     turns: TurnTable
     probability: Floats
-    whole: frozenset[str]
+    dialogue_codes: frozenset[str]
 
     def column(self, code: str) -> tuple[Floats, Floats]:
-        """Labels and probabilities of a code by turn, or by example where it is of the whole dialogue."""
-        place = self.turns.codes.index(code)
-        given, said = self.turns.labels[:, place], self.probability[:, place]
-        return (self.turns.whole(given), self.turns.whole(said)) if code in self.whole else (given, said)
+        """Labels and probabilities of a code, by turn, or by example for a code of dialogue scope."""
+        column = self.turns.codes.index(code)
+        labels, probability = self.turns.labels[:, column], self.probability[:, column]
+        if code in self.dialogue_codes:
+            return self.turns.max_by_example(labels), self.turns.max_by_example(probability)
+        return labels, probability
 
 
 def predict_labels(
-    examples: Sequence[Example], groups: Sequence[str], codes: Sequence[str], whole: Set[str], seed: int
+    examples: Sequence[Example],
+    groups: Sequence[str],
+    codes: Sequence[str],
+    dialogue_codes: Set[str],
+    seed: int,
 ) -> LabelProbabilities:
-    """Every label with what a model says that saw no example of the same group; codes with too few errors to
-    learn from are left out."""
+    """Out-of-fold probabilities of the labels; codes with too few errors to train on are left out."""
     folds = assign_folds(groups, seed)
-    codes = trainable_codes(TurnTable.of(examples, codes), folds)
-    turns = TurnTable.of(examples, codes)
+    codes = trainable_codes(TurnTable.from_examples(examples, codes), folds)
+    turns = TurnTable.from_examples(examples, codes)
     probability = predict_out_of_fold(examples, turns, folds, seed) if codes else turns.labels
-    return LabelProbabilities(turns, probability, frozenset(whole))
+    return LabelProbabilities(turns, probability, frozenset(dialogue_codes))
 
 
 def list_suspects(
-    found: LabelProbabilities, examples: Sequence[Example]
+    predictions: LabelProbabilities, examples: Sequence[Example]
 ) -> tuple[list[Suspect], dict[str, Any]]:
-    """The labels that are suspected, and for each code its confident joint."""
-    listed: list[Suspect] = []
+    """The suspected labels, and for each code its confident joint."""
+    suspects: list[Suspect] = []
     joints: dict[str, Any] = {}
-    for code in found.turns.codes:
-        given, probability = found.column(code)
-        if given.min() == given.max():
-            continue  # the same everywhere, if only by dialogue: nothing to tell apart
-        wrong, joint = find_label_errors(given, probability)
-        joints[code] = {**asdict(joint), "suspected": int(wrong.sum())}
-        for place in np.flatnonzero(wrong).tolist():
-            number = place if code in found.whole else int(found.turns.example[place])
-            listed.append(
+    turns = predictions.turns
+    for code in turns.codes:
+        labels, probability = predictions.column(code)
+        if labels.min() == labels.max():
+            continue  # the same everywhere, if only by dialogue: one class
+        is_suspected, joint = find_label_errors(labels, probability)
+        joints[code] = {**asdict(joint), "suspected": int(is_suspected.sum())}
+        of_dialogue = code in predictions.dialogue_codes
+        for row in np.flatnonzero(is_suspected).tolist():
+            number = row if of_dialogue else int(turns.example[row])
+            suspects.append(
                 Suspect(
                     dialogue_id=examples[number].dialogue.id,
                     why="label",
-                    turn=None if code in found.whole else int(found.turns.turn[place]),
+                    turn=None if of_dialogue else int(turns.turn[row]),
                     code=code,
-                    given=round(float(given[place]), 6),
-                    probability=round(float(probability[place]), 6),
+                    given=round(float(labels[row]), 6),
+                    probability=round(float(probability[row]), 6),
                 )
             )
-    return listed, joints
+    return suspects, joints
 
 
 def labeler_biases(
-    found: LabelProbabilities, examples: Sequence[Example], asked: Mapping[str, Sequence[str]]
+    predictions: LabelProbabilities, examples: Sequence[Example], labelers: Mapping[str, Sequence[str]]
 ) -> Iterator[LabelerBias]:
-    """Each labeler's leaning in each code, the strongest first. `asked` names who was asked of a dialogue."""
-    of_labeler: dict[str, list[int]] = {}
+    """Each labeler's bias for each code, the strongest first. `labelers` has the labelers of each
+    dialogue."""
+    by_labeler: dict[str, list[int]] = {}
     for number, example in enumerate(examples):
-        for labeler in sorted(set(asked.get(example.dialogue.id, ()))):
-            of_labeler.setdefault(labeler, []).append(number)
+        for labeler in sorted(set(labelers.get(example.dialogue.id, ()))):
+            by_labeler.setdefault(labeler, []).append(number)
     rows = [
-        leaning
-        for code in found.turns.codes
-        for leaning in _leanings(code, *_sums(found, code, len(examples)), of_labeler)
+        bias
+        for code in predictions.turns.codes
+        for bias in _biases_for_code(code, *_sum_by_example(predictions, code, len(examples)), by_labeler)
     ]
     yield from sorted(rows, key=lambda row: (-abs(row.deviation), row.labeler, row.code))
 
 
-def _sums(found: LabelProbabilities, code: str, n: int) -> tuple[Floats, Floats]:
-    """Labels of each example and expected labels, of shape (n,). Expected is scaled so that it is right in
-    sum: the model learned from too few clean turns."""
-    given, probability = (values.astype(float) for values in found.column(code))
-    expected = np.minimum(probability * (given.sum() / max(probability.sum(), 1e-9)), 1.0)
-    example = np.arange(len(given)) if code in found.whole else found.turns.example
-    given, expected = (np.asarray(np.bincount(example, part, n), float) for part in (given, expected))
-    return given, expected
+def _sum_by_example(predictions: LabelProbabilities, code: str, n: int) -> tuple[Floats, Floats]:
+    """Labels and expected labels of each example, of shape (n,). Expected ones are scaled to the sum of the
+    labels: the model is trained on too few clean turns."""
+    labels, probability = (values.astype(float) for values in predictions.column(code))
+    expected = np.minimum(probability * (labels.sum() / max(probability.sum(), 1e-9)), 1.0)
+    of_dialogue = code in predictions.dialogue_codes
+    example = np.arange(len(labels)) if of_dialogue else predictions.turns.example
+    labels, expected = (np.asarray(np.bincount(example, part, n), float) for part in (labels, expected))
+    return labels, expected
 
 
-def _leanings(
-    code: str, given: Floats, expected: Floats, of_labeler: Mapping[str, list[int]]
+def _biases_for_code(
+    code: str, labels: Floats, expected: Floats, by_labeler: Mapping[str, list[int]]
 ) -> Iterator[LabelerBias]:
-    """How far labels lie from the expected in one example is measured on all, the model being too sure."""
-    spread = max(float(((given - expected) ** 2).mean()) ** 0.5, 1e-9)
-    for labeler, own in of_labeler.items():
-        difference = float((given[own] - expected[own]).sum())
+    """The standard deviation of an example's label from the expected one is that of all examples: the model
+    is overconfident."""
+    deviation = max(float(((labels - expected) ** 2).mean()) ** 0.5, 1e-9)
+    for labeler, own in by_labeler.items():
+        difference = float((labels[own] - expected[own]).sum())
         yield LabelerBias(
             labeler=labeler,
             code=code,
             dialogues=len(own),
-            found=round(float(given[own].sum()), 3),
+            found=round(float(labels[own].sum()), 3),
             expected=round(float(expected[own].sum()), 3),
-            deviation=round(difference / (spread * len(own) ** 0.5), 2),
+            deviation=round(difference / (deviation * len(own) ** 0.5), 2),
         )

@@ -1,7 +1,8 @@
 """Out-of-fold probabilities of a light model for every judged turn and code.
 
-TF-IDF and logistic regression as in the baseline of that name, cross-validated over dialogues. Near-copies
-and examples of one source share a fold, so that no model is trained on a copy of what it scores.
+TF-IDF and logistic regression as in the baseline of that name, cross-validated over dialogues.
+Near-duplicates and examples of one source are in the same fold, so that no model is trained on a copy of what
+it scores.
 """
 
 from __future__ import annotations
@@ -30,13 +31,17 @@ from dialint.eval.baselines.tfidf import (
 from dialint.eval.metrics import Floats, Truth
 from dialint.eval.results import Indices, probe_turns
 
+FOLDS = 4
+PENALTY = 1e-5
+"""Weight of the squared coefficients; with the baseline's a fifth fewer flips are found here (2026-11-22)."""
+
 
 @dataclass(frozen=True)
 class TurnTable:
-    """Judged turns in order of the examples, arrays of n rows.
+    """The judged turns of examples as a table, arrays of n rows.
 
-    `example` numbers the examples, `turn` is the turn's index in the input, `labels` of shape (n, codes) the
-    probability that the turn holds the error, `probe` says that it was made to look like an error.
+    `example` is the index of the example, `turn` the turn's index in the input, `labels` of shape (n, codes)
+    the probability that the turn has the error, `probe` whether it was made to look like an error.
     """
 
     codes: tuple[str, ...]
@@ -46,102 +51,99 @@ class TurnTable:
     probe: Truth
 
     @classmethod
-    def of(cls, examples: Sequence[Example], codes: Sequence[str]) -> TurnTable:
-        """The judged turns of `examples`; labels of other turns and of other codes are left out."""
-        column = {code: place for place, code in enumerate(codes)}
-        rows = [
-            (number, example.dialogue.turns[place].index)
+    def from_examples(cls, examples: Sequence[Example], codes: Sequence[str]) -> TurnTable:
+        """The judged turns of `examples` in order; labels of other turns and of other codes are left out."""
+        column_of = {code: column for column, code in enumerate(codes)}
+        keys = [
+            (number, example.dialogue.turns[position].index)
             for number, example in enumerate(examples)
-            for place in judged_positions(example.dialogue)
+            for position in judged_positions(example.dialogue)
         ]
-        place_of = {key: place for place, key in enumerate(rows)}
-        labels, probe = np.zeros((len(rows), len(column)), np.float32), np.zeros(len(rows), bool)
+        row_of = {key: row for row, key in enumerate(keys)}
+        labels, probe = np.zeros((len(keys), len(column_of)), np.float32), np.zeros(len(keys), bool)
         for number, example in enumerate(examples):
             for label in example.labels:
-                place = place_of.get((number, label.turn))
-                if place is not None and label.code in column:
-                    labels[place, column[label.code]] = label.probability
-            probed = (place_of.get((number, turn)) for turn, _ in probe_turns(example))
-            probe[[place for place in probed if place is not None]] = True
-        keys = np.array(rows, np.int64).reshape(-1, 2)
-        return cls(tuple(codes), keys[:, 0], keys[:, 1], labels, probe)
+                row = row_of.get((number, label.turn))
+                if row is not None and label.code in column_of:
+                    labels[row, column_of[label.code]] = label.probability
+            probe_rows = (row_of.get((number, turn)) for turn, _ in probe_turns(example))
+            probe[[row for row in probe_rows if row is not None]] = True
+        columns = np.array(keys, np.int64).reshape(-1, 2)
+        return cls(tuple(codes), columns[:, 0], columns[:, 1], labels, probe)
 
-    def whole(self, values: Floats) -> Floats:
+    def max_by_example(self, values: Floats) -> Floats:
         """The highest value of each dialogue, of shape (examples, ...); 0 for one without a judged turn."""
-        found = np.zeros((int(self.example.max(initial=-1)) + 1, *values.shape[1:]), values.dtype)
-        np.maximum.at(found, self.example, values)
-        return found
-
-
-FOLDS = 4
-PENALTY = 1e-5
-"""Weight of the squared coefficients; the baseline's finds a fifth fewer flips here (2026-11-22)."""
+        highest = np.zeros((int(self.example.max(initial=-1)) + 1, *values.shape[1:]), values.dtype)
+        np.maximum.at(highest, self.example, values)
+        return highest
 
 
 def assign_folds(groups: Sequence[str], seed: int) -> Indices:
-    """The part, 0 to `FOLDS` - 1, of each dialogue: one for all of a group."""
-    drawn = (hashlib.sha256(f"{seed}/{group}".encode()).digest() for group in groups)
-    return np.array([int.from_bytes(digest[:8]) % FOLDS for digest in drawn], np.int64)
+    """The fold, 0 to `FOLDS` - 1, of each dialogue, by the hash of its group."""
+    digests = (hashlib.sha256(f"{seed}/{group}".encode()).digest() for group in groups)
+    return np.array([int.from_bytes(digest[:8]) % FOLDS for digest in digests], np.int64)
 
 
 def trainable_codes(turns: TurnTable, folds: Indices) -> tuple[str, ...]:
-    """The codes of which errors and others enough are left to learn from whichever part is left out."""
-    errors, rest = turns.labels > 0.5, [folds[turns.example] != fold for fold in range(FOLDS)]
-    least = np.array([[errors[rows].sum(axis=0), (~errors[rows]).sum(axis=0)] for rows in rest]).min(
-        axis=(0, 1)
+    """The codes with at least `MIN_ERRORS` errors and as many other turns outside of every fold."""
+    errors, training = turns.labels > 0.5, [folds[turns.example] != fold for fold in range(FOLDS)]
+    counts = np.array([[errors[rows].sum(axis=0), (~errors[rows]).sum(axis=0)] for rows in training])
+    return tuple(
+        code for code, n in zip(turns.codes, counts.min(axis=(0, 1)), strict=True) if n >= MIN_ERRORS
     )
-    return tuple(code for code, n in zip(turns.codes, least, strict=True) if n >= MIN_ERRORS)
 
 
 def predict_out_of_fold(examples: Sequence[Example], turns: TurnTable, folds: Indices, seed: int) -> Floats:
-    """Probability of each code at each turn by a model that learned from the other parts; shape (n, codes).
+    """Probability of each code at each turn by a model of the other folds, shape (n, codes); `folds` has
+    shape (examples,).
 
-    `folds` of shape (examples,). Learned from are all turns with a label or made to look like an error, and
-    one in `KEEP_ONE_IN` of the others, so that probabilities are too high by about that.
+    Trained on all turns that have a label or look like an error, and one in `KEEP_ONE_IN` of the others, so
+    that probabilities are too high by about that factor.
     """
-    kept = turns.labels.any(axis=1) | turns.probe
-    kept |= np.random.default_rng(seed).random(len(kept)) < 1 / KEEP_ONE_IN
+    selected = turns.labels.any(axis=1) | turns.probe
+    selected |= np.random.default_rng(seed).random(len(selected)) < 1 / KEEP_ONE_IN
     fold = folds[turns.example]
-    counts = _stacked([count_ngrams(rows) for rows in _chunks(_units(examples, kept))])
+    counts = _stack([count_ngrams(chunk) for chunk in _chunks(_units(examples, selected))])
     idf = [inverse_document_frequency(block) for block in counts]
     table = weight_blocks(counts, idf)
     del counts
     models = [
-        _learned(table[fold[kept] != part], turns.labels[kept][fold[kept] != part], seed)
+        _fit(table[fold[selected] != part], turns.labels[selected][fold[selected] != part], seed)
         for part in range(FOLDS)
     ]
     del table
-    found, start = np.empty_like(turns.labels), 0
-    for rows in _chunks(_units(examples, np.ones(len(kept), bool))):
-        block = weight_blocks(count_ngrams(rows), idf)
+    probabilities, start = np.empty_like(turns.labels), 0
+    for chunk in _chunks(_units(examples, np.ones(len(selected), bool))):
+        block = weight_blocks(count_ngrams(chunk), idf)
         for part, (weights, offsets) in enumerate(models):
-            here = np.flatnonzero(fold[start : start + len(rows)] == part)
-            found[start + here] = 1 / (1 + np.exp(-np.clip(block[here] @ weights.T + offsets, -30, 30)))
-        start += len(rows)
-    return found
+            rows = np.flatnonzero(fold[start : start + len(chunk)] == part)
+            logits = block[rows] @ weights.T + offsets
+            probabilities[start + rows] = 1 / (1 + np.exp(-np.clip(logits, -30, 30)))
+        start += len(chunk)
+    return probabilities
 
 
-def _learned(table: Any, labels: Floats, seed: int) -> tuple[Floats, Floats]:
-    """Weights (codes, buckets) and offsets (codes,). A soft label is learned from both sides, each with its
+def _fit(table: Any, labels: Floats, seed: int) -> tuple[Floats, Floats]:
+    """Weights (codes, buckets) and offsets (codes,). A soft label is a row of each class, weighted by its
     share."""
     from sklearn.linear_model import SGDClassifier
 
     weights, offsets = [], []
-    for given in labels.T:
-        soft = np.flatnonzero((given > 0) & (given < 1))
-        rows = np.concatenate([np.arange(len(given)), soft])
-        truth = np.concatenate([given > 0, np.zeros(len(soft), bool)])
-        share = np.concatenate([np.where(given > 0, given, 1.0), 1 - given[soft]])
+    for column in labels.T:
+        soft = np.flatnonzero((column > 0) & (column < 1))
+        rows = np.concatenate([np.arange(len(column)), soft])
+        target = np.concatenate([column > 0, np.zeros(len(soft), bool)])
+        weight = np.concatenate([np.where(column > 0, column, 1.0), 1 - column[soft]])
         model = SGDClassifier(loss="log_loss", alpha=PENALTY, max_iter=PASSES, tol=None, random_state=seed)
-        model.fit(table[rows] if len(soft) else table, truth, sample_weight=share)
+        model.fit(table[rows] if len(soft) else table, target, sample_weight=weight)
         weights.append(model.coef_[0].astype(np.float32))
         offsets.append(float(model.intercept_[0]))
     return np.array(weights), np.array(offsets)
 
 
-def _units(examples: Sequence[Example], wanted: Truth) -> Iterator[Unit]:
+def _units(examples: Sequence[Example], selected: Truth) -> Iterator[Unit]:
     rows = (unit for example in examples for unit in extract_units(example.dialogue).values())
-    return (unit for unit, want in zip(rows, wanted, strict=True) if want)
+    return (unit for unit, is_selected in zip(rows, selected, strict=True) if is_selected)
 
 
 def _chunks(rows: Iterator[Unit]) -> Iterator[list[Unit]]:
@@ -149,8 +151,8 @@ def _chunks(rows: Iterator[Unit]) -> Iterator[list[Unit]]:
         yield chunk
 
 
-def _stacked(parts: Sequence[Sequence[Any]]) -> list[Any]:
-    """The same blocks of all parts under one another."""
+def _stack(parts: Sequence[Sequence[Any]]) -> list[Any]:
+    """Each block of all parts, stacked vertically."""
     from scipy import sparse
 
     return [sparse.vstack(blocks, format="csr") for blocks in zip(*parts, strict=True)]

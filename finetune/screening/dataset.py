@@ -1,4 +1,8 @@
-"""The files that screening reads and writes: a dataset's folder, and the records of suspected examples."""
+"""The files of screening: a data set's folder, which is copied without some dialogues, and the records beside
+it.
+
+All bytes of a copied file but the dropped rows stay.
+"""
 
 from __future__ import annotations
 
@@ -16,20 +20,25 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.example_files import BATCH_ROWS, ENDINGS, read_examples
 from dialint.detector.records import Example, Probability, Record
 
-Why = Literal["exam-copy", "contradiction", "label"]
+MANIFEST = "manifest.json"
+KINDS = ("labelled-examples", "injected-examples")
+SCREENING_FILES = ("suspects", "labelers")
+"""Files of an earlier screening, which are not copied."""
+FILES_WITH_SPLITS = ("train", "preferences", "lineage")
+"""Files that have rows of the train split."""
 
 
 class Suspect(Record):
-    """A training example that should not be learned from, and why.
+    """A training example that should not be used, and why.
 
-    exam-copy: it is a near-copy of the example `like` of a set that judges. contradiction: copies of it say
-    otherwise of this turn and code; `probability` is their mean. label: a model that never saw this dialogue
-    is sure of the opposite; `probability` is what it gave to an error. `given` is the label in question, 0
-    where there is none. `turn` is none for a code that is of the whole dialogue.
+    exam-copy: it is a near-duplicate of the held-out example `like`. contradiction: near-duplicates have
+    another label for this turn and code; `probability` is their mean. label: a model that was not trained on
+    this dialogue is confident of the opposite; `probability` is its probability of an error. `given` is the
+    label in question, 0 without one. `turn` is None for a code of dialogue scope.
     """
 
     dialogue_id: str
-    why: Why
+    why: Literal["exam-copy", "contradiction", "label"]
     turn: Annotated[int, Field(ge=0)] | None = None
     code: str | None = None
     given: Probability | None = None
@@ -37,17 +46,22 @@ class Suspect(Record):
     like: str | None = None
 
 
-MANIFEST = "manifest.json"
-KINDS = ("labelled-examples", "injected-examples")
-OURS = ("suspects", "labelers")
-"""Files of an earlier screening: not taken over."""
-WITH_SPLITS = ("train", "preferences", "lineage")
-"""Files that hold rows of training."""
+class LabelerBias(Record):
+    """How often a labeler's dialogues have a code (`found`), against what a model that was trained on other
+    dialogues expects; `deviation` in standard deviations. With several labelers the label is that of all of
+    them. The model is weak: a large deviation is a reason to look, no proof."""
+
+    labeler: str
+    code: str
+    dialogues: int
+    found: float
+    expected: float
+    deviation: float
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """A verified dataset."""
+    """A verified data set."""
 
     folder: Path
     manifest: dict[str, Any]
@@ -58,7 +72,7 @@ class Dataset:
 
         Raises:
             OutputRefused: E_MANIFEST or E_CHECKSUM, it is not complete or was changed.
-            ConfigError: E_DATASET, it is no dataset, or has nothing to learn from.
+            ConfigError: E_DATASET, it is no data set, or has no train split.
         """
         manifest = read_manifest(folder / MANIFEST)
         if manifest.get("kind") not in KINDS:
@@ -73,24 +87,24 @@ class Dataset:
 
     @property
     def made(self) -> bool:
-        """Whether its errors were made, with clean twins beside them."""
+        """Whether its errors were injected, with clean twins beside them."""
         return bool(self.manifest["kind"] == "injected-examples")
 
     @property
     def sha256(self) -> str:
-        """What the dataset is known by."""
+        """The hash of its manifest."""
         return sha256_file(self.folder / MANIFEST)
 
-    def training(self) -> list[Example]:
-        """The examples that are learned from."""
+    def read_train(self) -> list[Example]:
+        """The examples of the train split."""
         return [example for path in self._sets() if path.stem == "train" for example in read_examples(path)]
 
-    def judging(self) -> list[Example]:
+    def read_held_out(self) -> list[Example]:
         """The examples of all other sets."""
         return [example for path in self._sets() if path.stem != "train" for example in read_examples(path)]
 
-    def asked(self) -> dict[str, list[str]]:
-        """Who was asked of each training dialogue; empty where nobody was."""
+    def read_labelers(self) -> dict[str, list[str]]:
+        """The labelers of each training dialogue; empty without a lineage."""
         path = self.folder / "lineage.jsonl"
         if not path.exists():
             return {}
@@ -100,19 +114,23 @@ class Dataset:
     def _sets(self) -> Iterator[Path]:
         for entry in self.manifest["files"]:
             path = self.folder / entry["name"]
-            if path.suffix in ENDINGS and path.stem not in (*OURS, "preferences", "lineage"):
+            if path.suffix in ENDINGS and path.stem not in (*SCREENING_FILES, "preferences", "lineage"):
                 yield path
 
-    def write(self, out: Path, dropped: Set[str]) -> list[dict[str, Any]]:
-        """All files without the training rows of `dropped` dialogues; their manifest entries."""
+    def copy_without(self, out: Path, dropped: Set[str]) -> list[dict[str, Any]]:
+        """Copy all files without the training rows of `dropped` dialogues; their manifest entries."""
+
+        def is_kept(dialogue_id: str, split: str) -> bool:
+            return split != "train" or dialogue_id not in dropped
+
         entries = []
         for entry in self.manifest["files"]:
             source, target = self.folder / entry["name"], out / entry["name"]
-            if source.stem in OURS:
+            if source.stem in SCREENING_FILES:
                 continue
-            if source.stem in WITH_SPLITS:
-                rows = _without(source, target, dropped)
-                entry = {**file_entry(target, rows), **_counted(entry, target)}
+            if source.stem in FILES_WITH_SPLITS:
+                filter_rows = _filter_parquet if source.suffix == ".parquet" else _filter_lines
+                entry = {**file_entry(target, filter_rows(source, target, is_kept)), **_count(entry, target)}
             else:
                 with atomic_file(target) as file:
                     file.write(source.read_bytes())
@@ -121,14 +139,14 @@ class Dataset:
 
 
 def write_records(path: Path, records: Sequence[Record]) -> dict[str, Any]:
-    """A JSONL file of records; its manifest entry."""
+    """Write records as JSONL; the manifest entry."""
     with atomic_file(path) as file:
         file.writelines(record.model_dump_json(exclude_none=True).encode() + b"\n" for record in records)
     return file_entry(path, len(records))
 
 
-def _counted(entry: dict[str, Any], path: Path) -> dict[str, Any]:
-    """What the old entry of a made set counted and a set without some rows can count again."""
+def _count(entry: dict[str, Any], path: Path) -> dict[str, Any]:
+    """The counts that the manifest entry of an injected set has, of the filtered set."""
     if "agent_turns" not in entry:
         return {}
     examples = list(read_examples(path))
@@ -140,26 +158,21 @@ def _counted(entry: dict[str, Any], path: Path) -> dict[str, Any]:
     }
 
 
-def _without(source: Path, target: Path, dropped: Set[str]) -> int:
-    """Copy the rows that are not of training and `dropped`; how many there are."""
-    return (_without_rows if source.suffix == ".parquet" else _without_lines)(
-        source, target, lambda name, split: split != "train" or name not in dropped
-    )
-
-
-def _without_lines(source: Path, target: Path, wanted: Callable[[str, str], bool]) -> int:
+def _filter_lines(source: Path, target: Path, is_kept: Callable[[str, str], bool]) -> int:
+    """Copy the lines of JSONL that are kept; their number."""
     n = 0
     with open(source, "rb") as lines, atomic_file(target) as file:
         for line in lines:
             row = msgspec.json.decode(line)
-            name = row["dialogue_id"] if "dialogue_id" in row else row["dialogue"]["id"]
-            if wanted(name, row["split"]):
+            dialogue_id = row["dialogue_id"] if "dialogue_id" in row else row["dialogue"]["id"]
+            if is_kept(dialogue_id, row["split"]):
                 file.write(line)
                 n += 1
     return n
 
 
-def _without_rows(source: Path, target: Path, wanted: Callable[[str, str], bool]) -> int:
+def _filter_parquet(source: Path, target: Path, is_kept: Callable[[str, str], bool]) -> int:
+    """Copy the rows of Parquet that are kept; their number."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -170,8 +183,8 @@ def _without_rows(source: Path, target: Path, wanted: Callable[[str, str], bool]
         parquet.ParquetWriter(file, table.schema_arrow, compression="zstd") as writer,
     ):
         for batch in table.iter_batches(BATCH_ROWS):
-            named = zip(batch["dialogue_id"].to_pylist(), batch["split"].to_pylist(), strict=True)
-            kept = batch.filter(pa.array([wanted(name, split) for name, split in named]))
+            keys = zip(batch["dialogue_id"].to_pylist(), batch["split"].to_pylist(), strict=True)
+            kept = batch.filter(pa.array([is_kept(dialogue_id, split) for dialogue_id, split in keys]))
             writer.write_batch(kept)
             n += kept.num_rows
     return n

@@ -1,7 +1,7 @@
-"""Near-copies: of what judges, which must not be learned from, and of one another with other labels.
+"""Near-duplicates: of held-out examples, and of one another with contradictory labels.
 
-What a near-copy is says `dialint.detector.likeness`; as in datasets, copies of copies count. An error and
-its clean twin, and all that was made of one source, are alike on purpose and contradict nobody.
+`dialint.detector.likeness` defines near-duplicates; the relation is transitive, as in data sets. An error and
+its clean twin, and all that was made of one source, are similar by construction and contradict nothing.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ from dialint.eval.baselines.scored import judged_positions
 from dialint.eval.results import source_of
 from dialint.finetune.screening.dataset import Suspect
 
-CONTRADICTS = 0.5
-"""A label contradicts its copies if it is further than this from their mean."""
+MAX_DEVIATION = 0.5
+"""Distance from the mean of its duplicates' labels from which a label contradicts them."""
 
 
-class LabeledSpot(NamedTuple):
-    """A turn, or a whole dialogue (none), with its labels by code. Spots of one origin are one voice."""
+class LabeledTurn(NamedTuple):
+    """A turn, or a whole dialogue (`turn` is None), with its labels by code. Turns of one origin count
+    once."""
 
     dialogue_id: str
     origin: str
@@ -43,81 +44,83 @@ def shingle_examples(examples: Iterable[Example]) -> list[Shingles]:
 
 
 def find_held_out_copies(
-    examples: Sequence[Example], sets: Sequence[Shingles], judging: Sequence[Example]
+    examples: Sequence[Example], shingles: Sequence[Shingles], held_out: Sequence[Example]
 ) -> tuple[list[Suspect], list[str]]:
-    """The examples that are near-copies of one that judges; and the group of each, in which are all
-    near-copies of it and all that was made of its source."""
-    pairs = list(linking_pairs([*sets, *shingle_examples(judging)], RELATED))
-    names = [(str(number),) for number in range(len(examples) + len(judging))]
-    alike = group_names(names, pairs)
-    exam = {
-        group: example.dialogue.id for group, example in zip(alike[len(examples) :], judging, strict=True)
+    """The examples that are near-duplicates of a held-out one; and the group of each example, which has all
+    its near-duplicates and all that was made of its source."""
+    pairs = list(linking_pairs([*shingles, *shingle_examples(held_out)], RELATED))
+    names = [(str(number),) for number in range(len(examples) + len(held_out))]
+    groups = group_names(names, pairs)
+    held_out_of = {
+        group: example.dialogue.id for group, example in zip(groups[len(examples) :], held_out, strict=True)
     }
     copies = [
-        Suspect(dialogue_id=example.dialogue.id, why="exam-copy", like=exam[group])
-        for group, example in zip(alike, examples, strict=False)
-        if group in exam
+        Suspect(dialogue_id=example.dialogue.id, why="exam-copy", like=held_out_of[group])
+        for group, example in zip(groups, examples, strict=False)
+        if group in held_out_of
     ]
-    keys = [(group, f"source {source_of(example)}") for group, example in zip(alike, examples, strict=False)]
+    keys = [(group, f"source {source_of(example)}") for group, example in zip(groups, examples, strict=False)]
     return copies, group_names(keys, ())
 
 
 def find_contradictions(
-    examples: Sequence[Example], sets: Sequence[Shingles], whole: Set[str], made: bool
+    examples: Sequence[Example], shingles: Sequence[Shingles], dialogue_codes: Set[str], made: bool
 ) -> Iterator[Suspect]:
-    """Labels that near-copies contradict where the same is said after the same words.
+    """Labels that near-duplicates contradict, where the turn and the one before have the same words.
 
-    `whole` are the codes of dialogue scope: those only a dialogue of the same words can contradict. `made`
-    says that `dialint data inject` made the examples.
+    `dialogue_codes` are the codes of dialogue scope; only a dialogue of the same words can contradict those.
+    `made`: the examples are of `dialint data inject`.
     """
-    alike = group_names(
-        [(str(number),) for number in range(len(examples))], linking_pairs(sets, NEAR_DUPLICATE)
+    groups = group_names(
+        [(str(number),) for number in range(len(examples))], linking_pairs(shingles, NEAR_DUPLICATE)
     )
-    size = Counter(alike)
-    spots: dict[object, list[LabeledSpot]] = defaultdict(list)
-    for number, (group, example) in enumerate(zip(alike, examples, strict=True)):
+    size = Counter(groups)
+    turns: dict[object, list[LabeledTurn]] = defaultdict(list)
+    for number, (group, example) in enumerate(zip(groups, examples, strict=True)):
         if size[group] > 1:
             origin = source_of(example) if made else str(number)
-            for words_said, turn, labels in _said(example, whole):
-                spots[group, words_said].append(LabeledSpot(example.dialogue.id, origin, turn, labels))
-    for same in spots.values():
-        yield from _contradicted(same)
+            for key, turn, labels in _labeled_turns(example, dialogue_codes):
+                turns[group, key].append(LabeledTurn(example.dialogue.id, origin, turn, labels))
+    for same in turns.values():
+        yield from _contradicting_labels(same)
 
 
-def _said(example: Example, whole: Set[str]) -> Iterator[tuple[object, int | None, dict[str, float]]]:
-    """For each judged turn its words, those before it and how often they came so before, the turn's index and
-    its labels; last, for the whole dialogue, the same."""
+def _labeled_turns(
+    example: Example, dialogue_codes: Set[str]
+) -> Iterator[tuple[object, int | None, dict[str, float]]]:
+    """For each judged turn a key (its words, those of the turn before, and how many such turns came before
+    it), its index and its labels; last, the same for the whole dialogue."""
     texts = [" ".join(words(turn.text)) for turn in example.dialogue.turns]
-    of_turn: dict[int | None, dict[str, float]] = defaultdict(dict)
+    labels_of: dict[int | None, dict[str, float]] = defaultdict(dict)
     for label in example.labels:
-        where = of_turn[None if label.code in whole else label.turn]
-        where[label.code] = max(label.probability, where.get(label.code, 0.0))
-    times: Counter[tuple[str, str]] = Counter()
-    for place in judged_positions(example.dialogue):
-        key = (texts[place - 1] if place else "", texts[place])
-        times[key] += 1
-        turn = example.dialogue.turns[place].index
-        yield (key, times[key]), turn, of_turn.get(turn, {})
-    yield tuple(texts), None, of_turn.get(None, {})
+        labels = labels_of[None if label.code in dialogue_codes else label.turn]
+        labels[label.code] = max(label.probability, labels.get(label.code, 0.0))
+    occurrences: Counter[tuple[str, str]] = Counter()
+    for position in judged_positions(example.dialogue):
+        key = (texts[position - 1] if position else "", texts[position])
+        occurrences[key] += 1
+        turn = example.dialogue.turns[position].index
+        yield (key, occurrences[key]), turn, labels_of.get(turn, {})
+    yield tuple(texts), None, labels_of.get(None, {})
 
 
-def _contradicted(same: Sequence[LabeledSpot]) -> Iterator[Suspect]:
-    """Whose labels are far from the mean of the others', each origin with one voice."""
-    for code in sorted(set().union(*(spot.labels for spot in same))):
-        voices: dict[str, list[float]] = defaultdict(list)
-        for spot in same:
-            voices[spot.origin].append(spot.labels.get(code, 0.0))
-        means = {origin: sum(said) / len(said) for origin, said in voices.items()}
+def _contradicting_labels(turns: Sequence[LabeledTurn]) -> Iterator[Suspect]:
+    """Labels of equal turns that are far from the mean of the other origins' labels."""
+    for code in sorted(set().union(*(turn.labels for turn in turns))):
+        by_origin: dict[str, list[float]] = defaultdict(list)
+        for turn in turns:
+            by_origin[turn.origin].append(turn.labels.get(code, 0.0))
+        means = {origin: sum(labels) / len(labels) for origin, labels in by_origin.items()}
         total = sum(means.values())
-        for spot in same if len(means) > 1 else ():
-            others = (total - means[spot.origin]) / (len(means) - 1)
-            given = spot.labels.get(code, 0.0)
-            if abs(given - others) > CONTRADICTS:
+        for turn in turns if len(means) > 1 else ():
+            others = (total - means[turn.origin]) / (len(means) - 1)
+            label = turn.labels.get(code, 0.0)
+            if abs(label - others) > MAX_DEVIATION:
                 yield Suspect(
-                    dialogue_id=spot.dialogue_id,
+                    dialogue_id=turn.dialogue_id,
                     why="contradiction",
-                    turn=spot.turn,
+                    turn=turn.turn,
                     code=code,
-                    given=given,
+                    given=label,
                     probability=min(1.0, max(0.0, others)),
                 )

@@ -133,7 +133,7 @@ def _round(
         )
         rows = [{**row, "weight": 1.0} for row in tokenize_questions(asked, prompt)]
         if ours:
-            trainer: Any = JudgeSFTTrainer.of(
+            trainer: Any = JudgeSFTTrainer.create(
                 model, arguments, prompt, rows, asked[:1], packed=True, bf16=False
             )
         else:

@@ -22,9 +22,9 @@ from dialint.detector.errors import ConfigError, InputRefused
 from dialint.detector.example_files import require_set
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.read import inspect, open_logs
-from dialint.finetune.judge.exam import ExamConfig, examine
-from dialint.finetune.judge.sft import SftJudgeConfig
+from dialint.finetune.judge.evaluate import EvaluateConfig, evaluate
 from dialint.finetune.judge.sft import run as sft
+from dialint.finetune.judge.sft_options import SftJudgeConfig
 from dialint.finetune.train.checkpoint import describe_job, job_mismatch
 
 ROOT = Path(__file__).parents[2]
@@ -165,7 +165,7 @@ def test_a_split_that_is_not_there_is_answered_with_those_that_are(tmp_path: Pat
     for name in ("train.jsonl", "dev.parquet", "manifest.json"):
         (tmp_path / name).write_text("{}")
     with pytest.raises(ConfigError, match=r"--split test: .* has no such split; it has dev, train$"):
-        examine(tmp_path, ExamConfig(judge="nowhere"))
+        evaluate(tmp_path, EvaluateConfig(judge="nowhere"))
     with pytest.raises(ConfigError, match=r"holds no set test .*its sets: dev, train$"):
         require_set(tmp_path, "test")
 

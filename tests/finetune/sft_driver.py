@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from dialint.eval.questions import QuestionConfig
-from dialint.finetune.judge.sft import SftJudgeConfig, run
+from dialint.finetune.judge.sft import run
+from dialint.finetune.judge.sft_options import SftJudgeConfig
 from dialint.finetune.train.callbacks import TrainingCallback
 from dialint.finetune.train.options import AdapterOptions, RunOptions, ScheduleOptions
 

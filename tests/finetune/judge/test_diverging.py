@@ -9,7 +9,7 @@ import pytest
 
 from dialint.detector.errors import ConfigError
 from dialint.eval.questions import QuestionConfig
-from dialint.finetune.judge import grpo, ppo, preference, reward, sft
+from dialint.finetune.judge import grpo, ppo, preference, reward, sft, sft_options
 from dialint.finetune.policy import options
 from dialint.finetune.train.options import AdapterOptions, RunOptions, ScheduleOptions
 
@@ -26,7 +26,9 @@ def judge_config(stage: str, tiny: Path, dataset: Path, out: Path) -> tuple[Any,
     learning = ScheduleOptions(steps=3, eval_steps=3)
     if stage in ("sft", "private"):
         more: dict[str, Any] = {"private_epsilon": 8.0} if stage == "private" else {}
-        config = sft.SftJudgeConfig(**common, questions=4, learning_rate=RATE, learning=learning, **more)
+        config = sft_options.SftJudgeConfig(
+            **common, questions=4, learning_rate=RATE, learning=learning, **more
+        )
         return sft.run, config
     if stage == "reward":
         return reward.run, reward.RewardConfig(**common, pairs=2, learning_rate=RATE, learning=learning)
@@ -36,10 +38,10 @@ def judge_config(stage: str, tiny: Path, dataset: Path, out: Path) -> tuple[Any,
             **common, method=method, pairs=2, steps=3, learning_rate=RATE
         )
     if stage == "ppo":
-        how = options.PpoOptions(
+        ppo_options = options.PpoOptions(
             steps=3, questions=2, answers=2, answer_tokens=8, minibatch=2, learning_rate=RATE
         )
-        return ppo.run, ppo.PpoConfig(**common, method=how)
+        return ppo.run, ppo.PpoConfig(**common, options=ppo_options)
     group: Any = stage
     return grpo.run, grpo.GrpoConfig(
         **common, method=group, steps=3, questions=2, answers=2, answer_tokens=8, learning_rate=RATE

@@ -15,8 +15,8 @@ from dialint.detector.taxonomy import load_taxonomy
 from dialint.eval.judge_metrics import run_judge, summarize_judge
 from dialint.eval.questions import QuestionConfig, read_questions
 from dialint.finetune.base_models import loading
-from dialint.finetune.judge import grpo, reward, sft
-from dialint.finetune.judge.exam import reward_model_of
+from dialint.finetune.judge import grpo, reward, sft, sft_options
+from dialint.finetune.judge.evaluate import reward_model_figures
 from dialint.finetune.judge.model_folder import load_prompt
 from dialint.finetune.train.options import AdapterOptions, RunOptions, ScheduleOptions
 from dialint.labeling.aggregation.store_labels import StoreLabelsConfig, aggregate_store
@@ -74,15 +74,15 @@ def test_from_answers_to_an_aligned_judge(
     judge, model, aligned = (tmp_path / name for name in ("sft", "reward", "grpo"))
     shared: dict[str, Any] = {"dataset": said, "asking": ASKING, "adapters": ADAPTERS, "running": RUNNING}
     learning = ScheduleOptions(steps=4, eval_steps=4)
-    sft.run(sft.SftJudgeConfig(model=str(tiny), out=judge, questions=4, learning=learning, **shared))
+    sft.run(sft_options.SftJudgeConfig(model=str(tiny), out=judge, questions=4, learning=learning, **shared))
     told = reward.run(reward.RewardConfig(model=str(judge), out=model, pairs=4, learning=learning, **shared))
     assert {"reviewer", "label"} <= set(told["figures"]["held_out"])
     few: dict[str, Any] = {"steps": 2, "questions": 2, "answers": 4, "answer_tokens": 6}
     made = grpo.run(grpo.GrpoConfig(model=str(judge), reward=model, out=aligned, **few, **shared))
     assert set(made["data"]) == {"dataset", "judge", "reward"}
-    assert reward_model_of(aligned)["reward_model"] == told["figures"]["held_out"]
+    assert reward_model_figures(aligned)["reward_model"] == told["figures"]["held_out"]
     assert made["figures"]["reward_model"]["label"]["answer_only"]["accuracy"] >= 0
-    assert reward_model_of(judge) == reward_model_of(tiny) == {}
+    assert reward_model_figures(judge) == reward_model_figures(tiny) == {}
     source = loading.resolve_source(str(aligned))  # every byte vouched for
     assert source.base.folder == tiny
     model = loading.load_model(source, AdapterOptions(adapter="none"), trainable=False).eval()

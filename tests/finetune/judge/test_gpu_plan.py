@@ -15,7 +15,7 @@ from dialint.detector.errors import ConfigError
 from dialint.eval.questions import QuestionConfig
 from dialint.finetune.base_models import loading
 from dialint.finetune.base_models.resolve import SMALL_DECODER
-from dialint.finetune.judge import grpo, sft
+from dialint.finetune.judge import grpo, sft, sft_options
 from dialint.finetune.policy.logprobs import enable_packed_attention
 from dialint.finetune.train.memory import (
     ForwardPass,
@@ -173,7 +173,7 @@ def test_a_dry_run_plans_for_a_gpu_that_is_not_here(
         "dataset": dataset, "model": str(decoder), "out": tmp_path / "judge", "asking": QuestionConfig(random_questions=0),
         "running": RunOptions(device="cuda:24GB", dry_run=True),
     }  # fmt: skip
-    planned = sft.SftJudgeConfig(**common) if stage == "sft" else grpo.GrpoConfig(**common)  # type: ignore[arg-type]
+    planned = sft_options.SftJudgeConfig(**common) if stage == "sft" else grpo.GrpoConfig(**common)  # type: ignore[arg-type]
     with pytest.raises(SystemExit) as ended:
         (sft.run if stage == "sft" else grpo.run)(planned)  # type: ignore[operator]
     assert ended.value.code == 0

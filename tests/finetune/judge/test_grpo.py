@@ -82,11 +82,11 @@ def test_prompts_computed_once_come_to_what_trl_computes(
 
     def both(self: SamplingMixin, model: torch.nn.Module, *given: object, **more: object) -> object:
         found = ours(self, model, *given, **more)
-        self.hand_back()
-        self.own = False
+        self.restore_attention()
+        self.own_sampling = False
         theirs = ours(self, model, *given, **more)
         quotes = self._quotes
-        self.take_over(100)
+        self.enable_own_sampling(100)
         self._quotes = quotes
         assert self.packed
         there = found[0] != 0

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from dialint.eval.questions import QuestionConfig, read_questions
-from dialint.finetune.judge import merge_adapter, sft
-from dialint.finetune.judge.exam import load
+from dialint.finetune.judge import merge_adapter, sft, sft_options
+from dialint.finetune.judge.model_folder import load_judge
 from dialint.finetune.train.options import AdapterOptions, RunOptions, ScheduleOptions
 
 RUNNING = RunOptions(threads=1, precision="fp32", device="cpu")
@@ -21,7 +21,7 @@ def judge(tiny: Path, dataset: Path, tmp_path_factory: pytest.TempPathFactory) -
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DIALINT_MIRRORS", "0")
         sft.run(
-            sft.SftJudgeConfig(
+            sft_options.SftJudgeConfig(
                 dataset=dataset, model=str(tiny), out=out, questions=4, learning_rate=3e-2,
                 asking=QuestionConfig(random_questions=0), learning=ScheduleOptions(steps=3, eval_steps=3),
                 adapters=AdapterOptions(rank=4), running=RUNNING,
@@ -40,6 +40,6 @@ def test_a_merged_judge_says_the_same(
     assert manifest["figures"]["steps"] == 3
     assert "What it is not for" in (tmp_path / "merged" / "README.md").read_text()
     asked = read_questions(dataset, "test", QuestionConfig(random_questions=1), 1)
-    one, other = (load(str(folder), RUNNING) for folder in (judge, tmp_path / "merged"))
+    one, other = (load_judge(str(folder), RUNNING) for folder in (judge, tmp_path / "merged"))
     prompts = [one.prompt.ids(item.question, item.code) for item in asked]
     assert np.abs(one.beliefs(prompts) - other.beliefs(prompts)).max() <= most

@@ -20,7 +20,7 @@ from dialint.detector.records import Dialogue, Turn
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.eval.questions import QuestionConfig, read_questions
 from dialint.finetune.base_models import loading
-from dialint.finetune.judge import exam, merge_adapter, sft
+from dialint.finetune.judge import evaluate, merge_adapter, model_folder, sft, sft_options
 from dialint.finetune.policy import logprobs
 from dialint.finetune.policy.logprobs import enable_packed_attention
 from dialint.finetune.train.options import AdapterOptions, RunOptions, ScheduleOptions
@@ -60,7 +60,7 @@ def test_it_is_taught_merged_and_examined_unchanged(
     taught, merged = tmp_path / "taught", tmp_path / "merged"
     asking = QuestionConfig(random_questions=0.5)
     sft.run(
-        sft.SftJudgeConfig(
+        sft_options.SftJudgeConfig(
             dataset=dataset, model=str(base), out=taught, questions=4, learning_rate=2e-2, asking=asking,
             learning=ScheduleOptions(steps=8, eval_steps=4), adapters=AdapterOptions(rank=4), running=RUNNING,
         )
@@ -71,9 +71,9 @@ def test_it_is_taught_merged_and_examined_unchanged(
     said = capsys.readouterr().err
     assert "padded" not in said
     merge_adapter.run(merge_adapter.MergeConfig(model=str(taught), out=merged, weights="fp32"))
-    report = exam.examine(
+    report = evaluate.evaluate(
         dataset,
-        exam.ExamConfig(
+        evaluate.EvaluateConfig(
             judge=str(merged), against=(str(taught),), rounds=2, asking=asking, device="cpu", threads=1
         ),
     )
@@ -136,7 +136,7 @@ def test_weights_that_round_are_packed_too(
     base: Path, tmp_path: Path, weights: merge_adapter.Weights
 ) -> None:
     merge_adapter.run(merge_adapter.MergeConfig(model=str(base), out=tmp_path / "merged", weights=weights))
-    assert exam.load(str(tmp_path / "merged"), RUNNING)._packed
+    assert model_folder.load_judge(str(tmp_path / "merged"), RUNNING)._packed
 
 
 def test_what_cannot_be_packed_is_padded(
@@ -144,11 +144,11 @@ def test_what_cannot_be_packed_is_padded(
 ) -> None:
     """No shape that is known here: so one that says so."""
     asked = read_questions(dataset, "test", QuestionConfig(random_questions=0.5), 1)
-    whole = exam.load(str(base), RUNNING)
+    whole = model_folder.load_judge(str(base), RUNNING)
     prompts = [whole.prompt.ids(item.question, item.code) for item in asked]
     for room in (logprobs, judge_local):
         monkeypatch.setattr(room, "unfaithful", lambda *_: "it is strange")
-    alone = exam.load(str(base), RUNNING)
+    alone = model_folder.load_judge(str(base), RUNNING)
     assert (whole._packed, alone._packed) == (True, False)
     assert alone.beliefs(prompts) == pytest.approx(whole.beliefs(prompts), abs=1e-5)
     model = loading.load_model(loading.resolve_source(str(base)), AdapterOptions(rank=4)).train()

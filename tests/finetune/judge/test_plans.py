@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dialint.eval.questions import QuestionConfig
-from dialint.finetune.judge import grpo, ppo, sft
+from dialint.finetune.judge import grpo, ppo, sft, sft_options
 from dialint.finetune.policy import options
 from dialint.finetune.train.options import AdapterOptions, RunOptions, ScheduleOptions
 
@@ -30,11 +30,11 @@ def test_a_dry_run_says_what_it_would_take(
         "running": DRY,
     }
     if stage == "ppo":
-        method = options.PpoOptions(steps=50, questions=2, answers=2, answer_tokens=4, minibatch=4)
-        ppo.run(ppo.PpoConfig(**common, method=method))  # type: ignore[arg-type]
+        ppo_options = options.PpoOptions(steps=50, questions=2, answers=2, answer_tokens=4, minibatch=4)
+        ppo.run(ppo.PpoConfig(**common, options=ppo_options))  # type: ignore[arg-type]
     else:
         config = (
-            sft.SftJudgeConfig(**common, questions=4, learning=ScheduleOptions(steps=50))  # type: ignore[arg-type]
+            sft_options.SftJudgeConfig(**common, questions=4, learning=ScheduleOptions(steps=50))  # type: ignore[arg-type]
             if stage == "sft"
             else grpo.GrpoConfig(**common, steps=50, questions=2, answers=2, answer_tokens=4)  # type: ignore[arg-type]
         )
@@ -66,12 +66,12 @@ def test_memory_is_told_before_a_step_is_run(
         "dataset": dataset, "model": str(tiny), "out": tmp_path / "judge", "asking": ASKING,
         "adapters": AdapterOptions(rank=4), "running": DRY,
     }  # fmt: skip
-    monkeypatch.setattr("dialint.finetune.policy.ppo_loop._step", fails)
+    monkeypatch.setattr("dialint.finetune.policy.ppo_loop._train_step", fails)
     monkeypatch.setattr("transformers.Trainer.training_step", fails)
     monkeypatch.setattr("dialint.finetune.judge.sft_trainer.JudgeSFTTrainer.training_step", fails)
     monkeypatch.setattr("dialint.finetune.judge.trl_trainers.JudgeGRPOTrainer.training_step", fails)
     runs: dict[str, Any] = {
-        "sft": lambda: sft.run(sft.SftJudgeConfig(**common)),
+        "sft": lambda: sft.run(sft_options.SftJudgeConfig(**common)),
         "grpo": lambda: grpo.run(grpo.GrpoConfig(**common, questions=2, answers=2)),
         "ppo": lambda: ppo.run(ppo.PpoConfig(**common)),
     }

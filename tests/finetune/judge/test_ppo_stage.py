@@ -37,10 +37,10 @@ def test_a_judge_is_aligned_by_a_reward_model(
     tiny: Path, dataset: Path, preferring: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DIALINT_MIRRORS", "0")
-    method = PpoOptions(steps=2, questions=2, answers=2, answer_tokens=5, minibatch=4, learning_rate=1e-2)
+    options = PpoOptions(steps=2, questions=2, answers=2, answer_tokens=5, minibatch=4, learning_rate=1e-2)
     config = PpoConfig(
         model=str(tiny), dataset=dataset, out=tmp_path, reward=preferring, verifiable=0.5, asking=ASKING,
-        method=method, adapters=AdapterOptions(rank=4), running=RUNNING,
+        options=options, adapters=AdapterOptions(rank=4), running=RUNNING,
     )  # fmt: skip
     manifest = ppo.run(config)
     rows = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]

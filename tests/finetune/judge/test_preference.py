@@ -74,7 +74,7 @@ def test_what_is_learnt_is_what_is_asked_and_scored(
     prompt.tokenizer.chat_template = template
     pairs = read_pairs(dataset, "train", asking, 1)[:3]
     model = loading.load_model(loading.resolve_source(str(tiny)), AdapterOptions(rank=4))
-    trainer = preference._trainer(config, model, prompt, pairs)
+    trainer = preference._build_trainer(config, model, prompt, pairs)
     asked = [prompt.ids(pair.question, pair.code) for pair in pairs for _ in "12"]
     answers = [prompt.answer_ids(text) for pair in pairs for text in (pair.chosen, pair.rejected)]
     rows = [trainer.train_dataset[place] for place in range(len(trainer.train_dataset))]
@@ -102,7 +102,7 @@ def test_questions_of_rewarded_groups_are_those_of_the_judge(
     prompt.tokenizer.chat_template = HYBRID
     asked = read_questions(dataset, "train", QuestionConfig(random_questions=1), 1)[:3]
     model = loading.load_model(loading.resolve_source(str(tiny)), AdapterOptions(rank=4))
-    trainer = grpo._trainer(config, model, prompt, asked, rewarder=None)  # type: ignore[arg-type]
+    trainer = grpo._build_trainer(config, model, prompt, asked, reward_function=None)  # type: ignore[arg-type]
     found = trainer._tokenize_prompts([row["prompt"] for row in trainer.train_dataset])[0]
     assert found == [prompt.ids(item.question, item.code) for item in asked]
 
@@ -111,13 +111,12 @@ def test_questions_of_rewarded_groups_are_those_of_the_judge(
 def test_pairs_that_cannot_be_divided_are_refused(
     tiny: Path, dataset: Path, tmp_path: Path, method: str
 ) -> None:
-    config = PreferConfig(
-        dataset=dataset,
-        model=str(tiny),
-        out=tmp_path / "judge",
-        method=method,  # type: ignore[arg-type]
-        pairs=4,
-        accumulate=3,
-    )
     with pytest.raises(ConfigError, match="--accumulate must divide --pairs"):
-        run(config)
+        PreferConfig(
+            dataset=dataset,
+            model=str(tiny),
+            out=tmp_path / "judge",
+            method=method,  # type: ignore[arg-type]
+            pairs=4,
+            accumulate=3,
+        )

@@ -16,7 +16,8 @@ from dialint.detector.errors import ConfigError
 from dialint.eval.questions import QuestionConfig, read_questions
 from dialint.finetune.base_models import adapter_files, loading
 from dialint.finetune.judge import private_sft
-from dialint.finetune.judge.sft import SftJudgeConfig, run
+from dialint.finetune.judge.sft import run
+from dialint.finetune.judge.sft_options import SftJudgeConfig
 from dialint.finetune.judge.sft_trainer import tokenize_questions
 from dialint.finetune.train.options import AdapterOptions, RunOptions, ScheduleOptions
 from dialint.finetune.train.privacy import CLIP, set_noisy_gradient
@@ -65,13 +66,13 @@ def test_a_stopped_run_goes_on_bit_for_bit(config: SftJudgeConfig, monkeypatch: 
     monkeypatch.setattr(private_sft, "noise_multiplier", lambda *_: 0.5)
     whole = replace(config, out=config.out.with_name("whole"))
     run(whole)
-    calls, taken = [], private_sft.drawn
+    calls, sample_owners = [], private_sft.sample_owners
 
     def breaks(*given: object) -> list[int]:
         calls.append(1)
         if len(calls) == 6:
             raise KeyboardInterrupt
-        return taken(*given)  # type: ignore[arg-type]
+        return sample_owners(*given)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patch:
         patch.setattr(private_sft, "sample_owners", breaks)
@@ -113,7 +114,7 @@ def test_a_dialogue_changes_a_step_by_no_more_than_its_share(config: SftJudgeCon
     torch.manual_seed(0)
     model = loading.load_model(loading.resolve_source(config.model), config.adapters)
     asked = read_questions(config.dataset, "train", config.asking, 1)
-    owned = private_sft._by_dialogue(asked, JudgePrompt.of(config.model))[:3]
+    owned = private_sft._rows_by_dialogue(asked, JudgePrompt.of(config.model))[:3]
     assert max(map(len, owned)) > 1
     learning = [p for p in model.parameters() if p.requires_grad]
 

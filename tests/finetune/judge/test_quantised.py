@@ -19,7 +19,8 @@ from dialint.detector.errors import ConfigError
 from dialint.eval.questions import QuestionConfig
 from dialint.finetune.base_models import adapter_files, loading
 from dialint.finetune.base_models.resolve import SMALL_DECODER
-from dialint.finetune.judge.sft import SftJudgeConfig, run
+from dialint.finetune.judge.sft import run
+from dialint.finetune.judge.sft_options import SftJudgeConfig
 from dialint.finetune.train import callbacks
 from dialint.finetune.train.options import AdapterOptions, Optimizer, RunOptions, ScheduleOptions
 

@@ -277,8 +277,8 @@ def test_a_policy_of_the_same_base_shares_it(
 
     def trained(out: Path) -> dict[str, torch.Tensor]:
         if stage == "ppo":
-            method = options.PpoOptions(steps=2, questions=2, answers=2, answer_tokens=6, minibatch=4)
-            ppo.run(ppo.PpoConfig(**common, out=out, method=method))  # type: ignore[arg-type]
+            ppo_options = options.PpoOptions(steps=2, questions=2, answers=2, answer_tokens=6, minibatch=4)
+            ppo.run(ppo.PpoConfig(**common, out=out, options=ppo_options))  # type: ignore[arg-type]
         else:
             grpo.run(
                 grpo.GrpoConfig(**common, out=out, steps=2, questions=2, answers=2, answer_tokens=6)  # type: ignore[arg-type]

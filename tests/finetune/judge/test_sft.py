@@ -18,7 +18,8 @@ from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.judge import answer_json, parse_answer
 from dialint.eval.questions import QuestionConfig, read_questions, target_answer
 from dialint.finetune.base_models import adapter_files, loading
-from dialint.finetune.judge.sft import SftJudgeConfig, run
+from dialint.finetune.judge.sft import run
+from dialint.finetune.judge.sft_options import SftJudgeConfig
 from dialint.finetune.judge.sft_trainer import JudgeSFTTrainer, WeightedCollator, tokenize_questions
 from dialint.finetune.train.arguments import build_trainer_config
 from dialint.finetune.train.options import AdapterOptions, RunOptions, ScheduleOptions
@@ -179,7 +180,7 @@ def test_noise_on_embeddings_is_scaled_by_each_questions_own_length(
     arguments = build_trainer_config(
         SFTConfig, running, tmp_path, model, max_length=None, dataset_kwargs={"skip_prepare_dataset": True}
     )
-    trainer = JudgeSFTTrainer.of(
+    trainer = JudgeSFTTrainer.create(
         model, arguments, prompt, rows, asked[:1], packed=packed, bf16=False, neftune=5.0
     )
     seen: list[torch.Tensor] = []

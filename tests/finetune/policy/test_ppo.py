@@ -234,9 +234,9 @@ def test_gradients_that_became_no_numbers_end_it(tmp_path: Path) -> None:
     {"lam": -0.1}, {"kl": -1.0}, {"kl_target": 0.0}, {"unfinished": -1.0}, {"value_reach": 2.0},
 ])  # fmt: skip
 def test_options_that_cannot_be(wrong: dict[str, Any]) -> None:
-    PpoOptions().validate()
+    PpoOptions()
     with pytest.raises(ConfigError, match="E_OPTION"):
-        PpoOptions(**wrong).validate()
+        PpoOptions(**wrong)
 
 
 def kill() -> None:

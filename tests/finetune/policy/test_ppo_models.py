@@ -28,7 +28,7 @@ from dialint.finetune.train.lineage import job_of_config
 from dialint.finetune.train.options import AdapterOptions, RunOptions
 
 PROMPTS = [Prompt((5, 6 + place, 7), place) for place in range(4)]
-METHOD = PpoOptions(steps=2, questions=2, answers=2, answer_tokens=6, minibatch=2, learning_rate=1e-2)
+OPTIONS = PpoOptions(steps=2, questions=2, answers=2, answer_tokens=6, minibatch=2, learning_rate=1e-2)
 
 
 def brief(_: Sequence[Prompt], texts: Sequence[str]) -> list[dict[str, float]]:
@@ -50,7 +50,7 @@ def config(base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PpoCo
     monkeypatch.setenv("DIALINT_MIRRORS", "0")
     running = RunOptions(threads=1, device="cpu", checkpoint_steps=1)
     return PpoConfig(
-        model=str(base), dataset=tmp_path, out=tmp_path / "judge", method=METHOD, running=running,
+        model=str(base), dataset=tmp_path, out=tmp_path / "judge", options=OPTIONS, running=running,
         adapters=AdapterOptions(rank=4),
     )  # fmt: skip
 
@@ -107,7 +107,7 @@ def test_terminated_it_saves_says_so_and_goes_on(
     assert "stopped at step 1 of 2; saved, the same command goes on" in capsys.readouterr().err
     monkeypatch.setattr(ppo_loop, "_update", update)
     with pytest.raises(OutputRefused, match="E_OTHER_JOB"):
-        run(replace(config, method=replace(METHOD, kl=0.1)))
+        run(replace(config, options=replace(OPTIONS, kl=0.1)))
     resumed, _ = run(config)
     for name, weight in whole.state_dict().items():
         assert torch.equal(resumed.state_dict()[name], weight), name

@@ -483,11 +483,11 @@ def test_poor_evidence_makes_accusing_dearer_never_cheaper(truth: float, ratio: 
 )  # fmt: skip
 def test_weights_that_cannot_be_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ConfigError, match="E_OPTION"):
-        RewardWeights(**wrong).validate()  # type: ignore[arg-type]
+        RewardWeights(**wrong)  # type: ignore[arg-type]
 
 
 def test_the_weights_as_they_come_are_good() -> None:
-    RewardWeights().validate()
+    RewardWeights()
     assert RewardWeights(ratio=5.0).threshold == pytest.approx(5 / 6)
 
 
@@ -513,4 +513,4 @@ def test_a_question_counts_as_those_it_stands_for() -> None:
     alike = RewardWeights(ratio=1.0, most_stands_for=10.0)
     assert compute_reward("{", none, alike).total < compute_reward(accuse, none, alike).total
     with pytest.raises(ConfigError, match="E_OPTION"):
-        RewardWeights(most_stands_for=0.5).validate()
+        RewardWeights(most_stands_for=0.5)

@@ -11,13 +11,14 @@ from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.judge import OPENING, VERDICTS
 from dialint.eval.judge_metrics import run_judge
 from dialint.eval.questions import QuestionConfig, count_agent_turns, read_questions
-from dialint.finetune.judge.exam import ExamConfig, judge, load
+from dialint.finetune.judge.evaluate import EvaluateConfig, judge
+from dialint.finetune.judge.model_folder import load_judge
 from dialint.finetune.train.options import RunOptions
 
 
 def test_every_question_gets_a_ruling(tiny: Path, dataset: Path) -> None:
     asked = read_questions(dataset, "test", QuestionConfig(random_questions=1), 1)
-    rulings = run_judge(load(str(tiny), RunOptions(precision="fp32", device="cpu", threads=1)), asked)
+    rulings = run_judge(load_judge(str(tiny), RunOptions(precision="fp32", device="cpu", threads=1)), asked)
     assert [(r.dialogue, r.turn, r.code) for r in rulings] == [
         (a.question.dialogue.id, a.question.turn, a.question.code) for a in asked
     ]
@@ -36,7 +37,7 @@ def test_questions_drawn_at_random_stand_for_the_others(dataset: Path) -> None:
 
 
 def test_a_verdict_is_forced_and_the_rest_is_written(tiny: Path, dataset: Path) -> None:
-    one = load(str(tiny), RunOptions(precision="fp32", device="cpu", threads=1))
+    one = load_judge(str(tiny), RunOptions(precision="fp32", device="cpu", threads=1))
     asked = read_questions(dataset, "test", QuestionConfig(random_questions=0), 1)[:3]
     prompts = [one.prompt.ids(item.question, item.code) for item in asked]
     texts = one.answers(prompts, [item.text for item in asked], [0, 1, 2], max_tokens=3)
@@ -50,7 +51,9 @@ def test_a_verdict_is_forced_and_the_rest_is_written(tiny: Path, dataset: Path) 
 
 def test_the_command_compares_two_judges(tiny: Path, dataset: Path, tmp_path: Path) -> None:
     out = tmp_path / "report.json"
-    config = ExamConfig(judge=str(tiny), against=(str(tiny),), out=out, rounds=20, threads=1, device="cpu")
+    config = EvaluateConfig(
+        judge=str(tiny), against=(str(tiny),), out=out, rounds=20, threads=1, device="cpu"
+    )
     judge(dataset, config=config)
     report = json.loads(out.read_text())
     assert set(report["differences"][str(tiny)]["f1"]) == {"difference", "low", "high"}
@@ -64,6 +67,6 @@ def test_what_was_changed_is_not_examined(tiny: Path, dataset: Path, tmp_path: P
         (changed / path.name).write_bytes(path.read_bytes())
     (changed / "test.jsonl").write_text((dataset / "dev.jsonl").read_text())
     with pytest.raises(OutputRefused, match="E_CHECKSUM"):
-        judge(changed, config=ExamConfig(judge=str(tiny), threads=1))
+        judge(changed, config=EvaluateConfig(judge=str(tiny), threads=1))
     with pytest.raises(ConfigError, match="E_EXAMPLE"):
-        judge(dataset, config=ExamConfig(judge=str(tiny), split="nowhere", threads=1))
+        judge(dataset, config=EvaluateConfig(judge=str(tiny), split="nowhere", threads=1))
