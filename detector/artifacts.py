@@ -133,6 +133,19 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
         raise
 
 
+def require_new(out: Path, marker: str = "", holds: str = "") -> None:
+    """Refuse an output that is there: `out` itself, or a folder `out` with the file `marker`, which is
+    written last and says that the folder `holds` a finished result.
+
+    Raises:
+        OutputRefused: E_EXISTS.
+    """
+    if marker and (out / marker).exists():
+        raise OutputRefused("E_EXISTS", f"{out}: holds {holds} already; name another folder")
+    if not marker and out.exists():
+        raise OutputRefused("E_EXISTS", f"{out}: exists already; name another one")
+
+
 @contextmanager
 def disk_errors(path: Path | str) -> Iterator[None]:
     """Turn the operating system's error about `path` into one line for a person.

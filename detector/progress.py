@@ -21,9 +21,9 @@ SHOW_EVERY_S = 0.1
 class Progress(Protocol):
     """Something that shows how far we are."""
 
-    def __call__(self, done: int, share: float | None = None, **counts: int) -> None:
+    def __call__(self, done: int, share: float | None = None, note: str = "", **counts: int) -> None:
         """`done` are done, those of earlier runs included; `share` of all the work is done, 0 to 1, if it is
-        known; `counts` are further totals of this run, by their names."""
+        known; `counts` are further totals of this run, by their names; `note` is shown after them."""
         ...
 
 
@@ -31,7 +31,7 @@ class Progress(Protocol):
 def progress(what: str, unit: str = "dialogues", *, quiet: bool = False) -> Iterator[Progress]:
     """A bar on a terminal, lines elsewhere, nothing if `quiet`. `what` is being done to `unit`."""
     if quiet:
-        yield lambda done, share=None, **counts: None
+        yield lambda done, share=None, note="", **counts: None
     elif sys.stderr.isatty():
         with _bar(what, unit) as bar:
             yield bar
@@ -57,13 +57,14 @@ class _Pace:
         self._unit = unit
         self._began: tuple[float, int, float] | None = None
 
-    def text(self, now: float, done: int, share: float | None, counts: dict[str, int]) -> str:
+    def text(self, now: float, done: int, share: float | None, counts: dict[str, int], note: str) -> str:
         """Totals and speed."""
         self._began = self._began or (now, done, share or 0.0)
         began, before, _ = self._began
         rate = (done - before) / max(now - began, 1e-9)
         speed = f"{rate:,.0f} a second" if rate >= 10 or not rate else f"{rate:.2g} a second"
-        return ", ".join((f"{done:,} {self._unit}", speed, *(f"{n:,} {name}" for name, n in counts.items())))
+        totals = (f"{n:,} {name}" for name, n in counts.items())
+        return ", ".join((f"{done:,} {self._unit}", speed, *totals, *([note] if note else [])))
 
     def left_s(self, now: float, share: float | None) -> float | None:
         """Seconds left at the speed so far; none if nobody can know."""
@@ -80,9 +81,9 @@ class _Lines:
         self._said = time.monotonic()
         self._pace = _Pace(unit)
 
-    def __call__(self, done: int, share: float | None = None, **counts: int) -> None:
+    def __call__(self, done: int, share: float | None = None, note: str = "", **counts: int) -> None:
         now = time.monotonic()
-        line = self._pace.text(now, done, share, counts)
+        line = self._pace.text(now, done, share, counts, note)
         if now - self._said < LINE_EVERY_S:
             return
         self._said = now
@@ -109,10 +110,10 @@ def _bar(what: str, unit: str) -> Iterator[Progress]:
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=None, text="")
 
-        def show(done: int, share: float | None = None, **counts: int) -> None:
+        def show(done: int, share: float | None = None, note: str = "", **counts: int) -> None:
             nonlocal shown_at
             now = time.monotonic()
-            text = pace.text(now, done, share, counts)
+            text = pace.text(now, done, share, counts, note)
             if now - shown_at < SHOW_EVERY_S:
                 return
             shown_at = now

@@ -25,7 +25,7 @@ from dialint.finetune.compression.teachers import AnswersTeacher, Teacher
 from dialint.finetune.scanner.data import Target, build_targets
 
 if TYPE_CHECKING:
-    from dialint.finetune.compression.distill import DistillConfig
+    from dialint.finetune.compression.options import DistillConfig
     from dialint.finetune.scanner.trained import TrainedScanner
 
 HELDOUT = 100

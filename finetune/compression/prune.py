@@ -14,55 +14,60 @@ import random
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from cyclopts import Parameter
+from pydantic import Field
 
 from dialint.detector.artifacts import (
     disk_errors,
     make_output_folder,
     package_versions,
     read_manifest,
+    require_new,
     sha256_file,
 )
-from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.errors import ConfigError
+from dialint.detector.option_ranges import check_ranges
 from dialint.detector.release import WEIGHTS
 from dialint.finetune.compression.soft_targets import mean_loss
 from dialint.finetune.compression.surgery import count_heads, drop_heads, keep_layers
-from dialint.finetune.scanner.average import TRAINING
 from dialint.finetune.scanner.data import Target
-from dialint.finetune.scanner.trained import TrainedScanner, replace_backbone
+from dialint.finetune.scanner.trained import TRAINING, TrainedScanner, replace_backbone
 from dialint.finetune.train.distributed import require_single_process
 from dialint.finetune.train.lineage import LIBRARIES, git_commit
 
 
 @Parameter(name="*")
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PruneConfig:
     """What `dialint train prune` needs to know."""
 
-    scanner: Path
+    scanner: Path = field(kw_only=False)
     """Folder of a trained scanner."""
-    examples: Path
+    examples: Path = field(kw_only=False)
     """Folder of `dialint data inject`; its dev.jsonl is measured on."""
-    out: Path
+    out: Path = field(kw_only=False)
     """Folder for what is left."""
-    heads: float = 0.0
+    heads: Annotated[float, Field(ge=0, lt=1)] = 0.0
     """Share of all attention heads to take out; every layer keeps one."""
-    layers: int = 0
+    layers: Annotated[int, Field(ge=0)] = 0
     """Layers to take out."""
-    sample: int = 300
+    sample: Annotated[int, Field(ge=1)] = 300
     """Windows that the loss is measured on; few of them choose badly."""
-    seed: int = 1
+    seed: Annotated[int, Field(ge=0)] = 1
     """Seed of the sample."""
-    row_tokens: int = 4096
+    row_tokens: Annotated[int, Field(ge=1)] = 4096
     """Tokens that go through the model together."""
     device: str = "auto"
     """cpu, cuda or cuda:N; auto takes a GPU if there is one."""
-    threads: int = 2
+    threads: Annotated[int, Field(ge=1)] = 2
     """CPU threads."""
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
 
 
 def prune(config: PruneConfig) -> None:
@@ -98,13 +103,10 @@ def _refuse(config: PruneConfig) -> None:
         ConfigError: an option out of its range.
         OutputRefused: `out` holds a scanner already.
     """
-    if (config.out / TRAINING).exists():
-        raise OutputRefused("E_EXISTS", f"{config.out}: holds a trained scanner already; name another folder")
+    require_new(config.out, TRAINING, "a trained scanner")
     require_single_process("train prune")
-    if not 0 <= config.heads < 1 or config.layers < 0 or not (config.heads or config.layers):
-        raise ConfigError("E_OPTION", "say what to take out: --heads, a share under 1, or --layers, a number")
-    if min(config.sample, config.threads, config.row_tokens) < 1:
-        raise ConfigError("E_OPTION", "--sample, --threads and --row-tokens must be at least 1")
+    if not config.heads and not config.layers:
+        raise ConfigError("E_OPTION", "say what to remove: --heads, a share, or --layers, a number")
 
 
 def _counted(config: PruneConfig, scanner: TrainedScanner) -> int:

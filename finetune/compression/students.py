@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 from dialint.detector.errors import ConfigError
 from dialint.finetune.base_models.loading import weights_sha256
 from dialint.finetune.base_models.quantization import drop_quantization_config, iter_weights
-from dialint.finetune.compression.surgery import Shape, Weights, evenly_spaced, keep_layers
+from dialint.finetune.compression.surgery import evenly_spaced, keep_layers
 from dialint.finetune.scanner.backbone import prepare_tokenizer
 from dialint.finetune.scanner.trained import (
     BACKBONE,
+    Shape,
     TrainedScanner,
+    Weights,
     is_scanner,
     read_scanner,
     replace_backbone,

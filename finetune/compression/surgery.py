@@ -8,15 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
 from dialint.detector.errors import ConfigError
-
-if TYPE_CHECKING:
-    import torch
-
-Shape = dict[str, Any]
-Weights = dict[str, "torch.Tensor"]
+from dialint.finetune.scanner.trained import Shape, Weights
 
 
 def evenly_spaced(n_layers: int, n_kept: int) -> list[int]:

@@ -9,27 +9,33 @@ from typing import TYPE_CHECKING, Any
 from dialint.detector.artifacts import file_entry, fingerprint, package_versions, sha256_file, write_manifest
 from dialint.finetune.decoder.corpus import Corpus
 from dialint.finetune.decoder.perplexity import evaluate_perplexity, sum_costs
-from dialint.finetune.decoder.trainer import Run, Setting, State
+from dialint.finetune.decoder.trainer import PretrainTrainer, TrainOptions
 from dialint.finetune.decoder.writing import Piece
 from dialint.finetune.train.finite import validate_finite
+from dialint.finetune.train.loop import TrainerState
 
 if TYPE_CHECKING:
-    from dialint.finetune.decoder.pretrain import PretrainConfig
+    from dialint.finetune.decoder.options import PretrainConfig
 
 
 def save_decoder(
-    config: PretrainConfig, run: Run, state: State, held: list[Piece], facts: dict[str, Any], seconds: float
+    config: PretrainConfig,
+    trainer: PretrainTrainer,
+    state: TrainerState,
+    held: list[Piece],
+    facts: dict[str, Any],
+    seconds: float,
 ) -> None:
     """The best weights with all that tells how they came about; the manifest last."""
     import torch
     from transformers.utils import logging
 
     dtype = torch.bfloat16 if config.dtype == "bf16" else torch.float32
-    run.model.to(dtype).to(torch.float32)  # measured as it will be loaded
-    costs = evaluate_perplexity(run.forward, held, run.setting)
-    figures = {source: cost.figures() for source, cost in sorted(costs.items())}
-    run.model.set_attn_implementation("sdpa" if run.model._supports_sdpa else "eager")
-    kept = run.model.to("cpu", dtype)
+    trainer.model.to(dtype).to(torch.float32)  # measured as it will be loaded
+    costs = evaluate_perplexity(trainer.forward, held, trainer.options)
+    figures = {source: cost.to_dict() for source, cost in sorted(costs.items())}
+    trainer.model.set_attn_implementation("sdpa" if trainer.model._supports_sdpa else "eager")
+    kept = trainer.model.to("cpu", dtype)
     validate_finite(kept.state_dict(), config.out)
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     kept.save_pretrained(config.out)
@@ -40,8 +46,8 @@ def save_decoder(
         "tokens_seen": state.tokens,
         "steps": state.step,
         "best_step": state.best_step,
-        "heldout": {"all": sum_costs(costs).figures(), **figures},
-        **_origin(config, run.setting),
+        "heldout": {"all": sum_costs(costs).to_dict(), **figures},
+        **_origin(config, trainer.options),
         "seconds": round(seconds),
         "outputs": [file_entry(path) for path in sorted(config.out.glob("*.safetensors"))],
     }
@@ -49,15 +55,15 @@ def save_decoder(
     write_manifest(config.out / "training.json", content)
 
 
-def _origin(config: PretrainConfig, setting: Setting) -> dict[str, Any]:
+def _origin(config: PretrainConfig, options: TrainOptions) -> dict[str, Any]:
     """Options, corpus, base and machine."""
     told = {
         key: value if isinstance(value, int | float) else str(value) for key, value in asdict(config).items()
     }
     bases = sorted(config.base.glob("*.safetensors")) if config.base else []
     return {
-        "precision": setting.precision,
-        "attention": setting.way,
+        "precision": options.precision,
+        "attention": options.attention,
         "base_sha256": {path.name: sha256_file(path) for path in bases},
         "corpus": fingerprint(Corpus(config.corpus).manifest()),
         "config": told,

@@ -17,7 +17,7 @@ from dialint.finetune.decoder.writing import Piece
 if TYPE_CHECKING:
     import torch
 
-    from dialint.finetune.decoder.trainer import Setting
+    from dialint.finetune.decoder.trainer import TrainOptions
 
 
 @dataclass
@@ -39,7 +39,7 @@ class TokenCost:
         """Mean nats of a token."""
         return self.nats / max(1, self.tokens)
 
-    def figures(self) -> dict[str, float]:
+    def to_dict(self) -> dict[str, float]:
         """As they stand in logs, manifests and cards."""
         return {
             "loss": round(self.per_token, 4),
@@ -49,18 +49,18 @@ class TokenCost:
         }
 
 
-def evaluate_perplexity(model: Any, pieces: Sequence[Piece], setting: Setting) -> dict[str, TokenCost]:
+def evaluate_perplexity(model: Any, pieces: Sequence[Piece], options: TrainOptions) -> dict[str, TokenCost]:
     """Each source's cost on `pieces`; the model comes back in training mode."""
     import torch
 
     costs: dict[str, TokenCost] = {}
-    rows = plan_rows([len(piece.ids) for piece in pieces], 0, 1, setting.row_tokens)
+    rows = plan_rows([len(piece.ids) for piece in pieces], 0, 1, options.row_tokens)
     model.eval()
     with torch.no_grad():
-        for start in range(0, len(rows), setting.rows):
-            some = rows[start : start + setting.rows]
-            batch = build_batch(pieces, some, setting.rows, setting.row_tokens)
-            losses = setting.losses(model, batch)
+        for start in range(0, len(rows), options.rows):
+            some = rows[start : start + options.rows]
+            batch = build_batch(pieces, some, options.rows, options.row_tokens)
+            losses = options.losses(model, batch)
             for row, places in enumerate(some):
                 for segment, place in enumerate(places, 1):
                     _count(costs, pieces[place], losses[row][batch.segments[row] == segment])

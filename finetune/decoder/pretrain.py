@@ -1,50 +1,36 @@
-"""Pre-trains a decoder on dialogues: the small one from nothing, or any Hugging Face decoder further.
+"""Pre-trains a decoder on dialogues: the small one from random weights, or any Hugging Face decoder further.
 
     dialint train pretrain --corpus build/corpus --out build/decoder
     dialint train pretrain --corpus build/corpus --base models/some-decoder --out build/adapted
 
 Reads the Parquet shards of a corpus folder. Writes a folder that transformers loads: ``config.json``,
 ``model.safetensors``, the tokenizer's files, ``training.json``, ``README.md`` (a model card) and
-``metrics.jsonl``. A stopped run goes on from its last checkpoint. It does not teach verdicts: that is
-`dialint train sft scan`.
+``metrics.jsonl``. A stopped run resumes from its last checkpoint. Verdicts are not trained here: that is
+``dialint train sft scan``.
 """
 
 from __future__ import annotations
 
 import sys
 import time
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
 
-from cyclopts import Parameter
-
-from dialint.detector.artifacts import disk_errors, make_output_folder, sha256_file
-from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.artifacts import disk_errors, make_output_folder, require_new, sha256_file
+from dialint.detector.errors import ConfigError
 from dialint.detector.progress import track
 from dialint.finetune.base_models.resolve import resolve_base
 from dialint.finetune.decoder.corpus import Corpus, Sourced, sample
-from dialint.finetune.train.checkpoint import describe_job
+from dialint.finetune.decoder.options import NOT_IN_JOB, PretrainConfig
+from dialint.finetune.scanner.trained import TRAINING
+from dialint.finetune.train import checkpoint
 from dialint.finetune.train.distributed import require_single_process
 
 if TYPE_CHECKING:
-    from dialint.finetune.decoder.trainer import Setting
+    from dialint.finetune.decoder.trainer import TrainOptions
     from dialint.finetune.decoder.writing import Piece, Writer
 
-Precision = Literal["auto", "fp32", "bf16"]
-NOT_OF_THE_JOB = ("out", "checkpoint_minutes", "threads")
-LEAST = {
-    "rows": 1,
-    "accumulate": 1,
-    "row_tokens": 16,
-    "eval_steps": 1,
-    "heldout_per_source": 1,
-    "patience": 1,
-    "seed": 0,
-    "threads": 1,
-}
-"""The least that an option may be."""
-KEPT = (
+TOKENIZER_FILES = (
     "tokenizer.json",
     "tokenizer_config.json",
     "special_tokens_map.json",
@@ -57,123 +43,64 @@ KEPT = (
 """What a base's tokenizer may consist of."""
 
 
-@Parameter(name="*")
-@dataclass(frozen=True)
-class PretrainConfig:
-    """What `dialint train pretrain` needs to know."""
-
-    corpus: Path
-    """Folder of train-*.parquet, heldout-*.parquet and manifest.json."""
-    out: Path
-    """Folder for the decoder."""
-    base: Path | None = None
-    """A decoder to train further, a folder or a name on a hub; none: the small one, from random weights."""
-    depth: int = 6
-    """Layers of the small decoder; width, heads and all else follow from it."""
-    vocabulary: int = 8192
-    """Tokens of the small decoder's tokenizer."""
-    style: Literal["auto", "template", "plain"] = "auto"
-    """How dialogues are written for a base: its chat template, plain words, or the first that it has."""
-    chat_share: float = 0.1
-    """Share of dialogues that the small decoder reads in its chat template rather than in role marks."""
-    languages: tuple[str, ...] = ()
-    """Languages to read; none: all."""
-    sources: tuple[str, ...] = ()
-    """Sources to read; none: all."""
-    raw: bool = False
-    """Leave personal data in the text rather than mask them."""
-    epochs: float = 4.0
-    """Passes over the training dialogues, at most."""
-    row_tokens: int = 1024
-    """Tokens the model sees at once; dialogues are packed into rows of this length."""
-    rows: int = 4
-    """Rows in one forward pass."""
-    accumulate: int = 1
-    """Forward passes in one step."""
-    learning_rate: float | None = None
-    """Peak rate; none: 2e-3 for the small decoder, 5e-5 for a base."""
-    weight_decay: float = 0.1
-    """Decay of matrices."""
-    warm_up: float = 0.03
-    """Share of steps in which the rate rises."""
-    eval_steps: int = 200
-    """Steps between two looks at held-out dialogues."""
-    heldout_per_source: int = 50
-    """Held-out dialogues of each source in those looks; at the end all are read."""
-    patience: int = 5
-    """Looks without a better one after which training stops."""
-    precision: Precision = "auto"
-    """bf16: autocast; auto takes it where the hardware computes it."""
-    compile: bool = False
-    """Use torch.compile: a little quicker on an idle machine, minutes to begin with on a busy one."""
-    device: str = "cpu"
-    """cpu, cuda or cuda:N."""
-    dtype: Literal["fp32", "bf16"] = "bf16"
-    """Type of the weights in the file."""
-    seed: int = 1
-    """Seed of weights and order."""
-    checkpoint_minutes: float = 5.0
-    """Minutes between checkpoints."""
-    threads: int = 2
-    """CPU threads."""
-
-
 def pretrain(config: PretrainConfig) -> None:
     """Pre-train a decoder on dialogues."""
     import torch
 
     from dialint.finetune.decoder.output import save_decoder
-    from dialint.finetune.decoder.trainer import BEST, CHECKPOINT, Run, pretrain_steps
+    from dialint.finetune.decoder.trainer import PretrainTrainer
 
-    _refuse(config)
+    _validate(config)
     if config.base is not None:
         config = replace(config, base=resolve_base(config.base).folder)
     torch.set_num_threads(config.threads)
     started = time.time()
     corpus = Corpus(config.corpus, config.languages, config.sources, config.raw)
-    job = _job(config, corpus)
-    learn, check = list(track(corpus.read("train"), None, "reading")), list(corpus.read("heldout"))
-    if not learn or not check:
+    job = _describe_job(config, corpus)
+    train, heldout = list(track(corpus.read("train"), None, "reading")), list(corpus.read("heldout"))
+    if not train or not heldout:
         raise ConfigError("E_CORPUS", f"{config.corpus}: no dialogue of these languages and sources")
     with disk_errors(config.out):
         make_output_folder(config.out)
-    writers = _writers(config, learn)
-    pieces = _written(config, writers, learn)
-    few, all_held = (writers[0].pieces(some, config.row_tokens) for some in (_few(config, check), check))
-    if not pieces or not few:
+    writers = _writers(config, train)
+    pieces = _written(config, writers, train)
+    heldout_sample = writers[0].pieces(sample(heldout, config.heldout_per_source), config.row_tokens)
+    if not pieces or not heldout_sample:
         raise ConfigError("E_TEMPLATE", "the template takes none of the dialogues; use --style plain")
-    _tell(f"{len(pieces)} pieces to learn, {sum(len(piece.ids) for piece in pieces)} tokens")
-    setting = _setting(config, job)
-    model, forward = _model(config, setting)
-    run = Run(setting, config.out, model, forward, pieces, few)
-    state = pretrain_steps(run, _tell)
-    save_decoder(config, run, state, all_held, _facts(learn, check, writers), time.time() - started)
-    for name in (CHECKPOINT, BEST):
-        (config.out / name).unlink(missing_ok=True)
+    n_tokens = sum(len(piece.ids) for piece in pieces)
+    print(f"{len(pieces)} pieces to train on, {n_tokens} tokens", file=sys.stderr, flush=True)
+    options = _train_options(config, job)
+    model, forward = _model(config, options)
+    trainer = PretrainTrainer(options, model, forward, pieces, heldout_sample)
+    loop = trainer.build_loop(config.out)
+    if not loop.run():
+        return
+    all_heldout = writers[0].pieces(heldout, config.row_tokens)
+    facts = _facts(train, heldout, writers)
+    save_decoder(config, trainer, loop.state, all_heldout, facts, time.time() - started)
+    checkpoint.remove_all(config.out)
 
 
-def _refuse(config: PretrainConfig) -> None:
-    if (config.out / "training.json").exists():
-        raise OutputRefused("E_EXISTS", f"{config.out}: holds a trained decoder already; name another folder")
+def _validate(config: PretrainConfig) -> None:
+    """
+    Raises:
+        ConfigError: a launcher started several processes.
+        OutputRefused: `out` holds a decoder, or a checkpoint of an earlier version.
+    """
+    require_new(config.out, TRAINING, "a trained decoder")
     require_single_process("train pretrain")
-    for name, least in LEAST.items():
-        if getattr(config, name) < least:
-            raise ConfigError("E_OPTION", f"--{name.replace('_', '-')}: at least {least}")
-    if config.epochs <= 0 or (config.learning_rate is not None and config.learning_rate <= 0):
-        raise ConfigError("E_OPTION", "--epochs and --learning-rate must be above 0")
-    if not (0 <= config.chat_share <= 1 and 0 <= config.warm_up <= 1):
-        raise ConfigError("E_OPTION", "--chat-share and --warm-up must lie between 0 and 1")
+    for name in ("checkpoint.pt", "best.pt"):
+        if (config.out / name).exists():
+            raise checkpoint.other_version(config.out / name)
 
 
-def _job(config: PretrainConfig, corpus: Corpus) -> str:
+def _describe_job(config: PretrainConfig, corpus: Corpus) -> str:
     """What a checkpoint belongs to: every option that changes a weight, the corpus and the base."""
-    told = {key: str(value) for key, value in asdict(config).items() if key not in NOT_OF_THE_JOB}
+    options = {key: str(value) for key, value in asdict(config).items() if key not in NOT_IN_JOB}
     files = sorted(path for path in config.base.glob("*") if path.is_file()) if config.base else []
-    return describe_job(told, corpus.manifest(), {path.name: sha256_file(path) for path in files})
-
-
-def _few(config: PretrainConfig, check: list[Sourced]) -> list[Sourced]:
-    return sample(check, config.heldout_per_source)
+    return checkpoint.describe_job(
+        options, corpus.manifest(), {path.name: sha256_file(path) for path in files}
+    )
 
 
 def _writers(config: PretrainConfig, learn: list[Sourced]) -> list[Writer]:
@@ -183,7 +110,7 @@ def _writers(config: PretrainConfig, learn: list[Sourced]) -> list[Writer]:
 
     if config.base is not None:
         writers = [writer_of(config.base, config.style)]
-        for name in KEPT:
+        for name in TOKENIZER_FILES:
             if (config.base / name).is_file():
                 (config.out / name).write_bytes((config.base / name).read_bytes())
         return writers
@@ -210,26 +137,26 @@ def _written(config: PretrainConfig, writers: list[Writer], learn: list[Sourced]
     ]
 
 
-def _setting(config: PretrainConfig, job: str) -> Setting:
-    from dialint.finetune.decoder.trainer import Setting
+def _train_options(config: PretrainConfig, job: str) -> TrainOptions:
+    from dialint.finetune.decoder.trainer import TrainOptions
 
     cuda = config.device.startswith("cuda")
-    return Setting(
+    return TrainOptions(
         job=job,
         seed=config.seed,
         epochs=config.epochs,
         row_tokens=config.row_tokens,
         rows=config.rows,
         accumulate=config.accumulate,
-        rate=config.learning_rate or (5e-5 if config.base else 2e-3),
+        learning_rate=config.learning_rate or (5e-5 if config.base else 2e-3),
         weight_decay=config.weight_decay,
         warm_up=config.warm_up,
         eval_steps=config.eval_steps,
         patience=config.patience,
         precision=_precision(config),
-        way="masked" if cuda or config.compile else "packed",
+        attention="masked" if cuda or config.compile else "packed",
         device=config.device,
-        checkpoint_s=60 * config.checkpoint_minutes,
+        checkpoint_minutes=config.checkpoint_minutes,
     )
 
 
@@ -246,7 +173,7 @@ def _precision(config: PretrainConfig) -> str:
     return "bf16" if able.get("avx512_bf16") or able.get("amx_bf16") else "fp32"
 
 
-def _model(config: PretrainConfig, setting: Setting) -> tuple[Any, Any]:
+def _model(config: PretrainConfig, options: TrainOptions) -> tuple[Any, Any]:
     """The model ready to train, and what is called: itself or its compiled twin."""
     import torch
 
@@ -265,7 +192,7 @@ def _model(config: PretrainConfig, setting: Setting) -> tuple[Any, Any]:
         ids = {name: tokens.convert_tokens_to_ids(mark) for name, mark in marks.items()}
         model = init_decoder(decoder_config(config.depth, len(tokens), ids, config.row_tokens), config.seed)
     model.to(config.device)  # type: ignore[arg-type]
-    set_attention(model, setting.way, config.row_tokens)
+    set_attention(model, options.attention, config.row_tokens)
     return model, torch.compile(model, dynamic=False) if config.compile else model
 
 
@@ -277,7 +204,3 @@ def _facts(learn: list[Sourced], check: list[Sourced], writers: list[Writer]) ->
             source = sources.setdefault(item.source, {"licence": item.licence, "train": 0, "heldout": 0})
             source[name] += 1
     return {"sources": sources, "written": [writer.name for writer in writers]}
-
-
-def _tell(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)

@@ -216,12 +216,12 @@ def align(
     bf16 = running.precision == "bf16" or (running.precision == "auto" and model.device.type == "cuda")
     policy = Policy(model, decode, stop_ids, recomputes_activations(running, model), bf16)
     state = train_ppo(Run(policy, prompts, reward, loop_config, config.out, group))
-    if state.step < options.steps and group.leads:
+    if state.step < options.steps and group.is_main:
         print(
             f"stopped at step {state.step} of {options.steps}; saved, the same command goes on",
             file=sys.stderr,
         )
-    if state.step < options.steps or not group.leads:
+    if state.step < options.steps or not group.is_main:
         sys.exit(0)
     unwrap(model).set_attn_implementation(attention)
     return asdict(state)

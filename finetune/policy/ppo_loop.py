@@ -112,9 +112,9 @@ def train_ppo(run: Run) -> State:
     log_bytes, steps = _resume(run), run.config.options.steps
     with ExitStack() as stack:
         terminated = stack.enter_context(stop_on_signal())
-        log = stack.enter_context(MetricsLog(run.folder, log_bytes)) if run.team.leads else None
+        log = stack.enter_context(MetricsLog(run.folder, log_bytes)) if run.team.is_main else None
         progress = stack.enter_context(Progress(steps, run.state.step, run.config.cost))
-        while run.state.step < steps and not run.team.any(terminated()):
+        while run.state.step < steps and not run.team.any(bool(terminated())):
             metrics = _train_step(run)
             shown = f"reward {metrics['reward']['total']:.3f}, KL {metrics['kl']['answer']:.2f}"
             progress.advance(metrics["tokens"], shown)
@@ -173,7 +173,7 @@ def _train_on_batch(run: Run, batch: Batch) -> dict[str, float]:
             for name, value in losses.items():
                 sums[name] = sums.get(name, 0.0) + value
         _update(run, loss)
-    by_process = run.team.gathered([sums])
+    by_process = run.team.all_gather([sums])
     n_trained = options.epochs * sum(batch.lengths)
     names = sorted({name for own_sums in by_process for name in own_sums})
     return {name: sum(own_sums.get(name, 0.0) for own_sums in by_process) / n_trained for name in names}
@@ -247,8 +247,8 @@ def _save_checkpoint(run: Run, log_bytes: int) -> None:
 
 def _resume(run: Run) -> int:
     """Load the newest checkpoint, if there is one; the bytes of the log to keep."""
-    newest = [checkpoints.find_latest(run.folder, run.config.job)] if run.team.leads else []
-    checkpoint = run.team.gathered(newest)[0]
+    newest = [checkpoints.find_latest(run.folder, run.config.job)] if run.team.is_main else []
+    checkpoint = run.team.all_gather(newest)[0]
     if checkpoint is None:
         return 0
     folder, log_bytes = checkpoint

@@ -96,7 +96,7 @@ def roll_out(
     answers = [answer.ids for group in groups for answer in group]
     indices = [index for index in own for _ in range(options.answers)]
     rollouts = _evaluate(policy, prompts, reward, options, indices, answers) if answers else []
-    return team.gathered(rollouts)
+    return team.all_gather(rollouts)
 
 
 def _evaluate(

@@ -22,22 +22,23 @@ from dialint.detector.artifacts import (
     fingerprint,
     make_output_folder,
     read_manifest,
+    require_new,
     sha256_file,
     write_manifest,
 )
-from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.errors import ConfigError
 from dialint.detector.release import WEIGHTS
+from dialint.finetune.scanner.trained import TRAINING
 from dialint.finetune.train.distributed import require_single_process
 from dialint.finetune.train.finite import save_weights, validate_finite
 
-TRAINING = "training.json"
 SAME = ("codes", "render", "base_sha256")
 """What scanners must share to be averaged."""
 FILES = (WEIGHTS, "config.json", "tokenizer.json")
 
 
 @Parameter(name="*")
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AverageConfig:
     """Where the averaged scanner goes."""
 
@@ -55,8 +56,7 @@ def average(*scanners: Path, config: Annotated[AverageConfig, Parameter(name="*"
     require_single_process("train average")
     if len(scanners) < 2:
         raise ConfigError("E_OPTION", "name at least two folders of dialint train sft scan")
-    if (config.out / TRAINING).exists():
-        raise OutputRefused("E_EXISTS", f"{config.out}: holds a trained scanner already; name another folder")
+    require_new(config.out, TRAINING, "a trained scanner")
     told = [_told(folder) for folder in scanners]
     for folder, training in zip(scanners, told, strict=True):
         other = [name for name in SAME if training[name] != told[0][name]]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import torch
 
     from dialint.detector.engines.scan_model import ScanModel
-    from dialint.finetune.scanner.train import ScanConfig
+    from dialint.finetune.scanner.options import ScanConfig
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,10 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from dialint.detector.artifacts import make_output_folder, read_manifest
+from dialint.detector.artifacts import make_output_folder, read_manifest, require_new
 from dialint.detector.calibration import Check, CodeRelease
 from dialint.detector.checks import CHECKS
-from dialint.detector.errors import ConfigError, DialogueFailed, OutputRefused
+from dialint.detector.errors import ConfigError, DialogueFailed
 from dialint.detector.example_files import find_set, read_examples, require_set
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.languages import UNKNOWN, detect_languages
@@ -64,7 +64,7 @@ REPORTED = (
 
 
 @Parameter(name="*")
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PackConfig:
     """What becomes a release, and what it must keep."""
 
@@ -103,8 +103,7 @@ class PackConfig:
 def pack(config: PackConfig) -> None:
     """Compress, calibrate and examine a trained scanner, and seal it as a release."""
     require_single_process("train pack")
-    if config.out.exists():
-        raise OutputRefused("E_EXISTS", f"{config.out}: exists; name another folder")
+    require_new(config.out)
     making = config.out.with_name(f".{config.out.name}.making")
     shutil.rmtree(making, ignore_errors=True)
     make_output_folder(making, new=True)

@@ -17,16 +17,22 @@ from dialint.detector.release import MANIFEST, WEIGHTS, Release
 from dialint.detector.render import RenderConfig, Renderer
 from dialint.detector.scanner import Scanner
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.finetune.compression.surgery import Shape, Weights
-from dialint.finetune.scanner.average import TRAINING
 from dialint.finetune.train.finite import save_weights
 from dialint.finetune.train.lineage import config_to_dict
 
 if TYPE_CHECKING:
+    import torch
+
     from dialint.detector.engines.local import Precision
     from dialint.detector.engines.scan_model import ScanModel
 
+TRAINING = "training.json"
+"""The manifest of a trained scanner or decoder."""
 BACKBONE = "backbone."
+Shape = dict[str, Any]
+"""The content of a ``config.json``."""
+Weights = dict[str, "torch.Tensor"]
+"""Tensors by name."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,9 @@
-"""Checkpoints that are whole or do not count: a folder a step, its manifest written last.
+"""Checkpoints: a folder for each, sealed by a manifest that is written last.
 
-A run takes up the newest complete one of its own job; what a killed run left half-written is removed.
-Everything in it is vouched for by sha256 before it is read, and tensors are read without running code.
+A run resumes from the newest sealed checkpoint of its own job; an unsealed one, which a killed run left, is
+removed. The sha256 of every file is verified before it is read, and tensors are loaded without running code.
+The Hugging Face trainers write the content of a checkpoint themselves (`callbacks` seals it); the content of
+`dialint.finetune.train.loop` is one file, ``state.pt``.
 """
 
 from __future__ import annotations
@@ -15,19 +17,66 @@ from pathlib import Path
 from typing import Any
 
 from dialint.detector.artifacts import (
+    atomic_file,
     disk_errors,
     file_entry,
     fsync_folder,
+    make_output_folder,
     option_changes,
     read_manifest,
     verify_whole,
     write_manifest,
 )
 from dialint.detector.errors import ConfigError, OutputRefused
-from dialint.finetune.train.finite import validate_finite_files
+from dialint.finetune.train.finite import validate_finite, validate_finite_files
 
 SEAL = "checkpoint.json"
+STATE = "state.pt"
+FORMAT = "dialint-loop-1"
+"""Changes whenever the content of ``state.pt`` does."""
 _FOLDER = re.compile(r"checkpoint-(\d+)")
+
+
+def save_state(out: Path, job: str, step: int, log_bytes: int, content: Mapping[str, Any]) -> None:
+    """Write the checkpoint of a step, seal it, and remove older ones. `content` holds tensors and plain
+    values.
+
+    Raises:
+        ConfigError: E_DIVERGED, a tensor holds NaN or infinity; the older checkpoint stays.
+        WorldError: the disk is full or failed; the older checkpoint stays.
+    """
+    import torch
+
+    folder = out / f"checkpoint-{step}"
+    validate_finite(content, folder)
+    with disk_errors(folder):
+        make_output_folder(folder)
+        with atomic_file(folder / STATE) as file:
+            torch.save({"format": FORMAT, **content}, file)
+    seal(folder, job, log_bytes)
+    remove_except(out, folder)
+
+
+def read_state(folder: Path) -> dict[str, Any]:
+    """The content of a sealed checkpoint, tensors on the CPU.
+
+    Raises:
+        OutputRefused: E_OTHER_JOB, another version of dialint wrote it.
+    """
+    import torch
+
+    path = folder / STATE
+    content: Any = torch.load(path, weights_only=True, map_location="cpu") if path.exists() else None
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise other_version(folder)
+    return content
+
+
+def other_version(path: Path) -> OutputRefused:
+    """The error for a checkpoint whose content another version of dialint wrote."""
+    return OutputRefused(
+        "E_OTHER_JOB", f"{path}: a checkpoint of another version of dialint; remove it to start anew"
+    )
 
 
 def seal(folder: Path, job: str, log_bytes: int) -> None:

@@ -27,7 +27,7 @@ class ProcessGroup:
     size: int = 1
 
     @property
-    def leads(self) -> bool:
+    def is_main(self) -> bool:
         """Whether this process writes the files."""
         return self.rank == 0
 
@@ -39,7 +39,7 @@ class ProcessGroup:
         """Where this process's share begins."""
         return n_items * self.rank // self.size
 
-    def gathered(self, items: list[T]) -> list[T]:
+    def all_gather(self, items: list[T]) -> list[T]:
         """Everybody's items, in order of rank; tensors among them must lie on the CPU."""
         if self.size == 1:
             return items
@@ -51,7 +51,7 @@ class ProcessGroup:
 
     def any(self, mine: bool) -> bool:
         """Whether it is so for anybody."""
-        return any(self.gathered([mine]))
+        return any(self.all_gather([mine]))
 
     def all_reduce_gradients(self, parameters: Iterable[torch.nn.Parameter]) -> None:
         """Each gradient becomes the sum of everybody's; none at all counts as 0."""

@@ -102,7 +102,7 @@ class Memory:
         """All of them."""
         return self.weights + self.gradients + self.optimizer + self.activations
 
-    def told(self) -> str:
+    def summary(self) -> str:
         """A line for a person."""
         parts = ", ".join(f"{name} {size / 1e9:.2f}" for name, size in vars(self).items())
         return f"memory: about {self.total / 1e9:.2f} GB ({parts}) beside the program itself"
@@ -174,7 +174,7 @@ def measure_partial_pace(
 def print_memory(sizes: ModelSizes, taken: Memory) -> None:
     """Print what is known before a step is run: it may be the step that does not fit."""
     print(f"parameters: {sizes.n_trained:,} trained, {sizes.n_frozen:,} frozen")
-    print(taken.told(), flush=True)
+    print(taken.summary(), flush=True)
 
 
 def print_time(n_steps: int, pace: Pace, cost: Cost) -> None:
@@ -184,7 +184,7 @@ def print_time(n_steps: int, pace: Pace, cost: Cost) -> None:
         f"time: {n_steps:,} steps of {pace.seconds:.2f} s, about {all_s / 60:,.0f} min at "
         f"{pace.tokens_s:,.0f} tokens/s (measured on {pace.timed}), looks not counted"
     )
-    print(f"cost: {cost.told(all_s)} at {cost.watts:g} W ({cost.source})", flush=True)
+    print(f"cost: {cost.summary(all_s)} at {cost.watts:g} W ({cost.source})", flush=True)
 
 
 WATTS_A_CORE = 10.0
@@ -207,12 +207,12 @@ class Cost:
         """The energy of so many seconds."""
         return self.watts * seconds / 3600
 
-    def told(self, seconds: float) -> str:
+    def summary(self, seconds: float) -> str:
         """Both for a person; the price only where one is known."""
         energy = f"{self.watt_hours(seconds):,.1f} Wh"
         return f"{energy}, cost {self.price(seconds):,.2f}" if self.price_per_hour else energy
 
-    def figures(self, seconds: float) -> dict[str, Any]:
+    def to_dict(self, seconds: float) -> dict[str, Any]:
         """Both for a manifest, and the most memory that this process has taken so far."""
         return {
             "price": round(self.price(seconds), 4),

@@ -1,4 +1,4 @@
-"""AdamW as it is wanted, and its rate over a run, for the loops that are our own."""
+"""AdamW and its learning-rate schedule, for the stages that run `dialint.finetune.train.loop`."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def build_optimizer(
     wanted: Optimizer, groups: Sequence[Iterable[torch.nn.Parameter]], device: str, weight_decay: float = 0.01
 ) -> torch.optim.Optimizer:
-    """AdamW over groups of weights, by bitsandbytes with 8-bit states. Pages are CUDA's: on a CPU there is no
-    other memory to go to, so paged is the same as not.
+    """AdamW over groups of parameters; with 8-bit states it is bitsandbytes'. Paging needs CUDA: on a CPU the
+    paged optimizer is the plain one.
 
     Raises:
         ConfigError: E_EXTRA, bitsandbytes is not there.
@@ -38,15 +38,15 @@ def build_optimizer(
 
 
 def set_learning_rates(optimizer: torch.optim.Optimizer, peaks: Sequence[float], share: float) -> None:
-    """Each group's rate as a share of its peak."""
+    """Set each group's learning rate to the `share` of its peak."""
     for group, peak in zip(optimizer.param_groups, peaks, strict=True):
         group["lr"] = peak * share
 
 
-def warmup_cosine(step: int, steps: int) -> float:
-    """The rate's share of its peak: a line up over a twentieth of all steps, 200 at most, then half a cosine
-    down to a fiftieth."""
-    warm = max(1, min(200, steps // 20))
+def warmup_cosine(step: int, n_steps: int, warmup_steps: int | None = None, floor: float = 0.02) -> float:
+    """The learning rate as a share of its peak: linear up over `warmup_steps` (None: a twentieth of all
+    steps, 200 at most), then half a cosine down to `floor`."""
+    warm = max(1, min(200, n_steps // 20) if warmup_steps is None else warmup_steps)
     if step < warm:
         return (step + 1) / warm
-    return 0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * (step - warm) / max(1, steps - warm)))
+    return floor + (1 - floor) * 0.5 * (1 + math.cos(math.pi * (step - warm) / max(1, n_steps - warm)))

@@ -1,36 +1,28 @@
-"""How far a run is, on standard error: a bar on a terminal, now and then a line elsewhere."""
+"""Progress of a training run: steps, tokens a second and cost, shown by `dialint.detector.progress`."""
 
 from __future__ import annotations
 
 import time
+from contextlib import ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING
+
+from dialint.detector.progress import progress
 
 if TYPE_CHECKING:
     from dialint.finetune.train.estimate import Cost
 
-LINE_SECONDS = 60.0
-
 
 class Progress:
-    """Counts steps and tokens of this process; `total` steps end the run, which took `earlier_s` seconds
-    before. A `cost` is shown."""
+    """Counts steps and tokens of this process. `total` steps end the run, of which `done` are done, which
+    took `earlier_s` seconds. A `cost` is shown."""
 
     def __init__(self, total: int, done: int = 0, cost: Cost | None = None, earlier_s: float = 0.0) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-        from rich.progress import Progress as Bar
-
         self.total, self.done, self._first = total, done, done
         self.tokens = 0
         self._cost, self._earlier_s = cost, earlier_s
-        self._started = self._told = time.monotonic()
-        self._console = Console(stderr=True, markup=False, emoji=False)
-        self._bar = Bar(
-            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
-            console=self._console, disable=not self._console.is_terminal, transient=True,
-        )  # fmt: skip
-        self._task = self._bar.add_task("", total=total, completed=done)
+        self._started = time.monotonic()
+        self._stack = ExitStack()
 
     @property
     def seconds(self) -> float:
@@ -45,27 +37,24 @@ class Progress:
     @property
     def left_s(self) -> float:
         """Seconds left at the speed so far."""
-        spent = time.monotonic() - self._started
-        return spent / max(1, self.done - self._first) * (self.total - self.done)
+        elapsed = time.monotonic() - self._started
+        return elapsed / max(1, self.done - self._first) * (self.total - self.done)
 
-    def advance(self, tokens: int, told: str) -> None:
-        """One step of `tokens` tokens is done; `told` is what to show beside the speed."""
+    def advance(self, tokens: int, message: str) -> None:
+        """One step of `tokens` tokens is done; `message` is shown beside the speed."""
         self.done += 1
         self.tokens += tokens
-        line = f"{told}, {self.tokens_s:,.0f} tokens/s"
+        note = f"{message}, {self.tokens_s:,.0f} tokens/s"
         if self._cost is not None:
-            line += f", {self._cost.told(self.seconds)}"
-        self._bar.update(self._task, advance=1, description=line)
-        if self._bar.disable and time.monotonic() - self._told > LINE_SECONDS:
-            self._told = time.monotonic()
-            minutes = self.left_s / 60
-            self._console.print(f"step {self.done} of {self.total}: {line}, {minutes:.0f} min left")
+            note += f", {self._cost.summary(self.seconds)}"
+        self._show(self.done, self.done / max(1, self.total), note)
 
     def __enter__(self) -> Progress:
-        self._bar.start()
+        self._show = self._stack.enter_context(progress("training", f"of {self.total:,} steps"))
+        self._show(self.done, self.done / max(1, self.total))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._bar.stop()
+        self._stack.close()

@@ -1,4 +1,4 @@
-"""How a training is told to end: SIGTERM is heard between two steps and interrupts nothing."""
+"""Graceful shutdown: SIGTERM and SIGINT are noted, and a training loop stops after the current step."""
 
 from __future__ import annotations
 
@@ -9,18 +9,26 @@ from types import FrameType
 
 
 @contextmanager
-def stop_on_signal() -> Iterator[Callable[[], bool]]:
-    """Work on when SIGTERM comes; what is handed out says whether it came. A second one does what it would
-    do without us."""
-    told: list[int] = []
-    earlier = signal.getsignal(signal.SIGTERM)
+def stop_on_signal() -> Iterator[Callable[[], int | None]]:
+    """Yield a function that returns the signal that asked to stop, or None.
 
-    def handle(signum: int, frame: FrameType | None) -> None:
-        told.append(signum)
-        signal.signal(signal.SIGTERM, earlier)
+    Within the context the first SIGTERM or SIGINT interrupts nothing; a second one has the effect it had
+    before.
+    """
+    received: list[int] = []
+    previous = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
 
-    signal.signal(signal.SIGTERM, handle)
+    def restore() -> None:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        received.append(number)
+        restore()
+
+    for number in previous:
+        signal.signal(number, handle)
     try:
-        yield lambda: bool(told)
+        yield lambda: received[0] if received else None
     finally:
-        signal.signal(signal.SIGTERM, earlier)
+        restore()

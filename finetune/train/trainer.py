@@ -83,7 +83,7 @@ def run_trainer(trainer: Any, out: Path, job: str, running: RunOptions) -> Train
         "steps": state.global_step,
         "tokens": int(state.num_input_tokens_seen or 0),
         "seconds": round(seconds, 1),
-        "cost": estimate_cost(running, trainer.args.device.type).figures(seconds),
+        "cost": estimate_cost(running, trainer.args.device.type).to_dict(seconds),
         "best_step": state.best_global_step,
         "best": state.best_metric,
         "last": {name: value for entry in state.log_history for name, value in entry.items()

@@ -1,4 +1,4 @@
-"""Teaches a scanner in a process that is struck: killed or told to stop at a row, or killed within a write.
+"""Trains a scanner in a process that is killed or told to stop at a row, or killed within a write.
 
 Reads lines of JSON, forks a process for each, and answers with a line ``{"status", "out", "err"}``. JSON has
 `options` of `ScanConfig`, with `adapters` and `running` as objects, and any of `kill_row` (n: SIGKILL before
@@ -32,6 +32,8 @@ from fault_driver import Faults, die, forked, install, no_fsync
 
 from dialint.detector.errors import DialintError
 from dialint.finetune.scanner import train, trainer
+from dialint.finetune.scanner.options import ScanConfig
+from dialint.finetune.train import checkpoint
 from dialint.finetune.train.options import AdapterOptions, RunOptions
 
 
@@ -49,7 +51,7 @@ def before_row(number: int | None, what: Callable[[], Any]) -> None:
 
 def within_checkpoint(number: int, kill_at: int) -> None:
     """Die in write step `kill_at` of checkpoint `number`."""
-    save, saves = trainer._checkpoint, iter(range(1, sys.maxsize))
+    save, saves = checkpoint.save_state, iter(range(1, sys.maxsize))
 
     def struck(*args: Any) -> None:
         faults = Faults({"kill_at": kill_at})
@@ -59,7 +61,7 @@ def within_checkpoint(number: int, kill_at: int) -> None:
         if faults.steps:
             print(faults.steps)
 
-    trainer._checkpoint = struck
+    checkpoint.save_state = struck
 
 
 def main(about: dict[str, Any]) -> int:
@@ -77,7 +79,7 @@ def main(about: dict[str, Any]) -> int:
     if "kill_at" in about:
         within_checkpoint(about["checkpoint"], about["kill_at"])
     try:
-        train.scan(train.ScanConfig(**options))
+        train.scan(ScanConfig(**options))
     except DialintError as error:
         sys.stderr.write(f"dialint: {error}\n")
         return error.exit_code

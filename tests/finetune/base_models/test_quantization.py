@@ -24,7 +24,8 @@ from dialint.finetune.compression.students import build_student
 from dialint.finetune.decoder.model import load_decoder
 from dialint.finetune.judge import merge_adapter
 from dialint.finetune.scanner.backbone import build_network, load_base
-from dialint.finetune.scanner.train import ScanConfig, scan
+from dialint.finetune.scanner.options import ScanConfig
+from dialint.finetune.scanner.train import scan
 from dialint.finetune.train.options import AdapterOptions, RunOptions
 
 FP8 = torch.float8_e4m3fn
@@ -109,7 +110,7 @@ def test_every_stage_learns_from_weights_with_their_scales(
     """The scanner's, distillation's, pre-training's and the judge's reading of one base."""
     exact = load_file(whole / "model.safetensors")
     names = matrices(exact)
-    config = ScanConfig(few, base, tmp_path / "out", context_tokens=100, from_scratch=False)
+    config = ScanConfig(examples=few, base=base, out=tmp_path / "out", context_tokens=100, from_scratch=False)
     ground = load_base(config)
     scanner = dict(build_network(config, ground, 3, "cpu").backbone.named_parameters())
     decoder = dict(load_decoder(base).named_parameters())
@@ -155,7 +156,7 @@ def test_a_scanner_learns_on_what_merge_left_in_int8(
     monkeypatch.setenv("DIALINT_MIRRORS", "0")
     merge_adapter.run(merge_adapter.MergeConfig(model=str(whole), out=tmp_path / "merged", weights="int8"))
     config = ScanConfig(
-        few, tmp_path / "merged", tmp_path / "out", tokens=200, row_tokens=200, context_tokens=100,
+        examples=few, base=tmp_path / "merged", out=tmp_path / "out", tokens=200, row_tokens=200, context_tokens=100,
         learning_rate=1e-9, prefix_share=0.0, running=RunOptions(threads=1, precision="fp32"),
     )  # fmt: skip
     scan(config)
@@ -223,7 +224,7 @@ def test_numbers_that_mean_nothing_are_refused(whole: Path, few: Path, tmp_path:
 
 def every_reader(folder: Path, few: Path, tmp_path: Path) -> list[Any]:
     """How each kind of stage reads a base."""
-    config = ScanConfig(few, folder, tmp_path / "out", context_tokens=100)
+    config = ScanConfig(examples=few, base=folder, out=tmp_path / "out", context_tokens=100)
     return [
         lambda: build_network(config, load_base(config), 3, "cpu"),
         lambda: build_network(replace(config, adapters=AdapterOptions(rank=2)), load_base(config), 3, "cpu"),

@@ -35,7 +35,8 @@ from dialint.detector.render import Rendered, Renderer, Slot
 from dialint.detector.scanner import TurnScores
 from dialint.finetune.compression import distillation
 from dialint.finetune.compression.data import load_distill_data
-from dialint.finetune.compression.distill import DistillConfig, distill
+from dialint.finetune.compression.distill import distill
+from dialint.finetune.compression.options import DistillConfig
 from dialint.finetune.compression.soft_targets import soft_loss, soft_targets
 from dialint.finetune.compression.students import reinitialize
 from dialint.finetune.compression.surgery import drop_heads, evenly_spaced
@@ -132,7 +133,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def config(teacher: Path, log: Path, tmp_path: Path) -> DistillConfig:
     running = RunOptions(threads=1, precision="fp32", device="cpu")
     return DistillConfig(
-        teacher, (str(log),), tmp_path / "student", layers=1, row_tokens=300, epochs=2, learning_rate=3e-3,
+        teacher=teacher, dialogues=(str(log),), out=tmp_path / "student", layers=1, row_tokens=300, epochs=2, learning_rate=3e-3,
         head_learning_rate=1e-2, running=running,
     )  # fmt: skip
 
@@ -292,7 +293,7 @@ def test_scanners_of_other_shapes_are_not_averaged(config: DistillConfig, tmp_pa
     distill(replace(config, layers=2, epochs=0.02))
     other = pruned(config.teacher, tmp_path / "pruned", config)
     with pytest.raises(ConfigError, match="another shape"):
-        average(config.out, other, config=AverageConfig(tmp_path / "mean"))
+        average(config.out, other, config=AverageConfig(out=tmp_path / "mean"))
 
 
 def test_activations_computed_twice_change_nothing(config: DistillConfig) -> None:
@@ -487,7 +488,7 @@ def test_a_student_becomes_a_release_in_four_bits(config: DistillConfig, example
     out = config.out.with_name("small")
     pack(
         PackConfig(
-            config.out, examples, out, "small", weights="nf4", sets=("test_seen",), rounds=2, per_100=100.0,
+            scanner=config.out, examples=examples, out=out, name="small", weights="nf4", sets=("test_seen",), rounds=2, per_100=100.0,
             min_average_precision=0.0,
         )
     )  # fmt: skip
@@ -544,7 +545,10 @@ def test_a_killed_run_goes_on_bit_for_bit(quick: DistillConfig, monkeypatch: pyt
         distill(replace(again, temperature=3.0))
     distill(again)
     assert losses(again.out) == losses(quick.out)
-    assert [step for step, _ in losses(quick.out)] == list(range(len(losses(quick.out))))
+    assert [step for step, _ in losses(quick.out)] == [
+        *range(1, len(losses(quick.out))),
+        len(losses(quick.out)) - 1,
+    ]
     mine, theirs = load_file(quick.out / "model.safetensors"), load_file(again.out / "model.safetensors")
     assert all(torch.equal(mine[name], theirs[name]) for name in mine)
 
@@ -585,11 +589,14 @@ def test_sigterm_saves_and_says_how_to_go_on(
     with monkeypatch.context() as patch:
         patch.setattr(distillation, "soft_loss", dying(2, lambda: os.kill(os.getpid(), signal.SIGTERM)))
         distill(quick)
-    assert "the same command goes on" in capsys.readouterr().err
+    assert "the same command resumes" in capsys.readouterr().err
     assert [path.name for path in quick.out.glob("checkpoint-*")] == ["checkpoint-3"]
     assert not (quick.out / "training.json").exists()
     distill(quick)
-    assert [step for step, _ in losses(quick.out)] == list(range(len(losses(quick.out))))
+    assert [step for step, _ in losses(quick.out)] == [
+        *range(1, len(losses(quick.out))),
+        len(losses(quick.out)) - 1,
+    ]
 
 
 def test_a_process_that_is_killed_goes_on(quick: DistillConfig) -> None:

@@ -227,8 +227,8 @@ def test_what_is_left_is_smaller_and_loads(config: PruneConfig, heads: float, la
 
 def test_what_cannot_be_is_refused(config: PruneConfig) -> None:
     for options, why in (
-        ({}, "say what to take out"),
-        ({"heads": 1.0}, "say what to take out"),
+        ({}, "say what to remove"),
+        ({"heads": 1.0}, "say what to remove"),
         ({"layers": 4}, "no layer would be left"),
         ({"layers": 1, "sample": 0}, "at least 1"),
         ({"layers": 1, "scanner": config.examples}, "neither a release nor"),

@@ -4,6 +4,7 @@ decoder can go on learning. Dialogues are made of a few planted phrases: a test 
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
 import signal
@@ -46,11 +47,14 @@ from dialint.finetune.decoder.model import (
     set_attention,
     token_losses,
 )
+from dialint.finetune.decoder.options import PretrainConfig
 from dialint.finetune.decoder.packing import IGNORE_INDEX, build_batch, plan_rows
-from dialint.finetune.decoder.pretrain import PretrainConfig, _job, pretrain
+from dialint.finetune.decoder.pretrain import _describe_job, pretrain
 from dialint.finetune.decoder.tokenizer import SMALLEST, decoder_render, save_tokenizer, train_tokenizer
-from dialint.finetune.decoder.trainer import CHECKPOINT, warm_then_cosine
+from dialint.finetune.decoder.trainer import FLOOR, PretrainTrainer
 from dialint.finetune.decoder.writing import Piece, own_writer, plain_writer, template_writer
+from dialint.finetune.train.loop import StepOutput
+from dialint.finetune.train.optimizer import warmup_cosine
 
 ASKS = ["I want to move my appointment", "Where is my parcel", "My card was charged twice"]
 REPLIES = ["Of course, which day suits you?", "It is on its way.", "I have refunded the second charge."]
@@ -164,7 +168,7 @@ def test_a_killed_run_goes_on_bit_for_bit(config: PretrainConfig, trained: Path,
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    assert (again.out / CHECKPOINT).exists()
+    assert list(again.out.glob("checkpoint-*/checkpoint.json"))
     assert not (again.out / "training.json").exists()
     with pytest.raises(OutputRefused, match="E_OTHER_JOB"):
         pretrain(replace(again, seed=2))
@@ -174,7 +178,37 @@ def test_a_killed_run_goes_on_bit_for_bit(config: PretrainConfig, trained: Path,
     assert steps == [
         json.loads(line)["step"] for line in (trained / "metrics.jsonl").read_text().splitlines()
     ]
-    assert not (again.out / CHECKPOINT).exists()
+    assert not list(again.out.glob("checkpoint-*"))
+
+
+def test_sigterm_saves_and_the_same_command_resumes_bit_for_bit(
+    config: PretrainConfig,
+    trained: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    again, train_step = replace(config, out=tmp_path / "decoder"), PretrainTrainer.train_step
+
+    def terminated(self: PretrainTrainer, step: int) -> StepOutput:
+        if step == 24:  # the best weights so far are those of the evaluation after step 20
+            os.kill(os.getpid(), signal.SIGTERM)
+        return train_step(self, step)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(PretrainTrainer, "train_step", terminated)
+        pretrain(again)
+    assert "stopped after step 25 of " in capsys.readouterr().err
+    assert [path.name for path in again.out.glob("checkpoint-*")] == ["checkpoint-25"]
+    assert not (again.out / "training.json").exists()
+    pretrain(again)
+    assert sha256_file(again.out / "model.safetensors") == sha256_file(trained / "model.safetensors")
+
+
+def test_a_checkpoint_of_an_earlier_version_is_refused(config: PretrainConfig, tmp_path: Path) -> None:
+    (tmp_path / "checkpoint.pt").write_bytes(b"")
+    with pytest.raises(OutputRefused, match=r"E_OTHER_JOB.*another version"):
+        pretrain(replace(config, out=tmp_path))
 
 
 def pieces(*sizes: int) -> list[Piece]:
@@ -249,7 +283,7 @@ def test_rows_hold_every_piece_once_a_pass_and_fit() -> None:
 
 
 def test_the_rate_rises_and_falls() -> None:
-    rates = [warm_then_cosine(step, 100, 0.1) for step in range(100)]
+    rates = [warmup_cosine(step, 100, 10, FLOOR) for step in range(100)]
     assert rates[0] == pytest.approx(0.1)
     assert max(rates) == rates[9] == 1.0
     assert rates[-1] == pytest.approx(0.1, abs=1e-3)
@@ -438,7 +472,9 @@ def test_weights_that_became_no_numbers_are_not_saved(config: PretrainConfig, tm
 def test_a_base_may_hold_folders(trained: Path, config: PretrainConfig, tmp_path: Path) -> None:
     base = shutil.copytree(trained, tmp_path / "base")
     (base / "onnx").mkdir()
-    assert _job(replace(config, base=base), Corpus(config.corpus)) != _job(config, Corpus(config.corpus))
+    assert _describe_job(replace(config, base=base), Corpus(config.corpus)) != _describe_job(
+        config, Corpus(config.corpus)
+    )
 
 
 def test_a_dialogue_without_an_id_is_named(tmp_path: Path) -> None:

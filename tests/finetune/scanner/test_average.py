@@ -17,5 +17,5 @@ def test_a_folder_that_is_no_scanner_or_not_whole_is_named(tmp_path: Path) -> No
         folder.mkdir()
         write_manifest(folder / "training.json", {"kind": kind})
         with pytest.raises(ConfigError, match=f"{kind}: no folder of dialint train sft scan"):
-            average(folder, folder, config=AverageConfig(tmp_path / "mean"))
+            average(folder, folder, config=AverageConfig(out=tmp_path / "mean"))
     assert not (tmp_path / "mean").exists()

@@ -16,9 +16,9 @@ from dialint.detector.engines.scan_model import ScanModel, backbone_from_config
 from dialint.detector.render import Rendered, Slot
 from dialint.finetune.scanner.data import Target
 from dialint.finetune.scanner.losses import TargetCounts, _entropy, count_targets, embedding_noise, scan_loss
-from dialint.finetune.scanner.train import ScanConfig
+from dialint.finetune.scanner.options import ScanConfig
 
-CONFIG = ScanConfig(Path(), Path(), Path())
+CONFIG = ScanConfig(examples=Path(), base=Path(), out=Path())
 
 
 def target(chance: np.random.Generator, pair: str = "", error: bool = False) -> Target:
@@ -84,7 +84,9 @@ def test_a_label_weighs_by_its_confidence() -> None:
     logits = torch.zeros(2, 2)
     wanted = [np.array([[1.0, 0.5], [0.75, 0.0]], np.float32)]
     plain = _entropy(CONFIG, logits, wanted, 2)
-    sure = _entropy(ScanConfig(Path(), Path(), Path(), weight_by_confidence=True), logits, wanted, 2)
+    sure = _entropy(
+        ScanConfig(examples=Path(), base=Path(), out=Path(), weight_by_confidence=True), logits, wanted, 2
+    )
     assert float(plain) == pytest.approx(4 * math.log(2) / 2)
     assert float(sure) == pytest.approx((1 + 0 + 0.5 + 1) * math.log(2) / 2)
 

@@ -25,8 +25,9 @@ from dialint.detector.verdict_files import read_verdicts
 from dialint.eval.results import read_examples
 from dialint.finetune.base_models.resolve import resolve_base
 from dialint.finetune.scanner.backbone import build_network, load_base, prepare_tokenizer
+from dialint.finetune.scanner.options import ScanConfig
 from dialint.finetune.scanner.pack import PackConfig, pack
-from dialint.finetune.scanner.train import ScanConfig, base_from_release, scan
+from dialint.finetune.scanner.train import base_from_release, scan
 from dialint.finetune.train.options import AdapterOptions, RunOptions
 
 OWN = ["<unk>", "<bos>", "<start_of_turn>", *(f"w{i}" for i in range(50)), "rude", "pin", "bye"]
@@ -72,7 +73,7 @@ def write_base(folder: Path, shape: dict[str, Any]) -> Path:
 @pytest.fixture
 def config(some: Path, tmp_path: Path) -> ScanConfig:
     return ScanConfig(
-        some, tmp_path / "base", tmp_path / "out", row_tokens=400, context_tokens=100, epochs=3,
+        examples=some, base=tmp_path / "base", out=tmp_path / "out", row_tokens=400, context_tokens=100, epochs=3,
         learning_rate=1e-2, head_learning_rate=3e-2, prefix_share=0.0, running=RunOptions(threads=1, precision="fp32"),
     )  # fmt: skip
 
@@ -88,7 +89,7 @@ def test_it_is_taught_and_packed_and_scores(
     assert reached > 0.6
     release = tmp_path / "release"
     pack(
-        PackConfig(config.out, config.examples, release, "tiny", per_100=50, per_100_dialogues=50,
+        PackConfig(scanner=config.out, examples=config.examples, out=release, name="tiny", per_100=50, per_100_dialogues=50,
                    min_average_precision=0, sets=("test_seen",), rounds=2)
     )  # fmt: skip
     examples = list(read_examples(config.examples / "test_seen.jsonl"))

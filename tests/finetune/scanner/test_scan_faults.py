@@ -141,8 +141,8 @@ def test_sigterm_ends_the_step_saves_and_says_how_to_go_on(taught: Forked, tmp_p
     assert taught(tmp_path / "unkilled", PLAIN)["status"] == 0
     told = taught(tmp_path / "told", PLAIN, 1000, stop_row=5)
     assert told["status"] == 0
-    assert told["out"].splitlines()[-1].startswith("stopped after step 5 of ")
-    assert told["out"].endswith("the same command goes on\n")
+    assert told["err"].splitlines()[-1].startswith("stopped after step 5 of ")
+    assert told["err"].endswith("the same command resumes\n")
     assert [path.name for path in (tmp_path / "told").glob("checkpoint-*")] == ["checkpoint-5"]
     assert not (tmp_path / "told/training.json").exists()
     assert taught(tmp_path / "told", PLAIN)["status"] == 0

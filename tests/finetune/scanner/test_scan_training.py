@@ -23,8 +23,9 @@ from dialint.detector.records import Dialogue, Example, Label, Turn
 from dialint.detector.release import Release
 from dialint.eval.results import read_examples
 from dialint.finetune.scanner.average import AverageConfig, average
+from dialint.finetune.scanner.options import ScanConfig
 from dialint.finetune.scanner.pack import PackConfig, pack
-from dialint.finetune.scanner.train import ScanConfig, scan
+from dialint.finetune.scanner.train import scan
 from dialint.finetune.train.options import AdapterOptions, RunOptions
 
 PLANTED = ("T1", "V2", "R1")
@@ -174,14 +175,14 @@ def test_a_release_is_not_made_of_other_examples(config: ScanConfig, taught: Pat
 
 def test_an_average_is_the_mean_of_its_branches(config: ScanConfig, taught: Path, tmp_path: Path) -> None:
     scan(replace(config, out=tmp_path / "second", running=replace(config.running, seed=2), epochs=0.2))
-    average(taught, tmp_path / "second", config=AverageConfig(tmp_path / "mean"))
+    average(taught, tmp_path / "second", config=AverageConfig(out=tmp_path / "mean"))
     one, other, mean = (
         load_file(folder / "model.safetensors") for folder in (taught, tmp_path / "second", tmp_path / "mean")
     )
     for name in one:
         torch.testing.assert_close(mean[name], (one[name] + other[name]) / 2)
     with pytest.raises(OutputRefused):
-        average(taught, tmp_path / "second", config=AverageConfig(tmp_path / "mean"))
+        average(taught, tmp_path / "second", config=AverageConfig(out=tmp_path / "mean"))
     scan(replace(config, out=tmp_path / "third", epochs=0.1, history=False))
     with pytest.raises(ConfigError, match="another render"):
-        average(taught, tmp_path / "third", config=AverageConfig(tmp_path / "other"))
+        average(taught, tmp_path / "third", config=AverageConfig(out=tmp_path / "other"))

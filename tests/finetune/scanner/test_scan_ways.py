@@ -17,8 +17,8 @@ from dialint.detector.engines.scan_model import backbone_from_config
 from dialint.detector.errors import ConfigError
 from dialint.finetune.scanner import backbone, train
 from dialint.finetune.scanner.backbone import build_network, load_base, trainable_parameters
-from dialint.finetune.scanner.train import ScanConfig
-from dialint.finetune.scanner.trainer import Run, learn_step
+from dialint.finetune.scanner.options import ScanConfig
+from dialint.finetune.scanner.trainer import ScanTrainer
 from dialint.finetune.train.options import AdapterOptions, RunOptions
 
 EXACT = RunOptions(threads=1, precision="fp32")
@@ -33,17 +33,17 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def config(folders: tuple[Path, Path], few: Path, tmp_path: Path) -> ScanConfig:
     return ScanConfig(
-        few, folders[1], tmp_path / "out", row_tokens=200, context_tokens=100, learning_rate=4e-3,
+        examples=few, base=folders[1], out=tmp_path / "out", row_tokens=200, context_tokens=100, learning_rate=4e-3,
         head_learning_rate=2e-2, prefix_share=0.0, running=EXACT,
     )  # fmt: skip
 
 
-def started(config: ScanConfig) -> Run:
+def started(config: ScanConfig) -> ScanTrainer:
     """A run before its first step."""
     ground = load_base(config)
-    codes, dialogue_codes = train._codes(config)
-    lesson = train._lesson(config, ground, codes, dialogue_codes)
-    return Run(config, build_network(config, ground, len(codes), "cpu").train(), lesson, "fp32")
+    codes, dialogue_codes = train.select_codes(config)
+    lesson = train.load_data(config, ground, codes, dialogue_codes)
+    return ScanTrainer(config, build_network(config, ground, len(codes), "cpu").train(), lesson, "fp32")
 
 
 def logged(folder: Path) -> list[dict[str, Any]]:
@@ -72,14 +72,14 @@ def wide(config: ScanConfig, tmp_path: Path) -> ScanConfig:
     return replace(config, base=base, adapters=QLORA, history=False)
 
 
-def losses_after_a_look(config: ScanConfig, looks: bool) -> list[float]:
+def losses_after_a_look(config: ScanConfig, looks: bool) -> list[float | None]:
     run = started(config)
     if looks:
         run.model.eval()
         with torch.no_grad():
-            run.model.hidden(pack_windows([run.lesson.learn[0].window]))
+            run.model.hidden(pack_windows([run.data.train[0].window]))
         run.model.train()
-    return [learn_step(run, step)[0] for step in range(4)]
+    return [run.train_step(step).loss for step in range(4)]
 
 
 @pytest.mark.skipif(not fits_avx512_bf16(), reason="bitsandbytes repacks on CPUs with AVX512-BF16 only")
@@ -141,9 +141,9 @@ def test_merging_after_4_bits_serves_what_was_learnt(config: ScanConfig) -> None
     """The served scanner, in exact weights, says nearly what the one that learnt in 4 bits says."""
     run = started(replace(config, adapters=QLORA, epochs=4))
     for step in range(len(run.steps)):
-        learn_step(run, step)
-    ground, window = load_base(run.config), pack_windows([run.lesson.learn[0].window])
-    whole = backbone.merge_adapters(run.config, ground, run.model, len(run.lesson.codes)).eval()
+        run.train_step(step)
+    ground, window = load_base(run.config), pack_windows([run.data.train[0].window])
+    whole = backbone.merge_adapters(run.config, ground, run.model, len(run.data.codes)).eval()
     with torch.no_grad():
         small, exact = run.model.eval().hidden(window), whole.hidden(window)
         base = (
@@ -161,7 +161,7 @@ def test_gradients_are_the_same_when_activations_are_computed_twice(config: Scan
         any(getattr(module, "gradient_checkpointing", False) for module in run.model.modules())
         for run in runs
     ] == [False, True]
-    first, second = ([learn_step(run, step)[0] for step in range(3)] for run in runs)
+    first, second = ([run.train_step(step).loss for step in range(3)] for run in runs)
     assert first == pytest.approx(second, rel=1e-5)
 
 
@@ -203,7 +203,7 @@ def test_a_dry_run_tells_memory_before_it_runs_a_step(
     def fails(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(train, "learn_step", fails)
+    monkeypatch.setattr(ScanTrainer, "train_step", fails)
     with pytest.raises(MemoryError):
         train.scan(replace(config, running=replace(EXACT, dry_run=True, watts=36.0)))
     assert capsys.readouterr().out.splitlines()[-1].startswith("memory: about")

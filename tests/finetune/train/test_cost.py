@@ -16,8 +16,8 @@ def test_half_an_hour_costs_half_of_the_hour() -> None:
     cost = Cost(price_per_hour=3.0, watts=100.0, source="given")
     assert cost.price(1800) == 1.5
     assert cost.watt_hours(1800) == 50.0
-    assert cost.told(1800) == "50.0 Wh, cost 1.50"
-    figures = cost.figures(1800)
+    assert cost.summary(1800) == "50.0 Wh, cost 1.50"
+    figures = cost.to_dict(1800)
     assert figures.pop("peak_memory_mb") >= 1
     assert figures == {"price": 1.5, "watt_hours": 50.0, "watts": 100.0, "watts_from": "given"}
 
@@ -28,7 +28,7 @@ def test_peak_memory_is_in_bytes() -> None:
 
 
 def test_without_a_price_only_energy_is_told() -> None:
-    assert Cost(0.0, 20.0, "given").told(3600) == "20.0 Wh"
+    assert Cost(0.0, 20.0, "given").summary(3600) == "20.0 Wh"
 
 
 def test_power_as_given_or_guessed_by_threads() -> None:
@@ -54,9 +54,11 @@ def test_a_gpus_power_is_its_limit_where_nvidia_smi_knows_it(
     assert estimate_cost(RunOptions(threads=2), "cpu").watts == 20.0
 
 
-def test_progress_shows_what_was_spent_before_too(capfd: pytest.CaptureFixture[str]) -> None:
+def test_progress_shows_what_was_spent_before_too(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dialint.detector.progress.LINE_EVERY_S", 0.0)
     with Progress(10, 0, Cost(1.0, 3600.0, "given"), earlier_s=7200) as progress:
-        progress._told -= 100  # a line is due
         progress.advance(5, "loss 1.000")
     told = " ".join(capfd.readouterr().err.split())
     assert "cost 2.00" in told

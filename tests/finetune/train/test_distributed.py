@@ -10,13 +10,16 @@ import pytest
 import torch
 
 from dialint.detector.errors import ConfigError
-from dialint.finetune.compression.distill import DistillConfig, distill
+from dialint.finetune.compression.distill import distill
+from dialint.finetune.compression.options import DistillConfig
 from dialint.finetune.compression.prune import PruneConfig, prune
-from dialint.finetune.decoder.pretrain import PretrainConfig, pretrain
+from dialint.finetune.decoder.options import PretrainConfig
+from dialint.finetune.decoder.pretrain import pretrain
 from dialint.finetune.judge import merge_adapter
 from dialint.finetune.scanner.average import AverageConfig, average
+from dialint.finetune.scanner.options import ScanConfig
 from dialint.finetune.scanner.pack import PackConfig, pack
-from dialint.finetune.scanner.train import ScanConfig, scan
+from dialint.finetune.scanner.train import scan
 from dialint.finetune.screening import screen
 from dialint.finetune.search import search
 from dialint.finetune.search.stages import STAGES
@@ -71,12 +74,12 @@ def test_a_process_alone_needs_no_team(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 ALONE: dict[str, Callable[[Path], Any]] = {
-    "train sft scan": lambda out: scan(ScanConfig(NOWHERE, NOWHERE, out)),
-    "train distill": lambda out: distill(DistillConfig(NOWHERE, (), out)),
-    "train pretrain": lambda out: pretrain(PretrainConfig(NOWHERE, out)),
+    "train sft scan": lambda out: scan(ScanConfig(examples=NOWHERE, base=NOWHERE, out=out)),
+    "train distill": lambda out: distill(DistillConfig(teacher=NOWHERE, dialogues=(), out=out)),
+    "train pretrain": lambda out: pretrain(PretrainConfig(corpus=NOWHERE, out=out)),
     "train prune": lambda out: prune(PruneConfig(NOWHERE, NOWHERE, out, layers=1)),
-    "train average": lambda out: average(NOWHERE, NOWHERE, config=AverageConfig(out)),
-    "train pack": lambda out: pack(PackConfig(NOWHERE, NOWHERE, out, "name")),
+    "train average": lambda out: average(NOWHERE, NOWHERE, config=AverageConfig(out=out)),
+    "train pack": lambda out: pack(PackConfig(scanner=NOWHERE, examples=NOWHERE, out=out, name="name")),
     "train merge": lambda out: merge_adapter.run(merge_adapter.MergeConfig(model="nowhere", out=out)),
     "train screen": lambda out: screen.run(screen.ScreenConfig(dataset=NOWHERE, out=out)),
     "train search": lambda out: search.run(

@@ -12,8 +12,9 @@ from safetensors.torch import load_file, save_file
 
 from dialint.detector.errors import ConfigError
 from dialint.finetune.scanner.average import AverageConfig, average
+from dialint.finetune.scanner.options import ScanConfig
 from dialint.finetune.scanner.pack import PackConfig, pack
-from dialint.finetune.scanner.train import ScanConfig, scan
+from dialint.finetune.scanner.train import scan
 from dialint.finetune.scanner.trained import read_scanner, write_scanner
 from dialint.finetune.train import checkpoint
 from dialint.finetune.train.finite import save_weights, validate_finite, validate_loss
@@ -26,7 +27,7 @@ def config(
 ) -> ScanConfig:
     monkeypatch.setenv("DIALINT_MIRRORS", "0")
     return ScanConfig(
-        few, folders[1], tmp_path / "out", row_tokens=200, context_tokens=100,
+        examples=few, base=folders[1], out=tmp_path / "out", row_tokens=200, context_tokens=100,
         running=RunOptions(threads=1, precision="fp32", checkpoint_steps=1),
     )  # fmt: skip
 
@@ -98,8 +99,8 @@ def test_no_scanner_of_nan_is_averaged_packed_or_written(
         write_scanner(tmp_path / "written", scanner, config, {})
     save_file(weights, config.out / "model.safetensors")
     with pytest.raises(ConfigError, match=r"word_embeddings\.weight holds"):
-        average(config.out, config.out, config=AverageConfig(tmp_path / "mean"))
+        average(config.out, config.out, config=AverageConfig(out=tmp_path / "mean"))
     with pytest.raises(ConfigError, match=r"word_embeddings\.weight holds"):
-        pack(PackConfig(config.out, config.examples, tmp_path / "release", "r"))
+        pack(PackConfig(scanner=config.out, examples=config.examples, out=tmp_path / "release", name="r"))
     assert not list(tmp_path.glob("mean/*.json"))
     assert not (tmp_path / "release").exists()

@@ -90,12 +90,13 @@ def test_no_mirror_when_none_is_wanted(tmp_path: Path, monkeypatch: pytest.Monke
 def test_progress_is_quiet_beside_a_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dialint.finetune.train.progress.LINE_SECONDS", 0.0)
+    monkeypatch.setattr("dialint.detector.progress.LINE_EVERY_S", 0.0)
     with Progress(3, done=1) as progress:
         progress.advance(100, "loss 2.000")
     assert progress.left_s > 0
     shown = capsys.readouterr()
     assert shown.out == ""
-    (line,) = shown.err.splitlines()
-    assert line.startswith("step 2 of 3: loss 2.000, ")
-    assert line.endswith(" min left")
+    line = shown.err.splitlines()[-1]
+    assert line.startswith("dialint: training: 2 of 3 steps, ")
+    assert "loss 2.000, " in line
+    assert line.endswith(" s left")

@@ -1,0 +1,80 @@
+"""The options of ``dialint train pretrain``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+from pydantic import Field
+
+from dialint.detector.option_ranges import check_ranges
+
+Precision = Literal["auto", "fp32", "bf16"]
+NOT_IN_JOB = ("out", "checkpoint_minutes", "threads")
+"""Options that change no weight: a run may resume with others."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class PretrainConfig:
+    """What `dialint train pretrain` needs to know."""
+
+    corpus: Path
+    """Folder of train-*.parquet, heldout-*.parquet and manifest.json."""
+    out: Path
+    """Folder for the decoder."""
+    base: Path | None = None
+    """A decoder to train further, a folder or a name on a hub; none: the small one, from random weights."""
+    depth: int = 6
+    """Layers of the small decoder; width, heads and all else follow from it."""
+    vocabulary: int = 8192
+    """Tokens of the small decoder's tokenizer."""
+    style: Literal["auto", "template", "plain"] = "auto"
+    """How dialogues are written for a base: its chat template, plain words, or the first that it has."""
+    chat_share: Annotated[float, Field(ge=0, le=1)] = 0.1
+    """Share of dialogues that the small decoder reads in its chat template rather than in role marks."""
+    languages: tuple[str, ...] = ()
+    """Languages to read; none: all."""
+    sources: tuple[str, ...] = ()
+    """Sources to read; none: all."""
+    raw: bool = False
+    """Leave personal data in the text rather than mask them."""
+    epochs: Annotated[float, Field(gt=0)] = 4.0
+    """Passes over the training dialogues, at most."""
+    row_tokens: Annotated[int, Field(ge=16)] = 1024
+    """Tokens the model sees at once; dialogues are packed into rows of this length."""
+    rows: Annotated[int, Field(ge=1)] = 4
+    """Rows in one forward pass."""
+    accumulate: Annotated[int, Field(ge=1)] = 1
+    """Forward passes in one step."""
+    learning_rate: Annotated[float | None, Field(gt=0)] = None
+    """Peak rate; none: 2e-3 for the small decoder, 5e-5 for a base."""
+    weight_decay: float = 0.1
+    """Decay of matrices."""
+    warm_up: Annotated[float, Field(ge=0, le=1)] = 0.03
+    """Share of steps in which the rate rises."""
+    eval_steps: Annotated[int, Field(ge=1)] = 200
+    """Steps between two looks at held-out dialogues."""
+    heldout_per_source: Annotated[int, Field(ge=1)] = 50
+    """Held-out dialogues of each source in those looks; at the end all are read."""
+    patience: Annotated[int, Field(ge=1)] = 5
+    """Looks without a better one after which training stops."""
+    precision: Precision = "auto"
+    """bf16: autocast; auto takes it where the hardware computes it."""
+    compile: bool = False
+    """Use torch.compile: a little quicker on an idle machine, minutes to begin with on a busy one."""
+    device: str = "cpu"
+    """cpu, cuda or cuda:N."""
+    dtype: Literal["fp32", "bf16"] = "bf16"
+    """Type of the weights in the file."""
+    seed: Annotated[int, Field(ge=0)] = 1
+    """Seed of weights and order."""
+    checkpoint_minutes: Annotated[float, Field(ge=0)] = 5.0
+    """Minutes between checkpoints."""
+    threads: Annotated[int, Field(ge=1)] = 2
+    """CPU threads."""
+
+    def __post_init__(self) -> None:
+        check_ranges(self)

@@ -1,0 +1,84 @@
+"""The options of ``dialint train sft scan``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+from pydantic import Field
+
+from dialint.detector.errors import ConfigError
+from dialint.detector.option_ranges import check_ranges
+from dialint.finetune.train.options import AdapterOptions, RunOptions
+
+ALL_WEIGHTS = AdapterOptions(adapter="none")
+DEFAULT_RUN = RunOptions()
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class ScanConfig:
+    """What `dialint train sft scan` needs to know."""
+
+    examples: Path
+    """Folder of `dialint data inject` or `dialint export dataset`."""
+    base: Path
+    """Base model: a folder, embedded or small_decoder (they ship), or a name on a hub. Of a release its
+    backbone is taken."""
+    out: Path
+    """Folder for the trained scanner."""
+    taxonomy: Path | None = None
+    """A taxonomy of your own, which the examples are labelled by."""
+    codes: tuple[str, ...] = ()
+    """Codes to learn; none: every code that the training labels name."""
+    epochs: Annotated[float, Field(gt=0)] = 1.0
+    """Passes over the training file."""
+    tokens: Annotated[int | None, Field(ge=1)] = None
+    """Tokens to learn from, at most, whatever the passes."""
+    row_tokens: Annotated[int, Field(ge=1)] = 4096
+    """Tokens in one forward pass."""
+    accumulate: Annotated[int, Field(ge=1)] = 1
+    """Forward passes in one step."""
+    context_tokens: Annotated[int, Field(ge=1)] = 500
+    """Tokens the model sees at once."""
+    learning_rate: Annotated[float, Field(gt=0)] = 2e-4
+    """Peak rate of the backbone."""
+    head_learning_rate: Annotated[float, Field(gt=0)] = 2e-3
+    """Peak rate of the heads."""
+    span_weight: Annotated[float, Field(ge=0)] = 0.5
+    """Weight of the evidence loss beside the turn loss."""
+    pair_weight: Annotated[float, Field(ge=0)] = 0.5
+    """Weight of the loss that wants an error above its clean twin."""
+    error_weight: Annotated[float, Field(ge=0)] = 1.0
+    """Weight of what is an error beside what is none."""
+    focal: Annotated[float, Field(ge=0)] = 0.0
+    """Exponent of the focal loss; 0 is plain cross-entropy."""
+    history: bool = True
+    """Tell the model which words were said before, and by whom."""
+    evidence: bool = True
+    """Let a turn's score take in its strongest evidence token."""
+    from_scratch: bool = False
+    """Start from random weights of the base's shape; for the ablation."""
+    prefix_share: Annotated[float, Field(ge=0)] = 0.25
+    """Share of dialogues that are also learnt as they stood in the middle."""
+    weight_by_confidence: bool = False
+    """Let a label of probability p weigh |2p - 1|. Soft labels hold their doubt already, so this is for
+    labels whose probabilities near one half are not to be trusted."""
+    neftune: Annotated[float, Field(ge=0)] = 0.0
+    """Noise on embeddings while learning (Jain et al. 2023), usually 5; 0 is none."""
+    eval_steps: Annotated[int, Field(ge=1)] = 200
+    """Steps between two looks at dev."""
+    patience: Annotated[int | None, Field(ge=1)] = None
+    """Looks without a better one, by macro average precision on dev, after which learning stops, and the best
+    weights are kept; none: learn to the end, keep the last."""
+    adapters: AdapterOptions = ALL_WEIGHTS
+    running: RunOptions = DEFAULT_RUN
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
+        if self.from_scratch and self.adapters.adapter == "lora":
+            raise ConfigError(
+                "E_OPTION", "--from-scratch trains all weights: leave out the options of adapters"
+            )

@@ -1,0 +1,274 @@
+"""The training loop of every stage that takes its optimizer steps itself: scanner, distillation,
+pre-training.
+
+A stage brings a function that does one step, given its number, and the weights it trains; the loop counts
+steps, logs, evaluates, keeps the best weights, writes checkpoints, resumes, and stops gracefully on SIGTERM
+and SIGINT:
+
+    loop = TrainingLoop(
+        out=config.out, job=job_of_config(config, *input_hashes), n_steps=len(batches),
+        train_step=train_step, parameters=trainable_parameters(model), optimizer=optimizer,
+    )
+    if not loop.run():
+        return  # stopped by SIGTERM: the checkpoint has everything, and the same command resumes
+
+    def train_step(step: int) -> StepOutput:
+        loss = loss_of(model, batches[step])
+        loss.backward()
+        share = warmup_cosine(step, len(batches))
+        optimizer_step(optimizer, parameters, float(loss.detach()), [config.learning_rate], share, step)
+        return StepOutput(n_tokens, float(loss.detach()))
+
+`train_step` derives everything random from the seed and the step's number, or from a generator in
+`extra_state`. Then a run that resumes from a checkpoint is the run that was never stopped: bit for bit on CPU
+in fp32. The Hugging Face trainers have their own loop; see `dialint.finetune.train.callbacks`.
+"""
+
+from __future__ import annotations
+
+import math
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from dialint.finetune.train import checkpoint
+from dialint.finetune.train.distributed import ProcessGroup
+from dialint.finetune.train.estimate import Cost
+from dialint.finetune.train.finite import validate_loss
+from dialint.finetune.train.metrics_log import MetricsLog
+from dialint.finetune.train.optimizer import set_learning_rates
+from dialint.finetune.train.progress import Progress
+from dialint.finetune.train.shutdown import stop_on_signal
+
+if TYPE_CHECKING:
+    import torch
+
+MAX_NORM = 1.0
+"""Gradients are clipped to this norm."""
+LOSS_DECAY = 0.98
+"""Share of the running mean in the loss that is shown and logged."""
+
+
+@dataclass
+class TrainerState:
+    """Progress of a run, beside its weights. `loss` is a running mean, `tokens` and `seconds` are totals of
+    all processes that worked on the run one after another, `best_score` is the highest of
+    `Evaluation.score`."""
+
+    step: int = 0
+    loss: float = 0.0
+    tokens: int = 0
+    seconds: float = 0.0
+    best_score: float = -math.inf
+    best_step: int = 0
+    evaluations_since_best: int = 0
+
+
+@dataclass(frozen=True)
+class StepOutput:
+    """What a step reports: the tokens it trained on, its loss, `figures` for the metrics log, and a `message`
+    for the progress bar in place of the loss."""
+
+    tokens: int
+    loss: float | None = None
+    figures: Mapping[str, Any] = field(default_factory=dict)
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Figures for the metrics log, and the score that chooses the best weights; higher is better."""
+
+    figures: Mapping[str, Any]
+    score: float | None = None
+
+
+class Stateful(Protocol):
+    """Whatever a checkpoint saves and restores beside weights and optimizer."""
+
+    def state_dict(self) -> dict[str, Any]: ...
+
+    def load_state_dict(self, state: Any, /) -> Any: ...
+
+
+@dataclass
+class TrainingLoop:
+    """A run of `n_steps` steps that trains `parameters` in place and writes to the folder `out`.
+
+    `job` is what a checkpoint belongs to (`lineage.job_of_config`). `evaluate` is called with the number of
+    steps done, every `eval_steps` steps, and with `eval_last_step` after the last one too. With `patience`
+    the loop stops after so many evaluations without a better score, and `parameters` have the best weights at
+    the end. `final_evaluate` is called last; its figures are logged and stand in `final_figures`. `log_steps`
+    None logs evaluations only. Of several processes in `group` the first one alone writes files.
+    """
+
+    out: Path
+    job: str
+    n_steps: int
+    train_step: Callable[[int], StepOutput]
+    parameters: Mapping[str, torch.nn.Parameter]
+    optimizer: torch.optim.Optimizer
+    extra_state: Mapping[str, Stateful] = field(default_factory=dict)
+    evaluate: Callable[[int], Evaluation] | None = None
+    eval_steps: int | None = None
+    eval_last_step: bool = False
+    patience: int | None = None
+    final_evaluate: Callable[[], dict[str, Any]] | None = None
+    log_steps: int | None = 50
+    checkpoint_steps: int | None = None
+    checkpoint_minutes: float = 5.0
+    cost: Cost | None = None
+    group: ProcessGroup = field(default_factory=ProcessGroup)
+    state: TrainerState = field(default_factory=TrainerState)
+    best_weights: dict[str, torch.Tensor] = field(default_factory=dict)
+    final_figures: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def finished(self) -> bool:
+        """Whether all steps are done, or no evaluation was better for `patience` evaluations."""
+        impatient = self.patience is not None and self.state.evaluations_since_best >= self.patience
+        return self.state.step >= self.n_steps or impatient
+
+    def run(self) -> bool:
+        """Train from the newest checkpoint of `out` to the end. False: SIGTERM stopped the run before it, and
+        a checkpoint has all that resuming needs.
+
+        Raises:
+            OutputRefused: the checkpoint is of another job or version, or was changed.
+            ConfigError: E_DIVERGED, a loss, gradient or weight is NaN or infinite.
+            KeyboardInterrupt: SIGINT stopped the run, in the same way as SIGTERM.
+        """
+        log_bytes = self._resume()
+        state = self.state
+        if state.step and self.group.is_main:
+            print(f"resumes at step {state.step} of {self.n_steps}", file=sys.stderr, flush=True)
+        saved_at = time.monotonic()
+        with ExitStack() as stack:
+            signal_received = stack.enter_context(stop_on_signal())
+            log = stack.enter_context(MetricsLog(self.out, log_bytes)) if self.group.is_main else None
+            progress = stack.enter_context(Progress(self.n_steps, state.step, self.cost, state.seconds))
+            while not self.finished:
+                self._step(log, progress)
+                received = max(self.group.all_gather([signal_received() or 0]))
+                due = (
+                    state.step % self.checkpoint_steps == 0
+                    if self.checkpoint_steps is not None
+                    else time.monotonic() - saved_at >= 60 * self.checkpoint_minutes
+                )
+                if log is not None and (due or received):
+                    self._save(log.size)
+                    saved_at = time.monotonic()
+                if received and not self.finished:
+                    if self.group.is_main:
+                        how = f"stopped after step {state.step} of {self.n_steps} and saved"
+                        print(f"{how}; the same command resumes", file=sys.stderr, flush=True)
+                    if received == signal.SIGINT:
+                        raise KeyboardInterrupt
+                    return False
+            if self.best_weights:
+                self._load_weights(self.best_weights)
+            if self.final_evaluate is not None:
+                self.final_figures = self.final_evaluate()
+                if log is not None:
+                    step = state.best_step if self.best_weights else state.step
+                    log.write({"step": step, **self.final_figures})
+        return True
+
+    def _step(self, log: MetricsLog | None, progress: Progress) -> None:
+        """One step, its log entry, and the evaluation that is due after it."""
+        state = self.state
+        output = self.train_step(state.step)
+        state.step += 1
+        state.tokens += output.tokens
+        if output.loss is not None:
+            mean = LOSS_DECAY * state.loss + (1 - LOSS_DECAY) * output.loss
+            state.loss = mean if state.step > 1 else output.loss
+        progress.advance(output.tokens, output.message or f"loss {state.loss:.3f}")
+        state.seconds = progress.seconds
+        if log is not None and self.log_steps and (state.step % self.log_steps == 0 or state.step == 1):
+            entry: dict[str, Any] = {"step": state.step, "of": self.n_steps}
+            if output.loss is not None:
+                entry["loss"] = state.loss
+            pace = {"tokens_s": round(progress.tokens_s), "left_s": round(progress.left_s)}
+            log.write({**entry, "tokens": state.tokens, **output.figures, **pace})
+        due = self.eval_steps is not None and state.step % self.eval_steps == 0
+        if self.evaluate is None or not (due or (self.eval_last_step and state.step == self.n_steps)):
+            return
+        evaluation = self.evaluate(state.step)
+        if log is not None:
+            log.write({"step": state.step, **evaluation.figures})
+        if self.patience is None or evaluation.score is None:
+            return
+        state.evaluations_since_best += 1
+        if evaluation.score > state.best_score:
+            state.best_score, state.best_step = evaluation.score, state.step
+            state.evaluations_since_best = 0
+            self.best_weights = _copy(self.parameters)
+
+    def _save(self, log_bytes: int) -> None:
+        """A checkpoint of the run; the older one is removed. Frozen weights are not in it: the base has
+        them."""
+        content = {
+            "state": asdict(self.state),
+            "weights": _copy(self.parameters),
+            "best_weights": self.best_weights,
+            "optimizer": self.optimizer.state_dict(),
+            "extra": {name: part.state_dict() for name, part in self.extra_state.items()},
+        }
+        checkpoint.save_state(self.out, self.job, self.state.step, log_bytes, content)
+
+    def _resume(self) -> int:
+        """Restore the newest checkpoint; the length of the metrics log at its step, 0 without a
+        checkpoint."""
+        latest = [checkpoint.find_latest(self.out, self.job)] if self.group.is_main else []
+        (found,) = self.group.all_gather(latest)
+        if found is None:
+            return 0
+        folder, log_bytes = found
+        content = checkpoint.read_state(folder)
+        self._load_weights(content["weights"])
+        self.best_weights = content["best_weights"]
+        self.optimizer.load_state_dict(content["optimizer"])
+        for name, part in self.extra_state.items():
+            part.load_state_dict(content["extra"][name])
+        self.state = TrainerState(**content["state"])
+        return log_bytes
+
+    def _load_weights(self, weights: Mapping[str, torch.Tensor]) -> None:
+        import torch
+
+        with torch.no_grad():
+            for name, parameter in self.parameters.items():
+                parameter.copy_(weights[name])
+
+
+def optimizer_step(
+    optimizer: torch.optim.Optimizer,
+    parameters: Iterable[torch.nn.Parameter],
+    loss: float,
+    peaks: Sequence[float],
+    share: float,
+    step: int,
+) -> None:
+    """Clip the gradients of `parameters` together, set each group's learning rate to the `share` of its
+    peak, and move the weights. `loss` and `step` are for the validation before.
+
+    Raises:
+        ConfigError: E_DIVERGED, the loss or the gradient is NaN or infinite; no weight has moved.
+    """
+    import torch
+
+    norm = torch.nn.utils.clip_grad_norm_(parameters, MAX_NORM)
+    validate_loss(step + 1, loss, float(norm))
+    set_learning_rates(optimizer, peaks, share)
+    optimizer.step()
+    optimizer.zero_grad()
+
+
+def _copy(parameters: Mapping[str, torch.nn.Parameter]) -> dict[str, torch.Tensor]:
+    return {name: parameter.detach().to("cpu", copy=True) for name, parameter in parameters.items()}

@@ -1,0 +1,149 @@
+"""The training loop: a run that was stopped and resumed is the run that was never stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.finetune.train import checkpoint
+from dialint.finetune.train.loop import Evaluation, StepOutput, TrainingLoop, optimizer_step
+from dialint.finetune.train.optimizer import build_optimizer, warmup_cosine
+
+N_STEPS = 12
+
+
+class Counter:
+    """A state beside the weights."""
+
+    def __init__(self) -> None:
+        self.n = 0
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"n": self.n}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.n = state["n"]
+
+
+def build_loop(
+    out: Path, before_step: Callable[[int], None] = lambda step: None, **options: Any
+) -> tuple[TrainingLoop, torch.nn.Linear]:
+    """A linear layer that learns random numbers, with random order and a random initial value."""
+    torch.manual_seed(0)
+    model, counter = torch.nn.Linear(3, 1), Counter()
+    parameters = dict(model.named_parameters())
+    optimizer = build_optimizer("adamw", [parameters.values()], "cpu")
+
+    def train_step(step: int) -> StepOutput:
+        before_step(step)
+        generator = torch.Generator().manual_seed(step)
+        inputs = torch.randn((4, 3), generator=generator)
+        loss = ((model(inputs) - inputs.sum(1, keepdim=True)) ** 2).mean()
+        loss.backward()
+        counter.n += 4
+        value = float(loss.detach())
+        optimizer_step(optimizer, parameters.values(), value, [0.1], warmup_cosine(step, N_STEPS), step)
+        return StepOutput(4, value, {"seen": counter.n})
+
+    out.mkdir(exist_ok=True)
+    loop = TrainingLoop(
+        out=out, job="job", n_steps=N_STEPS, train_step=train_step, parameters=parameters,
+        optimizer=optimizer, extra_state={"counter": counter}, log_steps=1, **options,
+    )  # fmt: skip
+    return loop, model
+
+
+def logged(out: Path) -> list[dict[str, Any]]:
+    lines = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
+    return [{name: value for name, value in line.items() if not name.endswith("_s")} for line in lines]
+
+
+@pytest.fixture(autouse=True)
+def no_mirrors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DIALINT_MIRRORS", "0")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_stopped_run_resumes_bit_for_bit(
+    tmp_path: Path, number: signal.Signals, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole, expected = build_loop(tmp_path / "whole")
+    assert whole.run()
+
+    def stop(step: int) -> None:
+        if step == 4:
+            os.kill(os.getpid(), number)
+
+    stopped, _ = build_loop(tmp_path / "stopped", stop)
+    if number == signal.SIGINT:
+        with pytest.raises(KeyboardInterrupt):
+            stopped.run()
+    else:
+        assert not stopped.run()
+    assert f"stopped after step 5 of {N_STEPS} and saved" in capsys.readouterr().err
+    assert [path.name for path in (tmp_path / "stopped").glob("checkpoint-*")] == ["checkpoint-5"]
+    resumed, model = build_loop(tmp_path / "stopped")
+    assert resumed.run()
+    assert "resumes at step 5" in capsys.readouterr().err
+    assert torch.equal(model.weight, expected.weight)
+    assert resumed.state.tokens == whole.state.tokens == 4 * N_STEPS
+    assert logged(tmp_path / "stopped") == logged(tmp_path / "whole")
+
+
+def test_a_signal_during_the_last_step_loses_nothing(tmp_path: Path) -> None:
+    loop, _ = build_loop(
+        tmp_path, lambda step: os.kill(os.getpid(), signal.SIGTERM) if step == N_STEPS - 1 else None
+    )
+    assert loop.run()
+    assert (tmp_path / f"checkpoint-{N_STEPS}").is_dir()
+
+
+def test_early_stopping_keeps_the_best_weights_through_a_stop(tmp_path: Path) -> None:
+    scores = {2: 0.1, 4: 0.5, 6: 0.3, 8: 0.5, 10: 0.9}
+
+    def evaluate(step: int) -> Evaluation:
+        return Evaluation({"score": scores[step]}, scores[step])
+
+    options: dict[str, Any] = {"evaluate": evaluate, "eval_steps": 2, "patience": 2}
+    at_step_4, model = build_loop(tmp_path / "short", **options)
+    at_step_4.n_steps = 4
+    assert at_step_4.run()
+    stop = build_loop(
+        tmp_path / "long", lambda step: os.kill(os.getpid(), signal.SIGTERM) if step == 6 else None, **options
+    )[0]
+    assert not stop.run()
+    resumed, best = build_loop(tmp_path / "long", final_evaluate=lambda: {"final": 1.0}, **options)
+    assert resumed.run()
+    assert (resumed.state.step, resumed.state.best_step) == (8, 4)
+    assert logged(tmp_path / "long")[-1] == {"step": 4, "final": 1.0}
+    assert torch.equal(best.weight, model.weight)
+
+
+def test_a_checkpoint_of_another_version_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "checkpoint-3"
+    folder.mkdir()
+    torch.save({"step": 3, "model": {}, "optimizer": {}}, folder / "state.pt")
+    checkpoint.seal(folder, "job", 0)
+    loop, model = build_loop(tmp_path)
+    before = model.weight.clone()
+    with pytest.raises(OutputRefused, match="another version of dialint; remove it to start anew"):
+        loop.run()
+    assert torch.equal(model.weight, before)
+
+
+def test_a_loss_that_is_nan_moves_no_weight(tmp_path: Path) -> None:
+    _, model = build_loop(tmp_path)
+    before = model.weight.clone()
+    model(torch.ones(1, 3)).sum().backward()
+    optimizer = build_optimizer("adamw", [model.parameters()], "cpu")
+    with pytest.raises(ConfigError, match="E_DIVERGED"):
+        optimizer_step(optimizer, model.parameters(), float("nan"), [0.1], 1.0, 0)
+    assert torch.equal(model.weight, before)
