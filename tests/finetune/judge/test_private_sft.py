@@ -66,13 +66,7 @@ def test_a_stopped_run_goes_on_bit_for_bit(config: SftJudgeConfig, monkeypatch: 
     monkeypatch.setattr(private_sft, "noise_multiplier", lambda *_: 0.5)
     whole = replace(config, out=config.out.with_name("whole"))
     run(whole)
-<<<<<<< /tmp/tmpk8chvrlt/m
-    calls, taken = [], private_sft.sample_owners
-||||||| /tmp/tmpk8chvrlt/b
-    calls, taken = [], private_sft.drawn
-=======
     calls, sample_owners = [], private_sft.sample_owners
->>>>>>> /tmp/tmpk8chvrlt/t
 
     def breaks(*given: object) -> list[int]:
         calls.append(1)
