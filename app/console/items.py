@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from dialint.app.console.answer import Answer, reopen_answer, start_answer
 from dialint.detector.masking import MaskedText
-from dialint.detector.masking.spans import placeholders_in, replace_spans
+from dialint.detector.masking.spans import find_placeholders, replace_spans
 from dialint.detector.records import Dialogue, Finding, Verdict
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.store import annotations as answers
@@ -157,7 +157,7 @@ def masked_turn(store: Store, item: Item, turn: int) -> MaskedText | None:
     prepare(store, name)
     view = store.read(lambda transaction: view_of(transaction, name))
     if text == view.texts[turn].text:  # the person sees placeholders already
-        spans = placeholders_in(text)
+        spans = find_placeholders(text)
         return replace_spans(text, spans, [span.key for span in spans])
     original = next(each.text for each in view.stored.turns if each.index == turn)
     return view.texts[turn] if text == original else None

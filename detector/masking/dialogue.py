@@ -1,36 +1,83 @@
-"""Masking of whole dialogues: recognisers until nothing is left to find, then one numbering for all turns."""
+"""Masks whole dialogues: recognisers until nothing is left to find, later mentions of names, one numbering.
+
+The same value gets the same placeholder in all turns, also where only another turn announces it as a name.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from dialint.detector.masking import (
-    announced,
+    cued_values,
     digit_runs,
-    documents,
     email_addresses,
+    id_numbers,
     names,
     street_addresses,
 )
-from dialint.detector.masking.mentions import KnownNames, find_mentions
+from dialint.detector.masking.lexicon import COMMON_WORDS, GIVEN_NAMES, NAMES_TOO, NOT_NAMES, PARTICLES
 from dialint.detector.masking.spans import (
     PLACEHOLDER,
-    Found,
+    Entity,
     Kind,
     MaskedText,
-    placeholders_in,
+    find_placeholders,
     replace_spans,
 )
-from dialint.detector.masking.view import BLANK, View, view_of
+from dialint.detector.masking.view import BLANK, View, make_view
 from dialint.detector.records import Dialogue
 
-Recogniser = Callable[[View, str], Iterator[Found]]
+_MENTION_WORD = re.compile(r"(?<![\w@.])[^\W\d_]+(?:['-](?!s(?!\w))[^\W\d_]+)*(?![\w@])")
+"""Without an 's at the end: Anna's parcel tells Anna's name."""
+_SENTENCE_START = re.compile(r"(?:^|[.!?\n])\W{0,4}$")
+
+
+class KnownNames:
+    """The words of the names `keys`, sure ones and those that are common words too ("Will", "Park")."""
+
+    def __init__(self, keys: Iterable[str]) -> None:
+        words = {word for key in keys for word in key.split()}
+        self.sure = {
+            word for word in words if len(word) > 2 and word not in COMMON_WORDS | NOT_NAMES | PARTICLES
+        }
+        self.words = words
+
+
+def find_mentions(view: View, known: KnownNames) -> Iterator[Entity]:
+    """Capitalised mentions in `view`, neighbouring words as one. A given name that is also a common
+    word counts by itself only where it does not begin a sentence; a surname that is one, never."""
+    run: list[re.Match[str]] = []
+    for word in _MENTION_WORD.finditer(view.low):
+        if word[0] not in known.words or not view.text[word.start()].isupper():
+            continue
+        if run and view.low[run[-1].end() : word.start()].strip(" "):
+            yield from _mention(view, run, known)
+            run = []
+        run.append(word)
+    yield from _mention(view, run, known)
+
+
+def _mention(view: View, run: list[re.Match[str]], known: KnownNames) -> Iterator[Entity]:
+    words = [word[0] for word in run]
+    if not words:
+        return
+    if not (known.sure & set(words) or len(words) > 1):
+        start = run[0].start()
+        if words[0] not in GIVEN_NAMES | NAMES_TOO or _SENTENCE_START.search(
+            view.low, max(0, start - 4), start
+        ):
+            return
+    yield Entity(run[0].start(), run[-1].end(), "NAME", " ".join(words))
+
+
+Recogniser = Callable[[View, str], Iterator[Entity]]
 
 RECOGNISERS: tuple[Recogniser, ...] = (
     email_addresses.find,
-    documents.find,
-    announced.find,
+    id_numbers.find,
+    cued_values.find,
     street_addresses.find,
     digit_runs.find,
     names.find,
@@ -43,19 +90,19 @@ class _Draft:
     """A text being masked: what was found so far, in the original's offsets, in order."""
 
     text: str
-    found: list[Found] = field(default_factory=list)
+    found: list[Entity] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.found = placeholders_in(self.text)
+        self.found = find_placeholders(self.text)
         self.look()
 
     def look(self) -> None:
         """Make the view new, with all that was found cut out."""
-        self.view = view_of(self.text, [(item.start, item.end) for item in self.found])
+        self.view = make_view(self.text, [(item.start, item.end) for item in self.found])
 
-    def take(self, candidates: Iterator[Found]) -> bool:
+    def take(self, candidates: Iterator[Entity]) -> bool:
         """Keep the candidates that collide with nothing; whether there was one."""
-        taken: list[Found] = []
+        taken: list[Entity] = []
         text = self.view.text
         covered = bytearray(0)
         for item in candidates:
@@ -157,7 +204,7 @@ class _Numbering:
             for word in person.split():
                 self._people.setdefault(word, person)
 
-    def name(self, item: Found) -> str:
+    def name(self, item: Entity) -> str:
         """The placeholder for one finding."""
         key = self._person(item.key) if item.kind == "NAME" else item.key
         placeholder = self._names.get((item.kind, key))

@@ -1,19 +1,117 @@
-"""Numbers that are mostly digits: payment cards, social security numbers, phones; typed, spaced or spelled.
+"""Numbers that are mostly digits: payment cards, social security numbers, phones; typed or spelled out.
 
-One pass finds runs of digits, another runs of number words; `_kind_of` says what each is, or that it
-is an order, a price, a date and stays.
+One pass finds runs of digits, another runs of number words (English, Spanish, Russian); `_kind_of` decides
+what each is, or that it is an order, a price, a date and stays. International phone numbers are checked with
+libphonenumber, with its looser test: numbers that are possible, assigned or not. National shapes are rules of
+our own: trying every country on every number would cost a millisecond each.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
-from dialint.detector.masking.context import Cue, cue_after, cue_asked, cue_before, is_ending
-from dialint.detector.masking.number_words import SPELLED_RUN, digits_of
-from dialint.detector.masking.phones import looks_like_phone
-from dialint.detector.masking.spans import Found, Kind
+from dialint.detector.masking.cue_words import Cue, cue_after, cue_before, cue_requested, is_ending
+from dialint.detector.masking.spans import Entity, Kind
 from dialint.detector.masking.view import View
+
+_DIGITS = {
+    "zero": "0", "oh": "0", "o": "0", "nought": "0", "one": "1", "two": "2", "three": "3", "four": "4",
+    "five": "5", "six": "6", "seven": "7", "eight": "8", "nine": "9", "niner": "9",
+    "cero": "0", "uno": "1", "dos": "2", "tres": "3", "cuatro": "4", "cinco": "5", "seis": "6", "siete": "7",
+    "ocho": "8", "nueve": "9",
+    "ноль": "0", "нуль": "0", "один": "1", "два": "2", "три": "3", "четыре": "4", "пять": "5", "шесть": "6",
+    "семь": "7", "восемь": "8", "девять": "9",
+}  # fmt: skip
+_TENS = {
+    "ten": "10", "eleven": "11", "twelve": "12", "thirteen": "13", "fourteen": "14", "fifteen": "15",
+    "sixteen": "16", "seventeen": "17", "eighteen": "18", "nineteen": "19", "twenty": "20", "thirty": "30",
+    "forty": "40", "fifty": "50", "sixty": "60", "seventy": "70", "eighty": "80", "ninety": "90",
+    "hundred": "00", "thousand": "000",
+    "десять": "10", "двадцать": "20", "тридцать": "30", "сорок": "40", "пятьдесят": "50", "шестьдесят": "60",
+    "семьдесят": "70", "восемьдесят": "80", "девяносто": "90", "сто": "100", "двести": "200", "триста": "300",
+    "четыреста": "400", "пятьсот": "500", "шестьсот": "600", "семьсот": "700", "восемьсот": "800",
+    "девятьсот": "900", "одиннадцать": "11", "двенадцать": "12", "тринадцать": "13", "четырнадцать": "14",
+    "пятнадцать": "15", "шестнадцать": "16", "семнадцать": "17", "восемнадцать": "18", "девятнадцать": "19",
+}  # fmt: skip
+_VALUES = _DIGITS | _TENS
+_TIMES = {"double": 2, "triple": 3, "doble": 2, "дважды": 2}
+
+_WORD = "|".join(sorted((*_VALUES, *_TIMES), key=len, reverse=True))
+SPELLED_RUN = re.compile(
+    rf"(?<![\w])(?:plus\s)?\(?(?:{_WORD})(?:[\s,.()-]{{1,3}}(?:{_WORD}|\d{{1,4}})){{3,24}}(?!\w)"
+    rf"|(?<![\w.,$€£])\+?\d{{1,4}}(?:[\s,.()-]{{1,3}}\d{{1,4}}){{0,4}}[\s,.()-]{{1,3}}(?:{_WORD})"
+    rf"(?:[\s,.()-]{{1,3}}(?:{_WORD}|\d{{1,4}})){{2,24}}(?!\w)"
+)
+"""Four or more numbers in a row, words among them. `spelled_digits` says how many digits that makes."""
+
+
+def spelled_digits(run: str) -> str:
+    """The digits a lower-case run of number words stands for: "double five twenty one" is "5521".
+
+    Hundreds swallow the tens after them and tens the ones, as people read phone numbers.
+    """
+    digits: list[str] = []
+    times = 1
+    for word in re.findall(r"\w+", run):
+        if word in _TIMES or word == "plus":
+            times = _TIMES.get(word, 1)
+            continue
+        value = _VALUES.get(word, word)
+        room = 0 if not digits or times > 1 or word.isdigit() else _zeros_to_fill(digits[-1], value)
+        if room:
+            digits[-1] = digits[-1][:-room] + value
+        else:
+            digits.append(value * times)
+        times = 1
+    return "".join(digits)
+
+
+def _zeros_to_fill(last: str, value: str) -> int:
+    """How many closing zeros of `last` ("20", "900") the smaller number `value` takes the place of."""
+    if len(last) < 2 or len(value) >= len(last) or value == "0" or not last.endswith("0" * len(value)):
+        return 0
+    return len(value) if last in _TENS.values() or len(last) == 3 else 0
+
+
+_AMERICAN = re.compile(r"(?:\+?1[ .-]?)?\(?[2-9]\d\d\)?[ ./-]{1,3}\d{3}[ ./-]{1,3}\d{4}")
+_AREA_IN_BRACKETS = re.compile(r"(?:\+?\d{1,3}[ .-]?)?\(\d{2,5}\)[ .-]?\d[\d .-]{4,10}")
+_RUSSIAN = re.compile(r"8[ -]?\(?[3489]\d\d\)?[ -]?\d{3}[ -]\d\d[ -]?\d\d")
+_EIGHT_FREE = re.compile(r"1?[ -]?(?:800|888|877|866|855|844|833)[ .-]\d{3}[ .-]?\d{4}")
+_TRUNK = re.compile(r"\(?0\d{1,4}\)?(?:[ ./-]{1,3}\d{2,8}){1,5}")
+_MOBILE = re.compile(r"07\d{9}|01[567]\d{8,9}|0[67]\d{8}|04\d{8}|8?9\d{9}(?<=^8\d{10})")
+_SINGLE = re.compile(r"\d(?:[ .\-*_•·~/]{1,3}\d){6,14}")
+_COUNTING = "0123456789101112131415"
+
+
+def is_phone(run: str, digits: str) -> bool:
+    """Whether `run` is written as nothing but a phone number is, so that no word need say so."""
+    if run.startswith("+"):
+        return 8 <= len(digits) <= 15 and _is_international(digits)
+    if digits.startswith("00") and len(digits) <= 17:
+        return len(digits) >= 11 and _is_international(digits[2:])
+    if not 7 <= len(digits) <= 13:
+        return False
+    if any(form.fullmatch(run) for form in (_AMERICAN, _AREA_IN_BRACKETS, _RUSSIAN, _EIGHT_FREE)):
+        return True
+    if _SINGLE.fullmatch(run):
+        return digits not in _COUNTING
+    if run == digits:
+        return _MOBILE.fullmatch(run) is not None
+    return 9 <= len(digits) <= 12 and _TRUNK.fullmatch(run) is not None
+
+
+@lru_cache(maxsize=4096)
+def _is_international(digits: str) -> bool:
+    import phonenumbers
+
+    try:
+        number = phonenumbers.parse(f"+{digits}")
+    except phonenumbers.NumberParseException:
+        return False
+    return bool(phonenumbers.is_possible_number(number))
+
 
 NEAR_START = 24
 """A number within so many characters of the start of its turn may answer the turn before."""
@@ -48,7 +146,7 @@ _PAIRS = re.compile(r"0[1-9]([ .-])\d\d(?:\1\d\d){3}")
 _SSN_SHAPE = re.compile(r"\d{3}([- ])\d{2}\1\d{4}")
 
 
-def find(view: View, before: str) -> Iterator[Found]:
+def find(view: View, before: str) -> Iterator[Entity]:
     """Cards, social security numbers and phones in `view`, spelled ones first."""
     for match in SPELLED_RUN.finditer(view.low):
         yield from _spelled(view, match, before)
@@ -56,7 +154,7 @@ def find(view: View, before: str) -> Iterator[Found]:
         yield from _typed(view, match, before)
 
 
-def _typed(view: View, match: re.Match[str], before: str) -> Iterator[Found]:
+def _typed(view: View, match: re.Match[str], before: str) -> Iterator[Entity]:
     whole = _found(view, match.start(), match.end(), before)
     if whole:
         yield whole
@@ -74,7 +172,7 @@ def _typed(view: View, match: re.Match[str], before: str) -> Iterator[Found]:
         start = cut.end() if cut else end
 
 
-def _found(view: View, start: int, end: int, before: str) -> Found | None:
+def _found(view: View, start: int, end: int, before: str) -> Entity | None:
     while start < end and view.low[start] in " ./-*_•·~)":
         start += 1
     run = view.low[start:end]
@@ -93,13 +191,13 @@ def _found(view: View, start: int, end: int, before: str) -> Found | None:
         end = extension.end()
     if kind == "PHONE" and run.startswith(")"):
         start += 1
-    return Found(start, end, kind, digits)
+    return Entity(start, end, kind, digits)
 
 
 def _kind_of(run: str, digits: str, cue: Cue | None, adjacent: bool) -> Kind | None:
     """What a typed run is. `adjacent`: the cue stands right before it."""
     kept = cue == "keep" and adjacent
-    if run.startswith("00") and len(digits) <= 17 and not kept and looks_like_phone(run, digits):
+    if run.startswith("00") and len(digits) <= 17 and not kept and is_phone(run, digits):
         return "PHONE"
     if _GROUPED_CARD.fullmatch(run) and not kept:
         return "CARD"
@@ -107,15 +205,15 @@ def _kind_of(run: str, digits: str, cue: Cue | None, adjacent: bool) -> Kind | N
         if cue == "card" or (is_card(digits) and (len(digits) in (15, 16) or not kept)):
             return "CARD"
         return None if kept or cue != "phone" else "PHONE"
-    if run.startswith("+") and looks_like_phone(run, digits):
+    if run.startswith("+") and is_phone(run, digits):
         return "PHONE"
-    if cue in ("ssn", "id") and 8 <= len(digits) <= 12 and (adjacent or not looks_like_phone(run, digits)):
+    if cue in ("ssn", "id") and 8 <= len(digits) <= 12 and (adjacent or not is_phone(run, digits)):
         return "SSN" if cue == "ssn" else "ID"
     if _SSN_SHAPE.fullmatch(run) and not kept and _is_ssn(digits):
         return "SSN"
     if kept or (cue in ("ssn", "id", "card") and adjacent):
         return None
-    if looks_like_phone(run, digits) or (cue == "phone" and len(digits) <= 15):
+    if is_phone(run, digits) or (cue == "phone" and len(digits) <= 15):
         return "PHONE"
     return None
 
@@ -129,34 +227,34 @@ def cue_of(view: View, start: int, end: int, before: str) -> tuple[Cue | None, b
     if after and not adjacent:
         return after, True
     if cue is None and start <= NEAR_START:
-        asked = cue_asked(before)
+        asked = cue_requested(before)
         return asked, asked is not None
     return cue, adjacent
 
 
-def _card_prefix(match: re.Match[str]) -> Found | None:
+def _card_prefix(match: re.Match[str]) -> Entity | None:
     """A card at the head of a longer run: number, then expiry."""
     ends = [gap.start() for gap in re.finditer(r"(?<=\d)\D", match[0])]
     for end in reversed(ends):
         digits = re.sub(r"\D", "", match[0][:end])
         if is_card(digits):
-            return Found(match.start(), match.start() + end, "CARD", digits)
+            return Entity(match.start(), match.start() + end, "CARD", digits)
     return None
 
 
-def _spelled(view: View, match: re.Match[str], before: str) -> Iterator[Found]:
+def _spelled(view: View, match: re.Match[str], before: str) -> Iterator[Entity]:
     run = match[0]
-    digits = digits_of(run)
+    digits = spelled_digits(run)
     if not 7 <= len(digits) <= 19:
         return
     cue, adjacent = cue_of(view, match.start(), match.end(), before)
     kept = cue == "keep" and adjacent
     if len(digits) >= 13 and (cue == "card" or is_card(digits)):
-        yield Found(match.start(), match.end(), "CARD", digits)
+        yield Entity(match.start(), match.end(), "CARD", digits)
     elif cue in ("ssn", "id"):
-        yield Found(match.start(), match.end(), "SSN" if cue == "ssn" else "ID", digits)
+        yield Entity(match.start(), match.end(), "SSN" if cue == "ssn" else "ID", digits)
     elif len(digits) <= 15 and not kept:
-        yield Found(match.start(), match.end(), "PHONE", digits)
+        yield Entity(match.start(), match.end(), "PHONE", digits)
 
 
 def is_card(digits: str) -> bool:

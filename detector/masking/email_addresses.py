@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from dialint.detector.masking.lexicon import words
-from dialint.detector.masking.spans import Found
+from dialint.detector.masking.spans import Entity
 from dialint.detector.masking.view import View
 
 MAX_LOCAL = 64
@@ -83,7 +83,7 @@ _VERBS = words(
 )
 
 
-def find(view: View, before: str) -> Iterator[Found]:
+def find(view: View, before: str) -> Iterator[Entity]:
     """E-mail addresses in `view`; `before` (the turn before this one) may ask for one."""
     low = view.low
     if "@" not in low and not _maybe_spelled(low):
@@ -104,7 +104,7 @@ def _maybe_spelled(low: str) -> bool:
     return any(word in low for word in ("at", "arroba", "arobas", "соба", "ät", "affe"))
 
 
-def _plain(low: str, match: re.Match[str]) -> Found | None:
+def _plain(low: str, match: re.Match[str]) -> Entity | None:
     start = at = match.start()
     floor = max(0, at - MAX_LOCAL)
     while start > floor and (low[start - 1].isalnum() or low[start - 1] in _LOCAL_CHARS):
@@ -114,10 +114,10 @@ def _plain(low: str, match: re.Match[str]) -> Found | None:
     domain = _PLAIN_DOMAIN.match(low, match.end(), match.end() + MAX_DOMAIN)
     if not domain or start == at:
         return None
-    return Found(start, domain.end(), "EMAIL", low[start : domain.end()])
+    return Entity(start, domain.end(), "EMAIL", low[start : domain.end()])
 
 
-def _obfuscated(low: str, match: re.Match[str], before: str) -> Found | None:
+def _obfuscated(low: str, match: re.Match[str], before: str) -> Entity | None:
     window_start = max(0, match.start() - MAX_LOCAL)
     bracketed = not match[0].strip().isalpha()
     cued = bool(_CUE.search(low, max(0, match.start() - 80), match.start())) or bool(
@@ -137,7 +137,7 @@ def _obfuscated(low: str, match: re.Match[str], before: str) -> Found | None:
     initials = _INITIALS.search(low, max(0, start - 8), start)
     start = initials.start() if initials else start
     key = f"{_plainly(low[start : match.start()])}@{_plainly(low[match.end() : domain_end])}"
-    return Found(start, domain_end, "EMAIL", key)
+    return Entity(start, domain_end, "EMAIL", key)
 
 
 def _domain_end(low: str, position: int, bracketed: bool, cued: bool) -> int | None:

@@ -2,7 +2,7 @@
 
 A name that nothing announces is found where its own form tells it: a well-known given name with a surname
 behind it, a Russian patronymic, a well-known given name by which somebody is addressed; or when the same
-dialogue announces it elsewhere (`dialint.detector.masking.mentions`).
+dialogue announces it elsewhere (`dialint.detector.masking.dialogue`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dialint.detector.masking.lexicon import (
 from dialint.detector.masking.name_cues import ASKED as _ASKED
 from dialint.detector.masking.name_cues import SIGNED as _SIGNED
 from dialint.detector.masking.name_cues import find_cues
-from dialint.detector.masking.spans import Found
+from dialint.detector.masking.spans import Entity
 from dialint.detector.masking.view import BLANK, View
 
 MAX_WORDS = 4
@@ -116,7 +116,7 @@ _PLAIN_TITLES = ("señor", "sr", "monsieur", "madame", "mme", "mlle", "госп�
 _SHORT_WORD = re.compile(r"(?:^|\W)(?i:\w{1,2}|prof|mrs|sra|srta|dra|lic|ing|mme|mlle|г-н|г-жа)$")
 
 
-def find(view: View, before: str) -> Iterator[Found]:
+def find(view: View, before: str) -> Iterator[Entity]:
     """Announced names in `view`; `before`, the turn before, may have asked for one."""
     if _ASKED.search(before, max(0, len(before) - 160)):
         yield from _answers(view)
@@ -141,7 +141,7 @@ def find(view: View, before: str) -> Iterator[Found]:
     yield from _unannounced(view)
 
 
-def _unannounced(view: View) -> Iterator[Found]:
+def _unannounced(view: View) -> Iterator[Entity]:
     """Names that tell themselves: given and family name, patronymics, given names of people addressed."""
     end = 0
     for word in _CAPITALISED.finditer(view.text):
@@ -157,7 +157,7 @@ def _unannounced(view: View) -> Iterator[Found]:
             yield found
 
 
-def _full_name(view: View, start: int) -> Found | None:
+def _full_name(view: View, start: int) -> Entity | None:
     """The given name at `start` with a family name behind it, or before it as Russians write it."""
     found = _words(view, start, lower=False, most=MAX_WORDS)
     if not found or _PLACE.search(view.low, found.start, found.end) or _PLACE.match(view.low, found.end):
@@ -179,7 +179,7 @@ def _full_name(view: View, start: int) -> Found | None:
     )
 
 
-def _with_patronymic(view: View, start: int) -> Found | None:
+def _with_patronymic(view: View, start: int) -> Entity | None:
     """The patronymic at `start` with the capitalised words right before it."""
     first, end = start, _WORD.match(view.text, start)
     for _ in range(2):
@@ -207,7 +207,7 @@ def _is_addressed(view: View, word: re.Match[str]) -> bool:
     return bool(near) and not crossing and not _CAPITAL_AFTER.match(view.text, word.end())
 
 
-def _is_sure(view: View, found: Found) -> bool:
+def _is_sure(view: View, found: Entity) -> bool:
     """Whether what stands where a name may stand is one: a well-known name, or a patronymic."""
     words = _WORD.findall(view.low, found.start, found.end)
     if _PLACE.search(view.low, found.start, found.end) or _PLACE.match(view.low, found.end):
@@ -220,7 +220,7 @@ def _is_sure(view: View, found: Found) -> bool:
     )
 
 
-def _after(view: View, position: int, group: str, capital: bool) -> Found | None:
+def _after(view: View, position: int, group: str, capital: bool) -> Entity | None:
     gap = _GAPS.get(group, _DOT_GAP).match(view.low, position)
     position = gap.end() if gap else position
     if group in ("mine", "theirs", "bare", "related"):
@@ -241,7 +241,7 @@ def _after(view: View, position: int, group: str, capital: bool) -> Found | None
     return _weak(view, position) if group == "weak" else _greeted(view, position)
 
 
-def _known(view: View, position: int) -> Found | None:
+def _known(view: View, position: int) -> Entity | None:
     """A capitalised name that begins with a well-known one and has nothing behind it."""
     found = _words(view, position, lower=False, most=3)
     if not found or not _is_sure(view, found):
@@ -249,7 +249,7 @@ def _known(view: View, position: int) -> Found | None:
     return found if _AFTER_WEAK.match(view.low, found.end) else None
 
 
-def _party(view: View, position: int) -> Found | None:
+def _party(view: View, position: int) -> Entity | None:
     """After "recipient:": a well-known given name, or two capitalised words and nothing behind them."""
     found = _words(view, position, lower=False, most=3)
     if not found or _is_sure(view, found):
@@ -257,7 +257,7 @@ def _party(view: View, position: int) -> Found | None:
     return found if " " in view.low[found.start : found.end] and _CLOSED.match(view.low, found.end) else None
 
 
-def _in_form(view: View, position: int) -> Found | None:
+def _in_form(view: View, position: int) -> Entity | None:
     """After "name:", which things have as well as people: a given name, or a form with other fields."""
     found = _words(view, position, lower=True, most=MAX_WORDS)
     if not found or _is_sure(view, found):
@@ -266,7 +266,7 @@ def _in_form(view: View, position: int) -> Found | None:
     return found if _FORM.search(around) else None
 
 
-def _titled(view: View, position: int, capital: bool) -> Found | None:
+def _titled(view: View, position: int, capital: bool) -> Entity | None:
     """A name after "Mr" or "Dr."; after one in lower case that may be another word ("don", "miss")
     only well-known names."""
     title = view.low[max(0, position - 12) : position].strip(" .").split(" ")[-1]
@@ -279,7 +279,7 @@ def _titled(view: View, position: int, capital: bool) -> Found | None:
     )
 
 
-def _stated(view: View, position: int, group: str) -> Found | None:
+def _stated(view: View, position: int, group: str) -> Entity | None:
     """After "my name is" a name in any case; after "the name is" and the like, where things other than
     names follow as well, a capitalised or a well-known one."""
     found = _words(view, position, lower=group in ("mine", "theirs"), most=MAX_WORDS)
@@ -289,19 +289,19 @@ def _stated(view: View, position: int, group: str) -> Found | None:
     return None if not sure or (_is_verb(view, found) and group in ("mine", "related")) else found
 
 
-def _is_verb(view: View, found: Found) -> bool:
+def _is_verb(view: View, found: Entity) -> bool:
     """Whether a single word looks like what may follow "my name is" or "my friend" besides a name."""
     word = view.low[found.start : found.end]
     return word.endswith(("ed", "ing", "ly"))
 
 
-def _spelled(view: View, position: int) -> Found | None:
+def _spelled(view: View, position: int) -> Entity | None:
     """A name in single letters: "K-O-W-A-L-S-K-A"."""
     letters = _SPELLED.match(view.low, position)
-    return Found(position, letters.end(), "NAME", re.sub(r"\W", "", letters[0])) if letters else None
+    return Entity(position, letters.end(), "NAME", re.sub(r"\W", "", letters[0])) if letters else None
 
 
-def _weak(view: View, position: int) -> Found | None:
+def _weak(view: View, position: int) -> Entity | None:
     found = _spelled(view, position) or _words(view, position, lower=False, most=3)
     if not found:
         return None if view.low[position : position + 1] >= "а" else _known_lower(view, position)
@@ -313,7 +313,7 @@ def _weak(view: View, position: int) -> Found | None:
     return found if spelled or _SPEAKING.match(view.low, found.end) else None
 
 
-def _greeted(view: View, position: int) -> Found | None:
+def _greeted(view: View, position: int) -> Entity | None:
     found = _words(view, position, lower=False, most=3)
     if not found:
         return _known_lower(view, position)
@@ -325,7 +325,7 @@ def _greeted(view: View, position: int) -> Found | None:
     return found if closed and count <= 2 and first and len(first[0]) > 2 else None
 
 
-def _known_lower(view: View, position: int) -> Found | None:
+def _known_lower(view: View, position: int) -> Entity | None:
     """ "hi sarah," in lower case: a given name that is no common word, with nothing behind it that
     makes it something else."""
     word = _WORD.match(view.low, position)
@@ -339,7 +339,7 @@ def _known_lower(view: View, position: int) -> Found | None:
     return None
 
 
-def _signature(view: View, match: re.Match[str]) -> Iterator[Found]:
+def _signature(view: View, match: re.Match[str]) -> Iterator[Entity]:
     found = _words(view, match.end(), lower=False, most=3)
     if not found or not _SIGNATURE_END.match(view.low, found.end):
         return
@@ -347,7 +347,7 @@ def _signature(view: View, match: re.Match[str]) -> Iterator[Found]:
         yield found
 
 
-def _answers(view: View) -> Iterator[Found]:
+def _answers(view: View) -> Iterator[Entity]:
     """A turn that is nothing but a name, after a turn that asked for one."""
     leading = _LEADING.match(view.low)
     start = leading.end() if leading else 0
@@ -362,7 +362,7 @@ def _answers(view: View) -> Iterator[Found]:
             yield found
 
 
-def _words(view: View, position: int, *, lower: bool, most: int) -> Found | None:
+def _words(view: View, position: int, *, lower: bool, most: int) -> Entity | None:
     """The name that begins at `position`: capitalised words, or any that is no common word if `lower`."""
     start = end = position
     count = titles = 0
@@ -409,5 +409,5 @@ def _past(view: View, position: int) -> int:
     return gap.end()
 
 
-def _found(view: View, start: int, end: int) -> Found:
-    return Found(start, end, "NAME", " ".join(_WORD.findall(view.low[start:end])))
+def _found(view: View, start: int, end: int) -> Entity:
+    return Entity(start, end, "NAME", " ".join(_WORD.findall(view.low[start:end])))

@@ -37,7 +37,7 @@ PLACEHOLDER = re.compile(rf"\[({'|'.join(KINDS)})_([1-9][0-9]{{0,17}})\]")
 """Group 1 is the kind, group 2 the number."""
 
 
-class Found(NamedTuple):
+class Entity(NamedTuple):
     """Personal data at ``[start, end)``. `key` is the value normalised: equal keys are one value."""
 
     start: int
@@ -90,18 +90,18 @@ class MaskedText:
         return offsets.from_original(self.spans, start, end)
 
 
-def placeholders_in(text: str) -> list[Found]:
+def find_placeholders(text: str) -> list[Entity]:
     """The placeholders that stand in `text`, each its own key."""
     if "[" not in text:
         return []
-    found: list[Found] = []
+    found: list[Entity] = []
     for match in PLACEHOLDER.finditer(text):
         kind = next(kind for kind in KINDS if kind == match[1])
-        found.append(Found(match.start(), match.end(), kind, match[0]))
+        found.append(Entity(match.start(), match.end(), kind, match[0]))
     return found
 
 
-def replace_spans(text: str, found: Sequence[Found], placeholders: Sequence[str]) -> MaskedText:
+def replace_spans(text: str, found: Sequence[Entity], placeholders: Sequence[str]) -> MaskedText:
     """`text` with each span of `found` (in order, disjoint) replaced by the placeholder beside it."""
     pieces: list[str] = []
     spans: list[MaskedSpan] = []

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from dialint.detector.masking.context import cue_before
+from dialint.detector.masking.cue_words import cue_before
 from dialint.detector.masking.lexicon import words
-from dialint.detector.masking.spans import Found
+from dialint.detector.masking.spans import Entity
 from dialint.detector.masking.view import View
 
 _SUFFIX = (
@@ -234,7 +234,7 @@ _STRANGERS = words(
 )
 
 
-def find(view: View, before: str) -> Iterator[Found]:
+def find(view: View, before: str) -> Iterator[Entity]:
     """Street addresses and named postcodes in `view`; `before` is not asked."""
     low = view.low
     yield from _number_first(view)
@@ -270,7 +270,7 @@ def find(view: View, before: str) -> Iterator[Found]:
             yield _found(low, match.start(), match.end())
 
 
-def _number_first(view: View) -> Iterator[Found]:
+def _number_first(view: View) -> Iterator[Entity]:
     """ "221B Baker Street, London NW1 6XE". In lower case only where a word says it is an address."""
     for match in _NUMBER_FIRST.finditer(view.low):
         words = match["words"].split()
@@ -307,7 +307,7 @@ def _without_plain_words(view: View, start: int, end: int) -> int:
     return end
 
 
-def _found(low: str, start: int, end: int) -> Found:
+def _found(low: str, start: int, end: int) -> Entity:
     while low[end - 1] in " ,.":
         end -= 1
-    return Found(start, end, "ADDRESS", " ".join(re.findall(r"\w+", low[start:end])))
+    return Entity(start, end, "ADDRESS", " ".join(re.findall(r"\w+", low[start:end])))

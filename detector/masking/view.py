@@ -66,7 +66,7 @@ class View:
         return self.origins[place] + offset - self.starts[place]
 
 
-def view_of(text: str, taken: Iterable[tuple[int, int]]) -> View:
+def make_view(text: str, taken: Iterable[tuple[int, int]]) -> View:
     """The view of `text` with the ranges `taken` (in order, disjoint) cut to one `BLANK` each."""
     folded = text if text.isascii() else text.translate(_FOLD)
     cuts = [(start, end, BLANK) for start, end in taken]

@@ -116,7 +116,7 @@ def cue_after(view: View, end: int) -> Cue | None:
     return _named(found) if found else None
 
 
-def cue_asked(before: str) -> Cue | None:
+def cue_requested(before: str) -> Cue | None:
     """What the turn before asked for, by its last cue."""
     cues = list(_CUES.finditer(before, max(0, len(before) - 200)))
     return _named(cues[-1]) if cues else None

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from dialint.detector.masking.documents import HAS_DIGIT
+from dialint.detector.masking.id_numbers import HAS_DIGIT
 from dialint.detector.masking.lexicon import NOT_NAMES, words
-from dialint.detector.masking.spans import Found, Kind
+from dialint.detector.masking.spans import Entity, Kind
 from dialint.detector.masking.view import View
 
 _LINK = (
@@ -217,7 +217,7 @@ _SEARCHES: tuple[tuple[Kind, frozenset[str], tuple[re.Pattern[str], ...]], ...] 
 """The kind, parts of words of which one must be there (a quick look saves the search), and the patterns."""
 
 
-def find(view: View, before: str) -> Iterator[Found]:
+def find(view: View, before: str) -> Iterator[Entity]:
     """Dates of birth, secrets, accounts, plates and vehicle numbers in `view`; `before` may have asked."""
     low = view.low
     if any(part in low for part in _PASSWORD_PARTS):
@@ -225,17 +225,17 @@ def find(view: View, before: str) -> Iterator[Found]:
             if found := _secret(view, match):
                 yield found
         for match in _PASSWORD_FAR.finditer(low):
-            yield Found(match.start("value"), match.end("value"), "SECRET", match["value"].rstrip(".!?:"))
+            yield Entity(match.start("value"), match.end("value"), "SECRET", match["value"].rstrip(".!?:"))
     if not HAS_DIGIT.search(low):
         return
     for match in _VIN.finditer(low):
         digits = sum(char.isdigit() for char in match[0])
         cued = _VIN_CUE.search(low, max(0, match.start() - 48), match.start())
         if 3 <= digits < 17 and (cued or _is_vin(match[0])):
-            yield Found(match.start(), match.end(), "VIN", match[0])
+            yield Entity(match.start(), match.end(), "VIN", match[0])
     for match in _RUSSIAN_PLATE.finditer(low):
         if view.text[match.start() : match.end()].isupper():
-            yield Found(match.start(), match.end(), "PLATE", re.sub(r"\W", "", match[0]))
+            yield Entity(match.start(), match.end(), "PLATE", re.sub(r"\W", "", match[0]))
     for kind, parts, patterns in _SEARCHES:
         if any(part in low for part in parts):
             for pattern in patterns:
@@ -247,7 +247,7 @@ def find(view: View, before: str) -> Iterator[Found]:
             yield _value(answer, kind)
 
 
-def _secret(view: View, match: re.Match[str]) -> Found | None:
+def _secret(view: View, match: re.Match[str]) -> Entity | None:
     """What follows the word for a password, if it looks like one or is plainly said to be one."""
     value = match["value"].rstrip(".!?:")
     written = view.text[match.start("value") : match.start("value") + len(value)]
@@ -260,7 +260,7 @@ def _secret(view: View, match: re.Match[str]) -> Found | None:
             return None
         if value.endswith(("ed", "ing", "ly")):
             return None
-    return Found(match.start("value"), match.start("value") + len(value), "SECRET", value)
+    return Entity(match.start("value"), match.start("value") + len(value), "SECRET", value)
 
 
 def _holds(view: View, match: re.Match[str], kind: Kind) -> bool:
@@ -287,6 +287,6 @@ def _is_vin(text: str) -> bool:
     return text[8] == "0123456789x"[total % 11]
 
 
-def _value(match: re.Match[str], kind: Kind) -> Found:
+def _value(match: re.Match[str], kind: Kind) -> Entity:
     key = "".join(char for char in match["value"] if char.isalnum())
-    return Found(match.start("value"), match.end("value"), kind, key)
+    return Entity(match.start("value"), match.end("value"), kind, key)

@@ -6,8 +6,8 @@ import ipaddress
 import re
 from collections.abc import Iterator
 
-from dialint.detector.masking.context import cue_asked, cue_before
-from dialint.detector.masking.spans import Found, Kind
+from dialint.detector.masking.cue_words import cue_before, cue_requested
+from dialint.detector.masking.spans import Entity, Kind
 from dialint.detector.masking.view import View
 
 _IBAN = re.compile(
@@ -62,7 +62,7 @@ HAS_DIGIT = re.compile(r"\d")
 _ANSWER = re.compile(r"(?<!\w)[a-z]{0,2}\d{6,9}[a-z]?(?!\w)")
 
 
-def find(view: View, before: str) -> Iterator[Found]:
+def find(view: View, before: str) -> Iterator[Entity]:
     """IBANs, IP addresses, national and passport numbers in `view`."""
     if not HAS_DIGIT.search(view.low):
         return
@@ -72,7 +72,7 @@ def find(view: View, before: str) -> Iterator[Found]:
     yield from _cued(view, before)
 
 
-def _ibans(view: View) -> Iterator[Found]:
+def _ibans(view: View) -> Iterator[Entity]:
     for match in _IBAN.finditer(view.low):
         end = _iban_end(match[0])
         if end is None and _IBAN_CUE.search(view.low, max(0, match.start() - 40), match.start()):
@@ -80,7 +80,7 @@ def _ibans(view: View) -> Iterator[Found]:
             end = digit_ends[-1] if digit_ends else None
         if end:
             key = re.sub(r"[^a-z0-9]", "", match[0][:end])
-            yield Found(match.start(), match.start() + end, "IBAN", key)
+            yield Entity(match.start(), match.start() + end, "IBAN", key)
 
 
 def _iban_end(text: str) -> int | None:
@@ -95,18 +95,18 @@ def _iban_end(text: str) -> int | None:
     return None
 
 
-def _addresses(view: View) -> Iterator[Found]:
+def _addresses(view: View) -> Iterator[Entity]:
     for form in (_IP4, _IP4_HIDDEN):
         for match in form.finditer(view.low):
             parts = re.findall(r"\d+", match[0])
             named = _VERSION.search(view.low, max(0, match.start() - 24), match.start())
             if all(int(part) < 256 for part in parts) and not named:
-                yield Found(match.start(), match.end(), "IP", ".".join(parts))
+                yield Entity(match.start(), match.end(), "IP", ".".join(parts))
     if view.low.count(":") < 2:
         return
     for match in _IP6.finditer(view.low):
         if match[0].count(":") > 1 and _is_ip6(match[0]):
-            yield Found(match.start(), match.end(), "IP", match[0])
+            yield Entity(match.start(), match.end(), "IP", match[0])
 
 
 def _is_ip6(text: str) -> bool:
@@ -116,7 +116,7 @@ def _is_ip6(text: str) -> bool:
         return False
 
 
-def _nationals(view: View) -> Iterator[Found]:
+def _nationals(view: View) -> Iterator[Entity]:
     for match in _NINO.finditer(view.low):
         cue, adjacent = cue_before(view, match.start())
         if not (cue == "keep" and adjacent):
@@ -136,7 +136,7 @@ def _is_valid(name: str, text: str) -> bool:
     return bool(codicefiscale.is_valid(text)) if name == "fiscal" else True
 
 
-def _cued(view: View, before: str) -> Iterator[Found]:
+def _cued(view: View, before: str) -> Iterator[Entity]:
     for match in _RUSSIAN_PASSPORT.finditer(view.low):
         yield _compact(match, "value", "ID")
     for match in _NUMBERED.finditer(view.low):
@@ -146,7 +146,7 @@ def _cued(view: View, before: str) -> Iterator[Found]:
         n_digits = sum(char.isdigit() for char in value)
         if 6 <= len(value) <= 18 and (n_digits >= 5 or (n_digits >= 3 and len(value) >= 8)):
             yield _compact(match, "value", "SSN" if match["ssn"] else "ID")
-    asked = cue_asked(before)
+    asked = cue_requested(before)
     if asked not in ("ssn", "id"):
         return
     answer = _ANSWER.search(view.low, 0, 60)
@@ -154,5 +154,5 @@ def _cued(view: View, before: str) -> Iterator[Found]:
         yield _compact(answer, 0, "SSN" if asked == "ssn" else "ID")
 
 
-def _compact(match: re.Match[str], group: int | str, kind: Kind) -> Found:
-    return Found(match.start(group), match.end(group), kind, re.sub(r"\W", "", match[group]))
+def _compact(match: re.Match[str], group: int | str, kind: Kind) -> Entity:
+    return Entity(match.start(group), match.end(group), kind, re.sub(r"\W", "", match[group]))
