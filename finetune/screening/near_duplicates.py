@@ -1,7 +1,8 @@
 """Near-duplicates: of held-out examples, and of one another with contradictory labels.
 
-`dialint.detector.likeness` defines near-duplicates; the relation is transitive, as in data sets. An error and
-its clean twin, and all that was made of one source, are similar by construction and contradict nothing.
+`dialint.detector.near_duplicates` defines near-duplicates; the relation is transitive, as in data sets. An
+error and its clean twin, and all that was made of one source, are similar by construction and contradict
+nothing.
 """
 
 from __future__ import annotations

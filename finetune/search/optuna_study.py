@@ -21,14 +21,18 @@ if TYPE_CHECKING:
     from optuna import Study
     from optuna.distributions import BaseDistribution
 
+Values = dict[str, Any]
+"""The sampled values of a trial, by option."""
+FinishedTrial = tuple[int, Values, float | None]
+"""Number, sampled values and objective."""
 _RANGE = re.compile(r"\A(?P<low>[^,]{1,80}?)\.\.(?P<high>[^,]{1,80}?)(?P<log>:log)?")
 
 
 def parse_space(texts: Sequence[str]) -> dict[str, BaseDistribution]:
-    """The values of each option by its name, in the order given.
+    """The distribution of each option by name, in order.
 
     Raises:
-        ConfigError: E_OPTION, one cannot be read, or stands twice.
+        ConfigError: E_OPTION, one cannot be parsed, or occurs twice.
     """
     space: dict[str, BaseDistribution] = {}
     for text in texts:
@@ -36,22 +40,22 @@ def parse_space(texts: Sequence[str]) -> dict[str, BaseDistribution]:
         name = name.strip().lstrip("-").replace("-", "_")
         if not name or not values or name in space:
             raise ConfigError("E_OPTION", f"--space {text!r}: expected an option once, as in rank=4,8,16")
-        space[name] = _values(text, values)
+        space[name] = _parse_values(text, values)
     if not space:
         raise ConfigError("E_OPTION", "--space must name an option to search over, as in rank=4,8,16")
     return space
 
 
-def _values(text: str, values: str) -> BaseDistribution:
+def _parse_values(text: str, values: str) -> BaseDistribution:
     from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
-    found = _RANGE.fullmatch(values)
-    if found is None:
+    match = _RANGE.fullmatch(values)
+    if match is None:
         return CategoricalDistribution([value.strip() for value in values.split(",")])
-    low, high, log = found["low"], found["high"], found["log"] is not None
-    whole = all(re.fullmatch(r"\A\s*+[+-]?\d++\s*+", end) for end in (low, high))
+    low, high, log = match["low"], match["high"], match["log"] is not None
+    are_integers = all(re.fullmatch(r"\A\s*+[+-]?\d++\s*+", end) for end in (low, high))
     try:
-        if whole:
+        if are_integers:
             return IntDistribution(int(low), int(high), log)
         if math.isfinite(float(high) - float(low)):
             return FloatDistribution(float(low), float(high), log)
@@ -62,22 +66,16 @@ def _values(text: str, values: str) -> BaseDistribution:
 
 
 def to_options(values: Mapping[str, Any]) -> list[str]:
-    """Chosen values as a command line has them."""
+    """Values as options of a command line."""
     return [f"--{name.replace('_', '-')}={value}" for name, value in values.items()]
 
 
-Values = dict[str, Any]
-"""Option and value."""
-FinishedTrial = tuple[int, Values, float | None]
-"""Number, choice and value."""
-
-
 @contextmanager
-def open_study(path: Path, told: Mapping[str, Any]) -> Iterator[Study]:
-    """The study of a file, made or taken up. `told` is all that makes it this search.
+def open_study(path: Path, settings: Mapping[str, Any]) -> Iterator[Study]:
+    """Create or resume the study of a file. `settings` identify the search.
 
     Raises:
-        OutputRefused: E_OTHER_JOB, it is of another job.
+        OutputRefused: E_OTHER_JOB, the file has another search.
     """
     import optuna
 
@@ -87,10 +85,10 @@ def open_study(path: Path, told: Mapping[str, Any]) -> Iterator[Study]:
         study = optuna.create_study(
             storage=storage,
             study_name="search",
-            direction="maximize" if told["direction"] == "maximise" else "minimize",
+            direction="maximize" if settings["direction"] == "maximise" else "minimize",
             load_if_exists=True,
         )
-        job = dict(json.loads(json.dumps(told)))
+        job = dict(json.loads(json.dumps(settings)))
         if changes := option_changes(study.user_attrs.get("job", job), job):
             raise OutputRefused(
                 "E_OTHER_JOB", f"{path}: another search: {', '.join(changes)}; name another folder by --out"
@@ -103,40 +101,40 @@ def open_study(path: Path, told: Mapping[str, Any]) -> Iterator[Study]:
 
 
 def next_trial(
-    study: Study, space: Mapping[str, BaseDistribution], at_most: int, seed: int
+    study: Study, space: Mapping[str, BaseDistribution], max_trials: int, seed: int
 ) -> tuple[int, Values] | None:
-    """The trial that was cut off, else a new one, none after `at_most`: its number and what is chosen.
+    """Number and values of the trial that was interrupted, else of a new one; None after `max_trials`.
 
-    The seed of each choice follows from how many came before, so that a search that was killed chooses what
-    it would have chosen.
+    The sampler's seed follows from the number of trials before, so that a search that was killed samples what
+    it would have sampled.
     """
     from optuna.samplers import TPESampler
     from optuna.trial import TrialState
 
-    begun = 0
-    for known in study.get_trials(deepcopy=False):
-        whole = known.params.keys() == space.keys()
-        if known.state == TrialState.RUNNING and whole:
-            return known.number, dict(known.params)
-        if known.state == TrialState.RUNNING:
-            study.tell(known.number, state=TrialState.FAIL)  # killed while it was being chosen: never was
-        begun += whole
-    if begun >= at_most:
+    n_started = 0
+    for trial in study.get_trials(deepcopy=False):
+        is_sampled = trial.params.keys() == space.keys()
+        if trial.state == TrialState.RUNNING and is_sampled:
+            return trial.number, dict(trial.params)
+        if trial.state == TrialState.RUNNING:
+            study.tell(trial.number, state=TrialState.FAIL)  # killed while it was sampled: does not count
+        n_started += is_sampled
+    if n_started >= max_trials:
         return None
-    study.sampler = TPESampler(seed=(seed * 1_000_003 + begun) % 2**32)
-    trial = study.ask(dict(space))
-    return trial.number, dict(trial.params)
+    study.sampler = TPESampler(seed=(seed * 1_000_003 + n_started) % 2**32)
+    new_trial = study.ask(dict(space))
+    return new_trial.number, dict(new_trial.params)
 
 
 def record_result(study: Study, number: int, value: float | None) -> None:
-    """A trial has ended, without a number if it is none."""
+    """Finish a trial with its objective; without one it failed."""
     from optuna.trial import TrialState
 
     study.tell(number, value, TrialState.FAIL if value is None else TrialState.COMPLETE)
 
 
 def finished_trials(study: Study, space: Mapping[str, BaseDistribution]) -> Iterator[FinishedTrial]:
-    """The trials that were run, in order; none has a value if it did not end with a number."""
-    for known in study.get_trials(deepcopy=False):
-        if known.params.keys() == space.keys():
-            yield known.number, dict(known.params), known.values[0] if known.values else None
+    """The trials that were run, in order; the objective of a failed one is None."""
+    for trial in study.get_trials(deepcopy=False):
+        if trial.params.keys() == space.keys():
+            yield trial.number, dict(trial.params), trial.values[0] if trial.values else None

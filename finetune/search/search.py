@@ -1,13 +1,13 @@
-"""Stage ``dialint train search``: the options of a stage under which a figure is best.
+"""Hyperparameter search over a training stage: ``dialint train search``.
 
     dialint train search --stage scan --out build/search --trials 20 \\
         --space learning_rate=1e-5..1e-3:log adapter=lora rank=4,8,16 -- --examples E --base B --epochs 0.5
 
-What stands after ``--`` goes to the stage as it is. Each trial is a run of the stage in a folder of its own,
-one after another in this process. Writes ``study.db`` (Optuna) and last ``search.json``: all trials, the
-best, and its command. The same command goes on after a kill: finished trials are kept, the one that was cut
-off is run again in its folder, where the stage takes up its own checkpoint, and what follows is what would
-have followed. A larger ``--trials`` adds to a finished search. Stops no trial early, however bad it looks.
+Options after ``--`` are passed to the stage. Each trial is a run of the stage in a folder of its own, one
+after another in this process. Writes ``study.db`` (Optuna) and last ``search.json``: all trials, the best
+one, and its command. The same command resumes a search that was killed: finished trials stay, the interrupted
+one runs again in its folder, where the stage resumes from its own checkpoint, and the following trials are
+those that would have followed. A larger ``--trials`` extends a finished search. Trials are not pruned.
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
+from pydantic import Field
 
 from dialint.detector.artifacts import disk_errors, make_output_folder, package_versions, write_manifest
 from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.option_ranges import check_ranges
 from dialint.finetune.search.optuna_study import (
     FinishedTrial,
     finished_trials,
@@ -37,9 +39,6 @@ from dialint.finetune.search.stages import STAGES, Direction, Stage
 from dialint.finetune.train.distributed import require_single_process
 from dialint.finetune.train.lineage import git_commit
 
-if TYPE_CHECKING:
-    from optuna.distributions import BaseDistribution
-
 SEARCH = "search.json"
 STUDY = "study.db"
 
@@ -47,56 +46,63 @@ STUDY = "study.db"
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class SearchConfig:
-    """What is searched."""
+    """Options of `dialint train search`."""
 
     stage: Literal["scan", "judge"]
     """Stage whose options are searched."""
     out: Path
-    """Folder for the trials; a search in it goes on."""
+    """Folder for the trials; a search in it is resumed."""
     space: Annotated[tuple[str, ...], Parameter(consume_multiple=True)]
     """Options and their values: name=low..high, name=low..high:log, or name=value,value."""
-    trials: int = 20
-    """Trials in all."""
+    trials: Annotated[int, Field(ge=1)] = 20
+    """Number of trials in all."""
     objective: str | None = None
-    """Figure in the stage's manifest or metrics, as a dotted path; none: the stage's own."""
+    """Figure in the stage's manifest or metrics, as a dotted path; none: the stage's default."""
     direction: Direction | None = None
-    """What is better of it; none: the stage's own."""
-    seed: int = 0
-    """Seed of the choices."""
+    """Whether to maximise or minimise it; none: the stage's default."""
+    seed: Annotated[int, Field(ge=0)] = 0
+    """Seed of the sampler."""
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
 
 
 def search(*options: Annotated[str, Parameter(allow_leading_hyphen=True)], config: SearchConfig) -> None:
-    """Find the options of a stage under which a figure is best.
+    """Search the best hyperparameters of a stage.
 
     Parameters
     ----------
     options
         Options of the stage itself, after ``--``.
     """
-    found = run(config, options, STAGES[config.stage])
-    if found is None:
+    manifest = run(config, options, STAGES[config.stage])
+    if manifest is None:
         print("the trial was stopped; the same command goes on")
-    elif found["best"] is None:
+    elif manifest["best"] is None:
         print("no trial ended with a number")
     else:
-        best = found["best"]
-        print(f"best of {len(found['trials'])}: {found['objective']} {best['value']:.6g} in {best['folder']}")
+        best, n_trials = manifest["best"], len(manifest["trials"])
+        print(f"best of {n_trials}: {manifest['objective']} {best['value']:.6g} in {best['folder']}")
         print(best["command"])
 
 
 def run(config: SearchConfig, options: Sequence[str], stage: Stage) -> dict[str, Any] | None:
-    """Search; the manifest that was written, or none if the stage was told to stop.
+    """Search; the manifest that was written, or None if SIGTERM stopped a trial.
 
     Raises:
-        ConfigError: E_OPTION, an option that cannot be, of the search or of the stage.
-        OutputRefused: E_OTHER_JOB, `out` holds another search; E_LOCKED, it is going on.
+        ConfigError: E_OPTION, an option of the stage that is unknown, missing or out of its range.
+        OutputRefused: E_OTHER_JOB, `out` has another search; E_LOCKED, the search is running.
     """
     require_single_process("train search")
-    if config.trials < 1 or config.seed < 0:
-        raise ConfigError("E_OPTION", "--trials must be at least 1, --seed not negative")
     space = parse_space(config.space)
-    _refuse(stage, options, space)
-    told: dict[str, Any] = {
+    if any(option.partition("=")[0] == "--out" for option in options) or "out" in space:
+        raise ConfigError("E_OPTION", "--out is the search's own; trials get folders in it")
+    first_values = {
+        name: values.choices[0] if hasattr(values, "choices") else values.low  # type: ignore[attr-defined]
+        for name, values in space.items()
+    }
+    stage.bind([*options, *to_options(first_values), "--out=trial"])
+    settings: dict[str, Any] = {
         "stage": stage.command,
         "options": list(options),
         "space": list(config.space),
@@ -104,38 +110,27 @@ def run(config: SearchConfig, options: Sequence[str], stage: Stage) -> dict[str,
         "direction": config.direction or stage.direction,
         "seed": config.seed,
     }
-    with _alone(config.out), open_study(config.out / STUDY, told) as study:
+    with _lock(config.out), open_study(config.out / STUDY, settings) as study:
         while (trial := next_trial(study, space, config.trials, config.seed)) is not None:
-            number, chosen = trial
-            folder = config.out / _name(number)
-            finished = folder / stage.manifest
-            given = [*options, *to_options(chosen), f"--out={folder}"]
-            whole = finished.exists() or _call(stage, number, given)
-            if whole and not finished.exists():
+            number, values = trial
+            folder = config.out / _trial_name(number)
+            manifest = folder / stage.manifest
+            trial_options = [*options, *to_options(values), f"--out={folder}"]
+            completed = manifest.exists() or _run_trial(stage, number, trial_options)
+            if completed and not manifest.exists():
                 return None
-            record_result(study, number, stage.figure(folder, told["objective"]) if whole else None)
-        return _written(config.out, stage, told, finished_trials(study, space))
+            objective = stage.figure(folder, settings["objective"]) if completed else None
+            record_result(study, number, objective)
+        return _write_manifest(config.out, stage, settings, finished_trials(study, space))
 
 
-def _refuse(stage: Stage, options: Sequence[str], space: Mapping[str, BaseDistribution]) -> None:
-    """Read the options as a trial would, before there is one."""
-    if any(option.partition("=")[0] == "--out" for option in options) or "out" in space:
-        raise ConfigError("E_OPTION", "--out is the search's own; trials get folders in it")
-    chosen = {name: _first(values) for name, values in space.items()}
-    stage.bound([*options, *to_options(chosen), "--out=trial"])
-
-
-def _first(values: Any) -> Any:
-    return values.choices[0] if hasattr(values, "choices") else values.low
-
-
-def _name(number: int) -> str:
+def _trial_name(number: int) -> str:
     return f"trial-{number:04d}"
 
 
 @contextmanager
-def _alone(out: Path) -> Iterator[None]:
-    """One search at a time in a folder; the lock dies with its process."""
+def _lock(out: Path) -> Iterator[None]:
+    """Lock the folder for one search at a time; the lock is released with its process."""
     with disk_errors(out):
         make_output_folder(out)
     with open(out / ".lock", "wb") as handle:
@@ -146,11 +141,11 @@ def _alone(out: Path) -> Iterator[None]:
         yield
 
 
-def _call(stage: Stage, number: int, options: Sequence[str]) -> bool:
-    """Run a trial; whether it came to its end: it fitted into memory and did not diverge."""
+def _run_trial(stage: Stage, number: int, options: Sequence[str]) -> bool:
+    """Run a trial; whether it fitted into memory and did not diverge."""
     print(f"trial {number}: dialint {stage.command} {shlex.join(options)}", flush=True)
     try:
-        stage.bound(options)()
+        stage.bind(options)()
     except ConfigError as error:
         if error.code != "E_DIVERGED":
             raise
@@ -164,19 +159,22 @@ def _call(stage: Stage, number: int, options: Sequence[str]) -> bool:
     return True
 
 
-def _written(
-    out: Path, stage: Stage, told: Mapping[str, Any], ran: Iterable[FinishedTrial]
+def _write_manifest(
+    out: Path, stage: Stage, settings: Mapping[str, Any], finished: Iterable[FinishedTrial]
 ) -> dict[str, Any]:
-    """The search's manifest."""
-    trials = [{"folder": _name(number), "options": chosen, "value": value} for number, chosen, value in ran]
-    sign = 1 if told["direction"] == "maximise" else -1
-    numbers: list[dict[str, Any]] = [trial for trial in trials if trial["value"] is not None]
-    best = max(numbers, key=lambda trial: sign * float(trial["value"]), default=None)
+    """Write the search's manifest, with the command of the best trial; its content."""
+    trials = [
+        {"folder": _trial_name(number), "options": values, "value": objective}
+        for number, values, objective in finished
+    ]
+    sign = 1 if settings["direction"] == "maximise" else -1
+    scored: list[dict[str, Any]] = [trial for trial in trials if trial["value"] is not None]
+    best = max(scored, key=lambda trial: sign * float(trial["value"]), default=None)
     if best is not None:
         folder = out.with_name(f"{out.name}-best")
-        again = shlex.join([*told["options"], *to_options(best["options"]), f"--out={folder}"])
-        best = {**best, "command": f"dialint {stage.command} {again}"}
-    content = {"kind": "search", **told, "trials": trials, "best": best, "commit": git_commit()}
+        options = shlex.join([*settings["options"], *to_options(best["options"]), f"--out={folder}"])
+        best = {**best, "command": f"dialint {stage.command} {options}"}
+    content = {"kind": "search", **settings, "trials": trials, "best": best, "commit": git_commit()}
     content["versions"] = package_versions("dialint", "optuna")
     write_manifest(out / SEARCH, content)
     return content

@@ -1,4 +1,4 @@
-"""Stages that can be searched over: functions of one config, called as the command line calls them."""
+"""The training stages that can be searched, bound to options as the command line binds them."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Direction = Literal["maximise", "minimise"]
 
 @dataclass(frozen=True)
 class Stage:
-    """A stage: where its function stands (``module:name``), its command, the manifest that makes its folder
-    count, and the figure that is searched for if no other is named."""
+    """A training stage: its function (``module:name``), its command, the manifest that completes its folder,
+    and its default objective, a figure of the manifest or the metrics."""
 
     function: str
     command: str
@@ -29,21 +29,23 @@ class Stage:
     objective: str
     direction: Direction
 
-    def bound(self, options: Sequence[str]) -> Callable[[], object]:
-        """The stage with its options, read by the same rules as on the command line, and not yet run.
+    def bind(self, options: Sequence[str]) -> Callable[[], object]:
+        """A call of the stage with `options`, parsed as on the command line.
 
         Raises:
-            ConfigError: E_OPTION, it has no such options, or needs others.
+            ConfigError: E_OPTION, an unknown or missing option, or a value out of its range.
         """
         from cyclopts import CycloptsError
 
         try:
-            function, given, _ = self._app.parse_args(list(options), print_error=False, exit_on_error=False)
+            function, arguments, _ = self._app.parse_args(
+                list(options), print_error=False, exit_on_error=False
+            )
         except CycloptsError as error:
             raise ConfigError(
                 "E_OPTION", f"dialint {self.command}: {str(error).partition(chr(10))[0]}"
             ) from None
-        return lambda: function(*given.args, **given.kwargs)
+        return lambda: function(*arguments.args, **arguments.kwargs)
 
     @cached_property
     def _app(self) -> Any:
@@ -60,28 +62,21 @@ class Stage:
         return app
 
     def figure(self, folder: Path, path: str) -> float | None:
-        """The figure of a finished run at a dotted path: in its manifest, else in the last entry of its
-        metrics that has it. None where it is no finite number.
+        """The figure of a finished run at a dotted path, in its manifest or else in the last entry of its
+        metrics that has it; None if it is not finite.
 
         Raises:
             ConfigError: E_OBJECTIVE, neither has it.
         """
-        entries = [json.loads(line) for line in _lines(folder / METRICS)]
+        metrics = folder / METRICS
+        entries = [json.loads(line) for line in metrics.read_bytes().splitlines()] if metrics.exists() else []
         for entry in (read_manifest(folder / self.manifest), *reversed(entries)):
-            found = _at(entry, path.split("."))
-            if isinstance(found, int | float) and not isinstance(found, bool):
-                return float(found) if math.isfinite(found) else None
+            value: Any = entry
+            for name in path.split("."):
+                value = value.get(name) if isinstance(value, dict) else None
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                return float(value) if math.isfinite(value) else None
         raise ConfigError("E_OBJECTIVE", f"{folder}: its manifest and {METRICS} have no figure {path}")
-
-
-def _lines(path: Path) -> list[bytes]:
-    return path.read_bytes().splitlines() if path.exists() else []
-
-
-def _at(entry: Any, path: Sequence[str]) -> Any:
-    for name in path:
-        entry = entry.get(name) if isinstance(entry, dict) else None
-    return entry
 
 
 STAGES = {

@@ -37,7 +37,7 @@ from pathlib import Path
 from typing import Literal
 from cyclopts import Parameter
 from dialint.detector.artifacts import write_manifest
-from dialint.finetune.train.finite import refuse_diverged
+from dialint.finetune.train.finite import validate_loss
 
 @Parameter(name="*")
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def toy(config: ToyConfig) -> None:
     if config.kind == "wrong":
         raise RuntimeError("broken")
     if config.kind == "diverged":
-        refuse_diverged(3, float("nan"))
+        validate_loss(3, float("nan"))
     if config.kind == "stopped":
         return
     loss = (config.x + config.shift_by - 3.0) ** 2
